@@ -1,0 +1,329 @@
+// The vocabulary of compile-time messages: facts as labelled template arguments, one sentence per misuse.
+//
+// A misuse is a tag with a nested template `found<Silent, Facts...>`, whose constructor holds the one
+// static_assert. It is called, and so the misuse reported, where the user's outermost call returns it, and goes
+// on as `Silent`, of which everything is accepted. In the constructor and not in the class, for clang accepts
+// nothing of a class in which an assertion failed. Expression types carry only the tag and the facts. clang
+// prints facts and sentence in one line: both must be short.
+#pragma once
+
+#include "cairn/core/fixed_string.hpp"
+
+namespace cairn {
+
+/// Facts that a message shows. Tensors are array types: `float[128][784]` of real numbers, `int[128]` of class
+/// indices. Names are packs of strings, since clang cuts long ones.
+namespace fact {
+template <fixed_string... Path>
+struct in;
+template <fixed_string Name, class... Tensors>
+struct operation;
+template <class... Kinds>
+struct takes;
+template <int... Axes>
+struct axes;
+template <class Tensor>
+struct result;
+template <class... Tensors>
+struct arguments;
+template <fixed_string... Name>
+struct segment;
+template <fixed_string... Name>
+struct parameter;
+template <fixed_string... Name>
+struct input;
+template <fixed_string... Name>
+struct nearest;
+template <class Type>
+struct given;
+template <class Type>
+struct returned;
+template <class What>
+struct expected;
+template <class What>
+struct got;
+template <int N>
+struct classes;
+template <int N>
+struct nodes;
+}  // namespace fact
+
+template <class... Facts>
+inline constexpr bool well_formed = false;
+
+/// Shape rules, which operations name.
+namespace rule {
+struct extents_equal_or_one {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: extents must be equal or 1, aligned at the last axis; change an"
+                    " argument");
+    }
+  };
+};
+
+struct inner_extents_equal {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: matrices must be {..., m, k} and {..., k, n}; transpose or "
+                    "change an argument");
+    }
+  };
+};
+
+struct same_number_of_elements {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: reshape keeps the number of elements; ask for extents with the "
+                    "same product");
+    }
+  };
+};
+
+struct axes_exist {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: the argument has no such axes: they count from 0, or backward "
+                    "from -1, and transpose names each once");
+    }
+  };
+};
+
+struct one_label_per_row {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: logits {..., classes} take labels {...}, one for each row; "
+                    "change one of the two");
+    }
+  };
+};
+
+struct equal_shapes {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs");
+    }
+  };
+};
+
+struct at_least_two_axes {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: this layer takes {..., rows, features}; reshape its argument");
+    }
+  };
+};
+}  // namespace rule
+
+struct kind_mismatch {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [kind-mismatch]: arguments are real numbers (float) or class indices (int), as "
+                    "the operation takes them; check their order");
+    }
+  };
+};
+
+struct raw_number {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [kind-mismatch]: a plain number cannot enter an expression, which is a type "
+                    "without a value; write 0.5_c or constant<0.5>");
+    }
+  };
+};
+
+struct bound_shape_mismatch {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: the array has other extents than the input that it is bound to;"
+                    " bind the expected one, or a flat one of as many elements");
+    }
+  };
+};
+
+struct bound_kind_mismatch {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [kind-mismatch]: the array has other elements than the input that it is bound to;"
+                    " convert it, or choose the program's type with real<...>");
+    }
+  };
+};
+
+struct too_many_classes {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: these labels can name a class for which there is no logit; give"
+                    " both the same number of classes");
+    }
+  };
+};
+
+struct detached_in_segment {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [detached-in-segment]: this segment contains a detach, though its interior is "
+                    "differentiated again in backward; detach outside and pass the result as an argument of "
+                    "ckpt");
+    }
+  };
+};
+
+struct captured_value {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [captured-value]: a body uses a value of another body; pass it as an argument");
+    }
+  };
+};
+
+struct not_a_layer {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [not-a-layer]: a layer maps expressions to an expression and captures nothing; "
+                    "pass values as arguments");
+    }
+  };
+};
+
+struct no_function_of_index {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [not-a-layer]: repeat takes a function of the index that returns a layer; write "
+                    "repeat<N, \"name\">([](auto i) { return ...; })");
+    }
+  };
+};
+
+struct expression_too_large {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [expression-too-large]: this type has too many nodes; wrap the part that uses "
+                    "values twice in block or ckpt, where an argument is one node");
+    }
+  };
+};
+
+struct zero_grad_segment {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [zero-grad-segment]: nothing in this segment needs a gradient in this program, so"
+                    " nothing of it is recomputed; write block instead of ckpt, or train something in it");
+    }
+  };
+};
+
+struct zero_grad_parameter {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [zero-grad-parameter]: no gradient of the loss reaches this parameter: it is "
+                    "unused or only behind detach; name it in freeze<...> or remove it");
+    }
+  };
+};
+
+struct parameter_conflict {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [parameter-conflict]: one name stands for two different leaves; rename one, or "
+                    "put them into different blocks");
+    }
+  };
+};
+
+struct loss_not_scalar {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [loss-not-scalar]: the first output of a program is differentiated and must be a "
+                    "scalar; reduce it with mean or sum");
+    }
+  };
+};
+
+struct unknown_name {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [unknown-name]: the model has nothing of this name; names contain those of the "
+                    "blocks around them, as in \"block.0.fc1.weight\"");
+    }
+  };
+};
+
+struct frozen_parameter {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [unknown-name]: this parameter is frozen in this program and has no gradient; do "
+                    "not ask for it, or train the parameter");
+    }
+  };
+};
+
+struct missing_input {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [missing-input]: the model reads this input, but no bind<...> gives it; bind an "
+                    "array to it");
+    }
+  };
+};
+
+struct duplicate_input {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [duplicate-input]: this input is bound more than once; remove a bind<...>");
+    }
+  };
+};
+
+}  // namespace cairn

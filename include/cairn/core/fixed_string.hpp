@@ -1,0 +1,44 @@
+// Names as template arguments.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+namespace cairn {
+
+/// A string literal that can be a template argument: `input<"images", 128, 784>`.
+template <std::size_t N>
+struct fixed_string {
+  char text[N]{};
+
+  constexpr fixed_string() = default;
+  constexpr fixed_string(const char (&literal)[N]) { std::copy_n(literal, N, text); }
+  constexpr operator std::string_view() const { return {text, N - 1}; }
+  friend constexpr bool operator==(const fixed_string&, const fixed_string&) = default;
+};
+
+template <std::size_t N, std::size_t M>
+constexpr auto operator+(const fixed_string<N>& a, const fixed_string<M>& b) {
+  fixed_string<N + M - 1> joined;
+  std::copy_n(a.text, N - 1, joined.text);
+  std::copy_n(b.text, M, joined.text + N - 1);
+  return joined;
+}
+
+/// The decimal digits of I: `digits<12>` is "12".
+template <int I>
+  requires(I >= 0)
+inline constexpr auto digits = [] {
+  constexpr std::size_t count = [] {
+    std::size_t n = 1;
+    for (int rest = I / 10; rest > 0; rest /= 10) ++n;
+    return n;
+  }();
+  fixed_string<count + 1> text;
+  int rest = I;
+  for (std::size_t k = count; k-- > 0; rest /= 10) text.text[k] = static_cast<char>('0' + rest % 10);
+  return text;
+}();
+
+}  // namespace cairn

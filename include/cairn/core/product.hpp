@@ -1,0 +1,53 @@
+// Matrix products of static shapes: how they are cut into blocks, and so how much working space they need. Here, and
+// not with the kernel, for the plan counts that space without knowing any kernel.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cairn {
+
+/// Bytes of one SIMD register of the processor that is compiled for.
+#if defined(__AVX512F__)
+inline constexpr int register_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr int register_bytes = 32;
+#else
+inline constexpr int register_bytes = 16;
+#endif
+
+/// C = op(A) op(B), row-major: C {m, n}; A {m, k}, or {k, m} if transposed; B {k, n}, or {n, k} if transposed.
+struct product {
+  int m, n, k;
+  bool transpose_a = false, transpose_b = false;
+
+  friend constexpr bool operator==(const product&, const product&) = default;
+};
+
+/// The least length, a multiple of `multiple`, of equal blocks that cover `extent` and are about `most` long.
+constexpr int even_blocks(int extent, int most, int multiple) {
+  const int blocks = (extent + most - 1) / most;
+  const int length = (extent + blocks - 1) / blocks;
+  return (length + multiple - 1) / multiple * multiple;
+}
+
+/// Blocks of a product whose numbers have `Bytes` bytes: tiles of C that stay in registers, panels of B and blocks of A
+/// that stay in caches.
+template <product P, int Bytes>
+struct blocking {
+  static constexpr int width = register_bytes / Bytes;
+  static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
+  static constexpr int tile_columns = 2 * width;
+
+  static constexpr int depth = even_blocks(P.k, 256, 1);
+  static constexpr int rows = even_blocks(P.m, 192 * 1024 / Bytes / depth, tile_rows);
+
+  static constexpr bool pack_a = P.transpose_a && std::int64_t{P.m} * P.k * Bytes > 16 * 1024;
+  static constexpr bool pack_b = P.transpose_b || P.n % tile_columns != 0 || P.m > 4 * tile_rows;
+  static constexpr std::int64_t panel_size = pack_b ? std::int64_t{depth} * tile_columns : 0;
+
+  /// Numbers of working space.
+  static constexpr std::int64_t scratch = panel_size + (pack_a ? std::int64_t{std::min(rows, P.m)} * depth : 0);
+};
+
+}  // namespace cairn

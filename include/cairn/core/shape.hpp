@@ -1,0 +1,79 @@
+// Extents of tensors: row-major, known at compile time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace cairn {
+
+inline constexpr int max_rank = 6;
+
+/// What a tensor's elements are: real numbers of the program's type, or class indices (std::int32_t).
+enum class kind : std::uint8_t { real, index };
+
+/// The extents of a row-major tensor. Rank 0 is a scalar; a negative rank is "no such shape".
+struct shape {
+  int rank = 0;
+  int extent[max_rank] = {};
+
+  constexpr shape() = default;
+  template <class... Int>
+    requires(sizeof...(Int) > 0 && sizeof...(Int) <= max_rank)
+  explicit constexpr shape(Int... extents) : rank(sizeof...(Int)), extent{static_cast<int>(extents)...} {}
+
+  constexpr bool valid() const { return rank >= 0; }
+  /// Extent of an axis; negative axes count from the last: [-1] is the last.
+  constexpr int operator[](int axis) const { return extent[axis < 0 ? rank + axis : axis]; }
+  constexpr std::int64_t count() const {
+    std::int64_t n = 1;
+    for (int axis = 0; axis < rank; ++axis) n *= extent[axis];
+    return n;
+  }
+  friend constexpr bool operator==(const shape&, const shape&) = default;
+};
+
+/// The answer of a shape rule to arguments that do not fit.
+inline constexpr shape no_shape = [] {
+  shape none;
+  none.rank = -1;
+  return none;
+}();
+
+/// NumPy's rule: extents are aligned at the last axis, and an extent of 1 stretches.
+constexpr shape broadcast(const shape& a, const shape& b) {
+  shape out;
+  out.rank = std::max(a.rank, b.rank);
+  for (int back = 1; back <= out.rank; ++back) {
+    const int x = back <= a.rank ? a[-back] : 1;
+    const int y = back <= b.rank ? b[-back] : 1;
+    if (x != y && x != 1 && y != 1) return no_shape;
+    out.extent[out.rank - back] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+/// A set of axes as bits: bit k is axis k.
+using axis_set = std::uint32_t;
+
+/// The axes of `to` along which a tensor of shape `from` is repeated when it is broadcast to `to`.
+constexpr axis_set stretched_axes(const shape& from, const shape& to) {
+  axis_set axes = 0;
+  for (int axis = 0; axis < to.rank; ++axis) {
+    const int own = axis - (to.rank - from.rank);
+    if (own < 0 || (from.extent[own] == 1 && to.extent[axis] != 1)) axes |= axis_set{1} << axis;
+  }
+  return axes;
+}
+
+/// The shape left by a reduction over `axes`: they become 1 (`keep`) or vanish.
+constexpr shape reduced(const shape& from, axis_set axes, bool keep) {
+  shape out;
+  for (int axis = 0; axis < from.rank; ++axis) {
+    const bool gone = (axes >> axis & 1U) != 0;
+    if (!gone || keep) out.extent[out.rank++] = gone ? 1 : from.extent[axis];
+  }
+  return out;
+}
+
+}  // namespace cairn
