@@ -1,0 +1,197 @@
+// Bodies applied to placeholders: what `block`, `ckpt` and each stage of a chain are made of.
+#pragma once
+
+#include "cairn/expr/operation.hpp"
+
+namespace cairn {
+
+// What a call means for names and for the passes.
+struct stage_mark {
+  static constexpr bool segment = false;
+};
+template <fixed_string Name>
+struct block_mark {
+  static constexpr bool segment = false;
+};
+template <fixed_string Name>
+struct segment_mark {
+  static constexpr bool segment = true;
+};
+
+namespace detail {
+template <class F, int Level, class Indices, class... Tensors>
+struct application;
+template <class F, int Level, std::size_t... I, class... Tensors>
+struct application<F, Level, std::index_sequence<I...>, Tensors...> {
+  static constexpr bool invocable =
+      std::is_empty_v<F> && std::is_invocable_v<const F&, argument<Level, static_cast<int>(I), Tensors, F>...>;
+  template <class G = F>
+  using result = std::invoke_result_t<const G&, argument<Level, static_cast<int>(I), Tensors, F>...>;
+};
+
+template <class T>
+inline constexpr bool is_tuple = false;
+template <an_expression... E>
+inline constexpr bool is_tuple<std::tuple<E...>> = true;
+
+template <class T>
+concept a_body = an_expression<T> || is_tuple<T>;
+
+template <class>
+struct results_of;
+template <an_expression E>
+struct results_of<E> {
+  using type = std::tuple<E>;
+};
+template <class... E>
+struct results_of<std::tuple<E...>> {
+  using type = std::tuple<E...>;
+};
+}  // namespace detail
+
+/// F applied to arguments: its body, an expression (or a tuple of them) over placeholders, in a scope of its own.
+template <class Mark, class F, an_expression... A>
+struct call : expression {
+  using owner = owner_of<A...>;
+  static constexpr int level = std::max({0, A::level...});
+  using applied = detail::application<F, level + 1, std::index_sequence_for<A...>, tensor_of<A>...>;
+  using body = typename applied::template result<>;
+  using results = typename detail::results_of<body>::type;
+  using first = std::tuple_element_t<0, results>;
+  using inner_owner = scope<level + 1, F>;
+
+  static constexpr cairn::shape shape = first::shape;
+  static constexpr kind element = first::element;
+  static constexpr int size = saturating((std::int64_t{1} + ... + A::size));
+  static constexpr bool body_detached = []<class... E>(std::type_identity<std::tuple<E...>>) {
+    return (false || ... || E::detached);
+  }(std::type_identity<results>{});
+  static constexpr bool detached = (body_detached || ... || A::detached);
+};
+
+/// Result number I of a call with several.
+template <int I, class Call>
+struct pick : expression {
+  using owner = typename Call::owner;
+  using which = std::tuple_element_t<static_cast<std::size_t>(I), typename Call::results>;
+  static constexpr cairn::shape shape = which::shape;
+  static constexpr kind element = which::element;
+  static constexpr int level = Call::level, size = Call::size;
+  static constexpr bool detached = Call::detached;
+};
+
+namespace detail {
+template <class Mark>
+struct named_path;
+template <fixed_string Name>
+struct named_path<block_mark<Name>> {
+  template <class P, class Owner>
+  using type = typename outward<P, Owner, Name>::type;
+};
+template <fixed_string Name>
+struct named_path<segment_mark<Name>> : named_path<block_mark<Name>> {};
+template <>
+struct named_path<stage_mark> {
+  template <class P, class Owner>
+  using type = typename outward<P, Owner>::type;
+};
+
+/// A mistake of the body, seen from outside the call.
+template <class Mark, class Owner, class P>
+constexpr auto leave(P p) {
+  if constexpr (is_poison<P>) return typename named_path<Mark>::template type<P, Owner>{};
+  else return p;
+}
+
+template <class Mark, class Misuse, class Owner, class... Facts>
+constexpr auto mistake_in() {
+  return leave<Mark, Owner>(mistake<Misuse, Owner, Facts...>{});
+}
+
+template <class Inner, class... E>
+constexpr bool closed(std::type_identity<std::tuple<E...>>) {
+  return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>) && ...);
+}
+template <class... E>
+constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
+  if constexpr ((wrong<E> || ...)) return first_wrong(E{}...);
+}
+
+template <class Call, std::size_t... I>
+constexpr auto picks(std::index_sequence<I...>) {
+  return std::tuple{pick<static_cast<int>(I), Call>{}...};
+}
+
+/// What stands in place of the results of a body: P alone, or for a tuple P and silence, so that
+/// `auto [h, c] = ...` can go on.
+template <class Body, class P>
+constexpr auto spread(P p) {
+  if constexpr (is_tuple<Body>) {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple<std::conditional_t<I == 0, P, rejected>...>{};
+    }(std::make_index_sequence<std::tuple_size_v<Body>>{});
+  } else {
+    return p;
+  }
+}
+/// The body of F where its arguments are mistakes; void where it has none.
+template <class F, an_expression... A>
+constexpr auto silent_body(A... args) {
+  if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, A...>) return F{}(args...);
+}
+
+/// F applied to the arguments as a call of the given mark, or the mistake in it.
+template <class Mark, class F, an_expression... A>
+constexpr auto called_silently(A... args) {
+  using owner = owner_of<A...>;
+  constexpr int level = std::max({0, A::level...}) + 1;
+  using applied = application<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
+  if constexpr ((wrong<A> || ...)) {
+    using body = decltype(silent_body<F>((static_cast<void>(args), rejected{})...));
+    return spread<body>(pass_on<owner>(args...));
+  } else if constexpr (std::same_as<owner, mixed_scopes>) {
+    return mistake_in<Mark, captured_value, owner>();
+  } else if constexpr (!applied::invocable) {
+    return mistake_in<Mark, not_a_layer, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
+  } else {
+    using body = typename applied::template result<>;
+    if constexpr (!a_body<body>) {
+      return mistake_in<Mark, not_a_layer, owner, fact::given<F>, fact::returned<body>>();
+    } else {
+      using results = std::type_identity<typename results_of<body>::type>;
+      using problem = decltype(any_wrong(results{}));
+      using made = call<Mark, F, A...>;
+      if constexpr (!std::is_void_v<problem>) {
+        return spread<body>(leave<Mark, owner>(problem{}));
+      } else if constexpr (!closed<typename made::inner_owner>(results{})) {
+        return spread<body>(mistake_in<Mark, captured_value, owner>());
+      } else if constexpr (Mark::segment && made::body_detached) {
+        return spread<body>(mistake_in<Mark, detached_in_segment, owner>());
+      } else if constexpr (is_tuple<body>) {
+        return picks<made>(std::make_index_sequence<std::tuple_size_v<body>>{});
+      } else {
+        return made{};
+      }
+    }
+  }
+}
+
+template <class Mark, class F, class... A>
+struct calling {};
+template <class Mark, class F, an_expression... A>
+struct calling<Mark, F, A...> {
+  using silent = decltype(called_silently<Mark, F>(A{}...));
+  using type = surfaced<silent>;
+};
+/// A layer applied as part of a larger one, which reports for it.
+template <class L, class X>
+using body_of = typename calling<stage_mark, L, X>::silent;
+template <class X, class L>
+struct piping;
+}  // namespace detail
+
+/// The type of F applied to arguments as a call of the given mark: an expression, or a tuple of them.
+template <class Mark, class F, class... A>
+using called = typename detail::calling<Mark, F, A...>::type;
+
+}  // namespace cairn

@@ -1,0 +1,242 @@
+// How models are put together: `|`, layer, block and repeat.
+#pragma once
+
+#include "cairn/expr/call.hpp"
+
+namespace cairn {
+
+namespace detail {
+template <class... L>
+struct layer_list {};
+}  // namespace detail
+
+/// Layers one after another, in one flat list.
+template <class Hiding>
+struct sequence : layer_base {
+  using layers = detail::hidden_in<Hiding>;
+  template <an_expression X>
+  constexpr typename detail::piping<X, sequence>::type operator()(X) const {
+    return {};
+  }
+};
+
+/// What the last stage of a chain says of the whole.
+struct chain_facts {
+  cairn::shape shape;
+  kind element;
+  int size;
+  bool detached;
+};
+/// An expression and the layers applied to it one after another; flat, so that long chains stay cheap.
+template <chain_facts Facts, class X, class... L>
+struct links : expression {
+  using owner = typename X::owner;
+  static constexpr cairn::shape shape = Facts.shape;
+  static constexpr kind element = Facts.element;
+  static constexpr int level = X::level, size = Facts.size;
+  static constexpr bool detached = Facts.detached;
+};
+
+namespace detail {
+template <class X>
+struct as_chain {
+  static constexpr int level = X::level;
+  template <chain_facts Facts, class L>
+  using append = links<Facts, X, L>;
+};
+template <chain_facts Before, class X, class... Ls>
+struct as_chain<links<Before, X, Ls...>> {
+  static constexpr int level = X::level;
+  template <chain_facts Facts, class L>
+  using append = links<Facts, X, Ls..., L>;
+};
+template <class Hiding>
+struct as_chain<brief<Hiding>> : as_chain<hidden_in<Hiding>> {};
+
+/// The input of a stage, as the previous stage leaves it: only its facts matter. It belongs to no body, so that a
+/// mistake of the stage stays silent until the outermost `|`.
+struct stage_scope {};
+template <int Level, class Tensor>
+struct stage_input : expression {
+  using owner = stage_scope;
+  static constexpr cairn::shape shape = Tensor::shape;
+  static constexpr kind element = Tensor::element;
+  static constexpr int level = Level, size = 1;
+  static constexpr bool detached = false;
+};
+
+template <class X, class L>
+constexpr auto append_stage(X) {
+  using base = as_chain<X>;
+  using input = stage_input<base::level, tensor_of<X>>;
+  using stage = called<stage_mark, L, input>;
+  if constexpr (!an_expression<stage>) {
+    return mistake<not_a_layer, stage_scope, fact::given<L>, fact::returned<std::tuple<>>>{};
+  } else if constexpr (wrong<stage>) {
+    return stage{};
+  } else {
+    constexpr chain_facts facts{stage::shape, stage::element, X::size + 1, X::detached || stage::detached};
+    return typename base::template append<facts, L>{};
+  }
+}
+
+template <class L>
+struct flattened {
+  using type = layer_list<L>;
+};
+template <class Hiding>
+struct flattened<sequence<Hiding>> {
+  using type = hidden_in<Hiding>;
+};
+template <class... A, class... B>
+constexpr sequence<hiding<layer_list<A..., B...>>> joined(layer_list<A...>, layer_list<B...>) {
+  return {};
+}
+
+/// Carries the chain so far through a fold over the layers.
+template <class X>
+struct carry {
+  template <class L>
+  constexpr auto operator<<(std::type_identity<L>) const {
+    if constexpr (wrong<X>) {
+      return *this;
+    } else {
+      return carry<decltype(append_stage<X, L>(X{}))>{};
+    }
+  }
+  using type = X;
+};
+template <class X, class... L>
+constexpr auto append_all(X, layer_list<L...>) {
+  return typename decltype((carry<X>{} << ... << std::type_identity<L>{}))::type{};
+}
+
+template <class X, class L>
+constexpr auto piped_silently(X x) {
+  if constexpr (wrong<X>) {
+    return x;
+  } else if constexpr (!std::is_empty_v<L>) {
+    return mistake<not_a_layer, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
+  } else {
+    using applied = decltype(append_all(x, typename flattened<L>::type{}));
+    if constexpr (wrong<applied>) return pass_on<typename X::owner>(applied{});
+    else return in_brief<applied>{};
+  }
+}
+template <class X, class L>
+struct piping {};
+template <an_expression X, class L>
+  requires(!an_expression<L>)
+struct piping<X, L> {
+  using type = surfaced<decltype(piped_silently<X, L>(X{}))>;
+};
+}  // namespace detail
+
+/// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. Binds weaker than + and *: `a + f(x)`, not `a + x | f`.
+template <an_expression X, class L>
+  requires(!an_expression<L>)
+constexpr typename detail::piping<X, L>::type operator|(X, L) {
+  return {};
+}
+
+/// Puts one layer after another.
+template <class A, class B>
+  requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>))
+constexpr auto operator|(A, B) {
+  return detail::joined(typename detail::flattened<A>::type{}, typename detail::flattened<B>::type{});
+}
+
+namespace detail {
+template <class F>
+struct wrapped : layer_base {
+  template <an_expression... A>
+    requires(sizeof...(A) > 0)
+  constexpr auto operator()(A... x) const {
+    if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, A...>) {
+      return F{}(x...);
+    } else {
+      using owner = owner_of<A...>;
+      return surfaced<mistake<not_a_layer, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>>{};
+    }
+  }
+};
+template <fixed_string Name, class Hiding>
+struct block_layer : layer_base {
+  template <an_expression... A>
+    requires(sizeof...(A) > 0)
+  constexpr called<block_mark<Name>, hidden_in<Hiding>, A...> operator()(A...) const {
+    return {};
+  }
+};
+}  // namespace detail
+
+/// Makes a function object without captures a layer that `|` takes on either side.
+template <class F>
+constexpr auto layer(F) {
+  return detail::wrapped<F>{};
+}
+
+/// A layer whose parameters get the prefix `Name.`
+template <fixed_string Name, class L>
+constexpr auto block(L) {
+  return detail::block_layer<Name, detail::hiding<L>>{};
+}
+
+/// N applications of one layer, one node of the type; iteration i prefixes its parameters with `Name.i.`
+template <int N, fixed_string Name, class L, class X>
+struct repeated : expression {
+  using owner = typename X::owner;
+  static constexpr cairn::shape shape = X::shape;
+  static constexpr kind element = X::element;
+  static constexpr int level = X::level, size = saturating(std::int64_t{1} + X::size);
+  using body = call<stage_mark, L, detail::stage_input<level, tensor_of<X>>>;
+  static constexpr bool detached = body::detached || X::detached;
+};
+
+namespace detail {
+template <int N, fixed_string Name, class Body>
+struct repeat_layer : layer_base {
+  template <int I>
+  using layer_at = std::remove_cvref_t<decltype(std::declval<const Body&>()(std::integral_constant<int, I>{}))>;
+
+  template <an_expression X>
+  constexpr auto operator()(X x) const {
+    if constexpr (!std::is_invocable_v<const Body&, std::integral_constant<int, 0>>) {
+      return surfaced<poison<no_function_of_index, typename X::owner, fact::in<Name>, fact::given<Body>>>{};
+    } else {
+      return surfaced<decltype(apply(x, std::make_integer_sequence<int, N>{}))>{};
+    }
+  }
+
+ private:
+  template <class X, int... I>
+  static constexpr auto apply(X x, std::integer_sequence<int, I...>) {
+    if constexpr (wrong<X>) {
+      return x;
+    } else if constexpr ((std::same_as<layer_at<0>, layer_at<I>> && ...)) {
+      using once = called<block_mark<Name + fixed_string{".0"}>, layer_at<0>, stage_input<X::level, tensor_of<X>>>;
+      if constexpr (!an_expression<once>) return one_by_one<X, I...>(x);
+      else if constexpr (wrong<once>) return pass_on<typename X::owner>(once{});
+      else if constexpr (once::shape == X::shape) return repeated<N, Name, layer_at<0>, X>{};
+      else return one_by_one<X, I...>(x);
+    } else {
+      return one_by_one<X, I...>(x);
+    }
+  }
+  template <class X, int... I>
+  static constexpr auto one_by_one(X x) {
+    using layers = layer_list<block_layer<Name + fixed_string{"."} + digits<I>, hiding<layer_at<I>>>...>;
+    return piped_silently<X, sequence<hiding<layers>>>(x);
+  }
+};
+}  // namespace detail
+
+/// N layers one after another, body(i) the i-th, i a std::integral_constant; parameters get the prefix `Name.i.`
+/// Where all bodies are one type and keep the shape, the whole is one node of the type, so depth costs nothing.
+template <int N, fixed_string Name, class Body>
+  requires(N > 0)
+constexpr auto repeat(Body) {
+  return detail::repeat_layer<N, Name, Body>{};
+}
+
+}  // namespace cairn

@@ -1,0 +1,156 @@
+// What an expression is: an empty type that states its shape and a few facts for diagnosis.
+#pragma once
+
+#include "cairn/core/diagnose.hpp"
+#include "cairn/core/shape.hpp"
+
+#include <concepts>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace cairn {
+
+/// Base of every expression, and how argument-dependent lookup finds the operators.
+struct expression {};
+template <class T>
+concept an_expression = std::derived_from<T, expression>;
+
+/// Base of every layer that cairn makes: one side of `|` must be an expression or one of these.
+struct layer_base {};
+template <class T>
+concept a_layer = std::derived_from<T, layer_base>;
+
+/// The body in which an expression was made: the top level, or the body of one application of F.
+struct top_scope {};
+template <int Level, class F>
+struct scope {};
+struct mixed_scopes {};
+
+namespace detail {
+template <class A, class B>
+struct merged {
+  using type = mixed_scopes;
+};
+template <class A>
+struct merged<A, A> {
+  using type = A;
+};
+template <class A>
+  requires(!std::same_as<A, top_scope>)
+struct merged<A, top_scope> {
+  using type = A;
+};
+template <class A>
+  requires(!std::same_as<A, top_scope>)
+struct merged<top_scope, A> {
+  using type = A;
+};
+template <class Result>
+struct merging {
+  template <class Other>
+  merging<typename merged<Result, Other>::type> operator+(merging<Other>) const;
+  using type = Result;
+};
+}  // namespace detail
+
+/// The one body that all of A are from, or mixed_scopes.
+template <class... A>
+using owner_of = typename decltype((detail::merging<top_scope>{} + ... +
+                                    detail::merging<typename A::owner>{}))::type;
+
+/// Element kind and extents as a short type.
+template <kind K, int... Extents>
+struct tensor {
+  static constexpr cairn::shape shape = [] {
+    if constexpr (sizeof...(Extents) == 0) return cairn::shape{};
+    else return cairn::shape{Extents...};
+  }();
+  static constexpr kind element = K;
+};
+
+namespace detail {
+template <class E, std::size_t... Axis>
+tensor<E::element, E::shape.extent[Axis]...> as_tensor(std::index_sequence<Axis...>);
+template <class E>
+using axes_of_expression = std::make_index_sequence<static_cast<std::size_t>(E::shape.rank)>;
+
+template <kind K, int... Extents>
+struct as_array {
+  using type = std::conditional_t<K == kind::real, float, int>;
+};
+template <kind K, int First, int... Rest>
+struct as_array<K, First, Rest...> {
+  using type = typename as_array<K, Rest...>::type[First];
+};
+template <class E, std::size_t... Axis>
+as_array<E::element, E::shape.extent[Axis]...> shown_as(std::index_sequence<Axis...>);
+}  // namespace detail
+template <an_expression E>
+using tensor_of = decltype(detail::as_tensor<E>(detail::axes_of_expression<E>{}));
+/// A tensor as messages print it: `float[128][784]`, or `int[128]` for class indices.
+template <class E>
+using tensor_fact = typename decltype(detail::shown_as<E>(detail::axes_of_expression<E>{}))::type;
+
+/// A placeholder: argument number Index of the body of F. `Level` is one more than the deepest of the call's
+/// arguments, and together with F it keeps the arguments of nested bodies apart.
+template <int Level, int Index, class Tensor, class F>
+struct argument : expression {
+  using owner = scope<Level, F>;
+  static constexpr cairn::shape shape = Tensor::shape;
+  static constexpr kind element = Tensor::element;
+  static constexpr int level = Level, size = 1;
+  static constexpr bool detached = false;
+};
+
+namespace detail {
+/// A type by another name: compilers print that of a lambda as the place where it stands, however long T is.
+template <class T>
+inline constexpr auto hidden = [] { return std::type_identity<T>{}; };
+template <class T>
+using hiding = std::remove_const_t<decltype(hidden<T>)>;
+template <class Hiding>
+using hidden_in = typename std::invoke_result_t<Hiding>::type;
+}  // namespace detail
+
+/// An expression whose type messages do not spell out.
+template <class Hiding>
+struct brief : detail::hidden_in<Hiding> {};
+namespace detail {
+template <class E>
+struct shortened {
+  using type = E;
+};
+template <class E>
+  requires std::same_as<typename E::owner, top_scope>
+struct shortened<E> {
+  using type = brief<hiding<E>>;
+};
+}  // namespace detail
+/// E, or in brief at the top level, where messages and programs' names show types.
+template <class E>
+using in_brief = typename detail::shortened<E>::type;
+
+/// Sums of tree sizes, which grow exponentially where a value is used twice at every step.
+constexpr int saturating(std::int64_t n) {
+  constexpr std::int64_t limit = std::numeric_limits<int>::max() / 4;
+  return static_cast<int>(n < limit ? n : limit);
+}
+
+/// Nodes that an expression type may spell out before it must be split into blocks.
+inline constexpr int max_expression_size = 1000;
+
+/// An operation applied to expressions. Op states the shape rule, the gradient and the cost; see expr/operation.hpp.
+/// `size` counts the nodes spelled out in the type.
+template <class Op, class... A>
+struct expr : expression {
+  using owner = owner_of<A...>;
+  static constexpr cairn::shape shape = Op::result(A::shape...);
+  static constexpr kind element = Op::element;
+  static constexpr int level = std::max({0, A::level...});
+  static constexpr int size = saturating((std::int64_t{1} + ... + A::size));
+  static constexpr bool detached = (Op::detaches || ... || A::detached);
+};
+
+}  // namespace cairn

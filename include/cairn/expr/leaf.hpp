@@ -1,0 +1,113 @@
+// The leaves of a model: inputs, labels, parameters and constants.
+#pragma once
+
+#include "cairn/expr/misuse.hpp"
+
+namespace cairn {
+
+namespace detail {
+template <kind K, int... Extents>
+  requires((Extents > 0) && ...)
+struct leaf : expression {
+  using owner = top_scope;
+  static constexpr cairn::shape shape = tensor<K, Extents...>::shape;
+  static constexpr kind element = K;
+  static constexpr int level = 0, size = 1;
+  static constexpr bool detached = false;
+};
+
+/// Newton's iteration; std::sqrt is no constant expression in C++20.
+constexpr double square_root(double x) {
+  double root = x > 1 ? x : 1;
+  for (int step = 0; step < 64 && root * root != x; ++step) root = 0.5 * (root + x / root);
+  return root;
+}
+}  // namespace detail
+
+/// How a parameter starts: uniform in [-bound, bound], or all equal to `fill` where the bound is 0.
+struct initial {
+  double bound = 0, fill = 0;
+};
+
+/// PyTorch's default for linear and convolution layers: uniform, bound 1 / sqrt(fan_in).
+constexpr initial fan_in(std::int64_t n) { return {.bound = 1 / detail::square_root(static_cast<double>(n))}; }
+
+/// Elements that feed one output of a weight laid out {out, in, ...}; of a vector: its length.
+template <int... Extents>
+constexpr std::int64_t fan_in_of() {
+  constexpr shape s = tensor<kind::real, Extents...>::shape;
+  return s.rank < 2 ? s.count() : s.count() / s[0];
+}
+
+template <fixed_string Name, int... Extents>
+struct input_leaf : detail::leaf<kind::real, Extents...> {};
+
+template <fixed_string Name, int Classes, int... Extents>
+struct labels_leaf : detail::leaf<kind::index, Extents...> {};
+
+template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+struct parameter_leaf : detail::leaf<kind::real, Extents...> {};
+
+template <double Value>
+struct constant_leaf : detail::leaf<kind::real> {};
+
+/// An input of the program: real numbers, bound at each step; needs no gradient.
+template <fixed_string Name, int... Extents>
+inline constexpr input_leaf<Name, Extents...> input{};
+
+/// Class indices in [0, Classes), std::int32_t, bound at each step and checked.
+template <fixed_string Name, int Classes, int... Extents>
+inline constexpr labels_leaf<Name, Classes, Extents...> labels{};
+
+/// A trainable parameter, initialized uniformly with bound 1 / sqrt(fan in).
+template <fixed_string Name, int... Extents>
+inline constexpr parameter_leaf<Name, true, fan_in(fan_in_of<Extents...>()), Extents...> param{};
+
+/// A parameter with an initialization of its own.
+template <fixed_string Name, initial Init, int... Extents>
+inline constexpr parameter_leaf<Name, true, Init, Extents...> param_from{};
+
+/// A parameter without gradient.
+template <fixed_string Name, int... Extents>
+inline constexpr parameter_leaf<Name, false, fan_in(fan_in_of<Extents...>()), Extents...> frozen{};
+
+/// A constant scalar; `constant<1>`, `constant<1.f>` and `1.0_c` are one type.
+template <auto Value>
+inline constexpr constant_leaf<static_cast<double>(Value)> constant{};
+
+namespace detail {
+/// The value of a decimal literal, in the precision of long double until the last rounding.
+template <char... Digits>
+constexpr double parse() {
+  static_assert(((Digits != 'x' && Digits != 'X' && Digits != 'b') && ...), "cairn: _c takes decimal literals");
+  constexpr char text[]{Digits..., '\0'};
+  long double mantissa = 0;
+  int scale = 0, exponent = 0, sign = 1;
+  bool fraction = false, power = false;
+  for (char c : text) {
+    if (c == '.') fraction = true;
+    else if (c == 'e' || c == 'E') power = true;
+    else if (c == '-') sign = -1;
+    else if (c < '0' || c > '9') continue;
+    else if (power) exponent = 10 * exponent + (c - '0');
+    else {
+      mantissa = 10 * mantissa + static_cast<long double>(c - '0');
+      scale -= fraction ? 1 : 0;
+    }
+  }
+  exponent = scale + sign * exponent;
+  long double ten = 1;
+  for (int n = 0; n < (exponent < 0 ? -exponent : exponent); ++n) ten *= 10;
+  return static_cast<double>(exponent < 0 ? mantissa / ten : mantissa * ten);
+}
+}  // namespace detail
+
+/// Decimal constants: `x * 0.5_c`.
+inline namespace literals {
+template <char... Digits>
+constexpr constant_leaf<detail::parse<Digits...>()> operator""_c() {
+  return {};
+}
+}  // namespace literals
+
+}  // namespace cairn

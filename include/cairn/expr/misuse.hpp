@@ -1,0 +1,164 @@
+// How misuse travels: a mistake found inside a body becomes a poison, which moves silently outward, gathers the names
+// of the blocks and segments around it, and is reported by the outermost call, where the user can see it.
+#pragma once
+
+#include "cairn/expr/concepts.hpp"
+
+namespace cairn {
+
+/// What replaces an expression whose mistake has been reported: everything made of it is silent.
+struct rejected : expression {
+  using owner = top_scope;
+  static constexpr cairn::shape shape{1, 1, 1, 1};  // so that shape[-1] and shape[0] exist
+  static constexpr kind element = kind::real;
+  static constexpr int level = 0, size = 1;
+  static constexpr bool detached = false;
+  static constexpr bool shown = true;
+};
+
+/// A mistake on its way out. Path holds the names of the blocks and segments passed, outermost first.
+template <class Misuse, class Owner, class Path, class... Facts>
+struct poison : rejected {
+  using owner = Owner;
+};
+
+namespace detail {
+template <class E>
+inline constexpr bool is_poison = false;
+template <class M, class O, class P, class... F>
+inline constexpr bool is_poison<poison<M, O, P, F...>> = true;
+
+template <class P, class Owner, fixed_string... Name>
+struct outward;
+template <class M, class O, fixed_string... Path, class... F, class Owner, fixed_string... Name>
+struct outward<poison<M, O, fact::in<Path...>, F...>, Owner, Name...> {
+  using type = poison<M, Owner, fact::in<Name..., Path...>, F...>;
+};
+
+/// Where the piece of a name that begins at `begin` ends: at a dot, before clang would cut it.
+constexpr std::size_t piece_end(std::string_view name, std::size_t begin) {
+  constexpr std::size_t most = 30;
+  if (name.size() - begin <= most) return name.size();
+  const std::size_t dot = name.substr(0, begin + most).rfind('.');
+  return dot != name.npos && dot > begin ? dot : std::min(name.find('.', begin), name.size());
+}
+template <fixed_string Name, std::size_t Begin, std::size_t End>
+inline constexpr auto piece_of = [] {
+  fixed_string<End - Begin + 1> text;
+  std::copy_n(Name.text + Begin, End - Begin, text.text);
+  text.text[End - Begin] = '\0';  // clang prints only what was written
+  return text;
+}();
+/// A name in pieces.
+template <template <fixed_string...> class Fact, fixed_string Name, std::size_t Begin = 0,
+          fixed_string... Done>
+constexpr auto in_pieces() {
+  constexpr std::size_t end = piece_end(Name, Begin);
+  constexpr auto piece = piece_of<Name, Begin, end>;
+  if constexpr (end + 1 == sizeof(Name.text)) return std::type_identity<Fact<Done..., piece>>{};
+  else return in_pieces<Fact, Name, end + 1, Done..., piece>();
+}
+template <fixed_string First, fixed_string... More>
+inline constexpr auto with_dots = (First + ... + (fixed_string{"."} + More));
+
+/// The class whose constructor reports a mistake; that of anything else is silent.
+template <class P>
+struct reporting {
+  using type = P;
+};
+template <class M, class O, fixed_string... Path, class... F>
+struct reporting<poison<M, O, fact::in<Path...>, F...>> {
+  using place = typename decltype(in_pieces<fact::in, with_dots<Path...>>())::type;
+  using type = typename M::template found<rejected, place, F...>;
+};
+template <class M, class O, class... F>
+struct reporting<poison<M, O, fact::in<>, F...>> {
+  using type = typename M::template found<rejected, F...>;
+};
+
+// What a call returns. g++ names least where a returned class is completed: nothing but the user's line. clang
+// names least where the called function constructs the report itself.
+#ifdef __clang__
+template <class Report>
+using returned = Report;
+#else
+template <class Report>
+struct returned : rejected {
+  static_assert(Report{}.shown);
+};
+#endif
+
+template <class E>
+struct surfacing {
+  using type = E;
+};
+template <class M, class Path, class... F>
+struct surfacing<poison<M, top_scope, Path, F...>> {
+  using type = returned<typename reporting<poison<M, top_scope, Path, F...>>::type>;
+};
+
+/// The report of a mistake in place of a tuple.
+template <class Report, std::size_t N>
+struct in_parts : Report {
+  template <std::size_t>
+  constexpr rejected get() const {
+    return {};
+  }
+};
+template <class M, class Path, class... F, class... Silent>
+struct surfacing<std::tuple<poison<M, top_scope, Path, F...>, Silent...>> {
+  using type = in_parts<typename surfacing<poison<M, top_scope, Path, F...>>::type, 1 + sizeof...(Silent)>;
+};
+
+template <class First, class... Rest>
+constexpr auto first_wrong(First first, Rest... rest) {
+  if constexpr (std::derived_from<First, rejected>) return first;
+  else return first_wrong(rest...);
+}
+}  // namespace detail
+
+/// Whether an expression stands for a mistake, reported or not.
+template <class E>
+concept wrong = std::derived_from<E, rejected>;
+
+/// What a call returns: a good expression or a poison inside a body as it is; at the top level, a mistake's report.
+template <class E>
+using surfaced = typename detail::surfacing<E>::type;
+
+/// A fact about a name, short or long.
+template <template <fixed_string...> class Fact, fixed_string Name>
+using about = typename decltype(detail::in_pieces<Fact, Name>())::type;
+
+/// Reports a mistake that no call returns, nothing if it is `sound`: `static_assert(report_of<Problem>{}.shown)`.
+template <class Problem>
+using report_of = typename detail::reporting<Problem>::type;
+struct sound {
+  static constexpr bool shown = true;
+};
+constexpr sound first_problem() { return {}; }
+template <class First, class... Rest>
+constexpr auto first_problem(First first, Rest... rest) {
+  if constexpr (std::same_as<First, sound>) return first_problem(rest...);
+  else return first;
+}
+
+/// A new mistake in the body Owner.
+template <class Misuse, class Owner, class... Facts>
+using mistake = poison<Misuse, Owner, fact::in<>, Facts...>;
+
+/// The first mistake among the arguments of something made in the body Owner.
+template <class Owner, class... A>
+constexpr auto pass_on(A... args) {
+  using found = decltype(detail::first_wrong(args...));
+  if constexpr (detail::is_poison<found>) return typename detail::outward<found, Owner>::type{};
+  else return rejected{};
+}
+
+}  // namespace cairn
+
+template <class Report, std::size_t N>
+struct std::tuple_size<cairn::detail::in_parts<Report, N>> : std::integral_constant<std::size_t, N> {};
+template <std::size_t I, class Report, std::size_t N>
+struct std::tuple_element<I, cairn::detail::in_parts<Report, N>> {
+  using type = cairn::rejected;
+};

@@ -1,0 +1,43 @@
+// Softmax along one axis.
+#pragma once
+
+#include "cairn/expr/reduce.hpp"
+
+namespace cairn {
+
+namespace detail {
+template <int Axis>
+struct along_axis : op {
+  using rule = rule::axes_exist;
+  using asked = fact::axes<Axis>;
+  static constexpr bool in_place = true;
+  static constexpr bool exists(const shape& x) { return Axis < x.rank && Axis >= -x.rank; }
+  static constexpr shape result(const shape& x) { return exists(x) ? x : no_shape; }
+  /// Maximum, difference, exponential, sum, quotient.
+  static constexpr std::int64_t flops(const shape& x) { return 5 * x.count(); }
+};
+}  // namespace detail
+
+template <int Axis>
+struct softmax_op : detail::along_axis<Axis> {
+  static constexpr fixed_string name = "softmax";
+  static constexpr auto vjp(auto, auto y, auto g) { return gradients((g - sum<Axis>(g * y, keepdim)) * y); }
+};
+template <int Axis>
+struct log_softmax_op : detail::along_axis<Axis> {
+  static constexpr fixed_string name = "log_softmax";
+  static constexpr auto vjp(auto, auto y, auto g) { return gradients(g - exp(y) * sum<Axis>(g, keepdim)); }
+};
+
+/// exp(x) / sum(exp(x)) along an axis (the last by default).
+template <int Axis = -1, an_expression X>
+constexpr made<softmax_op<Axis>, X> softmax(X) {
+  return {};
+}
+/// x - log(sum(exp(x))) along an axis (the last by default).
+template <int Axis = -1, an_expression X>
+constexpr made<log_softmax_op<Axis>, X> log_softmax(X) {
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,84 @@
+// Sums and means over axes.
+#pragma once
+
+#include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/view.hpp"
+
+namespace cairn {
+
+/// Sum over a set of axes, which become 1 (Keep) or vanish. An empty result of the rule is a scalar.
+template <axis_set Axes, bool Keep>
+struct sum_op : op {
+  static constexpr fixed_string name = "sum";
+  using rule = rule::axes_exist;
+  static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+  static constexpr auto vjp(auto x, auto, auto g) {
+    constexpr shape from = decltype(x)::shape;
+    return gradients(make<expand_op<from>>(make<reshape_op<reduced(from, Axes, true)>>(g)));
+  }
+};
+
+/// Keeps reduced axes with extent 1: `sum<-1>(x, keepdim)`.
+struct keepdim_t {};
+inline constexpr keepdim_t keepdim{};
+
+namespace detail {
+/// The bit of an axis; of one that does not exist, a bit that no shape has.
+constexpr axis_set axis_bit(const shape& s, int axis) {
+  const int at = axis < 0 ? s.rank + axis : axis;
+  return axis_set{1} << (at >= 0 && at < s.rank ? at : 31);
+}
+template <shape S, int... Axes>
+constexpr axis_set axes_of() {
+  if constexpr (sizeof...(Axes) == 0) return (axis_set{1} << S.rank) - 1;
+  else return (0U | ... | axis_bit(S, Axes));
+}
+
+template <bool Keep, int... Axes, class X>
+constexpr auto summed(X x) {
+  constexpr axis_set axes = axes_of<X::shape, Axes...>();
+  if constexpr (wrong<X> || X::element != kind::real || axes >> X::shape.rank == 0) {
+    return made_silently<sum_op<axes, Keep>>(x);
+  } else {
+    using what = fact::operation<sum_op<axes, Keep>::name, tensor_fact<X>>;
+    return mistake<rule::axes_exist, typename X::owner, what, fact::axes<Axes...>>{};
+  }
+}
+template <bool Keep, int... Axes, class X>
+constexpr auto averaged(X x) {
+  using total = decltype(summed<Keep, Axes...>(x));
+  constexpr double share = static_cast<double>(total::shape.count()) / static_cast<double>(X::shape.count());
+  return made_silently<mul_op>(total{}, constant<share>);
+}
+
+template <class X, bool Keep, int... Axes>
+struct reducing {};
+template <an_expression X, bool Keep, int... Axes>
+struct reducing<X, Keep, Axes...> {
+  using sum = surfaced<decltype(summed<Keep, Axes...>(X{}))>;
+  using mean = surfaced<decltype(averaged<Keep, Axes...>(X{}))>;
+};
+}  // namespace detail
+
+/// Sum over the given axes (negative ones count from the last), or over all.
+template <int... Axes, an_expression X>
+constexpr typename detail::reducing<X, false, Axes...>::sum sum(X) {
+  return {};
+}
+template <int... Axes, an_expression X>
+constexpr typename detail::reducing<X, true, Axes...>::sum sum(X, keepdim_t) {
+  return {};
+}
+
+/// Mean over the given axes, or over all.
+template <int... Axes, an_expression X>
+constexpr typename detail::reducing<X, false, Axes...>::mean mean(X) {
+  return {};
+}
+template <int... Axes, an_expression X>
+constexpr typename detail::reducing<X, true, Axes...>::mean mean(X, keepdim_t) {
+  return {};
+}
+
+}  // namespace cairn

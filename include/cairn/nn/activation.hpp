@@ -1,0 +1,42 @@
+// Operations as layers, and the residual connection.
+#pragma once
+
+#include "cairn/expr/compose.hpp"
+#include "cairn/expr/norm.hpp"
+
+namespace cairn::nn {
+
+namespace detail {
+/// An operation as an object that can be passed around.
+template <class Op>
+struct operation_layer : layer_base {
+  template <an_expression X>
+  constexpr made<Op, X> operator()(X) const {
+    return {};
+  }
+};
+template <class L>
+struct residual_layer : layer_base {
+  template <an_expression X>
+  constexpr surfaced<part<add_op, X, cairn::detail::body_of<L, X>>> operator()(X) const {
+    return {};
+  }
+};
+}  // namespace detail
+
+inline constexpr detail::operation_layer<exp_op> exp{};
+inline constexpr detail::operation_layer<gelu_op> gelu{};
+inline constexpr detail::operation_layer<log_softmax_op<-1>> log_softmax{};
+inline constexpr detail::operation_layer<relu_op> relu{};
+inline constexpr detail::operation_layer<sigmoid_op> sigmoid{};
+inline constexpr detail::operation_layer<softmax_op<-1>> softmax{};
+inline constexpr detail::operation_layer<square_op> square{};
+inline constexpr detail::operation_layer<tanh_op> tanh{};
+
+/// x + f(x) (He et al., 2015); f keeps the shape.
+template <class L>
+constexpr auto residual(L) {
+  return detail::residual_layer<L>{};
+}
+
+}  // namespace cairn::nn
