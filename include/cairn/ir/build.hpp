@@ -1,0 +1,29 @@
+// A model as a graph.
+#pragma once
+
+#include "cairn/ir/vjp.hpp"
+
+namespace cairn::ir {
+
+/// Lowers the outputs of a model.
+template <class Target, bool Plain, class... Outputs>
+constexpr auto build() {
+  constexpr sizes size = (sizes{} + ... + lowering<Outputs>::size);
+  graph<size> g;
+  builder b;
+  b.nodes = g.nodes;
+  b.leaves = g.leaves;
+  b.segments = g.segments;
+  b.names = g.names;
+  b.plain = Plain;
+  ((g.outputs[g.output_count++] = lower<Target, Outputs>(b)), ...);
+  g.node_count = b.node_count;
+  g.leaf_count = b.leaf_count;
+  g.segment_count = b.segment_count;
+  g.character_count = b.character_count;
+  g.conflict = b.conflict;
+  g.rival = b.rival;
+  return g;
+}
+
+}  // namespace cairn::ir

@@ -1,0 +1,95 @@
+// From an operation's type to what the graph says of it: the last place where the type is at hand.
+#pragma once
+
+#include "cairn/expr/leaf.hpp"
+#include "cairn/expr/operation.hpp"
+#include "cairn/ir/builder.hpp"
+
+namespace cairn {
+
+/// Runs an operation's kernel. Declared here, defined in kernel/: models can be checked without any kernel.
+template <class Op, class Real, class... Tensors>
+void run(void* const* operands);
+/// Applies an elementwise operation to one register. Defined in kernel/elementwise.hpp.
+template <class Op, class Real>
+void run_lanes(void* result, const void* const* arguments);
+
+namespace ir {
+
+/// An elementwise operation's code as an object, whose address can be part of a template argument.
+template <class Op, class Real>
+inline constexpr lane_code lanes_of{&run_lanes<Op, Real>};
+
+template <shape S>
+inline constexpr shape the_shape = S;
+
+/// Completes what every operation says of its result.
+template <class Real, shape Result>
+constexpr void describe_result(operation& o) {
+  o.element_bytes = o.element == kind::real ? static_cast<int>(sizeof(Real)) : 4;
+  o.count = Result.count();
+  o.bytes = o.count * o.element_bytes;
+  o.same_shape = &the_shape<Result>;
+}
+
+/// What lowering is for: the element type, and how many times the graph will be differentiated.
+template <class Real, int Order>
+struct target {
+  using real = Real;
+  static constexpr int order = Order;
+};
+
+constexpr std::uint32_t mix(std::uint32_t hash, std::uint32_t more) { return (hash ^ more) * 0x01000193U; }
+constexpr std::uint32_t hash_of(std::string_view text) {
+  std::uint32_t hash = 0x811c9dc5U;
+  for (char c : text) hash = mix(hash, static_cast<unsigned char>(c));
+  return hash;
+}
+
+template <class E>
+struct lowering;
+
+template <class Target, class E>
+constexpr int lower(builder& b) {
+  return lowering<E>::template into<Target>(b);
+}
+
+template <class Op, class Target, class... Tensors>
+struct vjp_of;
+
+template <class Op, class Target, class... Tensors>
+inline constexpr operation operation_of = [] {
+  using real = typename Target::real;
+  operation o{.name = Op::name,
+              .what = Op::view ? role::view : Op::elementwise ? role::elementwise : role::kernel,
+              .element = Op::element,
+              .result = Op::result(Tensors::shape...)};
+  o.arguments = static_cast<int>(sizeof...(Tensors));
+  static_assert(sizeof...(Tensors) <= max_arguments);
+  o.flops = Op::flops(Tensors::shape...);
+  describe_result<real, Op::result(Tensors::shape...)>(o);
+  o.scratch_bytes = Op::template scratch<sizeof(real), Tensors::shape...> * static_cast<std::int64_t>(sizeof(real));
+  o.in_place = Op::in_place;
+  o.hash = hash_of(Op::name);
+  if constexpr (Op::elementwise) o.lanes = &lanes_of<Op, real>;
+  else if constexpr (!Op::view) o.run = &run<Op, real, Tensors...>;
+  if constexpr (Target::order > 0) {
+    using vjp = vjp_of<Op, target<real, Target::order - 1>, Tensors...>;
+    if constexpr (vjp::any) {
+      o.vjp = &vjp::append;
+      o.vjp_nodes = vjp::nodes;
+    }
+  }
+  return o;
+}();
+
+template <class Leaf, class Real>
+inline constexpr operation leaf_operation = [] {
+  operation o{.name = "leaf", .what = role::input, .element = Leaf::element, .result = Leaf::shape};
+  describe_result<Real, Leaf::shape>(o);
+  lowering<Leaf>::describe(o);
+  return o;
+}();
+
+}  // namespace ir
+}  // namespace cairn

@@ -1,0 +1,86 @@
+// Gradient rules: an operation's vjp over placeholders, lowered into a graph that is being differentiated.
+#pragma once
+
+#include "cairn/expr/reduce.hpp"
+#include "cairn/ir/lower.hpp"
+
+namespace cairn::ir {
+
+/// The gradient rule of an operation, lowered: its vjp over placeholders for arguments, result and cotangent.
+template <class Op, class Target, class... Tensors>
+struct vjp_of {
+  using result = tensor_of<expr<Op, argument<1, 0, Tensors, Op>...>>;
+  static constexpr int arity = static_cast<int>(sizeof...(Tensors));
+
+  template <class Indices>
+  struct rule;
+  template <std::size_t... I>
+  struct rule<std::index_sequence<I...>> {
+    using type = decltype(Op::vjp(argument<1, static_cast<int>(I), Tensors, Op>{}...,
+                                  argument<1, arity, result, Op>{}, argument<1, arity + 1, result, Op>{}));
+  };
+
+  /// A gradient has its argument's shape: what broadcasting repeated is summed up again.
+  template <class Tensor, class G>
+  static constexpr auto fitted(G g) {
+    if constexpr (std::same_as<G, no_gradient>) {
+      return g;
+    } else if constexpr (G::shape == Tensor::shape) {
+      return g;
+    } else {
+      constexpr axis_set axes = stretched_axes(Tensor::shape, G::shape);
+      return make<reshape_op<Tensor::shape>>(make<sum_op<axes, true>>(g));
+    }
+  }
+
+  template <class List>
+  struct parts;
+  template <class... G>
+  struct parts<gradients<G...>> {
+    static_assert(sizeof...(G) == sizeof...(Tensors), "a vjp gives one gradient for each argument");
+    template <class Tensor, class G1>
+    using fitted_type = decltype(fitted<Tensor>(G1{}));
+    static constexpr bool any = (!std::same_as<G, no_gradient> || ...);
+
+    template <class G1>
+    static constexpr int nodes_of() {
+      if constexpr (std::same_as<G1, no_gradient>) return 0;
+      else return lowering<G1>::size.nodes + 1;
+    }
+    static constexpr int nodes = (0 + ... + nodes_of<fitted_type<Tensors, G>>());
+
+    template <class Tensor, class G1>
+    static constexpr void append_one(builder& b, int node, int which, const bool* wanted, int* gradient) {
+      if constexpr (!std::same_as<G1, no_gradient>) {
+        const int argument = b.nodes[node].argument[which];
+        if (!wanted[argument]) return;
+        const int more = lower<Target, G1>(b);
+        if (gradient[argument] == none) {
+          gradient[argument] = more;
+        } else {
+          const int both[]{gradient[argument], more};
+          gradient[argument] = b.append(&operation_of<add_op, Target, Tensor, Tensor>, both, 2);
+        }
+      }
+    }
+    static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
+      int bound[max_arguments + 2] = {};
+      for (int i = 0; i < arity; ++i) bound[i] = b.nodes[node].argument[i];
+      bound[arity] = node;
+      bound[arity + 1] = gradient[node];
+      const builder::frame before = b.open(bound, arity + 2);
+      b.now.segment = b.nodes[node].segment;
+      int which = 0;
+      (append_one<Tensors, fitted_type<Tensors, G>>(b, node, which++, wanted, gradient), ...);
+      b.close(before);
+    }
+  };
+  using found = parts<typename rule<std::index_sequence_for<Tensors...>>::type>;
+  static constexpr bool any = found::any;
+  static constexpr int nodes = found::nodes;
+  static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
+    found::append(b, node, wanted, gradient);
+  }
+};
+
+}  // namespace cairn::ir
