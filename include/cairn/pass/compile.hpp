@@ -1,0 +1,74 @@
+// The list of the passes, in order. Each is evaluated into a constant of its own, which keeps every evaluation within
+// the compilers' default limits and lets a reader print any of them.
+#pragma once
+
+#include "cairn/pass/arena.hpp"
+
+namespace cairn {
+
+/// The outputs of a program as one thing; the first is differentiated.
+template <an_expression... E>
+struct output_list {};
+
+/// Several results of a program: `outputs(loss, accuracy(logits, classes))`. The first, a scalar, is differentiated.
+template <an_expression... E>
+constexpr output_list<E...> outputs(E...) {
+  return {};
+}
+
+namespace pass {
+
+/// Names given as an option.
+template <fixed_string... Name>
+struct name_list {};
+
+/// What a program asks of the passes.
+template <class Real, bool Gradient, bool Plain, class Frozen>
+struct request {
+  using real = Real;
+  static constexpr bool gradient = Gradient, plain = Plain;
+  using frozen = Frozen;
+};
+
+/// Whether `name` is `wanted` or lies in the block `wanted`.
+constexpr bool names(std::string_view wanted, std::string_view name) {
+  return name.starts_with(wanted) && (name.size() == wanted.size() || name[wanted.size()] == '.');
+}
+
+template <class Graph, fixed_string... Frozen>
+constexpr auto trainable_leaves(const Graph& g, name_list<Frozen...>) {
+  struct {
+    bool wanted[Graph::capacity.leaves + 1] = {};
+  } out;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    out.wanted[i] = g.nodes[g.leaves[i].node].op->trainable && !(names(Frozen, g.name(g.leaves[i])) || ...);
+  }
+  return out;
+}
+
+template <class Request, class Outputs>
+struct compiled;
+template <class Request, class... E>
+struct compiled<Request, output_list<E...>> {
+  using request = Request;
+  using real = typename Request::real;
+  using target = ir::target<real, Request::gradient ? 1 : 0>;
+
+  static constexpr auto graph = ir::build<target, Request::plain, E...>();
+  static constexpr auto trained = trainable_leaves(graph, typename Request::frozen{});
+  static constexpr auto gradient = [] {
+    if constexpr (Request::gradient)
+      return differentiate<gradient_capacity(graph)>(graph, trained.wanted,
+                                                     &ir::leaf_operation<constant_leaf<1.0>, real>);
+    else return undifferentiated(graph);
+  }();
+  static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient)>(graph, gradient);
+  static constexpr auto steps = fuse(schedule);
+  static constexpr auto loops = write_loops(schedule, steps);
+  static constexpr auto ranges = liveness(schedule, steps, loops);
+  static constexpr auto places = place_fixed(graph, schedule, steps, loops, ranges);
+  static constexpr auto layout = place_values(schedule, steps, loops, ranges, places);
+};
+
+}  // namespace pass
+}  // namespace cairn

@@ -1,0 +1,69 @@
+// Reverse-mode differentiation, graph to graph. It comes first and knows nothing of segments, so that a checkpointed
+// model and its plain form get the same gradients by the same operations in the same order.
+#pragma once
+
+#include "cairn/ir/build.hpp"
+
+namespace cairn::pass {
+
+using ir::none;
+
+/// A graph followed by its gradient: nodes [0, turn) are the forward pass, the others read them.
+template <int Nodes, int Leaves, int Segments>
+struct gradient_graph {
+  ir::node nodes[Nodes] = {};
+  int node_count = 0, turn = 0;
+  int gradient[Leaves] = {};           ///< node of each leaf's gradient, or none
+  bool reached[Segments] = {};         ///< segments in which something needs a gradient
+};
+
+/// Upper bound of the nodes after differentiation.
+template <class Graph>
+constexpr int gradient_capacity(const Graph& g) {
+  int n = g.node_count + 1;
+  for (int v = 0; v < g.node_count; ++v) n += g.nodes[v].op->vjp_nodes;
+  return n;
+}
+
+/// Appends to the graph the gradient of its first output with respect to the leaves in `wanted_leaf`.
+/// `one` is the constant 1, the gradient of the output itself.
+template <int Capacity, class Graph>
+constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::operation* one) {
+  gradient_graph<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1> out;
+  bool wanted[Capacity] = {};
+  int gradient[Capacity] = {};
+  for (int v = 0; v < Capacity; ++v) gradient[v] = none;
+  for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaf[i];
+  for (int v = 0; v < g.node_count; ++v) {
+    const ir::node& n = out.nodes[v] = g.nodes[v];
+    if (n.op->vjp == nullptr) continue;
+    for (int i = 0; i < n.op->arguments; ++i) wanted[v] |= wanted[n.argument[i]];
+    if (wanted[v]) out.reached[n.segment] = true;
+  }
+
+  ir::builder b;
+  b.nodes = out.nodes;
+  b.node_count = out.turn = g.node_count;
+  gradient[g.outputs[0]] = b.append(one, nullptr, 0);
+  for (int v = g.node_count; v-- > 0;) {
+    if (wanted[v] && gradient[v] != none && out.nodes[v].op->vjp != nullptr) {
+      out.nodes[v].op->vjp(b, v, wanted, gradient);
+    }
+  }
+  out.node_count = b.node_count;
+  for (int i = 0; i < g.leaf_count; ++i) out.gradient[i] = wanted_leaf[i] ? gradient[g.leaves[i].node] : none;
+  for (int s = g.segment_count; s-- > 1;) out.reached[g.segments[s].parent] |= out.reached[s];
+  return out;
+}
+
+/// A graph that is not differentiated: all of it is forward.
+template <class Graph>
+constexpr auto undifferentiated(const Graph& g) {
+  gradient_graph<Graph::capacity.nodes + 1, Graph::capacity.leaves + 1, Graph::capacity.segments + 1> out;
+  for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
+  for (int& leaf : out.gradient) leaf = none;
+  out.node_count = out.turn = g.node_count;
+  return out;
+}
+
+}  // namespace cairn::pass

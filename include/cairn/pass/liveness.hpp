@@ -1,0 +1,40 @@
+// Liveness: from which step to which a value's memory is needed.
+#pragma once
+
+#include "cairn/pass/loops.hpp"
+
+namespace cairn::pass {
+
+/// By value; only values that own memory (no views, nothing internal to a loop) have a range.
+template <int Nodes>
+struct live_ranges {
+  int last[Nodes] = {};  ///< the last step that reads it; step_count for outputs and gradients, which stay
+};
+
+/// Calls `visit` with each value that a step reads, views replaced by what they view.
+template <class Schedule, class Fused, class Loops>
+constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, int index, auto visit) {
+  if (f.steps[index].loop) {
+    for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
+      if (!l.inputs[i].constant) visit(f.root[l.inputs[i].value]);
+    }
+  } else {
+    const ir::node& n = s.nodes[f.members[f.steps[index].begin]];
+    for (int i = 0; i < n.op->arguments; ++i) visit(f.root[n.argument[i]]);
+  }
+}
+
+template <class Schedule, class Fused, class Loops>
+constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
+  live_ranges<static_cast<int>(std::size(Schedule{}.nodes))> out;
+  for (int i = 0; i < f.step_count; ++i) {
+    for_each_read(s, f, l, i, [&](int v) { out.last[v] = i; });
+  }
+  for (int i = 0; i < s.output_count; ++i) out.last[f.root[s.outputs[i]]] = f.step_count;
+  for (int v : s.gradient) {
+    if (v != none) out.last[f.root[v]] = f.step_count;
+  }
+  return out;
+}
+
+}  // namespace cairn::pass

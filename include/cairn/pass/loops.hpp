@@ -1,0 +1,164 @@
+// The code of the loops: for each fused group its operands, its operations and its extents, and which loops are equal.
+#pragma once
+
+#include "cairn/pass/fuse.hpp"
+
+#include <bit>
+
+namespace cairn::pass {
+
+/// One operand of a loop: a value, or an immediate constant.
+struct loop_input {
+  int value = none;
+  axis_set stretched = 0;  ///< axes of the loop along which it is repeated
+  bool constant = false;
+  double immediate = 0;
+
+  constexpr bool same_code(const loop_input& other) const {
+    return stretched == other.stretched && constant == other.constant &&
+           std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate);  // -0 is not 0
+  }
+};
+
+/// One operation of a loop; argument k >= 0 is the result of operation k, k < 0 is input -k - 1.
+struct loop_operation {
+  const ir::lane_code* lanes = nullptr;
+  int argument[ir::max_arguments] = {};
+  bool stored = false;  ///< read outside the loop
+
+  constexpr bool same_code(const loop_operation& other) const {
+    return lanes == other.lanes && stored == other.stored && argument[0] == other.argument[0] &&
+           argument[1] == other.argument[1] && argument[2] == other.argument[2] && argument[3] == other.argument[3];
+  }
+};
+
+struct loop {
+  int input_begin = 0, input_end = 0;  ///< in loops::inputs; empty for kernels
+  shape extents;                       ///< with axes merged that all operands treat alike
+  int same_as = 0;                     ///< the first step with an equal loop
+};
+
+template <int Nodes>
+struct loops {
+  loop_operation code[Nodes] = {};  ///< by position in fused::members
+  loop_input inputs[2 * Nodes] = {};
+  loop of[Nodes] = {};  ///< by step
+  int input_count = 0;
+};
+
+namespace detail {
+template <class Schedule, class Fused>
+struct loop_writer {
+  static constexpr int nodes = static_cast<int>(std::size(Schedule{}.nodes));
+  const Schedule& s;
+  const Fused& f;
+  loops<nodes> out{};
+  int buckets[256] = {}, chain[nodes] = {};
+
+  constexpr int input_of(const loop& l, int v, const ir::operation& whole) {
+    for (int i = l.input_begin; i < out.input_count; ++i) {
+      if (out.inputs[i].value == v) return i - l.input_begin;
+    }
+    const ir::operation& source = *s.nodes[f.root[v]].op;
+    loop_input& in = out.inputs[out.input_count];
+    in.value = v;
+    if (source.what == ir::role::constant) {
+      in.constant = true;
+      in.immediate = source.value;
+    } else if (s.nodes[v].op->count != whole.count) {
+      in.stretched = stretched_axes(s.nodes[v].op->result, whole.result);
+    }
+    return out.input_count++ - l.input_begin;
+  }
+
+  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1.
+  constexpr void merge_axes(loop& l, const shape& extents) {
+    axis_set treatment[max_rank] = {};  // by axis, the inputs stretched along it
+    for (int i = l.input_begin; i < l.input_end; ++i) {
+      if (out.inputs[i].stretched == 0) continue;
+      for (int axis = 0; axis < extents.rank; ++axis) {
+        treatment[axis] |= (out.inputs[i].stretched >> axis & 1U) << (i - l.input_begin);
+      }
+    }
+    axis_set merged[max_rank] = {};
+    int rank = 0;
+    for (int axis = 0; axis < extents.rank; ++axis) {
+      if (extents.extent[axis] == 1) continue;
+      if (rank > 0 && merged[rank - 1] == treatment[axis]) {
+        l.extents.extent[rank - 1] *= extents.extent[axis];
+      } else {
+        merged[rank] = treatment[axis];
+        l.extents.extent[rank++] = extents.extent[axis];
+      }
+    }
+    l.extents.rank = rank;
+    for (int i = l.input_begin; i < l.input_end; ++i) {
+      if (out.inputs[i].stretched == 0) continue;
+      axis_set stretched = 0;
+      for (int axis = 0; axis < rank; ++axis) stretched |= (merged[axis] >> (i - l.input_begin) & 1U) << axis;
+      out.inputs[i].stretched = stretched;
+    }
+  }
+
+  /// Writes a loop's code; the result tells it from most others.
+  constexpr std::uint32_t write(const step& st, loop& l) {
+    const ir::operation& whole = *s.nodes[f.members[st.begin]].op;
+    std::uint32_t hash = static_cast<std::uint32_t>(whole.count);
+    l.input_begin = out.input_count;
+    for (int m = st.begin; m < st.end; ++m) {
+      const ir::node& n = s.nodes[f.members[m]];
+      loop_operation& o = out.code[m];
+      o.lanes = n.op->lanes;
+      o.stored = f.external[f.members[m]];
+      hash = ir::mix(hash, n.op->hash + o.stored);
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = n.argument[i];
+        o.argument[i] = f.step_of[a] == f.step_of[f.members[m]] ? f.position[a] - st.begin : -1 - input_of(l, a, whole);
+      }
+    }
+    l.input_end = out.input_count;
+    merge_axes(l, whole.result);
+    return hash ^ hash >> 16;
+  }
+
+  constexpr bool equal(int one, int two) const {
+    const step &p = f.steps[one], &q = f.steps[two];
+    const loop &a = out.of[one], &b = out.of[two];
+    if (p.end - p.begin != q.end - q.begin || a.input_end - a.input_begin != b.input_end - b.input_begin ||
+        a.extents != b.extents)
+      return false;
+    for (int m = 0; m < p.end - p.begin; ++m) {
+      if (!out.code[p.begin + m].same_code(out.code[q.begin + m])) return false;
+    }
+    for (int i = 0; i < a.input_end - a.input_begin; ++i) {
+      if (!out.inputs[a.input_begin + i].same_code(out.inputs[b.input_begin + i])) return false;
+    }
+    return true;
+  }
+
+  /// Equal loops of different layers share one kernel.
+  constexpr int first_equal(int index, std::uint32_t hash) {
+    int& bucket = buckets[hash % 256];
+    for (int other = bucket - 1; other != none; other = chain[other]) {
+      if (equal(other, index)) return other;
+    }
+    chain[index] = bucket - 1;
+    bucket = index + 1;
+    return index;
+  }
+};
+}  // namespace detail
+
+/// Writes the code of all loops.
+template <class Schedule, class Fused>
+constexpr auto write_loops(const Schedule& s, const Fused& f) {
+  detail::loop_writer<Schedule, Fused> w{s, f};
+  for (int i = 0; i < f.step_count; ++i) {
+    if (!f.steps[i].loop) continue;
+    const std::uint32_t hash = w.write(f.steps[i], w.out.of[i]);
+    w.out.of[i].same_as = w.first_equal(i, hash);
+  }
+  return w.out;
+}
+
+}  // namespace cairn::pass

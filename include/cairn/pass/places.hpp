@@ -1,0 +1,144 @@
+// Places outside the arena: leaves where the program or the user keeps them, constants that kernels read from memory, and
+// gradients, which are computed where they belong, as is what they are accumulated from.
+#pragma once
+
+#include "cairn/pass/liveness.hpp"
+
+namespace cairn::pass {
+
+inline constexpr std::int64_t alignment = 64;  ///< of every value, in bytes: a cache line and the widest register
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// Where memory comes from. Leaves have a base of their own each, from `leaf_base` on.
+enum base : int { arena_base, gradient_base, constant_base, leaf_base };
+
+struct place {
+  int base = arena_base;
+  std::int64_t offset = 0;  ///< in bytes
+};
+
+/// A gradient that is not computed where it belongs, for it is also something else: copied at the end of a step.
+struct gradient_copy {
+  int value = none, leaf = none;
+};
+
+template <int Nodes, int Leaves>
+struct places {
+  place of[Nodes] = {};    ///< by value
+  bool fixed[Nodes] = {};  ///< computed values that lie among the gradients
+  bool output[Nodes] = {}; ///< values that are results of the program
+  std::int64_t parameter_offset[Leaves] = {};  ///< by leaf, in the blocks of parameters and of gradients; trained first
+  gradient_copy copies[Leaves] = {};
+  int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
+  int copy_count = 0, constant_count = 0;
+  std::int64_t parameter_bytes = 0, gradient_bytes = 0;
+};
+
+/// Whether a step may write its result w over v, an argument that it reads for the last time.
+template <class Schedule, class Fused, class Ranges, class Places>
+constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index, int v, int w) {
+  return f.step_of[v] != none && live.last[v] == index && !p.output[v] &&
+         s.nodes[v].op->bytes == s.nodes[w].op->bytes;
+}
+
+/// The arguments of a step over which its result w may be written: visit(v) each.
+template <class Schedule, class Fused, class Loops, class Ranges, class Places>
+constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
+                                    const Places& p, int index, int w, auto visit) {
+  if (f.steps[index].loop) {
+    for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
+      const loop_input& in = l.inputs[i];
+      if (in.constant || in.stretched != 0) continue;
+      const int v = f.root[in.value];
+      if (replaces(s, f, live, p, index, v, w)) visit(v);
+    }
+  } else if (s.nodes[w].op->in_place) {
+    const ir::node& n = s.nodes[w];
+    const int v = f.root[n.argument[0]];
+    bool once = true;
+    for (int i = 1; i < n.op->arguments; ++i) once &= f.root[n.argument[i]] != v;
+    if (once && replaces(s, f, live, p, index, v, w)) visit(v);
+  }
+}
+
+namespace detail {
+template <class Graph, class Schedule, class Fused, class Loops, class Ranges>
+struct fixed_placer {
+  static constexpr int nodes = static_cast<int>(std::size(Schedule{}.nodes));
+  const Graph& g;
+  const Schedule& s;
+  const Fused& f;
+  const Loops& l;
+  const Ranges& live;
+  places<nodes, Graph::capacity.leaves + 1> out{};
+
+  constexpr void place_leaves() {
+    for (const bool trained : {true, false}) {
+      for (int i = 0; i < g.leaf_count; ++i) {
+        const ir::operation& leaf = *g.nodes[g.leaves[i].node].op;
+        if (leaf.what != ir::role::parameter || (s.gradient[i] != none) != trained) continue;
+        out.parameter_offset[i] = out.parameter_bytes;
+        out.parameter_bytes += aligned(leaf.bytes);
+      }
+      if (trained) out.gradient_bytes = out.parameter_bytes;
+    }
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (s.leaf_value[i] != none) out.of[s.leaf_value[i]] = {leaf_base + i, 0};
+    }
+  }
+
+  /// Constants need memory only where they are not an immediate of a loop.
+  constexpr void place_constants() {
+    for (int m = 0; m < f.member_count; ++m) {
+      const ir::node& n = s.nodes[f.members[m]];
+      if (n.op->what != ir::role::kernel) continue;
+      for (int i = 0; i < n.op->arguments; ++i) place_constant(f.root[n.argument[i]]);
+    }
+    for (int i = 0; i < s.output_count; ++i) place_constant(f.root[s.outputs[i]]);
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (s.gradient[i] != none) place_constant(f.root[s.gradient[i]]);
+    }
+  }
+  constexpr void place_constant(int v) {
+    const ir::operation& op = *s.nodes[v].op;
+    if (op.what != ir::role::constant || out.of[v].base == constant_base) return;
+    out.of[v] = {constant_base, out.constant_count * op.element_bytes};
+    out.constants[out.constant_count++] = v;
+  }
+
+  constexpr void place_gradients() {
+    for (int i = 0; i < s.output_count; ++i) out.output[f.root[s.outputs[i]]] = true;
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (s.gradient[i] == none) continue;
+      const int v = f.root[s.gradient[i]];
+      if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
+        out.fixed[v] = true;
+        out.of[v] = {gradient_base, out.parameter_offset[i]};
+      } else {
+        out.copies[out.copy_count++] = {s.gradient[i], i};
+      }
+    }
+    for (int m = f.member_count; m-- > 0;) {
+      const int w = f.members[m];
+      if (!out.fixed[w]) continue;
+      bool given = false;
+      for_each_replaceable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
+        if (given || out.fixed[v]) return;
+        given = out.fixed[v] = true;
+        out.of[v] = out.of[w];
+      });
+    }
+  }
+};
+}  // namespace detail
+
+template <class Graph, class Schedule, class Fused, class Loops, class Ranges>
+constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, const Loops& l, const Ranges& live) {
+  detail::fixed_placer<Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
+  p.place_leaves();
+  p.place_constants();
+  p.place_gradients();
+  return p.out;
+}
+
+}  // namespace cairn::pass

@@ -1,0 +1,202 @@
+// Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries, right
+// before its first reader. Cloning is on demand, so what backward does not read never appears a second time.
+//
+// A backward node stands in the segment of the forward node whose gradient it computes. Each segment around it is an
+// environment in which clones live; environment 0 is the program itself, whose forward values are stored. A value is
+// taken from the outermost environment that has it, or cloned in the innermost that contains it. So the interior of
+// a nested segment is computed once more to rebuild its result for the segment around it, and again for its own
+// backward.
+#pragma once
+
+#include "cairn/pass/differentiate.hpp"
+
+namespace cairn::pass {
+
+/// The values of a step in the order of their computation.
+template <int Nodes, int Leaves, int Segments>
+struct schedule {
+  struct cost {
+    int operations = 0;
+    std::int64_t flops = 0;
+  };
+  ir::node nodes[Nodes] = {};
+  bool kept[Nodes] = {};  ///< forward values that backward reads as they are
+  int node_count = 0, turn = 0;
+  int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
+  int outputs[ir::max_outputs] = {}, output_count = 0;
+  cost recomputed[Segments] = {};         ///< by the segment whose backward asked for it; 0: constants
+  std::int64_t boundary_bytes[Segments] = {};
+  std::int64_t interior_bytes[Segments] = {};  ///< of values that backward reads and that are not stored
+};
+
+template <class Graph, class Gradient>
+constexpr int schedule_capacity(const Graph& g, const Gradient& d) {
+  int clones = 0;
+  for (int v = 0; v < d.turn; ++v) clones += 1 + g.segments[d.nodes[v].segment].depth;
+  return d.node_count + clones;
+}
+
+namespace detail {
+/// The state of one rematerialization. Tables by depth are flattened: entry (depth, v) is at depth * Nodes + v.
+template <int Capacity, class Graph, class Gradient>
+struct rematerializer {
+  static constexpr int nodes = static_cast<int>(std::size(Gradient{}.nodes));
+  static constexpr int depths = Graph::capacity.depth + 1;
+  struct request {
+    int value, segment;
+  };
+
+  const Graph& g;
+  const Gradient& d;
+  schedule<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1> out{};
+  bool live[nodes] = {}, constant[nodes] = {}, stored[nodes] = {}, read[nodes] = {};
+  int root[nodes] = {};             ///< of forward values: what a view views
+  int moved[nodes] = {};            ///< forward and backward values by their old number
+  int clone[nodes * depths] = {};   ///< by depth of the environment
+  request pending[nodes] = {};
+
+  constexpr bool is_leaf(int v) const { return d.nodes[v].op->what < ir::role::view; }
+  constexpr bool is_view(int v) const { return d.nodes[v].op->what == ir::role::view; }
+  /// The innermost segment that contains both.
+  constexpr int common(int a, int b) const {
+    while (a != b) {
+      if (g.segments[a].depth >= g.segments[b].depth) a = g.segments[a].parent;
+      else b = g.segments[b].parent;
+    }
+    return a;
+  }
+
+  constexpr void mark_live() {
+    for (int v = 0; v < d.turn; ++v) root[v] = is_view(v) ? root[d.nodes[v].argument[0]] : v;
+    for (int i = 0; i < g.output_count; ++i) live[g.outputs[i]] = stored[root[g.outputs[i]]] = true;
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (d.gradient[i] != none) live[d.gradient[i]] = true;
+    }
+    for (int v = d.node_count; v-- > 0;) {
+      if (!live[v]) continue;
+      const ir::node& n = d.nodes[v];
+      for (int i = 0; i < n.op->arguments; ++i) live[n.argument[i]] = true;
+    }
+  }
+
+  constexpr int emit(const ir::node& n) {
+    out.nodes[out.node_count] = n;
+    return out.node_count++;
+  }
+
+  constexpr void forward() {
+    for (int v = 0; v < d.turn; ++v) {
+      if (!live[v]) continue;
+      ir::node n = d.nodes[v];
+      constant[v] = n.op->what == ir::role::constant || n.op->arguments > 0;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        constant[v] &= constant[n.argument[i]];
+        n.argument[i] = moved[n.argument[i]];
+      }
+      moved[v] = emit(n);
+    }
+    out.turn = out.node_count;
+  }
+
+  /// Where backward in `segment` finds v, or none where it has to be cloned first.
+  constexpr int lookup(int v, int segment) {
+    if (is_leaf(v)) return moved[v];
+    const int home = d.nodes[v].segment == segment ? segment : common(d.nodes[v].segment, segment);
+    const int depth = g.segments[home].depth;
+    if (!constant[v] && d.nodes[v].visible == 0 && (depth == 0 || stored[v])) {
+      for (int w = v; !stored[w]; w = is_view(w) ? d.nodes[w].argument[0] : w) stored[w] = true;
+      return moved[v];
+    }
+    for (int e = std::min(d.nodes[v].visible, depth); e <= depth; ++e) {
+      if (clone[e * nodes + v] != none) return clone[e * nodes + v];
+    }
+    return none;
+  }
+
+  constexpr int resolve(int v, int segment) {
+    if (const int known = lookup(v, segment); known != none) return known;
+    int count = 0;
+    pending[count++] = {v, segment};
+    int made = none;
+    while (count > 0) {
+      const request top = pending[count - 1];
+      const int home = common(d.nodes[top.value].segment, top.segment);
+      ir::node n = d.nodes[top.value];
+      bool ready = true;
+      for (int i = 0; i < n.op->arguments && ready; ++i) {
+        const int a = lookup(n.argument[i], home);
+        if (a == none) {
+          pending[count++] = {n.argument[i], home};
+          ready = false;
+        }
+        n.argument[i] = a;
+      }
+      if (!ready) continue;
+      made = clone[g.segments[home].depth * nodes + top.value] = emit(n);
+      if (!is_view(top.value)) {
+        ++out.recomputed[home].operations;
+        out.recomputed[home].flops += n.op->flops;
+      }
+      --count;
+    }
+    return made;
+  }
+
+  constexpr void backward() {
+    for (int& c : clone) c = none;
+    for (int v = d.turn; v < d.node_count; ++v) {
+      if (!live[v]) continue;
+      ir::node n = d.nodes[v];
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = n.argument[i];
+        if (a < d.turn) read[root[a]] = true;
+        n.argument[i] = a >= d.turn || is_leaf(a) ? moved[a] : resolve(a, n.segment);
+      }
+      moved[v] = emit(n);
+    }
+  }
+
+  constexpr void count_bytes() {
+    int counted[nodes * depths] = {};
+    for (int v = 0; v < d.turn; ++v) {
+      if (!live[v] || is_leaf(v)) continue;
+      const ir::node& n = d.nodes[v];
+      if (read[v] && !stored[v]) out.interior_bytes[n.segment] += n.op->bytes;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = root[n.argument[i]];
+        if (is_leaf(a)) continue;
+        if (d.nodes[a].segment == n.segment) continue;
+        const int shared = common(d.nodes[a].segment, n.segment);
+        for (int s = n.segment; s != shared; s = g.segments[s].parent) {
+          int& seen = counted[(g.segments[s].depth - 1) * nodes + a];
+          if (seen != s) out.boundary_bytes[s] += d.nodes[a].op->bytes;
+          seen = s;
+        }
+      }
+    }
+    for (int v = 0; v < d.turn; ++v) {
+      if (live[v] && stored[v]) out.kept[moved[v]] = true;
+    }
+  }
+};
+}  // namespace detail
+
+/// The program in the order of its steps: forward, then backward with the recomputation it needs.
+template <int Capacity, class Graph, class Gradient>
+constexpr auto rematerialize(const Graph& g, const Gradient& d) {
+  detail::rematerializer<Capacity, Graph, Gradient> r{g, d};
+  r.mark_live();
+  r.forward();
+  r.backward();
+  r.count_bytes();
+  for (int& gradient : r.out.gradient) gradient = none;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    const int v = g.leaves[i].node;
+    r.out.leaf_value[i] = r.live[v] ? r.moved[v] : none;
+    r.out.gradient[i] = d.gradient[i] == none ? none : r.moved[d.gradient[i]];
+  }
+  for (int i = 0; i < g.output_count; ++i) r.out.outputs[r.out.output_count++] = r.moved[g.outputs[i]];
+  return r.out;
+}
+
+}  // namespace cairn::pass
