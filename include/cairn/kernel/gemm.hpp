@@ -1,0 +1,143 @@
+// Matrix products of static shapes.
+//
+// C is made in tiles of `tile_rows` rows and two registers of columns, which stay in registers while a loop
+// runs over the depth (k). The tiles of one column of tiles share a panel of B, packed so that the loop reads
+// it in order from the first-level cache. A is read in place, or packed likewise where it is stored
+// transposed and a step of depth would jump a row. (K. Goto and R. van de Geijn, Anatomy of high-performance
+// matrix multiplication, 2008.)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cairn/core/product.hpp"
+#include "cairn/kernel/simd.hpp"
+
+namespace cairn::kernel {
+
+/// `run` computes C = op(A) op(B), or C += op(A) op(B) if Accumulate. `scratch` numbers of working space,
+/// aligned to 64 bytes, are the caller's to lend. Each number of C is summed in an order that only P and the
+/// processor decide.
+template <class Real, product P, bool Accumulate = false>
+class gemm {
+  using vec = lanes<Real>;
+  using cut = blocking<P, static_cast<int>(sizeof(Real))>;
+  static constexpr int width = cut::width, tile_rows = cut::tile_rows, tile_columns = cut::tile_columns;
+  static constexpr int depth = cut::depth, rows = cut::rows;
+  static constexpr bool pack_a = cut::pack_a, pack_b = cut::pack_b;
+  static constexpr int step_b = pack_b ? tile_columns : P.n;  // from one step of depth to the next
+  static constexpr std::int64_t panel_size = cut::panel_size;
+  static_assert(width == vec::width);
+
+ public:
+  static constexpr std::int64_t scratch = cut::scratch;
+
+  static void run(const Real* a, const Real* b, Real* c, Real* scratch) {
+    for (int p = 0; p < P.k; p += depth) {
+      const int steps = std::min(depth, P.k - p);
+      const bool add = Accumulate || p > 0;
+      for (int i = 0; i < P.m; i += rows) {
+        const int count = std::min(rows, P.m - i);
+        const Real* block_a = a + (P.transpose_a ? std::int64_t{p} * P.m + i : std::int64_t{i} * P.k + p);
+        if constexpr (pack_a) block_a = packed_a(block_a, count, steps, scratch + panel_size);
+        int j = 0;
+        for (; j + tile_columns <= P.n; j += tile_columns)
+          column_of_tiles<tile_columns>(block_a, b, c + std::int64_t{i} * P.n, scratch, p, j, count, steps,
+                                        add);
+        if constexpr (P.n % tile_columns != 0)
+          column_of_tiles<P.n % tile_columns>(block_a, b, c + std::int64_t{i} * P.n, scratch, p, j, count,
+                                              steps, add);
+      }
+    }
+  }
+
+ private:
+  template <int Columns>
+  static void column_of_tiles(const Real* a, const Real* b, Real* c, Real* scratch, int p, int j, int count,
+                              int steps, bool add) {
+    const Real* panel = b + (P.transpose_b ? std::int64_t{j} * P.k + p : std::int64_t{p} * P.n + j);
+    if constexpr (pack_b) panel = packed_b<Columns>(panel, steps, scratch);
+    const std::int64_t row_a = pack_a ? steps : P.transpose_a ? 1 : P.k;
+    int i = 0;
+    for (; i + tile_rows <= count; i += tile_rows)
+      tile<tile_rows, Columns>(a + i * row_a, panel, c + std::int64_t{i} * P.n + j, steps, add);
+    if constexpr (P.m % tile_rows != 0)
+      if (i < count)
+        tile<P.m % tile_rows, Columns>(a + i * row_a, panel, c + std::int64_t{i} * P.n + j, steps, add);
+  }
+
+  /// {Rows, Columns} of C: in registers over all steps.
+  template <int Rows, int Columns>
+  static void tile(const Real* a, const Real* b, Real* c, int steps, bool add) {
+    constexpr int registers = (Columns + width - 1) / width;
+    constexpr int row_a = P.transpose_a ? 1 : P.k;
+    constexpr int step_a = pack_a ? Rows : P.transpose_a ? P.m : 1;
+    vec sum[Rows][registers];
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 2
+      for (int j = 0; j < registers; ++j)
+        sum[i][j] = add ? load_row<Columns>(c + std::int64_t{i} * P.n, j * width) : vec::fill(0);
+    for (int p = 0; p < steps; ++p, a += step_a, b += step_b) {
+      vec row[registers];
+#pragma GCC unroll 2
+      for (int j = 0; j < registers; ++j)
+        row[j] = pack_b ? vec::load(b + j * width) : load_row<Columns>(b, j * width);
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i) {
+        const vec x = vec::fill(a[std::int64_t{i} * row_a]);
+#pragma GCC unroll 2
+        for (int j = 0; j < registers; ++j) sum[i][j] = fused(x, row[j], sum[i][j]);
+      }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 2
+      for (int j = 0; j < registers; ++j) store_row<Columns>(sum[i][j], c + std::int64_t{i} * P.n, j * width);
+  }
+
+  /// Columns of op(B) as {steps, tile_columns}, filled up with zeros.
+  template <int Columns>
+  static const Real* packed_b(const Real* b, int steps, Real* to) {
+    if constexpr (P.transpose_b) {
+      for (int p = 0; p < steps; p += width) {
+        const int filled = std::min(width, steps - p);
+        for (int j = 0; j < Columns; j += width) {
+          vec square[width];
+#pragma GCC unroll 16
+          for (int i = 0; i < width; ++i) {
+            const Real* from = b + std::int64_t{j + i} * P.k + p;
+            if (j + i >= Columns)
+              square[i] = vec::fill(0);
+            else
+              square[i] = filled == width ? vec::load(from) : vec::load(from, filled);
+          }
+          vec::transpose(square);
+#pragma GCC unroll 16
+          for (int i = 0; i < filled; ++i) square[i].store(to + std::int64_t{p + i} * tile_columns + j);
+        }
+      }
+    } else {
+      for (int p = 0; p < steps; ++p)
+        for (int j = 0; j < Columns; j += width)
+          load_row<Columns>(b + std::int64_t{p} * P.n, j).store(to + std::int64_t{p} * tile_columns + j);
+    }
+    return to;
+  }
+
+  /// Rows of op(A), `tile_rows` at a time, as {steps, tile_rows}.
+  static const Real* packed_a(const Real* a, int count, int steps, Real* to) {
+    int i = 0;
+    for (; i + tile_rows <= count; i += tile_rows)
+      pack_rows<tile_rows>(a + i, steps, to + std::int64_t{i} * steps);
+    if constexpr (P.m % tile_rows != 0)
+      if (i < count) pack_rows<P.m % tile_rows>(a + i, steps, to + std::int64_t{i} * steps);
+    return to;
+  }
+  template <int Rows>
+  static void pack_rows(const Real* a, int steps, Real* to) {
+    for (int p = 0; p < steps; ++p) std::copy_n(a + std::int64_t{p} * P.m, Rows, to + std::int64_t{p} * Rows);
+  }
+};
+
+}  // namespace cairn::kernel

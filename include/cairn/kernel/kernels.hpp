@@ -1,0 +1,85 @@
+// Every operation's kernel: which code computes an operation with static shapes. One overload of `compute`
+// each.
+#pragma once
+
+#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/kernel/gemm.hpp"
+#include "cairn/kernel/loss.hpp"
+#include "cairn/kernel/norm.hpp"
+#include "cairn/kernel/reduce.hpp"
+#include "cairn/kernel/run.hpp"
+#include "cairn/kernel/view.hpp"
+
+namespace cairn {
+
+template <axis_set Axes, bool Keep, class Real, class X>
+void compute(sum_op<Axes, Keep>, signature<Real, X>, void* const* p) {
+  kernel::reduce_sum<Real, X::shape, Axes>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]));
+}
+
+template <auto Permutation, class Real, class X>
+void compute(transpose_op<Permutation>, signature<Real, X>, void* const* p) {
+  kernel::transpose<Real, X::shape, Permutation>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]));
+}
+
+template <int Axis, class Real, class X> void compute(softmax_op<Axis>, signature<Real, X>, void* const* p) {
+  kernel::softmax<Real, X::shape, (Axis + X::shape.rank) % X::shape.rank>(static_cast<const Real*>(p[1]),
+                                                                          static_cast<Real*>(p[0]));
+}
+template <int Axis, class Real, class X>
+void compute(log_softmax_op<Axis>, signature<Real, X>, void* const* p) {
+  kernel::log_softmax<Real, X::shape, (Axis + X::shape.rank) % X::shape.rank>(static_cast<const Real*>(p[1]),
+                                                                              static_cast<Real*>(p[0]));
+}
+
+template <class Real, class X, class L>
+void compute(cross_entropy_op, signature<Real, X, L>, void* const* p) {
+  kernel::cross_entropy<Real, static_cast<int>(L::shape.count()), X::shape[-1]>(
+      static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]));
+}
+template <class Real, class X, class L>
+void compute(softmax_error_op, signature<Real, X, L>, void* const* p) {
+  kernel::softmax_error<Real, static_cast<int>(L::shape.count()), X::shape[-1]>(
+      static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]));
+}
+template <class Real, class X, class L> void compute(accuracy_op, signature<Real, X, L>, void* const* p) {
+  kernel::accuracy<Real, static_cast<int>(L::shape.count()), X::shape[-1]>(
+      static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]));
+}
+
+/// One product for each index of the leading axes.
+template <bool TransposeA, bool TransposeB, class Real, class A, class B>
+void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p) {
+  using op = matmul_op<TransposeA, TransposeB>;
+  constexpr product one = op::one(A::shape, B::shape);
+  constexpr shape y = op::result(A::shape, B::shape);
+  constexpr auto leading = [](shape s) {
+    s.rank -= 2;
+    return s;
+  };
+  constexpr int batch_rank = op::more_rows(A::shape, B::shape) ? 0 : y.rank - 2;
+  constexpr axis_set repeat_a = stretched_axes(leading(A::shape), leading(y));
+  constexpr axis_set repeat_b = stretched_axes(leading(B::shape), leading(y));
+  constexpr std::int64_t size_y = std::int64_t{one.m} * one.n;
+  for (std::int64_t i = 0; i < y.count() / size_y; ++i) {
+    std::int64_t index_a = 0, index_b = 0, stride_a = 1, stride_b = 1, rest = i;
+    for (int axis = batch_rank - 1; axis >= 0; --axis) {
+      const std::int64_t here = rest % y.extent[axis];
+      rest /= y.extent[axis];
+      if ((repeat_a >> axis & 1U) == 0) {
+        index_a += here * stride_a;
+        stride_a *= y.extent[axis];
+      }
+      if ((repeat_b >> axis & 1U) == 0) {
+        index_b += here * stride_b;
+        stride_b *= y.extent[axis];
+      }
+    }
+    kernel::gemm<Real, one>::run(static_cast<const Real*>(p[1]) + index_a * one.m * one.k,
+                                 static_cast<const Real*>(p[2]) + index_b * one.n * one.k,
+                                 static_cast<Real*>(p[0]) + i * size_y, static_cast<Real*>(p[3]));
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,113 @@
+// The oracle of the kernels: what each one computes, in plain loops. Sums are made in double.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cairn/core/shape.hpp"
+
+namespace cairn::reference {
+
+/// c {m, n} = op(a) op(b), added to c if `accumulate`; a {m, k} or {k, m}, b {k, n} or {n, k}.
+template <class Real>
+void matmul(const Real* a, const Real* b, Real* c, int m, int n, int k, bool transpose_a, bool transpose_b,
+            bool accumulate = false) {
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      double sum = accumulate ? c[i * n + j] : 0;
+      for (int p = 0; p < k; ++p)
+        sum += double{a[transpose_a ? p * m + i : i * k + p]} * b[transpose_b ? j * k + p : p * n + j];
+      c[i * n + j] = static_cast<Real>(sum);
+    }
+}
+
+/// The coordinates of element number `index` of a row-major tensor {s}.
+inline void coordinates(const shape& s, std::int64_t index, int* at) {
+  for (int axis = s.rank; axis-- > 0; index /= s.extent[axis])
+    at[axis] = static_cast<int>(index % s.extent[axis]);
+}
+
+/// out {reduced(from, axes)} = sums of `in` {from} over the axes.
+template <class Real>
+void reduce_sum(const Real* in, Real* out, const shape& from, axis_set axes) {
+  const shape to = reduced(from, axes, true);
+  std::vector<double> sums(static_cast<std::size_t>(to.count()));
+  for (std::int64_t i = 0; i < from.count(); ++i) {
+    int at[max_rank];
+    coordinates(from, i, at);
+    std::size_t o = 0;
+    for (int axis = 0; axis < from.rank; ++axis)
+      if (to.extent[axis] == from.extent[axis])
+        o = o * static_cast<std::size_t>(to.extent[axis]) + static_cast<std::size_t>(at[axis]);
+    sums[o] += in[i];
+  }
+  std::transform(sums.begin(), sums.end(), out, [](double x) { return static_cast<Real>(x); });
+}
+
+/// log_softmax of `in` {from} along an axis; softmax is its exp.
+template <class Real>
+void log_softmax(const Real* in, Real* out, const shape& from, int axis) {
+  std::int64_t stride = 1;
+  for (int k = axis + 1; k < from.rank; ++k) stride *= from.extent[k];
+  const int n = from.extent[axis];
+  for (std::int64_t i = 0; i < from.count(); ++i) {
+    if (i / stride % n != 0) continue;  // i is where a line along the axis begins
+    double most = in[i], sum = 0;
+    for (int k = 1; k < n; ++k) most = std::max<double>(most, in[i + k * stride]);
+    for (int k = 0; k < n; ++k) sum += std::exp(in[i + k * stride] - most);
+    for (int k = 0; k < n; ++k)
+      out[i + k * stride] = static_cast<Real>(in[i + k * stride] - most - std::log(sum));
+  }
+}
+template <class Real>
+void softmax(const Real* in, Real* out, const shape& from, int axis) {
+  std::vector<double> log_of(in, in + from.count());
+  log_softmax(log_of.data(), log_of.data(), from, axis);
+  std::transform(log_of.begin(), log_of.end(), out, [](double x) { return static_cast<Real>(std::exp(x)); });
+}
+
+/// The mean over rows of -log_softmax(row)[label]; logits {n, c}.
+template <class Real>
+Real cross_entropy(const Real* logits, const std::int32_t* labels, int n, int c) {
+  std::vector<double> log_of(logits, logits + n * c);
+  log_softmax(log_of.data(), log_of.data(), shape{n, c}, 1);
+  double loss = 0;
+  for (int row = 0; row < n; ++row) loss -= log_of[static_cast<std::size_t>(row * c + labels[row])] / n;
+  return static_cast<Real>(loss);
+}
+
+/// out {n, c} = softmax(row) - onehot(label).
+template <class Real>
+void softmax_error(const Real* logits, const std::int32_t* labels, Real* out, int n, int c) {
+  softmax(logits, out, shape{n, c}, 1);
+  for (int row = 0; row < n; ++row) out[row * c + labels[row]] -= 1;
+}
+
+/// The fraction of rows whose first largest logit is the label's.
+template <class Real>
+Real accuracy(const Real* logits, const std::int32_t* labels, int n, int c) {
+  int right = 0;
+  for (int row = 0; row < n; ++row) {
+    const Real* first = logits + row * c;
+    right += std::max_element(first, first + c) - first == labels[row];
+  }
+  return static_cast<Real>(right) / static_cast<Real>(n);
+}
+
+/// Axis k of `out` is axis order[k] of `in` {from}.
+template <class Real>
+void transpose(const Real* in, Real* out, const shape& from, const int* order) {
+  shape to = from;
+  for (int k = 0; k < from.rank; ++k) to.extent[k] = from.extent[order[k]];
+  for (std::int64_t o = 0; o < to.count(); ++o) {
+    int at[max_rank], source[max_rank];
+    coordinates(to, o, at);
+    for (int k = 0; k < from.rank; ++k) source[order[k]] = at[k];
+    std::int64_t i = 0;
+    for (int k = 0; k < from.rank; ++k) i = i * from.extent[k] + source[k];
+    out[o] = in[i];
+  }
+}
+
+}  // namespace cairn::reference

@@ -1,0 +1,265 @@
+// One register of numbers: the only file that knows xsimd and instruction sets.
+#pragma once
+
+// g++ 12 takes the "undefined" operands inside its own AVX-512 headers for uninitialized variables (PR
+// 105593).
+#pragma GCC diagnostic push
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <xsimd/xsimd.hpp>
+#pragma GCC diagnostic pop
+
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace cairn::kernel {
+
+/// As many numbers as one register holds. Operations work lane by lane; `sum` and `largest` work across
+/// lanes.
+///
+/// Compilers may contract `a * b + c` into one rounding, but not all do, nor everywhere alike. So products
+/// and results of functions pass a `barrier`: what is written `a * b + c` rounds twice, and `fused(a, b, c)`
+/// rounds once wherever the processor can, whatever the compiler and its flags.
+template <class Real>
+struct lanes {
+  using batch = xsimd::batch<Real>;
+  using mask = xsimd::batch_bool<Real>;
+  static constexpr int width = static_cast<int>(batch::size);
+
+  batch value;
+
+  [[gnu::always_inline]] static lanes fill(Real x) { return {batch(x)}; }
+  [[gnu::always_inline]] static lanes load(const Real* from) { return {batch::load_unaligned(from)}; }
+  /// The first n numbers (0 <= n < width) and zeros; reads nothing past from[n - 1].
+  [[gnu::always_inline]] static lanes load(const Real* from, int n) {
+#if XSIMD_WITH_AVX512F
+    if constexpr (sizeof(Real) == 4)
+      return {batch(_mm512_maskz_loadu_ps(first<__mmask16>(n), from))};
+    else
+      return {batch(_mm512_maskz_loadu_pd(first<__mmask8>(n), from))};
+#elif XSIMD_WITH_AVX
+    if constexpr (sizeof(Real) == 4)
+      return {batch(_mm256_maskload_ps(from, first(n)))};
+    else
+      return {batch(_mm256_maskload_pd(from, first(n)))};
+#else
+    Real part[width] = {};
+    for (int i = 0; i < n; ++i) part[i] = from[i];
+    return load(part);
+#endif
+  }
+  /// The first n numbers, and `rest` in the other lanes.
+  [[gnu::always_inline]] static lanes load(const Real* from, int n, Real rest) {
+    static constexpr auto lane = [] {
+      std::array<Real, width> index{};
+      for (int i = 0; i < width; ++i) index[static_cast<std::size_t>(i)] = static_cast<Real>(i);
+      return index;
+    }();
+    return select(greater(fill(static_cast<Real>(n)), load(lane.data())), load(from, n), fill(rest));
+  }
+  [[gnu::always_inline]] void store(Real* to) const { value.store_unaligned(to); }
+  /// The first n numbers (0 <= n < width); writes nothing past to[n - 1].
+  [[gnu::always_inline]] void store(Real* to, int n) const {
+#if XSIMD_WITH_AVX512F
+    if constexpr (sizeof(Real) == 4)
+      _mm512_mask_storeu_ps(to, first<__mmask16>(n), value);
+    else
+      _mm512_mask_storeu_pd(to, first<__mmask8>(n), value);
+#elif XSIMD_WITH_AVX
+    if constexpr (sizeof(Real) == 4)
+      _mm256_maskstore_ps(to, first(n), value);
+    else
+      _mm256_maskstore_pd(to, first(n), value);
+#else
+    Real part[width];
+    store(part);
+    for (int i = 0; i < n; ++i) to[i] = part[i];
+#endif
+  }
+
+  /// Hides from the optimizer where x comes from, so that nothing before is merged with anything after.
+  [[gnu::always_inline]] friend void barrier(lanes& x) {
+#if XSIMD_WITH_AVX512F
+    asm("" : "+v"(x.value.data));
+#else
+    asm("" : "+x"(x.value.data));
+#endif
+  }
+
+  [[gnu::always_inline]] friend lanes operator+(lanes a, lanes b) { return {a.value + b.value}; }
+  [[gnu::always_inline]] friend lanes operator-(lanes a, lanes b) { return {a.value - b.value}; }
+  [[gnu::always_inline]] friend lanes operator*(lanes a, lanes b) { return settled(a.value * b.value); }
+  [[gnu::always_inline]] friend lanes operator/(lanes a, lanes b) { return {a.value / b.value}; }
+  [[gnu::always_inline]] friend lanes operator-(lanes a) { return {-a.value}; }
+
+  [[gnu::always_inline]] friend lanes exp(lanes a) { return settled(xsimd::exp(a.value)); }
+  [[gnu::always_inline]] friend lanes log(lanes a) {
+#if XSIMD_WITH_AVX512F  // its log does not compile for the later AVX-512 sets (xsimd 8.1)
+    return settled(batch(xsimd::log(xsimd::batch<Real, xsimd::avx512f>(a.value.data)).data));
+#else
+    return settled(xsimd::log(a.value));
+#endif
+  }
+  [[gnu::always_inline]] friend lanes tanh(lanes a) { return settled(xsimd::tanh(a.value)); }
+  [[gnu::always_inline]] friend lanes erf(lanes a) { return settled(xsimd::erf(a.value)); }
+  [[gnu::always_inline]] friend lanes sqrt(lanes a) { return {xsimd::sqrt(a.value)}; }
+  [[gnu::always_inline]] friend lanes abs(lanes a) { return {xsimd::abs(a.value)}; }
+  /// a * b + c, rounded once where the processor can.
+  [[gnu::always_inline]] friend lanes fused(lanes a, lanes b, lanes c) {
+#if XSIMD_WITH_AVX512F  // where xsimd 8.1 multiplies, then adds
+    if constexpr (sizeof(Real) == 4)
+      return {batch(_mm512_fmadd_ps(a.value, b.value, c.value))};
+    else
+      return {batch(_mm512_fmadd_pd(a.value, b.value, c.value))};
+#else
+    return {xsimd::fma(a.value, b.value, c.value)};
+#endif
+  }
+
+  [[gnu::always_inline]] friend mask greater(lanes a, lanes b) { return a.value > b.value; }
+  [[gnu::always_inline]] friend mask equal(lanes a, lanes b) { return a.value == b.value; }
+  [[gnu::always_inline]] friend lanes select(mask which, lanes a, lanes b) {
+    return {xsimd::select(which, a.value, b.value)};
+  }
+  /// a where it is greater, else b; so b where either is NaN.
+  [[gnu::always_inline]] friend lanes max(lanes a, lanes b) { return select(greater(a, b), a, b); }
+
+  /// Halves are added until one number is left: always in the same order.
+  [[gnu::always_inline]] friend Real sum(lanes a) {
+    return across(a, [](lanes x, lanes y) { return x + y; });
+  }
+  [[gnu::always_inline]] friend Real largest(lanes a) {
+    return across(a, [](lanes x, lanes y) { return max(x, y); });
+  }
+
+  /// Turns a square of numbers, one register a row, about its diagonal: blocks off the diagonal are
+  /// exchanged, first halves, then quarters, down to single numbers.
+  [[gnu::always_inline]] static void transpose(lanes (&row)[width]) { exchange_blocks<width / 2>(row); }
+
+ private:
+  [[gnu::always_inline]] static lanes settled(batch x) {
+    lanes result{x};
+    barrier(result);
+    return result;
+  }
+
+  /// Lane i of the result is lane Index(i) of a, or lane Index(i) - width of b.
+  template <auto Index>
+  [[gnu::always_inline]] static lanes shuffled(lanes a, lanes b) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return lanes{batch(__builtin_shufflevector(a.value.data, b.value.data, Index(static_cast<int>(I))...))};
+    }
+    (std::make_index_sequence<static_cast<std::size_t>(width)>{});
+  }
+  template <int Distance = width / 2, class Combine>
+  [[gnu::always_inline]] static Real across(lanes a, Combine combine) {
+    const lanes both = combine(a, shuffled<[](int i) { return i ^ Distance; }>(a, a));
+    if constexpr (Distance > 1)
+      return across<Distance / 2>(both, combine);
+    else
+      return both.value.data[0];
+  }
+  template <int Size>
+  [[gnu::always_inline]] static void exchange_blocks(lanes (&row)[width]) {
+    constexpr auto left = [](int i) { return (i & Size) != 0 ? width + i - Size : i; };
+    constexpr auto right = [](int i) { return (i & Size) != 0 ? width + i : i + Size; };
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) {
+      if ((i & Size) != 0) continue;
+      const lanes above = row[i], below = row[i + Size];
+      row[i] = shuffled<left>(above, below);
+      row[i + Size] = shuffled<right>(above, below);
+    }
+    if constexpr (Size > 1) exchange_blocks<Size / 2>(row);
+  }
+
+#if XSIMD_WITH_AVX512F
+  template <class Bits>
+  [[gnu::always_inline]] static Bits first(int n) {
+    return static_cast<Bits>((1U << n) - 1);
+  }
+#elif XSIMD_WITH_AVX
+  [[gnu::always_inline]] static __m256i first(int n) {
+    using flag = std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>;
+    static constexpr auto flags = [] {
+      std::array<flag, 2 * width> ones_then_zeros{};
+      for (int i = 0; i < width; ++i) ones_then_zeros[static_cast<std::size_t>(i)] = -1;
+      return ones_then_zeros;
+    }();
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(flags.data() + width - n));
+  }
+#endif
+};
+
+/// As many of the numbers from row[i] on as fit into a register, of a row of N; `rest` past its end.
+template <int N, class Real>
+[[gnu::always_inline]] inline lanes<Real> load_row(const Real* row, int i, Real rest = 0) {
+  constexpr int width = lanes<Real>::width;
+  if (N % width == 0 || i + width <= N) return lanes<Real>::load(row + i);
+  return rest == 0 ? lanes<Real>::load(row + i, N - i) : lanes<Real>::load(row + i, N - i, rest);
+}
+template <int N, class Real>
+[[gnu::always_inline]] inline void store_row(lanes<Real> x, Real* row, int i) {
+  constexpr int width = lanes<Real>::width;
+  if (N % width == 0 || i + width <= N)
+    x.store(row + i);
+  else
+    x.store(row + i, N - i);
+}
+
+/// The same vocabulary for single numbers, so that a formula written once runs on both.
+template <std::floating_point Real>
+constexpr void barrier(Real&) {}
+template <std::floating_point Real>
+inline Real exp(Real a) {
+  return std::exp(a);
+}
+template <std::floating_point Real>
+inline Real log(Real a) {
+  return std::log(a);
+}
+template <std::floating_point Real>
+inline Real tanh(Real a) {
+  return std::tanh(a);
+}
+template <std::floating_point Real>
+inline Real erf(Real a) {
+  return std::erf(a);
+}
+template <std::floating_point Real>
+inline Real sqrt(Real a) {
+  return std::sqrt(a);
+}
+template <std::floating_point Real>
+inline Real abs(Real a) {
+  return std::abs(a);
+}
+template <std::floating_point Real>
+inline Real fused(Real a, Real b, Real c) {
+  return std::fma(a, b, c);
+}
+template <std::floating_point Real>
+constexpr bool greater(Real a, Real b) {
+  return a > b;
+}
+template <std::floating_point Real>
+constexpr bool equal(Real a, Real b) {
+  return a == b;
+}
+template <std::floating_point Real>
+constexpr Real select(bool which, Real a, Real b) {
+  return which ? a : b;
+}
+template <std::floating_point Real>
+constexpr Real max(Real a, Real b) {
+  return a > b ? a : b;
+}
+
+}  // namespace cairn::kernel
