@@ -1,0 +1,117 @@
+// Batches of a data set, in order or shuffled.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+#include <xtensor/xadapt.hpp>
+
+#include "cairn/core/philox.hpp"
+#include "cairn/data/dataset.hpp"
+
+namespace cairn::data {
+
+/// A view of rows of a data set: an xtensor expression of shape {rows, features}.
+inline auto rows_view(const float* images, std::size_t rows, std::size_t features) {
+  return xt::adapt(images, rows * features, xt::no_ownership(), std::array{rows, features});
+}
+
+/// B examples, for `auto [x, y]`. Both are views, good until the next batch is asked for.
+template <int B>
+struct batch {
+  decltype(rows_view(nullptr, 0, 0)) images;  // {B, features}
+  std::span<const std::int32_t, B> labels;    // {B}
+};
+
+/// The whole batches of a data set, which must outlive it; the last size() % B examples of an epoch are left
+/// out. In order, batches are views of the data set itself. Shuffled, they are gathered in a buffer that is
+/// allocated once. Iterating allocates nothing.
+template <int B>
+class batch_range {
+  static_assert(B > 0);
+
+ public:
+  /// In order. Throws size_error if the set is smaller than a batch or disagrees with itself.
+  explicit batch_range(const dataset& set) : set_(&set) {
+    if (set.size() < B) throw size_error("examples for a batch", B, set.size());
+    const auto pixels = set.size() * set.features;
+    if (std::ssize(set.images) != pixels)
+      throw size_error("pixels in a data set", pixels, std::ssize(set.images));
+  }
+  /// Shuffled: every permutation is equally likely, and is a function of the seed and the epoch.
+  batch_range(const dataset& set, seed s, std::int64_t epoch) : batch_range(set) {
+    order_.resize(set.labels.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    random_sequence random(s, static_cast<std::uint64_t>(epoch));
+    for (auto left = static_cast<std::uint32_t>(order_.size()); left > 1; --left) {
+      std::swap(order_[left - 1], order_[random.below(left)]);
+    }
+    images_.resize(B * features());
+  }
+
+  /// How many batches there are.
+  std::int64_t size() const { return set_->size() / B; }
+
+  class iterator {
+   public:
+    using value_type = batch<B>;
+    using difference_type = std::ptrdiff_t;
+
+    iterator() = default;
+    batch<B> operator*() const { return range_->at(place_); }
+    iterator& operator++() { return ++place_, *this; }
+    iterator operator++(int) { return {range_, place_++}; }
+    friend bool operator==(const iterator&, const iterator&) = default;
+
+   private:
+    friend batch_range;
+    iterator(batch_range* range, std::int64_t place) : range_(range), place_(place) {}
+    batch_range* range_ = nullptr;
+    std::int64_t place_ = 0;
+  };
+  iterator begin() { return {this, 0}; }
+  iterator end() { return {this, size()}; }
+
+ private:
+  std::size_t features() const { return static_cast<std::size_t>(set_->features); }
+
+  batch<B> at(std::int64_t place) {
+    const auto first = static_cast<std::size_t>(place) * B;
+    if (order_.empty()) {
+      return {rows_view(&set_->images[first * features()], B, features()),
+              std::span<const std::int32_t, B>(&set_->labels[first], B)};
+    }
+    for (std::size_t i = 0; i < B; ++i) {
+      const std::size_t example = order_[first + i];
+      std::copy_n(&set_->images[example * features()], features(), &images_[i * features()]);
+      labels_[i] = set_->labels[example];
+    }
+    return {rows_view(images_.data(), B, features()), labels_};
+  }
+
+  const dataset* set_;
+  std::vector<std::uint32_t> order_;  // empty: in order
+  std::vector<float> images_;
+  std::array<std::int32_t, B> labels_{};
+};
+
+/// `for (auto [x, y] : batches<128>(set))`: in order, for evaluation.
+template <int B>
+batch_range<B> batches(const dataset& set) {
+  return batch_range<B>(set);
+}
+/// `for (auto [x, y] : batches<128>(set, seed{1}, epoch))`: shuffled anew each epoch, for training.
+template <int B>
+batch_range<B> batches(const dataset& set, seed s, std::int64_t epoch) {
+  return batch_range<B>(set, s, epoch);
+}
+template <int B>
+void batches(const dataset&&, auto...) = delete;  // the batches would outlive the set
+
+}  // namespace cairn::data

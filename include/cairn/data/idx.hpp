@@ -1,0 +1,204 @@
+// The IDX files of MNIST and its kin, plain or gzipped. Link with zlib (-lz).
+#pragma once
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cairn/data/dataset.hpp"
+
+namespace cairn::data {
+
+/// A file that is missing, corrupt, or does not fit to the others.
+struct file_error : std::runtime_error {
+  std::string file, expected, actual;
+
+  file_error(const std::filesystem::path& path, const std::string& expected, const std::string& actual)
+      : std::runtime_error(path.string() + ": expected " + expected + ", got " + actual),
+        file(path.string()),
+        expected(expected),
+        actual(actual) {}
+};
+
+/// An array of bytes, row-major.
+struct byte_array {
+  std::vector<std::int64_t> extents;
+  std::vector<std::uint8_t> bytes;
+};
+
+namespace detail {
+
+/// A file read once from its beginning to its end, and unpacked on the way if it is gzipped.
+class gzip_reader {
+ public:
+  explicit gzip_reader(const std::filesystem::path& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
+    if (!file_) throw file_error(path_, "a readable file", std::generic_category().message(errno));
+  }
+
+  /// Fills `bytes` as far as the file goes; returns how many there were.
+  std::size_t read(std::span<std::uint8_t> bytes) {
+    const int count = gzread(file_.get(), bytes.data(), static_cast<unsigned>(bytes.size()));
+    const int reason = errno;
+    int error = Z_OK;
+    gzerror(file_.get(), &error);
+    if (error == Z_ERRNO) throw file_error(path_, "a readable file", std::generic_category().message(reason));
+    if (error == Z_BUF_ERROR) throw file_error(path_, "complete gzip data", "an early end");
+    if (error != Z_OK || count < 0) throw file_error(path_, "sound gzip data", "a corrupt stream");
+    return static_cast<std::size_t>(count);
+  }
+
+ private:
+  struct close {
+    void operator()(gzFile file) const { gzclose_r(file); }
+  };
+  std::filesystem::path path_;
+  std::unique_ptr<gzFile_s, close> file_;
+};
+
+}  // namespace detail
+
+/// Reads 0, 0, 8, the rank, the extents (32 bits each, big-endian), and as many bytes as they announce.
+/// Throws file_error.
+inline byte_array read_idx(const std::filesystem::path& path) {
+  constexpr std::int64_t limit = 0x7FFFFFFF;
+  constexpr std::size_t piece = 1 << 20;
+  detail::gzip_reader file(path);
+  std::array<std::uint8_t, 4> word{};
+  const auto read_word = [&] {
+    if (file.read(word) != word.size()) throw file_error(path, "an IDX header", "an early end");
+  };
+
+  read_word();
+  if (word[0] != 0 || word[1] != 0 || word[2] != 8 || word[3] < 1 || word[3] > 4) {
+    char actual[12];
+    std::snprintf(actual, sizeof actual, "%02x %02x %02x %02x", word[0], word[1], word[2], word[3]);
+    throw file_error(path, "an IDX header of bytes (00 00 08, rank 1 to 4)", actual);
+  }
+  byte_array array;
+  std::int64_t total = 1;
+  for (int rank = word[3]; rank > 0; --rank) {
+    read_word();
+    const std::int64_t extent = std::int64_t{word[0]} << 24 | word[1] << 16 | word[2] << 8 | word[3];
+    if (extent == 0 || extent > limit / total) {
+      throw file_error(path, "extents above 0 and at most 2^31 - 1 bytes",
+                       "an extent of " + std::to_string(extent));
+    }
+    array.extents.push_back(extent);
+    total *= extent;
+  }
+
+  // Memory grows with what is there, not with what the header announces.
+  const auto announced = static_cast<std::size_t>(total);
+  for (std::size_t count = 0; count < announced;) {
+    array.bytes.resize(std::min(announced, count + piece));
+    const std::size_t more = file.read(std::span(array.bytes).subspan(count));
+    if (more == 0) throw file_error(path, std::to_string(total) + " bytes of data", std::to_string(count));
+    count += more;
+  }
+  if (file.read(std::span(word).first(1)) != 0)
+    throw file_error(path, std::to_string(total) + " bytes of data", "more");
+  return array;
+}
+
+/// Images {count, rows, columns} and their labels {count}, as they are in the files.
+struct labelled_images {
+  byte_array images, labels;
+};
+
+/// Reads two IDX files that belong together. Throws file_error, also for a label that is not below `classes`.
+inline labelled_images read_labelled_images(const std::filesystem::path& images_file,
+                                            const std::filesystem::path& labels_file, int classes) {
+  labelled_images set{read_idx(images_file), read_idx(labels_file)};
+  const auto expect_rank = [](const std::filesystem::path& file, const byte_array& array, std::size_t rank) {
+    if (array.extents.size() != rank)
+      throw file_error(file, "rank " + std::to_string(rank), "rank " + std::to_string(array.extents.size()));
+  };
+  expect_rank(images_file, set.images, 3);
+  expect_rank(labels_file, set.labels, 1);
+  if (const auto images = set.images.extents[0], labels = set.labels.extents[0]; images != labels) {
+    throw file_error(labels_file, std::to_string(images) + " labels, one an image", std::to_string(labels));
+  }
+  if (const int largest = std::ranges::max(set.labels.bytes); largest >= classes) {
+    throw file_error(labels_file, "labels below " + std::to_string(classes), std::to_string(largest));
+  }
+  return set;
+}
+
+/// Mean and standard deviation of pixels, as numbers from 0 to 1.
+struct pixel_moments {
+  double mean, deviation;
+
+  explicit pixel_moments(std::span<const std::uint8_t> pixels) {
+    std::uint64_t sum = 0, squares = 0;  // exact
+    for (const std::uint64_t pixel : pixels) {
+      sum += pixel;
+      squares += pixel * pixel;
+    }
+    const auto count = static_cast<double>(pixels.size());
+    const double average = static_cast<double>(sum) / count;
+    mean = average / 255;
+    deviation = std::sqrt(static_cast<double>(squares) / count - average * average) / 255;
+  }
+};
+
+/// The set with (pixel - mean) / deviation in place of each pixel.
+inline dataset standardized(const labelled_images& set, const pixel_moments& moments, int classes) {
+  std::array<float, 256> value{};
+  for (int pixel = 0; pixel < 256; ++pixel) {
+    value[static_cast<std::size_t>(pixel)] =
+        static_cast<float>((pixel / 255.0 - moments.mean) / moments.deviation);
+  }
+  dataset out;
+  out.features = static_cast<int>(set.images.extents[1] * set.images.extents[2]);
+  out.classes = classes;
+  out.images.resize(set.images.bytes.size());
+  std::ranges::transform(set.images.bytes, out.images.begin(),
+                         [&](std::uint8_t pixel) { return value[pixel]; });
+  out.labels.assign(set.labels.bytes.begin(), set.labels.bytes.end());
+  return out;
+}
+
+struct train_and_test {
+  dataset train, test;
+};
+
+/// Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): 60,000 and 10,000 images of 28 x 28 pixels in 10 classes,
+/// standardized by the moments of the training set. The default folder is that of Debian's package
+/// dataset-fashion-mnist; MNIST, whose files have the same names, can be read too. Throws file_error.
+inline train_and_test fashion_mnist(
+    const std::filesystem::path& folder = "/usr/share/datasets/fashion-mnist") {
+  constexpr int classes = 10;
+  const auto read = [&](const std::string& name) {
+    return read_labelled_images(folder / (name + "-images-idx3-ubyte.gz"),
+                                folder / (name + "-labels-idx1-ubyte.gz"), classes);
+  };
+  const auto train = read("train"), test = read("t10k");
+  const auto size = [](const labelled_images& set) {
+    return std::to_string(set.images.extents[1]) + " x " + std::to_string(set.images.extents[2]);
+  };
+  if (size(test) != size(train)) {
+    throw file_error(folder / "t10k-images-idx3-ubyte.gz",
+                     "images of " + size(train) + " pixels, as the training set's", size(test));
+  }
+  const pixel_moments moments(train.images.bytes);
+  if (moments.deviation == 0) {
+    throw file_error(folder / "train-images-idx3-ubyte.gz", "pixels that differ",
+                     std::to_string(train.images.bytes[0]) + " only");
+  }
+  return {standardized(train, moments, classes), standardized(test, moments, classes)};
+}
+
+}  // namespace cairn::data

@@ -1,0 +1,52 @@
+// Memory of a program: a block of its own, or the caller's.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace cairn {
+
+/// Bytes to which the memory of a program is aligned: a cache line, and the widest register.
+inline constexpr std::size_t memory_alignment = 64;
+
+/// Memory given to a program that is too small or not aligned.
+struct memory_error : std::invalid_argument {
+  memory_error(const std::string& what, std::size_t wanted, std::size_t given)
+      : std::invalid_argument("cairn: " + what + ": expected " + std::to_string(wanted) + ", got " +
+                              std::to_string(given)),
+        expected(wanted),
+        actual(given) {}
+  std::size_t expected, actual;
+};
+
+/// Zeroed bytes, aligned: allocated and owned, or the caller's.
+class memory_block {
+ public:
+  explicit memory_block(std::size_t size)
+      : owned_(static_cast<std::byte*>(::operator new(size, std::align_val_t{memory_alignment}))), at_(owned_.get()) {
+    std::fill_n(at_, size, std::byte{});
+  }
+  /// The first `size` bytes of memory that outlives this. Throws memory_error, and then touches nothing.
+  memory_block(std::span<std::byte> given, std::size_t size) : at_(given.data()) {
+    if (given.size() < size) throw memory_error("bytes of memory", size, given.size());
+    const auto remainder = reinterpret_cast<std::uintptr_t>(at_) % memory_alignment;
+    if (remainder != 0) throw memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder);
+    std::fill_n(at_, size, std::byte{});
+  }
+  std::byte* data() const { return at_; }
+
+ private:
+  struct release {
+    void operator()(std::byte* bytes) const { ::operator delete(bytes, std::align_val_t{memory_alignment}); }
+  };
+  std::unique_ptr<std::byte, release> owned_;
+  std::byte* at_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,111 @@
+// The figures of a plan, as constants.
+#pragma once
+
+#include "cairn/exec/verify.hpp"
+
+#include <array>
+#include <concepts>
+
+namespace cairn {
+
+// Options of a program.
+
+/// The element type: `program<loss, real<double>>`.
+template <std::floating_point Real>
+struct real {};
+/// Parameters that are not trained, by name or by the name of a block around them.
+template <fixed_string... Name>
+struct freeze {};
+/// The same model with each ckpt taken as a block: nothing is recomputed.
+struct plain {};
+
+/// Bytes of a step.
+struct memory_plan {
+  std::int64_t stored_bytes;     ///< forward values alive at the turn, without leaves and results
+  std::int64_t peak_bytes;       ///< the arena: values of forward, recomputation and backward, and kernel scratch
+  std::int64_t parameter_bytes;  ///< the flat block of parameters, each aligned to 64 bytes
+  std::int64_t gradient_bytes;   ///< of the trained parameters, in the same layout
+  constexpr std::int64_t total_bytes() const { return peak_bytes + parameter_bytes + gradient_bytes; }
+};
+
+/// Floating-point operations of a step; a product of {m, k} and {k, n} counts 2 m n k.
+struct flop_counts {
+  std::int64_t forward, backward, recomputed;
+  constexpr std::int64_t total() const { return forward + backward + recomputed; }
+};
+
+/// What a segment costs and frees.
+struct segment_plan {
+  std::string_view path;
+  std::int64_t boundary_bytes;  ///< arguments that are computed values
+  std::int64_t interior_bytes;  ///< values that backward reads and that are not stored
+  int recomputed_operations;    ///< graph operations executed a second time, before fusion
+  std::int64_t recomputed_flops;
+};
+
+/// `static_assert(train_step::memory().peak_bytes <= 4_MiB)`.
+inline namespace literals {
+consteval std::int64_t operator""_KiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 10; }
+consteval std::int64_t operator""_MiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 20; }
+consteval std::int64_t operator""_GiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 30; }
+}  // namespace literals
+
+namespace detail {
+template <class Request, class... Options>
+struct with {
+  using type = Request;
+};
+template <class R, bool G, bool P, class F, class Real, class... More>
+struct with<pass::request<R, G, P, F>, real<Real>, More...> : with<pass::request<Real, G, P, F>, More...> {};
+template <class R, bool G, bool P, class F, class... More>
+struct with<pass::request<R, G, P, F>, plain, More...> : with<pass::request<R, G, true, F>, More...> {};
+template <class R, bool G, bool P, fixed_string... Old, fixed_string... Name, class... More>
+struct with<pass::request<R, G, P, pass::name_list<Old...>>, freeze<Name...>, More...>
+    : with<pass::request<R, G, P, pass::name_list<Old..., Name...>>, More...> {};
+
+template <an_expression E>
+output_list<E> as_outputs(E);
+template <class... E>
+output_list<E...> as_outputs(output_list<E...>);
+
+template <auto Output, bool Gradient, class... Options>
+using compiled_of = pass::compiled<
+    typename with<pass::request<float, Gradient, false, pass::name_list<>>, Options...>::type,
+    decltype(as_outputs(Output))>;
+
+/// Whether a program can be made of Output, which needs no kernels to tell; else the mistake is reported.
+template <auto Output, class... Options>
+constexpr bool checked() {
+  return report_of<problem_in<compiled_of<Output, true, Options...>>>{}.shown;
+}
+
+template <class Compiled>
+constexpr memory_plan memory_of() {
+  const auto& l = Compiled::layout;
+  return {l.stored_bytes, l.peak_bytes, Compiled::places.parameter_bytes, Compiled::places.gradient_bytes};
+}
+
+template <class Compiled>
+constexpr flop_counts flops_of() {
+  const auto& s = Compiled::schedule;
+  flop_counts counts{};
+  for (int v = 0; v < s.node_count; ++v) (v < s.turn ? counts.forward : counts.backward) += s.nodes[v].op->flops;
+  for (const auto& cost : s.recomputed) counts.recomputed += cost.flops;
+  counts.backward -= counts.recomputed;
+  return counts;
+}
+
+template <class Compiled>
+constexpr auto segments_of() {
+  const auto& g = Compiled::graph;
+  const auto& s = Compiled::schedule;
+  std::array<segment_plan, static_cast<std::size_t>(Compiled::graph.segment_count - 1)> out{};
+  for (std::size_t i = 1; i <= out.size(); ++i) {
+    out[i - 1] = {g.name(g.segments[i]), s.boundary_bytes[i], s.interior_bytes[i], s.recomputed[i].operations,
+                  s.recomputed[i].flops};
+  }
+  return out;
+}
+}  // namespace detail
+
+}  // namespace cairn

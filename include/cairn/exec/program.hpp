@@ -1,0 +1,317 @@
+// What users hold: a training step or a predictor of a model.
+#pragma once
+
+#include "cairn/core/philox.hpp"
+#include "cairn/exec/arena.hpp"
+#include "cairn/exec/bind.hpp"
+#include "cairn/exec/executable.hpp"
+#include "cairn/exec/plan.hpp"
+
+#include <xtensor/xadapt.hpp>
+
+#include <cstring>
+
+namespace cairn {
+
+namespace detail {
+/// A tensor in foreign memory as an xtensor view of static rank.
+template <shape S, class Real>
+auto tensor_view(Real* at) {
+  std::array<std::size_t, static_cast<std::size_t>(S.rank)> extents;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) extents[axis] = static_cast<std::size_t>(S.extent[axis]);
+  return xt::adapt(at, static_cast<std::size_t>(S.count()), xt::no_ownership(), extents);
+}
+
+/// Whether a model holds a mistake that has been reported.
+template <class Output>
+inline constexpr bool mistaken = wrong<Output>;
+template <class... E>
+inline constexpr bool mistaken<output_list<E...>> = (wrong<E> || ...);
+template <class Output>
+inline constexpr bool mistaken<const Output> = mistaken<Output>;
+
+/// What program and predictor share: where the memory of a compiled model is, its inputs and its results.
+template <class Compiled>
+class machine {
+ public:
+  using real = typename Compiled::real;
+  static constexpr const auto& graph = Compiled::graph;
+  static constexpr const auto& layout = Compiled::layout;
+
+  static constexpr const ir::operation& leaf(int i) { return *graph.nodes[graph.leaves[i].node].op; }
+
+  template <fixed_string Name>
+  static constexpr int parameter = graph.find(ir::role::parameter, Name);
+
+  std::byte*& base(int which) { return bases_[which]; }
+  std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
+  std::byte* at(const pass::place& p) const { return bases_[p.base] + p.offset; }
+
+  /// Runs all steps on these inputs, which are all checked before any is used.
+  template <class... Bound>
+  void run(const Bound&... bound) {
+    (bound.template check<wanted<Bound>::shape, wanted<Bound>::classes>(), ...);
+    ((leaf_base(graph.find(ir::role::input, Bound::name)) = bytes_of(bound.data)), ...);
+    base(pass::constant_base) = bytes_of(executable<Compiled>::tables.constants);
+    executable<Compiled>::run(bases_);
+  }
+
+  /// A number for a scalar, a view for a tensor; a tuple where there are several results.
+  auto results() const {
+    return [&]<int... I>(std::integer_sequence<int, I...>) {
+      if constexpr (sizeof...(I) == 1) return (result<I>(), ...);
+      else return std::tuple{result<I>()...};
+    }(std::make_integer_sequence<int, graph.output_count>{});
+  }
+
+ private:
+  /// Kernels only read what is bound; the table of bases is one for all memory.
+  template <class T>
+  static std::byte* bytes_of(const T* data) {
+    return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data));
+  }
+
+  template <int I>
+  auto result() const {
+    constexpr shape extents = graph.nodes[graph.outputs[I]].op->result;
+    real* const value = reinterpret_cast<real*>(at(layout.of[Compiled::schedule.outputs[I]]));
+    if constexpr (extents.rank == 0) return *value;
+    else return tensor_view<extents>(value);
+  }
+
+  template <class Bound>
+  using wanted = input_of<Compiled, Bound>;
+
+  std::byte* bases_[pass::leaf_base + graph.leaf_count + 1] = {};
+};
+}  // namespace detail
+
+/// A training step of a model; parameters, their gradients and the arena are one allocation.
+/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, plain.
+/// Rejects: a loss that is no scalar, a parameter that the loss does not depend on, a segment in which nothing needs
+/// a gradient, one name for two shapes.
+template <auto Output, class... Options>
+class program {
+  using compiled = detail::compiled_of<Output, true, Options...>;
+  using machine = detail::machine<compiled>;
+  static constexpr const auto& graph = compiled::graph;
+  static constexpr const auto& layout = compiled::layout;
+  static constexpr const auto& places = compiled::places;
+  static_assert(report_of<detail::problem_in<compiled>>{}.shown);
+
+ public:
+  using real_type = typename compiled::real;
+
+  /// Bytes of a step.
+  static constexpr memory_plan memory() { return detail::memory_of<compiled>(); }
+  /// Floating-point operations of a step.
+  static constexpr flop_counts flops() { return detail::flops_of<compiled>(); }
+  /// The segments in the order of the forward pass.
+  static constexpr auto segments() { return detail::segments_of<compiled>(); }
+
+  /// Allocates memory().total_bytes() bytes, once.
+  program() : program(memory_block(bytes_needed)) {}
+  /// Lives in the first memory().total_bytes() bytes of the caller's memory, which must outlive it; allocates nothing.
+  /// Throws memory_error where they are too few, or do not start at a multiple of 64 bytes.
+  explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
+
+  /// Draws all parameters. A parameter's numbers depend on the seed and on its name alone.
+  void init(seed s) {
+    for (int i = 0; i < graph.leaf_count; ++i) {
+      const ir::operation& leaf = machine::leaf(i);
+      if (leaf.what != ir::role::parameter) continue;
+      const std::span values(real_at(i), static_cast<std::size_t>(leaf.result.count()));
+      random_sequence draw(s, ir::hash_of(graph.name(graph.leaves[i])));
+      for (real_type& value : values) {
+        value = static_cast<real_type>(leaf.value > 0 ? (2 * uniform(draw()) - 1) * leaf.value : leaf.fill);
+      }
+    }
+  }
+
+  /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
+  /// Overwrites the gradients. Throws extent_error or label_error before anything is computed.
+  template <class... Bound>
+  auto value_and_grad(const Bound&... inputs) {
+    using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, sound>) machine_.run(inputs...);
+    for (int i = 0; i < places.copy_count; ++i) {
+      const pass::gradient_copy& copy = places.copies[i];
+      std::memcpy(gradient_at(copy.leaf), machine_.at(layout.of[copy.value]),
+                  static_cast<std::size_t>(machine::leaf(copy.leaf).bytes));
+    }
+    return machine_.results();
+  }
+
+  /// A parameter, as an xtensor view of static rank.
+  template <fixed_string Name>
+  auto param() {
+    static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name, false>())>{}.shown);
+    constexpr int i = std::max(machine::template parameter<Name>, 0);
+    return detail::tensor_view<machine::leaf(i).result>(real_at(i));
+  }
+  /// The gradient of a trained parameter in the last step.
+  template <fixed_string Name>
+  auto grad() {
+    static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name, true>())>{}.shown);
+    constexpr int i = std::max(machine::template parameter<Name>, 0);
+    return detail::tensor_view<machine::leaf(i).result>(gradient_at(i));
+  }
+
+  /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.
+  std::span<real_type> parameters() { return {reinterpret_cast<real_type*>(memory_.data()), block_size}; }
+  /// Calls visit(i) for each number of parameters() that is no padding.
+  void for_each_trained(auto visit) const {
+    for (int leaf = 0; leaf < graph.leaf_count; ++leaf) {
+      if (!compiled::trained.wanted[leaf]) continue;
+      const std::size_t begin = static_cast<std::size_t>(places.parameter_offset[leaf]) / sizeof(real_type);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(machine::leaf(leaf).result.count()); ++i) visit(begin + i);
+    }
+  }
+  /// All gradients, laid out like the parameters.
+  std::span<real_type> gradients() {
+    return {reinterpret_cast<real_type*>(machine_.base(pass::gradient_base)), block_size};
+  }
+  /// The arena, to look at: what a step writes.
+  std::span<std::byte> arena() {
+    return {machine_.base(pass::arena_base), static_cast<std::size_t>(layout.peak_bytes)};
+  }
+
+ private:
+  template <auto, class...>
+  friend class predictor;
+  static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
+  static constexpr std::size_t block_size = static_cast<std::size_t>(places.gradient_bytes) / sizeof(real_type);
+
+  real_type* real_at(int leaf) { return reinterpret_cast<real_type*>(machine_.leaf_base(leaf)); }
+  real_type* gradient_at(int leaf) {
+    return reinterpret_cast<real_type*>(machine_.base(pass::gradient_base) + places.parameter_offset[leaf]);
+  }
+
+  explicit program(memory_block memory) : memory_(std::move(memory)) {
+    std::byte* const at = memory_.data();
+    machine_.base(pass::gradient_base) = at + places.parameter_bytes;
+    machine_.base(pass::arena_base) = at + places.parameter_bytes + places.gradient_bytes;
+    for (int i = 0; i < graph.leaf_count; ++i) {
+      if (machine::leaf(i).what == ir::role::parameter) machine_.leaf_base(i) = at + places.parameter_offset[i];
+    }
+  }
+
+  memory_block memory_;
+  machine machine_;
+};
+
+/// The forward pass of any expression, sharing the parameters of a program by name; the program must outlive it.
+/// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
+/// Rejects: a parameter that the program does not have, or has in another shape.
+template <auto Output, class... Options>
+class predictor {
+  using compiled = detail::compiled_of<Output, false, Options...>;
+  using machine = detail::machine<compiled>;
+  static constexpr const auto& graph = compiled::graph;
+  static_assert(report_of<detail::problem_in<compiled>>{}.shown);
+
+ public:
+  using real_type = typename compiled::real;
+
+  static constexpr memory_plan memory() { return detail::memory_of<compiled>(); }
+  static constexpr flop_counts flops() { return detail::flops_of<compiled>(); }
+
+  template <auto Trained, class... TrainedOptions>
+    requires detail::mistaken<decltype(Trained)>
+  explicit predictor(program<Trained, TrainedOptions...>&) : memory_(0) {}
+
+  /// Allocates memory().peak_bytes bytes, once.
+  template <auto Trained, class... TrainedOptions>
+  explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
+    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
+  }
+  /// Lives in the first memory().peak_bytes bytes of the caller's memory. Throws memory_error.
+  template <auto Trained, class... TrainedOptions>
+  predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
+      : predictor(trained, memory_block(given, bytes_needed)) {
+    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
+  }
+
+  /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call.
+  template <class... Bound>
+  auto operator()(const Bound&... inputs) {
+    using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, sound>) machine_.run(inputs...);
+    return machine_.results();
+  }
+
+ private:
+  static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes);
+
+  template <class Program>
+  using sharing_with = decltype(detail::problem_of_sharing<compiled, typename Program::compiled>());
+
+  template <auto Trained, class... TrainedOptions>
+  predictor(program<Trained, TrainedOptions...>& trained, memory_block memory) : memory_(std::move(memory)) {
+    using owner = program<Trained, TrainedOptions...>;
+    static_assert(std::same_as<real_type, typename owner::real_type>,
+                  "cairn: a predictor has its program's element type; add real<...>");
+    machine_.base(pass::arena_base) = memory_.data();
+    for (int i = 0; i < graph.leaf_count; ++i) {
+      if (machine::leaf(i).what != ir::role::parameter) continue;
+      const int there = owner::graph.find(ir::role::parameter, graph.name(graph.leaves[i]));
+      machine_.leaf_base(i) = trained.machine_.leaf_base(there);
+    }
+  }
+
+  memory_block memory_;
+  machine machine_;
+};
+
+// What goes on where a model's mistake has been reported: a program and a predictor that accept everything.
+
+template <auto Output, class... Options>
+  requires detail::mistaken<decltype(Output)>
+class program<Output, Options...> {
+ public:
+  using real_type = float;
+  static constexpr memory_plan memory() { return {}; }
+  static constexpr flop_counts flops() { return {}; }
+  static constexpr std::array<segment_plan, 0> segments() { return {}; }
+
+  void init(seed) {}
+  auto value_and_grad(const auto&...) { return as_results(detail::as_outputs(Output)); }
+  template <fixed_string>
+  auto param() {
+    return detail::tensor_view<shape{}>(&zero_);
+  }
+  template <fixed_string>
+  auto grad() {
+    return detail::tensor_view<shape{}>(&zero_);
+  }
+  std::span<float> parameters() { return {}; }
+  std::span<float> gradients() { return {}; }
+  std::span<std::byte> arena() { return {}; }
+  void for_each_trained(auto) const {}
+
+ private:
+  template <class... E>
+  static auto as_results(output_list<E...>) {
+    if constexpr (sizeof...(E) == 1) return 0.0F;
+    else return std::tuple{(static_cast<void>(E{}), 0.0F)...};
+  }
+  float zero_ = 0;
+};
+
+template <auto Output, class... Options>
+  requires detail::mistaken<decltype(Output)>
+class predictor<Output, Options...> {
+ public:
+  using real_type = float;
+  static constexpr memory_plan memory() { return {}; }
+  static constexpr flop_counts flops() { return {}; }
+  explicit predictor(const auto&) {}
+  auto operator()(const auto&...) { return detail::tensor_view<shape{}>(&zero_); }
+
+ private:
+  float zero_ = 0;
+};
+
+}  // namespace cairn

@@ -1,0 +1,247 @@
+// What only a whole program can show to be wrong, and what is wrong with how it is used.
+#pragma once
+
+#include "cairn/exec/bind.hpp"
+#include "cairn/pass/compile.hpp"
+
+#include <algorithm>
+
+namespace cairn::detail {
+
+template <auto Name>
+inline constexpr auto copied = [] {
+  constexpr std::string_view name = Name();
+  fixed_string<name.size() + 1> text;
+  std::copy_n(name.data(), name.size(), text.text);
+  text.text[name.size()] = '\0';  // clang prints only what was written
+  return text;
+}();
+template <class Compiled, int Leaf>
+inline constexpr auto leaf_name = copied<[] { return Compiled::graph.name(Compiled::graph.leaves[Leaf]); }>;
+template <class Compiled, int Segment>
+inline constexpr auto segment_name =
+    copied<[] { return Compiled::graph.name(Compiled::graph.segments[Segment]); }>;
+
+/// The name of a leaf's node.
+template <class Compiled, int Node>
+inline constexpr auto node_name = leaf_name<Compiled, [] {
+  int leaf = 0;
+  while (Compiled::graph.leaves[leaf].node != Node) ++leaf;
+  return leaf;
+}()>;
+
+/// The leaf, of this role, whose name begins and ends most like `wanted`; none if there is no such leaf.
+template <class Graph>
+constexpr int nearest_leaf(const Graph& g, ir::role what, std::string_view wanted) {
+  int nearest = ir::none;
+  std::ptrdiff_t most = -1;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.nodes[g.leaves[i].node].op->what != what) continue;
+    const std::string_view name = g.name(g.leaves[i]);
+    const auto begin = std::mismatch(name.begin(), name.end(), wanted.begin(), wanted.end()).first;
+    const auto end = std::mismatch(name.rbegin(), name.rend(), wanted.rbegin(), wanted.rend()).first;
+    const std::ptrdiff_t alike = (begin - name.begin()) + (end - name.rbegin());
+    if (alike > most) {
+      most = alike;
+      nearest = i;
+    }
+  }
+  return nearest;
+}
+
+/// No leaf has the name that Fact shows.
+template <class Compiled, ir::role What, template <fixed_string...> class Fact, fixed_string Name>
+constexpr auto not_found() {
+  constexpr int nearest = nearest_leaf(Compiled::graph, What, Name);
+  if constexpr (nearest == ir::none) {
+    return mistake<unknown_name, top_scope, about<Fact, Name>>{};
+  } else {
+    using known = about<fact::nearest, leaf_name<Compiled, nearest>>;
+    return mistake<unknown_name, top_scope, about<Fact, Name>, known>{};
+  }
+}
+
+/// A value as messages show it.
+template <class Compiled, int Node>
+struct value_of {
+  static constexpr cairn::shape shape = Compiled::graph.nodes[Node].op->result;
+  static constexpr kind element = Compiled::graph.nodes[Node].op->element;
+  static constexpr int classes = Compiled::graph.nodes[Node].op->classes;
+};
+template <class Compiled>
+struct rival_of {
+  static constexpr cairn::shape shape = Compiled::graph.rival->result;
+  static constexpr kind element = Compiled::graph.rival->element;
+};
+
+template <class Graph>
+constexpr bool has_parameters(const Graph& g, std::string_view name) {
+  for (int i = 0; i < g.leaf_count; ++i) {
+    const bool parameter = g.nodes[g.leaves[i].node].op->what == ir::role::parameter;
+    if (parameter && pass::names(name, g.name(g.leaves[i]))) return true;
+  }
+  return false;
+}
+/// The place of the first name of freeze<...> that stands for no parameter, or the number of names.
+template <class Compiled, fixed_string... Name>
+constexpr std::size_t first_unknown(pass::name_list<Name...>) {
+  std::size_t n = 0;
+  static_cast<void>(((has_parameters(Compiled::graph, Name) && ++n > 0) && ...));
+  return n;
+}
+template <std::size_t I, fixed_string First, fixed_string... Name>
+constexpr auto name_at(pass::name_list<First, Name...>) {
+  if constexpr (I == 0) return First;
+  else return name_at<I - 1>(pass::name_list<Name...>{});
+}
+template <fixed_string... Name>
+constexpr std::size_t count_of(pass::name_list<Name...>) {
+  return sizeof...(Name);
+}
+
+/// A node whose labels may name a class without a logit, or none.
+template <class Graph>
+constexpr int too_few_logits(const Graph& g) {
+  for (int v = 0; v < g.node_count; ++v) {
+    const ir::node& n = g.nodes[v];
+    const int classes = n.op->arguments > 1 ? g.nodes[n.argument[1]].op->classes : 0;
+    if (classes > 0 && classes > g.nodes[n.argument[0]].op->result[-1]) return v;
+  }
+  return ir::none;
+}
+
+/// What only the whole program can show to be wrong: the first mistake, or sound.
+template <class Compiled>
+constexpr auto problem_of() {
+  constexpr const auto& g = Compiled::graph;
+  constexpr const auto& d = Compiled::gradient;
+  constexpr typename Compiled::request::frozen frozen{};
+  constexpr std::size_t unknown = first_unknown<Compiled>(frozen);
+  constexpr int short_of_logits = too_few_logits(g);
+  if constexpr (g.conflict != ir::none) {
+    using one = tensor_fact<value_of<Compiled, g.leaves[g.conflict].node>>;
+    return mistake<parameter_conflict, top_scope, about<fact::parameter, leaf_name<Compiled, g.conflict>>,
+                   fact::given<one>, fact::given<tensor_fact<rival_of<Compiled>>>>{};
+  } else if constexpr (short_of_logits != ir::none) {
+    constexpr const ir::node& n = g.nodes[short_of_logits];
+    return mistake<too_many_classes, top_scope, about<fact::input, node_name<Compiled, n.argument[1]>>,
+                   fact::expected<fact::classes<g.nodes[n.argument[0]].op->result[-1]>>,
+                   fact::got<fact::classes<g.nodes[n.argument[1]].op->classes>>>{};
+  } else if constexpr (unknown < count_of(frozen)) {
+    return not_found<Compiled, ir::role::parameter, fact::parameter, name_at<unknown>(frozen)>();
+  } else if constexpr (!Compiled::request::gradient) {
+    return sound{};
+  } else if constexpr (g.nodes[g.outputs[0]].op->result.rank != 0) {
+    return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<value_of<Compiled, g.outputs[0]>>>>{};
+  } else {
+    constexpr int segment = [] {
+      for (int s = 1; s < g.segment_count; ++s) {
+        if (!d.reached[s]) return s;
+      }
+      return 0;
+    }();
+    constexpr int leaf = [] {
+      for (int i = 0; i < g.leaf_count; ++i) {
+        if (Compiled::trained.wanted[i] && d.gradient[i] == ir::none) return i;
+      }
+      return ir::none;
+    }();
+    if constexpr (segment != 0) {
+      return mistake<zero_grad_segment, top_scope, about<fact::segment, segment_name<Compiled, segment>>>{};
+    } else if constexpr (leaf != ir::none) {
+      return mistake<zero_grad_parameter, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
+    } else {
+      return sound{};
+    }
+  }
+}
+template <class Compiled>
+using problem_in = decltype(problem_of<Compiled>());
+
+/// Whether all is well; else the one mistake is reported.
+template <class Compiled>
+constexpr bool verified() {
+  return report_of<problem_in<Compiled>>{}.shown;
+}
+
+/// The mistake of asking for a parameter, or for its gradient; sound if there is none.
+template <class Compiled, fixed_string Name, bool Gradient>
+constexpr auto problem_of_parameter() {
+  constexpr int i = Compiled::graph.find(ir::role::parameter, Name);
+  if constexpr (i == ir::none) {
+    return not_found<Compiled, ir::role::parameter, fact::parameter, Name>();
+  } else if constexpr (Gradient && !Compiled::trained.wanted[i]) {
+    return mistake<frozen_parameter, top_scope, about<fact::parameter, Name>>{};
+  } else {
+    return sound{};
+  }
+}
+
+/// The input to which an array is bound.
+template <class Compiled, class Bound>
+inline constexpr int bound_leaf = Compiled::graph.find(ir::role::input, Bound::name);
+template <class Compiled, class Bound>
+using input_of = value_of<Compiled, Compiled::graph.leaves[bound_leaf<Compiled, Bound>].node>;
+
+/// The first input that is not bound once, or none.
+template <class Compiled, class... Bound>
+constexpr int badly_bound() {
+  constexpr const auto& g = Compiled::graph;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    const int times = (0 + ... + (bound_leaf<Compiled, Bound> == i ? 1 : 0));
+    if (g.nodes[g.leaves[i].node].op->what == ir::role::input && times != 1) return i;
+  }
+  return ir::none;
+}
+template <class Compiled, class Bound>
+constexpr auto problem_of_name() {
+  if constexpr (bound_leaf<Compiled, Bound> != ir::none) return sound{};
+  else return not_found<Compiled, ir::role::input, fact::input, Bound::name>();
+}
+
+/// The mistake of binding these arrays for a step, or sound.
+template <class Compiled, class... Bound>
+constexpr auto problem_of_inputs() {
+  constexpr int bad = badly_bound<Compiled, Bound...>();
+  using unknown = decltype(first_problem(problem_of_name<Compiled, Bound>()...));
+  if constexpr (!std::same_as<unknown, sound>) {
+    return unknown{};
+  } else if constexpr (bad != ir::none) {
+    constexpr bool given = ((bound_leaf<Compiled, Bound> == bad) || ...);
+    using what = std::conditional_t<given, duplicate_input, missing_input>;
+    return mistake<what, top_scope, about<fact::input, leaf_name<Compiled, bad>>>{};
+  } else {
+    return first_problem(problem_of_bound<typename Compiled::real, input_of<Compiled, Bound>, Bound>()...);
+  }
+}
+
+/// The mistake of running one model with the parameters of another that has not all of them, or sound.
+template <class Compiled, class Owner>
+constexpr auto problem_of_sharing() {
+  constexpr const auto& g = Compiled::graph;
+  constexpr const auto& other = Owner::graph;
+  constexpr int i = [] {
+    for (int leaf = 0; leaf < g.leaf_count; ++leaf) {
+      const ir::operation& wanted = *g.nodes[g.leaves[leaf].node].op;
+      if (wanted.what != ir::role::parameter) continue;
+      const int found = other.find(ir::role::parameter, g.name(g.leaves[leaf]));
+      if (found == ir::none || other.nodes[other.leaves[found].node].op->result != wanted.result) return leaf;
+    }
+    return ir::none;
+  }();
+  if constexpr (i == ir::none) {
+    return sound{};
+  } else {
+    constexpr auto name = leaf_name<Compiled, i>;
+    constexpr int there = other.find(ir::role::parameter, name);
+    if constexpr (there == ir::none) {
+      return not_found<Owner, ir::role::parameter, fact::parameter, name>();
+    } else {
+      return mistake<parameter_conflict, top_scope, about<fact::parameter, name>,
+                     fact::given<tensor_fact<value_of<Compiled, g.leaves[i].node>>>,
+                     fact::given<tensor_fact<value_of<Owner, other.leaves[there].node>>>>{};
+    }
+  }
+}
+
+}  // namespace cairn::detail

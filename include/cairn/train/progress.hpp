@@ -1,0 +1,126 @@
+// Shows how far training has come: one line redrawn on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace cairn {
+
+/// The work of one epoch: `steps` > 0 steps of `batch` examples each. Epochs are counted from 0.
+struct epoch_plan {
+  int epoch = 0;
+  int epochs = 1;
+  std::int64_t steps = 1;
+  std::int64_t batch = 1;
+};
+
+/// Minutes and seconds, with hours where there are any: 0:07, 12:30, 1:00:00.
+inline std::string clock_text(double seconds) {
+  const auto s = static_cast<long long>(std::clamp(std::ceil(seconds), 0.0, 1e9));
+  char text[32];
+  if (s < 3600) {
+    std::snprintf(text, sizeof text, "%lld:%02lld", s / 60, s % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  }
+  return text;
+}
+
+/// The state of an epoch after `done` of its steps, as a line. With `columns` it has a bar and fills all but
+/// the last column, where a terminal would wrap it; with 0 columns it is plain.
+inline std::string progress_line(const epoch_plan& plan, std::int64_t done, double loss, double seconds,
+                                 int columns = 0) {
+  const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(plan.steps));
+  const double rate = seconds > 0 ? static_cast<double>(done * plan.batch) / seconds : 0;
+  const bool finished = done >= plan.steps;
+  const std::string time = finished   ? "in " + clock_text(seconds)
+                           : done > 0 ? clock_text(seconds / part - seconds) + " left"
+                                      : "";
+  char text[160];
+  std::snprintf(text, sizeof text, "epoch %d/%d ", plan.epoch + 1, plan.epochs);
+  std::string line = text;
+  std::snprintf(text, sizeof text, "%3d%%  loss %.4g  %.0f examples/s  %s", static_cast<int>(100 * part),
+                loss, rate, time.c_str());
+  if (columns == 0) return line + text;
+
+  const auto room = static_cast<std::size_t>(columns - 1);
+  const auto used = line.size() + std::string_view(text).size() + 3;  // 3: brackets and a space
+  if (constexpr std::size_t least = 8, most = 40; used + least <= room) {
+    const auto width = std::min(room - used, most);
+    const auto full = static_cast<std::size_t>(part * static_cast<double>(width));
+    line += '[' + std::string(full, '=') + std::string(width - full, ' ') + "] ";
+  }
+  line += text;
+  line.resize(room, ' ');
+  return line;
+}
+
+/// The clock and the terminal that `progress` uses; tests put their own in its place.
+struct outside_world {
+  static double seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  /// The width of a terminal; 0 if the file is none.
+  static int columns(std::FILE* file) {
+    if (isatty(fileno(file)) == 0) return 0;
+    winsize size{};
+    return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+  }
+};
+
+/// Shows the progress of one epoch while it lives: `progress bar{{.epoch = 0, .epochs = 5, .steps = 468}}`,
+/// then `bar.advance(loss)` after each step. The loss shown is the mean over the epoch.
+template <class World = outside_world>
+class progress {
+ public:
+  explicit progress(const epoch_plan& plan, std::FILE* file = stderr)
+      : plan_(plan), file_(file), terminal_(World::columns(file) > 0), start_(World::seconds()) {}
+  progress(const progress&) = delete;
+  progress& operator=(const progress&) = delete;
+  ~progress() {
+    if (drawn_) std::fputc('\n', file_);
+  }
+
+  void advance(double loss) {
+    ++done_;
+    sum_ += loss;
+    const double now = World::seconds();
+    if (terminal_) {
+      if (drawn_ && now < redraw_ && done_ != plan_.steps) return;
+      redraw_ = now + 0.1;
+      drawn_ = true;
+      show("\r", World::columns(file_), now, "");
+    } else if (10 * done_ / plan_.steps != 10 * (done_ - 1) / plan_.steps) {
+      show("", 0, now, "\n");
+    }
+  }
+
+  /// The mean of the losses so far; NaN before the first.
+  double loss() const { return sum_ / static_cast<double>(done_); }
+
+ private:
+  void show(const char* before, int columns, double now, const char* after) {
+    const auto line = progress_line(plan_, done_, loss(), now - start_, columns);
+    std::fprintf(file_, "%s%s%s", before, line.c_str(), after);
+    std::fflush(file_);
+  }
+
+  epoch_plan plan_;
+  std::FILE* file_;
+  bool terminal_;
+  bool drawn_ = false;
+  double start_;
+  double redraw_ = 0;
+  double sum_ = 0;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace cairn
