@@ -1,0 +1,42 @@
+#!/usr/bin/env -S python3 -B
+"""What must compile without a warning: accepts.py static|headers [PART OF A NAME]
+
+static   each file of tests/static, which are rows of static_assert: to compile is to pass
+headers  each header alone, included twice
+"""
+
+import sys
+
+from compilers import compile_text, compilers, finish, for_each, top
+
+
+def static():
+    return {str(file.relative_to(top)): f'#include "{file}"\n' for file in (top / "tests/static").glob("*.cpp")}
+
+
+def headers():
+    root = top / "include"
+    names = [str(file.relative_to(root)) for file in root.rglob("*.hpp")]
+    return {name: f"#include <{name}>\n" * 2 for name in names}
+
+
+def accepted(job):
+    compiler, _, text = job
+    ok, printed = compile_text(compiler, text)
+    return ok and not printed, printed
+
+
+def main(suite, part=""):
+    texts = {"static": static, "headers": headers}[suite]()
+    jobs = [(compiler, name, texts[name]) for name in sorted(texts) if part in name for compiler in compilers]
+    failed = 0
+    for (compiler, name, _), (ok, printed) in zip(jobs, for_each(accepted, jobs)):
+        print("ok  " if ok else "FAIL", f"{compiler:10}", name, flush=True)
+        if not ok:
+            failed += 1
+            print(printed)
+    finish(len(jobs) - failed, failed)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

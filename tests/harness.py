@@ -1,0 +1,155 @@
+#!/usr/bin/env -S python3 -B
+"""The tests of the tests: what checks by compiling, reading or adding up must be able to fail."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import accepts
+import layering
+import rejects
+import tally
+from compilers import compilers, finish
+
+good = """// rejects: 3 is not 4
+static_assert(true);
+#ifdef CAIRN_REJECT
+static_assert(false, "3 is not 4");
+#endif
+"""
+
+
+class in_a_folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        return self.folder / name
+
+
+class rejects_finds(in_a_folder):
+    def faults(self, text):
+        """The faults of a case: the same with each compiler."""
+        case = self.write("case.cpp", text)
+        found = [rejects.judge(case, compiler).faults for compiler in compilers]
+        self.assertEqual(found[0], found[1])
+        return found[0]
+
+    def test_nothing_wrong(self):
+        self.assertEqual(self.faults(good), [])
+
+    def test_a_twin_that_does_not_compile(self):
+        broken = "#ifndef CAIRN_REJECT\nint x = nonsense;\n#endif\n"
+        self.assertEqual(self.faults(good + broken), ["the twin is not accepted"])
+
+    def test_a_twin_with_a_warning(self):
+        self.assertIn("the twin is not accepted", self.faults(good + "char narrow(int i) { return i; }\n"))
+
+    def test_misuse_that_is_accepted(self):
+        self.assertEqual(self.faults(good.replace("false", "true")), ["accepted"])
+
+    def test_another_message(self):
+        self.assertEqual(self.faults(good.replace("rejects: 3", "rejects: 5")), ["no match for 5 is not 4"])
+
+    def test_one_of_two_messages(self):
+        self.assertEqual(self.faults("// rejects: is never\n" + good), ["no match for is never"])
+
+    def test_a_message_that_only_the_quoted_source_has(self):
+        self.assertEqual(self.faults(good.replace('");', '");  // line 4').replace("3 is not 4", "line 4", 1)),
+                         ["no match for line 4"])
+
+    def test_no_message(self):
+        self.assertEqual(self.faults(good.replace("// rejects", "// refuses")), ["no line `// rejects: REGEX`"])
+
+    def test_two_errors(self):
+        self.assertEqual(self.faults(good.replace("#endif", 'static_assert(false, "again");\n#endif')),
+                         ["2 errors"])
+
+    def test_too_many_lines(self):
+        nest = "".join(f"template <class T> struct a{k} : a{k - 1}<T> {{}};\n" for k in range(1, 9))
+        text = f"""// rejects: too deep
+template <class T> struct a0 {{ static_assert(sizeof(T) == 1, "too deep"); }};
+{nest}a8<char> fine;
+#ifdef CAIRN_REJECT
+a8<int> wrong;
+#endif
+"""
+        self.assertEqual(self.faults(text), ["more than 12 lines"])
+
+    def test_too_long_a_line(self):
+        self.assertEqual(self.faults(good.replace('not 4"', f'not 4 {"o" * 400}"')),
+                         ["a line of more than 400 characters"])
+
+
+class accepts_finds(unittest.TestCase):
+    def test_nothing_wrong(self):
+        for compiler in compilers:
+            self.assertTrue(accepts.accepted((compiler, "good", "static_assert(true);\n"))[0])
+
+    def test_a_false_assertion_and_a_warning(self):
+        for compiler in compilers:
+            self.assertFalse(accepts.accepted((compiler, "bad", "static_assert(1 == 2);\n"))[0])
+            self.assertFalse(accepts.accepted((compiler, "bad", "char narrow(int i) { return i; }\n"))[0])
+
+
+class layering_finds(unittest.TestCase):
+    def faults(self, header, text):
+        return len(list(layering.faults(header, text)))
+
+    def test_nothing_wrong(self):
+        self.assertEqual(self.faults("nn/a.hpp", "#include <vector>\n#include <cairn/expr/b.hpp>\n"), 0)
+        self.assertEqual(self.faults("kernel/simd.hpp", "#include <xsimd/xsimd.hpp>\n"), 0)
+        self.assertEqual(self.faults("report.hpp", "#include <cairn/data/idx.hpp>\n"), 0)
+        self.assertEqual(self.faults("pass/a.hpp", "std::string_view s;  // not std::string\n"), 0)
+
+    def test_a_folder_below(self):
+        self.assertEqual(self.faults("core/a.hpp", "#include <cairn/expr/b.hpp>\n"), 1)
+        self.assertEqual(self.faults("pass/a.hpp", "# include <cairn/kernel/gemm.hpp>\n"), 1)
+        self.assertEqual(self.faults("data/a.hpp", "#include <cairn/cairn.hpp>\n"), 1)
+
+    def test_an_unknown_folder_and_a_relative_path(self):
+        self.assertEqual(self.faults("misc/a.hpp", ""), 1)
+        self.assertEqual(self.faults("expr/a.hpp", '#include "../pass/b.hpp"\n'), 1)
+
+    def test_a_library_out_of_place(self):
+        self.assertEqual(self.faults("kernel/gemm.hpp", "#include <xsimd/xsimd.hpp>\n"), 1)
+        self.assertEqual(self.faults("kernel/gemm.hpp", "#include <immintrin.h>\n"), 1)
+        self.assertEqual(self.faults("exec/arena.hpp", "#include <xtensor/xadapt.hpp>\n"), 1)
+
+    def test_slow_constant_evaluation(self):
+        self.assertEqual(self.faults("ir/a.hpp", "std::vector<int> v;\nstd::string s;\n"), 2)
+
+
+class tally_counts(in_a_folder):
+    def total(self, *tests):
+        return tally.total(self.write("suite.json", "".join(json.dumps(test) + "\n" for test in tests)))
+
+    def test_its_own_line(self):
+        self.assertEqual(self.total({"result": "FAIL", "stdout": "1 passed, 1 failed\n5 passed, 2 failed\n"}), (5, 2))
+
+    def test_reports_of_boost(self):
+        some = "  2 test cases out of 4 passed\n  1 test case out of 4 failed\n  1 test case out of 4 skipped\n"
+        self.assertEqual(self.total({"result": "FAIL", "stderr": some}), (2, 2))
+        self.assertEqual(self.total({"result": "FAIL", "stderr": "  1 test case out of 1 failed\n"}), (0, 1))
+
+    def test_programs_that_say_nothing(self):
+        self.assertEqual(self.total({"result": "OK"}, {"result": "OK"}, {"result": "TIMEOUT"}), (2, 1))
+
+    def test_a_report_that_never_came(self):
+        self.assertEqual(self.total({"result": "OK", "stdout": "Running 7 test cases...\n"}), (0, 1))
+
+    def test_a_crash_after_the_last_case(self):
+        self.assertEqual(self.total({"result": "FAIL", "stdout": "5 passed, 0 failed\n"}), (5, 1))
+
+    def test_a_suite_that_was_not_built(self):
+        self.assertEqual(tally.total(self.folder / "none.json"), (0, 1))
+
+
+if __name__ == "__main__":
+    ran = unittest.main(exit=False).result
+    wrong = len(ran.failures) + len(ran.errors)
+    finish(ran.testsRun - wrong, wrong)

@@ -1,0 +1,56 @@
+#!/usr/bin/env -S python3 -B
+"""docs/inside.md says what is: inside.py PROGRAM
+
+Its excerpts are lines of what examples/plan prints, in the same order; its operations are those that
+tests/run/own_operation.cpp tests; and the files that it names exist.
+"""
+
+import re
+import subprocess
+import sys
+
+from compilers import finish, top
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def first_missing(excerpt, printed):
+    """The first line of an excerpt that does not follow the ones before; between neighbours nothing is left out."""
+    at, gap = 0, True
+    for line in excerpt.splitlines():
+        if line == "...":
+            gap = True
+            continue
+        found = next((i for i in range(at, len(printed)) if printed[i] == line), None)
+        if found is None or (found != at and not gap):
+            return line
+        at, gap = found + 1, False
+    return ""
+
+
+def faults(page, printed, tested):
+    for excerpt in blocks(page, "text"):
+        yield f"excerpt: {excerpt.splitlines()[0]}", first_missing(excerpt, printed)
+    for operation in tested.split("// [")[1::2]:
+        name, code = operation.split("]\n", 1)
+        yield f"operation: {name}", "" if code in blocks(page, "cpp") else "not as in tests/run/own_operation.cpp"
+    for path in sorted(set(re.findall(r"`([\w/]+\.[chp]{3}|[\w/]+/)`", page))):
+        known = any((top / folder / path).exists() for folder in ("", "include/cairn"))
+        yield f"file: {path}", "" if known else "does not exist"
+
+
+def main(program):
+    printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+    page, tested = ((top / path).read_text() for path in ("docs/inside.md", "tests/run/own_operation.cpp"))
+    passed = failed = 0
+    for what, wrong in faults(page, printed, tested):
+        print("FAIL" if wrong else "ok  ", what, wrong)
+        passed += not wrong
+        failed += bool(wrong)
+    finish(passed, failed)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

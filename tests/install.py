@@ -1,0 +1,137 @@
+#!/usr/bin/env -S python3 -B
+"""Anybody's build: cairn installed, within another Meson project, in several files, beside other names."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from itertools import chain
+from pathlib import Path
+
+from compilers import compilers, finish, for_each, top
+
+outside = top / "tests/install"
+strict = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
+others = "#include <bits/stdc++.h>\n#include <sys/socket.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
+
+# What cairn shares with std or POSIX: functions, which overload, and names that must be qualified where both
+# namespaces are used.
+overloads = {"bind", "exp", "log", "sqrt", "tanh"}
+qualified = {"data", "literals", "real"}
+
+
+class fault(Exception):
+    pass
+
+
+def call(*command, folder, **environment):
+    """What the command prints; it must succeed, and without a warning."""
+    done = subprocess.run([str(word) for word in command], cwd=folder,
+                          env=os.environ | {"LC_ALL": "C"} | environment, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode or "warning" in done.stdout.lower():
+        raise fault(f"{' '.join(map(str, command))} ended with {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def equal(found, wanted):
+    if found != wanted:
+        raise fault(f"found {found}, not {wanted}")
+
+
+def files(folder):
+    return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
+
+
+def installed(folder):
+    """All headers and the pkg-config file, and nothing else."""
+    prefix = folder / "prefix"
+    call("meson", "setup", folder / "build", top, f"--prefix={prefix}", folder=folder, CXX="g++")
+    call("meson", "install", "-C", folder / "build", "--no-rebuild", folder=folder)
+    headers = [f"include/{name}" for name in files(top / "include")]
+    equal(files(prefix), [*headers, "share/pkgconfig/cairn.pc"])
+
+
+def linked(folder, compiler):
+    """By pkg-config: two files train the programs of one header alike, and each has a model of its own."""
+    flags, libraries = (call("pkg-config", what, "cairn", folder=folder,
+                             PKG_CONFIG_PATH=f"{folder}/prefix/share/pkgconfig").split()
+                        for what in ("--cflags", "--libs"))
+    objects = [folder / f"{name}-{compiler}.o" for name in ("first", "second")]
+    for name, made in zip(("first.cpp", "second.cpp"), objects):
+        call(compiler, *strict, *flags, "-c", outside / name, "-o", made, folder=folder)
+    program = folder / f"outside-{compiler}"
+    call(compiler, *objects, *libraries, "-o", program, folder=folder)
+    call(program, folder=folder)
+
+
+def subproject(folder):
+    """The same files as another Meson project, linked with -flto; nothing of cairn is built or tested."""
+    project, build = folder / "outside", folder / "outside/build"
+    shutil.copytree(outside, project)
+    cairn = project / "subprojects/cairn"
+    cairn.mkdir(parents=True)
+    for name in ("include", "meson.build"):
+        (cairn / name).symlink_to(top / name)
+    call("meson", "setup", build, project, "--force-fallback-for=cairn", folder=folder, CXX="g++")
+    for what, wanted in {"targets": ["outside"], "tests": []}.items():
+        listed = json.loads(call("meson", "introspect", f"--{what}", build, folder=folder))
+        equal([one["name"] for one in listed], wanted)
+    call("ninja", "-C", build, "-j1", folder=folder)
+    call(build / "outside", folder=folder)
+
+
+def beside(folder, compiler):
+    """`using namespace cairn; using namespace std;` in one program."""
+    program = folder / f"names-{compiler}"
+    call(compiler, *strict, f"-I{top}/include", outside / "names.cpp", "-o", program, "-lz", folder=folder)
+    call(program, folder=folder)
+
+
+def names(folder, scope, text):
+    """What clang proposes after `scope::`."""
+    file = folder / f"names-{scope or 'global'}.cpp"
+    file.write_text(f"{text}auto x = {scope}::\n;\n")
+    place = f"{file}:{text.count(chr(10)) + 1}:{len(f'auto x = {scope}::') + 1}"
+    # It ends with a failure, for the program is not complete.
+    printed = subprocess.run(["clang++-19", "-std=c++20", f"-I{top}/include", "-fsyntax-only", "-Xclang",
+                              f"-code-completion-at={place}", file], capture_output=True, text=True).stdout
+    found = set(re.findall(r"^COMPLETION: (\w+) :", printed, re.MULTILINE))
+    if not found:
+        raise fault(f"{scope}:: has no names")
+    return found
+
+
+def shared(folder):
+    """No name of cairn but those above is also a name of std or POSIX."""
+    ours = names(folder, "cairn", "".join(f"#include <{header}>\n" for header in files(top / "include")))
+    equal(ours & (names(folder, "std", others) | names(folder, "", others)), overloads | qualified)
+
+
+def judge(job):
+    check, *arguments = job
+    try:
+        check(*arguments)
+    except (fault, OSError) as wrong:
+        return str(wrong)
+    return ""
+
+
+def main():
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        jobs = [(installed, folder), (subproject, folder), (shared, folder)]
+        jobs += [(check, folder, compiler) for check in (linked, beside) for compiler in compilers]
+        results = chain([judge(jobs[0])], for_each(judge, jobs[1:]))
+        for (check, _, *about), wrong in zip(jobs, results):
+            print("FAIL" if wrong else "ok  ", check.__name__, *about, wrong, flush=True)
+            passed += not wrong
+            failed += bool(wrong)
+    finish(passed, failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+// cairn's names beside those of std and of POSIX. Only `real` must be qualified: std has a function of that
+// name.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cairn/cairn.hpp>
+#include <cairn/gradcheck.hpp>
+#include <cairn/report.hpp>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <iostream>
+#include <numeric>
+
+using namespace cairn;
+using namespace std;
+
+namespace {
+
+constexpr auto x = input<"x", 2, 3>;
+constexpr auto y = labels<"y", 3, 2>;
+constexpr auto bend = layer([](auto v) { return maximum(tanh(v), log(exp(v) + sqrt(square(v) + 1_c))); });
+constexpr auto ring = repeat<2, "ring">([](auto) { return ckpt<"turn">(nn::linear<"fc", 3> | bend); });
+constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend) | ring;
+constexpr auto loss = cross_entropy(logits, y) + mean(square(logits)) * 0.1_c;
+
+// The same names with numbers, arrays and functions in the place of expressions.
+double area(double r) { return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F); }
+double square(double r) { return r * r; }
+template <class T>
+T maximum(const vector<T>& values) {
+  return *max_element(values.begin(), values.end());
+}
+
+struct meters {
+  double real = 0;
+  meters operator+(int more) const { return {real + more}; }
+  friend meters operator*(int times, meters m) { return {times * m.real}; }
+};
+struct unknown;
+unknown* operator-(const unknown& u, int) { return const_cast<unknown*>(&u); }
+unknown* same(const unknown& u) { return u - 1; }  // an operator of a type that is not complete
+
+int listens(int file) {
+  sockaddr address{};
+  return bind(file, static_cast<const sockaddr*>(&address), socklen_t{sizeof address});
+}
+
+}  // namespace
+
+int main() {
+  const vector<double> input(6, 0.5);  // a name of one's own hides cairn's
+  const array<int32_t, 2> labels{0, 2};
+  program<loss, cairn::real<double>> step;
+  program<loss, cairn::real<double>, plain> other;
+  step.init(seed{1});
+  other.init(seed{1});
+  const double a = step.value_and_grad(bind<"x">(input), bind<"y">(labels));
+  const double b = other.value_and_grad(bind<"x">(input), bind<"y">(labels));
+
+  using namespace std::placeholders;
+  const auto next = bind(plus<>{}, _1, 1);
+  const auto sum = accumulate(input.begin(), input.end(), 0.0, plus<>{});
+  const meters m = 2 * meters{1} + 1;
+  const auto report = std::real(complex<double>(3, 1)) - m.real;
+  const auto& some = reinterpret_cast<const unknown&>(m);
+  const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
+                       square(2) == maximum(vector{4.0, 1.0});
+  cout << a << ' ' << area(1) << ' ' << listens(-1) << '\n';
+  return a == b && numbers && listens(-1) == -1 ? 0 : 1;
+}

@@ -1,0 +1,10 @@
+#include "laws.hpp"
+
+BOOST_AUTO_TEST_SUITE(laws_of_nesting)
+
+BOOST_AUTO_TEST_CASE(nested) { laws<models::nested>(); }
+BOOST_AUTO_TEST_CASE(nested_pair) { laws<models::nested_pair>(); }
+BOOST_AUTO_TEST_CASE(three_deep) { laws<models::three_deep>(); }
+BOOST_AUTO_TEST_CASE(whole_in_nested) { laws<models::whole_in_nested>(); }
+
+BOOST_AUTO_TEST_SUITE_END()

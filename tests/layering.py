@@ -1,0 +1,72 @@
+#!/usr/bin/env -S python3 -B
+"""The order of the library's folders: layering.py
+
+A folder includes itself and the folders above it in `order`; a header beside the folders may include them all.
+xsimd and xtensor stay where `homes` says, and what runs in constant evaluation keeps to plain arrays. Also, each
+program of tests, examples and bench is named in a build file, or it would never run.
+"""
+
+import re
+
+from compilers import finish, top
+
+order = ["core", "expr", "nn", "ir", "pass", "kernel", "exec", "train", "data"]
+homes = {
+    r"xsimd/|.*intrin\.h": r"kernel/simd\.hpp",
+    r"xtensor/|xtl/": r"exec/program\.hpp|data/.*|report\.hpp",
+}
+slow_in_constexpr = re.compile(r"\bstd::(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
+lists = {
+    "tests/run": "tests/meson.build",
+    "tests/laws": "tests/meson.build",
+    "examples": "examples/meson.build",
+    "bench": "bench/meson.build",
+}
+
+include = re.compile(r'^\s*#\s*include\s*([<"])(.+?)[>"]', re.MULTILINE)
+comment = re.compile(r"//.*")
+
+
+def rank(header):
+    """The place of a header's folder in the order; a header beside the folders comes last."""
+    folder = header.split("/")[0] if "/" in header else None
+    return order.index(folder) if folder in order else len(order)
+
+
+def faults(header, text):
+    """What is wrong with the header include/cairn/`header`."""
+    folder = header.split("/")[0]
+    if "/" in header and folder not in order:
+        yield f"the folder {folder} has no place in the order"
+    code = comment.sub("", text)
+    for quote, path in include.findall(code):
+        if quote == '"' and not path.startswith("cairn/"):
+            yield f'"{path}": write the path from cairn/ on'
+        if path.startswith("cairn/") and rank(path.removeprefix("cairn/")) > rank(header):
+            yield f"includes {path}, which is below it"
+        for library, home in homes.items():
+            if re.match(library, path) and not re.fullmatch(home, header):
+                yield f"includes {path}, which belongs in {home}"
+    if folder in ("ir", "pass"):
+        for name in slow_in_constexpr.findall(code):
+            yield f"std::{name} is slow in constant evaluation"
+
+
+def main():
+    root = top / "include/cairn"
+    headers = [str(file.relative_to(root)) for file in sorted(root.rglob("*.hpp"))]
+    found = {f"include/cairn/{header}": list(faults(header, (root / header).read_text())) for header in headers}
+    for folder, build_file in lists.items():
+        programs = [str(file.relative_to(top / folder).with_suffix("")) for file in (top / folder).rglob("*.cpp")]
+        for name in programs:
+            known = name == "main" or f"'{name}'" in (top / build_file).read_text()
+            found[f"{folder}/{name}.cpp"] = [] if known else [f"not named in {build_file}"]
+    for name, wrong in found.items():
+        for fault in wrong:
+            print(f"FAIL {name}: {fault}")
+    failed = sum(map(bool, found.values()))
+    finish(len(found) - failed, failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+#!/usr/bin/env -S python3 -B
+"""The README says what is: its program, the message of its mistake, its table, its operation."""
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from compilers import compile_text, compilers, finish, top
+
+reports = """#include <cairn/report.hpp>
+#include <iostream>
+int main() {
+  cairn::report::segment_table<train_step>(std::cout);
+  cairn::report::step_table<train_step, program<loss, plain>>(std::cout);
+}
+"""
+derivative = """#include <cairn/gradcheck.hpp>
+int main() { return gradcheck<sum(cube(param<"w", 5>))>(seed{1}).relative < 1e-6 ? 0 : 1; }
+"""
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def parts(message):
+    """What a quoted message says: its lines, where an indented one goes on."""
+    return [words(part) for part in re.split(r"\n(?! )", message.strip())]
+
+
+def output(source):
+    """What a program prints; its errors where it does not compile or fails. With AVX2: a kernel's scratch depends on
+    the width of registers."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "program"
+        done = subprocess.run(["g++", "-std=c++20", "-march=x86-64-v3", "-Iinclude", "-x", "c++", "-", "-o", program, "-lz"], cwd=top,
+                              input=source, text=True, capture_output=True)
+        if done.returncode == 0:
+            done = subprocess.run([program], text=True, capture_output=True)
+        return done.stdout if done.returncode == 0 else f"failed\n{done.stderr}"
+
+
+def faults(readme, quickstart):
+    """Each thing that is checked, and what is wrong with it or nothing."""
+    programs, quotes = blocks(readme, "cpp"), blocks(readme, "text")
+    program, mistake, operation = programs
+    message, table = quotes
+    model = program[:program.index("int main")]
+
+    yield "the program is examples/quickstart.cpp", "" if program == quickstart else "it is not"
+    yield "at most 180 lines", "" if readme.count("\n") <= 180 else f"{readme.count(chr(10))}"
+
+    sentence = parts(message)[0].split("static assertion failed: ")[-1]
+    for compiler in compilers:
+        accepted, printed = compile_text(compiler, model + mistake)
+        wanted = parts(message) if compiler == "g++" else [sentence]
+        missing = [part for part in wanted if part not in words(printed)]
+        count = len(re.findall(r"error: ", printed))
+        wrong = "accepted" if accepted else f"{count} errors" if count != 1 else "\n".join(missing)
+        yield f"the mistake with {compiler}", f"{wrong}\n{printed}" if wrong else ""
+
+    quoted = [words(line) for line in table.splitlines()]
+    printed = [words(line) for line in output(model + reports).splitlines() if line.strip("-")]
+    stale = [line for line in printed if line not in quoted]
+    yield "the table", "not in it: " + "\n".join(stale) if stale else "" if printed else "nothing printed"
+
+    printed = output("#include <cairn/cairn.hpp>\nusing namespace cairn;\n" + operation + derivative)
+    yield "the operation has the right gradient", printed
+
+
+def main():
+    passed = failed = 0
+    for what, wrong in faults((top / "README.md").read_text(), (top / "examples/quickstart.cpp").read_text()):
+        print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
+        passed += not wrong
+        failed += bool(wrong)
+    finish(passed, failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+#!/usr/bin/env -S python3 -B
+"""Misuse that must not compile: rejects.py [PART OF A NAME]
+
+Each file of tests/rejects opens with one or more lines `// rejects: REGEX`. Compiled as it is, it must be
+accepted without a warning: the twin. With -DCAIRN_REJECT it must be rejected with exactly one error, whose
+message every REGEX matches, in few enough lines to read. Only what the compiler says counts as its message,
+not the source lines that it quotes.
+"""
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compilers import compile_file, compilers, finish, for_each, top
+
+most_lines, most_columns = 12, 400
+
+error_line = re.compile(r"^\S+: (?:fatal )?error: ", re.MULTILINE)
+quoted_source = re.compile(r"^ *\d* +\|.*\n?", re.MULTILINE)
+
+
+@dataclass
+class verdict:
+    errors: int
+    lines: int
+    columns: int
+    faults: list = field(default_factory=list)
+    printed: str = ""
+
+
+def expected(source):
+    """The regexes of the first lines."""
+    found = []
+    for line in source.read_text().splitlines():
+        if not line.startswith("// rejects: "):
+            break
+        found.append(re.compile(line.removeprefix("// rejects: ").strip()))
+    return found
+
+
+def judge(source: Path, compiler: str) -> verdict:
+    twin_accepted, twin_printed = compile_file(compiler, source)
+    accepted, printed = compile_file(compiler, source, "-DCAIRN_REJECT")
+    lines = printed.splitlines()
+    errors = list(error_line.finditer(printed))
+    result = verdict(len(errors), len(lines), max(map(len, lines), default=0), printed=printed)
+    fault = result.faults.append
+
+    if not twin_accepted or twin_printed:
+        fault("the twin is not accepted")
+        result.printed = twin_printed
+    if not expected(source):
+        fault("no line `// rejects: REGEX`")
+    if accepted:
+        fault("accepted")
+    elif len(errors) != 1:
+        fault(f"{len(errors)} errors")
+    else:
+        message = quoted_source.sub("", printed[errors[0].start():])
+        for regex in expected(source):
+            if not regex.search(message):
+                fault(f"no match for {regex.pattern}")
+    if result.lines > most_lines:
+        fault(f"more than {most_lines} lines")
+    if result.columns > most_columns:
+        fault(f"a line of more than {most_columns} characters")
+    return result
+
+
+def main(part=""):
+    sources = [file for file in sorted((top / "tests/rejects").glob("*.cpp")) if part in file.stem]
+    jobs = [(source.relative_to(top), compiler) for source in sources for compiler in compilers]
+    print(f"{'':4} {'compiler':10} errors lines columns  case")
+    failed = 0
+    for (source, compiler), seen in zip(jobs, for_each(lambda job: judge(top / job[0], job[1]), jobs)):
+        mark = "FAIL" if seen.faults else "ok"
+        print(f"{mark:4} {compiler:10} {seen.errors:6} {seen.lines:5} {seen.columns:7}  {source.stem}", flush=True)
+        if seen.faults:
+            failed += 1
+            print(f"     {'; '.join(seen.faults)}\n{seen.printed}")
+    finish(len(jobs) - failed, failed)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,20 @@
+// rejects: cairn \[duplicate-input\]: this input is bound more than once
+// rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/program.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+
+int main() {
+  program<loss> step;
+  float x[4] = {1, 2, 3, 4};
+#ifdef CAIRN_REJECT
+  float value = step.value_and_grad(bind<"x">(x), bind<"x">(x));
+#else
+  float value = step.value_and_grad(bind<"x">(x));
+#endif
+  return value > 0;
+}

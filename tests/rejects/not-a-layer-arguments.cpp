@@ -1,0 +1,19 @@
+// rejects: cairn \[not-a-layer\]: a layer maps expressions to an expression and captures nothing; pass values as arguments
+// rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
+// rejects: arguments<float ?\[4\], float ?\[4\]>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/reduce.hpp"
+
+using namespace cairn;
+
+constexpr auto x = input<"x", 4>;
+
+#ifdef CAIRN_REJECT
+constexpr auto y = ckpt<"enc">([](auto a) { return exp(a); }, x, x);
+#else
+constexpr auto y = ckpt<"enc">([](auto a) { return exp(a); }, x);
+#endif
+
+constexpr auto loss = mean(y);
+static_assert(an_expression<decltype(loss)>);

@@ -1,0 +1,19 @@
+// rejects: cairn \[not-a-layer\]: a layer maps expressions to an expression and captures nothing; pass values as arguments
+// rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
+// rejects: given<.*lambda
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/reduce.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr auto segment(int) {
+  return ckpt<"enc">([n = 2](auto x) { return n > 1 ? x * x : x * x; });
+}
+constexpr auto loss = mean(input<"x", 4> | segment(2));
+#else
+constexpr auto segment = ckpt<"enc">([](auto x) { return x * x; });
+constexpr auto loss = mean(input<"x", 4> | segment);
+#endif
+static_assert(an_expression<decltype(loss)>);

@@ -1,0 +1,17 @@
+// rejects: cairn \[not-a-layer\]: a layer maps expressions to an expression and captures nothing; pass values as arguments
+// rejects: given<(cairn::)?scaled>
+// rejects: arguments<float ?\[4\]>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/compose.hpp"
+#include "cairn/expr/reduce.hpp"
+
+using namespace cairn;
+
+struct scaled {
+#ifdef CAIRN_REJECT
+  double by = 0.5;  // what a program computes is fixed when it is compiled
+#endif
+  constexpr auto operator()(auto x) const { return 0.5_c * x; }
+};
+constexpr auto loss = mean(input<"x", 4> | layer(scaled{}));
+static_assert(an_expression<decltype(loss)>);

@@ -1,0 +1,17 @@
+// rejects: cairn \[not-a-layer\]: a layer maps expressions to an expression and captures nothing; pass values as arguments
+// rejects: returned<void>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/reduce.hpp"
+
+using namespace cairn;
+
+constexpr auto forgotten = [](auto x) {
+#ifdef CAIRN_REJECT
+  static_cast<void>(exp(x));
+#else
+  return exp(x);
+#endif
+};
+constexpr auto loss = mean(input<"x", 4> | layer(forgotten));
+static_assert(an_expression<decltype(loss)>);

@@ -1,0 +1,16 @@
+// rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
+// rejects: fact::parameter<cairn::fixed_string<2>\{"w"\}>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+
+using namespace cairn;
+
+// The same shape, but trained here and frozen there.
+#ifdef CAIRN_REJECT
+constexpr auto twin = frozen<"w", 4>;
+#else
+constexpr auto twin = param<"w", 4>;
+#endif
+
+constexpr auto loss = sum(param<"w", 4> * twin);
+static_assert(detail::checked<loss>());

@@ -1,0 +1,21 @@
+// rejects: cairn \[shape-mismatch\]: extents must be equal or 1
+// rejects: fact::in<cairn::fixed_string<16>\{"encoder\.layer\.7"\}, cairn::fixed_string<22>\{"self_attention\.scores"\}>
+// rejects: operation<cairn::fixed_string<4>\{"mul"\}, float ?\[4\]\[8\], float ?\[4\]\[9\]>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/reduce.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr int width = 9;
+#else
+constexpr int width = 8;
+#endif
+
+// Parts of a path that clang would cut are shown one by one.
+constexpr auto scale = [](auto x) { return x * param<"scale", 4, width>; };
+constexpr auto attention = ckpt<"self_attention.scores">(scale);
+constexpr auto y = input<"x", 4, 8> | block<"encoder.layer.7">(attention);
+constexpr auto loss = mean(y);
+static_assert(an_expression<decltype(loss)>);

@@ -1,0 +1,16 @@
+// rejects: cairn \[shape-mismatch\]: extents must be equal or 1
+// rejects: operation<cairn::fixed_string<4>\{"sub"\}, float ?\[4\]\[3\], float ?\[4\]\[2\]>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr int width = 2;
+#else
+constexpr int width = 3;
+#endif
+
+constexpr auto loss = mse(input<"x", 4, 8> | nn::linear<"fc", 3>, input<"wanted", 4, width>);
+static_assert(an_expression<decltype(loss)>);

@@ -1,0 +1,16 @@
+// rejects: cairn \[shape-mismatch\]: the argument has no such axes
+// rejects: operation<cairn::fixed_string<10>\{"transpose"\}, float ?\[4\]\[6\]>
+// rejects: axes<0, 0>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr int width = 0;
+#else
+constexpr int width = 1;
+#endif
+
+constexpr auto loss = mean(transpose<0, width>(input<"x", 4, 6>));
+static_assert(an_expression<decltype(loss)>);

@@ -1,0 +1,23 @@
+// rejects: cairn \[detached-in-segment\]
+// rejects: fact::in<cairn::fixed_string<14>\{"encoder\.inner"\}>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/reduce.hpp"
+
+using namespace cairn;
+
+// As silent-results, but all of it inside a body.
+constexpr auto halves = [](auto x) {
+#ifdef CAIRN_REJECT
+  return std::tuple{exp(x), detach(x)};
+#else
+  return std::tuple{exp(x), tanh(x)};
+#endif
+};
+constexpr auto encoder = [](auto x) {
+  auto [a, b] = ckpt<"inner">(halves, x);
+  auto [c, d] = ckpt<"outer">(halves, a * b);
+  return c + d;
+};
+constexpr auto loss = mean(input<"x", 4> | block<"encoder">(encoder));
+static_assert(an_expression<decltype(loss)>);

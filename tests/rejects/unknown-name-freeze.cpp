@@ -1,0 +1,15 @@
+// rejects: cairn \[unknown-name\]: the model has nothing of this name
+// rejects: fact::parameter<cairn::fixed_string<4>\{"enc"\}>
+// rejects: fact::nearest<cairn::fixed_string<17>\{"encoder\.fc1\.bias"\}>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = sum(input<"x", 4> | block<"encoder">([](auto x) { return x + param<"fc1.bias", 4>; }));
+
+#ifdef CAIRN_REJECT
+static_assert(detail::checked<loss, freeze<"enc">>());
+#else
+static_assert(detail::checked<loss, freeze<"encoder.fc1">>());
+#endif

@@ -1,0 +1,18 @@
+// rejects: cairn \[unknown-name\]: this parameter is frozen in this program
+// rejects: fact::parameter<cairn::fixed_string<2>\{"v"\}>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/program.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = sum(param<"v", 4> * param<"w", 4>);
+
+int main() {
+#ifdef CAIRN_REJECT
+  program<loss, freeze<"v">> step;
+#else
+  program<loss> step;
+#endif
+  return step.grad<"v">()(1) > 0;
+}

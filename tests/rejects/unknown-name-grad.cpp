@@ -1,0 +1,20 @@
+// rejects: cairn \[unknown-name\]: the model has nothing of this name
+// rejects: fact::parameter<cairn::fixed_string<2>\{"v"\}>
+// rejects: fact::nearest<cairn::fixed_string<2>\{"w"\}>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/program.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+
+int main() {
+  program<loss> step;
+#ifdef CAIRN_REJECT
+  auto view = step.grad<"v">();
+#else
+  auto view = step.grad<"w">();
+#endif
+  return view(1) > 0;
+}

@@ -1,0 +1,21 @@
+// rejects: cairn \[unknown-name\]: the model has nothing of this name
+// rejects: fact::parameter<cairn::fixed_string<2>\{"v"\}>
+// rejects: fact::nearest<cairn::fixed_string<2>\{"w"\}>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/program.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr auto weight = param<"v", 4>;
+#else
+constexpr auto weight = param<"w", 4>;
+#endif
+constexpr auto loss = sum(param<"w", 4>);
+
+int main() {
+  program<loss> step;
+  predictor<exp(weight)> predict{step};
+  return predict()(0) > 0;
+}

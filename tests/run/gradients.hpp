@@ -1,0 +1,26 @@
+// What the gradient tests share.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+#include <cairn/gradcheck.hpp>
+
+using namespace cairn;
+
+/// A scalar whose gradient with respect to x differs from element to element.
+template <class X>
+constexpr auto weighted(X x) {
+  return []<int... E>(X y, std::integer_sequence<int, E...>) {
+    return sum(y * frozen<"weight of the loss", X::shape.extent[E]...>);
+  }(x, std::make_integer_sequence<int, X::shape.rank>{});
+}
+
+/// The promise: 1e-6 relative, for every parameter, from several starts.
+template <auto Loss, class... Options, class... Bound>
+void check(const Bound&... inputs) {
+  for (const std::uint64_t s : {1U, 2U}) {
+    const gradient_deviation worst = gradcheck<Loss, Options...>(seed{s}, inputs...);
+    BOOST_TEST(worst.relative < 1e-6,
+               "gradient " << worst.gradient << ", quotient " << worst.quotient << ", at parameter " << worst.at);
+  }
+}

@@ -1,0 +1,57 @@
+// The gradient of each elementwise operation against finite differences, with broadcasting.
+#include "gradients.hpp"
+
+BOOST_AUTO_TEST_SUITE(gradients_of_elementwise_operations)
+
+constexpr auto a = param<"a", 3, 5>;
+constexpr auto b = param<"b", 3, 5>;
+constexpr auto row = param<"row", 5>;
+constexpr auto column = param<"column", 3, 1>;
+constexpr auto cube = param<"cube", 2, 1, 5>;
+constexpr auto positive = square(a) + 0.5_c;
+
+BOOST_AUTO_TEST_CASE(binary) {
+  check<weighted(a + b)>();
+  check<weighted(a - b)>();
+  check<weighted(a * b)>();
+  check<weighted(a / (b + 2_c))>();
+  check<weighted(maximum(a, b))>();
+}
+BOOST_AUTO_TEST_CASE(broadcast) {
+  check<weighted(a + row)>();
+  check<weighted(row - a)>();
+  check<weighted(a * column)>();
+  check<weighted(row * column)>();
+  check<weighted(column / (row + 2_c))>();
+  check<weighted(maximum(column, row))>();
+  check<weighted(cube * a)>();
+  check<weighted(a * param<"scalar">)>();
+}
+BOOST_AUTO_TEST_CASE(constants) {
+  check<weighted(a * 0.5_c + 3_c - 1e-2_c / (a + 4_c))>();
+  check<weighted(-a)>();
+}
+BOOST_AUTO_TEST_CASE(functions) {
+  check<weighted(exp(a))>();
+  check<weighted(log(positive))>();
+  check<weighted(sqrt(positive))>();
+  check<weighted(square(a))>();
+  check<weighted(tanh(a * 2_c))>();
+  check<weighted(sigmoid(a * 3_c))>();
+  check<weighted(relu(a))>();
+  check<weighted(gelu(a * 3_c))>();
+}
+BOOST_AUTO_TEST_CASE(ties_of_maximum_share_the_gradient) {
+  program<sum(maximum(param<"x", 4>, param<"x", 4>)), real<double>> step;
+  step.init(seed{1});
+  step.value_and_grad();
+  for (double g : step.grad<"x">()) BOOST_TEST(g == 1.0);
+}
+BOOST_AUTO_TEST_CASE(relu_has_no_slope_at_zero) {
+  program<sum(relu(param_from<"x", initial{.fill = 0}, 4>)), real<double>> step;
+  step.init(seed{1});
+  step.value_and_grad();
+  for (double g : step.grad<"x">()) BOOST_TEST(g == 0.0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

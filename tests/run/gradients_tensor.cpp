@@ -1,0 +1,65 @@
+// The gradient of each operation on whole tensors against finite differences.
+#include "gradients.hpp"
+
+#include <array>
+
+BOOST_AUTO_TEST_SUITE(gradients_of_tensor_operations)
+
+constexpr auto a = param<"a", 3, 4>;
+constexpr auto t = param<"t", 2, 3, 4>;
+
+BOOST_AUTO_TEST_CASE(sums_and_means) {
+  check<weighted(sum(square(t)))>();
+  check<weighted(sum<0>(square(t)))>();
+  check<weighted(sum<-1>(square(t)))>();
+  check<weighted(sum<0, 2>(square(t)))>();
+  check<weighted(sum<1>(square(t), keepdim))>();
+  check<weighted(mean(square(t)))>();
+  check<weighted(mean<1>(square(t)))>();
+  check<weighted(mean<-1>(square(t), keepdim))>();
+}
+BOOST_AUTO_TEST_CASE(products) {
+  check<weighted(matmul(a, param<"b", 4, 5>))>();
+  check<weighted(matmul(transpose(a), param<"b", 3, 5>))>();
+  check<weighted(matmul(a, transpose(param<"b", 5, 4>)))>();
+  check<weighted(matmul(transpose(a), transpose(param<"b", 5, 3>)))>();
+}
+BOOST_AUTO_TEST_CASE(batched_products) {
+  check<weighted(matmul(t, param<"b", 4, 5>))>();
+  check<weighted(matmul(t, transpose(param<"b", 5, 4>)))>();
+  check<weighted(matmul(t, param<"b", 2, 4, 5>))>();
+  check<weighted(matmul(transpose(t), param<"b", 2, 3, 5>))>();
+  check<weighted(matmul(a, param<"b", 2, 4, 5>))>();
+  check<weighted(matmul(param<"c", 3, 1, 2, 4>, param<"b", 2, 4, 5>))>();
+  check<weighted(matmul(transpose(t), param<"b", 3, 5>))>();
+}
+BOOST_AUTO_TEST_CASE(views) {
+  check<weighted(square(reshape<4, 6>(square(t))))>();
+  check<weighted(square(reshape<-1, 2>(square(t))))>();
+  check<weighted(square(transpose(square(t))))>();
+  check<weighted(square(transpose<2, 0, 1>(square(t))))>();
+}
+BOOST_AUTO_TEST_CASE(a_detached_factor_is_a_constant) {
+  program<sum(detach(param<"x", 4>) * param<"x", 4>), real<double>> step;
+  step.init(seed{1});
+  step.value_and_grad();
+  const auto x = step.param<"x">();
+  const auto g = step.grad<"x">();
+  for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(g(i) == x(i));
+}
+BOOST_AUTO_TEST_CASE(softmaxes) {
+  check<weighted(softmax(t * 3_c))>();
+  check<weighted(softmax<1>(t * 3_c))>();
+  check<weighted(softmax<0>(t * 3_c))>();
+  check<weighted(log_softmax(t * 3_c))>();
+  check<weighted(log_softmax<-2>(t * 3_c))>();
+}
+BOOST_AUTO_TEST_CASE(losses) {
+  const std::array<std::int32_t, 6> classes{0, 3, 1, 2, 3, 0};
+  check<cross_entropy(t * 3_c, labels<"classes", 4, 2, 3>)>(bind<"classes">(classes));
+  check<mse(t, frozen<"goal", 2, 3, 4>)>();
+  check<outputs(cross_entropy(t, labels<"classes", 4, 2, 3>), accuracy(t, labels<"classes", 4, 2, 3>))>(
+      bind<"classes">(classes));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

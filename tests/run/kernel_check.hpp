@@ -1,0 +1,73 @@
+// What the tests of kernels share: numbers to compute with, and results whose surroundings are watched.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace kernel_check {
+
+/// The extents that the kernels are tried at: around one, two, four and more registers of every width.
+template <int... N>
+struct sizes {};
+using awkward = sizes<1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 100>;
+using few = sizes<1, 3, 8, 17, 33>;
+
+template <int... N, class Test>
+void for_each(sizes<N...>, Test test) {
+  (test.template operator()<N>(), ...);
+}
+
+/// Numbers in [-scale, scale), the same on every run. The vector is as long as asked, so that reading past
+/// the end is seen by a sanitizer.
+template <class Real>
+std::vector<Real> numbers(std::int64_t n, Real scale = 1) {
+  static std::uint32_t state = 1;
+  std::vector<Real> values(static_cast<std::size_t>(n));
+  for (Real& x : values) {
+    state = state * 1664525U + 1013904223U;
+    x = (static_cast<Real>(state >> 8) / (1 << 23) - 1) * scale;
+  }
+  return values;
+}
+
+inline std::vector<std::int32_t> labels(int n, int classes) {
+  std::vector<std::int32_t> values(static_cast<std::size_t>(n));
+  std::int32_t label = 0;
+  for (auto& x : values) x = label = (label * 7 + 3) % classes;
+  return values;
+}
+
+/// n numbers in the middle of others, and not aligned.
+template <class Real>
+class guarded {
+  static constexpr std::size_t margin = 35;
+  static constexpr Real untouched = 12345;
+  std::vector<Real> cells;
+
+ public:
+  explicit guarded(std::int64_t n) : cells(static_cast<std::size_t>(n) + 2 * margin, untouched) {}
+  explicit guarded(const std::vector<Real>& values) : guarded(std::ssize(values)) {
+    std::copy(values.begin(), values.end(), data());
+  }
+  Real* data() { return cells.data() + margin; }
+  bool intact() const {
+    for (std::size_t i = 0; i < margin; ++i)
+      if (cells[i] != untouched || cells[cells.size() - 1 - i] != untouched) return false;
+    return true;
+  }
+};
+
+/// The largest of |x - y| / bound(i), which is nothing less than a failure if it is no number.
+template <class Real, class Bound>
+double worst(const Real* x, const Real* y, std::int64_t n, Bound bound) {
+  double most = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double error = std::abs(double{x[i]} - double{y[i]}) / bound(i);
+    if (!(error <= most)) most = error;
+  }
+  return most;
+}
+
+}  // namespace kernel_check

@@ -1,0 +1,169 @@
+// Elementwise operations on registers against single numbers, and loops against plain index arithmetic.
+#include <boost/test/unit_test.hpp>
+#include <cairn/kernel/elementwise.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+constexpr double samples[] = {-90,  -20, -8.5, -3, -1.25, -1, -0.5, -1e-3, -1e-8, 0,   1e-8, 1e-3,
+                              0.25, 0.5, 1,    1.5, 2,     3,  5.5,  8,     20,    50,  80,   0.125};
+
+template <class Real>
+void close(Real actual, Real expected) {
+  const Real scale = std::max({std::abs(expected), std::numeric_limits<Real>::min(), Real{1e-30F}});
+  BOOST_TEST(std::abs(actual - expected) <= 16 * std::numeric_limits<Real>::epsilon() * scale,
+             actual << " instead of " << expected);
+}
+
+/// One operation over all samples, in the first and in the last lane.
+template <class Op, class Real>
+void unary(double lowest = -100) {
+  using V = kernel::lanes<Real>;
+  for (double sample : samples) {
+    if (sample < lowest) continue;
+    const Real x = static_cast<Real>(sample);
+    Real out[V::width];
+    lanewise(Op{}, V::fill(x)).store(out);
+    const Real expected = static_cast<Real>(lanewise(Op{}, static_cast<double>(x)));
+    close(out[0], expected);
+    close(out[V::width - 1], expected);
+  }
+}
+template <class Op>
+void unary_in_both(double lowest = -100) {
+  unary<Op, float>(lowest);
+  unary<Op, double>(lowest);
+}
+
+template <class Real, class Op>
+void binary() {
+  using V = kernel::lanes<Real>;
+  for (double a : samples) {
+    for (double b : samples) {
+      const Real x = static_cast<Real>(a), y = static_cast<Real>(b);
+      if (std::is_same_v<Op, div_op> && y == 0) continue;
+      Real out[V::width];
+      lanewise(Op{}, V::fill(x), V::fill(y)).store(out);
+      close(out[V::width - 1], lanewise(Op{}, x, y));
+    }
+  }
+}
+
+/// relu(a * b + c): a whole, b repeated along `of_b`, c along `of_c`, guarded on both sides.
+template <shape Extents, axis_set of_b, axis_set of_c>
+void loop_against_reference() {
+  const auto stretched_count = [](axis_set axes) {
+    std::int64_t n = 1;
+    for (int axis = 0; axis < Extents.rank; ++axis) n *= (axes >> axis & 1U) != 0 ? 1 : Extents.extent[axis];
+    return static_cast<std::size_t>(n);
+  };
+  const auto filled = [](std::size_t n, double scale) {
+    std::vector<float> values(n);
+    for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(std::sin(static_cast<double>(i + 1) * scale));
+    return values;
+  };
+  const std::size_t count = static_cast<std::size_t>(Extents.count());
+  const auto a = filled(count, 1.1), b = filled(stretched_count(of_b), 2.3), c = filled(stretched_count(of_c), 0.7);
+  std::vector<float> out(count + 2, 77);
+
+  constexpr auto code = [](const ir::lane_code* lanes, int x, int y, bool stored) {
+    return kernel::loop_operation{lanes, {x, y}, stored};
+  };
+  using loop = kernel::loop<
+      float, Extents,
+      kernel::values<kernel::loop_operand{}, kernel::loop_operand{of_b}, kernel::loop_operand{of_c}>,
+      kernel::values<code(&ir::lanes_of<mul_op, float>, -1, -2, false), code(&ir::lanes_of<add_op, float>, 0, -3, false),
+                     code(&ir::lanes_of<relu_op, float>, 1, 0, true)>>;
+  void* operands[]{out.data() + 1, const_cast<float*>(a.data()), const_cast<float*>(b.data()),
+                   const_cast<float*>(c.data())};
+  loop::run(operands);
+
+  BOOST_TEST(out.front() == 77);
+  BOOST_TEST(out.back() == 77);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t at_b = 0, at_c = 0, rest = i, size = count;
+    for (int axis = 0; axis < Extents.rank; ++axis) {
+      const std::size_t extent = static_cast<std::size_t>(Extents.extent[axis]);
+      size /= extent;
+      const std::size_t index = rest / size;
+      rest %= size;
+      if ((of_b >> axis & 1U) == 0) at_b = at_b * extent + index;
+      if ((of_c >> axis & 1U) == 0) at_c = at_c * extent + index;
+    }
+    const volatile float product = a[i] * b[at_b];  // rounded by itself, as loops round
+    const float expected = std::max(product + c[at_c], 0.0F);
+    BOOST_TEST(out[i + 1] == expected);
+  }
+}
+
+template <int... Inner>
+void all_extents() {
+  (loop_against_reference<shape{Inner}, 0, 0b1>(), ...);
+  (loop_against_reference<shape{3, Inner}, 0b01, 0b10>(), ...);
+  (loop_against_reference<shape{2, 3, Inner}, 0b010, 0b101>(), ...);
+  (loop_against_reference<shape{2, Inner, 3}, 0b001, 0b110>(), ...);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_elementwise)
+
+BOOST_AUTO_TEST_CASE(functions_of_one_number) {
+  unary_in_both<neg_op>();
+  unary_in_both<exp_op>();
+  unary_in_both<log_op>(1e-9);
+  unary_in_both<sqrt_op>(0);
+  unary_in_both<square_op>();
+  unary_in_both<tanh_op>();
+  unary_in_both<sigmoid_op>(-80);
+  unary_in_both<relu_op>();
+  unary_in_both<step_op>();
+}
+BOOST_AUTO_TEST_CASE(gelu_and_its_slope) {
+  // Both vanish far to the left as differences of numbers near 1: their error is that of the distribution.
+  for (double sample : samples) {
+    using V = kernel::lanes<float>;
+    const float x = static_cast<float>(sample);
+    float out[V::width], slope[V::width];
+    lanewise(gelu_op{}, V::fill(x)).store(out);
+    lanewise(gelu_slope_op{}, V::fill(x)).store(slope);
+    const double expected = static_cast<double>(x) * 0.5 * std::erfc(-static_cast<double>(x) / std::sqrt(2.0));
+    const double derivative = 0.5 * std::erfc(-static_cast<double>(x) / std::sqrt(2.0)) +
+                              static_cast<double>(x) * std::exp(-0.5 * static_cast<double>(x) * static_cast<double>(x)) /
+                                  std::sqrt(2 * std::acos(-1.0));
+    BOOST_TEST(std::abs(static_cast<double>(out[0]) - expected) <= 3e-7 * std::max(1.0, std::abs(static_cast<double>(x))));
+    BOOST_TEST(std::abs(static_cast<double>(slope[0]) - derivative) <= 5e-7);
+  }
+}
+BOOST_AUTO_TEST_CASE(functions_of_two_numbers) {
+  binary<float, add_op>();
+  binary<float, sub_op>();
+  binary<float, mul_op>();
+  binary<float, div_op>();
+  binary<float, maximum_op>();
+  binary<float, share_op>();
+  binary<double, maximum_op>();
+  binary<double, div_op>();
+}
+BOOST_AUTO_TEST_CASE(nan_is_not_hidden) {
+  using V = kernel::lanes<float>;
+  const V nan = V::fill(std::numeric_limits<float>::quiet_NaN()), one = V::fill(1);
+  const auto first = [](V v) {
+    float out[V::width];
+    v.store(out);
+    return out[0];
+  };
+  BOOST_TEST(std::isnan(first(lanewise(relu_op{}, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(maximum_op{}, nan, one))));
+  BOOST_TEST(std::isnan(first(lanewise(maximum_op{}, one, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(gelu_op{}, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(exp_op{}, nan))));
+}
+BOOST_AUTO_TEST_CASE(loops_with_repeated_operands) { all_extents<1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100>(); }
+
+BOOST_AUTO_TEST_SUITE_END()

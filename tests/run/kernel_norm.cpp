@@ -1,0 +1,192 @@
+// Softmax and the losses on it against plain loops; and the registers that all kernels are made of.
+#include <boost/test/unit_test.hpp>
+#include <limits>
+
+#include "cairn/kernel/loss.hpp"
+#include "cairn/kernel/norm.hpp"
+#include "cairn/kernel/reference.hpp"
+#include "kernel_check.hpp"
+
+using cairn::shape, cairn::kernel::lanes;
+using namespace kernel_check;
+
+namespace {
+
+template <class Real>
+inline constexpr double epsilon = std::numeric_limits<Real>::epsilon();
+template <class Real>
+inline constexpr Real infinity = std::numeric_limits<Real>::infinity();
+template <class Real>
+inline constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
+
+// x - max is rounded before exp, so a number errs by its distance from the largest, at most 2 scale, in
+// epsilons.
+template <class Real, shape S, int Axis>
+void check_softmax(Real scale, Real shift) {
+  auto in = numbers<Real>(S.count(), scale);
+  for (Real& x : in) x += shift;
+  auto expected = in, expected_log = in;
+  cairn::reference::softmax(in.data(), expected.data(), S, Axis);
+  cairn::reference::log_softmax(in.data(), expected_log.data(), S, Axis);
+  guarded<Real> out(S.count()), in_place(in), log_out(S.count()), log_in_place(in);
+  cairn::kernel::softmax<Real, S, Axis>(in.data(), out.data());
+  cairn::kernel::softmax<Real, S, Axis>(in_place.data(), in_place.data());
+  cairn::kernel::log_softmax<Real, S, Axis>(in.data(), log_out.data());
+  cairn::kernel::log_softmax<Real, S, Axis>(log_in_place.data(), log_in_place.data());
+
+  const double roundings = 8 + std::sqrt(S[Axis]) + 2 * double{scale};
+  const auto relative = [&](std::int64_t i) {
+    return roundings * epsilon<Real> * expected[static_cast<std::size_t>(i)] +
+           std::numeric_limits<Real>::min();
+  };
+  const auto absolute = [&](std::int64_t) { return roundings * epsilon<Real>; };
+  BOOST_TEST_CONTEXT("extents " << S[0] << " " << S[1] << " ... of rank " << S.rank << ", axis " << Axis) {
+    BOOST_TEST(worst(out.data(), expected.data(), S.count(), relative) <= 1);
+    BOOST_TEST(worst(in_place.data(), expected.data(), S.count(), relative) <= 1);
+    BOOST_TEST(worst(log_out.data(), expected_log.data(), S.count(), absolute) <= 1);
+    BOOST_TEST(worst(log_in_place.data(), expected_log.data(), S.count(), absolute) <= 1);
+    for (const auto* buffer : {&out, &in_place, &log_out, &log_in_place}) BOOST_TEST(buffer->intact());
+  }
+}
+
+template <class Real, class Extents>
+void check_softmaxes() {
+  for_each(Extents{}, []<int Extent>() {
+    check_softmax<Real, shape{3, Extent}, 1>(5, 0);
+    check_softmax<Real, shape{5, Extent}, 0>(5, -1000);
+    check_softmax<Real, shape{2, Extent, 3}, 1>(5, 1000);
+  });
+}
+
+template <class Real, int N, int C>
+void check_losses() {
+  const auto logits = numbers<Real>(N * C, 4);
+  const auto label = labels(N, C);
+  auto expected = logits;
+  cairn::reference::softmax_error(logits.data(), label.data(), expected.data(), N, C);
+  const Real loss = cairn::reference::cross_entropy(logits.data(), label.data(), N, C);
+  guarded<Real> error(N * C), in_place(logits), got_loss(1), got_accuracy(1);
+  cairn::kernel::softmax_error<Real, N, C>(logits.data(), label.data(), error.data());
+  cairn::kernel::softmax_error<Real, N, C>(in_place.data(), label.data(), in_place.data());
+  cairn::kernel::cross_entropy<Real, N, C>(logits.data(), label.data(), got_loss.data());
+  cairn::kernel::accuracy<Real, N, C>(logits.data(), label.data(), got_accuracy.data());
+
+  const auto bound = [](std::int64_t) { return (16 + std::sqrt(C)) * epsilon<Real>; };
+  BOOST_TEST_CONTEXT("rows " << N << " classes " << C) {
+    BOOST_TEST(worst(error.data(), expected.data(), N * C, bound) <= 1);
+    BOOST_TEST(worst(in_place.data(), expected.data(), N * C, bound) <= 1);
+    BOOST_TEST(worst(got_loss.data(), &loss, 1, bound) <= 1);
+    BOOST_TEST(*got_accuracy.data() == cairn::reference::accuracy(logits.data(), label.data(), N, C));
+    for (const auto* buffer : {&error, &in_place, &got_loss, &got_accuracy}) BOOST_TEST(buffer->intact());
+  }
+}
+
+// A formula on registers, number by number.
+template <class Real, class Formula>
+Real alone(Formula formula, Real x) {
+  Real out[lanes<Real>::width];
+  auto register_of_x = lanes<Real>::fill(x);
+  barrier(register_of_x);  // or the compiler would compute the formula itself
+  formula(register_of_x).store(out);
+  return out[lanes<Real>::width - 1];
+}
+
+template <class Real>
+void check_functions() {
+  const auto near = [](auto formula, auto exact, Real x, double roundings) {
+    const double y = exact(double{x});
+    BOOST_TEST_CONTEXT("x " << x)
+    BOOST_TEST(std::abs(double{alone<Real>(formula, x)} - y) <= roundings * epsilon<Real> * std::abs(y));
+  };
+  for (const Real magnitude :
+       {Real(1e-20), Real(1e-6), Real(1e-3), Real(0.1), Real(0.6), Real(1.7), Real(9), Real(40)})
+    for (const Real x : {magnitude, -magnitude}) {
+      near([](auto v) { return exp(v); }, [](double v) { return std::exp(v); }, x, 2);
+      near([](auto v) { return tanh(v); }, [](double v) { return std::tanh(v); }, x, 4);
+      near([](auto v) { return erf(v); }, [](double v) { return std::erf(v); }, x, 64);
+      near([](auto v) { return log(abs(v)); }, [](double v) { return std::log(std::abs(v)); }, x, 4);
+      near([](auto v) { return sqrt(abs(v)); }, [](double v) { return std::sqrt(std::abs(v)); }, x, 2);
+    }
+  const auto e = [](auto v) { return exp(v); };
+  BOOST_TEST(alone<Real>(e, -1000) == 0);
+  BOOST_TEST(alone<Real>(e, -infinity<Real>) == 0);
+  BOOST_TEST(alone<Real>(e, 1000) == infinity<Real>);
+  BOOST_TEST(alone<Real>(e, infinity<Real>) == infinity<Real>);
+  BOOST_TEST(std::isnan(alone<Real>(e, nan<Real>)));
+  BOOST_TEST(std::isnan(alone<Real>([](auto v) { return tanh(v); }, nan<Real>)));
+  BOOST_TEST(std::isnan(alone<Real>([](auto v) { return max(lanes<Real>::fill(1), v); }, nan<Real>)));
+}
+
+// (1 + u)^2 - 1 - 2u is u^2, and zero once the square has been rounded.
+template <class Real>
+void check_roundings() {
+  const Real u = std::numeric_limits<Real>::epsilon();
+  const auto rounded_twice = [&](auto x) { return x * x + lanes<Real>::fill(-1 - 2 * u); };
+  BOOST_TEST(alone<Real>(rounded_twice, 1 + u) == 0);
+#ifdef __FMA__
+  const auto rounded_once = [&](auto x) { return fused(x, x, lanes<Real>::fill(-1 - 2 * u)); };
+  BOOST_TEST(alone<Real>(rounded_once, 1 + u) == u * u);
+#endif
+}
+
+template <class Real>
+void check_parts() {
+  constexpr int width = lanes<Real>::width;
+  const auto values = numbers<Real>(width);
+  Real total = 0, most = -2;
+  for (int n = 0; n < width; ++n) {
+    const std::vector<Real> part(values.begin(), values.begin() + n);
+    guarded<Real> zeros(width), rest(width), stored(n);
+    lanes<Real>::load(part.data(), n).store(zeros.data());
+    lanes<Real>::load(part.data(), n, 7).store(rest.data());
+    lanes<Real>::load(values.data()).store(stored.data(), n);
+    for (int i = 0; i < width; ++i) {
+      BOOST_TEST(zeros.data()[i] == (i < n ? values[static_cast<std::size_t>(i)] : 0));
+      BOOST_TEST(rest.data()[i] == (i < n ? values[static_cast<std::size_t>(i)] : 7));
+      if (i < n) BOOST_TEST(stored.data()[i] == values[static_cast<std::size_t>(i)]);
+    }
+    BOOST_TEST(stored.intact());
+    total += values[static_cast<std::size_t>(n)];
+    most = std::max(most, values[static_cast<std::size_t>(n)]);
+  }
+  BOOST_TEST(std::abs(sum(lanes<Real>::load(values.data())) - total) <= 2 * width * epsilon<Real>);
+  BOOST_TEST(largest(lanes<Real>::load(values.data())) == most);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_norm)
+
+BOOST_AUTO_TEST_CASE(softmax_in_float) { check_softmaxes<float, awkward>(); }
+BOOST_AUTO_TEST_CASE(softmax_in_double) { check_softmaxes<double, few>(); }
+
+BOOST_AUTO_TEST_CASE(losses) {
+  for_each(awkward{}, []<int Extent>() { check_losses<float, 5, Extent>(); });
+  for_each(few{}, []<int Extent>() { check_losses<double, Extent, 10>(); });
+}
+
+// Of equal logits the first counts.
+BOOST_AUTO_TEST_CASE(accuracy_of_ties) {
+  const float logits[] = {1, 3, 3, 0, 2, 2, 2, 1, 0, -1, -1, -2};
+  const std::int32_t first[] = {1, 0, 0}, second[] = {2, 1, 1};
+  float all = -1, none = -1;
+  cairn::kernel::accuracy<float, 3, 4>(logits, first, &all);
+  cairn::kernel::accuracy<float, 3, 4>(logits, second, &none);
+  BOOST_TEST(all == 1);
+  BOOST_TEST(none == 0);
+}
+
+BOOST_AUTO_TEST_CASE(functions) {
+  check_functions<float>();
+  check_functions<double>();
+}
+BOOST_AUTO_TEST_CASE(roundings) {
+  check_roundings<float>();
+  check_roundings<double>();
+}
+BOOST_AUTO_TEST_CASE(parts_of_registers) {
+  check_parts<float>();
+  check_parts<double>();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

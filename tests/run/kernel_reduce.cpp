@@ -1,0 +1,101 @@
+// Sums over axes and permutations of axes against plain loops.
+#include <array>
+#include <boost/test/unit_test.hpp>
+#include <limits>
+
+#include "cairn/kernel/reduce.hpp"
+#include "cairn/kernel/reference.hpp"
+#include "cairn/kernel/view.hpp"
+#include "kernel_check.hpp"
+
+using cairn::axis_set, cairn::shape;
+using namespace kernel_check;
+
+namespace {
+
+template <class Real, shape From, axis_set Axes>
+void check_sum() {
+  const auto in = numbers<Real>(From.count());
+  const std::int64_t count = cairn::reduced(From, Axes, false).count();
+  std::vector<Real> expected(static_cast<std::size_t>(count));
+  cairn::reference::reduce_sum(in.data(), expected.data(), From, Axes);
+  guarded<Real> out(count);
+  cairn::kernel::reduce_sum<Real, From, Axes>(in.data(), out.data());
+
+  // n numbers below 1 have partial sums of about sqrt(n), and as many roundings at most as there are
+  // additions.
+  const double n = static_cast<double>(From.count() / count);
+  const auto bound = [&](std::int64_t) { return n * std::sqrt(n) * std::numeric_limits<Real>::epsilon(); };
+  BOOST_TEST_CONTEXT("extents " << From[0] << " " << From[1] << " ... of rank " << From.rank << ", axes "
+                                << Axes) {
+    BOOST_TEST(worst(out.data(), expected.data(), count, bound) <= 1);
+    BOOST_TEST(out.intact());
+  }
+}
+
+template <class Real, class Extents>
+void check_sums() {
+  for_each(Extents{}, []<int Extent>() {
+    check_sum<Real, shape{Extent}, 1>();
+    check_sum<Real, shape{5, Extent}, 1>();
+    check_sum<Real, shape{5, Extent}, 2>();
+    check_sum<Real, shape{Extent, 7}, 1>();
+    check_sum<Real, shape{Extent, 71}, 1>();
+    check_sum<Real, shape{2, Extent, 3}, 2>();
+    check_sum<Real, shape{3, Extent, 2}, 5>();
+  });
+  check_sum<Real, shape{}, 0>();
+  check_sum<Real, shape{1, 1}, 3>();
+  check_sum<Real, shape{4, 9}, 0>();
+  check_sum<Real, shape{3, 4, 5}, 7>();
+  check_sum<Real, shape{2, 3, 4, 5}, 3>();
+  check_sum<Real, shape{2, 3, 4, 5}, 12>();
+  check_sum<Real, shape{2, 3, 4, 5}, 9>();
+  check_sum<Real, shape{2, 3, 2, 3, 2, 3}, 0b010101>();
+  check_sum<Real, shape{2, 3, 2, 3, 2, 3}, 0b101010>();
+  check_sum<Real, shape{2, 1, 3, 1, 17, 1}, 0b001011>();
+}
+
+template <class Real, shape From, int... Order>
+void check_transpose() {
+  constexpr std::array<int, sizeof...(Order)> order{Order...};
+  const auto in = numbers<Real>(From.count());
+  auto expected = in;
+  cairn::reference::transpose(in.data(), expected.data(), From, order.data());
+  guarded<Real> out(From.count());
+  cairn::kernel::transpose<Real, From, order>(in.data(), out.data());
+  BOOST_TEST_CONTEXT("extents " << From[0] << " " << From[1] << " ... of rank " << From.rank) {
+    BOOST_TEST(worst(out.data(), expected.data(), From.count(), [](std::int64_t) { return 1; }) == 0);
+    BOOST_TEST(out.intact());
+  }
+}
+
+template <class Real, class Extents>
+void check_transposes() {
+  for_each(Extents{}, []<int Extent>() {
+    check_transpose<Real, shape{Extent, 101 - Extent}, 1, 0>();
+    check_transpose<Real, shape{Extent, 17}, 1, 0>();
+    check_transpose<Real, shape{2, Extent, 9}, 2, 0, 1>();
+  });
+  check_transpose<Real, shape{7, 9}, 0, 1>();
+  check_transpose<Real, shape{1, 1}, 1, 0>();
+  check_transpose<Real, shape{3, 4, 5}, 0, 2, 1>();
+  check_transpose<Real, shape{3, 4, 5}, 1, 0, 2>();
+  check_transpose<Real, shape{3, 4, 5}, 1, 2, 0>();
+  check_transpose<Real, shape{3, 4, 5}, 2, 1, 0>();
+  check_transpose<Real, shape{2, 5, 3, 8}, 0, 2, 1, 3>();
+  check_transpose<Real, shape{2, 5, 3, 8}, 2, 3, 0, 1>();
+  check_transpose<Real, shape{2, 5, 3, 8}, 3, 1, 2, 0>();
+  check_transpose<Real, shape{2, 3, 1, 4, 3, 2}, 5, 3, 1, 4, 2, 0>();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_reduce)
+
+BOOST_AUTO_TEST_CASE(sums_in_float) { check_sums<float, awkward>(); }
+BOOST_AUTO_TEST_CASE(sums_in_double) { check_sums<double, few>(); }
+BOOST_AUTO_TEST_CASE(transposes_in_float) { check_transposes<float, awkward>(); }
+BOOST_AUTO_TEST_CASE(transposes_in_double) { check_transposes<double, few>(); }
+
+BOOST_AUTO_TEST_SUITE_END()

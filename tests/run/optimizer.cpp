@@ -1,0 +1,135 @@
+#include "cairn/train/optimizer.hpp"
+
+#include <boost/mpl/list.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+using cairn::adamw, cairn::sgd;
+
+namespace {
+
+/// Parameters of 13, 7 and 5 numbers with padding between them; no register's width divides the whole.
+template <class Real>
+struct fake_program {
+  using real_type = Real;
+  static constexpr std::size_t size = 37;
+  std::vector<Real> p = std::vector<Real>(size), g = std::vector<Real>(size);
+
+  static bool padding(std::size_t i) { return (i >= 13 && i < 16) || (i >= 23 && i < 32); }
+  fake_program() {
+    for (std::size_t i = 0; i < size; ++i)
+      p[i] = padding(i) ? 0 : static_cast<Real>(std::sin(1.0 + static_cast<double>(i)));
+  }
+  /// Gradients of all magnitudes, different in each step.
+  void differentiate(int step) {
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto x = static_cast<double>(i);
+      g[i] = padding(i) ? 0 : static_cast<Real>(std::cos(x * step) * std::pow(10, x / 8 - 3));
+    }
+  }
+  std::span<Real> parameters() { return p; }
+  std::span<Real> gradients() { return g; }
+};
+
+/// One number's way under PyTorch's SGD (torch/optim/sgd.py), in double.
+struct torch_sgd {
+  double lr, momentum = 0, weight_decay = 0;
+  bool nesterov = false;
+  double buffer = 0;
+  int t = 0;
+
+  double operator()(double param, double grad) {
+    grad += weight_decay * param;
+    if (momentum != 0) {
+      buffer = t++ == 0 ? grad : momentum * buffer + grad;
+      grad = nesterov ? grad + momentum * buffer : buffer;
+    }
+    return param - lr * grad;
+  }
+};
+
+/// One number's way under PyTorch's AdamW (torch/optim/adamw.py), in double.
+struct torch_adamw {
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
+  double exp_avg = 0, exp_avg_sq = 0;
+  int t = 0;
+
+  double operator()(double param, double grad) {
+    ++t;
+    param *= 1 - lr * weight_decay;
+    exp_avg = beta1 * exp_avg + (1 - beta1) * grad;
+    exp_avg_sq = beta2 * exp_avg_sq + (1 - beta2) * grad * grad;
+    const double step_size = lr / (1 - std::pow(beta1, t));
+    const double denom = std::sqrt(exp_avg_sq) / std::sqrt(1 - std::pow(beta2, t)) + eps;
+    return param - step_size * exp_avg / denom;
+  }
+};
+
+/// Runs both side by side; `rates[t]` is the learning rate of step t.
+template <class Real, class Optimizer, class Oracle>
+void compare(fake_program<Real>& program, Optimizer& optimizer, Oracle oracle,
+             const std::vector<double>& rates) {
+  std::vector<Oracle> oracles(program.size, oracle);
+  std::vector<double> expected(program.p.begin(), program.p.end());
+  for (int step = 0; const double rate : rates) {
+    program.differentiate(++step);
+    optimizer.lr(rate);
+    optimizer.update();
+    for (std::size_t i = 0; i < program.size; ++i) {
+      oracles[i].lr = rate;
+      expected[i] = oracles[i](expected[i], static_cast<double>(program.g[i]));
+      if (program.padding(i)) {
+        BOOST_TEST(program.p[i] == Real{0});
+      } else {
+        const double bound = 8 * static_cast<double>(std::numeric_limits<Real>::epsilon());
+        BOOST_TEST(std::abs(program.p[i] - expected[i]) <= bound * step * (1 + std::abs(expected[i])));
+      }
+    }
+  }
+}
+
+const std::vector<double> constant(6, 0.1), falling{1e-2, 5e-3, 1e-3, 0};
+using reals = boost::mpl::list<float, double>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(optimizer_suite)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sgd_as_pytorch, Real, reals) {
+  fake_program<Real> program;
+  sgd optimizer{program, {.lr = 0.1f}};
+  compare(program, optimizer, torch_sgd{.lr = 0.1}, constant);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sgd_with_momentum_as_pytorch, Real, reals) {
+  fake_program<Real> program;
+  sgd optimizer{program, {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.05}};
+  compare(program, optimizer, torch_sgd{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.05}, constant);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sgd_with_nesterov_momentum_as_pytorch, Real, reals) {
+  fake_program<Real> program;
+  sgd optimizer{program, {.lr = 1e-2f, .momentum = 0.9, .weight_decay = 0.05, .nesterov = true}};
+  compare(program, optimizer, torch_sgd{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.05, .nesterov = true},
+          falling);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(adamw_as_pytorch, Real, reals) {
+  fake_program<Real> program;
+  adamw optimizer{program};
+  BOOST_TEST(optimizer.lr() == 1e-3);
+  compare(program, optimizer, torch_adamw{}, constant);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(adamw_with_options_as_pytorch, Real, reals) {
+  fake_program<Real> program;
+  adamw optimizer{program, {.lr = 5e-4f, .beta1 = .8, .beta2 = .99, .epsilon = 1e-3, .weight_decay = 0.1}};
+  compare(program, optimizer, torch_adamw{.beta1 = .8, .beta2 = .99, .eps = 1e-3, .weight_decay = 0.1},
+          falling);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,258 @@
+// What users do with programs and predictors.
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+template <int B>
+constexpr auto x = input<"x", B, 3>;
+template <int B>
+constexpr auto y = labels<"y", 2, B>;
+constexpr auto model = nn::linear<"fc1", 5> | ckpt<"s">(nn::tanh | nn::linear<"fc2", 4> | nn::gelu) | nn::linear<"head", 2>;
+template <int B>
+constexpr auto logits = x<B> | model;
+template <int B>
+constexpr auto loss = cross_entropy(logits<B>, y<B>);
+
+using train_step = program<loss<4>>;
+
+constexpr std::array<float, 12> numbers{1, -2, 3, 0.5, 0.25, -1, 2, 2, -3, 0, 1, 0};
+constexpr std::array<std::int32_t, 4> classes{0, 1, 1, 0};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(programs)
+
+BOOST_AUTO_TEST_CASE(parameters_are_views_with_pytorch_names_and_layouts) {
+  train_step step;
+  step.init(seed{3});
+  const auto w = step.param<"fc1.weight">();
+  BOOST_TEST(w.dimension() == 2U);
+  BOOST_TEST(w.shape()[0] == 5U);
+  BOOST_TEST(w.shape()[1] == 3U);
+  const auto b = step.param<"head.bias">();
+  BOOST_TEST(b.dimension() == 1U);
+  BOOST_TEST(b.shape()[0] == 2U);
+  step.param<"head.bias">()(1) = 7;
+  BOOST_TEST(step.param<"head.bias">()(1) == 7);
+}
+
+BOOST_AUTO_TEST_CASE(initialization_is_pytorchs_and_seeded) {
+  program<sum(x<4> | nn::linear<"big", 4000>)> step;
+  step.init(seed{3});
+  const auto w = step.param<"big.weight">();
+  const float bound = 1 / std::sqrt(3.0F);
+  const auto [low, high] = std::ranges::minmax(w);
+  BOOST_TEST(low >= -bound);
+  BOOST_TEST(high <= bound);
+  BOOST_TEST(low < -0.99F * bound);
+  BOOST_TEST(high > 0.99F * bound);
+  BOOST_TEST(std::abs(std::accumulate(w.begin(), w.end(), 0.0F) / 12000) < 0.02F);
+
+  program<sum(x<4> | nn::linear<"big", 4000>)> again;
+  again.init(seed{3});
+  BOOST_TEST(std::ranges::equal(step.parameters(), again.parameters()));
+  again.init(seed{4});
+  BOOST_TEST(!std::ranges::equal(step.parameters(), again.parameters()));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_start_at_64_bytes_and_padding_is_zero) {
+  train_step step;
+  step.init(seed{3});
+  static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
+  BOOST_TEST(reinterpret_cast<std::uintptr_t>(step.parameters().data()) % 64 == 0U);
+  BOOST_TEST(reinterpret_cast<std::uintptr_t>(step.gradients().data()) % 64 == 0U);
+  BOOST_TEST(reinterpret_cast<std::uintptr_t>(step.param<"head.bias">().data()) % 64 == 0U);
+  std::vector<bool> trained(step.parameters().size());
+  step.for_each_trained([&](std::size_t i) { trained[i] = true; });
+  BOOST_TEST(std::ranges::count(trained, true) == 5 * 3 + 5 + 4 * 5 + 4 + 2 * 4 + 2);
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    if (trained[i]) continue;
+    BOOST_TEST(step.parameters()[i] == 0);
+    BOOST_TEST(step.gradients()[i] == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_kind_of_array_binds_alike) {
+  train_step step;
+  step.init(seed{3});
+  const float expected = step.value_and_grad(bind<"x">(numbers), bind<"y">(classes));
+  BOOST_TEST(std::isfinite(expected));
+
+  float plain_array[4][3];
+  std::ranges::copy(numbers, &plain_array[0][0]);
+  const std::vector<float> vector(numbers.begin(), numbers.end());
+  const std::vector<std::int32_t> class_vector(classes.begin(), classes.end());
+  xt::xtensor<float, 2> tensor = xt::zeros<float>({4, 3});
+  std::ranges::copy(numbers, tensor.begin());
+  xt::xtensor<float, 2> larger = xt::zeros<float>({6, 3});
+  std::ranges::copy(numbers, larger.begin() + 3);
+
+  BOOST_TEST(step.value_and_grad(bind<"x">(plain_array), bind<"y">(classes)) == expected);
+  BOOST_TEST(step.value_and_grad(bind<"y">(class_vector), bind<"x">(vector)) == expected);
+  BOOST_TEST(step.value_and_grad(bind<"x">(std::span(vector)), bind<"y">(std::span<const std::int32_t, 4>(classes))) ==
+             expected);
+  BOOST_TEST(step.value_and_grad(bind<"x">(tensor), bind<"y">(classes)) == expected);
+  const auto rows = xt::view(larger, xt::range(1, 5), xt::all());
+  BOOST_TEST(step.value_and_grad(bind<"x">(rows), bind<"y">(classes)) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
+  train_step step;
+  step.init(seed{3});
+  const float expected = step.value_and_grad(bind<"x">(numbers), bind<"y">(classes));
+  const std::vector<float> parameters(step.parameters().begin(), step.parameters().end());
+  const std::vector<float> gradients(step.gradients().begin(), step.gradients().end());
+
+  const std::vector<float> short_array(11);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(step.value_and_grad(bind<"x">(short_array), bind<"y">(classes))),
+                        extent_error, [](const extent_error& e) {
+                          return e.input == "x" && e.expected == "{4, 3}" && e.actual == "{11}";
+                        });
+  const xt::xtensor<float, 2> turned = xt::zeros<float>({3, 4});
+  BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(turned), bind<"y">(classes))), extent_error);
+  const xt::xtensor<float, 2> wide = xt::zeros<float>({4, 6});
+  const auto columns = xt::view(wide, xt::all(), xt::range(0, 3));
+  BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(columns), bind<"y">(classes))), extent_error);
+
+  for (const std::int32_t bad : {-1, 2}) {
+    const std::array<std::int32_t, 4> wrong{0, 1, bad, 0};
+    BOOST_CHECK_EXCEPTION(static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(wrong))), label_error,
+                          [&](const label_error& e) {
+                            return e.input == "y" && e.index == 2 && e.expected == 2 && e.actual == bad;
+                          });
+  }
+  BOOST_TEST(std::ranges::equal(step.parameters(), parameters));
+  BOOST_TEST(std::ranges::equal(step.gradients(), gradients));
+  BOOST_TEST(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(outputs_come_as_a_tuple) {
+  constexpr auto out = outputs(loss<4>, accuracy(logits<4>, y<4>), logits<4>);
+  program<out> step;
+  train_step single;
+  step.init(seed{3});
+  single.init(seed{3});
+  auto [l, a, z] = step.value_and_grad(bind<"x">(numbers), bind<"y">(classes));
+  BOOST_TEST(l == single.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
+  BOOST_TEST(z.shape()[0] == 4U);
+  BOOST_TEST(z.shape()[1] == 2U);
+  float right = 0;
+  for (std::size_t i = 0; i < 4; ++i) right += (z(i, 1) > z(i, 0)) == (classes[i] == 1) ? 0.25F : 0;
+  BOOST_TEST(a == right);
+  BOOST_TEST(std::ranges::equal(step.gradients(), single.gradients()));
+}
+
+BOOST_AUTO_TEST_CASE(a_predictor_shares_parameters_in_any_batch_size) {
+  train_step step;
+  step.init(seed{3});
+  predictor<logits<4>> of_four{step};
+  predictor<logits<1>> of_one{step};
+  predictor<loss<4>> validation{step};
+  const float trained = step.value_and_grad(bind<"x">(numbers), bind<"y">(classes));
+  BOOST_TEST(validation(bind<"x">(numbers), bind<"y">(classes)) == trained);
+  const auto all = of_four(bind<"x">(numbers));
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto row = of_one(bind<"x">(std::span<const float, 3>(&numbers[3 * i], 3)));
+    BOOST_TEST(std::abs(row(0, 0) - all(i, 0)) < 1e-6F);
+  }
+  step.param<"head.bias">()(0) += 1;
+  const float before = all(2, 0);
+  BOOST_TEST(std::abs(of_four(bind<"x">(numbers))(2, 0) - before - 1) < 1e-5F);
+}
+
+BOOST_AUTO_TEST_CASE(frozen_parameters_have_no_gradient_and_are_not_updated) {
+  program<loss<4>, freeze<"fc1">> step;
+  train_step free;
+  step.init(seed{3});
+  free.init(seed{3});
+  static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
+  static_cast<void>(free.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
+  BOOST_TEST(std::ranges::equal(step.grad<"head.weight">(), free.grad<"head.weight">()));
+  BOOST_TEST(std::ranges::equal(step.grad<"fc2.weight">(), free.grad<"fc2.weight">()));
+  BOOST_TEST(step.parameters().size() + 64 / 4 * (1 + 1) <= free.parameters().size());
+  const std::vector<float> before(step.param<"fc1.weight">().begin(), step.param<"fc1.weight">().end());
+  adamw optimizer{step, {.lr = 0.1, .weight_decay = 0.5}};
+  optimizer.update();
+  BOOST_TEST(std::ranges::equal(step.param<"fc1.weight">(), before));
+  static_assert(program<loss<4>, freeze<"fc1">>::flops().backward < train_step::flops().backward);
+}
+
+BOOST_AUTO_TEST_CASE(double_and_float_agree) {
+  program<loss<4>, real<double>> precise;
+  train_step step;
+  precise.init(seed{3});
+  step.init(seed{3});
+  const std::vector<double> doubles(numbers.begin(), numbers.end());
+  const double expected = precise.value_and_grad(bind<"x">(doubles), bind<"y">(classes));
+  BOOST_TEST(std::abs(expected - static_cast<double>(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)))) <
+             1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(one_parameter_for_two_gradients_of_the_same_value) {
+  // Both gradients are the same node: one is computed in place, the other copied.
+  program<sum(param<"a", 5> + param<"b", 5>)> step;
+  step.init(seed{1});
+  static_cast<void>(step.value_and_grad());
+  for (float g : step.grad<"a">()) BOOST_TEST(g == 1);
+  for (float g : step.grad<"b">()) BOOST_TEST(g == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(memory_of_the_caller)
+
+constexpr std::size_t needed = static_cast<std::size_t>(train_step::memory().total_bytes());
+
+BOOST_AUTO_TEST_CASE(a_program_stays_within_it) {
+  constexpr std::size_t guard = 256;
+  alignas(64) static std::byte memory[guard + needed + guard];
+  std::ranges::fill(memory, std::byte{0xee});
+  train_step own;
+  train_step step{std::span(memory).subspan(guard, needed)};
+  step.init(seed{3});
+  own.init(seed{3});
+  for (int i = 0; i < 2; ++i) {
+    BOOST_TEST(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)) ==
+               own.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
+  }
+  BOOST_TEST(std::ranges::equal(step.gradients(), own.gradients()));
+  BOOST_TEST(reinterpret_cast<std::byte*>(step.parameters().data()) == memory + guard);
+  for (std::size_t i = 0; i < guard; ++i) {
+    BOOST_TEST((memory[i] == std::byte{0xee} && memory[guard + needed + i] == std::byte{0xee}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(too_little_or_misaligned_memory_is_left_alone) {
+  alignas(64) static std::byte memory[needed + 64];
+  std::ranges::fill(memory, std::byte{0xee});
+  BOOST_CHECK_EXCEPTION(train_step{std::span(memory).first(needed - 1)}, memory_error,
+                        [](const memory_error& e) { return e.expected == needed && e.actual == needed - 1; });
+  BOOST_CHECK_EXCEPTION(train_step{std::span(memory).subspan(4)}, memory_error,
+                        [](const memory_error& e) { return e.expected == 0 && e.actual == 4; });
+  BOOST_TEST(std::ranges::count(memory, std::byte{0xee}) == std::ssize(memory));
+  train_step step;
+  BOOST_CHECK_THROW((predictor<logits<4>>{step, std::span(memory).subspan(1)}), memory_error);
+}
+
+BOOST_AUTO_TEST_CASE(a_predictor_lives_there_too) {
+  alignas(64) static std::byte memory[predictor<logits<4>>::memory().peak_bytes];
+  train_step step;
+  step.init(seed{3});
+  predictor<logits<4>> own{step}, given{step, memory};
+  BOOST_TEST(std::ranges::equal(own(bind<"x">(numbers)), given(bind<"x">(numbers))));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

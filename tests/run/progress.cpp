@@ -1,0 +1,99 @@
+#include "cairn/train/progress.hpp"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+#include <string>
+
+using cairn::clock_text, cairn::epoch_plan, cairn::progress, cairn::progress_line;
+
+namespace {
+
+/// A clock and a terminal's width that tests set.
+struct fake_world {
+  static inline double now = 0;
+  static inline int width = 0;
+  static double seconds() { return now; }
+  static int columns(std::FILE*) { return width; }
+};
+
+/// Everything that an epoch of 100 steps writes when each step takes `pace` seconds.
+std::string shown(int width, double pace, int steps = 100) {
+  std::FILE* file = std::tmpfile();
+  fake_world::now = 0;
+  fake_world::width = width;
+  {
+    progress<fake_world> bar({.epoch = 1, .epochs = 5, .steps = 100, .batch = 128}, file);
+    for (int step = 0; step < steps; ++step) {
+      fake_world::now += pace;
+      bar.advance(step % 2 == 0 ? 0.25 : 0.75);
+    }
+  }
+  std::rewind(file);
+  std::string text;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) text += static_cast<char>(c);
+  std::fclose(file);
+  return text;
+}
+
+constexpr epoch_plan plan{.epoch = 1, .epochs = 5, .steps = 200, .batch = 128};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(progress_suite)
+
+BOOST_AUTO_TEST_CASE(times) {
+  BOOST_TEST(clock_text(0) == "0:00");
+  BOOST_TEST(clock_text(6.2) == "0:07");
+  BOOST_TEST(clock_text(750) == "12:30");
+  BOOST_TEST(clock_text(3600) == "1:00:00");
+  BOOST_TEST(clock_text(1e300) == "277777:46:40");
+}
+
+BOOST_AUTO_TEST_CASE(plain_line) {
+  BOOST_TEST(progress_line(plan, 50, 0.5, 10) == "epoch 2/5  25%  loss 0.5  640 examples/s  0:30 left");
+  BOOST_TEST(progress_line(plan, 200, 0.25, 40) == "epoch 2/5 100%  loss 0.25  640 examples/s  in 0:40");
+}
+
+BOOST_AUTO_TEST_CASE(terminal_line_fills_all_columns_but_the_last) {
+  BOOST_TEST(progress_line(plan, 50, 0.5, 10, 70) ==
+             "epoch 2/5 [===            ]  25%  loss 0.5  640 examples/s  0:30 left");
+  for (int columns = 1; columns < 200; ++columns) {
+    BOOST_TEST(progress_line(plan, 50, 0.5, 10, columns).size() == static_cast<std::size_t>(columns - 1));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(bar_goes_from_empty_to_full) {
+  const auto bar = [](std::int64_t done) {
+    const auto line = progress_line(plan, done, 0.5, 10, 200);
+    return line.substr(line.find('[') + 1, line.find(']') - line.find('[') - 1);
+  };
+  BOOST_TEST(bar(0) == std::string(40, ' '));
+  BOOST_TEST(bar(100) == std::string(20, '=') + std::string(20, ' '));
+  BOOST_TEST(bar(200) == std::string(40, '='));
+}
+
+BOOST_AUTO_TEST_CASE(files_get_a_line_each_tenth) {
+  const auto text = shown(0, 1.0 / 64);
+  BOOST_TEST(std::ranges::count(text, '\n') == 10);
+  BOOST_TEST(std::ranges::count(text, '\r') == 0);
+  BOOST_TEST(text.starts_with("epoch 2/5  10%  loss 0.5  8192 examples/s  0:02 left\n"));
+  BOOST_TEST(text.ends_with("epoch 2/5 100%  loss 0.5  8192 examples/s  in 0:02\n"));
+}
+
+BOOST_AUTO_TEST_CASE(terminals_are_redrawn_at_most_ten_times_a_second) {
+  const auto text = shown(80, 1.0 / 64);
+  BOOST_TEST(std::ranges::count(text, '\r') >= 14);
+  BOOST_TEST(std::ranges::count(text, '\r') <= 17);
+  BOOST_TEST(std::ranges::count(text, '\n') == 1);
+  BOOST_TEST(text.find("100%") != text.npos);
+  BOOST_TEST(text.back() == '\n');
+  BOOST_TEST(std::ranges::count(shown(80, 0.2), '\r') == 100);
+}
+
+BOOST_AUTO_TEST_CASE(an_epoch_cut_short_ends_its_line) {
+  BOOST_TEST(shown(80, 1, 3).back() == '\n');
+  BOOST_TEST(shown(80, 1, 0).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,32 @@
+#include "cairn/train/schedule.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using cairn::constant_rate, cairn::cosine;
+
+namespace {
+
+constexpr constant_rate fixed{.peak = 0.5};
+static_assert(fixed(0) == 0.5 && fixed(1'000'000) == 0.5);
+
+constexpr constant_rate rising{.peak = 0.5, .warm_up = 3};
+static_assert(rising(0) == 0.125 && rising(1) == 0.25 && rising(2) == 0.375 && rising(3) == 0.5 &&
+              rising(4) == 0.5);
+
+constexpr cosine plain{.peak = 5e-4, .steps = 2345};
+static_assert(plain(0) == 5e-4 && plain(2345) == 0 && plain(9999) == 0);
+
+constexpr cosine warmed{.peak = 1, .steps = 103, .warm_up = 3};
+static_assert(warmed(0) == 0.25 && warmed(2) == 0.75 && warmed(3) == 1 && warmed(103) == 0);
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(schedule_suite)
+
+BOOST_AUTO_TEST_CASE(cosine_falls_from_peak_to_zero) {
+  BOOST_TEST(warmed(28) == 0.853553390593273762, boost::test_tools::tolerance(1e-14));  // cos(pi/8)^2
+  BOOST_TEST(warmed(53) == 0.5, boost::test_tools::tolerance(1e-14));
+  for (int step = 3; step < 103; ++step) BOOST_TEST(warmed(step) > warmed(step + 1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

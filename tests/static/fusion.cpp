@@ -1,0 +1,150 @@
+// Which operations run together: elementwise ones as loops, and equal loops as one kernel.
+#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+#include "plan.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+/// The steps in order, loops in brackets, `|` at the turn: "[exp add] softmax | [mul]".
+template <class Plan>
+constexpr formula steps = [] {
+  constexpr const auto& f = Plan::steps;
+  formula out;
+  for (int i = 0; i < f.step_count; ++i) {
+    if (i > 0) out.write(i == f.turn ? " | " : " ");
+    if (f.steps[i].loop) out.write("[");
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      if (m > f.steps[i].begin) out.write(" ");
+      out.write(Plan::schedule.nodes[f.members[m]].op->name);
+    }
+    if (f.steps[i].loop) out.write("]");
+  }
+  return out;
+}();
+template <auto Model>
+constexpr formula steps_of = steps<forward_of<Model>>;
+
+constexpr auto x = input<"x", 4, 8>;
+constexpr auto y = input<"y", 4, 8>;
+constexpr auto w = param<"w", 4, 8>;
+
+// ---- A chain of elementwise operations is one loop; only what others read leaves its registers.
+using chain_plan = forward_of<tanh(exp(x) * 2_c + x)>;
+constexpr const auto& chained = chain_plan::loops;
+static_assert(steps<chain_plan> == "[exp mul add tanh]");
+static_assert(!chained.code[0].stored && !chained.code[1].stored && !chained.code[2].stored &&
+              chained.code[3].stored);
+// Arguments: k >= 0 is the result of operation k, -1 the first input, -2 the second; x is one of them.
+static_assert(chained.code[0].argument[0] == -1);
+static_assert(chained.code[1].argument[0] == 0 && chained.code[1].argument[1] == -2);
+static_assert(chained.code[2].argument[0] == 1 && chained.code[2].argument[1] == -1);
+static_assert(chained.code[3].argument[0] == 2 && chained.input_count == 2);
+// Constants are immediates: no operand, no memory. Also the 1 from which backward starts, whatever its shape.
+static_assert(!chained.inputs[0].constant && chained.inputs[1].constant && chained.inputs[1].immediate == 2);
+static_assert(chain_plan::places.constant_count == 0);
+using training = step_of<sum(tanh(w + x))>;
+static_assert(steps<training> == "[add tanh] sum | [expand square sub mul]");
+static_assert(training::loops.inputs[2].constant &&
+              training::loops.inputs[2].immediate == 1);  // after w and x
+static_assert(training::places.constant_count == 0);
+static_assert(forward_of<sum(2_c)>::places.constant_count == 1);  // a kernel reads memory
+
+// ---- What ends a loop: a kernel that reads it,
+static_assert(steps_of<tanh(softmax(exp(x) + y))> == "[exp add] softmax [tanh]");
+// another shape,
+static_assert(steps_of<exp(input<"row", 8>) + x> == "[exp] [add]");
+static_assert(steps_of<x / tanh(input<"column", 4, 1>)> == "[tanh] [div]");
+// a view of what it computes,
+static_assert(steps_of<exp(detach(exp(x)))> == "[exp] [exp]");
+static_assert(steps_of<exp(reshape<8, 4>(exp(x)))> == "[exp] [exp]");
+// the turn,
+static_assert(steps<step_of<tanh(param<"s"> + 1_c)>> == "[add tanh] | [square sub mul]");
+// and its own limits, 32 operations and 16 inputs.
+static_assert(steps_of<x | repeat<32, "r">([](auto) { return nn::tanh; })>.count('[') == 1);
+static_assert(steps_of<x | repeat<33, "r">([](auto) { return nn::tanh; })>.count('[') == 2);
+constexpr auto many =
+    repeat<40, "r">([](auto) { return layer([](auto v) { return v + param<"p", 4, 8>; }); });
+template <class Plan>
+constexpr bool within_limits = [] {
+  for (int i = 0; i < Plan::steps.step_count; ++i) {
+    const pass::step& s = Plan::steps.steps[i];
+    const pass::loop& l = Plan::loops.of[i];
+    if (s.end - s.begin > pass::max_loop_operations || l.input_end - l.input_begin > pass::max_loop_inputs)
+      return false;
+  }
+  return true;
+}();
+static_assert(within_limits<forward_of<x | many>> && within_limits<step_of<sum(x | many)>>);
+// What does not: a kernel that the loop has nothing to do with runs before it.
+static_assert(steps_of<exp(x) + matmul(input<"a", 4, 2>, input<"b", 2, 8>)> == "matmul [exp add]");
+static_assert(steps_of<exp(x) + softmax(y) * tanh(x)> == "softmax [exp tanh mul add]");
+
+// ---- Broadcasting: neighbouring axes that all operands treat alike are one, extents of 1 are none.
+// `stretched` are the axes along which an input is repeated: bit 0 is the first.
+template <auto Model>
+constexpr bool runs_over(shape extents, axis_set first, axis_set second) {
+  constexpr const auto& l = forward_of<Model>::loops;
+  return forward_of<Model>::steps.step_count == 1 && l.of[0].extents == extents &&
+         l.inputs[0].stretched == first && l.inputs[1].stretched == second;
+}
+template <int... Extents>
+constexpr auto a = input<"a", Extents...>;
+template <int... Extents>
+constexpr auto b = input<"b", Extents...>;
+static_assert(runs_over<a<2, 3, 4> + b<2, 3, 4>>(shape{24}, 0, 0));
+static_assert(runs_over<a<4, 8> + b<8>>(shape{4, 8}, 0, 0b01) &&
+              runs_over<a<8> + b<4, 8>>(shape{4, 8}, 0b01, 0));
+static_assert(runs_over<a<4, 8> + b<4, 1>>(shape{4, 8}, 0, 0b10));
+static_assert(runs_over<a<4, 1> + b<1, 8>>(shape{4, 8}, 0b10, 0b01));
+static_assert(runs_over<a<4, 8> + b<>>(shape{32}, 0, 0b1) && runs_over<a<4, 8> + b<1, 1>>(shape{32}, 0, 0b1));
+static_assert(runs_over<a<2, 3, 8> + b<8>>(shape{6, 8}, 0, 0b01));
+static_assert(runs_over<a<2, 3, 8> + b<2, 1, 1>>(shape{2, 24}, 0, 0b10));
+static_assert(runs_over<a<2, 3, 4> + b<2, 1, 4>>(shape{2, 3, 4}, 0, 0b010));
+static_assert(runs_over<a<4, 1, 8> + b<1, 1>>(shape{32}, 0, 0b1) && runs_over<a<> + b<>>(shape{}, 0, 0));
+
+// ---- Equal loops are one kernel, wherever they stand. The first of them has it.
+template <class Plan>
+constexpr int kernels = [] {
+  constexpr const auto& f = Plan::steps;
+  int n = 0;
+  for (int i = 0; i < f.step_count; ++i) n += f.steps[i].loop && Plan::loops.of[i].same_as == i;
+  return n;
+}();
+constexpr auto hidden = nn::linear<"fc", 8> | nn::gelu;
+using three = forward_of<x | block<"1">(hidden) | block<"2">(hidden) | block<"3">(hidden)>;
+static_assert(steps<three> == "matmul [add gelu] matmul [add gelu] matmul [add gelu]");
+static_assert(three::loops.of[1].same_as == 1 && three::loops.of[3].same_as == 1);
+static_assert(three::loops.of[5].same_as == 1 && kernels<three> == 1);
+// Not equal: another operation, constant, shape, stretched input, or something more that is read outside.
+constexpr auto apart = [](auto v, auto u) { return softmax(v) + softmax(u); };
+static_assert(kernels<forward_of<apart(exp(x), exp(y))>> == 2);  // [exp] twice, and [add]
+static_assert(kernels<forward_of<apart(exp(x), tanh(y))>> == 3);
+static_assert(kernels<forward_of<apart(2_c * x, 3_c * y)>> == 3);
+static_assert(kernels<forward_of<apart(exp(x), exp(input<"row", 8>))>> == 3);
+static_assert(kernels<forward_of<apart(x + y, x + input<"row", 8>)>> == 2);  // the last [add] is the first
+constexpr auto along_rows = apart(x + input<"row", 8>, x + input<"column", 4, 1>);
+static_assert(kernels<forward_of<along_rows>> == 3);
+constexpr auto doubly = [](auto v) { return tanh(exp(v)); };
+static_assert(kernels<forward_of<apart(doubly(x), doubly(y))>> == 2);
+static_assert(kernels<forward_of<apart(doubly(x), doubly(y)) + exp(y)>> ==
+              3);  // one of them also hands out exp
+// Recomputation runs the kernel of the forward pass, if backward reads no more of it than the forward pass
+// did: the gradient of a bias is a sum; that of the second product reads tanh for its weight, so tanh is
+// computed right before.
+using again = step_of<sum(x | ckpt<"s">(nn::linear<"in", 8> | nn::tanh | nn::linear<"out", 3>))>;
+static_assert(steps<again> ==
+              "matmul [add tanh] matmul [add] sum | [expand] sum matmul matmul [add tanh] matmul "
+              "[square sub mul] sum matmul");
+static_assert(again::loops.of[1].same_as == 1 && again::loops.of[9].same_as == 1);
+// Depth costs steps, not kernels.
+template <int Depth>
+constexpr auto deep = sum(x | repeat<Depth, "b">([](auto) { return ckpt<"s">(nn::residual(hidden)); }));
+static_assert(kernels<step_of<deep<3>>> == kernels<step_of<deep<6>>>);
+static_assert(step_of<deep<6>>::steps.step_count > step_of<deep<3>>::steps.step_count);
+
+}  // namespace

@@ -1,0 +1,162 @@
+// How models are put together, as types: `|`, layer, block, repeat, ckpt, and the names that parameters get.
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+#include "plan.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+constexpr auto x = input<"x", 4, 8>;
+constexpr auto f = nn::linear<"f", 8>;
+constexpr auto g = nn::relu;
+constexpr auto h = nn::linear<"h", 3>;
+
+constexpr shape of(an_expression auto e) { return e.shape; }
+template <class A, class B>
+constexpr bool same(A, B) {
+  return std::same_as<A, B>;
+}
+
+/// Stages of a flat sequence or chain; -1 for anything else.
+template <class>
+constexpr int length = -1;
+template <class... L>
+constexpr int length<detail::layer_list<L...>> = sizeof...(L);
+template <chain_facts Facts, class X, class... L>
+constexpr int length<links<Facts, X, L...>> = sizeof...(L);
+template <class Hiding>
+constexpr int length<sequence<Hiding>> = length<detail::hidden_in<Hiding>>;
+template <class Hiding>
+constexpr int length<brief<Hiding>> = length<detail::hidden_in<Hiding>>;
+constexpr int length_of(auto e) { return length<decltype(e)>; }
+
+// `|` is associative and flat: one sequence of layers, or one chain on an expression.
+static_assert(length_of(f | g | h) == 3 && length_of(x | f | g | h) == 3);
+static_assert(same(f | g | h, f | (g | h)) && same((f | g) | (h | g), f | g | h | g));
+static_assert(same(x | f | g | h, x | (f | g | h)) && same(x | f | g | h, (x | f) | (g | h)));
+static_assert(of(x | f | g | h) == shape{4, 3} && of((f | g | h)(x)) == shape{4, 3});
+static_assert(same((f | g)(x), x | f | g));
+
+// A function object without captures is a layer; two of them need layer() to be composed.
+constexpr auto twice = [](auto v) { return v + v; };
+static_assert(length_of(x | twice | twice) == 2 && length_of(layer(twice) | twice) == 2);
+static_assert(length_of(twice | layer(twice) | g) == 3 && same(layer(twice)(x), x + x));
+static_assert(of(x + f(x)) == shape{4, 8});  // x + x | f would be (x + x) | f, and warns
+
+// repeat is one node of the type where the bodies agree and keep the shape, and a flat sequence where not.
+template <class>
+constexpr int iterations = 0;
+template <int N, fixed_string Name, class L, class X>
+constexpr int iterations<repeated<N, Name, L, X>> = N;
+constexpr int iterations_of(auto e) { return iterations<decltype(e)>; }
+static_assert(iterations_of(repeat<12, "b">([](auto) { return nn::linear<"fc", 8>; })(x)) == 12);
+static_assert(iterations_of(repeat<12, "b">([](auto) { return ckpt<"s">(nn::residual(f | g)); })(x)) == 12);
+constexpr auto widening = repeat<3, "b">([](auto i) { return nn::linear<"fc", 8 * (i + 1)>; })(x);
+static_assert(iterations_of(widening) == 0 && length_of(widening) == 3 && of(widening) == shape{4, 24});
+constexpr auto narrowing =
+    repeat<3, "b">([](auto) { return nn::linear<"fc", 5>; })(x);  // one body, but {4, 8} to {4, 5}
+static_assert(length_of(narrowing) == 3 && of(narrowing) == shape{4, 5});
+static_assert(length_of(x | f | repeat<3, "b">([](auto) { return f; }) | h) == 3);  // one stage of a chain
+
+/// Whether these are the model's parameters, in the order in which they are first met.
+template <auto Model>
+constexpr bool has_parameters(auto... names) {
+  constexpr const auto& graph = forward_of<Model>::graph;
+  const std::array<std::string_view, sizeof...(names)> expected{names...};
+  std::size_t n = 0;
+  for (int i = 0; i < graph.leaf_count; ++i) {
+    if (graph.nodes[graph.leaves[i].node].op->what != ir::role::parameter) continue;
+    if (n == expected.size() || graph.name(graph.leaves[i]) != expected[n]) return false;
+    ++n;
+  }
+  return n == expected.size();
+}
+template <auto Model>
+constexpr bool has_segments(auto... names) {
+  constexpr auto segments = detail::segments_of<step_of<sum(Model)>>();
+  const std::array<std::string_view, sizeof...(names)> expected{names...};
+  bool equal = segments.size() == expected.size();
+  for (std::size_t i = 0; equal && i < expected.size(); ++i) equal = segments[i].path == expected[i];
+  return equal;
+}
+
+// block and repeat prefix the names of parameters, not of inputs; ckpt does not; '/' makes a name absolute.
+static_assert(has_parameters<x | f | h>("f.weight", "f.bias", "h.weight", "h.bias"));
+static_assert(has_parameters<x | block<"enc">(block<"in">(f) | h)>("enc.in.f.weight", "enc.in.f.bias",
+                                                                   "enc.h.weight", "enc.h.bias"));
+static_assert(has_parameters<x | repeat<2, "block">([](auto) {
+                               return block<"ff">(nn::linear_without_bias<"fc1", 8>);
+                             })>("block.0.ff.fc1.weight", "block.1.ff.fc1.weight"));
+static_assert(has_parameters<repeat<2, "b">([](auto i) { return nn::linear_without_bias<"fc", 8 + i>; })(x)>(
+    "b.0.fc.weight", "b.1.fc.weight"));
+constexpr auto deep = forward_of<x | repeat<12, "b">([](auto) { return f; })>::graph;
+static_assert(deep.find(ir::role::parameter, "b.11.f.weight") != ir::none && deep.leaf_count == 1 + 12 * 2);
+constexpr auto tied = [](auto v) { return matmul(v, param<"/w", 8, 8>); };
+static_assert(has_parameters<x | block<"a">(tied) | block<"b">(block<"c">(tied)) | tied>("w"));
+static_assert(has_parameters<x | block<"a">(nn::linear_without_bias<"/embed", 8>)>("embed.weight"));
+static_assert(has_parameters<x | block<"a">([](auto v) { return v + param<"w", 8>; }) |
+                             block<"b">([](auto v) { return v * param<"w", 8>; })>("a.w", "b.w"));
+static_assert(forward_of<x | block<"a">([](auto v) { return v + input<"mask", 8>; })>::graph.find(
+                  ir::role::input, "mask") != ir::none);
+static_assert(has_parameters<x | block<"a">(ckpt<"s">(f))>("a.f.weight", "a.f.bias"));
+static_assert(has_segments<x | block<"a">(ckpt<"s">(f))>("a.s") && has_segments<x | f>());
+static_assert(has_segments<x | repeat<2, "b">([](auto) { return ckpt<"s">(f); })>("b.0.s", "b.1.s"));
+static_assert(has_segments<x | ckpt<"outer">(block<"b">(ckpt<"inner">(f)))>("outer", "b.inner"));
+
+// The forms of ckpt: f applied to boundaries, a layer made checkpointed, a segment of parameters only.
+constexpr auto product = [](auto a, auto b) { return a * b; };
+constexpr auto scale = [] { return square(param<"scale", 8>); };
+static_assert(same(ckpt<"s">(f, x), ckpt<"s">(f)(x)) && of(ckpt<"s">(product, x, x + x)) == shape{4, 8});
+static_assert(of(x | f | ckpt<"s">(g | h) | g) == shape{4, 3} && length_of(f | ckpt<"s">(g | h) | g) == 3);
+static_assert(of(ckpt<"s">(scale)) == shape{8} && has_parameters<ckpt<"s">(scale)>("scale"));
+static_assert(same(ckpt<"s">(ckpt<"t">(f))(x), ckpt<"s">(ckpt<"t">(f), x)));
+static_assert(!same(ckpt<"s">(f, x), ckpt<"t">(f, x)));
+
+// A tuple of results: one segment, each result an expression with its own shape.
+constexpr auto cell = [](auto v, auto state) {
+  const auto next = tanh(v + state);
+  return std::tuple{sum<-1>(next), next};
+};
+constexpr auto both = ckpt<"cell">(cell, x, square(x));
+static_assert(std::tuple_size_v<decltype(both)> == 2);
+static_assert(of(std::get<0>(both)) == shape{4} && of(std::get<1>(both)) == shape{4, 8});
+constexpr auto joined = [] {
+  auto [rows, state] = ckpt<"cell">(cell, x, square(x));
+  return sum(rows) + sum(state);
+}();
+static_assert(of(joined) == shape{} && operations<joined>("tanh") == 1);
+constexpr auto outer = [](auto v) {
+  auto [rows, state] = ckpt<"inner">(cell, v, v * v);
+  return rows + sum<-1>(state);
+};
+static_assert(of(ckpt<"outer">(outer, x)) == shape{4});
+
+// Several results of a program; labels and frozen parameters are leaves like others.
+constexpr auto classes = labels<"classes", 3, 4>;
+constexpr auto logits = x | f | g | h;
+constexpr auto loss = cross_entropy(logits, classes);
+constexpr auto results = outputs(loss, accuracy(logits, classes), logits);
+static_assert(step_of<results>::graph.output_count == 3 && step_of<loss>::graph.output_count == 1);
+static_assert(step_of<results>::graph.outputs[2] != step_of<results>::graph.outputs[0]);
+static_assert(operations<results>() == operations<loss>() + 1);  // the logits are the same values
+static_assert(!step_of<sum(x + frozen<"w", 8>)>::trained.wanted[1] &&
+              step_of<sum(x + param<"w", 8>)>::trained.wanted[1]);
+static_assert(!step_of<sum(x + param<"a.w", 8>), freeze<"a">>::trained.wanted[1]);  // by the name of a block
+static_assert(step_of<sum(x + param<"ab.w", 8>), freeze<"a">>::trained.wanted[1]);
+
+// Expressions, layers and outputs are empty and structural: they cost nothing and can be template arguments.
+template <class T>
+constexpr bool weightless = std::is_empty_v<T>&& std::is_trivially_copyable_v<T>&& std::is_trivial_v<T>;
+static_assert(weightless<decltype(x)> && weightless<decltype(x + x)> && weightless<decltype(classes)>);
+static_assert(weightless<decltype(loss)> && weightless<decltype(results)> && weightless<decltype(joined)>);
+static_assert(weightless<decltype(f)> && weightless<decltype(f | g)> && weightless<decltype(ckpt<"s">(f))>);
+static_assert(sizeof(loss) == 1 && sizeof(widening) == 1 && sizeof(f | g | h) == 1);
+
+// Nodes that a type spells out: a value used twice doubles them; inside a call or a stage it is one name.
+static_assert((x + x).size == 3 && ((x + x) + (x + x)).size == 7);
+static_assert(block<"b">(twice)(x + x).size == 4 && ((x + x) | twice | twice | twice).size == 6);
+
+}  // namespace

@@ -1,0 +1,141 @@
+// Where values lie, drawn on paper for small models, and how many bytes that makes.
+#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+#include "plan.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+/// Where each step writes: "exp@0, softmax@64, | mul@g0 tanh@128". A step ends with a comma, `|` is the turn;
+/// @g is a place in the block of gradients, @ one in the arena.
+template <class Plan>
+constexpr formula drawn = [] {
+  constexpr const auto& f = Plan::steps;
+  formula out;
+  for (int i = 0; i < f.step_count; ++i) {
+    if (i > 0) out.write(",");
+    if (i > 0 && i == f.turn) out.write(" |");
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      if (f.steps[i].loop && !Plan::loops.code[m].stored) continue;
+      const pass::place at = Plan::layout.of[f.members[m]];
+      out.write(" ");
+      out.write(Plan::schedule.nodes[f.members[m]].op->name);
+      out.write(at.base == pass::gradient_base ? "@g" : "@");
+      out.write_number(at.offset);
+    }
+  }
+  return out;
+}();
+
+// ---- Forward only. Tensors take 64 bytes if not said otherwise: 16 numbers, or fewer rounded up.
+constexpr auto x = input<"x", 16>;
+constexpr auto square_of_16 = input<"x", 4, 4>;
+
+// softmax works in place; transpose does not, but takes the memory that exp gave back.
+using in_place = forward_of<softmax(softmax(exp(x)))>;
+static_assert(drawn<in_place> == " exp@0, softmax@0, softmax@0" && peak<in_place> == 64);
+using not_in_place = forward_of<transpose<1, 0>(transpose<1, 0>(exp(square_of_16)))>;
+static_assert(drawn<not_in_place> == " exp@0, transpose@64, transpose@0" && peak<not_in_place> == 128);
+// A smaller value goes to the lowest hole that holds it: 128 bytes of exp, dead after the sum.
+using hole = forward_of<transpose(reshape<4, 4>(sum<0>(exp(input<"x", 2, 16>))))>;
+static_assert(drawn<hole> == " exp@0, sum@128, transpose@0" && peak<hole> == 192);
+// What dies beside a hole makes it larger. Two values of 128 bytes die, the lower or the upper one first, and
+// what then needs 192 or 256 bytes finds them: behind the sum that took the first half of the lower one, or
+// in their place.
+constexpr auto p = softmax(input<"p", 4, 8>);
+constexpr auto q = softmax(input<"q", 4, 8>);
+constexpr auto pq = matmul(p, transpose(q));
+constexpr auto onto = [](auto v) { return matmul(input<"a", 16, 4>, v); };  // {16, 8}: 512 bytes
+using upward = forward_of<outputs(pq, sum(p), sum(q), softmax(input<"y", 48>))>;
+static_assert(drawn<upward> == " softmax@0, softmax@128, matmul@256, sum@320, sum@0, softmax@64");
+using downward = forward_of<outputs(pq, onto(q), onto(p), softmax(input<"y", 64>))>;
+static_assert(drawn<downward> == " softmax@0, softmax@128, matmul@256, matmul@320, matmul@832, softmax@0");
+// Not in place while the argument is still needed; the last reader takes it over. A loop does so as well.
+constexpr auto gated = [](auto v) { return exp(v) * softmax(exp(v)); };
+using still_needed = forward_of<gated(x)>;
+static_assert(drawn<still_needed> == " exp@0, softmax@64, mul@0" && peak<still_needed> == 128);
+using rounded_up = forward_of<gated(input<"x", 3>)>;
+static_assert(drawn<rounded_up> == " exp@0, softmax@64, mul@0" && peak<rounded_up> == 128);
+using in_double = forward_of<gated(x), real<double>>;
+static_assert(drawn<in_double> == " exp@0, softmax@128, mul@0" && peak<in_double> == 256);
+// Not in place over a result of the program, which the user reads afterwards.
+using kept = forward_of<outputs(softmax(exp(x)), exp(x))>;
+static_assert(drawn<kept> == " exp@0, softmax@64" && peak<kept> == 128);
+// Not in place where an element is read more than once.
+using repeated_row = forward_of<exp(x) + exp(input<"x2", 16, 16>)>;
+static_assert(peak<repeated_row> == 64 + 1024);
+
+// A product's working space stands behind what lives, for its step.
+template <product P, int Bytes>
+constexpr std::int64_t scratch = pass::aligned(blocking<P, Bytes>::scratch* Bytes);
+using one_product = forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 3>)>;
+static_assert(one_product::layout.scratch[0] == 64);
+static_assert(peak<one_product> == 64 + scratch<product{4, 3, 8}, 4>);
+static_assert(peak<forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 32>)>> ==
+              4 * 32 * 4);  // whole panels need none
+static_assert(scratch<product{4, 3, 8}, 4> > 0 && scratch<product{4, 32, 8}, 4> == 0);
+
+// ---- Training steps.
+constexpr auto w = param<"w", 16>;
+constexpr auto b = param<"b", 16>;
+
+// The one loop of backward writes the gradient where it belongs, over tanh, which it reads last. So tanh is
+// computed there in the first place, and counts as stored all the same. The arena holds the loss alone.
+using slope = step_of<sum(tanh(w + x))>;
+static_assert(drawn<slope> == " tanh@g0, sum@0, | mul@g0" && peak<slope> == 64 && stored<slope> == 64);
+// With a segment it is the boundary that waits there, and tanh passes through the arena.
+using boundary = step_of<sum(ckpt<"s">(nn::tanh, w + x))>;
+static_assert(drawn<boundary> == " add@g0 tanh@0, sum@64, | mul@g0" && peak<boundary> == 128 &&
+              stored<boundary> == 64);
+
+// Two softmaxes s, t of h = w + x, with gradients (g - sum(g y)) y: at the turn s at 0 (over h), t at 64, the
+// loss at 128. Then g = 1 goes where the gradient belongs, each next one over it, g t to 192, its sum to 256;
+// t is dead, so that g s goes to 64, and its sum to 192, where g t was.
+using two_softmaxes = step_of<sum(softmax(softmax(w + x)))>;
+static_assert(drawn<two_softmaxes> ==
+              " add@0, softmax@0, softmax@64, sum@128, | expand@g0 mul@192, sum@256, "
+              "mul@g0 mul@64, sum@192, mul@g0");
+static_assert(peak<two_softmaxes> == 320 && stored<two_softmaxes> == 128);
+
+// Twice the same weight, u = a w, v = u w: the two gradients of w are added where they belong, and the first
+// is computed there. At the peak live u, the gradients of u and v, the loss, and a product's working space.
+constexpr auto a = input<"a", 4, 4>;
+constexpr auto times_w = [](auto v) { return matmul(v, param<"w", 4, 4>); };
+using twice = step_of<sum(a | times_w | times_w)>;
+static_assert(drawn<twice> ==
+              " matmul@0, matmul@64, sum@128, | expand@64, matmul@192, matmul@g0, matmul@0, add@g0");
+static_assert(stored<twice> == 64 && peak<twice> == 256 + scratch<product{4, 4, 4}, 4>);
+
+// One gradient for two parameters: computed at the first, copied to the second at the end of a step.
+using common_gradient = step_of<sum(tanh(w + b))>;
+static_assert(drawn<common_gradient> == " tanh@g0, sum@0, | mul@g0" &&
+              common_gradient::places.copy_count == 1);
+static_assert(common_gradient::places.copies[0].leaf == 1);
+// A gradient that is a constant is copied as well, from where constants are.
+using unit = step_of<param<"w"> + input<"s">>;
+static_assert(unit::places.copy_count == 1 &&
+              unit::layout.of[unit::places.copies[0].value].base == pass::constant_base);
+
+// Parameters and their gradients: two blocks of one layout, each tensor on a line of its own. Frozen ones
+// come last and have no gradient.
+using blocks = step_of<sum((frozen<"f", 16> + x) * w + param<"c", 3, 1> * param<"s">)>;
+static_assert(detail::memory_of<blocks>().parameter_bytes == 4 * 64);
+static_assert(detail::memory_of<blocks>().gradient_bytes == 3 * 64);
+static_assert(detail::memory_of<blocks>().total_bytes() == peak<blocks> + 7 * 64);
+static_assert(blocks::places.parameter_offset[blocks::graph.find(ir::role::parameter, "f")] == 3 * 64);
+static_assert(detail::memory_of<step_of<sum(w + b), freeze<"w">>>().gradient_bytes == 64);
+static_assert(detail::memory_of<step_of<sum(w), real<double>>>().parameter_bytes == 16 * 8);
+static_assert(detail::memory_of<forward_of<w + x>>().gradient_bytes == 0);
+
+// ---- Checkpoints lower the peak where interiors outweigh boundaries: here 512 bytes a block, against 128.
+constexpr auto feed_forward = nn::linear<"fc1", 16> | nn::gelu | nn::linear<"fc2", 8>;
+constexpr auto blocks_of = [](auto) { return ckpt<"s">(nn::residual(feed_forward)); };
+constexpr auto deep = sum(input<"x", 4, 8> | nn::linear<"in", 8> | repeat<16, "b">(blocks_of));
+static_assert(stored<step_of<deep, plain>> - stored<step_of<deep>> == 16 * 512);
+static_assert(2 * peak<step_of<deep>> < peak<step_of<deep, plain>>);
+
+}  // namespace

@@ -1,0 +1,133 @@
+// What the static suite asks of a model: its graph as a formula, how often an operation runs, what is stored.
+#pragma once
+
+#include "cairn/exec/plan.hpp"
+
+namespace cairn::test {
+
+/// The forward pass of a model, of any shape.
+template <auto Model, class... Options>
+using forward_of = detail::compiled_of<Model, false, Options...>;
+/// A training step.
+template <auto Loss, class... Options>
+using step_of = detail::compiled_of<Loss, true, Options...>;
+
+constexpr bool is_leaf(const ir::node& n) { return n.op->arguments == 0; }
+constexpr bool is_view(const ir::node& n) { return n.op->what == ir::role::view; }
+
+/// The value whose memory `v` reads.
+constexpr int root_of(const auto& nodes, int v) {
+  while (is_view(nodes[v])) v = nodes[v].argument[0];
+  return v;
+}
+
+/// A value as it is computed: "mul(gelu(x), tanh(x))".
+struct formula {
+  char text[1000] = {};
+  std::size_t length = 0;
+
+  constexpr void write(std::string_view more) {
+    for (char c : more) text[length++] = c;
+  }
+  constexpr void write_number(std::int64_t n) {
+    if (n >= 10) write_number(n / 10);
+    text[length++] = static_cast<char>('0' + n % 10);
+  }
+  template <class Graph>
+  constexpr void write(const Graph& g, const auto& nodes, int v) {
+    const ir::node& n = nodes[v];
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (g.nodes[g.leaves[i].node].op == n.op && g.leaves[i].node == v) return write(g.name(g.leaves[i]));
+    }
+    write(n.op->name);
+    for (int i = 0; i < n.op->arguments; ++i) {
+      write(i == 0 ? "(" : ", ");
+      write(g, nodes, n.argument[i]);
+    }
+    if (n.op->arguments > 0) write(")");
+  }
+  constexpr int count(char wanted) const {
+    int n = 0;
+    for (std::size_t i = 0; i < length; ++i) n += text[i] == wanted;
+    return n;
+  }
+  friend constexpr bool operator==(const formula& a, std::string_view b) {
+    return std::string_view(a.text, a.length) == b;
+  }
+};
+
+/// The formula of a model's result.
+template <auto Model>
+constexpr formula written = [] {
+  constexpr const auto& g = forward_of<Model>::graph;
+  formula f;
+  f.write(g, g.nodes, g.outputs[0]);
+  return f;
+}();
+
+/// The formula of a parameter's gradient, before anything is recomputed.
+template <class Step>
+constexpr formula gradient_of(std::string_view parameter) {
+  formula f;
+  f.write(Step::graph, Step::gradient.nodes,
+          Step::gradient.gradient[Step::graph.find(ir::role::parameter, parameter)]);
+  return f;
+}
+
+/// How many operations (all, or those of one name) a model has; leaves are none.
+template <auto Model>
+constexpr int operations(std::string_view name = {}) {
+  constexpr const auto& g = forward_of<Model>::graph;
+  int n = 0;
+  for (int v = 0; v < g.node_count; ++v)
+    n += !is_leaf(g.nodes[v]) && (name.empty() || g.nodes[v].op->name == name);
+  return n;
+}
+
+/// How often operations of one name run in a step: in the forward pass, and in backward, recomputation
+/// included.
+struct runs {
+  int forward = 0, backward = 0;
+  friend constexpr bool operator==(const runs&, const runs&) = default;
+};
+template <class Step>
+constexpr runs runs_of(std::string_view name) {
+  constexpr const auto& s = Step::schedule;
+  runs n;
+  for (int v = 0; v < s.node_count; ++v) (v < s.turn ? n.forward : n.backward) += s.nodes[v].op->name == name;
+  return n;
+}
+
+/// Whether backward reads a forward value of this operation as it is.
+template <class Step>
+constexpr bool reads(std::string_view name) {
+  constexpr const auto& s = Step::schedule;
+  for (int v = s.turn; v < s.node_count; ++v) {
+    for (int i = 0; i < s.nodes[v].op->arguments; ++i) {
+      const int a = root_of(s.nodes, s.nodes[v].argument[i]);
+      if (a < s.turn && !is_leaf(s.nodes[a]) && s.nodes[a].op->name == name) return true;
+    }
+  }
+  return false;
+}
+
+template <class Step>
+constexpr std::int64_t stored = detail::memory_of<Step>().stored_bytes;
+template <class Step>
+constexpr std::int64_t peak = detail::memory_of<Step>().peak_bytes;
+
+/// The segment of a path.
+template <class Step>
+constexpr segment_plan segment(std::string_view path) {
+  segment_plan found{};
+  for (const segment_plan& s : detail::segments_of<Step>()) {
+    if (s.path == path) found = s;
+  }
+  return found;
+}
+template <class Step>
+constexpr int recomputed(std::string_view path) {
+  return segment<Step>(path).recomputed_operations;
+}
+
+}  // namespace cairn::test

@@ -1,0 +1,62 @@
+// What a step stores without checkpoints: what gradients read, an argument, a result, both or nothing.
+#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+#include "plan.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+constexpr std::int64_t row = 8 * sizeof(float);  // of a tensor {8}; what has no other shape below is one
+constexpr auto x = input<"x", 8>;
+constexpr auto h = param<"w", 8> + x;  // a computed value; neither its own gradient nor that of sum reads any
+
+enum class read { nothing, argument, result, both };
+
+template <class F>
+constexpr read read_by(F) {
+  using step = step_of<sum(F{}(h))>;
+  constexpr const auto& g = step::graph;
+  const bool argument = reads<step>("add");
+  const bool result = reads<step>(g.nodes[g.nodes[g.outputs[0]].argument[0]].op->name);
+  if (stored<step> != row * (argument + result)) throw "something else is stored";
+  return argument && result ? read::both : argument ? read::argument : result ? read::result : read::nothing;
+}
+static_assert(read_by([](auto v) { return -v; }) == read::nothing);
+static_assert(read_by([](auto v) { return 1_c - v; }) == read::nothing);
+static_assert(read_by([](auto v) { return v * 2_c; }) == read::nothing);
+static_assert(read_by([](auto v) { return v / 2_c; }) == read::nothing);
+static_assert(read_by([](auto v) { return v * x; }) == read::nothing);  // x is a leaf, and needs no gradient
+static_assert(read_by([](auto v) { return v * param<"p", 8>; }) == read::argument);
+static_assert(read_by([](auto v) { return v * v; }) == read::argument);
+static_assert(read_by([](auto v) { return 2_c / v; }) == read::both);
+static_assert(read_by(nn::exp) == read::result);
+static_assert(read_by([](auto v) { return log(v); }) == read::argument);
+static_assert(read_by([](auto v) { return sqrt(v); }) == read::result);
+static_assert(read_by(nn::square) == read::argument);
+static_assert(read_by(nn::tanh) == read::result);
+static_assert(read_by(nn::sigmoid) == read::result);
+static_assert(read_by(nn::relu) == read::result);
+static_assert(read_by(nn::gelu) == read::argument);
+static_assert(read_by([](auto v) { return maximum(v, 0_c); }) == read::argument);
+static_assert(read_by([](auto v) { return sum(v); }) == read::nothing);
+static_assert(read_by([](auto v) { return mean(v); }) == read::nothing);
+static_assert(read_by(nn::softmax) == read::result);
+static_assert(read_by(nn::log_softmax) == read::result);
+static_assert(read_by([](auto v) { return reshape<2, 4>(v); }) == read::nothing);
+static_assert(read_by([](auto v) { return transpose(reshape<2, 4>(v)); }) == read::nothing);
+static_assert(read_by([](auto v) { return matmul(input<"a", 3, 8>, reshape<8, 1>(v)); }) == read::nothing);
+static_assert(read_by([](auto v) { return matmul(param<"a", 3, 8>, reshape<8, 1>(v)); }) == read::argument);
+static_assert(read_by([](auto v) { return nn::linear_without_bias<"l", 3>(reshape<1, 8>(v)); }) ==
+              read::argument);
+// A loss reads what it is made of: cross_entropy its logits, mse the difference that it squares.
+constexpr auto label = labels<"label", 8>;
+static_assert(stored<step_of<cross_entropy(h, label)>> == row &&
+              reads<step_of<cross_entropy(h, label)>>("add"));
+static_assert(stored<step_of<mse(h, x)>> == row && reads<step_of<mse(h, x)>>("sub"));
+static_assert(stored<step_of<outputs(cross_entropy(h, label), accuracy(h, label))>> == row);
+
+}  // namespace

@@ -1,0 +1,206 @@
+// What a step stores and what it computes a second time, counted by hand from the gradient rules.
+#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+#include "plan.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+constexpr std::int64_t row = 8 * sizeof(float);  // of a tensor {8}; what has no other shape below is one
+constexpr auto x = input<"x", 8>;
+constexpr auto h = param<"w", 8> + x;  // a computed value; neither its own gradient nor that of sum reads any
+
+// ---- One segment. gelu reads v, tanh reads its own result.
+constexpr auto f = [](auto v) { return tanh(gelu(v)); };
+constexpr auto t = ckpt<"s">(f, h);
+
+using plainly = step_of<sum(f(h))>;  // without ckpt
+static_assert(stored<plainly> == 2 * row && reads<plainly>("add") && reads<plainly>("tanh"));
+static_assert(runs_of<plainly>("gelu") == runs{1, 0} && runs_of<plainly>("tanh") == runs{1, 0});
+static_assert(detail::segments_of<plainly>().empty() && detail::flops_of<plainly>().recomputed == 0);
+static_assert(stored<step_of<sum(t), plain>> == 2 * row &&
+              detail::segments_of<step_of<sum(t), plain>>().empty());
+
+using once = step_of<sum(t)>;  // the boundary is stored, the interior computed again
+static_assert(stored<once> == row && reads<once>("add") && !reads<once>("tanh"));
+static_assert(segment<once>("s").boundary_bytes == row && segment<once>("s").interior_bytes == row);
+static_assert(recomputed<once>("s") == 2 && segment<once>("s").recomputed_flops == 8 + 8);
+static_assert(runs_of<once>("gelu") == runs{1, 1} && runs_of<once>("tanh") == runs{1, 1});
+// Forward: add, gelu, tanh, sum. Backward: square, sub, mul of tanh, gelu_slope, mul of gelu; expand copies.
+static_assert(detail::flops_of<once>().forward == 4 * 8 && detail::flops_of<once>().backward == 5 * 8);
+static_assert(detail::flops_of<once>().recomputed == 2 * 8 && detail::flops_of<once>().total() == 11 * 8);
+static_assert(stored<step_of<sum(t), real<double>>> == 2 * row);
+
+// A result that is stored for another reason is not computed again, and then neither is what leads to it.
+using squared = step_of<sum(square(t))>;  // square reads its argument
+static_assert(stored<squared> == 2 * row && recomputed<squared>("s") == 0);
+static_assert(segment<squared>("s").interior_bytes == 0);
+using given_out = step_of<outputs(sum(t), t)>;
+static_assert(stored<given_out> == row &&
+              recomputed<given_out>("s") == 0);  // results are not counted as stored
+constexpr auto folded = ckpt<"s">([](auto v) { return reshape<2, 4>(tanh(v)); }, h);
+static_assert(stored<step_of<sum(square(folded))>> == row);  // tanh, through the view; nobody reads h
+static_assert(recomputed<step_of<sum(square(folded))>>("s") == 0);
+static_assert(recomputed<step_of<sum(folded)>>("s") == 1 && stored<step_of<sum(folded)>> == row);
+
+// Of a chain only the last segment computes its last operation again: the others' results are boundaries.
+constexpr auto second = ckpt<"b">(f, ckpt<"a">(f, h));
+static_assert(stored<step_of<sum(second)>> == 2 * row);
+static_assert(recomputed<step_of<sum(second)>>("a") == 0 && recomputed<step_of<sum(second)>>("b") == 2);
+
+// What backward does not read is not computed again: a last operation; all, where only arguments are read.
+using trailing = step_of<ckpt<"s">([](auto v) { return sum(tanh(v)); }, h)>;
+static_assert(recomputed<trailing>("s") == 1 && runs_of<trailing>("sum") == runs{1, 0} &&
+              stored<trailing> == row);
+using arguments_only = step_of<sum(ckpt<"s">(nn::gelu, h))>;
+static_assert(recomputed<arguments_only>("s") == 0 && stored<arguments_only> == row);
+static_assert(runs_of<arguments_only>("gelu") == runs{1, 0});
+using linear_only = step_of<sum(ckpt<"s">(nn::linear<"l", 3>)(reshape<1, 8>(h)))>;
+static_assert(recomputed<linear_only>("s") == 0 && runs_of<linear_only>("matmul") == runs{1, 2});
+
+// A boundary that backward does not read is not stored either. Constants never are.
+using scaled = step_of<sum(ckpt<"s">([](auto v) { return v * 2_c - 1_c; }, h))>;
+static_assert(stored<scaled> == 0 && recomputed<scaled>("s") == 0 &&
+              segment<scaled>("s").boundary_bytes == row);
+using by_constant = step_of<sum(ckpt<"s">([](auto v) { return v * exp(0.5_c); }, h))>;
+static_assert(stored<by_constant> == 0 && recomputed<by_constant>("s") == 1);
+static_assert(stored<step_of<sum(exp(0.5_c) * h)>> == 0);
+
+// A value that is output and boundary is stored once: as a result, and read from there.
+using shown = step_of<outputs(sum(t), h)>;
+static_assert(stored<shown> == 0 && recomputed<shown>("s") == 2 && runs_of<shown>("add") == runs{1, 0});
+static_assert(reads<shown>("add") && shown::places.copy_count == 0);
+
+// ---- Parameters.
+// One used inside and outside a segment has one gradient, the sum of both.
+using shared = step_of<sum(ckpt<"s">([](auto v) { return tanh(v) * param<"w", 8>; }, h))>;
+static_assert(shared::graph.leaf_count == 2 && recomputed<shared>("s") == 1 && stored<shared> == row);
+static_assert(gradient_of<shared>("w") ==
+              "add(mul(expand(reshape(constant)), tanh(add(w, x))), "
+              "mul(mul(expand(reshape(constant)), w), "
+              "sub(constant, square(tanh(add(w, x))))))");
+// They get their gradient where no argument of the segment needs one, and where there is no argument at all.
+using no_gradient_in = step_of<sum(ckpt<"s">([](auto v) { return tanh(v * param<"p", 8>); }, x))>;
+static_assert(gradient_of<no_gradient_in>("p") ==
+              "mul(mul(expand(reshape(constant)), sub(constant, square(tanh(mul(x, p))))), x)");
+static_assert(stored<no_gradient_in> == 0 && segment<no_gradient_in>("s").boundary_bytes == 0);
+static_assert(recomputed<no_gradient_in>("s") == 2 && detail::verified<no_gradient_in>());
+using parameters_only = step_of<sum(ckpt<"s">([] { return tanh(square(param<"p", 8>)); }))>;
+static_assert(stored<parameters_only> == 0 && recomputed<parameters_only>("s") == 2);
+
+// ---- Nested segments: exp runs in the forward pass, for the outer segment, and for the inner one.
+constexpr auto inner = [](auto v) { return tanh(exp(v)); };
+constexpr auto outer = [](auto v) { return square(ckpt<"inner">(inner, sigmoid(v))); };
+using nested = step_of<sum(ckpt<"outer">(outer, h))>;
+static_assert(stored<nested> == row && runs_of<nested>("exp") == runs{1, 2});
+static_assert(recomputed<nested>("outer") ==
+              3);  // sigmoid, exp, tanh: square reads the result of the inner segment
+static_assert(recomputed<nested>("inner") == 1);  // exp: sigmoid and tanh are there from the outer one
+static_assert(runs_of<nested>("sigmoid") == runs{1, 1} && runs_of<nested>("tanh") == runs{1, 1});
+static_assert(segment<nested>("outer").boundary_bytes == row &&
+              segment<nested>("inner").boundary_bytes == row);
+static_assert(segment<nested>("inner").interior_bytes == 2 * row);
+// A segment that is nothing but another costs nothing more.
+using twofold = step_of<sum(ckpt<"a">(ckpt<"b">(inner))(h))>;
+static_assert(stored<twofold> == row && recomputed<twofold>("a") == 0 && recomputed<twofold>("b") == 2);
+// Three deep: sqrt asks for all four in a, which keeps tanh for b; c computes exp and sigmoid once more.
+constexpr auto c = [](auto v) { return sigmoid(exp(v)); };
+constexpr auto b = [](auto v) { return tanh(ckpt<"c">(c, v)); };
+constexpr auto a = [](auto v) { return sqrt(ckpt<"b">(b, v)); };
+using threefold = step_of<sum(ckpt<"a">(a, h))>;
+static_assert(stored<threefold> == row && recomputed<threefold>("a") == 4);
+static_assert(recomputed<threefold>("b") == 0 && recomputed<threefold>("c") == 2);
+
+// ---- Shapes of graphs.
+// A connection over a segment: exp reads its result; h is stored once.
+using skip = step_of<sum(exp(h - t))>;
+static_assert(stored<skip> == 2 * row && reads<skip>("add") && reads<skip>("exp"));
+static_assert(recomputed<skip>("s") == 2);
+using residual = step_of<sum(ckpt<"s">(nn::residual(layer(f)))(h))>;
+static_assert(stored<residual> == row && recomputed<residual>("s") == 2);  // not the sum, which nobody reads
+
+// Several results: only those that somebody else needs are stored, and the others computed again where read.
+constexpr auto two = [](auto v) { return std::tuple{tanh(v), exp(v)}; };
+constexpr auto product_of_two = [] {
+  auto [l, r] = ckpt<"s">(two, h);
+  return sum(l * r);  // reads both
+}();
+static_assert(stored<step_of<product_of_two>> == 2 * row && recomputed<step_of<product_of_two>>("s") == 0);
+constexpr auto one_of_two = [] {
+  auto [l, r] = ckpt<"s">(two, h);
+  return sum(square(l) + r);  // square reads l; exp is computed again, from h
+}();
+static_assert(stored<step_of<one_of_two>> == 2 * row && recomputed<step_of<one_of_two>>("s") == 1);
+static_assert(runs_of<step_of<one_of_two>>("tanh") == runs{1, 0});
+static_assert(runs_of<step_of<one_of_two>>("exp") == runs{1, 1});
+// A result that nobody uses is never computed.
+constexpr auto first_only = sum(std::get<0>(ckpt<"s">(
+    [](auto v) {
+      return std::tuple{tanh(v), exp(gelu(v))};
+    },
+    h)));
+static_assert(runs_of<step_of<first_only>>("exp") == runs{} &&
+              runs_of<step_of<first_only>>("gelu") == runs{});
+static_assert(recomputed<step_of<first_only>>("s") == 1);
+
+// Several arguments: the product reads the one for the other's gradient. k needs none, so h is not read.
+constexpr auto k = x - 1_c;
+constexpr auto product = [](auto l, auto r) { return l * r; };
+using masked = step_of<sum(ckpt<"s">(product, h, k))>;
+static_assert(segment<masked>("s").boundary_bytes == 2 * row && stored<masked> == row &&
+              reads<masked>("sub"));
+static_assert(!reads<masked>("add") && recomputed<masked>("s") == 0);
+
+// ---- What needs no gradient is neither stored nor computed again. Both segments end in what they read.
+constexpr auto lower = [](auto v) { return tanh(sigmoid(v * param<"lower", 8>)); };
+constexpr auto upper = [](auto v) { return exp(v * param<"upper", 8>); };
+constexpr auto stack = sum(ckpt<"2">(upper, ckpt<"1">(lower, x)));
+using trained = step_of<stack>;
+static_assert(stored<trained> == row &&
+              reads<trained>("tanh"));  // the result of 1, which is the boundary of 2
+static_assert(recomputed<trained>("1") == 2 && recomputed<trained>("2") == 2);  // mul, sigmoid; mul, exp
+using upper_only = step_of<stack, freeze<"lower">>;
+static_assert(stored<upper_only> == row && recomputed<upper_only>("1") == 0 &&
+              recomputed<upper_only>("2") == 2);
+static_assert(trained::gradient.reached[1] && !upper_only::gradient.reached[1]);  // 1 comes first
+using lower_only = step_of<stack, freeze<"upper">>;
+static_assert(stored<lower_only> == row && recomputed<lower_only>("1") == 2 &&
+              recomputed<lower_only>("2") == 2);
+static_assert(runs_of<trained>("mul").backward ==
+              runs_of<lower_only>("mul").backward + 1);  // the gradient of upper
+using frozen_leaf = step_of<sum(ckpt<"s">([](auto v) { return tanh(v * frozen<"p", 8>); }, h))>;
+static_assert(recomputed<frozen_leaf>("s") == 2 && stored<frozen_leaf> == row);
+
+// detach outside cuts: a parameter before it gets only the gradient that reaches it elsewhere.
+constexpr auto cut = [](auto v) { return tanh(v * param<"p", 8>); };
+using detached = step_of<sum(ckpt<"s">(cut, detach(exp(h))) - param<"w", 8>)>;
+static_assert(stored<detached> == row && reads<detached>("exp") && recomputed<detached>("s") == 2);
+static_assert(gradient_of<detached>("w") == "neg(expand(reshape(constant)))");
+
+// ---- A deep model. A block reads h (first product), a = h W + b (gelu), g = gelu(a) (second product).
+constexpr auto feed_forward = nn::linear<"fc1", 16> | nn::gelu | nn::linear<"fc2", 8>;
+constexpr auto logits = input<"images", 4, 6> | nn::linear<"embed", 8> |
+                        repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(feed_forward)); }) |
+                        nn::linear<"head", 10>;
+constexpr auto deep_loss = cross_entropy(logits, labels<"classes", 10, 4>);
+constexpr std::int64_t boundaries = 4 * (4 * 8 * 4) + 4 * 10 * 4;  // h0 to h3 (read by the head), logits
+constexpr std::int64_t interior = 2 * (4 * 16 * 4);                // a and g
+using deep = step_of<deep_loss>;
+static_assert(stored<deep> == boundaries && stored<step_of<deep_loss, plain>> == boundaries + 3 * interior);
+static_assert(segment<deep>("block.1.ff").boundary_bytes == 4 * 8 * 4);
+static_assert(segment<deep>("block.1.ff").interior_bytes == interior);
+static_assert(recomputed<deep>("block.0.ff") == 3 &&
+              recomputed<deep>("block.2.ff") == 3);  // product, bias, gelu
+static_assert(segment<deep>("block.2.ff").recomputed_flops == 2 * 4 * 8 * 16 + 4 * 16 + 4 * 16);
+// Forward 1 + 3 * 2 + 1 products; backward two each, but embed, whose input needs no gradient; 3 recomputed.
+static_assert(runs_of<deep>("matmul") == runs{8, 15 + 3} && runs_of<deep>("gelu") == runs{3, 3});
+// With the first two blocks frozen, and what lies before them, only the last is computed again.
+using head_only = step_of<deep_loss, freeze<"embed", "block.0", "block.1">>;
+static_assert(recomputed<head_only>("block.1.ff") == 0 && recomputed<head_only>("block.2.ff") == 3);
+static_assert(stored<head_only> == 2 * (4 * 8 * 4) + 4 * 10 * 4);  // h2, h3 and the logits
+
+}  // namespace

@@ -1,0 +1,161 @@
+// The shape rule of every operation. Where shapes do not fit, the rule is asked: expressions do not compile.
+#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+namespace {
+
+template <int... Extents>
+constexpr auto t = input<"t", Extents...>;
+template <int... Extents>
+constexpr auto to = labels<"to", 10, Extents...>;
+
+constexpr shape of(an_expression auto e) { return e.shape; }
+template <class A, class B>
+constexpr bool same(A, B) {
+  return std::same_as<A, B>;
+}
+
+// Leaves.
+static_assert(of(input<"x", 128, 784>) == shape{128, 784});
+static_assert(of(param<"w", 8, 4>) == shape{8, 4} && of(frozen<"w", 8, 4>) == shape{8, 4});
+static_assert(of(labels<"y", 10, 128>) == shape{128});  // ten classes, 128 of them
+static_assert(of(param<"scale">) == shape{});
+static_assert(labels<"y", 10, 128>.element == kind::index && input<"x", 128>.element == kind::real);
+
+// A shape.
+static_assert(shape{4, 8}.rank == 2 && shape{4, 8}.count() == 32 && shape{4, 8}[-1] == 8 &&
+              shape{4, 8}[0] == 4);
+static_assert(shape{}.rank == 0 && shape{}.count() == 1 && shape{}.valid() && !no_shape.valid());
+static_assert(shape{4} != shape{4, 1});
+
+// Constants are scalars, and one number is one type however it is written.
+static_assert(of(constant<2>) == shape{});
+static_assert(same(constant<1>, constant<1.f>) && same(constant<1>, constant<1.0>) &&
+              same(constant<1>, constant<1L>));
+static_assert(same(constant<1>, 1_c) && same(constant<1>, 1.0_c) && same(constant<1>, 10e-1_c));
+static_assert(!same(constant<1>, constant<2>));
+static_assert(same(-0.5_c, constant<-0.5>) && same(-constant<3>, constant<-3>) && same(- -3_c, 3_c));
+template <class>
+constexpr double number{};
+template <double Value>
+constexpr double number<constant_leaf<Value>> = Value;
+constexpr double of_number(auto c) { return number<decltype(c)>; }
+static_assert(of_number(0.5_c) == 0.5 && of_number(.5_c) == 0.5 && of_number(5._c) == 5);
+static_assert(of_number(0.1_c) == 0.1 && of_number(0.3_c) == 0.3 && of_number(3.14159_c) == 3.14159);
+static_assert(of_number(12345_c) == 12345 && of_number(1'000'000_c) == 1e6 && of_number(007_c) == 7);
+static_assert(of_number(1e-3_c) == 1e-3 && of_number(1E3_c) == 1e3 && of_number(2.5e+2_c) == 250);
+static_assert(of_number(1e-8_c) == 1e-8 && of_number(6.02e22_c) == 6.02e22 && of_number(0_c) == 0);
+
+// Elementwise operations broadcast as in NumPy: aligned at the last axis, an extent of 1 stretches.
+static_assert(of(t<4, 8> + t<4, 8>) == shape{4, 8});
+static_assert(of(t<4, 8> - t<8>) == shape{4, 8} && of(t<8> - t<4, 8>) == shape{4, 8});
+static_assert(of(t<4, 1> * t<1, 8>) == shape{4, 8} && of(t<4, 1> * t<8>) == shape{4, 8});
+static_assert(of(t<4, 8> / t<>) == shape{4, 8} && of(t<4, 8> * 0.5_c) == shape{4, 8} &&
+              of(t<> + 1_c) == shape{});
+static_assert(of(t<5, 1, 3> + t<2, 1>) == shape{5, 2, 3});
+static_assert(of(t<1> + t<1, 1>) == shape{1, 1} && of(t<1> + t<>) == shape{1});
+static_assert(add_op::result(shape{4, 8}, shape{4}) == no_shape);
+static_assert(mul_op::result(shape{4, 8}, shape{2, 8}) == no_shape);
+static_assert(sub_op::result(shape{4, 8}, shape{4, 4}) == no_shape);
+static_assert(div_op::result(shape{2, 3, 4}, shape{3, 1, 4}) == no_shape);
+static_assert(of(maximum(t<4, 1>, t<8>)) == shape{4, 8} &&
+              maximum_op::result(shape{3}, shape{2}) == no_shape);
+static_assert(of(-t<4, 8>) == shape{4, 8} && of(exp(t<4, 8>)) == shape{4, 8} &&
+              of(log(t<4, 8>)) == shape{4, 8});
+static_assert(of(sqrt(t<8>)) == shape{8} && of(square(t<8>)) == shape{8} && of(tanh(t<8>)) == shape{8});
+static_assert(of(sigmoid(t<>)) == shape{} && of(relu(t<2, 3, 4>)) == shape{2, 3, 4} &&
+              of(gelu(t<1>)) == shape{1});
+static_assert(expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
+static_assert(expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // it never shrinks
+
+// Reductions: any axes, negative ones from the last; all without a list; keepdim leaves extents of 1.
+static_assert(of(sum(t<4, 8>)) == shape{} && of(sum(t<>)) == shape{} &&
+              of(sum(t<4, 8>, keepdim)) == shape{1, 1});
+static_assert(of(sum<0>(t<4, 8>)) == shape{8} && of(sum<1>(t<4, 8>)) == shape{4} &&
+              of(sum<-1>(t<4, 8>)) == shape{4});
+static_assert(of(sum<-2>(t<4, 8>)) == shape{8} && of(sum<-1>(t<4, 8>, keepdim)) == shape{4, 1});
+static_assert(of(sum<0, 2>(t<2, 3, 4>)) == shape{3} && of(sum<2, 0>(t<2, 3, 4>)) == shape{3});
+static_assert(of(sum<-1, 0>(t<2, 3, 4>, keepdim)) == shape{1, 3, 1} &&
+              of(sum<0, 1, 2>(t<2, 3, 4>)) == shape{});
+static_assert(same(sum<-1>(t<4, 8>), sum<1>(t<4, 8>)));  // one operation, one name
+static_assert(of(mean(t<4, 8>)) == shape{} && of(mean<-1>(t<4, 8>)) == shape{4});
+static_assert(of(mean<0>(t<4, 8>, keepdim)) == shape{1, 8} && of(mean<1, 2>(t<2, 3, 4>)) == shape{2});
+template <shape From, int... Axes>
+constexpr shape summed = sum_op<detail::axes_of<From, Axes...>(), false>::result(From);
+static_assert(summed<shape{4, 8}, 1> == shape{4});
+static_assert(summed<shape{4, 8}, 2> == no_shape && summed<shape{4, 8}, -3> == no_shape);
+static_assert(summed<shape{4, 8}, 32> == no_shape && summed<shape{4, 8}, -40> == no_shape);
+static_assert(summed<shape{}, 0> == no_shape && summed<shape{}, -1> == no_shape);
+
+// Matrix products: {m, k} x {k, n}, leading axes broadcast. Transposed matrices are read as they lie.
+static_assert(of(matmul(t<4, 8>, t<8, 3>)) == shape{4, 3});
+static_assert(of(matmul(t<4, 8>, transpose(t<3, 8>))) == shape{4, 3});
+static_assert(of(matmul(transpose(t<8, 4>), t<8, 3>)) == shape{4, 3});
+static_assert(of(matmul(transpose(t<8, 4>), transpose(t<3, 8>))) == shape{4, 3});
+static_assert(same(matmul(t<4, 8>, transpose(t<3, 8>)), make<matmul_op<false, true>>(t<4, 8>, t<3, 8>)));
+static_assert(same(matmul(transpose(t<8, 4>), t<8, 3>), make<matmul_op<true, false>>(t<8, 4>, t<8, 3>)));
+static_assert(same(matmul(transpose<0, 2, 1>(t<2, 8, 4>), t<8, 3>), matmul(transpose(t<2, 8, 4>), t<8, 3>)));
+static_assert(of(matmul(t<2, 4, 8>, t<8, 3>)) == shape{2, 4, 3} &&
+              of(matmul(t<4, 8>, t<2, 8, 3>)) == shape{2, 4, 3});
+static_assert(of(matmul(t<2, 4, 8>, t<2, 8, 3>)) == shape{2, 4, 3});
+static_assert(of(matmul(t<5, 1, 4, 8>, t<2, 8, 3>)) == shape{5, 2, 4, 3});
+static_assert(of(matmul(t<2, 4, 8>, transpose(t<2, 3, 8>))) == shape{2, 4, 3});
+static_assert(of(matmul(transpose<1, 0, 2>(t<4, 2, 8>), t<8, 3>)) ==
+              shape{2, 4, 3});  // a transposition of its own
+template <bool A, bool B>
+constexpr shape product_of(shape a, shape b) {
+  return matmul_op<A, B>::result(a, b);
+}
+static_assert(product_of<false, false>(shape{4, 8}, shape{3, 8}) == no_shape);
+static_assert(product_of<false, true>(shape{4, 8}, shape{8, 3}) == no_shape);
+static_assert(product_of<true, false>(shape{4, 8}, shape{8, 3}) == no_shape);
+static_assert(product_of<true, true>(shape{8, 4}, shape{8, 3}) == no_shape);
+static_assert(product_of<false, false>(shape{8}, shape{8, 3}) == no_shape);  // a vector is not a matrix
+static_assert(product_of<false, false>(shape{4, 8}, shape{8}) == no_shape);
+static_assert(product_of<false, false>(shape{2, 4, 8}, shape{3, 8, 3}) == no_shape);
+static_assert(matmul_op<false, false>::flops(shape{4, 8}, shape{8, 3}) == 2 * 4 * 8 * 3);
+static_assert(matmul_op<true, true>::flops(shape{2, 8, 4}, shape{3, 8}) == 2 * 2 * 4 * 8 * 3);
+
+// Other shapes of the same elements.
+static_assert(of(reshape<8, 4>(t<4, 8>)) == shape{8, 4} && of(reshape<32>(t<4, 8>)) == shape{32});
+static_assert(of(reshape<-1>(t<4, 8>)) == shape{32} && of(reshape<2, -1, 2>(t<4, 8>)) == shape{2, 8, 2});
+static_assert(of(reshape<>(t<1, 1>)) == shape{} && of(reshape<1, 1>(t<>)) == shape{1, 1});
+static_assert(reshape_op<shape{5, 6}>::result(shape{4, 8}) == no_shape);
+static_assert(reshape_op<detail::inferred<shape{4, 8}, 3, -1>()>::result(shape{4, 8}) == no_shape);
+static_assert(reshape_op<detail::inferred<shape{4, 8}, -1, -1>()>::result(shape{4, 8}) == no_shape);
+static_assert(of(transpose(t<4, 8>)) == shape{8, 4} && of(transpose(t<2, 3, 4>)) == shape{2, 4, 3});
+static_assert(of(transpose<1, 0, 2>(t<2, 3, 4>)) == shape{3, 2, 4} &&
+              of(transpose<0, 1>(t<4, 8>)) == shape{4, 8});
+static_assert(of(transpose<2, 0, 1>(t<2, 3, 4>)) == shape{4, 2, 3});  // result axis i is argument axis p[i]
+static_assert(transpose_op<std::array{2, 0, 1}>::inverse == std::array{1, 2, 0});
+static_assert(transpose_op<std::array{0, 0}>::result(shape{4, 8}) == no_shape);
+static_assert(transpose_op<std::array{1, 0}>::result(shape{2, 3, 4}) == no_shape);
+static_assert(transpose_op<std::array{0, 2}>::result(shape{4, 8}) == no_shape);
+static_assert(transpose_op<detail::permutation<1>()>::result(shape{8}) == no_shape);
+static_assert(of(detach(t<4, 8>)) == shape{4, 8});
+
+// Softmax keeps the shape and needs its axis.
+static_assert(of(softmax(t<4, 8>)) == shape{4, 8} && of(log_softmax<0>(t<4, 8>)) == shape{4, 8});
+static_assert(softmax_op<-2>::result(shape{4, 8}) == shape{4, 8} &&
+              softmax_op<-3>::result(shape{4, 8}) == no_shape);
+static_assert(softmax_op<2>::result(shape{4, 8}) == no_shape &&
+              log_softmax_op<-1>::result(shape{}) == no_shape);
+
+// Losses are scalars. Labels have the shape of the logits without the classes, which are last.
+static_assert(of(cross_entropy(t<4, 10>, to<4>)) == shape{} &&
+              of(cross_entropy(t<2, 4, 10>, to<2, 4>)) == shape{});
+static_assert(of(cross_entropy(t<10>, to<>)) == shape{} && of(accuracy(t<4, 10>, to<4>)) == shape{});
+static_assert(cross_entropy_op::result(shape{4, 10}, shape{10}) == no_shape);
+static_assert(cross_entropy_op::result(shape{4, 10}, shape{4, 1}) == no_shape);
+static_assert(cross_entropy_op::result(shape{}, shape{}) == no_shape);
+static_assert(accuracy_op::result(shape{4, 10}, shape{5}) == no_shape);
+static_assert(cross_entropy_op::argument_kind(0) == kind::real &&
+              cross_entropy_op::argument_kind(1) == kind::index);
+static_assert(of(mse(t<4, 8>, t<4, 8>)) == shape{} && of(mse(t<4, 8>, t<8>)) == shape{});
+
+// What is made of tensors of too many axes has no shape either.
+static_assert(max_rank == 6 && of(t<1, 2, 3, 4, 5, 6> + 1_c) == shape{1, 2, 3, 4, 5, 6});
+
+}  // namespace
