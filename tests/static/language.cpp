@@ -155,8 +155,37 @@ static_assert(weightless<decltype(loss)> && weightless<decltype(results)> && wei
 static_assert(weightless<decltype(f)> && weightless<decltype(f | g)> && weightless<decltype(ckpt<"s">(f))>);
 static_assert(sizeof(loss) == 1 && sizeof(widening) == 1 && sizeof(f | g | h) == 1);
 
-// Nodes that a type spells out: a value used twice doubles them; inside a call or a stage it is one name.
-static_assert((x + x).size == 3 && ((x + x) + (x + x)).size == 7);
-static_assert(block<"b">(twice)(x + x).size == 4 && ((x + x) | twice | twice | twice).size == 6);
+// How deep lowering must go: through arguments and bodies, but not from stage to stage of a chain.
+static_assert(x.height == 1 && (x + x).height == 2 && ((x + x) + x).height == 3);
+static_assert(block<"b">(twice)(x + x).height == 4 && block<"b">(f)(x).height == 2 + f(x).height);
+static_assert((x | twice).height == (x | twice | twice | twice).height);
+
+// A value used twice at every step costs one step each: neither names nor capacities grow with the paths through it.
+template <int Steps>
+constexpr auto doubled(auto y) {
+  if constexpr (Steps == 0) return y;
+  else return doubled<Steps - 1>(y + y);
+}
+static_assert(operations<sum(doubled<40>(x + param<"w", 8>))>() == 42);
+static_assert(doubled<399>(x).height == max_height && operations<sum(doubled<300>(doubled<96>(x)))>() == 397);
+
+// Nor do the results of calls, each made of all results of the one before.
+constexpr auto mixed = [](auto a, auto b) { return std::tuple{a + b, a * b}; };
+template <int Steps>
+constexpr auto unrolled(auto a, auto b) {
+  if constexpr (Steps == 0) return a + b;
+  else return std::apply([](auto... next) { return unrolled<Steps - 1>(next...); }, ckpt<"cell">(mixed, a, b));
+}
+static_assert(operations<sum(unrolled<24>(x, param<"w", 8>))>() == 2 * 24 + 2);
+constexpr auto recurrent = [](auto a) { return unrolled<24>(a, param<"w", 8>); };
+static_assert(operations<sum(block<"net">(recurrent)(x))>() == 2 * 24 + 2);  // in a body as well
+
+// Each value of the one step and of the one before it, as Fibonacci's numbers grow.
+template <int Steps>
+constexpr auto fibonacci(auto a, auto b) {
+  if constexpr (Steps == 0) return b;
+  else return fibonacci<Steps - 1>(b, ckpt<"s">([](auto l, auto r) { return l * r; }, a, b));
+}
+static_assert(operations<sum(fibonacci<40>(x, x + param<"w", 8>))>() == 42);
 
 }  // namespace

@@ -45,7 +45,7 @@ struct got;
 template <int N>
 struct classes;
 template <int N>
-struct nodes;
+struct height;
 }  // namespace fact
 
 template <class... Facts>
@@ -233,8 +233,8 @@ struct expression_too_large {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [expression-too-large]: this type has too many nodes; wrap the part that uses "
-                    "values twice in block or ckpt, where an argument is one node");
+                    "cairn [expression-too-large]: too many operations one inside the other; make layers of "
+                    "them and compose these with | or repeat, which may be as long as you like");
     }
   };
 };

@@ -24,7 +24,8 @@ struct application;
 template <class F, int Level, std::size_t... I, class... Tensors>
 struct application<F, Level, std::index_sequence<I...>, Tensors...> {
   static constexpr bool invocable =
-      std::is_empty_v<F> && std::is_invocable_v<const F&, argument<Level, static_cast<int>(I), Tensors, F>...>;
+      std::is_empty_v<F> &&
+      std::is_invocable_v<const F&, argument<Level, static_cast<int>(I), Tensors, F>...>;
   template <class G = F>
   using result = std::invoke_result_t<const G&, argument<Level, static_cast<int>(I), Tensors, F>...>;
 };
@@ -49,7 +50,8 @@ struct results_of<std::tuple<E...>> {
 };
 }  // namespace detail
 
-/// F applied to arguments: its body, an expression (or a tuple of them) over placeholders, in a scope of its own.
+/// F applied to arguments: its body, an expression (or a tuple of them) over placeholders, in a scope of its
+/// own.
 template <class Mark, class F, an_expression... A>
 struct call : expression {
   using owner = owner_of<A...>;
@@ -62,7 +64,9 @@ struct call : expression {
 
   static constexpr cairn::shape shape = first::shape;
   static constexpr kind element = first::element;
-  static constexpr int size = saturating((std::int64_t{1} + ... + A::size));
+  static constexpr int height = []<class... E>(std::type_identity<std::tuple<E...>>) {
+    return 2 + std::max({0, A::height..., E::height...});
+  }(std::type_identity<results>{});
   static constexpr bool body_detached = []<class... E>(std::type_identity<std::tuple<E...>>) {
     return (false || ... || E::detached);
   }(std::type_identity<results>{});
@@ -76,7 +80,7 @@ struct pick : expression {
   using which = std::tuple_element_t<static_cast<std::size_t>(I), typename Call::results>;
   static constexpr cairn::shape shape = which::shape;
   static constexpr kind element = which::element;
-  static constexpr int level = Call::level, size = Call::size;
+  static constexpr int level = Call::level, height = Call::height;
   static constexpr bool detached = Call::detached;
 };
 
@@ -99,8 +103,10 @@ struct named_path<stage_mark> {
 /// A mistake of the body, seen from outside the call.
 template <class Mark, class Owner, class P>
 constexpr auto leave(P p) {
-  if constexpr (is_poison<P>) return typename named_path<Mark>::template type<P, Owner>{};
-  else return p;
+  if constexpr (is_poison<P>)
+    return typename named_path<Mark>::template type<P, Owner>{};
+  else
+    return p;
 }
 
 template <class Mark, class Misuse, class Owner, class... Facts>
@@ -110,7 +116,7 @@ constexpr auto mistake_in() {
 
 template <class Inner, class... E>
 constexpr bool closed(std::type_identity<std::tuple<E...>>) {
-  return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>) && ...);
+  return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>)&&...);
 }
 template <class... E>
 constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
@@ -119,7 +125,7 @@ constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
 
 template <class Call, std::size_t... I>
 constexpr auto picks(std::index_sequence<I...>) {
-  return std::tuple{pick<static_cast<int>(I), Call>{}...};
+  return std::tuple{in_brief<pick<static_cast<int>(I), Call>>{}...};
 }
 
 /// What stands in place of the results of a body: P alone, or for a tuple P and silence, so that
@@ -129,7 +135,8 @@ constexpr auto spread(P p) {
   if constexpr (is_tuple<Body>) {
     return []<std::size_t... I>(std::index_sequence<I...>) {
       return std::tuple<std::conditional_t<I == 0, P, rejected>...>{};
-    }(std::make_index_sequence<std::tuple_size_v<Body>>{});
+    }
+    (std::make_index_sequence<std::tuple_size_v<Body>>{});
   } else {
     return p;
   }
@@ -167,10 +174,12 @@ constexpr auto called_silently(A... args) {
         return spread<body>(mistake_in<Mark, captured_value, owner>());
       } else if constexpr (Mark::segment && made::body_detached) {
         return spread<body>(mistake_in<Mark, detached_in_segment, owner>());
+      } else if constexpr (made::height > max_height) {
+        return spread<body>(mistake_in<Mark, expression_too_large, owner, fact::height<made::height>>());
       } else if constexpr (is_tuple<body>) {
         return picks<made>(std::make_index_sequence<std::tuple_size_v<body>>{});
       } else {
-        return made{};
+        return in_brief<made>{};
       }
     }
   }

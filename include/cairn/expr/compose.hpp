@@ -24,7 +24,7 @@ struct sequence : layer_base {
 struct chain_facts {
   cairn::shape shape;
   kind element;
-  int size;
+  int height;
   bool detached;
 };
 /// An expression and the layers applied to it one after another; flat, so that long chains stay cheap.
@@ -33,35 +33,35 @@ struct links : expression {
   using owner = typename X::owner;
   static constexpr cairn::shape shape = Facts.shape;
   static constexpr kind element = Facts.element;
-  static constexpr int level = X::level, size = Facts.size;
+  static constexpr int level = X::level, height = Facts.height;
   static constexpr bool detached = Facts.detached;
 };
 
 namespace detail {
 template <class X>
 struct as_chain {
-  static constexpr int level = X::level;
+  static constexpr int level = X::level, height = 1 + X::height;
   template <chain_facts Facts, class L>
   using append = links<Facts, X, L>;
 };
 template <chain_facts Before, class X, class... Ls>
 struct as_chain<links<Before, X, Ls...>> {
-  static constexpr int level = X::level;
+  static constexpr int level = X::level, height = Before.height;
   template <chain_facts Facts, class L>
   using append = links<Facts, X, Ls..., L>;
 };
 template <class Hiding>
 struct as_chain<brief<Hiding>> : as_chain<hidden_in<Hiding>> {};
 
-/// The input of a stage, as the previous stage leaves it: only its facts matter. It belongs to no body, so that a
-/// mistake of the stage stays silent until the outermost `|`.
+/// The input of a stage, as the previous stage leaves it: only its facts matter. It belongs to no body, so
+/// that a mistake of the stage stays silent until the outermost `|`.
 struct stage_scope {};
 template <int Level, class Tensor>
 struct stage_input : expression {
   using owner = stage_scope;
   static constexpr cairn::shape shape = Tensor::shape;
   static constexpr kind element = Tensor::element;
-  static constexpr int level = Level, size = 1;
+  static constexpr int level = Level, height = 1, spelled = 1;
   static constexpr bool detached = false;
 };
 
@@ -75,7 +75,8 @@ constexpr auto append_stage(X) {
   } else if constexpr (wrong<stage>) {
     return stage{};
   } else {
-    constexpr chain_facts facts{stage::shape, stage::element, X::size + 1, X::detached || stage::detached};
+    constexpr chain_facts facts{stage::shape, stage::element, std::max(base::height, stage::height),
+                                X::detached || stage::detached};
     return typename base::template append<facts, L>{};
   }
 }
@@ -119,30 +120,29 @@ constexpr auto piped_silently(X x) {
     return mistake<not_a_layer, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
   } else {
     using applied = decltype(append_all(x, typename flattened<L>::type{}));
-    if constexpr (wrong<applied>) return pass_on<typename X::owner>(applied{});
-    else return in_brief<applied>{};
+    if constexpr (wrong<applied>)
+      return pass_on<typename X::owner>(applied{});
+    else
+      return in_brief<applied>{};
   }
 }
 template <class X, class L>
 struct piping {};
 template <an_expression X, class L>
-  requires(!an_expression<L>)
-struct piping<X, L> {
+requires(!an_expression<L>) struct piping<X, L> {
   using type = surfaced<decltype(piped_silently<X, L>(X{}))>;
 };
 }  // namespace detail
 
-/// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. Binds weaker than + and *: `a + f(x)`, not `a + x | f`.
+/// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. Binds weaker than + and *: `a + f(x)`, not
+/// `a + x | f`.
 template <an_expression X, class L>
-  requires(!an_expression<L>)
-constexpr typename detail::piping<X, L>::type operator|(X, L) {
-  return {};
-}
+requires(!an_expression<L>) constexpr typename detail::piping<X, L>::type operator|(X, L) { return {}; }
 
 /// Puts one layer after another.
 template <class A, class B>
-  requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>))
-constexpr auto operator|(A, B) {
+requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>)) constexpr auto operator|(A,
+                                                                                                        B) {
   return detail::joined(typename detail::flattened<A>::type{}, typename detail::flattened<B>::type{});
 }
 
@@ -150,8 +150,7 @@ namespace detail {
 template <class F>
 struct wrapped : layer_base {
   template <an_expression... A>
-    requires(sizeof...(A) > 0)
-  constexpr auto operator()(A... x) const {
+  requires(sizeof...(A) > 0) constexpr auto operator()(A... x) const {
     if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, A...>) {
       return F{}(x...);
     } else {
@@ -163,8 +162,8 @@ struct wrapped : layer_base {
 template <fixed_string Name, class Hiding>
 struct block_layer : layer_base {
   template <an_expression... A>
-    requires(sizeof...(A) > 0)
-  constexpr called<block_mark<Name>, hidden_in<Hiding>, A...> operator()(A...) const {
+  requires(sizeof...(A) > 0) constexpr called<block_mark<Name>, hidden_in<Hiding>, A...> operator()(
+      A...) const {
     return {};
   }
 };
@@ -188,8 +187,9 @@ struct repeated : expression {
   using owner = typename X::owner;
   static constexpr cairn::shape shape = X::shape;
   static constexpr kind element = X::element;
-  static constexpr int level = X::level, size = saturating(std::int64_t{1} + X::size);
+  static constexpr int level = X::level;
   using body = call<stage_mark, L, detail::stage_input<level, tensor_of<X>>>;
+  static constexpr int height = std::max(1 + X::height, body::height), spelled = 1 + X::spelled;
   static constexpr bool detached = body::detached || X::detached;
 };
 
@@ -197,7 +197,8 @@ namespace detail {
 template <int N, fixed_string Name, class Body>
 struct repeat_layer : layer_base {
   template <int I>
-  using layer_at = std::remove_cvref_t<decltype(std::declval<const Body&>()(std::integral_constant<int, I>{}))>;
+  using layer_at =
+      std::remove_cvref_t<decltype(std::declval<const Body&>()(std::integral_constant<int, I>{}))>;
 
   template <an_expression X>
   constexpr auto operator()(X x) const {
@@ -214,11 +215,16 @@ struct repeat_layer : layer_base {
     if constexpr (wrong<X>) {
       return x;
     } else if constexpr ((std::same_as<layer_at<0>, layer_at<I>> && ...)) {
-      using once = called<block_mark<Name + fixed_string{".0"}>, layer_at<0>, stage_input<X::level, tensor_of<X>>>;
-      if constexpr (!an_expression<once>) return one_by_one<X, I...>(x);
-      else if constexpr (wrong<once>) return pass_on<typename X::owner>(once{});
-      else if constexpr (once::shape == X::shape) return repeated<N, Name, layer_at<0>, X>{};
-      else return one_by_one<X, I...>(x);
+      using once =
+          called<block_mark<Name + fixed_string{".0"}>, layer_at<0>, stage_input<X::level, tensor_of<X>>>;
+      if constexpr (!an_expression<once>)
+        return one_by_one<X, I...>(x);
+      else if constexpr (wrong<once>)
+        return pass_on<typename X::owner>(once{});
+      else if constexpr (once::shape == X::shape)
+        return repeated<N, Name, layer_at<0>, X>{};
+      else
+        return one_by_one<X, I...>(x);
     } else {
       return one_by_one<X, I...>(x);
     }
@@ -231,12 +237,10 @@ struct repeat_layer : layer_base {
 };
 }  // namespace detail
 
-/// N layers one after another, body(i) the i-th, i a std::integral_constant; parameters get the prefix `Name.i.`
-/// Where all bodies are one type and keep the shape, the whole is one node of the type, so depth costs nothing.
+/// N layers one after another, body(i) the i-th, i a std::integral_constant; parameters get the prefix
+/// `Name.i.` Where all bodies are one type and keep the shape, the whole is one node of the type, so depth
+/// costs nothing.
 template <int N, fixed_string Name, class Body>
-  requires(N > 0)
-constexpr auto repeat(Body) {
-  return detail::repeat_layer<N, Name, Body>{};
-}
+requires(N > 0) constexpr auto repeat(Body) { return detail::repeat_layer<N, Name, Body>{}; }
 
 }  // namespace cairn

@@ -1,14 +1,13 @@
 // What an expression is: an empty type that states its shape and a few facts for diagnosis.
 #pragma once
 
-#include "cairn/core/diagnose.hpp"
-#include "cairn/core/shape.hpp"
-
 #include <concepts>
-#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+#include "cairn/core/diagnose.hpp"
+#include "cairn/core/shape.hpp"
 
 namespace cairn {
 
@@ -38,13 +37,11 @@ struct merged<A, A> {
   using type = A;
 };
 template <class A>
-  requires(!std::same_as<A, top_scope>)
-struct merged<A, top_scope> {
+requires(!std::same_as<A, top_scope>) struct merged<A, top_scope> {
   using type = A;
 };
 template <class A>
-  requires(!std::same_as<A, top_scope>)
-struct merged<top_scope, A> {
+requires(!std::same_as<A, top_scope>) struct merged<top_scope, A> {
   using type = A;
 };
 template <class Result>
@@ -57,15 +54,17 @@ struct merging {
 
 /// The one body that all of A are from, or mixed_scopes.
 template <class... A>
-using owner_of = typename decltype((detail::merging<top_scope>{} + ... +
-                                    detail::merging<typename A::owner>{}))::type;
+using owner_of =
+    typename decltype((detail::merging<top_scope>{} + ... + detail::merging<typename A::owner>{}))::type;
 
 /// Element kind and extents as a short type.
 template <kind K, int... Extents>
 struct tensor {
   static constexpr cairn::shape shape = [] {
-    if constexpr (sizeof...(Extents) == 0) return cairn::shape{};
-    else return cairn::shape{Extents...};
+    if constexpr (sizeof...(Extents) == 0)
+      return cairn::shape{};
+    else
+      return cairn::shape{Extents...};
   }();
   static constexpr kind element = K;
 };
@@ -100,7 +99,7 @@ struct argument : expression {
   using owner = scope<Level, F>;
   static constexpr cairn::shape shape = Tensor::shape;
   static constexpr kind element = Tensor::element;
-  static constexpr int level = Level, size = 1;
+  static constexpr int level = Level, height = 1, spelled = 1;
   static constexpr bool detached = false;
 };
 
@@ -114,42 +113,32 @@ template <class Hiding>
 using hidden_in = typename std::invoke_result_t<Hiding>::type;
 }  // namespace detail
 
-/// An expression whose type messages do not spell out.
+/// An expression whose type is not spelled out: a value used twice at every step would double the name each
+/// time.
 template <class Hiding>
-struct brief : detail::hidden_in<Hiding> {};
-namespace detail {
-template <class E>
-struct shortened {
-  using type = E;
+struct brief : detail::hidden_in<Hiding> {
+  static constexpr int spelled = 1;
 };
 template <class E>
-  requires std::same_as<typename E::owner, top_scope>
-struct shortened<E> {
-  using type = brief<hiding<E>>;
-};
-}  // namespace detail
-/// E, or in brief at the top level, where messages and programs' names show types.
-template <class E>
-using in_brief = typename detail::shortened<E>::type;
+using in_brief = brief<detail::hiding<E>>;
 
-/// Sums of tree sizes, which grow exponentially where a value is used twice at every step.
-constexpr int saturating(std::int64_t n) {
-  constexpr std::int64_t limit = std::numeric_limits<int>::max() / 4;
-  return static_cast<int>(n < limit ? n : limit);
-}
+/// Nodes that a type may spell out. To hide every one would cost the compiler more than to read this many.
+inline constexpr int max_spelled = 16;
 
-/// Nodes that an expression type may spell out before it must be split into blocks.
-inline constexpr int max_expression_size = 1000;
+/// How far the expressions below E nest: lowering recurses as deep, and compilers end a constant evaluation
+/// at 512.
+inline constexpr int max_height = 400;
 
-/// An operation applied to expressions. Op states the shape rule, the gradient and the cost; see expr/operation.hpp.
-/// `size` counts the nodes spelled out in the type.
+/// An operation applied to expressions. Op states the shape rule, the gradient and the cost; see
+/// expr/operation.hpp.
 template <class Op, class... A>
 struct expr : expression {
   using owner = owner_of<A...>;
   static constexpr cairn::shape shape = Op::result(A::shape...);
   static constexpr kind element = Op::element;
   static constexpr int level = std::max({0, A::level...});
-  static constexpr int size = saturating((std::int64_t{1} + ... + A::size));
+  static constexpr int height = 1 + std::max({0, A::height...});
+  static constexpr int spelled = (1 + ... + A::spelled);
   static constexpr bool detached = (Op::detaches || ... || A::detached);
 };
 

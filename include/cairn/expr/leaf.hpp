@@ -12,7 +12,7 @@ struct leaf : expression {
   using owner = top_scope;
   static constexpr cairn::shape shape = tensor<K, Extents...>::shape;
   static constexpr kind element = K;
-  static constexpr int level = 0, size = 1;
+  static constexpr int level = 0, height = 1, spelled = 1;
   static constexpr bool detached = false;
 };
 

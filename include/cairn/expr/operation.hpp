@@ -17,10 +17,11 @@ struct op {
   static constexpr kind element = kind::real;
   /// Kind of argument number i.
   static constexpr kind argument_kind(int) { return kind::real; }
-  static constexpr bool elementwise = false;  ///< one result element from one element of each broadcast argument
-  static constexpr bool view = false;         ///< same elements in the same order: no step, no memory
-  static constexpr bool in_place = false;     ///< the kernel may write its result over its first argument
-  static constexpr bool detaches = false;     ///< stops the gradient on purpose
+  static constexpr bool elementwise =
+      false;                               ///< one result element from one element of each broadcast argument
+  static constexpr bool view = false;      ///< same elements in the same order: no step, no memory
+  static constexpr bool in_place = false;  ///< the kernel may write its result over its first argument
+  static constexpr bool detaches = false;  ///< stops the gradient on purpose
   /// The shape of argument number i as the user wrote it.
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   /// Kernel scratch in elements of the program's type, of `bytes` bytes each, from the argument shapes.
@@ -88,11 +89,13 @@ constexpr auto made_silently(A... args) {
     return wrong_kinds<Op, owner, A...>(std::index_sequence_for<A...>{});
   } else if constexpr (!Op::result(A::shape...).valid()) {
     return wrong_shapes<Op, owner, A...>(std::index_sequence_for<A...>{});
-  } else if constexpr (expr<Op, A...>::size > max_expression_size) {
+  } else if constexpr (expr<Op, A...>::height > max_height) {
     return mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>,
-                   fact::nodes<expr<Op, A...>::size>>{};
-  } else {
+                   fact::height<expr<Op, A...>::height>>{};
+  } else if constexpr (std::same_as<owner, top_scope> || expr<Op, A...>::spelled > max_spelled) {
     return in_brief<expr<Op, A...>>{};
+  } else {
+    return expr<Op, A...>{};
   }
 }
 

@@ -8,7 +8,11 @@ namespace cairn::ir {
 /// Lowers the outputs of a model.
 template <class Target, bool Plain, class... Outputs>
 constexpr auto build() {
-  constexpr sizes size = (sizes{} + ... + lowering<Outputs>::size);
+  constexpr sizes size = [] {
+    counter c;
+    (lowering<Outputs>::count(c), ...);
+    return c.total;
+  }();
   graph<size> g;
   builder b;
   b.nodes = g.nodes;
@@ -16,7 +20,7 @@ constexpr auto build() {
   b.segments = g.segments;
   b.names = g.names;
   b.plain = Plain;
-  ((g.outputs[g.output_count++] = lower<Target, Outputs>(b)), ...);
+  ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
   g.node_count = b.node_count;
   g.leaf_count = b.leaf_count;
   g.segment_count = b.segment_count;

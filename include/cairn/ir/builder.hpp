@@ -1,27 +1,27 @@
 // Where lowering writes: the tables of a graph, the open scopes with their bindings, and the path of names.
 #pragma once
 
-#include "cairn/expr/concepts.hpp"
 #include "cairn/ir/graph.hpp"
 
 namespace cairn::ir {
 
-/// A type's identity in constant evaluation: the address.
-template <class T>
-inline constexpr char id_of{};
+/// Counts what lowering will append to a scope, equal types once.
+struct counter {
+  sizes total;
 
-/// Capacity of the tables of one open scope, and of all open ones.
-inline constexpr int max_open_values = 4 * max_expression_size;
-inline constexpr int max_path = 512;
+  /// Whether the type is new; types are told apart fastest by their height.
+  constexpr bool first(const char* type, int height) {
+    return seen_.find(type, height) == none && seen_.add(type, height, 0) == 0;
+  }
+
+ private:
+  memo seen_;
+};
 
 /// Where lowering writes. A scope is open for each call being lowered: its bindings are the values of its
-/// placeholders, its memo the values of the expression types seen in it, so that equal expressions are one node.
+/// placeholders, its memo the values of the expression types seen in it, so that equal expressions are one
+/// node.
 struct builder {
-  struct memo_entry {
-    const char* type;
-    int input;
-    int value;
-  };
   struct frame {
     int bindings, memo, path, segment, depth;
   };
@@ -35,101 +35,91 @@ struct builder {
   const operation* rival = nullptr;
   bool plain = false;  ///< lower ckpt as block
 
-  int bindings[max_open_values] = {};
-  memo_entry memo[max_open_values] = {};
-  char path[max_path] = {};
-  int buckets[256] = {};
-  int binding_count = 0, memo_count = 0, path_length = 0;
-  frame now{};
+  stack<int> bindings;
+  memo known;
+  stack<char> path;
+  int first_binding = 0, segment_now = 0, depth = 0;
 
   constexpr int append(const operation* op, const int* arguments, int count) {
     node& n = nodes[node_count];
     n.op = op;
-    n.segment = now.segment;
-    n.visible = now.depth;
+    n.segment = segment_now;
+    n.visible = depth;
     for (int i = 0; i < count; ++i) n.argument[i] = arguments[i];
     return node_count++;
   }
 
-  constexpr int seen(const char* type, int input = none) const {
-    for (int i = memo_count; i-- > now.memo;) {
-      if (memo[i].type == type && memo[i].input == input) return memo[i].value;
-    }
-    return none;
-  }
-  constexpr int remember(const char* type, int value, int input = none) {
-    memo[memo_count++] = {type, input, value};
-    return value;
-  }
-
   constexpr void extend_path(std::string_view name) {
-    if (path_length > 0) path[path_length++] = '.';
-    for (char c : name) path[path_length++] = c;
+    if (path.count() > 0) path.push('.');
+    for (char c : name) path.push(c);
   }
-  constexpr int keep_path() {
+  constexpr std::string_view full_path() const { return {path.begin(), path.size()}; }
+  constexpr int keep(std::string_view name) {
     const int begin = character_count;
-    for (int i = 0; i < path_length; ++i) names[character_count++] = path[i];
+    for (char c : name) names[character_count++] = c;
     return begin;
   }
 
   /// Opens a scope; the caller closes it with what this returns.
   constexpr frame open(const int* arguments, int count) {
-    const frame before = now;
-    now.bindings = binding_count;
-    now.memo = memo_count;
-    now.path = path_length;
-    for (int i = 0; i < count; ++i) bindings[binding_count++] = arguments[i];
+    const frame before{first_binding, known.open(), path.count(), segment_now, depth};
+    first_binding = bindings.count();
+    for (int i = 0; i < count; ++i) bindings.push(arguments[i]);
     return before;
   }
   constexpr void open_segment(std::string_view name) {
-    const int length = path_length;
+    const int length = path.count();
     extend_path(name);
-    segments[segment_count] = {now.segment, now.depth + 1, keep_path(), path_length};
-    path_length = length;
-    now.segment = segment_count++;
-    ++now.depth;
+    segments[segment_count] = {segment_now, ++depth, keep(full_path()), path.count()};
+    path.shrink(length);
+    segment_now = segment_count++;
   }
   constexpr void close(const frame& before) {
-    binding_count = now.bindings;
-    memo_count = now.memo;
-    path_length = now.path;
-    now = before;
+    bindings.shrink(first_binding);
+    first_binding = before.bindings;
+    known.close(before.memo);
+    path.shrink(before.path);
+    segment_now = before.segment;
+    depth = before.depth;
   }
 
   /// The leaf of a name: one node however often it is mentioned.
   constexpr int leaf_of(const operation* op, std::string_view name, bool prefixed) {
-    const int length = path_length, characters = character_count;
-    if (!prefixed) path_length = 0;
+    const int length = path.count();
     if (prefixed && name[0] == '/') {
-      path_length = 0;
+      prefixed = false;
       name.remove_prefix(1);
     }
     extend_path(name);
-    const leaf fresh{node_count, keep_path(), path_length, none};
-    path_length = length;
+    const int found = find_or_append(op, prefixed ? full_path() : name);
+    path.shrink(length);
+    return found;
+  }
+
+ private:
+  constexpr int find_or_append(const operation* op, std::string_view name) {
     std::uint32_t hash = static_cast<std::uint32_t>(op->what);
-    for (int i = characters; i < character_count; ++i) hash = hash * 31 + static_cast<unsigned char>(names[i]);
-    int& bucket = buckets[hash % 256];
-    const std::string_view wanted(names + fresh.name, static_cast<std::size_t>(fresh.name_length));
+    for (char c : name) hash = hash * 31 + static_cast<unsigned char>(c);
+    int& bucket = buckets_[hash % 256];
     for (int i = bucket - 1; i != none; i = leaves[i].next) {
       const node& known = nodes[leaves[i].node];
       if (known.op->what == op->what &&
-          std::string_view(names + leaves[i].name, static_cast<std::size_t>(leaves[i].name_length)) == wanted) {
+          std::string_view(names + leaves[i].name, static_cast<std::size_t>(leaves[i].name_length)) == name) {
         if (!known.op->same_leaf(*op)) {
           conflict = i;
           rival = op;
         }
-        character_count = characters;
         return leaves[i].node;
       }
     }
-    leaves[leaf_count] = fresh;
-    leaves[leaf_count].next = bucket - 1;
-    bucket = ++leaf_count;
     const int made = append(op, nullptr, 0);
     nodes[made].segment = nodes[made].visible = 0;
+    leaves[leaf_count] = {made, keep(name), static_cast<int>(name.size()), bucket - 1};
+    bucket = ++leaf_count;
     return made;
   }
+
+  int buckets_[256] = {};
 };
 
 }  // namespace cairn::ir

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "cairn/core/shape.hpp"
+#include "cairn/ir/memo.hpp"
 
 #include <string_view>
 
 namespace cairn::ir {
 
 inline constexpr int max_arguments = 4;
-inline constexpr int none = -1;
 
 /// What a node is to the passes.
 enum class role : std::uint8_t {
@@ -93,6 +93,7 @@ struct sizes {
     return {a.nodes + b.nodes, a.leaves + b.leaves, a.segments + b.segments, a.characters + b.characters,
             a.depth > b.depth ? a.depth : b.depth};
   }
+  constexpr sizes& operator+=(const sizes& more) { return *this = *this + more; }
   friend constexpr sizes operator*(int n, const sizes& a) {
     return {n * a.nodes, n * a.leaves, n * a.segments, n * a.characters, a.depth};
   }

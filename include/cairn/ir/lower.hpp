@@ -6,9 +6,14 @@
 
 namespace cairn::ir {
 
+template <class Leaf>
+constexpr void count_leaf(counter& c, int characters) {
+  if (c.first(&id_of<Leaf>, Leaf::height)) c.total += {.nodes = 1, .leaves = 1, .characters = characters};
+}
+
 template <fixed_string Name, int... E>
 struct lowering<input_leaf<Name, E...>> {
-  static constexpr sizes size{.nodes = 1, .leaves = 1, .characters = sizeof(Name.text)};
+  static constexpr void count(counter& c) { count_leaf<input_leaf<Name, E...>>(c, sizeof(Name.text)); }
   static constexpr void describe(operation&) {}
   template <class Target>
   static constexpr int into(builder& b) {
@@ -18,7 +23,9 @@ struct lowering<input_leaf<Name, E...>> {
 
 template <fixed_string Name, int Classes, int... E>
 struct lowering<labels_leaf<Name, Classes, E...>> {
-  static constexpr sizes size{.nodes = 1, .leaves = 1, .characters = sizeof(Name.text)};
+  static constexpr void count(counter& c) {
+    count_leaf<labels_leaf<Name, Classes, E...>>(c, sizeof(Name.text));
+  }
   static constexpr void describe(operation& o) { o.classes = Classes; }
   template <class Target>
   static constexpr int into(builder& b) {
@@ -28,7 +35,9 @@ struct lowering<labels_leaf<Name, Classes, E...>> {
 
 template <fixed_string Name, bool Trainable, initial Init, int... E>
 struct lowering<parameter_leaf<Name, Trainable, Init, E...>> {
-  static constexpr sizes size{.nodes = 1, .leaves = 1, .characters = sizeof(Name.text)};
+  static constexpr void count(counter& c) {
+    count_leaf<parameter_leaf<Name, Trainable, Init, E...>>(c, sizeof(Name.text));
+  }
   static constexpr void describe(operation& o) {
     o.what = role::parameter;
     o.value = Init.bound;
@@ -37,13 +46,14 @@ struct lowering<parameter_leaf<Name, Trainable, Init, E...>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.leaf_of(&leaf_operation<parameter_leaf<Name, Trainable, Init, E...>, typename Target::real>, Name, true);
+    return b.leaf_of(&leaf_operation<parameter_leaf<Name, Trainable, Init, E...>, typename Target::real>,
+                     Name, true);
   }
 };
 
 template <double Value>
 struct lowering<constant_leaf<Value>> {
-  static constexpr sizes size{.nodes = 1};
+  static constexpr void count(counter& c) { c.total += {.nodes = 1}; }
   static constexpr void describe(operation& o) {
     o.what = role::constant;
     o.name = "constant";
@@ -59,27 +69,33 @@ struct lowering<constant_leaf<Value>> {
 
 template <int Level, int Index, class Tensor, class F>
 struct lowering<argument<Level, Index, Tensor, F>> {
-  static constexpr sizes size{};
+  static constexpr void count(counter&) {}
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.bindings[b.now.bindings + Index];
+    return b.bindings[b.first_binding + Index];
   }
 };
 
 template <int Level, class Tensor>
 struct lowering<detail::stage_input<Level, Tensor>> {
-  static constexpr sizes size{};
+  static constexpr void count(counter&) {}
 };
 
 template <class Op, class... A>
 struct lowering<expr<Op, A...>> {
-  static constexpr sizes size = (sizes{.nodes = 1} + ... + lowering<A>::size);
+  static constexpr const char* type = &id_of<expr<Op, A...>>;
+  static constexpr int height = expr<Op, A...>::height;
+  static constexpr void count(counter& c) {
+    if (!c.first(type, height)) return;
+    (lowering<A>::count(c), ...);
+    c.total += {.nodes = 1};
+  }
   template <class Target>
   static constexpr int into(builder& b) {
-    constexpr const char* type = &id_of<expr<Op, A...>>;
-    if (const int known = b.seen(type); known != none) return known;
-    const int arguments[]{lower<Target, A>(b)..., none};
-    return b.remember(type, b.append(&operation_of<Op, Target, tensor_of<A>...>, arguments, sizeof...(A)));
+    if (const int known = b.known.find(type, height); known != none) return known;
+    const int arguments[]{lowering<A>::template into<Target>(b)..., none};
+    return b.known.add(type, height,
+                       b.append(&operation_of<Op, Target, tensor_of<A>...>, arguments, sizeof...(A)));
   }
 };
 
@@ -118,17 +134,21 @@ template <class Mark, class Results>
 struct body_lowering;
 template <class Mark, class... E>
 struct body_lowering<Mark, std::tuple<E...>> {
-  static constexpr sizes size = marking<Mark>::around((sizes{} + ... + lowering<E>::size));
+  static constexpr sizes size = [] {
+    counter c;
+    (lowering<E>::count(c), ...);
+    return marking<Mark>::around(c.total);
+  }();
   template <class Target>
   static constexpr void into(builder& b, const int* arguments, int count, int* results) {
     const builder::frame before = b.open(arguments, count);
     marking<Mark>::open(b);
     int* result = results;
-    ((*result++ = lower<Target, E>(b)), ...);
-    if (b.now.depth > before.depth) {
+    ((*result++ = lowering<E>::template into<Target>(b)), ...);
+    if (b.depth > before.depth) {
       for (int i = 0; i < static_cast<int>(sizeof...(E)); ++i) {
         // What a result views is kept with it.
-        for (int v = results[i]; b.nodes[v].visible == b.now.depth; v = b.nodes[v].argument[0]) {
+        for (int v = results[i]; b.nodes[v].visible == b.depth; v = b.nodes[v].argument[0]) {
           b.nodes[v].visible = before.depth;
           if (b.nodes[v].op->what != role::view) break;
         }
@@ -142,32 +162,38 @@ template <class Mark, class F, class... A>
 struct lowering<call<Mark, F, A...>> {
   using type = call<Mark, F, A...>;
   using body = body_lowering<Mark, typename type::results>;
-  static constexpr int result_count = std::tuple_size_v<typename type::results>;
-  static constexpr sizes size = (body::size + ... + lowering<A>::size);
+  static constexpr int height = type::height;
 
-  /// Result number `which`; the results of one call are remembered together.
-  template <class Target>
-  static constexpr int result(builder& b, int which) {
-    constexpr const char* id = &id_of<type>;
-    if (const int known = b.seen(id, -2 - which); known != none) return known;
-    const int arguments[]{lower<Target, A>(b)..., none};
-    int results[result_count] = {};
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, height)) return;
+    (lowering<A>::count(c), ...);
+    c.total += body::size;
+  }
+  /// Result number Which; the results of one call are made together.
+  template <class Target, int Which>
+  static constexpr int result(builder& b) {
+    if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
+    const int arguments[]{lowering<A>::template into<Target>(b)..., none};
+    int results[std::tuple_size_v<typename type::results>] = {};
     body::template into<Target>(b, arguments, sizeof...(A), results);
-    for (int i = 0; i < result_count; ++i) b.remember(id, results[i], -2 - i);
-    return results[which];
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, results[I]), ...);
+    }
+    (std::make_index_sequence<std::tuple_size_v<typename type::results>>{});
+    return results[Which];
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    return result<Target>(b, 0);
+    return result<Target, 0>(b);
   }
 };
 
 template <int I, class Call>
 struct lowering<pick<I, Call>> {
-  static constexpr sizes size = lowering<Call>::size;
+  static constexpr void count(counter& c) { lowering<Call>::count(c); }
   template <class Target>
   static constexpr int into(builder& b) {
-    return lowering<Call>::template result<Target>(b, I);
+    return lowering<Call>::template result<Target, I>(b);
   }
 };
 
@@ -184,65 +210,72 @@ struct stage_fold {
   template <class L>
   constexpr auto operator<<(std::type_identity<L>) const {
     using stage = stage_call<Level, Tensor, L>;
-    constexpr const char* id = &id_of<L>;
-    int next = b->seen(id, value);
+    int next = b->known.find(&id_of<L>, value);
     if (next == none) {
       body_lowering<stage_mark, typename stage::results>::template into<Target>(*b, &value, 1, &next);
-      b->remember(id, next, value);
+      b->known.add(&id_of<L>, value, next);
     }
     return stage_fold<Target, Level, tensor_of<stage>>{b, next};
   }
 };
 template <int Level, class Tensor>
-struct size_fold {
-  sizes size;
+struct count_fold {
+  counter* c;
   template <class L>
   constexpr auto operator<<(std::type_identity<L>) const {
     using stage = stage_call<Level, Tensor, L>;
-    return size_fold<Level, tensor_of<stage>>{size + body_lowering<stage_mark, typename stage::results>::size};
+    c->total += body_lowering<stage_mark, typename stage::results>::size;
+    return count_fold<Level, tensor_of<stage>>{c};
   }
 };
 }  // namespace detail
 
 template <chain_facts Facts, class X, class... L>
 struct lowering<links<Facts, X, L...>> {
-  static constexpr sizes size =
-      (detail::size_fold<X::level, tensor_of<X>>{lowering<X>::size} << ... << std::type_identity<L>{}).size;
+  static constexpr const char* type = &id_of<links<Facts, X, L...>>;
+  static constexpr void count(counter& c) {
+    if (!c.first(type, Facts.height)) return;
+    lowering<X>::count(c);
+    static_cast<void>((detail::count_fold<X::level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
+  }
   template <class Target>
   static constexpr int into(builder& b) {
-    return (detail::stage_fold<Target, X::level, tensor_of<X>>{&b, lower<Target, X>(b)} << ... <<
-            std::type_identity<L>{}).value;
+    return (detail::stage_fold<Target, X::level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
+            << ... << std::type_identity<L>{})
+        .value;
   }
 };
 
 template <int N, fixed_string Name, class L, class X>
 struct lowering<repeated<N, Name, L, X>> {
+  using type = repeated<N, Name, L, X>;
   using stage = detail::stage_call<X::level, tensor_of<X>, L>;
   using body = body_lowering<stage_mark, typename stage::results>;
-  static constexpr sizes iteration = [] {
-    sizes inner = body::size;
-    inner.characters += (inner.leaves + inner.segments) * static_cast<int>(sizeof(Name.text) + 8);
-    return inner;
-  }();
-  static constexpr sizes size = N * iteration + lowering<X>::size;
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, type::height)) return;
+    lowering<X>::count(c);
+    sizes iteration = body::size;
+    iteration.characters += (iteration.leaves + iteration.segments) * static_cast<int>(sizeof(Name.text) + 8);
+    c.total += N * iteration;
+  }
   template <class Target>
   static constexpr int into(builder& b) {
-    constexpr const char* type = &id_of<repeated<N, Name, L, X>>;
-    if (const int known = b.seen(type); known != none) return known;
-    int value = lower<Target, X>(b);
+    if (const int known = b.known.find(&id_of<type>, type::height); known != none) return known;
+    int value = lowering<X>::template into<Target>(b);
     for (int i = 0; i < N; ++i) {
       const builder::frame before = b.open(nullptr, 0);
       b.extend_path(Name);
-      char number[8] = {};
+      b.path.push('.');
+      char digits[8] = {};
       int length = 0;
-      for (int rest = i; length == 0 || rest > 0; rest /= 10) number[length++] = static_cast<char>('0' + rest % 10);
-      b.path[b.path_length++] = '.';
-      while (length > 0) b.path[b.path_length++] = number[--length];
+      for (int rest = i; length == 0 || rest > 0; rest /= 10)
+        digits[length++] = static_cast<char>('0' + rest % 10);
+      while (length > 0) b.path.push(digits[--length]);
       const int input = value;
       body::template into<Target>(b, &input, 1, &value);
       b.close(before);
     }
-    return b.remember(type, value);
+    return b.known.add(&id_of<type>, type::height, value);
   }
 };
 

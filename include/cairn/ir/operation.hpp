@@ -46,13 +46,10 @@ constexpr std::uint32_t hash_of(std::string_view text) {
   return hash;
 }
 
+/// How the expression E becomes nodes: count(counter&) bounds how many, into<Target>(builder&) appends them and
+/// returns the value's node.
 template <class E>
 struct lowering;
-
-template <class Target, class E>
-constexpr int lower(builder& b) {
-  return lowering<E>::template into<Target>(b);
-}
 
 template <class Op, class Target, class... Tensors>
 struct vjp_of;

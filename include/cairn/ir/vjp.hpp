@@ -43,18 +43,24 @@ struct vjp_of {
     static constexpr bool any = (!std::same_as<G, no_gradient> || ...);
 
     template <class G1>
-    static constexpr int nodes_of() {
-      if constexpr (std::same_as<G1, no_gradient>) return 0;
-      else return lowering<G1>::size.nodes + 1;
+    static constexpr void count(counter& c) {
+      if constexpr (!std::same_as<G1, no_gradient>) {
+        lowering<G1>::count(c);
+        c.total += {.nodes = 1};  // the sum, where the argument has a gradient already
+      }
     }
-    static constexpr int nodes = (0 + ... + nodes_of<fitted_type<Tensors, G>>());
+    static constexpr int nodes = [] {
+      counter c;
+      (count<fitted_type<Tensors, G>>(c), ...);
+      return c.total.nodes;
+    }();
 
     template <class Tensor, class G1>
     static constexpr void append_one(builder& b, int node, int which, const bool* wanted, int* gradient) {
       if constexpr (!std::same_as<G1, no_gradient>) {
         const int argument = b.nodes[node].argument[which];
         if (!wanted[argument]) return;
-        const int more = lower<Target, G1>(b);
+        const int more = lowering<G1>::template into<Target>(b);
         if (gradient[argument] == none) {
           gradient[argument] = more;
         } else {
@@ -69,7 +75,7 @@ struct vjp_of {
       bound[arity] = node;
       bound[arity + 1] = gradient[node];
       const builder::frame before = b.open(bound, arity + 2);
-      b.now.segment = b.nodes[node].segment;
+      b.segment_now = b.nodes[node].segment;
       int which = 0;
       (append_one<Tensors, fitted_type<Tensors, G>>(b, node, which++, wanted, gradient), ...);
       b.close(before);
