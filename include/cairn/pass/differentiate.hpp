@@ -14,7 +14,7 @@ struct gradient_graph {
   ir::node nodes[Nodes] = {};
   int node_count = 0, turn = 0;
   int gradient[Leaves] = {};           ///< node of each leaf's gradient, or none
-  bool reached[Segments] = {};         ///< segments in which something needs a gradient
+  bool reached[Segments] = {};         ///< segments through which a gradient flows
 };
 
 /// Upper bound of the nodes after differentiation.
@@ -38,7 +38,6 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::
     const ir::node& n = out.nodes[v] = g.nodes[v];
     if (n.op->vjp == nullptr) continue;
     for (int i = 0; i < n.op->arguments; ++i) wanted[v] |= wanted[n.argument[i]];
-    if (wanted[v]) out.reached[n.segment] = true;
   }
 
   ir::builder b;
@@ -48,6 +47,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::
   for (int v = g.node_count; v-- > 0;) {
     if (wanted[v] && gradient[v] != none && out.nodes[v].op->vjp != nullptr) {
       out.nodes[v].op->vjp(b, v, wanted, gradient);
+      out.reached[out.nodes[v].segment] = true;
     }
   }
   out.node_count = b.node_count;

@@ -1,0 +1,17 @@
+// rejects: cairn \[zero-grad-segment\]: nothing in this segment needs a gradient
+// rejects: fact::segment<cairn::fixed_string<4>\{"enc"\}>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+
+using namespace cairn;
+
+constexpr auto encode = [](auto x) { return exp(x * param<"w", 4>); };
+constexpr auto features = ckpt<"enc">(encode, input<"x", 4>);
+
+#ifdef CAIRN_REJECT
+constexpr auto loss = sum(detach(features) * param<"w", 4>);  // w itself gets a gradient
+#else
+constexpr auto loss = sum(features * detach(features) * param<"w", 4>);
+#endif
+
+static_assert(detail::checked<loss>());
