@@ -52,7 +52,7 @@ struct rematerializer {
   bool live[nodes] = {}, constant[nodes] = {}, stored[nodes] = {}, read[nodes] = {};
   int root[nodes] = {};             ///< of forward values: what a view views
   int moved[nodes] = {};            ///< forward and backward values by their old number
-  int clone[nodes * depths] = {};   ///< by depth of the environment
+  int clone[nodes * depths] = {};   ///< by depth of the environment; one more than the clone's number
   request pending[nodes] = {};
 
   constexpr bool is_leaf(int v) const { return d.nodes[v].op->what < ir::role::view; }
@@ -108,7 +108,7 @@ struct rematerializer {
       return moved[v];
     }
     for (int e = std::min(d.nodes[v].visible, depth); e <= depth; ++e) {
-      if (clone[e * nodes + v] != none) return clone[e * nodes + v];
+      if (clone[e * nodes + v] != 0) return clone[e * nodes + v] - 1;
     }
     return none;
   }
@@ -132,7 +132,8 @@ struct rematerializer {
         n.argument[i] = a;
       }
       if (!ready) continue;
-      made = clone[g.segments[home].depth * nodes + top.value] = emit(n);
+      made = emit(n);
+      clone[g.segments[home].depth * nodes + top.value] = made + 1;
       if (!is_view(top.value)) {
         ++out.recomputed[home].operations;
         out.recomputed[home].flops += n.op->flops;
@@ -143,7 +144,6 @@ struct rematerializer {
   }
 
   constexpr void backward() {
-    for (int& c : clone) c = none;
     for (int v = d.turn; v < d.node_count; ++v) {
       if (!live[v]) continue;
       ir::node n = d.nodes[v];
