@@ -61,6 +61,17 @@ constexpr auto narrowing =
 static_assert(length_of(narrowing) == 3 && of(narrowing) == shape{4, 5});
 static_assert(length_of(x | f | repeat<3, "b">([](auto) { return f; }) | h) == 3);  // one stage of a chain
 
+// Chains longer than clang folds over: put together first, or onto a value one by one; and a long repeat.
+template <int Length>
+constexpr auto chain_of(auto first, auto next) {
+  if constexpr (Length == 0) return first;
+  else return chain_of<Length - 1>(first | next, next);
+}
+constexpr auto squash = layer([](auto v) { return tanh(v); });
+static_assert(operations<sum(x | chain_of<299>(squash, squash))>("tanh") == 300);
+static_assert(operations<sum(chain_of<300>(x, squash))>("tanh") == 300);
+static_assert(operations<sum(x | repeat<300, "b">([](auto) { return squash; }))>("tanh") == 300);
+
 /// Whether these are the model's parameters, in the order in which they are first met.
 template <auto Model>
 constexpr bool has_parameters(auto... names) {

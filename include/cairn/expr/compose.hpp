@@ -8,6 +8,8 @@ namespace cairn {
 namespace detail {
 template <class... L>
 struct layer_list {};
+/// Longer lists are nested: clang folds over at most 256 types.
+inline constexpr std::size_t max_layers = 128;
 }  // namespace detail
 
 /// Layers one after another, in one flat list.
@@ -45,7 +47,7 @@ struct as_chain {
   using append = links<Facts, X, L>;
 };
 template <chain_facts Before, class X, class... Ls>
-struct as_chain<links<Before, X, Ls...>> {
+requires(sizeof...(Ls) < max_layers) struct as_chain<links<Before, X, Ls...>> {
   static constexpr int level = X::level, height = Before.height;
   template <chain_facts Facts, class L>
   using append = links<Facts, X, Ls..., L>;
@@ -90,8 +92,12 @@ struct flattened<sequence<Hiding>> {
   using type = hidden_in<Hiding>;
 };
 template <class... A, class... B>
-constexpr sequence<hiding<layer_list<A..., B...>>> joined(layer_list<A...>, layer_list<B...>) {
-  return {};
+constexpr auto joined(layer_list<A...>, layer_list<B...>) {
+  using one = sequence<hiding<layer_list<A...>>>;
+  if constexpr (sizeof...(A) + sizeof...(B) > max_layers)
+    return sequence<hiding<layer_list<one, B...>>>{};
+  else
+    return sequence<hiding<layer_list<A..., B...>>>{};
 }
 
 /// Carries the chain so far through a fold over the layers.
@@ -205,34 +211,46 @@ struct repeat_layer : layer_base {
     if constexpr (!std::is_invocable_v<const Body&, std::integral_constant<int, 0>>) {
       return surfaced<poison<no_function_of_index, typename X::owner, fact::in<Name>, fact::given<Body>>>{};
     } else {
-      return surfaced<decltype(apply(x, std::make_integer_sequence<int, N>{}))>{};
+      return surfaced<decltype(apply(x))>{};
     }
   }
 
  private:
-  template <class X, int... I>
-  static constexpr auto apply(X x, std::integer_sequence<int, I...>) {
+  template <int... I>
+  static constexpr bool all_alike(std::integer_sequence<int, I...>) {
+    for (const bool alike : {std::same_as<layer_at<0>, layer_at<I>>...}) {
+      if (!alike) return false;
+    }
+    return true;
+  }
+  template <class X>
+  static constexpr auto apply(X x) {
     if constexpr (wrong<X>) {
       return x;
-    } else if constexpr ((std::same_as<layer_at<0>, layer_at<I>> && ...)) {
-      using once =
-          called<block_mark<Name + fixed_string{".0"}>, layer_at<0>, stage_input<X::level, tensor_of<X>>>;
-      if constexpr (!an_expression<once>)
-        return one_by_one<X, I...>(x);
-      else if constexpr (wrong<once>)
-        return pass_on<typename X::owner>(once{});
-      else if constexpr (once::shape == X::shape)
-        return repeated<N, Name, layer_at<0>, X>{};
-      else
-        return one_by_one<X, I...>(x);
+    } else if constexpr (all_alike(std::make_integer_sequence<int, N>{})) {
+      using once = called<block_mark<Name + fixed_string{".0"}>, layer_at<0>, stage_input<X::level, tensor_of<X>>>;
+      if constexpr (!an_expression<once>) return one_by_one(x);
+      else if constexpr (wrong<once>) return pass_on<typename X::owner>(once{});
+      else if constexpr (once::shape == X::shape) return repeated<N, Name, layer_at<0>, X>{};
+      else return one_by_one(x);
     } else {
-      return one_by_one<X, I...>(x);
+      return one_by_one(x);
     }
   }
-  template <class X, int... I>
+  template <class X>
   static constexpr auto one_by_one(X x) {
-    using layers = layer_list<block_layer<Name + fixed_string{"."} + digits<I>, hiding<layer_at<I>>>...>;
-    return piped_silently<X, sequence<hiding<layers>>>(x);
+    return piped_silently<X, decltype(layers<0, N>())>(x);
+  }
+  template <int Begin, int Count>
+  static constexpr auto layers() {
+    if constexpr (Count > static_cast<int>(max_layers)) {
+      return layers<Begin, Count / 2>() | layers<Begin + Count / 2, Count - Count / 2>();
+    } else {
+      return []<int... I>(std::integer_sequence<int, I...>) {
+        return sequence<hiding<layer_list<
+            block_layer<Name + fixed_string{"."} + digits<Begin + I>, hiding<layer_at<Begin + I>>>...>>>{};
+      }(std::make_integer_sequence<int, Count>{});
+    }
   }
 };
 }  // namespace detail
