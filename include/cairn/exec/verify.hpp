@@ -110,9 +110,26 @@ constexpr int too_few_logits(const Graph& g) {
   return ir::none;
 }
 
+/// An output that no program can return: made in a body and smuggled out of it, or of class indices.
+template <class Compiled>
+struct outputs_of;
+template <class Request, class... E>
+struct outputs_of<pass::compiled<Request, output_list<E...>>> {
+  using what = fact::operation<"outputs", tensor_fact<E>...>;
+  static constexpr auto problem() {
+    if constexpr (!(std::same_as<typename E::owner, top_scope> && ...)) {
+      return mistake<captured_value, top_scope, what>{};
+    } else if constexpr (!((E::element == kind::real) && ...)) {
+      return mistake<kind_mismatch, top_scope, what, fact::takes<float>>{};
+    } else {
+      return sound{};
+    }
+  }
+};
+
 /// What only the whole program can show to be wrong: the first mistake, or sound.
 template <class Compiled>
-constexpr auto problem_of() {
+constexpr auto problem_in_graph() {
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& d = Compiled::gradient;
   constexpr typename Compiled::request::frozen frozen{};
@@ -154,6 +171,12 @@ constexpr auto problem_of() {
       return sound{};
     }
   }
+}
+template <class Compiled>
+constexpr auto problem_of() {
+  using problem = decltype(outputs_of<Compiled>::problem());
+  if constexpr (std::same_as<problem, sound>) return problem_in_graph<Compiled>();
+  else return problem{};
 }
 template <class Compiled>
 using problem_in = decltype(problem_of<Compiled>());

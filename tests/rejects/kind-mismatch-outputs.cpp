@@ -1,0 +1,20 @@
+// rejects: cairn \[kind-mismatch\]
+// rejects: operation<cairn::fixed_string<8>\{"outputs"\}, float, int ?\[4\]>
+// rejects: takes<float>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+constexpr auto classes = labels<"classes", 3, 4>;
+constexpr auto logits = param<"w", 4, 3>;
+constexpr auto loss = cross_entropy(logits, classes);
+
+#ifdef CAIRN_REJECT
+constexpr auto results = outputs(loss, classes);
+#else
+constexpr auto results = outputs(loss, accuracy(logits, classes));
+#endif
+
+static_assert(detail::checked<results>());
