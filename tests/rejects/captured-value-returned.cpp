@@ -1,4 +1,4 @@
-// rejects: cairn \[captured-value\]: a body uses a value of another body; pass it as an argument
+// rejects: cairn \[captured-value\]: a body uses a value that is neither its own nor its argument; pass it as an argument
 // rejects: fact::in<cairn::fixed_string<12>\{"outer\.inner"\}>
 #include "cairn/core/diagnose.hpp"
 #include "cairn/expr/checkpoint.hpp"

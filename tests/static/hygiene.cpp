@@ -34,7 +34,7 @@ static_assert(written<x | repeat<2, "r">([](auto) { return layer(f); })> == f_of
 // The very same function object inside its own body, at three levels.
 struct nested {
   constexpr auto operator()(an_expression auto v) const {
-    if constexpr (v.level < 3)
+    if constexpr (v.facts.level < 3)
       return tanh(v) * block<"in">(nested{})(gelu(v));
     else
       return v;

@@ -167,9 +167,9 @@ static_assert(weightless<decltype(f)> && weightless<decltype(f | g)> && weightle
 static_assert(sizeof(loss) == 1 && sizeof(widening) == 1 && sizeof(f | g | h) == 1);
 
 // How deep lowering must go: through arguments and bodies, but not from stage to stage of a chain.
-static_assert(x.height == 1 && (x + x).height == 2 && ((x + x) + x).height == 3);
-static_assert(block<"b">(twice)(x + x).height == 4 && block<"b">(f)(x).height == 2 + f(x).height);
-static_assert((x | twice).height == (x | twice | twice | twice).height);
+static_assert(x.facts.height == 1 && (x + x).facts.height == 2 && ((x + x) + x).facts.height == 3);
+static_assert(block<"b">(twice)(x + x).facts.height == 4 && block<"b">(f)(x).facts.height == 2 + f(x).facts.height);
+static_assert((x | twice).facts.height == (x | twice | twice | twice).facts.height);
 
 // A value used twice at every step costs one step each: neither names nor capacities grow with the paths through it.
 template <int Steps>
@@ -178,7 +178,7 @@ constexpr auto doubled(auto y) {
   else return doubled<Steps - 1>(y + y);
 }
 static_assert(operations<sum(doubled<40>(x + param<"w", 8>))>() == 42);
-static_assert(doubled<399>(x).height == max_height && operations<sum(doubled<300>(doubled<96>(x)))>() == 397);
+static_assert(doubled<399>(x).facts.height == max_height && operations<sum(doubled<300>(doubled<96>(x)))>() == 397);
 
 // Nor do the results of calls, each made of all results of the one before.
 constexpr auto mixed = [](auto a, auto b) { return std::tuple{a + b, a * b}; };

@@ -1,18 +1,18 @@
 // The vocabulary of compile-time messages: facts as labelled template arguments, one sentence per misuse.
 //
 // A misuse is a tag with a nested template `found<Silent, Facts...>`, whose constructor holds the one
-// static_assert. It is called, and so the misuse reported, where the user's outermost call returns it, and goes
-// on as `Silent`, of which everything is accepted. In the constructor and not in the class, for clang accepts
-// nothing of a class in which an assertion failed. Expression types carry only the tag and the facts. clang
-// prints facts and sentence in one line: both must be short.
+// static_assert. It is called, and so the misuse reported, where the user's outermost call returns it, and
+// goes on as `Silent`, of which everything is accepted. In the constructor and not in the class, for clang
+// accepts nothing of a class in which an assertion failed. Expression types carry only the tag and the facts.
+// clang prints facts and sentence in one line: both must be short.
 #pragma once
 
 #include "cairn/core/fixed_string.hpp"
 
 namespace cairn {
 
-/// Facts that a message shows. Tensors are array types: `float[128][784]` of real numbers, `int[128]` of class
-/// indices. Names are packs of strings, since clang cuts long ones.
+/// Facts that a message shows. Tensors are array types: `float[128][784]` of real numbers, `int[128]` of
+/// class indices. Names are packs of strings, since clang cuts long ones.
 namespace fact {
 template <fixed_string... Path>
 struct in;
@@ -26,6 +26,8 @@ template <class Tensor>
 struct result;
 template <class... Tensors>
 struct arguments;
+template <int Index>
+struct argument;
 template <fixed_string... Name>
 struct segment;
 template <fixed_string... Name>
@@ -201,7 +203,20 @@ struct captured_value {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [captured-value]: a body uses a value of another body; pass it as an argument");
+                    "cairn [captured-value]: a body uses a value that is neither its own nor its argument; "
+                    "pass it as an argument");
+    }
+  };
+};
+
+struct unused_argument {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [unused-argument]: the body of this segment never reads this argument (the first is "
+          "number 0), which ckpt would keep for nothing; remove it from both");
     }
   };
 };
@@ -246,6 +261,18 @@ struct zero_grad_segment {
       static_assert(well_formed<Facts...>,
                     "cairn [zero-grad-segment]: nothing in this segment needs a gradient in this program, so"
                     " nothing of it is recomputed; write block instead of ckpt, or train something in it");
+    }
+  };
+};
+
+struct zero_grad_output {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none to train, or "
+          "only behind the operation named here; take that out, or use predictor<...>");
     }
   };
 };

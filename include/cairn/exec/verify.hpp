@@ -1,10 +1,10 @@
 // What only a whole program can show to be wrong, and what is wrong with how it is used.
 #pragma once
 
+#include <algorithm>
+
 #include "cairn/exec/bind.hpp"
 #include "cairn/pass/compile.hpp"
-
-#include <algorithm>
 
 namespace cairn::detail {
 
@@ -91,8 +91,10 @@ constexpr std::size_t first_unknown(pass::name_list<Name...>) {
 }
 template <std::size_t I, fixed_string First, fixed_string... Name>
 constexpr auto name_at(pass::name_list<First, Name...>) {
-  if constexpr (I == 0) return First;
-  else return name_at<I - 1>(pass::name_list<Name...>{});
+  if constexpr (I == 0)
+    return First;
+  else
+    return name_at<I - 1>(pass::name_list<Name...>{});
 }
 template <fixed_string... Name>
 constexpr std::size_t count_of(pass::name_list<Name...>) {
@@ -106,6 +108,20 @@ constexpr int too_few_logits(const Graph& g) {
     const ir::node& n = g.nodes[v];
     const int classes = n.op->arguments > 1 ? g.nodes[n.argument[1]].op->classes : 0;
     if (classes > 0 && classes > g.nodes[n.argument[0]].op->result[-1]) return v;
+  }
+  return ir::none;
+}
+
+/// The last operation that lets no gradient through to what the loss is made of, or none.
+template <class Graph>
+constexpr int cut_of(const Graph& g) {
+  bool reached[Graph::capacity.nodes + 1] = {};
+  reached[g.outputs[0]] = true;
+  for (int v = g.outputs[0]; v >= 0; --v) {
+    const ir::node& n = g.nodes[v];
+    if (!reached[v] || n.op->arguments == 0) continue;
+    if (n.op->vjp == nullptr) return v;
+    for (int i = 0; i < n.op->arguments; ++i) reached[n.argument[i]] = true;
   }
   return ir::none;
 }
@@ -151,6 +167,12 @@ constexpr auto problem_in_graph() {
   } else if constexpr (g.nodes[g.outputs[0]].op->result.rank != 0) {
     return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<value_of<Compiled, g.outputs[0]>>>>{};
   } else {
+    constexpr bool trains = [] {
+      for (int i = 0; i < g.leaf_count; ++i) {
+        if (d.gradient[i] != ir::none) return true;
+      }
+      return false;
+    }();
     constexpr int segment = [] {
       for (int s = 1; s < g.segment_count; ++s) {
         if (!d.reached[s]) return s;
@@ -163,7 +185,14 @@ constexpr auto problem_in_graph() {
       }
       return ir::none;
     }();
-    if constexpr (segment != 0) {
+    if constexpr (!trains) {
+      constexpr int cut = cut_of(g);
+      if constexpr (cut == ir::none)
+        return mistake<zero_grad_output, top_scope>{};
+      else
+        return mistake<zero_grad_output, top_scope,
+                       fact::operation<copied<[] { return g.nodes[cut].op->name; }>>>{};
+    } else if constexpr (segment != 0) {
       return mistake<zero_grad_segment, top_scope, about<fact::segment, segment_name<Compiled, segment>>>{};
     } else if constexpr (leaf != ir::none) {
       return mistake<zero_grad_parameter, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
@@ -175,8 +204,10 @@ constexpr auto problem_in_graph() {
 template <class Compiled>
 constexpr auto problem_of() {
   using problem = decltype(outputs_of<Compiled>::problem());
-  if constexpr (std::same_as<problem, sound>) return problem_in_graph<Compiled>();
-  else return problem{};
+  if constexpr (std::same_as<problem, sound>)
+    return problem_in_graph<Compiled>();
+  else
+    return problem{};
 }
 template <class Compiled>
 using problem_in = decltype(problem_of<Compiled>());
@@ -218,8 +249,10 @@ constexpr int badly_bound() {
 }
 template <class Compiled, class Bound>
 constexpr auto problem_of_name() {
-  if constexpr (bound_leaf<Compiled, Bound> != ir::none) return sound{};
-  else return not_found<Compiled, ir::role::input, fact::input, Bound::name>();
+  if constexpr (bound_leaf<Compiled, Bound> != ir::none)
+    return sound{};
+  else
+    return not_found<Compiled, ir::role::input, fact::input, Bound::name>();
 }
 
 /// The mistake of binding these arrays for a step, or sound.

@@ -3,6 +3,8 @@
 
 #include "cairn/expr/operation.hpp"
 
+#include <bit>
+
 namespace cairn {
 
 // What a call means for names and for the passes.
@@ -55,22 +57,25 @@ struct results_of<std::tuple<E...>> {
 template <class Mark, class F, an_expression... A>
 struct call : expression {
   using owner = owner_of<A...>;
-  static constexpr int level = std::max({0, A::level...});
-  using applied = detail::application<F, level + 1, std::index_sequence_for<A...>, tensor_of<A>...>;
+  static constexpr int level = made_of({A::facts...}).level + 1;
+  using applied = detail::application<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
   using body = typename applied::template result<>;
   using results = typename detail::results_of<body>::type;
   using first = std::tuple_element_t<0, results>;
-  using inner_owner = scope<level + 1, F>;
+  using inner_owner = scope<level, F>;
 
   static constexpr cairn::shape shape = first::shape;
   static constexpr kind element = first::element;
-  static constexpr int height = []<class... E>(std::type_identity<std::tuple<E...>>) {
-    return 2 + std::max({0, A::height..., E::height...});
+  static constexpr cairn::facts inside = []<class... E>(std::type_identity<std::tuple<E...>>) {
+    return made_of({E::facts...});
   }(std::type_identity<results>{});
-  static constexpr bool body_detached = []<class... E>(std::type_identity<std::tuple<E...>>) {
-    return (false || ... || E::detached);
-  }(std::type_identity<results>{});
-  static constexpr bool detached = (body_detached || ... || A::detached);
+  static constexpr cairn::facts facts = [] {
+    cairn::facts f = made_of({A::facts...});
+    f.height = 1 + std::max(f.height, inside.height);
+    f.detached |= inside.detached;
+    f.fed |= inside.fed;
+    return f;
+  }();
 };
 
 /// Result number I of a call with several.
@@ -80,8 +85,7 @@ struct pick : expression {
   using which = std::tuple_element_t<static_cast<std::size_t>(I), typename Call::results>;
   static constexpr cairn::shape shape = which::shape;
   static constexpr kind element = which::element;
-  static constexpr int level = Call::level, height = Call::height;
-  static constexpr bool detached = Call::detached;
+  static constexpr cairn::facts facts = Call::facts;
 };
 
 namespace detail {
@@ -114,9 +118,13 @@ constexpr auto mistake_in() {
   return leave<Mark, Owner>(mistake<Misuse, Owner, Facts...>{});
 }
 
+/// Whether E may be a result of the body Inner: made there, or outside of all bodies of parameters only.
+template <class Inner, class E>
+inline constexpr bool belongs =
+    std::same_as<typename E::owner, Inner> || (std::same_as<typename E::owner, top_scope> && !captured<Inner, E>);
 template <class Inner, class... E>
 constexpr bool closed(std::type_identity<std::tuple<E...>>) {
-  return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>)&&...);
+  return (belongs<Inner, E> && ...);
 }
 template <class... E>
 constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
@@ -151,12 +159,12 @@ constexpr auto silent_body(A... args) {
 template <class Mark, class F, an_expression... A>
 constexpr auto called_silently(A... args) {
   using owner = owner_of<A...>;
-  constexpr int level = std::max({0, A::level...}) + 1;
+  constexpr int level = made_of({A::facts...}).level + 1;
   using applied = application<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
   if constexpr ((wrong<A> || ...)) {
     using body = decltype(silent_body<F>((static_cast<void>(args), rejected{})...));
     return spread<body>(pass_on<owner>(args...));
-  } else if constexpr (std::same_as<owner, mixed_scopes>) {
+  } else if constexpr (std::same_as<owner, mixed_scopes> || (captured<owner, A> || ...)) {
     return mistake_in<Mark, captured_value, owner>();
   } else if constexpr (!applied::invocable) {
     return mistake_in<Mark, not_a_layer, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
@@ -172,10 +180,15 @@ constexpr auto called_silently(A... args) {
         return spread<body>(leave<Mark, owner>(problem{}));
       } else if constexpr (!closed<typename made::inner_owner>(results{})) {
         return spread<body>(mistake_in<Mark, captured_value, owner>());
-      } else if constexpr (Mark::segment && made::body_detached) {
+      } else if constexpr (Mark::segment && made::inside.detached) {
         return spread<body>(mistake_in<Mark, detached_in_segment, owner>());
-      } else if constexpr (made::height > max_height) {
-        return spread<body>(mistake_in<Mark, expression_too_large, owner, fact::height<made::height>>());
+      } else if constexpr (made::facts.height > max_height) {
+        return spread<body>(
+            mistake_in<Mark, expression_too_large, owner, fact::height<made::facts.height>>());
+      } else if constexpr (Mark::segment && std::countr_one(made::inside.reads) < static_cast<int>(sizeof...(A))) {
+        return spread<body>(
+            mistake_in<Mark, unused_argument, owner, fact::argument<std::countr_one(made::inside.reads)>,
+                       fact::arguments<tensor_fact<A>...>>());
       } else if constexpr (is_tuple<body>) {
         return picks<made>(std::make_index_sequence<std::tuple_size_v<body>>{});
       } else {

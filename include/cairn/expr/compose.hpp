@@ -26,8 +26,7 @@ struct sequence : layer_base {
 struct chain_facts {
   cairn::shape shape;
   kind element;
-  int height;
-  bool detached;
+  cairn::facts rest;
 };
 /// An expression and the layers applied to it one after another; flat, so that long chains stay cheap.
 template <chain_facts Facts, class X, class... L>
@@ -35,20 +34,19 @@ struct links : expression {
   using owner = typename X::owner;
   static constexpr cairn::shape shape = Facts.shape;
   static constexpr kind element = Facts.element;
-  static constexpr int level = X::level, height = Facts.height;
-  static constexpr bool detached = Facts.detached;
+  static constexpr cairn::facts facts = Facts.rest;
 };
 
 namespace detail {
 template <class X>
 struct as_chain {
-  static constexpr int level = X::level, height = 1 + X::height;
+  static constexpr facts before = made_of({X::facts});
   template <chain_facts Facts, class L>
   using append = links<Facts, X, L>;
 };
 template <chain_facts Before, class X, class... Ls>
 requires(sizeof...(Ls) < max_layers) struct as_chain<links<Before, X, Ls...>> {
-  static constexpr int level = X::level, height = Before.height;
+  static constexpr facts before = Before.rest;
   template <chain_facts Facts, class L>
   using append = links<Facts, X, Ls..., L>;
 };
@@ -63,23 +61,29 @@ struct stage_input : expression {
   using owner = stage_scope;
   static constexpr cairn::shape shape = Tensor::shape;
   static constexpr kind element = Tensor::element;
-  static constexpr int level = Level, height = 1, spelled = 1;
-  static constexpr bool detached = false;
+  static constexpr cairn::facts facts{.level = Level};
 };
+
+/// The facts of a chain to which a stage is added.
+constexpr facts in_a_row(facts chain, const facts& stage) {
+  chain.height = std::max(chain.height, stage.height);
+  chain.detached |= stage.detached;
+  chain.fed |= stage.fed;
+  return chain;
+}
 
 template <class X, class L>
 constexpr auto append_stage(X) {
   using base = as_chain<X>;
-  using input = stage_input<base::level, tensor_of<X>>;
+  using input = stage_input<X::facts.level, tensor_of<X>>;
   using stage = called<stage_mark, L, input>;
   if constexpr (!an_expression<stage>) {
     return mistake<not_a_layer, stage_scope, fact::given<L>, fact::returned<std::tuple<>>>{};
   } else if constexpr (wrong<stage>) {
     return stage{};
   } else {
-    constexpr chain_facts facts{stage::shape, stage::element, std::max(base::height, stage::height),
-                                X::detached || stage::detached};
-    return typename base::template append<facts, L>{};
+    return typename base::template append<
+        chain_facts{stage::shape, stage::element, in_a_row(base::before, stage::facts)}, L>{};
   }
 }
 
@@ -193,10 +197,8 @@ struct repeated : expression {
   using owner = typename X::owner;
   static constexpr cairn::shape shape = X::shape;
   static constexpr kind element = X::element;
-  static constexpr int level = X::level;
-  using body = call<stage_mark, L, detail::stage_input<level, tensor_of<X>>>;
-  static constexpr int height = std::max(1 + X::height, body::height), spelled = 1 + X::spelled;
-  static constexpr bool detached = body::detached || X::detached;
+  using body = call<stage_mark, L, detail::stage_input<X::facts.level, tensor_of<X>>>;
+  static constexpr cairn::facts facts = detail::in_a_row(made_of({X::facts}), body::facts);
 };
 
 namespace detail {
@@ -228,11 +230,16 @@ struct repeat_layer : layer_base {
     if constexpr (wrong<X>) {
       return x;
     } else if constexpr (all_alike(std::make_integer_sequence<int, N>{})) {
-      using once = called<block_mark<Name + fixed_string{".0"}>, layer_at<0>, stage_input<X::level, tensor_of<X>>>;
-      if constexpr (!an_expression<once>) return one_by_one(x);
-      else if constexpr (wrong<once>) return pass_on<typename X::owner>(once{});
-      else if constexpr (once::shape == X::shape) return repeated<N, Name, layer_at<0>, X>{};
-      else return one_by_one(x);
+      using once = called<block_mark<Name + fixed_string{".0"}>, layer_at<0>,
+                          stage_input<X::facts.level, tensor_of<X>>>;
+      if constexpr (!an_expression<once>)
+        return one_by_one(x);
+      else if constexpr (wrong<once>)
+        return pass_on<typename X::owner>(once{});
+      else if constexpr (once::shape == X::shape)
+        return repeated<N, Name, layer_at<0>, X>{};
+      else
+        return one_by_one(x);
     } else {
       return one_by_one(x);
     }
@@ -249,7 +256,8 @@ struct repeat_layer : layer_base {
       return []<int... I>(std::integer_sequence<int, I...>) {
         return sequence<hiding<layer_list<
             block_layer<Name + fixed_string{"."} + digits<Begin + I>, hiding<layer_at<Begin + I>>>...>>>{};
-      }(std::make_integer_sequence<int, Count>{});
+      }
+      (std::make_integer_sequence<int, Count>{});
     }
   }
 };

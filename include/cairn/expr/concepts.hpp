@@ -1,7 +1,9 @@
 // What an expression is: an empty type that states its shape and a few facts for diagnosis.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
+#include <initializer_list>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -92,6 +94,29 @@ using tensor_of = decltype(detail::as_tensor<E>(detail::axes_of_expression<E>{})
 template <class E>
 using tensor_fact = typename decltype(detail::shown_as<E>(detail::axes_of_expression<E>{}))::type;
 
+/// What an expression tells those made of it, besides its shape.
+struct facts {
+  int level = 0;            ///< of the deepest placeholder below
+  int height = 1;           ///< how far the expressions below nest
+  int spelled = 1;          ///< nodes that the type's name spells out
+  bool detached = false;    ///< stops a gradient somewhere
+  bool fed = false;         ///< computed from an input of the program
+  std::uint64_t reads = 0;  ///< a bit for each argument of the body around it
+};
+/// The facts of something made of parts.
+constexpr facts made_of(std::initializer_list<facts> parts) {
+  facts all;
+  for (const facts& part : parts) {
+    all.level = std::max(all.level, part.level);
+    all.height = std::max(all.height, 1 + part.height);
+    all.spelled += part.spelled;
+    all.detached |= part.detached;
+    all.fed |= part.fed;
+    all.reads |= part.reads;
+  }
+  return all;
+}
+
 /// A placeholder: argument number Index of the body of F. `Level` is one more than the deepest of the call's
 /// arguments, and together with F it keeps the arguments of nested bodies apart.
 template <int Level, int Index, class Tensor, class F>
@@ -99,8 +124,7 @@ struct argument : expression {
   using owner = scope<Level, F>;
   static constexpr cairn::shape shape = Tensor::shape;
   static constexpr kind element = Tensor::element;
-  static constexpr int level = Level, height = 1, spelled = 1;
-  static constexpr bool detached = false;
+  static constexpr cairn::facts facts{.level = Level, .reads = std::uint64_t{1} << Index};
 };
 
 namespace detail {
@@ -117,7 +141,11 @@ using hidden_in = typename std::invoke_result_t<Hiding>::type;
 /// time.
 template <class Hiding>
 struct brief : detail::hidden_in<Hiding> {
-  static constexpr int spelled = 1;
+  static constexpr cairn::facts facts = [] {
+    cairn::facts f = detail::hidden_in<Hiding>::facts;
+    f.spelled = 1;
+    return f;
+  }();
 };
 template <class E>
 using in_brief = brief<detail::hiding<E>>;
@@ -136,10 +164,11 @@ struct expr : expression {
   using owner = owner_of<A...>;
   static constexpr cairn::shape shape = Op::result(A::shape...);
   static constexpr kind element = Op::element;
-  static constexpr int level = std::max({0, A::level...});
-  static constexpr int height = 1 + std::max({0, A::height...});
-  static constexpr int spelled = (1 + ... + A::spelled);
-  static constexpr bool detached = (Op::detaches || ... || A::detached);
+  static constexpr cairn::facts facts = [] {
+    cairn::facts f = made_of({A::facts...});
+    f.detached |= Op::detaches;
+    return f;
+  }();
 };
 
 }  // namespace cairn

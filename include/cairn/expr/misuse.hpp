@@ -11,8 +11,7 @@ struct rejected : expression {
   using owner = top_scope;
   static constexpr cairn::shape shape{1, 1, 1, 1};  // so that shape[-1] and shape[0] exist
   static constexpr kind element = kind::real;
-  static constexpr int level = 0, height = 1, spelled = 1;
-  static constexpr bool detached = false;
+  static constexpr cairn::facts facts{};
   static constexpr bool shown = true;
 };
 

@@ -78,21 +78,28 @@ constexpr auto wrong_shapes(std::index_sequence<I...>) {
   }
 }
 
+/// Whether E, computed from an input outside of all bodies, is used in the body Owner, which would compute it
+/// again.
+template <class Owner, class E>
+inline constexpr bool captured =
+    !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> && E::facts.fed &&
+    E::facts.height > 1;
+
 template <class Op, class... A>
 constexpr auto made_silently(A... args) {
   using owner = owner_of<A...>;
   if constexpr ((wrong<A> || ...)) {
     return pass_on<owner>(args...);
-  } else if constexpr (std::same_as<owner, mixed_scopes>) {
+  } else if constexpr (std::same_as<owner, mixed_scopes> || (captured<owner, A> || ...)) {
     return mistake<captured_value, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
   } else if constexpr (!kinds_fit<Op, A...>(std::index_sequence_for<A...>{})) {
     return wrong_kinds<Op, owner, A...>(std::index_sequence_for<A...>{});
   } else if constexpr (!Op::result(A::shape...).valid()) {
     return wrong_shapes<Op, owner, A...>(std::index_sequence_for<A...>{});
-  } else if constexpr (expr<Op, A...>::height > max_height) {
+  } else if constexpr (expr<Op, A...>::facts.height > max_height) {
     return mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>,
-                   fact::height<expr<Op, A...>::height>>{};
-  } else if constexpr (std::same_as<owner, top_scope> || expr<Op, A...>::spelled > max_spelled) {
+                   fact::height<expr<Op, A...>::facts.height>>{};
+  } else if constexpr (std::same_as<owner, top_scope> || expr<Op, A...>::facts.spelled > max_spelled) {
     return in_brief<expr<Op, A...>>{};
   } else {
     return expr<Op, A...>{};

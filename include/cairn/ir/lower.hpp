@@ -8,7 +8,7 @@ namespace cairn::ir {
 
 template <class Leaf>
 constexpr void count_leaf(counter& c, int characters) {
-  if (c.first(&id_of<Leaf>, Leaf::height)) c.total += {.nodes = 1, .leaves = 1, .characters = characters};
+  if (c.first(&id_of<Leaf>, Leaf::facts.height)) c.total += {.nodes = 1, .leaves = 1, .characters = characters};
 }
 
 template <fixed_string Name, int... E>
@@ -84,7 +84,7 @@ struct lowering<detail::stage_input<Level, Tensor>> {
 template <class Op, class... A>
 struct lowering<expr<Op, A...>> {
   static constexpr const char* type = &id_of<expr<Op, A...>>;
-  static constexpr int height = expr<Op, A...>::height;
+  static constexpr int height = expr<Op, A...>::facts.height;
   static constexpr void count(counter& c) {
     if (!c.first(type, height)) return;
     (lowering<A>::count(c), ...);
@@ -162,7 +162,7 @@ template <class Mark, class F, class... A>
 struct lowering<call<Mark, F, A...>> {
   using type = call<Mark, F, A...>;
   using body = body_lowering<Mark, typename type::results>;
-  static constexpr int height = type::height;
+  static constexpr int height = type::facts.height;
 
   static constexpr void count(counter& c) {
     if (!c.first(&id_of<type>, height)) return;
@@ -234,13 +234,13 @@ template <chain_facts Facts, class X, class... L>
 struct lowering<links<Facts, X, L...>> {
   static constexpr const char* type = &id_of<links<Facts, X, L...>>;
   static constexpr void count(counter& c) {
-    if (!c.first(type, Facts.height)) return;
+    if (!c.first(type, Facts.rest.height)) return;
     lowering<X>::count(c);
-    static_cast<void>((detail::count_fold<X::level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
+    static_cast<void>((detail::count_fold<X::facts.level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    return (detail::stage_fold<Target, X::level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
+    return (detail::stage_fold<Target, X::facts.level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
             << ... << std::type_identity<L>{})
         .value;
   }
@@ -249,10 +249,10 @@ struct lowering<links<Facts, X, L...>> {
 template <int N, fixed_string Name, class L, class X>
 struct lowering<repeated<N, Name, L, X>> {
   using type = repeated<N, Name, L, X>;
-  using stage = detail::stage_call<X::level, tensor_of<X>, L>;
+  using stage = detail::stage_call<X::facts.level, tensor_of<X>, L>;
   using body = body_lowering<stage_mark, typename stage::results>;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, type::height)) return;
+    if (!c.first(&id_of<type>, type::facts.height)) return;
     lowering<X>::count(c);
     sizes iteration = body::size;
     iteration.characters += (iteration.leaves + iteration.segments) * static_cast<int>(sizeof(Name.text) + 8);
@@ -260,7 +260,7 @@ struct lowering<repeated<N, Name, L, X>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    if (const int known = b.known.find(&id_of<type>, type::height); known != none) return known;
+    if (const int known = b.known.find(&id_of<type>, type::facts.height); known != none) return known;
     int value = lowering<X>::template into<Target>(b);
     for (int i = 0; i < N; ++i) {
       const builder::frame before = b.open(nullptr, 0);
@@ -275,7 +275,7 @@ struct lowering<repeated<N, Name, L, X>> {
       body::template into<Target>(b, &input, 1, &value);
       b.close(before);
     }
-    return b.known.add(&id_of<type>, type::height, value);
+    return b.known.add(&id_of<type>, type::facts.height, value);
   }
 };
 

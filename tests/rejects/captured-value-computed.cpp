@@ -1,0 +1,22 @@
+// rejects: cairn \[captured-value\]: a body uses a value that is neither its own nor its argument
+// rejects: fact::in<cairn::fixed_string<2>\{"b"\}, cairn::fixed_string<4>\{"enc"\}>|fact::in<cairn::fixed_string<6>\{"b\.enc"\}>
+// rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[4\], float ?\[4\]>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/reduce.hpp"
+
+using namespace cairn;
+
+constexpr auto features = tanh(input<"x", 4>);
+
+// The body would compute the features a second time, and with ckpt a third time.
+#ifdef CAIRN_REJECT
+constexpr auto skipping = ckpt<"enc">([](auto a) { return exp(a) + features; });
+constexpr auto y = features | block<"b">(skipping);
+#else
+constexpr auto skipping = ckpt<"enc">([](auto a) { return exp(a) + a; });
+constexpr auto y = features | block<"b">(skipping);
+#endif
+
+constexpr auto loss = mean(y);
+static_assert(an_expression<decltype(loss)>);

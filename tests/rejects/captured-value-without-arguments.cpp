@@ -1,0 +1,16 @@
+// rejects: cairn \[captured-value\]: a body uses a value that is neither its own nor its argument
+// rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/reduce.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr auto y = ckpt<"enc">([] { return tanh(input<"x", 4>); });
+#else
+constexpr auto y = ckpt<"enc">([] { return tanh(param<"w", 4>); });
+#endif
+
+constexpr auto loss = mean(y);
+static_assert(an_expression<decltype(loss)>);

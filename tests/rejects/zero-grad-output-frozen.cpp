@@ -1,0 +1,14 @@
+// rejects: cairn \[zero-grad-output\]: no gradient of the loss reaches any parameter: it has none to train
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = mean(input<"x", 4, 8> | nn::linear<"fc", 2>);
+
+#ifdef CAIRN_REJECT
+static_assert(detail::checked<loss, freeze<"fc">>());
+#else
+static_assert(detail::checked<loss, freeze<"fc.bias">>());
+#endif
