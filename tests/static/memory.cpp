@@ -43,17 +43,20 @@ static_assert(drawn<not_in_place> == " exp@0, transpose@64, transpose@0" && peak
 // A smaller value goes to the lowest hole that holds it: 128 bytes of exp, dead after the sum.
 using hole = forward_of<transpose(reshape<4, 4>(sum<0>(exp(input<"x", 2, 16>))))>;
 static_assert(drawn<hole> == " exp@0, sum@128, transpose@0" && peak<hole> == 192);
-// What dies beside a hole makes it larger. Two values of 128 bytes die, the lower or the upper one first, and
-// what then needs 192 or 256 bytes finds them: behind the sum that took the first half of the lower one, or
-// in their place.
-constexpr auto p = softmax(input<"p", 4, 8>);
-constexpr auto q = softmax(input<"q", 4, 8>);
-constexpr auto pq = matmul(p, transpose(q));
-constexpr auto onto = [](auto v) { return matmul(input<"a", 16, 4>, v); };  // {16, 8}: 512 bytes
+// What is needed at the fullest step lies in the order of the steps that compute it; the rest follows from there. Here
+// that is the fourth step, p, q, their product and the sum of p. Then p dies and the sum of q goes to the floor, for q
+// above that hole dies earlier than the sum. q dies, its memory and the rest of p's are one hole of 192 bytes.
+constexpr auto p = softmax(input<"p", 1, 32>);
+constexpr auto q = softmax(input<"q", 1, 32>);
+constexpr auto pq = matmul(transpose(p), q);  // {32, 32}: 4096 bytes, and no working space
 using upward = forward_of<outputs(pq, sum(p), sum(q), softmax(input<"y", 48>))>;
-static_assert(drawn<upward> == " softmax@0, softmax@128, matmul@256, sum@320, sum@0, softmax@64");
-using downward = forward_of<outputs(pq, onto(q), onto(p), softmax(input<"y", 64>))>;
-static_assert(drawn<downward> == " softmax@0, softmax@128, matmul@256, matmul@320, matmul@832, softmax@0");
+static_assert(drawn<upward> == " softmax@0, softmax@128, matmul@256, sum@4352, sum@0, softmax@64");
+static_assert(peak<upward> == 4416);
+// Here it is the last: the product, both sums, 256 bytes. The way is backward, so p, computed first, goes to the
+// ceiling, as nothing else stays as long; then q beside it. Together they lie where the 256 bytes are afterwards.
+using downward = forward_of<outputs(pq, sum(q), sum(p), softmax(input<"y", 64>))>;
+static_assert(drawn<downward> == " softmax@4352, softmax@4224, matmul@0, sum@4096, sum@4160, softmax@4224");
+static_assert(peak<downward> == 4480);
 // Not in place while the argument is still needed; the last reader takes it over. A loop does so as well.
 constexpr auto gated = [](auto v) { return exp(v) * softmax(exp(v)); };
 using still_needed = forward_of<gated(x)>;
@@ -101,14 +104,23 @@ static_assert(drawn<two_softmaxes> ==
               "mul@g0 mul@64, sum@192, mul@g0");
 static_assert(peak<two_softmaxes> == 320 && stored<two_softmaxes> == 128);
 
-// Twice the same weight, u = a w, v = u w: the two gradients of w are added where they belong, and the first
-// is computed there. At the peak live u, the gradients of u and v, the loss, and a product's working space.
+// Twice the same weight, u = a w, v = u w: the two gradients of w are added where they belong, and the first is
+// computed there, while there live u, the loss, the gradient of v and a product's working space, in this order: the
+// fullest step. Then u is dead, and the gradient of u goes to 0; the gradient of v is dead, and the other gradient
+// of w goes to 128, beside the loss. Backward from there v is older than the loss beside the hole: to the ceiling.
 constexpr auto a = input<"a", 4, 4>;
 constexpr auto times_w = [](auto v) { return matmul(v, param<"w", 4, 4>); };
 using twice = step_of<sum(a | times_w | times_w)>;
-static_assert(drawn<twice> ==
-              " matmul@0, matmul@64, sum@128, | expand@64, matmul@192, matmul@g0, matmul@0, add@g0");
-static_assert(stored<twice> == 64 && peak<twice> == 256 + scratch<product{4, 4, 4}, 4>);
+constexpr std::int64_t working = scratch<product{4, 4, 4}, 4>;
+constexpr formula twice_by_hand = [] {
+  formula out;
+  out.write(" matmul@0, matmul@");
+  out.write_number(128 + working);
+  out.write(", sum@64, | expand@128, matmul@g0, matmul@0, matmul@128, add@g0");
+  return out;
+}();
+static_assert(drawn<twice> == std::string_view(twice_by_hand.text, twice_by_hand.length));
+static_assert(stored<twice> == 64 && peak<twice> == 192 + working);
 
 // One gradient for two parameters: computed at the first, copied to the second at the end of a step.
 using common_gradient = step_of<sum(tanh(w + b))>;

@@ -1,5 +1,5 @@
 // The law of the arena, for many models: no two values that live at once share a byte, and no byte is left
-// over. It is judged by what the steps read and write, not by the passes' own account of lifetimes.
+// over; and the arena is at most a twentieth larger than what lives at once. It is judged by what the steps read and write, not by the passes' own account of lifetimes.
 #include "cairn/expr/linalg.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
@@ -37,7 +37,8 @@ enum class fault {
   scratch_overlaps,
   outside,
   unaligned,
-  arena_too_large
+  arena_too_large,
+  in_pieces
 };
 
 template <class Plan>
@@ -73,7 +74,10 @@ constexpr fault judged() {
 
   int living[s.node_count + 1] = {};
   int count = 0;
-  std::int64_t highest = 0;
+  std::int64_t highest = 0, living_bytes = 0, most_bytes = 0;
+  const auto arena_bytes = [&](int v) {
+    return l.of[v].base == pass::arena_base ? pass::aligned(s.nodes[v].op->bytes) : 0;
+  };
   for (int i = 0; i < end; ++i) {
     const pass::step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
@@ -87,8 +91,10 @@ constexpr fault judged() {
         bool may = dies[v] == i && mine.begin == range_of(v).begin && mine.end == range_of(v).end;
         for_each_operand<Plan>(i, [&](int read, bool replaceable) { may &= read != v || replaceable; });
         if (!may) return fault::overlap;
+        living_bytes -= arena_bytes(w);
       }
       living[count++] = w;
+      living_bytes += arena_bytes(w);
       if (mine.begin % 64 != 0) return fault::unaligned;
       if (mine.end > (mine.base == pass::arena_base ? l.peak_bytes : Plan::places.gradient_bytes))
         return fault::outside;
@@ -104,13 +110,18 @@ constexpr fault judged() {
       if (working.end > l.peak_bytes) return fault::outside;
       highest = std::max(highest, pass::aligned(working.end));
     }
+    most_bytes = std::max(most_bytes, living_bytes + pass::aligned(needed));
     int left = 0;
+    living_bytes = 0;
     for (int k = 0; k < count; ++k) {
-      if (dies[living[k]] > i) living[left++] = living[k];
+      if (dies[living[k]] <= i) continue;
+      living_bytes += arena_bytes(living[k]);
+      living[left++] = living[k];
     }
     count = left;
   }
-  return highest == l.peak_bytes ? fault::none : fault::arena_too_large;
+  if (highest != l.peak_bytes || most_bytes != Plan::slots.live_bytes) return fault::arena_too_large;
+  return 20 * l.peak_bytes > 21 * most_bytes ? fault::in_pieces : fault::none;
 }
 
 template <auto Loss>

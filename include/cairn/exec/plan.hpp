@@ -82,7 +82,7 @@ constexpr bool checked() {
 template <class Compiled>
 constexpr memory_plan memory_of() {
   const auto& l = Compiled::layout;
-  return {l.stored_bytes, l.peak_bytes, Compiled::places.parameter_bytes, Compiled::places.gradient_bytes};
+  return {Compiled::slots.stored_bytes, l.peak_bytes, Compiled::places.parameter_bytes, Compiled::places.gradient_bytes};
 }
 
 template <class Compiled>

@@ -69,15 +69,17 @@ struct vjp_of {
         }
       }
     }
+    using rule_of = void (*)(builder&, int, int, const bool*, int*);
+    /// From the last argument: a layer's weights. Then its input may die, and not live beside its gradient.
     static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
+      constexpr rule_of rules[]{&append_one<Tensors, fitted_type<Tensors, G>>...};
       int bound[max_arguments + 2] = {};
       for (int i = 0; i < arity; ++i) bound[i] = b.nodes[node].argument[i];
       bound[arity] = node;
       bound[arity + 1] = gradient[node];
       const builder::frame before = b.open(bound, arity + 2);
       b.segment_now = b.nodes[node].segment;
-      int which = 0;
-      (append_one<Tensors, fitted_type<Tensors, G>>(b, node, which++, wanted, gradient), ...);
+      for (int which = arity; which-- > 0;) rules[which](b, node, which, wanted, gradient);
       b.close(before);
     }
   };

@@ -67,7 +67,12 @@ struct compiled<Request, output_list<E...>> {
   static constexpr auto loops = write_loops(schedule, steps);
   static constexpr auto ranges = liveness(schedule, steps, loops);
   static constexpr auto places = place_fixed(graph, schedule, steps, loops, ranges);
-  static constexpr auto layout = place_values(schedule, steps, loops, ranges, places);
+  static constexpr auto slots =
+      share_slots<steps.member_count + steps.step_count>(schedule, steps, loops, ranges, places);
+  static constexpr auto first_packing = pack<slots.count>(slots, slots.fullest, fit::neighbour);
+  static constexpr auto second_packing = repack(slots, first_packing, fit::neighbour);
+  static constexpr auto third_packing = repack(slots, second_packing, fit::lowest);
+  static constexpr auto layout = place_values(schedule, steps, places, slots, third_packing);
 };
 
 }  // namespace pass
