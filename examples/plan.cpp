@@ -8,8 +8,8 @@ using namespace cairn;
 
 constexpr auto feed_forward = nn::linear<"fc1", 32> | nn::gelu | nn::linear<"fc2", 8>;
 constexpr auto blocks = repeat<2, "block">([](auto) { return ckpt<"ff">(nn::residual(feed_forward)); });
-constexpr auto logits = input<"x", 16, 8> | blocks | nn::linear<"head", 4>;
-constexpr auto loss = cross_entropy(logits, labels<"y", 4, 16>);
+constexpr auto logits = input<"x", 64, 8> | blocks | nn::linear<"head", 4>;
+constexpr auto loss = cross_entropy(logits, labels<"y", 4, 64>);
 
 int main(int argc, char** argv) {
   CLI::App app("Prints what each pass makes of a small model of two checkpointed blocks.", "plan");
