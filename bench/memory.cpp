@@ -85,6 +85,8 @@ constexpr figures figures_of() {
 }
 
 constexpr std::array forms{"plain", "each block", "sqrt(n) groups", "both, nested"};
+constexpr std::array legend{"plain: everything is stored", "each block is a segment",
+                            "about √n segments of √n blocks", "both, one inside the other"};
 struct depth {
   int blocks;
   std::array<figures, forms.size()> of;
@@ -121,9 +123,9 @@ void print_table() {
 }
 
 /// Both axes are logarithmic, to base 2: a line that rises by one square for one square grows in proportion
-/// to depth.
+/// to depth. Lines are what is planned, dots what lives at once.
 struct plot {
-  static constexpr double left = 64, right = 616, top = 56, bottom = 376, most = 128;
+  static constexpr double left = 76, right = 692, top = 72, bottom = 392, most = 128;
   std::ofstream& out;
 
   static double x(double blocks) { return left + (right - left) * std::log2(blocks) / 6; }
@@ -136,6 +138,9 @@ struct plot {
     out << "<line x1='" << x1 << "' y1='" << y1 << "' x2='" << x2 << "' y2='" << y2 << "' class='" << kind
         << "'/>\n";
   }
+  void dot(double at_x, double at_y, const std::string& kind) {
+    out << "<circle cx='" << at_x << "' cy='" << at_y << "' r='4' class='" << kind << "'/>\n";
+  }
   void grid() {
     for (int size = 1; size <= static_cast<int>(most); size *= 2) {
       line(left, y(size), right, y(size), "grid");
@@ -145,33 +150,38 @@ struct plot {
       line(x(d.blocks), top, x(d.blocks), bottom, "grid");
       text(x(d.blocks), bottom + 20, "middle", d.blocks);
     }
-    text(left - 40, top - 32, "title", "The arena of a training step, in MiB");
-    text((left + right) / 2, bottom + 44, "middle",
+    text(24, 30, "title", "Memory of a training step, by depth");
+    text(24, 50, "start",
+         "Lines: the planned arena. Dots: the most bytes that live at once; no arena can be smaller.");
+    text((left + right) / 2, bottom + 46, "middle",
          "residual blocks (each 256 to 1024 to 256 wide, batch of 128)");
+    out << "<text transform='translate(30 " << (top + bottom) / 2
+        << ") rotate(-90)' class='middle'>arena, in MiB</text>\n";
   }
   void curve(std::size_t form) {
     const std::string kind = "form" + std::to_string(form);
     out << "<polyline class='" << kind << "' points='";
     for (const depth& d : depths) out << x(d.blocks) << ',' << y(mib(d.of[form].planned)) << ' ';
     out << "'/>\n";
-    const double row = top + 24 + 22 * static_cast<double>(form);
-    line(left + 16, row, left + 52, row, kind);
-    text(left + 60, row + 4, "start", forms[form]);
+    for (const depth& d : depths) dot(x(d.blocks), y(mib(d.of[form].live)), kind);
+    const double row = top + 28 + 22 * static_cast<double>(form);
+    line(left + 20, row, left + 60, row, kind);
+    dot(left + 40, row, kind);
+    text(left + 70, row + 4, "start", legend[form]);
   }
   void draw() {
-    out << R"(<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 640 440' font-family='sans-serif' font-size='13'>
+    out << R"(<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 720 456' font-family='sans-serif' font-size='13'>
 <style>
   .paper { fill: #ffffff } text { fill: #24292f } .grid { stroke: #e2e5e9 }
-  .title { font-size: 15px; font-weight: bold } .middle { text-anchor: middle } .end { text-anchor: end }
-  polyline { fill: none } polyline, [class^=form] { stroke-width: 2.5 }
-  .form0 { stroke: #8a8f98 } .form1 { stroke: #2878d0 }
-  .form2 { stroke: #d9730d; stroke-dasharray: 8 4 } .form3 { stroke: #12966a }
-  @media (prefers-color-scheme: dark) { .paper { fill: #14171c } text { fill: #e2e6ea } .grid { stroke: #2c3138 } }
+  .title { font-size: 17px; font-weight: bold } .middle { text-anchor: middle } .end { text-anchor: end }
+  [class^=form] { stroke-width: 2.5 } polyline { fill: none } circle { fill: #ffffff }
+  .form0 { stroke: #7a808a } .form1 { stroke: #2878d0 } .form2 { stroke: #d9730d } .form3 { stroke: #12966a }
+  polyline.form2, line.form2 { stroke-dasharray: 8 4 }
 </style>
-<rect width='640' height='440' class='paper'/>
+<rect width='720' height='456' class='paper'/>
 )";
     grid();
-    out << "<rect x='" << left + 8 << "' y='" << top + 8 << "' width='180' height='98' class='paper'/>\n";
+    out << "<rect x='" << left + 8 << "' y='" << top + 8 << "' width='282' height='100' class='paper'/>\n";
     for (std::size_t form = 0; form < forms.size(); ++form) curve(form);
     out << "</svg>\n";
   }

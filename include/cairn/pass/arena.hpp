@@ -1,9 +1,10 @@
 // The arena: an offset for every slot, so that no two that are needed at once share a byte.
 //
-// The slots of the fullest step come first, one upon the other, so that nothing is lost where it matters. Then the
-// others, outward from there, to later steps and to earlier ones. Each goes beside the neighbour that stays on for the
-// shortest time longer than itself: what leaves together lies together, and leaves one large hole. If in the end more
-// is needed than lives at once, then all is packed again from the step where it was.
+// The slots of the fullest step come first, one upon the other, so that nothing is lost where it matters.
+// Then the others, outward from there, to later steps and to earlier ones. Each goes beside the neighbour
+// that stays on for the shortest time longer than itself: what leaves together lies together, and leaves one
+// large hole. If in the end more is needed than lives at once, then all is packed again from the step where
+// it was.
 #pragma once
 
 #include "cairn/pass/slots.hpp"
@@ -29,8 +30,8 @@ struct packing {
 enum class fit { neighbour, lowest };
 
 namespace detail {
-/// Slots that have memory at one step are linked in the order of their offsets, between a floor and a ceiling, which
-/// rises where no hole fits. A hole is called after the slot below it.
+/// Slots that have memory at one step are linked in the order of their offsets, between a floor and a
+/// ceiling, which rises where no hole fits. A hole is called after the slot below it.
 template <int Count, class Slots>
 struct packer {
   static constexpr int floor = Count, ceiling = Count + 1, forever = 1 << 29;
@@ -43,7 +44,9 @@ struct packer {
   int narrowest = 0;      ///< the last step at which the ceiling rose
 
   constexpr std::int64_t gap(int v) const { return begin[above[v]] - end[v]; }
-  constexpr int until(int v) const { return v >= Count ? forever : backward ? -slots.all[v].first : slots.all[v].last; }
+  constexpr int until(int v) const {
+    return v >= Count ? forever : backward ? -slots.all[v].first : slots.all[v].last;
+  }
 
   constexpr void open(int v) {
     if (gap(v) == 0) return;

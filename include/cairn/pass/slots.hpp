@@ -1,6 +1,6 @@
-// Slots: which values share memory. A result takes over the slot of an argument that dies at its step, where the
-// operation works in place. So a slot holds one value after another, from the step that computes the first to the
-// one that reads the last. Kernel scratch is a slot of one step.
+// Slots: which values share memory. A result takes over the slot of an argument that dies at its step, where
+// the operation works in place. So a slot holds one value after another, from the step that computes the
+// first to the one that reads the last. Kernel scratch is a slot of one step.
 #pragma once
 
 #include "cairn/pass/places.hpp"
@@ -90,8 +90,8 @@ struct slot_writer {
     }
   }
 
-  /// Forward values that live at the turn, results of the program apart: in the arena, or where the gradient that
-  /// takes their memory over belongs.
+  /// Forward values that live at the turn, results of the program apart: in the arena, or where the gradient
+  /// that takes their memory over belongs.
   constexpr void count_stored() {
     for (int v = 0; v < s.turn; ++v) {
       const bool alive = p.fixed[v] ? live.last[v] >= f.turn : held[v];
@@ -103,7 +103,8 @@ struct slot_writer {
 
 /// Slots: an upper bound of their number.
 template <int Slots, class Schedule, class Fused, class Loops, class Ranges, class Places>
-constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live, const Places& p) {
+constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
+                           const Places& p) {
   detail::slot_writer<Slots, Schedule, Fused, Loops, Ranges, Places> w{s, f, l, live, p};
   w.sweep();
   w.list_by_last_step();
