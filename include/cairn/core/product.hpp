@@ -37,7 +37,7 @@ template <product P, int Bytes>
 struct blocking {
   static constexpr int width = register_bytes / Bytes;
   static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
-  static constexpr int tile_columns = 2 * width;
+  static constexpr int tile_columns = P.n > width ? 2 * width : width;
 
   static constexpr int depth = even_blocks(P.k, 256, 1);
   static constexpr int rows = even_blocks(P.m, 192 * 1024 / Bytes / depth, tile_rows);

@@ -1,6 +1,6 @@
 // Matrix products of static shapes.
 //
-// C is made in tiles of `tile_rows` rows and two registers of columns, which stay in registers while a loop
+// C is made in tiles of `tile_rows` rows and up to two registers of columns, which stay in registers while a loop
 // runs over the depth (k). The tiles of one column of tiles share a panel of B, packed so that the loop reads
 // it in order from the first-level cache. A is read in place, or packed likewise where it is stored
 // transposed and a step of depth would jump a row. (K. Goto and R. van de Geijn, Anatomy of high-performance
