@@ -3,7 +3,8 @@
 
 A folder includes itself and the folders above it in `order`; a header beside the folders may include them all.
 xsimd and xtensor stay where `homes` says, and what runs in constant evaluation keeps to plain arrays. Also, each
-program of tests, examples and bench is named in a build file, or it would never run.
+program of tests, examples and bench is named in a build file, and each model of tests/models.hpp in a test of the
+laws, or it would never run.
 """
 
 import re
@@ -25,6 +26,7 @@ lists = {
 
 include = re.compile(r'^\s*#\s*include\s*([<"])(.+?)[>"]', re.MULTILINE)
 comment = re.compile(r"//.*")
+model = re.compile(r"^constexpr auto (\w+) =(?!\s*(?:input|labels)<)", re.MULTILINE)
 
 
 def rank(header):
@@ -61,6 +63,9 @@ def main():
         for name in programs:
             known = name == "main" or f"'{name}'" in (top / build_file).read_text()
             found[f"{folder}/{name}.cpp"] = [] if known else [f"not named in {build_file}"]
+    laws = "".join(file.read_text() for file in (top / "tests/laws").glob("*.cpp"))
+    for name in model.findall((top / "tests/models.hpp").read_text()):
+        found[f"models::{name}"] = [] if f"laws<models::{name}>" in laws else ["not named in tests/laws"]
     for name, wrong in found.items():
         for fault in wrong:
             print(f"FAIL {name}: {fault}")

@@ -6,11 +6,9 @@ BOOST_AUTO_TEST_CASE(two_arguments) { laws<models::two_arguments>(); }
 BOOST_AUTO_TEST_CASE(two_results) { laws<models::two_results>(); }
 BOOST_AUTO_TEST_CASE(result_unused) { laws<models::result_unused>(); }
 BOOST_AUTO_TEST_CASE(passed_through) { laws<models::passed_through>(); }
-BOOST_AUTO_TEST_CASE(of_parameters) { laws<models::of_parameters>(); }
-BOOST_AUTO_TEST_CASE(with_frozen) { laws<models::with_frozen>(); }
-BOOST_AUTO_TEST_CASE(detached_argument) { laws<models::detached_argument>(); }
-BOOST_AUTO_TEST_CASE(attention) { laws<models::attention>(); }
-BOOST_AUTO_TEST_CASE(centered) { laws<models::centered>(); }
-BOOST_AUTO_TEST_CASE(with_outputs) { laws<models::with_outputs>(); }
+BOOST_AUTO_TEST_CASE(results_of_the_inner) { laws<models::results_of_the_inner>(); }
+BOOST_AUTO_TEST_CASE(recurrent) { laws<models::recurrent>(); }
+BOOST_AUTO_TEST_CASE(loss_inside) { laws<models::loss_inside>(); }
+BOOST_AUTO_TEST_CASE(loss_twice) { laws<models::loss_twice>(); }
 
 BOOST_AUTO_TEST_SUITE_END()

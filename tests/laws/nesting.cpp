@@ -6,5 +6,9 @@ BOOST_AUTO_TEST_CASE(nested) { laws<models::nested>(); }
 BOOST_AUTO_TEST_CASE(nested_pair) { laws<models::nested_pair>(); }
 BOOST_AUTO_TEST_CASE(three_deep) { laws<models::three_deep>(); }
 BOOST_AUTO_TEST_CASE(whole_in_nested) { laws<models::whole_in_nested>(); }
+BOOST_AUTO_TEST_CASE(four_deep) { laws<models::four_deep>(); }
+BOOST_AUTO_TEST_CASE(repeat_in_repeat) { laws<models::repeat_in_repeat>(); }
+BOOST_AUTO_TEST_CASE(halves) { laws<models::halves>(); }
+BOOST_AUTO_TEST_CASE(bottleneck) { laws<models::bottleneck>(); }
 
 BOOST_AUTO_TEST_SUITE_END()

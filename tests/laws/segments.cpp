@@ -12,11 +12,8 @@ BOOST_AUTO_TEST_CASE(chain_of_two) { laws<models::chain_of_two>(); }
 BOOST_AUTO_TEST_CASE(repeated_residual) { laws<models::repeated_residual>(); }
 BOOST_AUTO_TEST_CASE(widths) { laws<models::widths>(); }
 BOOST_AUTO_TEST_CASE(plain_between) { laws<models::plain_between>(); }
-BOOST_AUTO_TEST_CASE(skip) { laws<models::skip>(); }
-BOOST_AUTO_TEST_CASE(two_readers) { laws<models::two_readers>(); }
-BOOST_AUTO_TEST_CASE(dense) { laws<models::dense>(); }
-BOOST_AUTO_TEST_CASE(residual_of_residual) { laws<models::residual_of_residual>(); }
-BOOST_AUTO_TEST_CASE(tied) { laws<models::tied>(); }
-BOOST_AUTO_TEST_CASE(inside_and_outside) { laws<models::inside_and_outside>(); }
+BOOST_AUTO_TEST_CASE(side_by_side) { laws<models::side_by_side>(); }
+BOOST_AUTO_TEST_CASE(one_value_twice) { laws<models::one_value_twice>(); }
+BOOST_AUTO_TEST_CASE(nothing_recomputed) { laws<models::nothing_recomputed>(); }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,14 @@
+#include "laws.hpp"
+
+BOOST_AUTO_TEST_SUITE(laws_of_tensors)
+
+BOOST_AUTO_TEST_CASE(attention) { laws<models::attention>(); }
+BOOST_AUTO_TEST_CASE(centered) { laws<models::centered>(); }
+BOOST_AUTO_TEST_CASE(linear_attention) { laws<models::linear_attention>(); }
+BOOST_AUTO_TEST_CASE(over_axes) { laws<models::over_axes>(); }
+BOOST_AUTO_TEST_CASE(ties) { laws<models::ties>(); }
+BOOST_AUTO_TEST_CASE(leading_axes) { laws<models::leading_axes>(); }
+BOOST_AUTO_TEST_CASE(row_between) { laws<models::row_between>(); }
+BOOST_AUTO_TEST_CASE(with_outputs) { laws<models::with_outputs>(); }
+
+BOOST_AUTO_TEST_SUITE_END()
