@@ -99,7 +99,9 @@ struct lanes {
   [[gnu::always_inline]] friend lanes operator/(lanes a, lanes b) { return {a.value / b.value}; }
   [[gnu::always_inline]] friend lanes operator-(lanes a) { return {-a.value}; }
 
-  [[gnu::always_inline]] friend lanes exp(lanes a) { return settled(xsimd::exp(a.value)); }
+  [[gnu::always_inline]] friend lanes exp(lanes a) {
+    return saturated(a, [](batch x) { return xsimd::exp(x); });
+  }
   [[gnu::always_inline]] friend lanes log(lanes a) {
 #if XSIMD_WITH_AVX512F  // its log does not compile for the later AVX-512 sets (xsimd 8.1)
     return settled(batch(xsimd::log(xsimd::batch<Real, xsimd::avx512f>(a.value.data)).data));
@@ -107,8 +109,12 @@ struct lanes {
     return settled(xsimd::log(a.value));
 #endif
   }
-  [[gnu::always_inline]] friend lanes tanh(lanes a) { return settled(xsimd::tanh(a.value)); }
-  [[gnu::always_inline]] friend lanes erf(lanes a) { return settled(xsimd::erf(a.value)); }
+  [[gnu::always_inline]] friend lanes tanh(lanes a) {
+    return saturated(a, [](batch x) { return xsimd::tanh(x); });
+  }
+  [[gnu::always_inline]] friend lanes erf(lanes a) {
+    return saturated(a, [](batch x) { return xsimd::erf(x); });
+  }
   [[gnu::always_inline]] friend lanes sqrt(lanes a) { return {xsimd::sqrt(a.value)}; }
   [[gnu::always_inline]] friend lanes abs(lanes a) { return {xsimd::abs(a.value)}; }
   /// a * b + c, rounded once where the processor can.
@@ -148,6 +154,18 @@ struct lanes {
     lanes result{x};
     barrier(result);
     return result;
+  }
+
+  /// f(a), where f changes no more beyond 1000 on either side. There, and of NaN, xsimd 8.1 turns doubles into
+  /// integers that cannot hold them, which is undefined even where the result is not used.
+  template <class F>
+  [[gnu::always_inline]] static lanes saturated(lanes a, F f) {
+    if constexpr (sizeof(Real) == 4) {
+      return settled(f(a.value));
+    } else {
+      const lanes near = select(greater(a, fill(1000)), fill(1000), max(a, fill(-1000)));
+      return select(equal(a, a), settled(f(near.value)), a);
+    }
   }
 
   /// Lane i of the result is lane Index(i) of a, or lane Index(i) - width of b.
