@@ -1,0 +1,86 @@
+#!/usr/bin/env -S python3 -B
+"""The laws, and kernels against plain loops, on every compiler, optimization and processor: matrix.py [PART OF A CELL]
+
+Each cell of the grid is built by itself. What this processor cannot run is only compiled, and the table says so.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from compilers import compilers, finish, for_each, top
+
+optimizations = ["-O0", "-O2", "-O3", "-O3 -flto"]
+processors = {  # and what the processor must have
+    "x86-64": "",
+    "x86-64-v3": "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave",
+    "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
+}
+flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_TEST_DYN_LINK", "-Iinclude"]
+false_alarms = {"g++": ["-Wno-restrict"], "clang++-19": []}  # GCC bug 105651
+
+elsewhere = ["allocation", "learning"]  # not of numbers: each is the same in every cell
+sources = [file for pattern in ("laws/*.cpp", "run/kernel_*.cpp", "run/main.cpp")
+           for file in sorted((top / "tests").glob(pattern)) if file.stem not in elsewhere]
+
+
+def runs(processor):
+    here = Path("/proc/cpuinfo").read_text().split()
+    needed = processors[processor].split()
+    return all(flag in here for flag in needed + (processors["x86-64-v3"].split() if needed else []))
+
+
+def call(command):
+    """All that a command prints, and its own time in seconds."""
+    start = time.monotonic()
+    done = subprocess.run(command, cwd=top, env=os.environ | {"LC_ALL": "C"}, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode == 0, done.stdout, time.monotonic() - start
+
+
+def judge(compiler, optimization, processor):
+    """Whether a cell compiles, whether it passes (None where it cannot run), its seconds, and what is wrong."""
+    options = [*optimization.split(), f"-march={processor}"]
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = [[compiler, *flags, *false_alarms[compiler], *options, "-c", str(source), "-o",
+                 f"{folder}/{source.stem}.o"] for source in sources]
+        start = time.monotonic()
+        faults = [printed for ok, printed, _ in for_each(call, jobs) if not ok]
+        program = f"{folder}/program"
+        if not faults:
+            objects = [job[-1] for job in jobs]
+            ok, printed, _ = call([compiler, *options, *objects, "-o", program, "-lboost_unit_test_framework", "-lz"])
+            faults = [] if ok else [printed]
+        compiling = time.monotonic() - start
+        if faults:
+            return False, None, compiling, 0, faults[0]
+        if not runs(processor):
+            return True, None, compiling, 0, ""
+        ok, printed, running = call([program])
+        return True, ok, compiling, running, "" if ok else printed
+
+
+def main(part=""):
+    grid = [(compiler, optimization, processor) for compiler in compilers for optimization in optimizations
+            for processor in processors]
+    print(f"{'cell':34} compiled  ran           compiling  running")
+    passed = failed = 0
+    for cell in grid:
+        name = " ".join(cell)
+        if part not in name:
+            continue
+        compiled, ran, compiling, running, printed = judge(*cell)
+        outcome = "no, not here" if ran is None else "passed" if ran else "FAILED"
+        print(f"{name:34} {'yes' if compiled else 'FAILED':9} {outcome if compiled else '':13}"
+              f" {compiling:7.0f} s {running:6.1f} s", flush=True)
+        print(printed[:4000], end="", flush=True)
+        passed += compiled and ran is not False
+        failed += not compiled or ran is False
+    finish(passed, failed)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
