@@ -1,5 +1,5 @@
-// Gradients of whole models against finite differences: all but those with kinks (relu, maximum), across which a
-// difference may be taken, and those with detach, which are no derivatives.
+// Gradients of whole models against finite differences: all but those with kinks (relu, maximum), across which
+// a difference may be taken, and those with detach, which are no derivatives.
 #include "gradients_models.hpp"
 
 BOOST_AUTO_TEST_SUITE(gradients_of_models)
