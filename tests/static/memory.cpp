@@ -108,10 +108,10 @@ static_assert(peak<two_softmaxes> == 320 && stored<two_softmaxes> == 128);
 // computed there, while there live u, the loss, the gradient of v and a product's working space, in this order: the
 // fullest step. Then u is dead, and the gradient of u goes to 0; the gradient of v is dead, and the other gradient
 // of w goes to 128, beside the loss. Backward from there v is older than the loss beside the hole: to the ceiling.
-constexpr auto a = input<"a", 4, 4>;
-constexpr auto times_w = [](auto v) { return matmul(v, param<"w", 4, 4>); };
+constexpr auto a = input<"a", 3, 3>;
+constexpr auto times_w = [](auto v) { return matmul(v, param<"w", 3, 3>); };
 using twice = step_of<sum(a | times_w | times_w)>;
-constexpr std::int64_t working = scratch<product{4, 4, 4}, 4>;
+constexpr std::int64_t working = scratch<product{3, 3, 3}, 4>;
 constexpr formula twice_by_hand = [] {
   formula out;
   out.write(" matmul@0, matmul@");
@@ -120,7 +120,7 @@ constexpr formula twice_by_hand = [] {
   return out;
 }();
 static_assert(drawn<twice> == std::string_view(twice_by_hand.text, twice_by_hand.length));
-static_assert(stored<twice> == 64 && peak<twice> == 192 + working);
+static_assert(stored<twice> == 36 && peak<twice> == 192 + working);
 
 // One gradient for two parameters: computed at the first, copied to the second at the end of a step.
 using common_gradient = step_of<sum(tanh(w + b))>;
