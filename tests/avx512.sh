@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# `run` and `laws` on an AVX-512 processor, whichever this machine has: avx512.sh KERNEL RUN LAWS. Bochs
+# emulates it and boots Linux from a CD; the first process runs both programs, which print on a serial port.
+# Not `learning`, which trains: too much for an emulator.
+set -euo pipefail
+kernel=$(realpath "$1") run=$(realpath "$2") laws=$(realpath "$3")
+folder=$(mktemp -d) bochs=
+trap '[[ -z $bochs ]] || kill "$bochs" 2>/dev/null || true; rm -rf "$folder"' EXIT
+cd "$folder"
+
+mkdir -p root/tmp disc
+cp -L "$run" root/run
+cp -L "$laws" root/laws
+ldd /bin/dash "$run" "$laws" | grep -o '/[^ ]* (' | cut -d' ' -f1 | sort -u | xargs cp -L --parents -t root
+cp --parents /bin/dash root
+cat >root/init <<'END'
+#!/bin/dash
+export OPENBLAS_NUM_THREADS=1
+for suite in run laws; do
+  /$suite --report_level=short --color_output=no --run_test='!learning' 2>&1
+  echo "$suite ended with $?"
+done
+echo the end
+read forever
+END
+chmod +x root/init
+(cd root && find . | cpio --quiet -oH newc) >disc/initrd
+cp "$kernel" disc/linux
+cp /usr/lib/ISOLINUX/isolinux.bin /usr/lib/syslinux/modules/bios/ldlinux.c32 disc
+# Bochs 2.7 misstates the size of what XSAVEC and XSAVES save; Linux would then do without AVX.
+cat >disc/isolinux.cfg <<'END'
+default linux
+label linux
+kernel linux
+append initrd=initrd console=ttyS0 quiet mitigations=off clearcpuid=xsavec,xsaves rdinit=/init
+END
+xorriso -as mkisofs -quiet -o cd.iso -b isolinux.bin -no-emul-boot -boot-load-size 4 -boot-info-table disc
+cat >bochsrc <<'END'
+cpu: model=corei7_skylake_x, ips=100000000
+megs: 1024
+romimage: file=/usr/share/bochs/BIOS-bochs-latest
+vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
+ata0-master: type=cdrom, path=cd.iso, status=inserted
+boot: cdrom
+com1: enabled=1, mode=file, dev=serial
+display_library: term
+log: log
+END
+echo continue >commands  # Debian's Bochs starts in its debugger
+TERM=xterm timeout 1800 bochs -q -f bochsrc -rc commands </dev/null >screen 2>&1 &
+bochs=$!
+until grep -qs '^the end' serial || ! kill -0 "$bochs" 2>/dev/null; do sleep 1; done
+
+tr -d '\r' <serial | tee printed
+sum() { sed -n "s/$1/\1/p" printed | awk '{ n += $1 } END { print n + 0 }'; }
+passed=$(sum '^ *\([0-9]*\) test cases* out of [0-9]* passed')
+failed=$(($(sum '^Running \([0-9]*\) test cases*.*') - passed))
+(($(grep -c ' ended with 0$' printed) == 2 || failed > 0)) || failed=1
+echo "$passed passed, $failed failed"
+((failed == 0))
