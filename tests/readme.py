@@ -10,9 +10,18 @@ from compilers import compile_text, compilers, finish, top
 
 reports = """#include <cairn/report.hpp>
 #include <iostream>
+#include <vector>
+template <class Step>
+std::int64_t touched() {
+  Step step;
+  step.init(seed{1});
+  return report::touched_bytes(step, bind<"images">(std::vector<float>(128 * 784, 0.5F)),
+                               bind<"classes">(std::vector<std::int32_t>(128, 3)));
+}
 int main() {
-  cairn::report::segment_table<train_step>(std::cout);
-  cairn::report::step_table<train_step, program<loss, plain>>(std::cout);
+  using plain_step = program<loss, plain>;
+  report::segment_table<train_step>(std::cout);
+  report::step_table<train_step, plain_step>(std::cout, report::touched{touched<train_step>(), touched<plain_step>()});
 }
 """
 derivative = """#include <cairn/gradcheck.hpp>
@@ -38,8 +47,8 @@ def output(source):
     the width of registers."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "program"
-        done = subprocess.run(["g++", "-std=c++20", "-march=x86-64-v3", "-Iinclude", "-x", "c++", "-", "-o", program, "-lz"], cwd=top,
-                              input=source, text=True, capture_output=True)
+        command = ["g++", "-std=c++20", "-O1", "-march=x86-64-v3", "-Iinclude", "-x", "c++", "-", "-o", program, "-lz"]
+        done = subprocess.run(command, cwd=top, input=source, text=True, capture_output=True)
         if done.returncode == 0:
             done = subprocess.run([program], text=True, capture_output=True)
         return done.stdout if done.returncode == 0 else f"failed\n{done.stderr}"
