@@ -1,133 +1,15 @@
-// The law of the arena, for many models: no two values that live at once share a byte, and no byte is left
-// over; and the arena is at most a twentieth larger than what lives at once. It is judged by what the steps read and write, not by the passes' own account of lifetimes.
+// The law of the arena, for models that share it in as many ways as possible; tests/laws asserts it for all of theirs.
+#include "../overlap.hpp"
+
 #include "cairn/expr/linalg.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
-#include "plan.hpp"
 
 using namespace cairn;
 using namespace cairn::test;
 
 namespace {
-
-/// Calls `visit(value, whether a result may lie over it)` for what a step reads.
-template <class Plan>
-constexpr void for_each_operand(int index, auto visit) {
-  const auto& f = Plan::steps;
-  const auto& nodes = Plan::schedule.nodes;
-  const pass::step& step = f.steps[index];
-  for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
-    const int v = root_of(nodes, Plan::loops.inputs[i].value);
-    if (!is_leaf(nodes[v])) visit(v, Plan::loops.inputs[i].stretched == 0);
-  }
-  if (step.loop) return;
-  const ir::node& n = nodes[f.members[step.begin]];
-  for (int i = 0; i < n.op->arguments; ++i) {
-    const int v = root_of(nodes, n.argument[i]);
-    if (!is_leaf(nodes[v])) visit(v, i == 0 && n.op->in_place);
-  }
-}
-
-enum class fault {
-  none,
-  read_too_early,
-  never_read,
-  overlap,
-  scratch_overlaps,
-  outside,
-  unaligned,
-  arena_too_large,
-  in_pieces
-};
-
-template <class Plan>
-constexpr fault judged() {
-  constexpr const auto& s = Plan::schedule;
-  constexpr const auto& f = Plan::steps;
-  constexpr const auto& l = Plan::layout;
-  constexpr int end = f.step_count;
-  struct range {
-    int base;
-    std::int64_t begin, end;
-    constexpr bool meets(const range& r) const { return base == r.base && begin < r.end && r.begin < end; }
-  };
-  const auto range_of = [&](int v) {
-    return range{l.of[v].base, l.of[v].offset, l.of[v].offset + s.nodes[v].op->bytes};
-  };
-
-  int born[s.node_count + 1] = {}, dies[s.node_count + 1] = {};
-  for (int& b : born) b = end;
-  for (int i = 0; i < end; ++i) {
-    bool early = false;
-    for_each_operand<Plan>(i, [&](int v, bool) {
-      early |= born[v] >= i;
-      dies[v] = i;
-    });
-    if (early) return fault::read_too_early;
-    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) born[f.members[m]] = i;
-  }
-  for (int i = 0; i < s.output_count; ++i) dies[root_of(s.nodes, s.outputs[i])] = end;
-  for (int i = 0; i < Plan::graph.leaf_count; ++i) {
-    if (s.gradient[i] != ir::none) dies[root_of(s.nodes, s.gradient[i])] = end;
-  }
-
-  int living[s.node_count + 1] = {};
-  int count = 0;
-  std::int64_t highest = 0, living_bytes = 0, most_bytes = 0;
-  const auto arena_bytes = [&](int v) {
-    return l.of[v].base == pass::arena_base ? pass::aligned(s.nodes[v].op->bytes) : 0;
-  };
-  for (int i = 0; i < end; ++i) {
-    const pass::step& step = f.steps[i];
-    for (int m = step.begin; m < step.end; ++m) {
-      const int w = f.members[m];
-      if (step.loop && !Plan::loops.code[m].stored) continue;
-      if (dies[w] <= i) return fault::never_read;
-      const range mine = range_of(w);
-      for (int k = 0; k < count; ++k) {
-        const int v = living[k];
-        if (!mine.meets(range_of(v))) continue;
-        bool may = dies[v] == i && mine.begin == range_of(v).begin && mine.end == range_of(v).end;
-        for_each_operand<Plan>(i, [&](int read, bool replaceable) { may &= read != v || replaceable; });
-        if (!may) return fault::overlap;
-        living_bytes -= arena_bytes(w);
-      }
-      living[count++] = w;
-      living_bytes += arena_bytes(w);
-      if (mine.begin % 64 != 0) return fault::unaligned;
-      if (mine.end > (mine.base == pass::arena_base ? l.peak_bytes : Plan::places.gradient_bytes))
-        return fault::outside;
-      if (mine.base == pass::arena_base) highest = std::max(highest, pass::aligned(mine.end));
-    }
-    const std::int64_t needed = step.loop ? 0 : s.nodes[f.members[step.begin]].op->scratch_bytes;
-    if (needed > 0) {
-      const range working{pass::arena_base, l.scratch[i], l.scratch[i] + needed};
-      for (int k = 0; k < count; ++k) {
-        if (working.meets(range_of(living[k]))) return fault::scratch_overlaps;
-      }
-      if (working.begin % 64 != 0) return fault::unaligned;
-      if (working.end > l.peak_bytes) return fault::outside;
-      highest = std::max(highest, pass::aligned(working.end));
-    }
-    most_bytes = std::max(most_bytes, living_bytes + pass::aligned(needed));
-    int left = 0;
-    living_bytes = 0;
-    for (int k = 0; k < count; ++k) {
-      if (dies[living[k]] <= i) continue;
-      living_bytes += arena_bytes(living[k]);
-      living[left++] = living[k];
-    }
-    count = left;
-  }
-  if (highest != l.peak_bytes || most_bytes != Plan::slots.live_bytes) return fault::arena_too_large;
-  return 20 * l.peak_bytes > 21 * most_bytes ? fault::in_pieces : fault::none;
-}
-
-template <auto Loss>
-constexpr bool lawful() {
-  return judged<step_of<Loss>>() == fault::none && judged<step_of<Loss, plain>>() == fault::none;
-}
 
 constexpr auto x = input<"x", 16>;
 constexpr auto w = param<"w", 16>;
