@@ -255,4 +255,29 @@ BOOST_AUTO_TEST_CASE(a_predictor_lives_there_too) {
   BOOST_TEST(std::ranges::equal(own(bind<"x">(numbers)), given(bind<"x">(numbers))));
 }
 
+BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_is_refused_on_request) {
+  constexpr auto doubling = sum(exp(input<"x", 4>) * param<"w", 4>);
+  program<doubling, check_finite> step;
+  step.init(seed{3});
+  step.param<"w">().fill(1);
+  const std::vector<float> before(step.parameters().begin(), step.parameters().end());
+  const std::array<float, 4> fine{1, 2, 3, 4};
+  std::array<float, 4> wild = fine;
+  const float expected = step.value_and_grad(bind<"x">(fine));
+  const auto refused_as = [&](const char* message, float number) {
+    wild[2] = number;
+    BOOST_CHECK_EXCEPTION(step.value_and_grad(bind<"x">(wild)), loss_error, [&](const loss_error& e) {
+      return e.what() == std::string(message) && !std::isfinite(e.actual);
+    });
+  };
+  refused_as("cairn: the loss is inf, expected a finite number", 1000);
+  refused_as("cairn: the loss is nan, expected a finite number", std::nanf(""));
+  BOOST_TEST(std::ranges::equal(before, step.parameters()));
+  BOOST_TEST(step.value_and_grad(bind<"x">(fine)) == expected);
+
+  program<doubling> unchecked;
+  unchecked.init(seed{3});
+  BOOST_TEST(!std::isfinite(unchecked.value_and_grad(bind<"x">(wild))));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -18,6 +18,8 @@ template <fixed_string... Name>
 struct freeze {};
 /// The same model with each ckpt taken as a block: nothing is recomputed.
 struct plain {};
+/// Throws where a step's loss is not finite: `program<loss, check_finite>`.
+struct check_finite {};
 
 /// Bytes of a step.
 struct memory_plan {
@@ -59,6 +61,8 @@ template <class R, bool G, bool P, class F, class Real, class... More>
 struct with<pass::request<R, G, P, F>, real<Real>, More...> : with<pass::request<Real, G, P, F>, More...> {};
 template <class R, bool G, bool P, class F, class... More>
 struct with<pass::request<R, G, P, F>, plain, More...> : with<pass::request<R, G, true, F>, More...> {};
+template <class R, bool G, bool P, class F, class... More>
+struct with<pass::request<R, G, P, F>, check_finite, More...> : with<pass::request<R, G, P, F>, More...> {};
 template <class R, bool G, bool P, fixed_string... Old, fixed_string... Name, class... More>
 struct with<pass::request<R, G, P, pass::name_list<Old...>>, freeze<Name...>, More...>
     : with<pass::request<R, G, P, pass::name_list<Old..., Name...>>, More...> {};

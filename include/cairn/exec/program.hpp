@@ -9,6 +9,7 @@
 
 #include <xtensor/xadapt.hpp>
 
+#include <cmath>
 #include <cstring>
 
 namespace cairn {
@@ -56,7 +57,15 @@ class machine {
     executable<Compiled>::run(bases_);
   }
 
-  /// A number for a scalar, a view for a tensor; a tuple where there are several results.
+  /// A number for a scalar, a view for a tensor.
+  template <int I>
+  auto result() const {
+    constexpr shape extents = graph.nodes[graph.outputs[I]].op->result;
+    real* const value = reinterpret_cast<real*>(at(layout.of[Compiled::schedule.outputs[I]]));
+    if constexpr (extents.rank == 0) return *value;
+    else return tensor_view<extents>(value);
+  }
+  /// The result, or a tuple where there are several.
   auto results() const {
     return [&]<int... I>(std::integer_sequence<int, I...>) {
       if constexpr (sizeof...(I) == 1) return (result<I>(), ...);
@@ -71,14 +80,6 @@ class machine {
     return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data));
   }
 
-  template <int I>
-  auto result() const {
-    constexpr shape extents = graph.nodes[graph.outputs[I]].op->result;
-    real* const value = reinterpret_cast<real*>(at(layout.of[Compiled::schedule.outputs[I]]));
-    if constexpr (extents.rank == 0) return *value;
-    else return tensor_view<extents>(value);
-  }
-
   template <class Bound>
   using wanted = input_of<Compiled, Bound>;
 
@@ -86,8 +87,16 @@ class machine {
 };
 }  // namespace detail
 
+/// A step's loss is infinite or not a number. Its gradients are of no use; parameters are as they were.
+struct loss_error : std::domain_error {
+  explicit loss_error(double loss)
+      : std::domain_error("cairn: the loss is " + std::to_string(loss) + ", expected a finite number"), actual(loss) {}
+  double actual;
+};
+
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
-/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, plain.
+/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, plain,
+/// check_finite.
 /// Rejects: a loss that is no scalar, a parameter that the loss does not depend on, a segment in which nothing needs
 /// a gradient, one name for two shapes.
 template <auto Output, class... Options>
@@ -129,7 +138,8 @@ class program {
   }
 
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
-  /// Overwrites the gradients. Throws extent_error or label_error before anything is computed.
+  /// Overwrites the gradients. Throws extent_error or label_error before anything is computed; with check_finite,
+  /// loss_error after a step whose loss is not finite.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
@@ -139,6 +149,10 @@ class program {
       const pass::gradient_copy& copy = places.copies[i];
       std::memcpy(gradient_at(copy.leaf), machine_.at(layout.of[copy.value]),
                   static_cast<std::size_t>(machine::leaf(copy.leaf).bytes));
+    }
+    if constexpr ((std::same_as<Options, check_finite> || ...)) {
+      const double loss = static_cast<double>(machine_.template result<0>());
+      if (!std::isfinite(loss)) throw loss_error(loss);
     }
     return machine_.results();
   }
