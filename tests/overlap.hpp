@@ -1,6 +1,5 @@
-// The law of the arena: no two values that live at once share a byte, no byte is left over, and the arena is at most a
-// twentieth larger than what lives at once. It is judged by what the steps read and write, not by the passes' own
-// account of lifetimes.
+// The law of the arena: no two values that live at once share a byte, and no byte is left over. It is judged by what the
+// steps read and write, not by the passes' own account of lifetimes.
 #pragma once
 
 #include "static/plan.hpp"
@@ -34,7 +33,6 @@ enum class fault {
   outside,
   unaligned,
   arena_too_large,
-  in_pieces
 };
 
 template <class Plan>
@@ -116,8 +114,7 @@ constexpr fault judged() {
     }
     count = left;
   }
-  if (highest != l.peak_bytes || most_bytes != Plan::slots.live_bytes) return fault::arena_too_large;
-  return 20 * l.peak_bytes > 21 * most_bytes ? fault::in_pieces : fault::none;
+  return highest != l.peak_bytes || most_bytes != Plan::slots.live_bytes ? fault::arena_too_large : fault::none;
 }
 
 /// Whether the law holds for the program of a loss, checkpointed and plain.

@@ -134,8 +134,8 @@ static_assert(kernels<forward_of<apart(doubly(x), doubly(y))>> == 2);
 static_assert(kernels<forward_of<apart(doubly(x), doubly(y)) + exp(y)>> ==
               3);  // one of them also hands out exp
 // Recomputation runs the kernel of the forward pass, if backward reads no more of it than the forward pass
-// did: the gradient of a bias is a sum; the second product's weights come before its input, and their gradient
-// reads tanh, so tanh is computed right before.
+// did: the gradient of a bias is a sum; the second product's weights come before its input, and their
+// gradient reads tanh, so tanh is computed right before.
 using again = step_of<sum(x | ckpt<"s">(nn::linear<"in", 8> | nn::tanh | nn::linear<"out", 3>))>;
 static_assert(steps<again> ==
               "matmul [add tanh] matmul [add] sum | [expand] sum matmul [add tanh] matmul matmul "

@@ -1,4 +1,5 @@
 // The law of the arena, for models that share it in as many ways as possible; tests/laws asserts it for all of theirs.
+// And little of the arena is lost between values.
 #include "../overlap.hpp"
 
 #include "cairn/expr/linalg.hpp"
@@ -11,6 +12,15 @@ using namespace cairn::test;
 
 namespace {
 
+/// Whether the arena is at most a twentieth larger than what lives at once.
+template <class Plan>
+constexpr bool compact = 20 * Plan::layout.peak_bytes <= 21 * Plan::slots.live_bytes;
+/// Whether all is well with the program of a loss, checkpointed and plain.
+template <auto Loss>
+constexpr bool packed() {
+  return lawful<Loss>() && compact<step_of<Loss>> && compact<step_of<Loss, plain>>;
+}
+
 constexpr auto x = input<"x", 16>;
 constexpr auto w = param<"w", 16>;
 constexpr auto rows = input<"rows", 4, 12>;
@@ -21,27 +31,27 @@ constexpr auto classified(Layers layers) {
 }
 constexpr auto feed_forward = nn::linear<"fc1", 16> | nn::gelu | nn::linear<"fc2", 8>;
 constexpr auto deep = classified(repeat<4, "b">([](auto) { return ckpt<"s">(nn::residual(feed_forward)); }));
-static_assert(lawful<deep>() && judged<step_of<deep, real<double>>>() == fault::none);
+static_assert(packed<deep>() && judged<step_of<deep, real<double>>>() == fault::none);
 static_assert(judged<forward_of<deep>>() == fault::none);
-static_assert(lawful<sum(softmax(softmax(w + x)))>() && lawful<sum(ckpt<"s">(nn::tanh, w + x))>());
-static_assert(lawful<sum(tanh(w + param<"b", 16>))>());  // one gradient for two parameters
+static_assert(packed<sum(softmax(softmax(w + x)))>() && packed<sum(ckpt<"s">(nn::tanh, w + x))>());
+static_assert(packed<sum(tanh(w + param<"b", 16>))>());  // one gradient for two parameters
 constexpr auto widening =
     repeat<3, "b">([](auto i) { return ckpt<"s">(nn::linear<"fc", 3 + 6 * i> | nn::softmax); });
-static_assert(lawful<classified(widening)>());
+static_assert(packed<classified(widening)>());
 constexpr auto inner = layer([](auto v) { return tanh(exp(v) * param<"p", 8>); });
 constexpr auto outer = layer([](auto v) { return v - ckpt<"inner">(inner, softmax(v)) | nn::square; });
-static_assert(lawful<classified(ckpt<"outer">(outer) | ckpt<"last">(outer))>());
+static_assert(packed<classified(ckpt<"outer">(outer) | ckpt<"last">(outer))>());
 constexpr auto attention = layer([](auto v) {
   const auto q = v | nn::linear<"q", 8>;
   const auto k = v | nn::linear<"k", 8>;
   return v + matmul(softmax(matmul(q, transpose(k)) * 0.35_c), v | nn::linear<"v", 8>);
 });
-static_assert(lawful<classified(ckpt<"attention">(attention) | nn::relu | ckpt<"more">(attention))>());
+static_assert(packed<classified(ckpt<"attention">(attention) | nn::relu | ckpt<"more">(attention))>());
 constexpr auto normalized = layer([](auto v) {
   const auto centred = v - mean<-1>(v, keepdim);
   return centred / sqrt(mean<-1>(square(centred), keepdim) + 1e-5_c) * param<"scale", 8> + param<"shift", 8>;
 });
-static_assert(lawful<classified(ckpt<"n">(normalized) | nn::tanh | normalized)>());
+static_assert(packed<classified(ckpt<"n">(normalized) | nn::tanh | normalized)>());
 constexpr auto two_results = [] {
   auto [l, r] = ckpt<"s">(
       [](auto v) {
@@ -50,8 +60,8 @@ constexpr auto two_results = [] {
       rows | nn::linear<"in", 8>);
   return outputs(mean(square(l / r)), l, r);
 }();
-static_assert(lawful<two_results>());
+static_assert(packed<two_results>());
 constexpr auto transposed = layer([](auto v) { return exp(transpose(transpose(v) | nn::softmax)); });
-static_assert(lawful<classified(ckpt<"s">(transposed) | transposed)>());
+static_assert(packed<classified(ckpt<"s">(transposed) | transposed)>());
 
 }  // namespace

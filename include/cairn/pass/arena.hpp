@@ -3,8 +3,7 @@
 // The slots of the fullest step come first, one upon the other, so that nothing is lost where it matters.
 // Then the others, outward from there, to later steps and to earlier ones. Each goes beside the neighbour
 // that stays on for the shortest time longer than itself: what leaves together lies together, and leaves one
-// large hole. If in the end more is needed than lives at once, then all is packed again from the step where
-// it was.
+// large hole. If more is needed in the end than lives at once, the next fullest step is tried.
 #pragma once
 
 #include "cairn/pass/slots.hpp"
@@ -23,11 +22,7 @@ template <int Count>
 struct packing {
   std::int64_t begin[Count + 1] = {};
   std::int64_t peak_bytes = 0;
-  int narrowest = 0;  ///< the last step for which it had to grow
 };
-
-/// Which hole a slot goes to: beside the neighbour that stays on, or simply the lowest.
-enum class fit { neighbour, lowest };
 
 namespace detail {
 /// Slots that have memory at one step are linked in the order of their offsets, between a floor and a
@@ -36,12 +31,11 @@ template <int Count, class Slots>
 struct packer {
   static constexpr int floor = Count, ceiling = Count + 1, forever = 1 << 29;
   const Slots& slots;
-  const fit rule;
+  const bool nearest;  ///< of neighbours that leave sooner, the one that does last; else the lowest hole
   std::int64_t begin[Count + 2] = {}, end[Count + 2] = {};
   int below[Count + 2] = {}, above[Count + 2] = {};
   int holes[Count + 2] = {}, hole_at[Count + 2] = {}, hole_count = 0;
   bool backward = false;  ///< whether the way is to earlier steps
-  int narrowest = 0;      ///< the last step at which the ceiling rose
 
   constexpr std::int64_t gap(int v) const { return begin[above[v]] - end[v]; }
   constexpr int until(int v) const {
@@ -64,15 +58,12 @@ struct packer {
     below[high] = low;
   }
 
-  constexpr void put(int v, int low, std::int64_t at, int step) {
+  constexpr void put(int v, int low, std::int64_t at) {
     const int high = above[low];
     close(low);
     begin[v] = at;
     end[v] = at + slots.all[v].bytes;
-    if (end[v] > begin[ceiling]) {
-      begin[ceiling] = end[v];
-      narrowest = step;
-    }
+    if (end[v] > begin[ceiling]) begin[ceiling] = end[v];
     link(low, v);
     link(v, high);
     open(low);
@@ -86,15 +77,15 @@ struct packer {
     open(low);
   }
 
-  constexpr void place(int v, int step) {
+  constexpr void place(int v) {
     int low = below[ceiling], least = 3 * forever;
     std::int64_t at = end[low];  // unless a hole fits
     for (int i = 0; i < hole_count; ++i) {
       const int hole = holes[i];
       if (gap(hole) < slots.all[v].bytes) continue;
       const auto consider = [&](int neighbour, std::int64_t offset) {
-        int longer = rule == fit::lowest ? 0 : until(neighbour) - until(v);
-        if (longer < 0) longer = 2 * forever;
+        int longer = until(neighbour) - until(v);
+        if (longer < 0) longer = nearest ? forever - longer : 2 * forever;
         if (longer > least || (longer == least && offset > at)) return;
         least = longer;
         low = hole;
@@ -103,7 +94,7 @@ struct packer {
       consider(hole, end[hole]);
       consider(above[hole], begin[above[hole]] - slots.all[v].bytes);
     }
-    put(v, low, at, step);
+    put(v, low, at);
   }
 
   /// What is needed at a step, and nothing else; the first slot that is not needed yet.
@@ -113,7 +104,7 @@ struct packer {
     open(floor);
     int v = 0;
     for (; v < Count && slots.all[v].first <= step; ++v) {
-      if (slots.all[v].last >= step) put(v, below[ceiling], end[below[ceiling]], step);
+      if (slots.all[v].last >= step) put(v, below[ceiling], end[below[ceiling]]);
     }
     return v;
   }
@@ -122,37 +113,58 @@ struct packer {
     begin[ceiling] = slots.live_bytes;
     int later = stack(start);
     for (int step = start; step < slots.step_count; ++step) {
-      for (; later < Count && slots.all[later].first == step; ++later) place(later, step);
+      for (; later < Count && slots.all[later].first == step; ++later) place(later);
       for (int v = slots.last[step]; v != none; v = slots.all[v].next) remove(v);
     }
     backward = true;
     int earlier = stack(start) - 1;
     for (int step = start; step >= 0; --step) {
-      for (int v = slots.last[step]; step < start && v != none; v = slots.all[v].next) place(v, step);
+      for (int v = slots.last[step]; step < start && v != none; v = slots.all[v].next) place(v);
       for (; earlier >= 0 && slots.all[earlier].first == step; --earlier) remove(earlier);
     }
   }
 };
-}  // namespace detail
 
-/// Packs the slots from a step outward.
+/// The fullest step, or the one after `before` in that order: among those that need more than their
+/// neighbours; none after the last.
+template <class Slots>
+constexpr int next_fullest(const Slots& slots, int before) {
+  int next = before == none ? 0 : none;
+  for (int i = 0; i < slots.step_count; ++i) {
+    const std::int64_t here = slots.live[i];
+    if ((i > 0 && slots.live[i - 1] >= here) || slots.live[i + 1] > here) continue;
+    if (before != none && (here > slots.live[before] || (here == slots.live[before] && i <= before)))
+      continue;
+    if (next == none || here > slots.live[next]) next = i;
+  }
+  return next;
+}
+
 template <int Count, class Slots>
-constexpr packing<Count> pack(const Slots& slots, int start, fit rule) {
-  detail::packer<Count, Slots> packer{slots, rule};
+constexpr auto pack(const Slots& slots, int start, bool nearest) {
+  packer<Count, Slots> packer{slots, nearest};
   packer.pack_from(start);
   packing<Count> out;
   for (int v = 0; v < Count; ++v) out.begin[v] = packer.begin[v];
   out.peak_bytes = packer.begin[packer.ceiling];
-  out.narrowest = packer.narrowest;
   return out;
 }
+template <const auto& Slots, int Start, bool Nearest>
+inline constexpr auto packing_from = pack<Slots.count>(Slots, Start, Nearest);
+}  // namespace detail
 
-/// The better of a packing and another one, unless it cannot be better.
-template <int Count, class Slots>
-constexpr packing<Count> repack(const Slots& slots, const packing<Count>& known, fit rule) {
-  if (known.peak_bytes == slots.live_bytes) return known;
-  const packing<Count> other = pack<Count>(slots, known.narrowest, rule);
-  return other.peak_bytes < known.peak_bytes ? other : known;
+/// The best of some tries, of which the first does as a rule. Each is a constant of its own, as a pass is.
+template <const auto& Slots, int Tries = 6, int Before = none>
+constexpr const auto& pack() {
+  constexpr int start = detail::next_fullest(Slots, Before);
+  constexpr const auto& one = detail::packing_from<Slots, start, Tries % 2 != 0>;
+  if constexpr (one.peak_bytes == Slots.live_bytes || Tries == 1 ||
+                detail::next_fullest(Slots, start) == none) {
+    return one;
+  } else {
+    constexpr const auto& other = pack<Slots, Tries - 1, start>();
+    return other.peak_bytes < one.peak_bytes ? other : one;
+  }
 }
 
 template <class Schedule, class Fused, class Places, class Slots, class Packing>

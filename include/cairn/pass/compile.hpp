@@ -69,10 +69,8 @@ struct compiled<Request, output_list<E...>> {
   static constexpr auto places = place_fixed(graph, schedule, steps, loops, ranges);
   static constexpr auto slots =
       share_slots<steps.member_count + steps.step_count>(schedule, steps, loops, ranges, places);
-  static constexpr auto first_packing = pack<slots.count>(slots, slots.fullest, fit::neighbour);
-  static constexpr auto second_packing = repack(slots, first_packing, fit::neighbour);
-  static constexpr auto third_packing = repack(slots, second_packing, fit::lowest);
-  static constexpr auto layout = place_values(schedule, steps, places, slots, third_packing);
+  static constexpr const auto& packing = pack<slots>();
+  static constexpr auto layout = place_values(schedule, steps, places, slots, packing);
 };
 
 }  // namespace pass

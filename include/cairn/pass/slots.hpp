@@ -15,13 +15,13 @@ struct slot {
 
 template <int Nodes, int Slots>
 struct slots {
-  slot all[Slots] = {};      ///< in the order of their first steps
-  int of[Nodes] = {};        ///< by value that has memory of its own in the arena
-  int scratch[Slots] = {};   ///< by step that has scratch
-  int last[Slots + 1] = {};  ///< by step: the first of the slots that are needed up to it, or none
+  slot all[Slots] = {};               ///< in the order of their first steps
+  int of[Nodes] = {};                 ///< by value that has memory of its own in the arena
+  int scratch[Slots] = {};            ///< by step that has scratch
+  int last[Slots + 1] = {};           ///< by step: the first of the slots that are needed up to it, or none
+  std::int64_t live[Slots + 1] = {};  ///< by step: the bytes of the slots that it needs
   int count = 0, step_count = 0;
-  int fullest = 0;              ///< the first step that needs the most bytes
-  std::int64_t live_bytes = 0;  ///< which no arena can do without
+  std::int64_t live_bytes = 0;  ///< of the fullest step: no arena can be smaller
   std::int64_t stored_bytes = 0;
 };
 
@@ -66,10 +66,8 @@ struct slot_writer {
       }
       const std::int64_t scratch = st.loop ? 0 : aligned(s.nodes[f.members[st.begin]].op->scratch_bytes);
       if (scratch > 0) out.scratch[index] = add(scratch, index, index);
-      if (sum > out.live_bytes) {
-        out.live_bytes = sum;
-        out.fullest = index;
-      }
+      out.live[index] = sum;
+      if (sum > out.live_bytes) out.live_bytes = sum;
       sum -= scratch;
       for_each_read(s, f, l, index, [&](int v) {
         if (live.last[v] != index || !held[v]) return;
