@@ -6,7 +6,8 @@
 
 using namespace cairn;
 
-constexpr auto loss = sum(input<"x", 4> | block<"encoder">([](auto x) { return x + param<"fc1.bias", 4>; }));
+constexpr auto encoded = input<"x", 4> | block<"encoder">([](auto x) { return x + param<"fc1.bias", 4>; });
+constexpr auto loss = sum(encoded * param<"head", 4>);
 
 #ifdef CAIRN_REJECT
 static_assert(detail::checked<loss, freeze<"enc">>());
