@@ -29,7 +29,7 @@ using kernel_pointer = void (*)(void* const* operands);
 struct lane_code {
   void (*run)(void* result, const void* const* arguments);
 };
-/// Appends the gradients of a node's arguments to the graph and adds them to `gradient`, a table by node.
+/// Appends the gradients of a node's arguments to the graph and adds them to `gradient`, a table by node, 0 at first.
 using vjp_pointer = void (*)(builder&, int node, const bool* wanted, int* gradient);
 
 /// An operation with its shapes and its functions, taken while its type is at hand. One object for each distinct

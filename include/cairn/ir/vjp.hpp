@@ -61,7 +61,7 @@ struct vjp_of {
         const int argument = b.nodes[node].argument[which];
         if (!wanted[argument]) return;
         const int more = lowering<G1>::template into<Target>(b);
-        if (gradient[argument] == none) {
+        if (gradient[argument] == 0) {
           gradient[argument] = more;
         } else {
           const int both[]{gradient[argument], more};

@@ -170,7 +170,7 @@ constexpr const auto& pack() {
 template <class Schedule, class Fused, class Places, class Slots, class Packing>
 constexpr auto place_values(const Schedule& s, const Fused& f, const Places& p, const Slots& slots,
                             const Packing& packed) {
-  arena_layout<static_cast<int>(std::size(Schedule{}.nodes))> out;
+  arena_layout<Schedule::capacity> out;
   out.peak_bytes = packed.peak_bytes;
   for (int v = 0; v < s.node_count; ++v) {
     const int root = f.root[v];

@@ -1,5 +1,5 @@
-// Reverse-mode differentiation, graph to graph. It comes first and knows nothing of segments, so that a checkpointed
-// model and its plain form get the same gradients by the same operations in the same order.
+// Reverse-mode differentiation, graph to graph. It comes first and knows nothing of segments, so that a
+// checkpointed model and its plain form get the same gradients by the same operations in the same order.
 #pragma once
 
 #include "cairn/ir/build.hpp"
@@ -11,10 +11,11 @@ using ir::none;
 /// A graph followed by its gradient: nodes [0, turn) are the forward pass, the others read them.
 template <int Nodes, int Leaves, int Segments>
 struct gradient_graph {
+  static constexpr int capacity = Nodes;
   ir::node nodes[Nodes] = {};
   int node_count = 0, turn = 0;
-  int gradient[Leaves] = {};           ///< node of each leaf's gradient, or none
-  bool reached[Segments] = {};         ///< segments through which a gradient flows
+  int gradient[Leaves] = {};    ///< node of each leaf's gradient, or none
+  bool reached[Segments] = {};  ///< segments through which a gradient flows
 };
 
 /// Upper bound of the nodes after differentiation.
@@ -31,8 +32,7 @@ template <int Capacity, class Graph>
 constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::operation* one) {
   gradient_graph<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1> out;
   bool wanted[Capacity] = {};
-  int gradient[Capacity] = {};
-  for (int v = 0; v < Capacity; ++v) gradient[v] = none;
+  int gradient[Capacity] = {};  // by node; 0, a node of the forward pass, where there is none
   for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaf[i];
   for (int v = 0; v < g.node_count; ++v) {
     const ir::node& n = out.nodes[v] = g.nodes[v];
@@ -45,13 +45,16 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::
   b.node_count = out.turn = g.node_count;
   gradient[g.outputs[0]] = b.append(one, nullptr, 0);
   for (int v = g.node_count; v-- > 0;) {
-    if (wanted[v] && gradient[v] != none && out.nodes[v].op->vjp != nullptr) {
+    if (wanted[v] && gradient[v] != 0 && out.nodes[v].op->vjp != nullptr) {
       out.nodes[v].op->vjp(b, v, wanted, gradient);
       out.reached[out.nodes[v].segment] = true;
     }
   }
   out.node_count = b.node_count;
-  for (int i = 0; i < g.leaf_count; ++i) out.gradient[i] = wanted_leaf[i] ? gradient[g.leaves[i].node] : none;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    const int found = gradient[g.leaves[i].node];
+    out.gradient[i] = wanted_leaf[i] && found != 0 ? found : none;
+  }
   for (int s = g.segment_count; s-- > 1;) out.reached[g.segments[s].parent] |= out.reached[s];
   return out;
 }

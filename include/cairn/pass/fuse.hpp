@@ -30,7 +30,7 @@ struct fused {
 namespace detail {
 template <class Schedule>
 struct fuser {
-  static constexpr int nodes = static_cast<int>(std::size(Schedule{}.nodes));
+  static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   fused<nodes> out{};
   int open[max_loop_operations] = {};

@@ -26,7 +26,7 @@ constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, 
 
 template <class Schedule, class Fused, class Loops>
 constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
-  live_ranges<static_cast<int>(std::size(Schedule{}.nodes))> out;
+  live_ranges<Schedule::capacity> out;
   for (int i = 0; i < f.step_count; ++i) {
     for_each_read(s, f, l, i, [&](int v) { out.last[v] = i; });
   }

@@ -1,9 +1,10 @@
-// The code of the loops: for each fused group its operands, its operations and its extents, and which loops are equal.
+// The code of the loops: for each fused group its operands, its operations and its extents, and which loops
+// are equal.
 #pragma once
 
-#include "cairn/pass/fuse.hpp"
-
 #include <bit>
+
+#include "cairn/pass/fuse.hpp"
 
 namespace cairn::pass {
 
@@ -16,7 +17,8 @@ struct loop_input {
 
   constexpr bool same_code(const loop_input& other) const {
     return stretched == other.stretched && constant == other.constant &&
-           std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate);  // -0 is not 0
+           (!constant ||  // -0 is not 0
+            std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
 };
 
@@ -28,7 +30,8 @@ struct loop_operation {
 
   constexpr bool same_code(const loop_operation& other) const {
     return lanes == other.lanes && stored == other.stored && argument[0] == other.argument[0] &&
-           argument[1] == other.argument[1] && argument[2] == other.argument[2] && argument[3] == other.argument[3];
+           argument[1] == other.argument[1] && argument[2] == other.argument[2] &&
+           argument[3] == other.argument[3];
   }
 };
 
@@ -49,16 +52,16 @@ struct loops {
 namespace detail {
 template <class Schedule, class Fused>
 struct loop_writer {
-  static constexpr int nodes = static_cast<int>(std::size(Schedule{}.nodes));
+  static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   const Fused& f;
   loops<nodes> out{};
+  int input_number[nodes] =
+      {};  ///< by value, of the last loop that reads it: one more than its place in inputs
   int buckets[256] = {}, chain[nodes] = {};
 
   constexpr int input_of(const loop& l, int v, const ir::operation& whole) {
-    for (int i = l.input_begin; i < out.input_count; ++i) {
-      if (out.inputs[i].value == v) return i - l.input_begin;
-    }
+    if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
     const ir::operation& source = *s.nodes[f.root[v]].op;
     loop_input& in = out.inputs[out.input_count];
     in.value = v;
@@ -68,17 +71,26 @@ struct loop_writer {
     } else if (s.nodes[v].op->count != whole.count) {
       in.stretched = stretched_axes(s.nodes[v].op->result, whole.result);
     }
-    return out.input_count++ - l.input_begin;
+    input_number[v] = ++out.input_count;
+    return out.input_count - 1 - l.input_begin;
   }
 
   /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1.
   constexpr void merge_axes(loop& l, const shape& extents) {
     axis_set treatment[max_rank] = {};  // by axis, the inputs stretched along it
+    bool alike = true;
     for (int i = l.input_begin; i < l.input_end; ++i) {
       if (out.inputs[i].stretched == 0) continue;
+      alike = false;
       for (int axis = 0; axis < extents.rank; ++axis) {
         treatment[axis] |= (out.inputs[i].stretched >> axis & 1U) << (i - l.input_begin);
       }
+    }
+    if (alike) {
+      const std::int64_t count = extents.count();
+      l.extents.rank = count == 1 ? 0 : 1;
+      l.extents.extent[0] = count == 1 ? 0 : static_cast<int>(count);
+      return;
     }
     axis_set merged[max_rank] = {};
     int rank = 0;
@@ -113,7 +125,8 @@ struct loop_writer {
       hash = ir::mix(hash, n.op->hash + o.stored);
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = n.argument[i];
-        o.argument[i] = f.step_of[a] == f.step_of[f.members[m]] ? f.position[a] - st.begin : -1 - input_of(l, a, whole);
+        o.argument[i] =
+            f.step_of[a] == f.step_of[f.members[m]] ? f.position[a] - st.begin : -1 - input_of(l, a, whole);
       }
     }
     l.input_end = out.input_count;

@@ -1,12 +1,13 @@
-// Places outside the arena: leaves where the program or the user keeps them, constants that kernels read from memory, and
-// gradients, which are computed where they belong, as is what they are accumulated from.
+// Places outside the arena: leaves where the program or the user keeps them, constants that kernels read from
+// memory, and gradients, which are computed where they belong, as is what they are accumulated from.
 #pragma once
 
 #include "cairn/pass/liveness.hpp"
 
 namespace cairn::pass {
 
-inline constexpr std::int64_t alignment = 64;  ///< of every value, in bytes: a cache line and the widest register
+inline constexpr std::int64_t alignment =
+    64;  ///< of every value, in bytes: a cache line and the widest register
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// Where memory comes from. Leaves have a base of their own each, from `leaf_base` on.
@@ -17,17 +18,19 @@ struct place {
   std::int64_t offset = 0;  ///< in bytes
 };
 
-/// A gradient that is not computed where it belongs, for it is also something else: copied at the end of a step.
+/// A gradient that is not computed where it belongs, for it is also something else: copied at the end of a
+/// step.
 struct gradient_copy {
   int value = none, leaf = none;
 };
 
 template <int Nodes, int Leaves>
 struct places {
-  place of[Nodes] = {};    ///< by value
-  bool fixed[Nodes] = {};  ///< computed values that lie among the gradients
-  bool output[Nodes] = {}; ///< values that are results of the program
-  std::int64_t parameter_offset[Leaves] = {};  ///< by leaf, in the blocks of parameters and of gradients; trained first
+  place of[Nodes] = {};     ///< by value
+  bool fixed[Nodes] = {};   ///< computed values that lie among the gradients
+  bool output[Nodes] = {};  ///< values that are results of the program
+  std::int64_t parameter_offset[Leaves] =
+      {};  ///< by leaf, in the blocks of parameters and of gradients; trained first
   gradient_copy copies[Leaves] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
@@ -36,12 +39,13 @@ struct places {
 
 /// Whether a step may write its result w over v, an argument that it reads for the last time.
 template <class Schedule, class Fused, class Ranges, class Places>
-constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index, int v, int w) {
-  return f.step_of[v] != none && live.last[v] == index && !p.output[v] &&
+constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index,
+                        int v, int w) {
+  return live.last[v] == index && f.step_of[v] != none && !p.output[v] &&
          s.nodes[v].op->bytes == s.nodes[w].op->bytes;
 }
 
-/// The arguments of a step over which its result w may be written: visit(v) each.
+/// The arguments of a step over which its result w may be written: visit(v) until it says that it takes one.
 template <class Schedule, class Fused, class Loops, class Ranges, class Places>
 constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
                                     const Places& p, int index, int w, auto visit) {
@@ -50,7 +54,7 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
       const loop_input& in = l.inputs[i];
       if (in.constant || in.stretched != 0) continue;
       const int v = f.root[in.value];
-      if (replaces(s, f, live, p, index, v, w)) visit(v);
+      if (replaces(s, f, live, p, index, v, w) && visit(v)) return;
     }
   } else if (s.nodes[w].op->in_place) {
     const ir::node& n = s.nodes[w];
@@ -64,7 +68,7 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
 namespace detail {
 template <class Graph, class Schedule, class Fused, class Loops, class Ranges>
 struct fixed_placer {
-  static constexpr int nodes = static_cast<int>(std::size(Schedule{}.nodes));
+  static constexpr int nodes = Schedule::capacity;
   const Graph& g;
   const Schedule& s;
   const Fused& f;
@@ -121,11 +125,10 @@ struct fixed_placer {
     for (int m = f.member_count; m-- > 0;) {
       const int w = f.members[m];
       if (!out.fixed[w]) continue;
-      bool given = false;
       for_each_replaceable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
-        if (given || out.fixed[v]) return;
-        given = out.fixed[v] = true;
+        if (out.fixed[v]) return false;
         out.of[v] = out.of[w];
+        return out.fixed[v] = true;
       });
     }
   }
@@ -133,7 +136,8 @@ struct fixed_placer {
 }  // namespace detail
 
 template <class Graph, class Schedule, class Fused, class Loops, class Ranges>
-constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, const Loops& l, const Ranges& live) {
+constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, const Loops& l,
+                           const Ranges& live) {
   detail::fixed_placer<Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
   p.place_leaves();
   p.place_constants();

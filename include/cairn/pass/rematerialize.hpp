@@ -1,11 +1,12 @@
-// Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries, right
-// before its first reader. Cloning is on demand, so what backward does not read never appears a second time.
+// Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries,
+// right before its first reader. Cloning is on demand, so what backward does not read never appears a second
+// time.
 //
-// A backward node stands in the segment of the forward node whose gradient it computes. Each segment around it is an
-// environment in which clones live; environment 0 is the program itself, whose forward values are stored. A value is
-// taken from the outermost environment that has it, or cloned in the innermost that contains it. So the interior of
-// a nested segment is computed once more to rebuild its result for the segment around it, and again for its own
-// backward.
+// A backward node stands in the segment of the forward node whose gradient it computes. Each segment around
+// it is an environment in which clones live; environment 0 is the program itself, whose forward values are
+// stored. A value is taken from the outermost environment that has it, or cloned in the innermost that
+// contains it. So the interior of a nested segment is computed once more to rebuild its result for the
+// segment around it, and again for its own backward.
 #pragma once
 
 #include "cairn/pass/differentiate.hpp"
@@ -15,6 +16,7 @@ namespace cairn::pass {
 /// The values of a step in the order of their computation.
 template <int Nodes, int Leaves, int Segments>
 struct schedule {
+  static constexpr int capacity = Nodes;
   struct cost {
     int operations = 0;
     std::int64_t flops = 0;
@@ -24,7 +26,7 @@ struct schedule {
   int node_count = 0, turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
   int outputs[ir::max_outputs] = {}, output_count = 0;
-  cost recomputed[Segments] = {};         ///< by the segment whose backward asked for it; 0: constants
+  cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0: constants
   std::int64_t boundary_bytes[Segments] = {};
   std::int64_t interior_bytes[Segments] = {};  ///< of values that backward reads and that are not stored
 };
@@ -37,10 +39,11 @@ constexpr int schedule_capacity(const Graph& g, const Gradient& d) {
 }
 
 namespace detail {
-/// The state of one rematerialization. Tables by depth are flattened: entry (depth, v) is at depth * Nodes + v.
+/// The state of one rematerialization. Tables by depth are flattened: entry (depth, v) is at depth * Nodes +
+/// v.
 template <int Capacity, class Graph, class Gradient>
 struct rematerializer {
-  static constexpr int nodes = static_cast<int>(std::size(Gradient{}.nodes));
+  static constexpr int nodes = Gradient::capacity;
   static constexpr int depths = Graph::capacity.depth + 1;
   struct request {
     int value, segment;
@@ -50,9 +53,9 @@ struct rematerializer {
   const Gradient& d;
   schedule<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1> out{};
   bool live[nodes] = {}, constant[nodes] = {}, stored[nodes] = {}, read[nodes] = {};
-  int root[nodes] = {};             ///< of forward values: what a view views
-  int moved[nodes] = {};            ///< forward and backward values by their old number
-  int clone[nodes * depths] = {};   ///< by depth of the environment; one more than the clone's number
+  int root[nodes] = {};            ///< of forward values: what a view views
+  int moved[nodes] = {};           ///< forward and backward values by their old number
+  int clone[nodes * depths] = {};  ///< by depth of the environment; one more than the clone's number
   request pending[nodes] = {};
 
   constexpr bool is_leaf(int v) const { return d.nodes[v].op->what < ir::role::view; }
@@ -60,8 +63,10 @@ struct rematerializer {
   /// The innermost segment that contains both.
   constexpr int common(int a, int b) const {
     while (a != b) {
-      if (g.segments[a].depth >= g.segments[b].depth) a = g.segments[a].parent;
-      else b = g.segments[b].parent;
+      if (g.segments[a].depth >= g.segments[b].depth)
+        a = g.segments[a].parent;
+      else
+        b = g.segments[b].parent;
     }
     return a;
   }
@@ -150,7 +155,7 @@ struct rematerializer {
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = n.argument[i];
         if (a < d.turn) read[root[a]] = true;
-        n.argument[i] = a >= d.turn || is_leaf(a) ? moved[a] : resolve(a, n.segment);
+        n.argument[i] = a >= d.turn ? moved[a] : resolve(a, n.segment);
       }
       moved[v] = emit(n);
     }

@@ -28,7 +28,7 @@ struct slots {
 namespace detail {
 template <int Slots, class Schedule, class Fused, class Loops, class Ranges, class Places>
 struct slot_writer {
-  static constexpr int nodes = static_cast<int>(std::size(Schedule{}.nodes));
+  static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   const Fused& f;
   const Loops& l;
@@ -46,11 +46,11 @@ struct slot_writer {
 
   constexpr void hold_result(int index, int w) {
     for_each_replaceable(s, f, l, live, p, index, w, [&](int v) {
-      if (held[w] || !held[v]) return;
+      if (!held[v]) return false;
       held[v] = false;
-      held[w] = true;
       out.of[w] = out.of[v];
       out.all[out.of[w]].last = live.last[w];
+      return held[w] = true;
     });
     if (!held[w]) out.of[w] = add(aligned(s.nodes[w].op->bytes), index, live.last[w]);
     held[w] = true;
