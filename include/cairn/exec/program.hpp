@@ -90,7 +90,9 @@ class machine {
 /// A step's loss is infinite or not a number. Its gradients are of no use; parameters are as they were.
 struct loss_error : std::domain_error {
   explicit loss_error(double loss)
-      : std::domain_error("cairn: the loss is " + std::to_string(loss) + ", expected a finite number"), actual(loss) {}
+      : std::domain_error("cairn: the loss is " + (std::isnan(loss) ? "nan" : std::to_string(loss)) +
+                          ", expected a finite number"),
+        actual(loss) {}
   double actual;
 };
 
