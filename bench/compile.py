@@ -9,6 +9,7 @@ import argparse
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -72,6 +73,7 @@ def main():
     arguments.add_argument('--depths', type=int, nargs='+', default=[2, 12, 48, 192])
     depths = arguments.parse_args().depths
     print(f'{"form":9}{"segments":>9}  {"compiler":11}{"seconds":>8}{"MB":>6}{"object KB":>11}{"longest symbol":>16}', flush=True)
+    failed = False
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         rows = [(form, n, ['-g']) for form in ('repeat', 'chained') for n in depths]
@@ -82,8 +84,10 @@ def main():
                 source.write_text(net(form, count))
             for compiler in COMPILERS:
                 found = measure(compiler, source, flags, folder)
+                failed |= isinstance(found, str)
                 row = found if isinstance(found, str) else '{:8.1f}{:6.0f}{:11.0f}{:16}'.format(*found)
                 print(f'{form:9}{count:9}  {compiler:11}{row}', flush=True)
+    sys.exit(failed)
 
 
 if __name__ == '__main__':

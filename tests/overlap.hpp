@@ -1,5 +1,5 @@
-// The law of the arena: no two values that live at once share a byte, and no byte is left over. It is judged by what the
-// steps read and write, not by the passes' own account of lifetimes.
+// The law of the arena: no two values that live at once share a byte, and the arena ends with the last of them. It
+// is judged by what the steps read and write, not by the passes' own account of lifetimes.
 #pragma once
 
 #include "static/plan.hpp"

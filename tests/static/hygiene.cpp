@@ -151,4 +151,15 @@ constexpr auto deeper = [](auto v) {
 };
 static_assert(written<block<"out">(deeper)(x)> == "gelu(x)");
 
+// What is computed from an input alone may be used in a body; only a segment, which would compute it once more, wants it
+// as an argument.
+constexpr auto masked = layer([](auto v) { return v + (input<"mask", 4, 8> - 1_c) * 1000_c; });
+constexpr auto stretched = layer([](auto v) {
+  const auto mask = exp(input<"mask", 4, 8>);
+  return ckpt<"s">([](auto a, auto m) { return tanh(a) * m; }, v, mask);
+});
+constexpr auto twice_masked = input<"v", 4, 8> | repeat<2, "b">([](auto) { return masked; }) | stretched;
+static_assert(an_expression<decltype(twice_masked)> && !wrong<decltype(twice_masked)>);
+static_assert(twice_masked.facts.captures && !(input<"v", 4, 8> | nn::tanh).facts.captures);
+
 }  // namespace

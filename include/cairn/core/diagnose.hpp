@@ -332,6 +332,18 @@ struct frozen_parameter {
   };
 };
 
+struct unknown_option {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, plain "
+          "and check_finite");
+    }
+  };
+};
+
 struct missing_input {
   template <class Silent, class... Facts>
   struct found : Silent {

@@ -99,8 +99,8 @@ struct loss_error : std::domain_error {
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, plain,
 /// check_finite.
-/// Rejects: a loss that is no scalar, a parameter that the loss does not depend on, a segment in which nothing needs
-/// a gradient, one name for two shapes.
+/// Rejects: a loss that is no scalar or reaches nothing to train, a parameter that it does not depend on, a segment in
+/// which nothing needs a gradient, one name for two shapes, outputs of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;

@@ -112,25 +112,34 @@ constexpr int too_few_logits(const Graph& g) {
   return ir::none;
 }
 
-/// The last operation that lets no gradient through to what the loss is made of, or none.
+/// The last operation that keeps the loss from what is trained, or none.
 template <class Graph>
-constexpr int cut_of(const Graph& g) {
-  bool reached[Graph::capacity.nodes + 1] = {};
+constexpr int cut_of(const Graph& g, const bool* trained) {
+  bool reached[Graph::capacity.nodes + 1] = {}, trains[Graph::capacity.nodes + 1] = {};
+  for (int i = 0; i < g.leaf_count; ++i) trains[g.leaves[i].node] = trained[i];
+  for (int v = 0; v < g.node_count; ++v) {
+    for (int i = 0; i < g.nodes[v].op->arguments; ++i) trains[v] |= trains[g.nodes[v].argument[i]];
+  }
   reached[g.outputs[0]] = true;
   for (int v = g.outputs[0]; v >= 0; --v) {
     const ir::node& n = g.nodes[v];
-    if (!reached[v] || n.op->arguments == 0) continue;
+    if (!reached[v] || !trains[v]) continue;
     if (n.op->vjp == nullptr) return v;
     for (int i = 0; i < n.op->arguments; ++i) reached[n.argument[i]] = true;
   }
   return ir::none;
 }
 
-/// An output that no program can return: made in a body and smuggled out of it, or of class indices.
+/// What no program can be asked for: an option that is none, or an output made in a body and smuggled out of
+/// it, or of class indices.
 template <class Compiled>
-struct outputs_of;
+struct asked;
+template <class R, bool G, bool P, class F, class Unknown, class... More, class... E>
+struct asked<pass::compiled<pass::request<R, G, P, F, Unknown, More...>, output_list<E...>>> {
+  static constexpr auto problem() { return mistake<unknown_option, top_scope, fact::given<Unknown>>{}; }
+};
 template <class Request, class... E>
-struct outputs_of<pass::compiled<Request, output_list<E...>>> {
+struct asked<pass::compiled<Request, output_list<E...>>> {
   using what = fact::operation<"outputs", tensor_fact<E>...>;
   static constexpr auto problem() {
     if constexpr (!(std::same_as<typename E::owner, top_scope> && ...)) {
@@ -186,7 +195,7 @@ constexpr auto problem_in_graph() {
       return ir::none;
     }();
     if constexpr (!trains) {
-      constexpr int cut = cut_of(g);
+      constexpr int cut = cut_of(g, Compiled::trained.wanted);
       if constexpr (cut == ir::none)
         return mistake<zero_grad_output, top_scope>{};
       else
@@ -203,7 +212,7 @@ constexpr auto problem_in_graph() {
 }
 template <class Compiled>
 constexpr auto problem_of() {
-  using problem = decltype(outputs_of<Compiled>::problem());
+  using problem = decltype(asked<Compiled>::problem());
   if constexpr (std::same_as<problem, sound>)
     return problem_in_graph<Compiled>();
   else

@@ -1,9 +1,9 @@
 // Bodies applied to placeholders: what `block`, `ckpt` and each stage of a chain are made of.
 #pragma once
 
-#include "cairn/expr/operation.hpp"
-
 #include <bit>
+
+#include "cairn/expr/operation.hpp"
 
 namespace cairn {
 
@@ -67,13 +67,16 @@ struct call : expression {
   static constexpr cairn::shape shape = first::shape;
   static constexpr kind element = first::element;
   static constexpr cairn::facts inside = []<class... E>(std::type_identity<std::tuple<E...>>) {
-    return made_of({E::facts...});
+    cairn::facts f = made_of({E::facts...});
+    f.captures |= (captured<inner_owner, E> || ...);
+    return f;
   }(std::type_identity<results>{});
   static constexpr cairn::facts facts = [] {
     cairn::facts f = made_of({A::facts...});
     f.height = 1 + std::max(f.height, inside.height);
     f.detached |= inside.detached;
     f.fed |= inside.fed;
+    f.captures |= inside.captures || (captured<owner, A> || ...);
     return f;
   }();
 };
@@ -118,13 +121,9 @@ constexpr auto mistake_in() {
   return leave<Mark, Owner>(mistake<Misuse, Owner, Facts...>{});
 }
 
-/// Whether E may be a result of the body Inner: made there, or outside of all bodies of parameters only.
-template <class Inner, class E>
-inline constexpr bool belongs =
-    std::same_as<typename E::owner, Inner> || (std::same_as<typename E::owner, top_scope> && !captured<Inner, E>);
 template <class Inner, class... E>
 constexpr bool closed(std::type_identity<std::tuple<E...>>) {
-  return (belongs<Inner, E> && ...);
+  return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>)&&...);
 }
 template <class... E>
 constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
@@ -164,7 +163,7 @@ constexpr auto called_silently(A... args) {
   if constexpr ((wrong<A> || ...)) {
     using body = decltype(silent_body<F>((static_cast<void>(args), rejected{})...));
     return spread<body>(pass_on<owner>(args...));
-  } else if constexpr (std::same_as<owner, mixed_scopes> || (captured<owner, A> || ...)) {
+  } else if constexpr (std::same_as<owner, mixed_scopes>) {
     return mistake_in<Mark, captured_value, owner>();
   } else if constexpr (!applied::invocable) {
     return mistake_in<Mark, not_a_layer, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
@@ -180,12 +179,15 @@ constexpr auto called_silently(A... args) {
         return spread<body>(leave<Mark, owner>(problem{}));
       } else if constexpr (!closed<typename made::inner_owner>(results{})) {
         return spread<body>(mistake_in<Mark, captured_value, owner>());
+      } else if constexpr (Mark::segment && made::inside.captures) {
+        return spread<body>(mistake_in<Mark, captured_value, owner>());
       } else if constexpr (Mark::segment && made::inside.detached) {
         return spread<body>(mistake_in<Mark, detached_in_segment, owner>());
       } else if constexpr (made::facts.height > max_height) {
         return spread<body>(
             mistake_in<Mark, expression_too_large, owner, fact::height<made::facts.height>>());
-      } else if constexpr (Mark::segment && std::countr_one(made::inside.reads) < static_cast<int>(sizeof...(A))) {
+      } else if constexpr (Mark::segment &&
+                           std::countr_one(made::inside.reads) < static_cast<int>(sizeof...(A))) {
         return spread<body>(
             mistake_in<Mark, unused_argument, owner, fact::argument<std::countr_one(made::inside.reads)>,
                        fact::arguments<tensor_fact<A>...>>());

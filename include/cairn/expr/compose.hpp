@@ -69,6 +69,7 @@ constexpr facts in_a_row(facts chain, const facts& stage) {
   chain.height = std::max(chain.height, stage.height);
   chain.detached |= stage.detached;
   chain.fed |= stage.fed;
+  chain.captures |= stage.captures;
   return chain;
 }
 

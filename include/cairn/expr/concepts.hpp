@@ -96,11 +96,12 @@ using tensor_fact = typename decltype(detail::shown_as<E>(detail::axes_of_expres
 
 /// What an expression tells those made of it, besides its shape.
 struct facts {
-  int level = 0;            ///< of the deepest placeholder below
-  int height = 1;           ///< how far the expressions below nest
-  int spelled = 1;          ///< nodes that the type's name spells out
-  bool detached = false;    ///< stops a gradient somewhere
-  bool fed = false;         ///< computed from an input of the program
+  int level = 0;          ///< of the deepest placeholder below
+  int height = 1;         ///< how far the expressions below nest
+  int spelled = 1;        ///< nodes that the type's name spells out
+  bool detached = false;  ///< stops a gradient somewhere
+  bool fed = false;       ///< computed from an input of the program
+  bool captures = false;  ///< in a body: computes again what was computed from an input outside of all bodies
   std::uint64_t reads = 0;  ///< a bit for each argument of the body around it
 };
 /// The facts of something made of parts.
@@ -112,6 +113,7 @@ constexpr facts made_of(std::initializer_list<facts> parts) {
     all.spelled += part.spelled;
     all.detached |= part.detached;
     all.fed |= part.fed;
+    all.captures |= part.captures;
     all.reads |= part.reads;
   }
   return all;
@@ -157,6 +159,12 @@ inline constexpr int max_spelled = 16;
 /// at 512.
 inline constexpr int max_height = 400;
 
+/// Whether E, computed from an input outside of all bodies, is used in the body Owner.
+template <class Owner, class E>
+inline constexpr bool captured =
+    !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> && E::facts.fed &&
+    E::facts.height > 1;
+
 /// An operation applied to expressions. Op states the shape rule, the gradient and the cost; see
 /// expr/operation.hpp.
 template <class Op, class... A>
@@ -167,6 +175,7 @@ struct expr : expression {
   static constexpr cairn::facts facts = [] {
     cairn::facts f = made_of({A::facts...});
     f.detached |= Op::detaches;
+    f.captures |= (captured<owner, A> || ...);
     return f;
   }();
 };

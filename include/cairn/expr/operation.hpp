@@ -78,19 +78,12 @@ constexpr auto wrong_shapes(std::index_sequence<I...>) {
   }
 }
 
-/// Whether E, computed from an input outside of all bodies, is used in the body Owner, which would compute it
-/// again.
-template <class Owner, class E>
-inline constexpr bool captured =
-    !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> && E::facts.fed &&
-    E::facts.height > 1;
-
 template <class Op, class... A>
 constexpr auto made_silently(A... args) {
   using owner = owner_of<A...>;
   if constexpr ((wrong<A> || ...)) {
     return pass_on<owner>(args...);
-  } else if constexpr (std::same_as<owner, mixed_scopes> || (captured<owner, A> || ...)) {
+  } else if constexpr (std::same_as<owner, mixed_scopes>) {
     return mistake<captured_value, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
   } else if constexpr (!kinds_fit<Op, A...>(std::index_sequence_for<A...>{})) {
     return wrong_kinds<Op, owner, A...>(std::index_sequence_for<A...>{});

@@ -76,11 +76,6 @@ struct lowering<argument<Level, Index, Tensor, F>> {
   }
 };
 
-template <int Level, class Tensor>
-struct lowering<detail::stage_input<Level, Tensor>> {
-  static constexpr void count(counter&) {}
-};
-
 template <class Op, class... A>
 struct lowering<expr<Op, A...>> {
   static constexpr const char* type = &id_of<expr<Op, A...>>;

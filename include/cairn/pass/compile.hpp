@@ -1,5 +1,5 @@
-// The list of the passes, in order. Each is evaluated into a constant of its own, which keeps every evaluation within
-// the compilers' default limits and lets a reader print any of them.
+// The list of the passes, in order. Each is evaluated into a constant of its own, which keeps every
+// evaluation within the compilers' default limits and lets a reader print any of them.
 #pragma once
 
 #include "cairn/pass/arena.hpp"
@@ -10,11 +10,10 @@ namespace cairn {
 template <an_expression... E>
 struct output_list {};
 
-/// Several results of a program: `outputs(loss, accuracy(logits, classes))`. The first, a scalar, is differentiated.
+/// Several results of a program: `outputs(loss, accuracy(logits, classes))`. The first, a scalar, is
+/// differentiated. At most eight.
 template <an_expression... E>
-constexpr output_list<E...> outputs(E...) {
-  return {};
-}
+requires(sizeof...(E) <= ir::max_outputs) constexpr output_list<E...> outputs(E...) { return {}; }
 
 namespace pass {
 
@@ -22,8 +21,8 @@ namespace pass {
 template <fixed_string... Name>
 struct name_list {};
 
-/// What a program asks of the passes.
-template <class Real, bool Gradient, bool Plain, class Frozen>
+/// What a program asks of the passes. Unknown: options that are none.
+template <class Real, bool Gradient, bool Plain, class Frozen, class... Unknown>
 struct request {
   using real = Real;
   static constexpr bool gradient = Gradient, plain = Plain;
@@ -60,7 +59,8 @@ struct compiled<Request, output_list<E...>> {
     if constexpr (Request::gradient)
       return differentiate<gradient_capacity(graph)>(graph, trained.wanted,
                                                      &ir::leaf_operation<constant_leaf<1.0>, real>);
-    else return undifferentiated(graph);
+    else
+      return undifferentiated(graph);
   }();
   static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient)>(graph, gradient);
   static constexpr auto steps = fuse(schedule);
@@ -68,7 +68,7 @@ struct compiled<Request, output_list<E...>> {
   static constexpr auto ranges = liveness(schedule, steps, loops);
   static constexpr auto places = place_fixed(graph, schedule, steps, loops, ranges);
   static constexpr auto slots =
-      share_slots<steps.member_count + steps.step_count>(schedule, steps, loops, ranges, places);
+      share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, places);
   static constexpr const auto& packing = pack<slots>();
   static constexpr auto layout = place_values(schedule, steps, places, slots, packing);
 };

@@ -1,0 +1,14 @@
+// rejects: cairn \[unknown-option\]: this is no option of a program; options are real<
+// rejects: fact::given<double>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+
+#ifdef CAIRN_REJECT
+static_assert(detail::checked<loss, double, plain>());
+#else
+static_assert(detail::checked<loss, plain, real<double>>());
+#endif
