@@ -213,10 +213,9 @@ struct unused_argument {
   template <class Silent, class... Facts>
   struct found : Silent {
     constexpr found() {
-      static_assert(
-          well_formed<Facts...>,
-          "cairn [unused-argument]: the body of this segment never reads this argument (the first is "
-          "number 0), which ckpt would keep for nothing; remove it from both");
+      static_assert(well_formed<Facts...>,
+                    "cairn [unused-argument]: the body of this segment never reads this argument (the first is "
+                    "number 0), which ckpt would keep for nothing; remove it from both");
     }
   };
 };
@@ -269,10 +268,9 @@ struct zero_grad_output {
   template <class Silent, class... Facts>
   struct found : Silent {
     constexpr found() {
-      static_assert(
-          well_formed<Facts...>,
-          "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none to train, or "
-          "only behind the operation named here; take that out, or use predictor<...>");
+      static_assert(well_formed<Facts...>,
+                    "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none to train, or "
+                    "only behind the operation named here; take that out, or use predictor<...>");
     }
   };
 };
@@ -336,10 +334,9 @@ struct unknown_option {
   template <class Silent, class... Facts>
   struct found : Silent {
     constexpr found() {
-      static_assert(
-          well_formed<Facts...>,
-          "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, plain "
-          "and check_finite");
+      static_assert(well_formed<Facts...>,
+                    "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, plain "
+                    "and check_finite");
     }
   };
 };

@@ -1,10 +1,10 @@
 // The figures of a plan, as constants.
 #pragma once
 
+#include "cairn/exec/verify.hpp"
+
 #include <array>
 #include <concepts>
-
-#include "cairn/exec/verify.hpp"
 
 namespace cairn {
 
@@ -23,8 +23,8 @@ struct check_finite {};
 
 /// Bytes of a step.
 struct memory_plan {
-  std::int64_t stored_bytes;  ///< forward values alive at the turn, without leaves and results
-  std::int64_t peak_bytes;  ///< the arena: values of forward, recomputation and backward, and kernel scratch
+  std::int64_t stored_bytes;     ///< forward values alive at the turn, without leaves and results
+  std::int64_t peak_bytes;       ///< the arena: values of forward, recomputation and backward, and kernel scratch
   std::int64_t parameter_bytes;  ///< the flat block of parameters, each aligned to 64 bytes
   std::int64_t gradient_bytes;   ///< of the trained parameters, in the same layout
   constexpr std::int64_t total_bytes() const { return peak_bytes + parameter_bytes + gradient_bytes; }
@@ -62,14 +62,12 @@ template <class R, bool G, bool P, class F, class... U, class Unknown, class... 
 struct with<pass::request<R, G, P, F, U...>, Unknown, More...>
     : with<pass::request<R, G, P, F, U..., Unknown>, More...> {};
 template <class R, bool G, bool P, class F, class... U, class Real, class... More>
-struct with<pass::request<R, G, P, F, U...>, real<Real>, More...>
-    : with<pass::request<Real, G, P, F, U...>, More...> {};
+struct with<pass::request<R, G, P, F, U...>, real<Real>, More...> : with<pass::request<Real, G, P, F, U...>, More...> {
+};
 template <class R, bool G, bool P, class F, class... U, class... More>
-struct with<pass::request<R, G, P, F, U...>, plain, More...>
-    : with<pass::request<R, G, true, F, U...>, More...> {};
+struct with<pass::request<R, G, P, F, U...>, plain, More...> : with<pass::request<R, G, true, F, U...>, More...> {};
 template <class R, bool G, bool P, class F, class... U, class... More>
-struct with<pass::request<R, G, P, F, U...>, check_finite, More...>
-    : with<pass::request<R, G, P, F, U...>, More...> {};
+struct with<pass::request<R, G, P, F, U...>, check_finite, More...> : with<pass::request<R, G, P, F, U...>, More...> {};
 template <class R, bool G, bool P, fixed_string... Old, class... U, fixed_string... Name, class... More>
 struct with<pass::request<R, G, P, pass::name_list<Old...>, U...>, freeze<Name...>, More...>
     : with<pass::request<R, G, P, pass::name_list<Old..., Name...>, U...>, More...> {};
@@ -101,8 +99,7 @@ template <class Compiled>
 constexpr flop_counts flops_of() {
   const auto& s = Compiled::schedule;
   flop_counts counts{};
-  for (int v = 0; v < s.node_count; ++v)
-    (v < s.turn ? counts.forward : counts.backward) += s.nodes[v].op->flops;
+  for (int v = 0; v < s.node_count; ++v) (v < s.turn ? counts.forward : counts.backward) += s.nodes[v].op->flops;
   for (const auto& cost : s.recomputed) counts.recomputed += cost.flops;
   counts.backward -= counts.recomputed;
   return counts;

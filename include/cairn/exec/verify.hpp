@@ -1,10 +1,10 @@
 // What only a whole program can show to be wrong, and what is wrong with how it is used.
 #pragma once
 
-#include <algorithm>
-
 #include "cairn/exec/bind.hpp"
 #include "cairn/pass/compile.hpp"
+
+#include <algorithm>
 
 namespace cairn::detail {
 
@@ -19,8 +19,7 @@ inline constexpr auto copied = [] {
 template <class Compiled, int Leaf>
 inline constexpr auto leaf_name = copied<[] { return Compiled::graph.name(Compiled::graph.leaves[Leaf]); }>;
 template <class Compiled, int Segment>
-inline constexpr auto segment_name =
-    copied<[] { return Compiled::graph.name(Compiled::graph.segments[Segment]); }>;
+inline constexpr auto segment_name = copied<[] { return Compiled::graph.name(Compiled::graph.segments[Segment]); }>;
 
 /// The name of a leaf's node.
 template <class Compiled, int Node>
@@ -91,10 +90,8 @@ constexpr std::size_t first_unknown(pass::name_list<Name...>) {
 }
 template <std::size_t I, fixed_string First, fixed_string... Name>
 constexpr auto name_at(pass::name_list<First, Name...>) {
-  if constexpr (I == 0)
-    return First;
-  else
-    return name_at<I - 1>(pass::name_list<Name...>{});
+  if constexpr (I == 0) return First;
+  else return name_at<I - 1>(pass::name_list<Name...>{});
 }
 template <fixed_string... Name>
 constexpr std::size_t count_of(pass::name_list<Name...>) {
@@ -196,11 +193,8 @@ constexpr auto problem_in_graph() {
     }();
     if constexpr (!trains) {
       constexpr int cut = cut_of(g, Compiled::trained.wanted);
-      if constexpr (cut == ir::none)
-        return mistake<zero_grad_output, top_scope>{};
-      else
-        return mistake<zero_grad_output, top_scope,
-                       fact::operation<copied<[] { return g.nodes[cut].op->name; }>>>{};
+      if constexpr (cut == ir::none) return mistake<zero_grad_output, top_scope>{};
+      else return mistake<zero_grad_output, top_scope, fact::operation<copied<[] { return g.nodes[cut].op->name; }>>>{};
     } else if constexpr (segment != 0) {
       return mistake<zero_grad_segment, top_scope, about<fact::segment, segment_name<Compiled, segment>>>{};
     } else if constexpr (leaf != ir::none) {
@@ -213,10 +207,8 @@ constexpr auto problem_in_graph() {
 template <class Compiled>
 constexpr auto problem_of() {
   using problem = decltype(asked<Compiled>::problem());
-  if constexpr (std::same_as<problem, sound>)
-    return problem_in_graph<Compiled>();
-  else
-    return problem{};
+  if constexpr (std::same_as<problem, sound>) return problem_in_graph<Compiled>();
+  else return problem{};
 }
 template <class Compiled>
 using problem_in = decltype(problem_of<Compiled>());
@@ -258,10 +250,8 @@ constexpr int badly_bound() {
 }
 template <class Compiled, class Bound>
 constexpr auto problem_of_name() {
-  if constexpr (bound_leaf<Compiled, Bound> != ir::none)
-    return sound{};
-  else
-    return not_found<Compiled, ir::role::input, fact::input, Bound::name>();
+  if constexpr (bound_leaf<Compiled, Bound> != ir::none) return sound{};
+  else return not_found<Compiled, ir::role::input, fact::input, Bound::name>();
 }
 
 /// The mistake of binding these arrays for a step, or sound.

@@ -1,9 +1,9 @@
 // Bodies applied to placeholders: what `block`, `ckpt` and each stage of a chain are made of.
 #pragma once
 
-#include <bit>
-
 #include "cairn/expr/operation.hpp"
+
+#include <bit>
 
 namespace cairn {
 
@@ -26,8 +26,7 @@ struct application;
 template <class F, int Level, std::size_t... I, class... Tensors>
 struct application<F, Level, std::index_sequence<I...>, Tensors...> {
   static constexpr bool invocable =
-      std::is_empty_v<F> &&
-      std::is_invocable_v<const F&, argument<Level, static_cast<int>(I), Tensors, F>...>;
+      std::is_empty_v<F> && std::is_invocable_v<const F&, argument<Level, static_cast<int>(I), Tensors, F>...>;
   template <class G = F>
   using result = std::invoke_result_t<const G&, argument<Level, static_cast<int>(I), Tensors, F>...>;
 };
@@ -110,10 +109,8 @@ struct named_path<stage_mark> {
 /// A mistake of the body, seen from outside the call.
 template <class Mark, class Owner, class P>
 constexpr auto leave(P p) {
-  if constexpr (is_poison<P>)
-    return typename named_path<Mark>::template type<P, Owner>{};
-  else
-    return p;
+  if constexpr (is_poison<P>) return typename named_path<Mark>::template type<P, Owner>{};
+  else return p;
 }
 
 template <class Mark, class Misuse, class Owner, class... Facts>
@@ -123,7 +120,7 @@ constexpr auto mistake_in() {
 
 template <class Inner, class... E>
 constexpr bool closed(std::type_identity<std::tuple<E...>>) {
-  return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>)&&...);
+  return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>) && ...);
 }
 template <class... E>
 constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
@@ -142,8 +139,7 @@ constexpr auto spread(P p) {
   if constexpr (is_tuple<Body>) {
     return []<std::size_t... I>(std::index_sequence<I...>) {
       return std::tuple<std::conditional_t<I == 0, P, rejected>...>{};
-    }
-    (std::make_index_sequence<std::tuple_size_v<Body>>{});
+    }(std::make_index_sequence<std::tuple_size_v<Body>>{});
   } else {
     return p;
   }
@@ -184,10 +180,8 @@ constexpr auto called_silently(A... args) {
       } else if constexpr (Mark::segment && made::inside.detached) {
         return spread<body>(mistake_in<Mark, detached_in_segment, owner>());
       } else if constexpr (made::facts.height > max_height) {
-        return spread<body>(
-            mistake_in<Mark, expression_too_large, owner, fact::height<made::facts.height>>());
-      } else if constexpr (Mark::segment &&
-                           std::countr_one(made::inside.reads) < static_cast<int>(sizeof...(A))) {
+        return spread<body>(mistake_in<Mark, expression_too_large, owner, fact::height<made::facts.height>>());
+      } else if constexpr (Mark::segment && std::countr_one(made::inside.reads) < static_cast<int>(sizeof...(A))) {
         return spread<body>(
             mistake_in<Mark, unused_argument, owner, fact::argument<std::countr_one(made::inside.reads)>,
                        fact::arguments<tensor_fact<A>...>>());

@@ -10,8 +10,8 @@ namespace detail {
 template <fixed_string Name, class Hiding>
 struct segment_layer : layer_base {
   template <an_expression... A>
-  requires(sizeof...(A) > 0) constexpr called<segment_mark<Name>, hidden_in<Hiding>, A...> operator()(
-      A...) const {
+    requires(sizeof...(A) > 0)
+  constexpr called<segment_mark<Name>, hidden_in<Hiding>, A...> operator()(A...) const {
     return {};
   }
 };
@@ -19,18 +19,20 @@ struct segment_layer : layer_base {
 
 /// A segment: f applied to boundaries, as in torch.utils.checkpoint.checkpoint(f, a, b). The forward pass
 /// stores the boundaries; backward recomputes from them what it reads of the interior. `auto [h, c] =
-/// ckpt<"cell">(lstm, x, h0, c0)` where f returns a std::tuple. Rejects: detach inside, values of other
-/// bodies or computed from inputs outside, arguments that f never reads, bodies with captures.
+/// ckpt<"cell">(lstm, x, h0, c0)` where f returns a std::tuple.
+/// Rejects: detach inside, values of other bodies or computed from inputs outside, arguments that f never reads, bodies
+/// with captures.
 template <fixed_string Name, class F, an_expression... A>
-requires(sizeof...(A) > 0) constexpr called<segment_mark<Name>, F, A...> ckpt(F, A...) { return {}; }
+  requires(sizeof...(A) > 0)
+constexpr called<segment_mark<Name>, F, A...> ckpt(F, A...) {
+  return {};
+}
 
 /// A layer made into a checkpointed layer; or, where f takes no arguments, a segment of parameters only.
 template <fixed_string Name, class F>
 constexpr auto ckpt(F) {
-  if constexpr (std::is_invocable_v<const F&>)
-    return called<segment_mark<Name>, F>{};
-  else
-    return detail::segment_layer<Name, detail::hiding<F>>{};
+  if constexpr (std::is_invocable_v<const F&>) return called<segment_mark<Name>, F>{};
+  else return detail::segment_layer<Name, detail::hiding<F>>{};
 }
 
 }  // namespace cairn

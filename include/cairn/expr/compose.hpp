@@ -45,7 +45,8 @@ struct as_chain {
   using append = links<Facts, X, L>;
 };
 template <chain_facts Before, class X, class... Ls>
-requires(sizeof...(Ls) < max_layers) struct as_chain<links<Before, X, Ls...>> {
+  requires(sizeof...(Ls) < max_layers)
+struct as_chain<links<Before, X, Ls...>> {
   static constexpr facts before = Before.rest;
   template <chain_facts Facts, class L>
   using append = links<Facts, X, Ls..., L>;
@@ -83,8 +84,9 @@ constexpr auto append_stage(X) {
   } else if constexpr (wrong<stage>) {
     return stage{};
   } else {
-    return typename base::template append<
-        chain_facts{stage::shape, stage::element, in_a_row(base::before, stage::facts)}, L>{};
+    return
+        typename base::template append<chain_facts{stage::shape, stage::element, in_a_row(base::before, stage::facts)},
+                                       L>{};
   }
 }
 
@@ -99,10 +101,8 @@ struct flattened<sequence<Hiding>> {
 template <class... A, class... B>
 constexpr auto joined(layer_list<A...>, layer_list<B...>) {
   using one = sequence<hiding<layer_list<A...>>>;
-  if constexpr (sizeof...(A) + sizeof...(B) > max_layers)
-    return sequence<hiding<layer_list<one, B...>>>{};
-  else
-    return sequence<hiding<layer_list<A..., B...>>>{};
+  if constexpr (sizeof...(A) + sizeof...(B) > max_layers) return sequence<hiding<layer_list<one, B...>>>{};
+  else return sequence<hiding<layer_list<A..., B...>>>{};
 }
 
 /// Carries the chain so far through a fold over the layers.
@@ -131,16 +131,15 @@ constexpr auto piped_silently(X x) {
     return mistake<not_a_layer, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
   } else {
     using applied = decltype(append_all(x, typename flattened<L>::type{}));
-    if constexpr (wrong<applied>)
-      return pass_on<typename X::owner>(applied{});
-    else
-      return in_brief<applied>{};
+    if constexpr (wrong<applied>) return pass_on<typename X::owner>(applied{});
+    else return in_brief<applied>{};
   }
 }
 template <class X, class L>
 struct piping {};
 template <an_expression X, class L>
-requires(!an_expression<L>) struct piping<X, L> {
+  requires(!an_expression<L>)
+struct piping<X, L> {
   using type = surfaced<decltype(piped_silently<X, L>(X{}))>;
 };
 }  // namespace detail
@@ -148,12 +147,15 @@ requires(!an_expression<L>) struct piping<X, L> {
 /// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. Binds weaker than + and *: `a + f(x)`, not
 /// `a + x | f`.
 template <an_expression X, class L>
-requires(!an_expression<L>) constexpr typename detail::piping<X, L>::type operator|(X, L) { return {}; }
+  requires(!an_expression<L>)
+constexpr typename detail::piping<X, L>::type operator|(X, L) {
+  return {};
+}
 
 /// Puts one layer after another.
 template <class A, class B>
-requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>)) constexpr auto operator|(A,
-                                                                                                        B) {
+  requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>))
+constexpr auto operator|(A, B) {
   return detail::joined(typename detail::flattened<A>::type{}, typename detail::flattened<B>::type{});
 }
 
@@ -161,7 +163,8 @@ namespace detail {
 template <class F>
 struct wrapped : layer_base {
   template <an_expression... A>
-  requires(sizeof...(A) > 0) constexpr auto operator()(A... x) const {
+    requires(sizeof...(A) > 0)
+  constexpr auto operator()(A... x) const {
     if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, A...>) {
       return F{}(x...);
     } else {
@@ -173,8 +176,8 @@ struct wrapped : layer_base {
 template <fixed_string Name, class Hiding>
 struct block_layer : layer_base {
   template <an_expression... A>
-  requires(sizeof...(A) > 0) constexpr called<block_mark<Name>, hidden_in<Hiding>, A...> operator()(
-      A...) const {
+    requires(sizeof...(A) > 0)
+  constexpr called<block_mark<Name>, hidden_in<Hiding>, A...> operator()(A...) const {
     return {};
   }
 };
@@ -206,8 +209,7 @@ namespace detail {
 template <int N, fixed_string Name, class Body>
 struct repeat_layer : layer_base {
   template <int I>
-  using layer_at =
-      std::remove_cvref_t<decltype(std::declval<const Body&>()(std::integral_constant<int, I>{}))>;
+  using layer_at = std::remove_cvref_t<decltype(std::declval<const Body&>()(std::integral_constant<int, I>{}))>;
 
   template <an_expression X>
   constexpr auto operator()(X x) const {
@@ -231,16 +233,12 @@ struct repeat_layer : layer_base {
     if constexpr (wrong<X>) {
       return x;
     } else if constexpr (all_alike(std::make_integer_sequence<int, N>{})) {
-      using once = called<block_mark<Name + fixed_string{".0"}>, layer_at<0>,
-                          stage_input<X::facts.level, tensor_of<X>>>;
-      if constexpr (!an_expression<once>)
-        return one_by_one(x);
-      else if constexpr (wrong<once>)
-        return pass_on<typename X::owner>(once{});
-      else if constexpr (once::shape == X::shape)
-        return repeated<N, Name, layer_at<0>, X>{};
-      else
-        return one_by_one(x);
+      using once =
+          called<block_mark<Name + fixed_string{".0"}>, layer_at<0>, stage_input<X::facts.level, tensor_of<X>>>;
+      if constexpr (!an_expression<once>) return one_by_one(x);
+      else if constexpr (wrong<once>) return pass_on<typename X::owner>(once{});
+      else if constexpr (once::shape == X::shape) return repeated<N, Name, layer_at<0>, X>{};
+      else return one_by_one(x);
     } else {
       return one_by_one(x);
     }
@@ -255,10 +253,9 @@ struct repeat_layer : layer_base {
       return layers<Begin, Count / 2>() | layers<Begin + Count / 2, Count - Count / 2>();
     } else {
       return []<int... I>(std::integer_sequence<int, I...>) {
-        return sequence<hiding<layer_list<
-            block_layer<Name + fixed_string{"."} + digits<Begin + I>, hiding<layer_at<Begin + I>>>...>>>{};
-      }
-      (std::make_integer_sequence<int, Count>{});
+        return sequence<hiding<
+            layer_list<block_layer<Name + fixed_string{"."} + digits<Begin + I>, hiding<layer_at<Begin + I>>>...>>>{};
+      }(std::make_integer_sequence<int, Count>{});
     }
   }
 };
@@ -268,6 +265,9 @@ struct repeat_layer : layer_base {
 /// `Name.i.` Where all bodies are one type and keep the shape, the whole is one node of the type, so depth
 /// costs nothing.
 template <int N, fixed_string Name, class Body>
-requires(N > 0) constexpr auto repeat(Body) { return detail::repeat_layer<N, Name, Body>{}; }
+  requires(N > 0)
+constexpr auto repeat(Body) {
+  return detail::repeat_layer<N, Name, Body>{};
+}
 
 }  // namespace cairn

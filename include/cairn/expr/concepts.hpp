@@ -1,15 +1,15 @@
 // What an expression is: an empty type that states its shape and a few facts for diagnosis.
 #pragma once
 
+#include "cairn/core/diagnose.hpp"
+#include "cairn/core/shape.hpp"
+
 #include <algorithm>
 #include <concepts>
 #include <initializer_list>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-
-#include "cairn/core/diagnose.hpp"
-#include "cairn/core/shape.hpp"
 
 namespace cairn {
 
@@ -39,11 +39,13 @@ struct merged<A, A> {
   using type = A;
 };
 template <class A>
-requires(!std::same_as<A, top_scope>) struct merged<A, top_scope> {
+  requires(!std::same_as<A, top_scope>)
+struct merged<A, top_scope> {
   using type = A;
 };
 template <class A>
-requires(!std::same_as<A, top_scope>) struct merged<top_scope, A> {
+  requires(!std::same_as<A, top_scope>)
+struct merged<top_scope, A> {
   using type = A;
 };
 template <class Result>
@@ -56,17 +58,14 @@ struct merging {
 
 /// The one body that all of A are from, or mixed_scopes.
 template <class... A>
-using owner_of =
-    typename decltype((detail::merging<top_scope>{} + ... + detail::merging<typename A::owner>{}))::type;
+using owner_of = typename decltype((detail::merging<top_scope>{} + ... + detail::merging<typename A::owner>{}))::type;
 
 /// Element kind and extents as a short type.
 template <kind K, int... Extents>
 struct tensor {
   static constexpr cairn::shape shape = [] {
-    if constexpr (sizeof...(Extents) == 0)
-      return cairn::shape{};
-    else
-      return cairn::shape{Extents...};
+    if constexpr (sizeof...(Extents) == 0) return cairn::shape{};
+    else return cairn::shape{Extents...};
   }();
   static constexpr kind element = K;
 };
@@ -96,12 +95,12 @@ using tensor_fact = typename decltype(detail::shown_as<E>(detail::axes_of_expres
 
 /// What an expression tells those made of it, besides its shape.
 struct facts {
-  int level = 0;          ///< of the deepest placeholder below
-  int height = 1;         ///< how far the expressions below nest
-  int spelled = 1;        ///< nodes that the type's name spells out
-  bool detached = false;  ///< stops a gradient somewhere
-  bool fed = false;       ///< computed from an input of the program
-  bool captures = false;  ///< in a body: computes again what was computed from an input outside of all bodies
+  int level = 0;            ///< of the deepest placeholder below
+  int height = 1;           ///< how far the expressions below nest
+  int spelled = 1;          ///< nodes that the type's name spells out
+  bool detached = false;    ///< stops a gradient somewhere
+  bool fed = false;         ///< computed from an input of the program
+  bool captures = false;    ///< in a body: computes again what was computed from an input outside of all bodies
   std::uint64_t reads = 0;  ///< a bit for each argument of the body around it
 };
 /// The facts of something made of parts.
@@ -161,9 +160,8 @@ inline constexpr int max_height = 400;
 
 /// Whether E, computed from an input outside of all bodies, is used in the body Owner.
 template <class Owner, class E>
-inline constexpr bool captured =
-    !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> && E::facts.fed &&
-    E::facts.height > 1;
+inline constexpr bool captured = !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> &&
+                                 E::facts.fed && E::facts.height > 1;
 
 /// An operation applied to expressions. Op states the shape rule, the gradient and the cost; see
 /// expr/operation.hpp.

@@ -7,7 +7,8 @@ namespace cairn {
 
 namespace detail {
 template <kind K, int... Extents>
-requires((Extents > 0) && ...) struct leaf : expression {
+  requires((Extents > 0) && ...)
+struct leaf : expression {
   using owner = top_scope;
   static constexpr cairn::shape shape = tensor<K, Extents...>::shape;
   static constexpr kind element = K;
@@ -28,9 +29,7 @@ struct initial {
 };
 
 /// PyTorch's default for linear and convolution layers: uniform, bound 1 / sqrt(fan_in).
-constexpr initial fan_in(std::int64_t n) {
-  return {.bound = 1 / detail::square_root(static_cast<double>(n))};
-}
+constexpr initial fan_in(std::int64_t n) { return {.bound = 1 / detail::square_root(static_cast<double>(n))}; }
 
 /// Elements that feed one output of a weight laid out {out, in, ...}; of a vector: its length.
 template <int... Extents>
@@ -83,23 +82,17 @@ namespace detail {
 /// The value of a decimal literal, in the precision of long double until the last rounding.
 template <char... Digits>
 constexpr double parse() {
-  static_assert(((Digits != 'x' && Digits != 'X' && Digits != 'b') && ...),
-                "cairn: _c takes decimal literals");
+  static_assert(((Digits != 'x' && Digits != 'X' && Digits != 'b') && ...), "cairn: _c takes decimal literals");
   constexpr char text[]{Digits..., '\0'};
   long double mantissa = 0;
   int scale = 0, exponent = 0, sign = 1;
   bool fraction = false, power = false;
   for (char c : text) {
-    if (c == '.')
-      fraction = true;
-    else if (c == 'e' || c == 'E')
-      power = true;
-    else if (c == '-')
-      sign = -1;
-    else if (c < '0' || c > '9')
-      continue;
-    else if (power)
-      exponent = 10 * exponent + (c - '0');
+    if (c == '.') fraction = true;
+    else if (c == 'e' || c == 'E') power = true;
+    else if (c == '-') sign = -1;
+    else if (c < '0' || c > '9') continue;
+    else if (power) exponent = 10 * exponent + (c - '0');
     else {
       mantissa = 10 * mantissa + static_cast<long double>(c - '0');
       scale -= fraction ? 1 : 0;

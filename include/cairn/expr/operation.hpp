@@ -17,11 +17,10 @@ struct op {
   static constexpr kind element = kind::real;
   /// Kind of argument number i.
   static constexpr kind argument_kind(int) { return kind::real; }
-  static constexpr bool elementwise =
-      false;                               ///< one result element from one element of each broadcast argument
-  static constexpr bool view = false;      ///< same elements in the same order: no step, no memory
-  static constexpr bool in_place = false;  ///< the kernel may write its result over its first argument
-  static constexpr bool detaches = false;  ///< stops the gradient on purpose
+  static constexpr bool elementwise = false;  ///< one result element from one element of each broadcast argument
+  static constexpr bool view = false;         ///< same elements in the same order: no step, no memory
+  static constexpr bool in_place = false;     ///< the kernel may write its result over its first argument
+  static constexpr bool detaches = false;     ///< stops the gradient on purpose
   /// The shape of argument number i as the user wrote it.
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   /// Kernel scratch in elements of the program's type, of `bytes` bytes each, from the argument shapes.

@@ -23,9 +23,7 @@ struct lowering<input_leaf<Name, E...>> {
 
 template <fixed_string Name, int Classes, int... E>
 struct lowering<labels_leaf<Name, Classes, E...>> {
-  static constexpr void count(counter& c) {
-    count_leaf<labels_leaf<Name, Classes, E...>>(c, sizeof(Name.text));
-  }
+  static constexpr void count(counter& c) { count_leaf<labels_leaf<Name, Classes, E...>>(c, sizeof(Name.text)); }
   static constexpr void describe(operation& o) { o.classes = Classes; }
   template <class Target>
   static constexpr int into(builder& b) {
@@ -46,8 +44,7 @@ struct lowering<parameter_leaf<Name, Trainable, Init, E...>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.leaf_of(&leaf_operation<parameter_leaf<Name, Trainable, Init, E...>, typename Target::real>,
-                     Name, true);
+    return b.leaf_of(&leaf_operation<parameter_leaf<Name, Trainable, Init, E...>, typename Target::real>, Name, true);
   }
 };
 
@@ -89,8 +86,7 @@ struct lowering<expr<Op, A...>> {
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(type, height); known != none) return known;
     const int arguments[]{lowering<A>::template into<Target>(b)..., none};
-    return b.known.add(type, height,
-                       b.append(&operation_of<Op, Target, tensor_of<A>...>, arguments, sizeof...(A)));
+    return b.known.add(type, height, b.append(&operation_of<Op, Target, tensor_of<A>...>, arguments, sizeof...(A)));
   }
 };
 
@@ -173,8 +169,7 @@ struct lowering<call<Mark, F, A...>> {
     body::template into<Target>(b, arguments, sizeof...(A), results);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, results[I]), ...);
-    }
-    (std::make_index_sequence<std::tuple_size_v<typename type::results>>{});
+    }(std::make_index_sequence<std::tuple_size_v<typename type::results>>{});
     return results[Which];
   }
   template <class Target>
@@ -263,8 +258,7 @@ struct lowering<repeated<N, Name, L, X>> {
       b.path.push('.');
       char digits[8] = {};
       int length = 0;
-      for (int rest = i; length == 0 || rest > 0; rest /= 10)
-        digits[length++] = static_cast<char>('0' + rest % 10);
+      for (int rest = i; length == 0 || rest > 0; rest /= 10) digits[length++] = static_cast<char>('0' + rest % 10);
       while (length > 0) b.path.push(digits[--length]);
       const int input = value;
       body::template into<Target>(b, &input, 1, &value);

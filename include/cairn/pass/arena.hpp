@@ -38,9 +38,7 @@ struct packer {
   bool backward = false;  ///< whether the way is to earlier steps
 
   constexpr std::int64_t gap(int v) const { return begin[above[v]] - end[v]; }
-  constexpr int until(int v) const {
-    return v >= Count ? forever : backward ? -slots.all[v].first : slots.all[v].last;
-  }
+  constexpr int until(int v) const { return v >= Count ? forever : backward ? -slots.all[v].first : slots.all[v].last; }
 
   constexpr void open(int v) {
     if (gap(v) == 0) return;
@@ -133,8 +131,7 @@ constexpr int next_fullest(const Slots& slots, int before) {
   for (int i = 0; i < slots.step_count; ++i) {
     const std::int64_t here = slots.live[i];
     if ((i > 0 && slots.live[i - 1] >= here) || slots.live[i + 1] > here) continue;
-    if (before != none && (here > slots.live[before] || (here == slots.live[before] && i <= before)))
-      continue;
+    if (before != none && (here > slots.live[before] || (here == slots.live[before] && i <= before))) continue;
     if (next == none || here > slots.live[next]) next = i;
   }
   return next;
@@ -157,9 +154,8 @@ inline constexpr auto packing_from = pack<Slots.count>(Slots, Start, Nearest);
 template <const auto& Slots, int Tries = 6, int Before = none>
 constexpr const auto& pack() {
   constexpr int start = detail::next_fullest(Slots, Before);
-  constexpr const auto& one = detail::packing_from<Slots, start, Tries % 2 != 0>;
-  if constexpr (one.peak_bytes == Slots.live_bytes || Tries == 1 ||
-                detail::next_fullest(Slots, start) == none) {
+  constexpr const auto &one = detail::packing_from < Slots, start, Tries % 2 != 0 > ;
+  if constexpr (one.peak_bytes == Slots.live_bytes || Tries == 1 || detail::next_fullest(Slots, start) == none) {
     return one;
   } else {
     constexpr const auto& other = pack<Slots, Tries - 1, start>();

@@ -13,7 +13,10 @@ struct output_list {};
 /// Several results of a program: `outputs(loss, accuracy(logits, classes))`. The first, a scalar, is
 /// differentiated. At most eight.
 template <an_expression... E>
-requires(sizeof...(E) <= ir::max_outputs) constexpr output_list<E...> outputs(E...) { return {}; }
+  requires(sizeof...(E) <= ir::max_outputs)
+constexpr output_list<E...> outputs(E...) {
+  return {};
+}
 
 namespace pass {
 
@@ -59,8 +62,7 @@ struct compiled<Request, output_list<E...>> {
     if constexpr (Request::gradient)
       return differentiate<gradient_capacity(graph)>(graph, trained.wanted,
                                                      &ir::leaf_operation<constant_leaf<1.0>, real>);
-    else
-      return undifferentiated(graph);
+    else return undifferentiated(graph);
   }();
   static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient)>(graph, gradient);
   static constexpr auto steps = fuse(schedule);

@@ -2,9 +2,9 @@
 // are equal.
 #pragma once
 
-#include <bit>
-
 #include "cairn/pass/fuse.hpp"
+
+#include <bit>
 
 namespace cairn::pass {
 
@@ -30,8 +30,7 @@ struct loop_operation {
 
   constexpr bool same_code(const loop_operation& other) const {
     return lanes == other.lanes && stored == other.stored && argument[0] == other.argument[0] &&
-           argument[1] == other.argument[1] && argument[2] == other.argument[2] &&
-           argument[3] == other.argument[3];
+           argument[1] == other.argument[1] && argument[2] == other.argument[2] && argument[3] == other.argument[3];
   }
 };
 
@@ -56,8 +55,7 @@ struct loop_writer {
   const Schedule& s;
   const Fused& f;
   loops<nodes> out{};
-  int input_number[nodes] =
-      {};  ///< by value, of the last loop that reads it: one more than its place in inputs
+  int input_number[nodes] = {};  ///< by value, of the last loop that reads it: one more than its place in inputs
   int buckets[256] = {}, chain[nodes] = {};
 
   constexpr int input_of(const loop& l, int v, const ir::operation& whole) {
@@ -125,8 +123,7 @@ struct loop_writer {
       hash = ir::mix(hash, n.op->hash + o.stored);
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = n.argument[i];
-        o.argument[i] =
-            f.step_of[a] == f.step_of[f.members[m]] ? f.position[a] - st.begin : -1 - input_of(l, a, whole);
+        o.argument[i] = f.step_of[a] == f.step_of[f.members[m]] ? f.position[a] - st.begin : -1 - input_of(l, a, whole);
       }
     }
     l.input_end = out.input_count;

@@ -6,8 +6,7 @@
 
 namespace cairn::pass {
 
-inline constexpr std::int64_t alignment =
-    64;  ///< of every value, in bytes: a cache line and the widest register
+inline constexpr std::int64_t alignment = 64;  ///< of every value, in bytes: a cache line and the widest register
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// Where memory comes from. Leaves have a base of their own each, from `leaf_base` on.
@@ -26,11 +25,10 @@ struct gradient_copy {
 
 template <int Nodes, int Leaves>
 struct places {
-  place of[Nodes] = {};     ///< by value
-  bool fixed[Nodes] = {};   ///< computed values that lie among the gradients
-  bool output[Nodes] = {};  ///< values that are results of the program
-  std::int64_t parameter_offset[Leaves] =
-      {};  ///< by leaf, in the blocks of parameters and of gradients; trained first
+  place of[Nodes] = {};                        ///< by value
+  bool fixed[Nodes] = {};                      ///< computed values that lie among the gradients
+  bool output[Nodes] = {};                     ///< values that are results of the program
+  std::int64_t parameter_offset[Leaves] = {};  ///< by leaf, in the blocks of parameters and of gradients; trained first
   gradient_copy copies[Leaves] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
@@ -39,10 +37,9 @@ struct places {
 
 /// Whether a step may write its result w over v, an argument that it reads for the last time.
 template <class Schedule, class Fused, class Ranges, class Places>
-constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index,
-                        int v, int w) {
-  return live.last[v] == index && f.step_of[v] != none && !p.output[v] &&
-         s.nodes[v].op->bytes == s.nodes[w].op->bytes;
+constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index, int v,
+                        int w) {
+  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && s.nodes[v].op->bytes == s.nodes[w].op->bytes;
 }
 
 /// The arguments of a step over which its result w may be written: visit(v) until it says that it takes one.
@@ -136,8 +133,7 @@ struct fixed_placer {
 }  // namespace detail
 
 template <class Graph, class Schedule, class Fused, class Loops, class Ranges>
-constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, const Loops& l,
-                           const Ranges& live) {
+constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, const Loops& l, const Ranges& live) {
   detail::fixed_placer<Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
   p.place_leaves();
   p.place_constants();

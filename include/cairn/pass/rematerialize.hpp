@@ -63,10 +63,8 @@ struct rematerializer {
   /// The innermost segment that contains both.
   constexpr int common(int a, int b) const {
     while (a != b) {
-      if (g.segments[a].depth >= g.segments[b].depth)
-        a = g.segments[a].parent;
-      else
-        b = g.segments[b].parent;
+      if (g.segments[a].depth >= g.segments[b].depth) a = g.segments[a].parent;
+      else b = g.segments[b].parent;
     }
     return a;
   }

@@ -101,8 +101,7 @@ struct slot_writer {
 
 /// Slots: an upper bound of their number.
 template <int Slots, class Schedule, class Fused, class Loops, class Ranges, class Places>
-constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
-                           const Places& p) {
+constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live, const Places& p) {
   detail::slot_writer<Slots, Schedule, Fused, Loops, Ranges, Places> w{s, f, l, live, p};
   w.sweep();
   w.list_by_last_step();
