@@ -19,37 +19,35 @@ inline constexpr auto mlp = nn::linear<"fc1", 20> | nn::gelu | nn::linear<"fc2",
 
 // One segment.
 constexpr auto one = classify(x | ckpt<"s">(mlp));
-constexpr auto trailing_activation = classify(x | ckpt<"s">(nn::linear<"a", 17> | nn::tanh));
+constexpr auto trailing_activation = classify(x | ckpt<"s", allow_useless>(nn::linear<"a", 17> | nn::tanh));
 constexpr auto trailing_product =
-    classify(x | nn::linear<"in", 9> | ckpt<"s">(nn::relu | nn::linear<"a", 17>));
-constexpr auto elementwise_only =
-    classify(x | nn::linear<"in", 33> | ckpt<"s">(nn::tanh | nn::sigmoid | nn::exp));
-constexpr auto normalized = classify(x | nn::linear<"in", 7> | ckpt<"s">(nn::softmax | nn::linear<"a", 12>));
-constexpr auto of_the_whole =
-    classify(x | ckpt<"s">(nn::linear<"a", 31> | nn::relu | nn::linear<"b", 3> | nn::gelu));
+    classify(x | nn::linear<"in", 9> | ckpt<"s", allow_useless>(nn::relu | nn::linear<"a", 17>));
+constexpr auto elementwise_only = classify(x | nn::linear<"in", 33> | ckpt<"s">(nn::tanh | nn::sigmoid | nn::exp));
+constexpr auto normalized =
+    classify(x | nn::linear<"in", 7> | ckpt<"s", allow_useless>(nn::softmax | nn::linear<"a", 12>));
+constexpr auto of_the_whole = classify(x | ckpt<"s">(nn::linear<"a", 31> | nn::relu | nn::linear<"b", 3> | nn::gelu));
 
 // Several segments.
 constexpr auto chain_of_two = classify(x | ckpt<"s">(mlp) | ckpt<"t">(block<"t">(mlp)));
-constexpr auto repeated_residual =
-    classify(x | repeat<4, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); }));
-constexpr auto widths = classify(
-    x | repeat<3, "block">([](auto i) { return ckpt<"s">(nn::linear<"fc", 10 + 7 * i> | nn::gelu); }));
+constexpr auto repeated_residual = classify(x | repeat<4, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); }));
+constexpr auto widths =
+    classify(x | repeat<3, "block">([](auto i) { return ckpt<"s">(nn::linear<"fc", 10 + 7 * i> | nn::gelu); }));
 constexpr auto plain_between =
     classify(x | ckpt<"s">(mlp) | nn::tanh | nn::linear<"mid", 12> | ckpt<"t">(block<"t">(mlp)));
 
 constexpr auto side_by_side = classify([] {
   const auto gate = x | nn::linear<"gate", 12> | nn::softmax;
-  const auto left = x | ckpt<"s">(nn::linear<"left", 12> | nn::tanh);
-  const auto right = x | ckpt<"t">(nn::linear<"right", 12> | nn::sigmoid);
+  const auto left = x | ckpt<"s", allow_useless>(nn::linear<"left", 12> | nn::tanh);
+  const auto right = x | ckpt<"t", allow_useless>(nn::linear<"right", 12> | nn::sigmoid);
   return gate * left + (1_c - gate) * right;
 }());
 constexpr auto one_value_twice = [] {
   const auto h = x | nn::linear<"in", 12>;
   return classify(ckpt<"s">(mlp, h) * ckpt<"s">(mlp, h) + ckpt<"s">(mlp, h + h));
 }();
-constexpr auto nothing_recomputed = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
-  return h * 2_c + param<"shift", 12>;
-})) | nn::tanh);
+constexpr auto nothing_recomputed =
+    classify(x | nn::linear<"in", 12> |
+             ckpt<"s", allow_useless>(layer([](auto h) { return h * 2_c + param<"shift", 12>; })) | nn::tanh);
 
 // Skips over segments, and values read by several.
 constexpr auto skip = [] {
@@ -83,46 +81,48 @@ constexpr auto read_by_two_segments = [] {
   return classify(ckpt<"t">(gated, once, gate));
 }();
 constexpr auto residual_of_residual =
-    classify(x | ckpt<"s">(nn::residual(nn::residual(mlp) | nn::tanh)) |
-             nn::residual(ckpt<"t">(block<"t">(mlp))));
+    classify(x | ckpt<"s">(nn::residual(nn::residual(mlp) | nn::tanh)) | nn::residual(ckpt<"t">(block<"t">(mlp))));
 
 // Shared weights.
 constexpr auto tied = classify(x | ckpt<"s">(mlp) | ckpt<"t">(mlp));
-constexpr auto inside_and_outside = classify(
-    x | nn::linear<"w", 12> | nn::tanh | ckpt<"s">(nn::linear<"w", 12> | nn::tanh) | nn::linear<"w", 12>);
+constexpr auto inside_and_outside =
+    classify(x | nn::linear<"w", 12> | nn::tanh | ckpt<"s", allow_useless>(nn::linear<"w", 12> | nn::tanh) |
+             nn::linear<"w", 12>);
 
-constexpr auto inside_outside_between = classify(
-    x | ckpt<"s">(nn::linear<"w", 12> | nn::tanh) | nn::linear<"w", 12> | nn::sigmoid |
-    ckpt<"t">(nn::linear<"w", 12> | nn::gelu | ckpt<"inner">(nn::linear<"w", 12> | nn::tanh)));
-constexpr auto shared_by_blocks = classify(x | repeat<3, "block">([](auto) {
-  return ckpt<"s">(nn::residual(nn::linear<"/w", 12> | nn::tanh) | nn::linear<"own", 12>);
-}));
+constexpr auto inside_outside_between =
+    classify(x | ckpt<"s", allow_useless>(nn::linear<"w", 12> | nn::tanh) | nn::linear<"w", 12> | nn::sigmoid |
+             ckpt<"t">(nn::linear<"w", 12> | nn::gelu | ckpt<"inner", allow_useless>(nn::linear<"w", 12> | nn::tanh)));
+constexpr auto shared_by_blocks =
+    classify(x | repeat<3, "block">([](auto) {
+               return ckpt<"s">(nn::residual(nn::linear<"/w", 12> | nn::tanh) | nn::linear<"own", 12>);
+             }));
 constexpr auto transposed_weight = classify(x | ckpt<"s">(layer([](auto h) {
-  const auto w = param<"w", 12, 12>;
-  return matmul(tanh(matmul(h, w)), transpose(w)) + tanh(h);
-})));
+                                              const auto w = param<"w", 12, 12>;
+                                              return matmul(tanh(matmul(h, w)), transpose(w)) + tanh(h);
+                                            })));
 
 // Nesting.
 constexpr auto nested = classify(x | ckpt<"outer">(ckpt<"inner">(mlp) | nn::tanh | nn::linear<"last", 12>));
-constexpr auto nested_pair = classify(
-    x | ckpt<"outer">(ckpt<"a">(mlp) | nn::tanh | ckpt<"b">(block<"b">(mlp)) | nn::sigmoid));
-constexpr auto three_deep = classify(
-    x | ckpt<"o">(block<"o">(mlp) | ckpt<"m">(block<"m">(mlp) | ckpt<"i">(mlp) | nn::tanh) | nn::tanh));
-constexpr auto whole_in_nested = classify(
-    x | ckpt<"outer">(repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); })));
+constexpr auto nested_pair =
+    classify(x | ckpt<"outer">(ckpt<"a">(mlp) | nn::tanh | ckpt<"b">(block<"b">(mlp)) | nn::sigmoid));
+constexpr auto three_deep =
+    classify(x | ckpt<"o">(block<"o">(mlp) | ckpt<"m">(block<"m">(mlp) | ckpt<"i">(mlp) | nn::tanh) | nn::tanh));
+constexpr auto whole_in_nested =
+    classify(x | ckpt<"outer">(repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); })));
 
 constexpr auto four_deep = [] {
   constexpr auto third = nn::gelu | ckpt<"d">(mlp) | nn::sigmoid;
   constexpr auto second = nn::tanh | nn::linear<"b", 12> | ckpt<"c">(third) | nn::tanh;
   return classify(x | ckpt<"a">(nn::linear<"a", 12> | ckpt<"b">(second) | nn::tanh));
 }();
-constexpr auto repeat_in_repeat = classify(x | repeat<2, "stage">([](auto) {
-  return ckpt<"stage">(repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); }));
-}));
+constexpr auto repeat_in_repeat =
+    classify(x | repeat<2, "stage">([](auto) {
+               return ckpt<"stage">(repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); }));
+             }));
 template <int N>
 constexpr auto halved() {
   if constexpr (N == 1) return nn::linear<"fc", 12> | nn::tanh;
-  else return block<"l">(ckpt<"left">(halved<N / 2>())) | block<"r">(halved<N - N / 2>());
+  else return block<"l">(ckpt<"left", allow_useless>(halved<N / 2>())) | block<"r">(halved<N - N / 2>());
 }
 constexpr auto halves = classify(x | halved<5>());
 constexpr auto bottleneck = [] {
@@ -135,7 +135,7 @@ constexpr auto bottleneck = [] {
 constexpr auto two_arguments = [] {
   const auto a = x | nn::linear<"a", 12>;
   const auto b = x | nn::linear<"b", 12>;
-  return classify(ckpt<"s">([](auto p, auto q) { return sigmoid(p) * tanh(q) + q; }, a, b));
+  return classify(ckpt<"s", allow_useless>([](auto p, auto q) { return sigmoid(p) * tanh(q) + q; }, a, b));
 }();
 constexpr auto two_results = [] {
   const auto cell = [](auto p, auto q) { return std::tuple{tanh(p + q), sigmoid(p) * exp(q)}; };
@@ -145,13 +145,13 @@ constexpr auto two_results = [] {
   return classify(h2 * c2 + h);
 }();
 constexpr auto result_unused = [] {
-  const auto [h, c] = ckpt<"cell">([](auto p) { return std::tuple{tanh(p), gelu(p) | nn::linear<"a", 12>}; },
-                                   x | nn::linear<"in", 12>);
+  const auto [h, c] =
+      ckpt<"cell">([](auto p) { return std::tuple{tanh(p), gelu(p) | nn::linear<"a", 12>}; }, x | nn::linear<"in", 12>);
   return classify(c);
 }();
 constexpr auto passed_through = [] {
   const auto both = [](auto p, auto q) { return std::tuple{p, tanh(p * q)}; };
-  const auto [h, c] = ckpt<"s">(both, x | nn::linear<"in", 12>, x);
+  const auto [h, c] = ckpt<"s", allow_useless>(both, x | nn::linear<"in", 12>, x);
   return classify(h + c);
 }();
 
@@ -161,12 +161,12 @@ constexpr auto results_of_the_inner = [] {
         [](auto u, auto v) { return std::tuple{tanh(u * v), exp(u) | nn::linear<"i", 12>, v}; }, tanh(p), q);
     return std::tuple{a + b, b * same};
   };
-  const auto [h, c] = ckpt<"outer">(outer, x | nn::linear<"in", 12>, x);
+  const auto [h, c] = ckpt<"outer", allow_useless>(outer, x | nn::linear<"in", 12>, x);
   return classify(h * sigmoid(c));
 }();
 constexpr auto recurrent = [] {
   const auto cell = [](auto p, auto q, auto in) {
-    const auto state = q * sigmoid(p) + tanh((p | nn::linear<"state", 12>) + in);
+    const auto state = q * sigmoid(p) + tanh((p | nn::linear<"state", 12>)+in);
     return std::tuple{tanh(state), state};
   };
   const auto [h1, c1] = ckpt<"cell1">(cell, x, x, x);
@@ -191,10 +191,11 @@ constexpr auto of_parameters = [] {
   });
   return classify(tanh(matmul(x, w)));
 }();
-constexpr auto parameters_in_nested = classify(x | ckpt<"outer">(layer([](auto h) {
-  const auto w = ckpt<"weight">([] { return tanh(param<"v", 12, 12>) * exp(param<"scale">); });
-  return sigmoid(matmul(h, w)) + matmul(tanh(h), transpose(w));
-})));
+constexpr auto parameters_in_nested =
+    classify(x | ckpt<"outer">(layer([](auto h) {
+               const auto w = ckpt<"weight">([] { return tanh(param<"v", 12, 12>) * exp(param<"scale">); });
+               return sigmoid(matmul(h, w)) + matmul(tanh(h), transpose(w));
+             })));
 constexpr auto scalar_between = [] {
   const auto temperature = ckpt<"t">([] { return exp(param<"t">) + 1_c; });
   const auto scaled = [](auto h, auto t) { return softmax(h / t) | nn::linear<"w", 12>; };
@@ -207,8 +208,9 @@ constexpr auto detached_argument = [] {
   return classify(ckpt<"s">([](auto p, auto q) { return tanh(p) * exp(q); }, h, detach(h)));
 }();
 constexpr auto frozen_weights = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
-  return gelu(matmul(tanh(h), transpose(frozen<"f", 17, 12>))) | ckpt<"t">(nn::linear<"w", 12> | nn::tanh);
-})));
+                                           return gelu(matmul(tanh(h), transpose(frozen<"f", 17, 12>))) |
+                                                  ckpt<"t", allow_useless>(nn::linear<"w", 12> | nn::tanh);
+                                         })));
 constexpr auto detached_between = [] {
   const auto h = ckpt<"s">(mlp, x | nn::linear<"in", 12>);
   return classify(ckpt<"t">(block<"t">(mlp), detach(h)) * h);
@@ -223,32 +225,35 @@ inline constexpr auto attend = layer([](auto h) {
   return reshape<8, 12>(transpose<1, 0, 2>(matmul(softmax(matmul(q, transpose(k)) * 0.5_c), v)));
 });
 constexpr auto attention = classify(x | nn::linear<"in", 12> | ckpt<"attention">(attend) | nn::tanh);
-constexpr auto centered = classify(
-    x | nn::linear<"in", 12> | ckpt<"norm">(layer([](auto h) {
-      const auto c = h - mean<-1>(h, keepdim);
-      return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c);
-    })) | nn::linear<"mid", 12> | nn::relu);
-constexpr auto linear_attention = classify(x | nn::linear<"in", 12> | ckpt<"outer">(layer([](auto h) {
-  const auto summed = [](auto k, auto v) { return matmul(transpose(softmax<0>(k)), v); };
-  const auto s = ckpt<"inner">(summed, h | nn::linear<"k", 7>, h | nn::linear<"v", 12>);
-  return matmul(softmax(h | nn::linear<"q", 7>), s) + matmul(h, transpose(matmul(transpose(s), s)));
-})));
+constexpr auto centered = classify(x | nn::linear<"in", 12> | ckpt<"norm">(layer([](auto h) {
+                                     const auto c = h - mean<-1>(h, keepdim);
+                                     return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c);
+                                   })) |
+                                   nn::linear<"mid", 12> | nn::relu);
+constexpr auto linear_attention =
+    classify(x | nn::linear<"in", 12> | ckpt<"outer">(layer([](auto h) {
+               const auto summed = [](auto k, auto v) { return matmul(transpose(softmax<0>(k)), v); };
+               const auto s = ckpt<"inner", allow_useless>(summed, h | nn::linear<"k", 7>, h | nn::linear<"v", 12>);
+               return matmul(softmax(h | nn::linear<"q", 7>), s) + matmul(h, transpose(matmul(transpose(s), s)));
+             })));
 constexpr auto over_axes = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
-  const auto t = reshape<8, 3, 4>(h);
-  const auto c = exp(t - mean<0, 2>(t, keepdim)) / (sum<1>(square(t), keepdim) + 1_c);
-  return reshape<8, 12>(c * mean(c)) + mean<0>(h, keepdim);
-})));
-constexpr auto ties = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
-  return maximum(h, mean<-1>(h, keepdim)) + log(maximum(relu(h), 0.1_c));
-})));
-constexpr auto leading_axes = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
-  const auto t = transpose<1, 0, 2>(reshape<8, 3, 4>(tanh(h)));
-  const auto scores = log_softmax(matmul(t, param<"each", 3, 4, 4>));
-  return reshape<8, 12>(transpose<1, 2, 0>(scores * matmul(t, transpose(param<"all", 4, 4>))));
-})));
+                                      const auto t = reshape<8, 3, 4>(h);
+                                      const auto c =
+                                          exp(t - mean<0, 2>(t, keepdim)) / (sum<1>(square(t), keepdim) + 1_c);
+                                      return reshape<8, 12>(c * mean(c)) + mean<0>(h, keepdim);
+                                    })));
+constexpr auto ties =
+    classify(x | nn::linear<"in", 12> |
+             ckpt<"s">(layer([](auto h) { return maximum(h, mean<-1>(h, keepdim)) + log(maximum(relu(h), 0.1_c)); })));
+constexpr auto leading_axes =
+    classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
+               const auto t = transpose<1, 0, 2>(reshape<8, 3, 4>(tanh(h)));
+               const auto scores = log_softmax(matmul(t, param<"each", 3, 4, 4>));
+               return reshape<8, 12>(transpose<1, 2, 0>(scores * matmul(t, transpose(param<"all", 4, 4>))));
+             })));
 constexpr auto row_between = [] {
   const auto h = x | nn::linear<"in", 12>;
-  const auto row = ckpt<"row">([](auto p) { return tanh(mean<0>(square(p))); }, h);
+  const auto row = ckpt<"row", allow_useless>([](auto p) { return tanh(mean<0>(square(p))); }, h);
   return classify(ckpt<"s">([](auto p, auto r) { return gelu(p * r) | nn::linear<"w", 12>; }, h, row) * row);
 }();
 constexpr auto with_outputs = [] {

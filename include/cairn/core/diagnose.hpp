@@ -48,6 +48,14 @@ template <int N>
 struct classes;
 template <int N>
 struct height;
+template <auto Bytes>
+struct frees;
+template <auto Bytes>
+struct keeps;
+template <auto Bytes>
+struct budget_bytes;
+template <auto Bytes>
+struct peak_bytes;
 }  // namespace fact
 
 template <class... Facts>
@@ -264,6 +272,39 @@ struct zero_grad_segment {
   };
 };
 
+struct useless_segment {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [useless-segment]: this segment frees no more bytes than the boundaries that only it keeps; "
+                    "write block, put more into it, or add allow_useless");
+    }
+  };
+};
+
+struct everything_in_segment {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [useless-segment]: all of the model is in this segment, so backward has all of it in memory "
+                    "again at once; make segments of its parts, or write block");
+    }
+  };
+};
+
+struct over_budget {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [over-budget]: the arena of this program is larger than its budget<...>; put more of it "
+                    "into segments, make the batch smaller, or allow these bytes");
+    }
+  };
+};
+
 struct zero_grad_output {
   template <class Silent, class... Facts>
   struct found : Silent {
@@ -335,8 +376,8 @@ struct unknown_option {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, plain "
-                    "and check_finite");
+                    "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, "
+                    "budget<...>, plain and check_finite");
     }
   };
 };

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <concepts>
+#include <limits>
 
 namespace cairn {
 
@@ -20,6 +21,9 @@ struct freeze {};
 struct plain {};
 /// Throws where a step's loss is not finite: `program<loss, check_finite>`.
 struct check_finite {};
+/// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`; a step that needs more does not compile.
+template <std::int64_t Bytes>
+struct budget {};
 
 /// Bytes of a step.
 struct memory_plan {
@@ -72,6 +76,9 @@ template <class R, bool G, bool P, fixed_string... Old, class... U, fixed_string
 struct with<pass::request<R, G, P, pass::name_list<Old...>, U...>, freeze<Name...>, More...>
     : with<pass::request<R, G, P, pass::name_list<Old..., Name...>, U...>, More...> {};
 
+template <class R, bool G, bool P, class F, class... U, std::int64_t Bytes, class... More>
+struct with<pass::request<R, G, P, F, U...>, budget<Bytes>, More...> : with<pass::request<R, G, P, F, U...>, More...> {};
+
 template <an_expression E>
 output_list<E> as_outputs(E);
 template <class... E>
@@ -82,10 +89,32 @@ using compiled_of =
     pass::compiled<typename with<pass::request<float, Gradient, false, pass::name_list<>>, Options...>::type,
                    decltype(as_outputs(Output))>;
 
+template <class Option>
+inline constexpr std::int64_t bytes_allowed = std::numeric_limits<std::int64_t>::max();
+template <std::int64_t Bytes>
+inline constexpr std::int64_t bytes_allowed<budget<Bytes>> = Bytes;
+
+/// The mistake in a model or in what is asked of it, or sound.
+template <class Compiled, class... Options>
+constexpr auto problem_with_options() {
+  constexpr std::int64_t allowed = std::min({std::numeric_limits<std::int64_t>::max(), bytes_allowed<Options>...});
+  if constexpr (!std::same_as<problem_in<Compiled>, sound>) {
+    return problem_in<Compiled>{};
+  } else if constexpr (allowed == std::numeric_limits<std::int64_t>::max()) {
+    return sound{};
+  } else if constexpr (Compiled::layout.peak_bytes > allowed) {
+    return mistake<over_budget, top_scope, fact::budget_bytes<allowed>, fact::peak_bytes<Compiled::layout.peak_bytes>>{};
+  } else {
+    return sound{};
+  }
+}
+template <class Compiled, class... Options>
+using problem_with = decltype(problem_with_options<Compiled, Options...>());
+
 /// Whether a program can be made of Output, which needs no kernels to tell; else the mistake is reported.
 template <auto Output, class... Options>
 constexpr bool checked() {
-  return report_of<problem_in<compiled_of<Output, true, Options...>>>{}.shown;
+  return report_of<problem_with<compiled_of<Output, true, Options...>, Options...>>{}.shown;
 }
 
 template <class Compiled>

@@ -98,9 +98,9 @@ struct loss_error : std::domain_error {
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, plain,
-/// check_finite.
+/// check_finite, budget<4_MiB>.
 /// Rejects: a loss that is no scalar or reaches nothing to train, a parameter that it does not depend on, a segment in
-/// which nothing needs a gradient, one name for two shapes, outputs of indices.
+/// which nothing needs a gradient or that keeps no less than it frees, one name for two shapes, outputs of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
@@ -108,7 +108,7 @@ class program {
   static constexpr const auto& graph = compiled::graph;
   static constexpr const auto& layout = compiled::layout;
   static constexpr const auto& places = compiled::places;
-  static_assert(report_of<detail::problem_in<compiled>>{}.shown);
+  static_assert(report_of<detail::problem_with<compiled, Options...>>{}.shown);
 
  public:
   using real_type = typename compiled::real;
@@ -225,7 +225,7 @@ class predictor {
   using compiled = detail::compiled_of<Output, false, Options...>;
   using machine = detail::machine<compiled>;
   static constexpr const auto& graph = compiled::graph;
-  static_assert(report_of<detail::problem_in<compiled>>{}.shown);
+  static_assert(report_of<detail::problem_with<compiled, Options...>>{}.shown);
 
  public:
   using real_type = typename compiled::real;

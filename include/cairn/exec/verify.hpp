@@ -127,6 +127,29 @@ constexpr int cut_of(const Graph& g, const bool* trained) {
   return ir::none;
 }
 
+/// The first segment that frees no more than it costs, though nobody allowed it to; 0 if there is none.
+template <class Graph, class Schedule>
+constexpr int useless_segment_of(const Graph& g, const Schedule& s) {
+  for (int i = 1; i < g.segment_count; ++i) {
+    if (!g.segments[i].may_be_useless && s.interior_bytes[i] <= s.only_bytes[i]) return i;
+  }
+  return 0;
+}
+
+/// The segment in which everything is computed; 0 if there is none.
+template <class Graph>
+constexpr int segment_of_all(const Graph& g) {
+  int all = ir::none;
+  for (int v = 0; v < g.node_count; ++v) {
+    if (g.nodes[v].op->what <= ir::role::view) continue;
+    int outermost = g.nodes[v].segment;
+    while (g.segments[outermost].depth > 1) outermost = g.segments[outermost].parent;
+    if (all != ir::none && all != outermost) return 0;
+    all = outermost;
+  }
+  return all == ir::none || g.segments[all].may_be_useless ? 0 : all;
+}
+
 /// What no program can be asked for: an option that is none, or an output made in a body and smuggled out of
 /// it, or of class indices.
 template <class Compiled>
@@ -148,6 +171,23 @@ struct asked<pass::compiled<Request, output_list<E...>>> {
     }
   }
 };
+
+/// What a segment frees and costs.
+template <class Compiled>
+constexpr auto problem_in_segments() {
+  constexpr const auto& g = Compiled::graph;
+  constexpr const auto& s = Compiled::schedule;
+  constexpr int all = segment_of_all(g);
+  constexpr int useless = useless_segment_of(g, s);
+  if constexpr (all != 0) {
+    return mistake<everything_in_segment, top_scope, about<fact::segment, segment_name<Compiled, all>>>{};
+  } else if constexpr (useless != 0) {
+    return mistake<useless_segment, top_scope, about<fact::segment, segment_name<Compiled, useless>>,
+                   fact::frees<s.interior_bytes[useless]>, fact::keeps<s.only_bytes[useless]>>{};
+  } else {
+    return sound{};
+  }
+}
 
 /// What only the whole program can show to be wrong: the first mistake, or sound.
 template <class Compiled>
@@ -199,6 +239,8 @@ constexpr auto problem_in_graph() {
       return mistake<zero_grad_segment, top_scope, about<fact::segment, segment_name<Compiled, segment>>>{};
     } else if constexpr (leaf != ir::none) {
       return mistake<zero_grad_parameter, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
+    } else if constexpr (g.segment_count > 1) {
+      return problem_in_segments<Compiled>();
     } else {
       return sound{};
     }
@@ -212,12 +254,6 @@ constexpr auto problem_of() {
 }
 template <class Compiled>
 using problem_in = decltype(problem_of<Compiled>());
-
-/// Whether all is well; else the one mistake is reported.
-template <class Compiled>
-constexpr bool verified() {
-  return report_of<problem_in<Compiled>>{}.shown;
-}
 
 /// The mistake of asking for a parameter, or for its gradient; sound if there is none.
 template <class Compiled, fixed_string Name, bool Gradient>

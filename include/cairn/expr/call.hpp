@@ -15,7 +15,7 @@ template <fixed_string Name>
 struct block_mark {
   static constexpr bool segment = false;
 };
-template <fixed_string Name>
+template <fixed_string Name, class... Policy>
 struct segment_mark {
   static constexpr bool segment = true;
 };
@@ -98,8 +98,8 @@ struct named_path<block_mark<Name>> {
   template <class P, class Owner>
   using type = typename outward<P, Owner, Name>::type;
 };
-template <fixed_string Name>
-struct named_path<segment_mark<Name>> : named_path<block_mark<Name>> {};
+template <fixed_string Name, class... Policy>
+struct named_path<segment_mark<Name, Policy...>> : named_path<block_mark<Name>> {};
 template <>
 struct named_path<stage_mark> {
   template <class P, class Owner>

@@ -6,12 +6,18 @@
 
 namespace cairn {
 
+/// Policy: the segment may keep more than it frees, which is an error else.
+struct allow_useless {};
+
+template <class T>
+concept a_policy = std::same_as<T, allow_useless>;
+
 namespace detail {
-template <fixed_string Name, class Hiding>
+template <class Mark, class Hiding>
 struct segment_layer : layer_base {
   template <an_expression... A>
     requires(sizeof...(A) > 0)
-  constexpr called<segment_mark<Name>, hidden_in<Hiding>, A...> operator()(A...) const {
+  constexpr called<Mark, hidden_in<Hiding>, A...> operator()(A...) const {
     return {};
   }
 };
@@ -21,18 +27,19 @@ struct segment_layer : layer_base {
 /// stores the boundaries; backward recomputes from them what it reads of the interior. `auto [h, c] =
 /// ckpt<"cell">(lstm, x, h0, c0)` where f returns a std::tuple.
 /// Rejects: detach inside, values of other bodies or computed from inputs outside, arguments that f never reads, bodies
-/// with captures.
-template <fixed_string Name, class F, an_expression... A>
+/// with captures; and in a program, segments without a gradient and those that keep no less than they free.
+template <fixed_string Name, a_policy... Policy, class F, an_expression... A>
   requires(sizeof...(A) > 0)
-constexpr called<segment_mark<Name>, F, A...> ckpt(F, A...) {
+constexpr called<segment_mark<Name, Policy...>, F, A...> ckpt(F, A...) {
   return {};
 }
 
 /// A layer made into a checkpointed layer; or, where f takes no arguments, a segment of parameters only.
-template <fixed_string Name, class F>
+template <fixed_string Name, a_policy... Policy, class F>
 constexpr auto ckpt(F) {
-  if constexpr (std::is_invocable_v<const F&>) return called<segment_mark<Name>, F>{};
-  else return detail::segment_layer<Name, detail::hiding<F>>{};
+  using mark = segment_mark<Name, Policy...>;
+  if constexpr (std::is_invocable_v<const F&>) return called<mark, F>{};
+  else return detail::segment_layer<mark, detail::hiding<F>>{};
 }
 
 }  // namespace cairn

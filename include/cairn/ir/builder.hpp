@@ -67,10 +67,10 @@ struct builder {
     for (int i = 0; i < count; ++i) bindings.push(arguments[i]);
     return before;
   }
-  constexpr void open_segment(std::string_view name) {
+  constexpr void open_segment(std::string_view name, bool may_be_useless) {
     const int length = path.count();
     extend_path(name);
-    segments[segment_count] = {segment_now, ++depth, keep(full_path()), path.count()};
+    segments[segment_count] = {segment_now, ++depth, keep(full_path()), path.count(), may_be_useless};
     path.shrink(length);
     segment_now = segment_count++;
   }

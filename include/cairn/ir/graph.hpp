@@ -82,6 +82,7 @@ struct leaf {
 struct segment {
   int parent = none, depth = 0;
   int name = 0, name_length = 0;
+  bool may_be_useless = false;
 };
 
 /// How much a graph holds, or may come to hold.

@@ -107,8 +107,8 @@ struct marking<block_mark<Name>> {
   }
   static constexpr void open(builder& b) { b.extend_path(Name); }
 };
-template <fixed_string Name>
-struct marking<segment_mark<Name>> {
+template <fixed_string Name, class... Policy>
+struct marking<segment_mark<Name, Policy...>> {
   static constexpr sizes around(sizes inner) {
     inner.segments += 1;
     inner.characters += inner.segments * static_cast<int>(sizeof(Name.text));
@@ -116,7 +116,7 @@ struct marking<segment_mark<Name>> {
     return inner;
   }
   static constexpr void open(builder& b) {
-    if (!b.plain) b.open_segment(Name);
+    if (!b.plain) b.open_segment(Name, (std::same_as<Policy, allow_useless> || ...));
   }
 };
 

@@ -28,7 +28,8 @@ struct schedule {
   int outputs[ir::max_outputs] = {}, output_count = 0;
   cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0: constants
   std::int64_t boundary_bytes[Segments] = {};
-  std::int64_t interior_bytes[Segments] = {};  ///< of values that backward reads and that are not stored
+  std::int64_t interior_bytes[Segments] = {};  ///< what would be kept if the segment were a block
+  std::int64_t only_bytes[Segments] = {};      ///< of boundaries that would not
 };
 
 template <class Graph, class Gradient>
@@ -45,6 +46,7 @@ template <int Capacity, class Graph, class Gradient>
 struct rematerializer {
   static constexpr int nodes = Gradient::capacity;
   static constexpr int depths = Graph::capacity.depth + 1;
+  static constexpr int nobody = 0, several = -1;
   struct request {
     int value, segment;
   };
@@ -54,6 +56,7 @@ struct rematerializer {
   schedule<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1> out{};
   bool live[nodes] = {}, constant[nodes] = {}, stored[nodes] = {}, read[nodes] = {};
   int root[nodes] = {};            ///< of forward values: what a view views
+  int keeper[nodes] = {};          ///< of forward values: the one segment that computes again from it, or several
   int moved[nodes] = {};           ///< forward and backward values by their old number
   int clone[nodes * depths] = {};  ///< by depth of the environment; one more than the clone's number
   request pending[nodes] = {};
@@ -101,6 +104,15 @@ struct rematerializer {
     out.turn = out.node_count;
   }
 
+  /// Notes that a clone in `segment` reads v, which lies outside of it or inside.
+  constexpr void keep(int v, int segment) {
+    if (d.nodes[v].segment == segment || is_leaf(v)) return;
+    const int steps_out = g.segments[segment].depth - g.segments[common(d.nodes[v].segment, segment)].depth;
+    if (steps_out == 0) return;
+    int& only = keeper[root[v]];
+    only = steps_out == 1 && (only == nobody || only == segment) ? segment : several;
+  }
+
   /// Where backward in `segment` finds v, or none where it has to be cloned first.
   constexpr int lookup(int v, int segment) {
     if (is_leaf(v)) return moved[v];
@@ -135,6 +147,7 @@ struct rematerializer {
         n.argument[i] = a;
       }
       if (!ready) continue;
+      for (int i = 0; i < n.op->arguments; ++i) keep(d.nodes[top.value].argument[i], home);
       made = emit(n);
       clone[g.segments[home].depth * nodes + top.value] = made + 1;
       if (!is_view(top.value)) {
@@ -159,16 +172,27 @@ struct rematerializer {
     }
   }
 
+  /// The segment, outermost first, that keeps its own clone of v; 0 if there is none.
+  constexpr int clone_keeper(int v) const {
+    int found = 0;
+    for (int s = d.nodes[v].segment; g.segments[s].depth >= std::max(d.nodes[v].visible, 1); s = g.segments[s].parent) {
+      if (clone[g.segments[s].depth * nodes + v] != 0) found = s;
+    }
+    return found;
+  }
+
   constexpr void count_bytes() {
+    bool given[nodes] = {};
+    for (int i = 0; i < g.output_count; ++i) given[root[g.outputs[i]]] = true;
     int counted[nodes * depths] = {};
     for (int v = 0; v < d.turn; ++v) {
-      if (!live[v] || is_leaf(v)) continue;
+      if (!live[v] || is_leaf(v) || constant[v]) continue;
       const ir::node& n = d.nodes[v];
-      if (read[v] && !stored[v]) out.interior_bytes[n.segment] += n.op->bytes;
+      if (!stored[v] && (read[v] || keeper[v] != nobody)) out.interior_bytes[clone_keeper(v)] += n.op->bytes;
+      if (keeper[v] > nobody && !read[v] && !given[v]) out.only_bytes[keeper[v]] += n.op->bytes;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = root[n.argument[i]];
-        if (is_leaf(a)) continue;
-        if (d.nodes[a].segment == n.segment) continue;
+        if (is_leaf(a) || constant[a] || d.nodes[a].segment == n.segment) continue;
         const int shared = common(d.nodes[a].segment, n.segment);
         for (int s = n.segment; s != shared; s = g.segments[s].parent) {
           int& seen = counted[(g.segments[s].depth - 1) * nodes + a];

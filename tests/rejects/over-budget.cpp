@@ -1,0 +1,15 @@
+// rejects: cairn \[over-budget\]: the arena of this program is larger than its budget
+// rejects: budget_bytes<1024L?>.*peak_bytes<\d+L?>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 40> | nn::tanh | nn::linear<"fc2", 40> | nn::tanh);
+#ifdef CAIRN_REJECT
+static_assert(detail::checked<loss, budget<1_KiB>>());
+#else
+static_assert(detail::checked<loss, budget<1_MiB>, budget<8_KiB>>());
+#endif

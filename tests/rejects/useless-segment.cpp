@@ -1,0 +1,17 @@
+// rejects: cairn \[useless-segment\]: this segment frees no more bytes than the boundaries
+// rejects: fact::segment<cairn::fixed_string<\d+>\{"block\.0\.act"\}>.*frees<128L?>.*keeps<128L?>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr auto act = ckpt<"act">(nn::tanh | nn::sigmoid);
+#else
+constexpr auto act = ckpt<"act", allow_useless>(nn::tanh | nn::sigmoid);
+#endif
+constexpr auto blocks = repeat<12, "block">([](auto) { return nn::linear<"fc", 4> | act; });
+constexpr auto h = input<"x", 8, 4> | blocks;
+static_assert(detail::checked<sum(square(sigmoid(h)))>());
