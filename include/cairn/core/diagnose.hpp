@@ -46,6 +46,10 @@ template <class What>
 struct got;
 template <int N>
 struct classes;
+template <bool Trained>
+struct trained;
+template <double Bound, double Fill>
+struct initial;
 template <int N>
 struct height;
 template <auto Bytes>

@@ -77,7 +77,8 @@ struct with<pass::request<R, G, P, pass::name_list<Old...>, U...>, freeze<Name..
     : with<pass::request<R, G, P, pass::name_list<Old..., Name...>, U...>, More...> {};
 
 template <class R, bool G, bool P, class F, class... U, std::int64_t Bytes, class... More>
-struct with<pass::request<R, G, P, F, U...>, budget<Bytes>, More...> : with<pass::request<R, G, P, F, U...>, More...> {};
+struct with<pass::request<R, G, P, F, U...>, budget<Bytes>, More...> : with<pass::request<R, G, P, F, U...>, More...> {
+};
 
 template <an_expression E>
 output_list<E> as_outputs(E);
@@ -103,7 +104,8 @@ constexpr auto problem_with_options() {
   } else if constexpr (allowed == std::numeric_limits<std::int64_t>::max()) {
     return sound{};
   } else if constexpr (Compiled::layout.peak_bytes > allowed) {
-    return mistake<over_budget, top_scope, fact::budget_bytes<allowed>, fact::peak_bytes<Compiled::layout.peak_bytes>>{};
+    return mistake<over_budget, top_scope, fact::budget_bytes<allowed>,
+                   fact::peak_bytes<Compiled::layout.peak_bytes>>{};
   } else {
     return sound{};
   }

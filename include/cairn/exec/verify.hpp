@@ -61,17 +61,34 @@ constexpr auto not_found() {
 }
 
 /// A value as messages show it.
+template <const ir::operation& Op>
+struct result_of {
+  static constexpr const ir::operation& op = Op;
+  static constexpr cairn::shape shape = Op.result;
+  static constexpr kind element = Op.element;
+  static constexpr int classes = Op.classes;
+};
 template <class Compiled, int Node>
-struct value_of {
-  static constexpr cairn::shape shape = Compiled::graph.nodes[Node].op->result;
-  static constexpr kind element = Compiled::graph.nodes[Node].op->element;
-  static constexpr int classes = Compiled::graph.nodes[Node].op->classes;
-};
-template <class Compiled>
-struct rival_of {
-  static constexpr cairn::shape shape = Compiled::graph.rival->result;
-  static constexpr kind element = Compiled::graph.rival->element;
-};
+using value_of = result_of<*Compiled::graph.nodes[Node].op>;
+
+/// What tells a leaf from another one of its name.
+template <class Leaf, class Other>
+constexpr auto difference() {
+  constexpr const ir::operation& one = Leaf::op;
+  constexpr const ir::operation& other = Other::op;
+  if constexpr (one.result != other.result || one.element != other.element) {
+    return std::type_identity<fact::given<tensor_fact<Leaf>>>{};
+  } else if constexpr (one.classes != other.classes) {
+    return std::type_identity<fact::classes<one.classes>>{};
+  } else if constexpr (one.trainable != other.trainable) {
+    return std::type_identity<fact::trained<one.trainable>>{};
+  } else {
+    return std::type_identity<fact::initial<one.value, one.fill>>{};
+  }
+}
+template <class Name, class One, class Other>
+using conflict_of = mistake<parameter_conflict, top_scope, Name, typename decltype(difference<One, Other>())::type,
+                            typename decltype(difference<Other, One>())::type>;
 
 template <class Graph>
 constexpr bool has_parameters(const Graph& g, std::string_view name) {
@@ -198,9 +215,11 @@ constexpr auto problem_in_graph() {
   constexpr std::size_t unknown = first_unknown<Compiled>(frozen);
   constexpr int short_of_logits = too_few_logits(g);
   if constexpr (g.conflict != ir::none) {
-    using one = tensor_fact<value_of<Compiled, g.leaves[g.conflict].node>>;
-    return mistake<parameter_conflict, top_scope, about<fact::parameter, leaf_name<Compiled, g.conflict>>,
-                   fact::given<one>, fact::given<tensor_fact<rival_of<Compiled>>>>{};
+    using one = value_of<Compiled, g.leaves[g.conflict].node>;
+    constexpr auto name = leaf_name<Compiled, g.conflict>;
+    constexpr bool is_parameter = one::op.what == ir::role::parameter;
+    using named = std::conditional_t<is_parameter, about<fact::parameter, name>, about<fact::input, name>>;
+    return conflict_of<named, one, result_of<*g.rival>>{};
   } else if constexpr (short_of_logits != ir::none) {
     constexpr const ir::node& n = g.nodes[short_of_logits];
     return mistake<too_many_classes, top_scope, about<fact::input, node_name<Compiled, n.argument[1]>>,
@@ -328,9 +347,8 @@ constexpr auto problem_of_sharing() {
     if constexpr (there == ir::none) {
       return not_found<Owner, ir::role::parameter, fact::parameter, name>();
     } else {
-      return mistake<parameter_conflict, top_scope, about<fact::parameter, name>,
-                     fact::given<tensor_fact<value_of<Compiled, g.leaves[i].node>>>,
-                     fact::given<tensor_fact<value_of<Owner, other.leaves[there].node>>>>{};
+      return conflict_of<about<fact::parameter, name>, value_of<Compiled, g.leaves[i].node>,
+                         value_of<Owner, other.leaves[there].node>>{};
     }
   }
 }

@@ -1,0 +1,18 @@
+// rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
+// rejects: fact::input<cairn::fixed_string<\d+>\{"y"\}>.*fact::classes<10>.*fact::classes<9>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr auto again = labels<"y", 9, 8>;
+#else
+constexpr auto again = labels<"y", 10, 8>;
+#endif
+
+constexpr auto logits = input<"x", 8, 4> | nn::linear<"fc", 10>;
+constexpr auto loss = cross_entropy(logits, labels<"y", 10, 8>) + cross_entropy(tanh(logits), again);
+static_assert(detail::checked<loss>());

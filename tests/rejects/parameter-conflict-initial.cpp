@@ -1,0 +1,17 @@
+// rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
+// rejects: fact::parameter<cairn::fixed_string<\d+>\{"fc\.weight"\}>.*fact::initial<.*fact::initial<
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+// The same shape, but drawn here and zero there.
+#ifdef CAIRN_REJECT
+constexpr auto twin = param_from<"fc.weight", initial{}, 4, 4>;
+#else
+constexpr auto twin = param<"fc.weight", 4, 4>;
+#endif
+
+constexpr auto loss = sum((input<"x", 8, 4> | nn::linear<"fc", 4>)) + sum(square(twin));
+static_assert(detail::checked<loss>());

@@ -1,0 +1,90 @@
+// No false alarm: models that look like misuse and are none.
+#include "cairn/exec/plan.hpp"
+#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+namespace {
+
+template <auto Output, class... Options>
+constexpr bool silent =
+    std::same_as<detail::problem_with<detail::compiled_of<Output, true, Options...>, Options...>, sound>;
+template <auto Output>
+constexpr bool predicts = std::same_as<detail::problem_with<detail::compiled_of<Output, false>>, sound>;
+
+constexpr auto x = input<"x", 8, 12>;
+constexpr auto mask = input<"mask", 8, 12>;
+constexpr auto y = labels<"y", 5, 8>;
+constexpr auto classify = [](auto h) { return cross_entropy(h | nn::linear<"head", 5>, y); };
+constexpr auto mlp = nn::linear<"fc1", 48> | nn::gelu | nn::linear<"fc2", 12>;
+
+// That it can be loud: nothing of "s" needs a gradient; nothing in it is freed.
+static_assert(!silent<classify(x | ckpt<"s">(mlp)), freeze<"fc1", "fc2">>);
+static_assert(!silent<classify(x | nn::linear<"in", 12> | ckpt<"s">(nn::tanh))>);
+
+// Weights shared by two segments, with what lies outside, and with another block.
+constexpr auto shared = classify(x | ckpt<"s">(mlp) | ckpt<"t">(mlp));
+constexpr auto tied = classify(x | nn::linear<"fc1", 48> | nn::linear<"fc2", 12> | ckpt<"s">(mlp));
+static_assert(silent<shared> && silent<tied> && predicts<shared> && predicts<tied>);
+
+// Frozen parameters, before a segment, in one, and as leaves of their own.
+constexpr auto two = classify(x | ckpt<"s">(block<"s">(mlp)) | ckpt<"t">(block<"t">(mlp)));
+constexpr auto adapter = [](auto h) {
+  return (gelu(matmul(h, transpose(frozen<"w", 48, 12>))) | nn::linear<"low", 2> | nn::linear<"up", 12>) + h;
+};
+static_assert(silent<two> && silent<two, freeze<"s.fc1">> && silent<two, freeze<"t.fc1", "t.fc2">>);
+static_assert(silent<classify(x | nn::linear<"in", 12> | ckpt<"s">(layer(adapter)))>);
+
+// Auxiliary outputs, one of them a segment's result, one without any gradient.
+constexpr auto auxiliary = [] {
+  const auto h = x | ckpt<"s">(mlp);
+  const auto logits = h | nn::linear<"head", 5>;
+  return outputs(cross_entropy(logits, y), accuracy(logits, y), h, mean(mask));
+}();
+static_assert(silent<auxiliary> && predicts<auxiliary>);
+
+// Connections over segments and in them.
+constexpr auto residual = [] {
+  const auto a = x | nn::linear<"in", 12>;
+  const auto b = a + ckpt<"s">(block<"s">(mlp), a);
+  return classify(a * b + ckpt<"t">(nn::residual(block<"t">(mlp)))(b));
+}();
+static_assert(silent<residual> && predicts<residual>);
+
+// Weight normalization: all of it computed from parameters, in a segment with an argument and in one without.
+constexpr auto normal = [](auto w) { return w / sqrt(sum<1>(square(w), keepdim)); };
+constexpr auto weights = classify(x | ckpt<"s">(layer([](auto h) {
+  return tanh(matmul(h, transpose(normal(param<"v", 48, 12>)))) | nn::linear<"out", 12>;
+})));
+constexpr auto no_argument = classify(matmul(x, ckpt<"s">([] { return normal(param<"v", 12, 12>); })));
+static_assert(silent<weights> && silent<no_argument> && predicts<weights>);
+
+// Arguments that are inputs; a mask beside a computed value; a stage that computes from an input in place.
+constexpr auto masked = [](auto h, auto m) { return (h * m) | mlp; };
+constexpr auto inputs_only = classify(ckpt<"s">(masked, x, mask));
+constexpr auto with_mask = classify(ckpt<"s">(masked, x | nn::linear<"in", 12>, mask));
+constexpr auto in_place = classify(x | layer([](auto h) { return h * exp(mask); }) | ckpt<"s">(mlp));
+static_assert(silent<inputs_only> && silent<with_mask> && silent<in_place>);
+
+// Nested segments, in a repeated one, and the last segment of a model.
+constexpr auto nested = classify(x | ckpt<"outer">(block<"o">(mlp) | ckpt<"inner">(mlp) | nn::tanh));
+constexpr auto deep = classify(x | repeat<3, "stage">([](auto) {
+  return ckpt<"stage">(repeat<2, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); }));
+}));
+static_assert(silent<nested> && silent<deep> && predicts<deep>);
+
+// detach outside of segments, of a value that another segment differentiates.
+constexpr auto target = [] {
+  const auto h = x | ckpt<"s">(mlp);
+  return mse(h | ckpt<"t">(block<"t">(mlp)), detach(h));
+}();
+static_assert(silent<target> && predicts<target>);
+
+// Without ckpt there is nothing to say about segments, and predictors need no gradient at all.
+static_assert(silent<two, plain, freeze<"s">>);
+static_assert(predicts<mean(x)> && predicts<x | ckpt<"s">(nn::tanh)>);
+
+}  // namespace
