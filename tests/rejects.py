@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import misuse
 from compilers import compile_file, compilers, finish, for_each, top
 
 most_lines, most_columns = 12, 400
@@ -74,13 +75,19 @@ def main(part=""):
     sources = [file for file in sorted((top / "tests/rejects").glob("*.cpp")) if part in file.stem]
     jobs = [(source.relative_to(top), compiler) for source in sources for compiler in compilers]
     print(f"{'':4} {'compiler':10} errors lines columns  case")
-    failed = 0
+    failed, verdicts = 0, {}
     for (source, compiler), seen in zip(jobs, for_each(lambda job: judge(*job), jobs)):
+        verdicts[source, compiler] = seen
         mark = "FAIL" if seen.faults else "ok"
         print(f"{mark:4} {compiler:10} {seen.errors:6} {seen.lines:5} {seen.columns:7}  {source.stem}", flush=True)
         if seen.faults:
             failed += 1
             print(f"     {'; '.join(seen.faults)}\n{seen.printed}")
+    if not part:  # the page is about all of them
+        wrong = list(misuse.faults(misuse.page.read_text(), verdicts))
+        print("FAIL" if wrong else "ok  ", misuse.page.name, *wrong, sep="\n     ")
+        jobs.append(misuse.page)
+        failed += bool(wrong)
     finish(len(jobs) - failed, failed)
 
 
