@@ -33,10 +33,13 @@ static_assert(silent<shared> && silent<tied> && predicts<shared> && predicts<tie
 // Frozen parameters, before a segment, in one, and as leaves of their own.
 constexpr auto two = classify(x | ckpt<"s">(block<"s">(mlp)) | ckpt<"t">(block<"t">(mlp)));
 constexpr auto adapter = [](auto h) {
-  return (gelu(matmul(h, transpose(frozen<"w", 48, 12>))) | nn::linear<"low", 2> | nn::linear<"up", 12>) + h;
+  return (gelu(matmul(h, transpose(frozen<"w", 48, 12>))) | nn::linear<"low", 2> | nn::linear<"up", 12>)+h;
 };
 static_assert(silent<two> && silent<two, freeze<"s.fc1">> && silent<two, freeze<"t.fc1", "t.fc2">>);
 static_assert(silent<classify(x | nn::linear<"in", 12> | ckpt<"s">(layer(adapter)))>);
+constexpr auto tuned =
+    classify(x | repeat<4, "block">([](auto) { return ckpt<"ff", allow_useless>(nn::residual(mlp)); }));
+static_assert(silent<tuned> && silent<tuned, freeze<"block.0", "block.1">>);
 
 // Auxiliary outputs, one of them a segment's result, one without any gradient.
 constexpr auto auxiliary = [] {
@@ -56,9 +59,10 @@ static_assert(silent<residual> && predicts<residual>);
 
 // Weight normalization: all of it computed from parameters, in a segment with an argument and in one without.
 constexpr auto normal = [](auto w) { return w / sqrt(sum<1>(square(w), keepdim)); };
-constexpr auto weights = classify(x | ckpt<"s">(layer([](auto h) {
-  return tanh(matmul(h, transpose(normal(param<"v", 48, 12>)))) | nn::linear<"out", 12>;
-})));
+constexpr auto weights =
+    classify(x | ckpt<"s">(layer([](auto h) {
+               return tanh(matmul(h, transpose(normal(param<"v", 48, 12>)))) | nn::linear<"out", 12>;
+             })));
 constexpr auto no_argument = classify(matmul(x, ckpt<"s">([] { return normal(param<"v", 12, 12>); })));
 static_assert(silent<weights> && silent<no_argument> && predicts<weights>);
 
@@ -71,9 +75,10 @@ static_assert(silent<inputs_only> && silent<with_mask> && silent<in_place>);
 
 // Nested segments, in a repeated one, and the last segment of a model.
 constexpr auto nested = classify(x | ckpt<"outer">(block<"o">(mlp) | ckpt<"inner">(mlp) | nn::tanh));
-constexpr auto deep = classify(x | repeat<3, "stage">([](auto) {
-  return ckpt<"stage">(repeat<2, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); }));
-}));
+constexpr auto deep =
+    classify(x | repeat<3, "stage">([](auto) {
+               return ckpt<"stage">(repeat<2, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); }));
+             }));
 static_assert(silent<nested> && silent<deep> && predicts<deep>);
 
 // detach outside of segments, of a value that another segment differentiates.
@@ -85,6 +90,6 @@ static_assert(silent<target> && predicts<target>);
 
 // Without ckpt there is nothing to say about segments, and predictors need no gradient at all.
 static_assert(silent<two, plain, freeze<"s">>);
-static_assert(predicts<mean(x)> && predicts<x | ckpt<"s">(nn::tanh)>);
+static_assert(predicts<mean(x)> && predicts < x | ckpt<"s">(nn::tanh) >);
 
 }  // namespace

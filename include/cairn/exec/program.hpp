@@ -6,6 +6,7 @@
 #include "cairn/exec/bind.hpp"
 #include "cairn/exec/executable.hpp"
 #include "cairn/exec/plan.hpp"
+#include "cairn/exec/unknown.hpp"
 
 #include <xtensor/xadapt.hpp>
 
@@ -30,6 +31,16 @@ template <class... E>
 inline constexpr bool mistaken<output_list<E...>> = (wrong<E> || ...);
 template <class Output>
 inline constexpr bool mistaken<const Output> = mistaken<Output>;
+
+/// The mistake of asking for a program or a predictor; sound where there is none, or where the model's is reported.
+template <auto Output, bool Gradient, class... Options>
+constexpr auto problem_of_program() {
+  if constexpr (mistaken<decltype(Output)>) return sound{};
+  else return problem_with<compiled_of<Output, Gradient, Options...>, Options...>{};
+}
+template <auto Output, bool Gradient, class... Options>
+inline constexpr bool runs = !mistaken<decltype(Output)> &&
+                             std::same_as<decltype(problem_of_program<Output, Gradient, Options...>()), sound>;
 
 /// What program and predictor share: where the memory of a compiled model is, its inputs and its results.
 template <class Compiled>
@@ -108,7 +119,6 @@ class program {
   static constexpr const auto& graph = compiled::graph;
   static constexpr const auto& layout = compiled::layout;
   static constexpr const auto& places = compiled::places;
-  static_assert(report_of<detail::problem_with<compiled, Options...>>{}.shown);
 
  public:
   using real_type = typename compiled::real;
@@ -225,7 +235,6 @@ class predictor {
   using compiled = detail::compiled_of<Output, false, Options...>;
   using machine = detail::machine<compiled>;
   static constexpr const auto& graph = compiled::graph;
-  static_assert(report_of<detail::problem_with<compiled, Options...>>{}.shown);
 
  public:
   using real_type = typename compiled::real;
@@ -234,7 +243,7 @@ class predictor {
   static constexpr flop_counts flops() { return detail::flops_of<compiled>(); }
 
   template <auto Trained, class... TrainedOptions>
-    requires detail::mistaken<decltype(Trained)>
+    requires(!detail::runs<Trained, true, TrainedOptions...>)
   explicit predictor(program<Trained, TrainedOptions...>&) : memory_(0) {}
 
   /// Allocates memory().peak_bytes bytes, once.
@@ -281,17 +290,29 @@ class predictor {
   machine machine_;
 };
 
-// What goes on where a model's mistake has been reported: a program and a predictor that accept everything.
+// What goes on after a mistake has been reported, here or before: a program and a predictor that accept everything.
 
 template <auto Output, class... Options>
-  requires detail::mistaken<decltype(Output)>
+  requires(!detail::runs<Output, true, Options...>)
 class program<Output, Options...> {
+  static_assert(report_of<decltype(detail::problem_of_program<Output, true, Options...>())>{}.shown);
+
  public:
   using real_type = float;
+  struct memory_plan {
+    unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes;
+    constexpr unknown total_bytes() const { return {}; }
+  };
+  struct flop_counts {
+    unknown forward, backward, recomputed;
+    constexpr unknown total() const { return {}; }
+  };
   static constexpr memory_plan memory() { return {}; }
   static constexpr flop_counts flops() { return {}; }
   static constexpr std::array<segment_plan, 0> segments() { return {}; }
 
+  program() = default;
+  explicit program(std::span<std::byte>) {}
   void init(seed) {}
   auto value_and_grad(const auto&...) { return as_results(detail::as_outputs(Output)); }
   template <fixed_string>
@@ -317,13 +338,16 @@ class program<Output, Options...> {
 };
 
 template <auto Output, class... Options>
-  requires detail::mistaken<decltype(Output)>
+  requires(!detail::runs<Output, false, Options...>)
 class predictor<Output, Options...> {
+  static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
+
  public:
   using real_type = float;
-  static constexpr memory_plan memory() { return {}; }
-  static constexpr flop_counts flops() { return {}; }
+  static constexpr auto memory() { return typename program<rejected{}>::memory_plan{}; }
+  static constexpr auto flops() { return typename program<rejected{}>::flop_counts{}; }
   explicit predictor(const auto&) {}
+  predictor(const auto&, std::span<std::byte>) {}
   auto operator()(const auto&...) { return detail::tensor_view<shape{}>(&zero_); }
 
  private:

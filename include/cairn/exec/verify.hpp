@@ -240,7 +240,7 @@ constexpr auto problem_in_graph() {
     }();
     constexpr int segment = [] {
       for (int s = 1; s < g.segment_count; ++s) {
-        if (!d.reached[s]) return s;
+        if (!d.reached[s] && !g.segments[s].may_be_useless) return s;
       }
       return 0;
     }();

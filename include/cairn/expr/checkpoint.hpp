@@ -6,7 +6,7 @@
 
 namespace cairn {
 
-/// Policy: the segment may keep more than it frees, which is an error else.
+/// Policy: in some programs the segment may keep no less than it frees, or need no gradient, which are errors else.
 struct allow_useless {};
 
 template <class T>
