@@ -12,7 +12,7 @@ constexpr int width = 6;
 constexpr int width = 8;
 #endif
 
-constexpr auto inner = nn::linear<"fc", width>;
+constexpr auto inner = nn::linear<"fc", 16> | nn::gelu | nn::linear<"out", width>;
 constexpr auto model = repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(inner)); }) | nn::linear<"head", 5>;
 constexpr auto logits = input<"x", 4, 8> | model;
 constexpr auto classes = labels<"y", 5, 4>;

@@ -60,6 +60,8 @@ template <auto Bytes>
 struct budget_bytes;
 template <auto Bytes>
 struct peak_bytes;
+template <auto Bytes>
+struct as_block;
 }  // namespace fact
 
 template <class... Facts>
@@ -287,13 +289,14 @@ struct useless_segment {
   };
 };
 
-struct everything_in_segment {
+struct whole_model_in_segment {
   template <class Silent, class... Facts>
   struct found : Silent {
     constexpr found() {
-      static_assert(well_formed<Facts...>,
-                    "cairn [useless-segment]: all of the model is in this segment, so backward has all of it in memory "
-                    "again at once; make segments of its parts, or write block");
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [useless-segment]: the whole model is this segment, so backward has all of it in memory again and "
+          "the arena is no smaller; make segments of its parts");
     }
   };
 };

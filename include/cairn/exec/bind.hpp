@@ -112,8 +112,7 @@ constexpr auto problem_of_bound() {
   using name = about<fact::input, Bound::name>;
   using element = std::conditional_t<Wanted::element == kind::real, Real, std::int32_t>;
   if constexpr (!std::is_same_v<typename Bound::element, element>) {
-    return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>,
-                   fact::got<typename Bound::element>>{};
+    return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>, fact::got<typename Bound::element>>{};
   } else if constexpr (!Bound::dynamic && !Bound::fits(Bound::known, Wanted::shape)) {
     return mistake<bound_shape_mismatch, top_scope, name, fact::expected<tensor_fact<Wanted>>,
                    fact::got<typename Bound::array>>{};

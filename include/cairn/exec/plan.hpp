@@ -62,21 +62,21 @@ template <class Request, class... Options>
 struct with {
   using type = Request;
 };
-template <class R, bool G, bool P, class F, class... U, class Unknown, class... More>
+template <class R, bool G, int P, class F, class... U, class Unknown, class... More>
 struct with<pass::request<R, G, P, F, U...>, Unknown, More...>
     : with<pass::request<R, G, P, F, U..., Unknown>, More...> {};
-template <class R, bool G, bool P, class F, class... U, class Real, class... More>
+template <class R, bool G, int P, class F, class... U, class Real, class... More>
 struct with<pass::request<R, G, P, F, U...>, real<Real>, More...> : with<pass::request<Real, G, P, F, U...>, More...> {
 };
-template <class R, bool G, bool P, class F, class... U, class... More>
-struct with<pass::request<R, G, P, F, U...>, plain, More...> : with<pass::request<R, G, true, F, U...>, More...> {};
-template <class R, bool G, bool P, class F, class... U, class... More>
+template <class R, bool G, int P, class F, class... U, class... More>
+struct with<pass::request<R, G, P, F, U...>, plain, More...> : with<pass::request<R, G, pass::all_blocks, F, U...>, More...> {};
+template <class R, bool G, int P, class F, class... U, class... More>
 struct with<pass::request<R, G, P, F, U...>, check_finite, More...> : with<pass::request<R, G, P, F, U...>, More...> {};
-template <class R, bool G, bool P, fixed_string... Old, class... U, fixed_string... Name, class... More>
+template <class R, bool G, int P, fixed_string... Old, class... U, fixed_string... Name, class... More>
 struct with<pass::request<R, G, P, pass::name_list<Old...>, U...>, freeze<Name...>, More...>
     : with<pass::request<R, G, P, pass::name_list<Old..., Name...>, U...>, More...> {};
 
-template <class R, bool G, bool P, class F, class... U, std::int64_t Bytes, class... More>
+template <class R, bool G, int P, class F, class... U, std::int64_t Bytes, class... More>
 struct with<pass::request<R, G, P, F, U...>, budget<Bytes>, More...> : with<pass::request<R, G, P, F, U...>, More...> {
 };
 
@@ -87,7 +87,7 @@ output_list<E...> as_outputs(output_list<E...>);
 
 template <auto Output, bool Gradient, class... Options>
 using compiled_of =
-    pass::compiled<typename with<pass::request<float, Gradient, false, pass::name_list<>>, Options...>::type,
+    pass::compiled<typename with<pass::request<float, Gradient, 0, pass::name_list<>>, Options...>::type,
                    decltype(as_outputs(Output))>;
 
 template <class Option>

@@ -8,10 +8,9 @@
 #include "cairn/exec/plan.hpp"
 #include "cairn/exec/unknown.hpp"
 
-#include <xtensor/xadapt.hpp>
-
 #include <cmath>
 #include <cstring>
+#include <xtensor/xadapt.hpp>
 
 namespace cairn {
 
@@ -39,8 +38,8 @@ constexpr auto problem_of_program() {
   else return problem_with<compiled_of<Output, Gradient, Options...>, Options...>{};
 }
 template <auto Output, bool Gradient, class... Options>
-inline constexpr bool runs = !mistaken<decltype(Output)> &&
-                             std::same_as<decltype(problem_of_program<Output, Gradient, Options...>()), sound>;
+inline constexpr bool runs =
+    !mistaken<decltype(Output)> && std::same_as<decltype(problem_of_program<Output, Gradient, Options...>()), sound>;
 
 /// What program and predictor share: where the memory of a compiled model is, its inputs and its results.
 template <class Compiled>

@@ -153,25 +153,42 @@ constexpr int useless_segment_of(const Graph& g, const Schedule& s) {
   return 0;
 }
 
-/// The segment in which everything is computed; 0 if there is none.
+/// The only outermost segment, where it reads every parameter and nothing computed; 0 if there is none.
 template <class Graph>
-constexpr int segment_of_all(const Graph& g) {
-  int all = ir::none;
-  for (int v = 0; v < g.node_count; ++v) {
-    if (g.nodes[v].op->what <= ir::role::view) continue;
-    int outermost = g.nodes[v].segment;
-    while (g.segments[outermost].depth > 1) outermost = g.segments[outermost].parent;
-    if (all != ir::none && all != outermost) return 0;
-    all = outermost;
+constexpr int whole_model_of(const Graph& g) {
+  int outermost = 0;
+  for (int i = 1; i < g.segment_count; ++i) {
+    if (g.segments[i].parent != 0) continue;
+    if (outermost != 0) return 0;
+    outermost = i;
   }
-  return all == ir::none || g.segments[all].may_be_useless ? 0 : all;
+  for (int v = 0; v < g.node_count; ++v) {
+    const ir::node& n = g.nodes[v];
+    for (int i = 0; i < n.op->arguments; ++i) {
+      const ir::node& a = g.nodes[n.argument[i]];
+      const bool parameter = a.op->what == ir::role::parameter;
+      const bool computed = a.op->arguments > 0 && a.segment == 0;
+      if (n.segment == 0 ? parameter : computed) return 0;
+    }
+  }
+  return g.segments[outermost].may_be_useless ? 0 : outermost;
 }
+
+/// The same model with its outermost segments as blocks.
+template <class Compiled>
+struct peeling;
+template <class R, bool G, class F, class... E>
+struct peeling<pass::compiled<pass::request<R, G, 0, F>, output_list<E...>>> {
+  using type = pass::compiled<pass::request<R, G, 1, F>, output_list<E...>>;
+};
+template <class Compiled>
+using peeled = typename peeling<Compiled>::type;
 
 /// What no program can be asked for: an option that is none, or an output made in a body and smuggled out of
 /// it, or of class indices.
 template <class Compiled>
 struct asked;
-template <class R, bool G, bool P, class F, class Unknown, class... More, class... E>
+template <class R, bool G, int P, class F, class Unknown, class... More, class... E>
 struct asked<pass::compiled<pass::request<R, G, P, F, Unknown, More...>, output_list<E...>>> {
   static constexpr auto problem() { return mistake<unknown_option, top_scope, fact::given<Unknown>>{}; }
 };
@@ -194,15 +211,19 @@ template <class Compiled>
 constexpr auto problem_in_segments() {
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& s = Compiled::schedule;
-  constexpr int all = segment_of_all(g);
   constexpr int useless = useless_segment_of(g, s);
-  if constexpr (all != 0) {
-    return mistake<everything_in_segment, top_scope, about<fact::segment, segment_name<Compiled, all>>>{};
-  } else if constexpr (useless != 0) {
+  constexpr int whole = whole_model_of(g);
+  if constexpr (useless != 0) {
     return mistake<useless_segment, top_scope, about<fact::segment, segment_name<Compiled, useless>>,
                    fact::frees<s.interior_bytes[useless]>, fact::keeps<s.only_bytes[useless]>>{};
-  } else {
+  } else if constexpr (whole == 0) {
     return sound{};
+  } else if constexpr (Compiled::layout.peak_bytes < peeled<Compiled>::layout.peak_bytes) {
+    return sound{};
+  } else {
+    return mistake<whole_model_in_segment, top_scope, about<fact::segment, segment_name<Compiled, whole>>,
+                   fact::peak_bytes<Compiled::layout.peak_bytes>,
+                   fact::as_block<peeled<Compiled>::layout.peak_bytes>>{};
   }
 }
 

@@ -21,12 +21,54 @@ struct segment_mark {
 };
 
 namespace detail {
+// A generic function whose body does not compile: the compiler has said so when it is asked whether F can be called, and
+// what follows must be silent. To see such an F, ask before: where it takes as many arguments of any type, a call is
+// ambiguous beside a function that does too, and then no body is looked at.
+template <std::size_t Arguments>
+struct beside {};
+template <>
+struct beside<1> {
+  template <class A>
+  void operator()(A) const;
+};
+template <>
+struct beside<2> {
+  template <class A, class B>
+  void operator()(A, B) const;
+};
+template <>
+struct beside<3> {
+  template <class A, class B, class C>
+  void operator()(A, B, C) const;
+};
+template <class F, std::size_t Arguments>
+struct overloads : F, beside<Arguments> {
+  using F::operator();
+  using beside<Arguments>::operator();
+};
+template <class F, class... A>
+concept can_be_called = requires(const F& f, A... a) { f(static_cast<A&&>(a)...); };
+template <class F, class... A>
+inline constexpr bool takes_anything = false;
+template <class F, class... A>
+  requires(std::is_class_v<F> && sizeof...(A) >= 1 && sizeof...(A) <= 3)
+inline constexpr bool takes_anything<F, A...> = !can_be_called<overloads<F, sizeof...(A)>, A...>;
+
+/// Whether F can be called with these, and whether it could if its body compiled.
+template <class F, class... A>
+struct applying {
+  static constexpr bool taken = takes_anything<F, A...>;
+  static constexpr bool invocable = (static_cast<void>(taken), can_be_called<F, A...>);
+  static constexpr bool broken = taken && !invocable;
+};
+
 template <class F, int Level, class Indices, class... Tensors>
 struct application;
 template <class F, int Level, std::size_t... I, class... Tensors>
 struct application<F, Level, std::index_sequence<I...>, Tensors...> {
-  static constexpr bool invocable =
-      std::is_empty_v<F> && std::is_invocable_v<const F&, argument<Level, static_cast<int>(I), Tensors, F>...>;
+  using applied = applying<F, argument<Level, static_cast<int>(I), Tensors, F>...>;
+  static constexpr bool broken = applied::broken;
+  static constexpr bool invocable = std::is_empty_v<F> && applied::invocable;
   template <class G = F>
   using result = std::invoke_result_t<const G&, argument<Level, static_cast<int>(I), Tensors, F>...>;
 };
@@ -161,6 +203,8 @@ constexpr auto called_silently(A... args) {
     return spread<body>(pass_on<owner>(args...));
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
     return mistake_in<Mark, captured_value, owner>();
+  } else if constexpr (applied::broken) {
+    return rejected{};
   } else if constexpr (!applied::invocable) {
     return mistake_in<Mark, not_a_layer, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
   } else {

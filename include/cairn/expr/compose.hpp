@@ -165,7 +165,9 @@ struct wrapped : layer_base {
   template <an_expression... A>
     requires(sizeof...(A) > 0)
   constexpr auto operator()(A... x) const {
-    if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, A...>) {
+    if constexpr (applying<F, A...>::broken) {
+      return rejected{};
+    } else if constexpr (std::is_empty_v<F> && applying<F, A...>::invocable) {
       return F{}(x...);
     } else {
       using owner = owner_of<A...>;
@@ -213,8 +215,13 @@ struct repeat_layer : layer_base {
 
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    if constexpr (!std::is_invocable_v<const Body&, std::integral_constant<int, 0>>) {
+    using first = applying<Body, std::integral_constant<int, 0>>;
+    if constexpr (first::broken) {
+      return rejected{};
+    } else if constexpr (!first::invocable) {
       return surfaced<poison<no_function_of_index, typename X::owner, fact::in<Name>, fact::given<Body>>>{};
+    } else if constexpr (!std::is_class_v<layer_at<0>> || an_expression<layer_at<0>>) {
+      return surfaced<poison<no_function_of_index, typename X::owner, fact::in<Name>, fact::returned<layer_at<0>>>>{};
     } else {
       return surfaced<decltype(apply(x))>{};
     }

@@ -6,7 +6,7 @@
 namespace cairn::ir {
 
 /// Lowers the outputs of a model.
-template <class Target, bool Plain, class... Outputs>
+template <class Target, int Blocks, class... Outputs>
 constexpr auto build() {
   constexpr sizes size = [] {
     counter c;
@@ -19,7 +19,7 @@ constexpr auto build() {
   b.leaves = g.leaves;
   b.segments = g.segments;
   b.names = g.names;
-  b.plain = Plain;
+  b.blocks = Blocks;
   ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
   g.node_count = b.node_count;
   g.leaf_count = b.leaf_count;

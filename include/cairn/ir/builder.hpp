@@ -23,7 +23,7 @@ struct counter {
 /// node.
 struct builder {
   struct frame {
-    int bindings, memo, path, segment, depth;
+    int bindings, memo, path, segment, depth, nested;
   };
 
   node* nodes = nullptr;
@@ -33,12 +33,12 @@ struct builder {
   int node_count = 0, leaf_count = 0, segment_count = 1, character_count = 0;
   int conflict = none;
   const operation* rival = nullptr;
-  bool plain = false;  ///< lower ckpt as block
+  int blocks = 0;  ///< of the segments around each other, so many of the outermost are lowered as blocks
 
   stack<int> bindings;
   memo known;
   stack<char> path;
-  int first_binding = 0, segment_now = 0, depth = 0;
+  int first_binding = 0, segment_now = 0, depth = 0, nested = 0;
 
   constexpr int append(const operation* op, const int* arguments, int count) {
     node& n = nodes[node_count];
@@ -62,12 +62,13 @@ struct builder {
 
   /// Opens a scope; the caller closes it with what this returns.
   constexpr frame open(const int* arguments, int count) {
-    const frame before{first_binding, known.open(), path.count(), segment_now, depth};
+    const frame before{first_binding, known.open(), path.count(), segment_now, depth, nested};
     first_binding = bindings.count();
     for (int i = 0; i < count; ++i) bindings.push(arguments[i]);
     return before;
   }
   constexpr void open_segment(std::string_view name, bool may_be_useless) {
+    if (nested++ < blocks) return;
     const int length = path.count();
     extend_path(name);
     segments[segment_count] = {segment_now, ++depth, keep(full_path()), path.count(), may_be_useless};
@@ -81,6 +82,7 @@ struct builder {
     path.shrink(before.path);
     segment_now = before.segment;
     depth = before.depth;
+    nested = before.nested;
   }
 
   /// The leaf of a name: one node however often it is mentioned.

@@ -116,7 +116,7 @@ struct marking<segment_mark<Name, Policy...>> {
     return inner;
   }
   static constexpr void open(builder& b) {
-    if (!b.plain) b.open_segment(Name, (std::same_as<Policy, allow_useless> || ...));
+    b.open_segment(Name, (std::same_as<Policy, allow_useless> || ...));
   }
 };
 

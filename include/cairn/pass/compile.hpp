@@ -4,6 +4,8 @@
 
 #include "cairn/pass/arena.hpp"
 
+#include <limits>
+
 namespace cairn {
 
 /// The outputs of a program as one thing; the first is differentiated.
@@ -20,15 +22,19 @@ constexpr output_list<E...> outputs(E...) {
 
 namespace pass {
 
+inline constexpr int all_blocks = std::numeric_limits<int>::max();
+
 /// Names given as an option.
 template <fixed_string... Name>
 struct name_list {};
 
-/// What a program asks of the passes. Unknown: options that are none.
-template <class Real, bool Gradient, bool Plain, class Frozen, class... Unknown>
+/// What a program asks of the passes. Blocks: how many of the segments around each other are blocks instead, from
+/// outside. Unknown: options that are none.
+template <class Real, bool Gradient, int Blocks, class Frozen, class... Unknown>
 struct request {
   using real = Real;
-  static constexpr bool gradient = Gradient, plain = Plain;
+  static constexpr bool gradient = Gradient;
+  static constexpr int blocks = Blocks;
   using frozen = Frozen;
 };
 
@@ -56,7 +62,7 @@ struct compiled<Request, output_list<E...>> {
   using real = typename Request::real;
   using target = ir::target<real, Request::gradient ? 1 : 0>;
 
-  static constexpr auto graph = ir::build<target, Request::plain, E...>();
+  static constexpr auto graph = ir::build<target, Request::blocks, E...>();
   static constexpr auto trained = trainable_leaves(graph, typename Request::frozen{});
   static constexpr auto gradient = [] {
     if constexpr (Request::gradient)
