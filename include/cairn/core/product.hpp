@@ -36,18 +36,24 @@ constexpr int even_blocks(int extent, int most, int multiple) {
 template <product P, int Bytes>
 struct blocking {
   static constexpr int width = register_bytes / Bytes;
-  static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
+  static constexpr int tile_rows = even_blocks(P.m, register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4, 1);
   static constexpr int tile_columns = P.n > width ? 2 * width : width;
 
-  static constexpr int depth = even_blocks(P.k, 256, 1);
-  static constexpr int rows = even_blocks(P.m, 192 * 1024 / Bytes / depth, tile_rows);
+  static constexpr int depth = even_blocks(P.k, 384, 1);
+  static constexpr int rows = even_blocks(P.m, 384 * 1024 / Bytes / depth, tile_rows);
 
-  static constexpr bool pack_a = P.transpose_a && std::int64_t{P.m} * P.k * Bytes > 16 * 1024;
-  static constexpr bool pack_b = P.transpose_b || P.n % tile_columns != 0 || P.m > 4 * tile_rows;
+  /// Rows of A far apart share lines of the first-level cache, so they are copied side by side, with a line between that
+  /// shifts each; columns (if transposed) are copied as rows of a tile.
+  static constexpr int gap = 64 / Bytes;
+  static constexpr bool pack_a = P.transpose_a ? std::int64_t{P.m} * P.k * Bytes > 16 * 1024
+                                               : P.k* Bytes > 1024 && P.n > 2 * tile_columns&& P.m >= 256;
+  static constexpr bool pack_b =
+      P.transpose_b || P.n % tile_columns != 0 || (P.m > 4 * tile_rows && P.n * Bytes > 256 && P.n > tile_columns);
   static constexpr std::int64_t panel_size = pack_b ? std::int64_t{depth} * tile_columns : 0;
 
   /// Numbers of working space.
-  static constexpr std::int64_t scratch = panel_size + (pack_a ? std::int64_t{std::min(rows, P.m)} * depth : 0);
+  static constexpr std::int64_t scratch =
+      panel_size + (pack_a ? std::int64_t{std::min(rows, P.m)} * (depth + (P.transpose_a ? 0 : gap)) : 0);
 };
 
 }  // namespace cairn

@@ -7,11 +7,11 @@
 // matrix multiplication, 2008.)
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-
 #include "cairn/core/product.hpp"
 #include "cairn/kernel/simd.hpp"
+
+#include <algorithm>
+#include <cstdint>
 
 namespace cairn::kernel {
 
@@ -26,6 +26,7 @@ class gemm {
   static constexpr int depth = cut::depth, rows = cut::rows;
   static constexpr bool pack_a = cut::pack_a, pack_b = cut::pack_b;
   static constexpr int step_b = pack_b ? tile_columns : P.n;  // from one step of depth to the next
+  static constexpr int packed_row = depth + cut::gap;         // from one row of a copied A to the next
   static constexpr std::int64_t panel_size = cut::panel_size;
   static_assert(width == vec::width);
 
@@ -33,45 +34,42 @@ class gemm {
   static constexpr std::int64_t scratch = cut::scratch;
 
   static void run(const Real* a, const Real* b, Real* c, Real* scratch) {
-    for (int p = 0; p < P.k; p += depth) {
-      const int steps = std::min(depth, P.k - p);
-      const bool add = Accumulate || p > 0;
-      for (int i = 0; i < P.m; i += rows) {
-        const int count = std::min(rows, P.m - i);
+    for (int i = 0; i < P.m; i += rows) {
+      const int count = std::min(rows, P.m - i);
+      for (int p = 0; p < P.k; p += depth) {
+        const int steps = std::min(depth, P.k - p);
+        const bool add = Accumulate || p > 0;
         const Real* block_a = a + (P.transpose_a ? std::int64_t{p} * P.m + i : std::int64_t{i} * P.k + p);
         if constexpr (pack_a) block_a = packed_a(block_a, count, steps, scratch + panel_size);
         int j = 0;
         for (; j + tile_columns <= P.n; j += tile_columns)
-          column_of_tiles<tile_columns>(block_a, b, c + std::int64_t{i} * P.n, scratch, p, j, count, steps,
-                                        add);
+          column_of_tiles<tile_columns>(block_a, b, c + std::int64_t{i} * P.n, scratch, p, j, count, steps, add);
         if constexpr (P.n % tile_columns != 0)
-          column_of_tiles<P.n % tile_columns>(block_a, b, c + std::int64_t{i} * P.n, scratch, p, j, count,
-                                              steps, add);
+          column_of_tiles<P.n % tile_columns>(block_a, b, c + std::int64_t{i} * P.n, scratch, p, j, count, steps, add);
       }
     }
   }
 
  private:
   template <int Columns>
-  static void column_of_tiles(const Real* a, const Real* b, Real* c, Real* scratch, int p, int j, int count,
-                              int steps, bool add) {
+  static void column_of_tiles(const Real* a, const Real* b, Real* c, Real* scratch, int p, int j, int count, int steps,
+                              bool add) {
     const Real* panel = b + (P.transpose_b ? std::int64_t{j} * P.k + p : std::int64_t{p} * P.n + j);
     if constexpr (pack_b) panel = packed_b<Columns>(panel, steps, scratch);
-    const std::int64_t row_a = pack_a ? steps : P.transpose_a ? 1 : P.k;
+    const std::int64_t row_a = !pack_a ? P.transpose_a ? 1 : P.k : P.transpose_a ? steps : packed_row;
     int i = 0;
     for (; i + tile_rows <= count; i += tile_rows)
       tile<tile_rows, Columns>(a + i * row_a, panel, c + std::int64_t{i} * P.n + j, steps, add);
     if constexpr (P.m % tile_rows != 0)
-      if (i < count)
-        tile<P.m % tile_rows, Columns>(a + i * row_a, panel, c + std::int64_t{i} * P.n + j, steps, add);
+      if (i < count) tile<P.m % tile_rows, Columns>(a + i * row_a, panel, c + std::int64_t{i} * P.n + j, steps, add);
   }
 
   /// {Rows, Columns} of C: in registers over all steps.
   template <int Rows, int Columns>
   static void tile(const Real* a, const Real* b, Real* c, int steps, bool add) {
     constexpr int registers = (Columns + width - 1) / width;
-    constexpr int row_a = P.transpose_a ? 1 : P.k;
-    constexpr int step_a = pack_a ? Rows : P.transpose_a ? P.m : 1;
+    constexpr int row_a = P.transpose_a ? 1 : pack_a ? packed_row : P.k;
+    constexpr int step_a = !P.transpose_a ? 1 : pack_a ? Rows : P.m;
     vec sum[Rows][registers];
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
@@ -81,8 +79,7 @@ class gemm {
     for (int p = 0; p < steps; ++p, a += step_a, b += step_b) {
       vec row[registers];
 #pragma GCC unroll 2
-      for (int j = 0; j < registers; ++j)
-        row[j] = pack_b ? vec::load(b + j * width) : load_row<Columns>(b, j * width);
+      for (int j = 0; j < registers; ++j) row[j] = pack_b ? vec::load(b + j * width) : load_row<Columns>(b, j * width);
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
         const vec x = vec::fill(a[std::int64_t{i} * row_a]);
@@ -107,10 +104,8 @@ class gemm {
 #pragma GCC unroll 16
           for (int i = 0; i < width; ++i) {
             const Real* from = b + std::int64_t{j + i} * P.k + p;
-            if (j + i >= Columns)
-              square[i] = vec::fill(0);
-            else
-              square[i] = filled == width ? vec::load(from) : vec::load(from, filled);
+            if (j + i >= Columns) square[i] = vec::fill(0);
+            else square[i] = filled == width ? vec::load(from) : vec::load(from, filled);
           }
           vec::transpose(square);
 #pragma GCC unroll 16
@@ -125,18 +120,26 @@ class gemm {
     return to;
   }
 
-  /// Rows of op(A), `tile_rows` at a time, as {steps, tile_rows}.
+  /// Rows of op(A): of A as they are; of a transposed A `tile_rows` at a time, as {steps, tile_rows}.
   static const Real* packed_a(const Real* a, int count, int steps, Real* to) {
-    int i = 0;
-    for (; i + tile_rows <= count; i += tile_rows)
-      pack_rows<tile_rows>(a + i, steps, to + std::int64_t{i} * steps);
-    if constexpr (P.m % tile_rows != 0)
-      if (i < count) pack_rows<P.m % tile_rows>(a + i, steps, to + std::int64_t{i} * steps);
+    if constexpr (P.transpose_a) {
+      constexpr int some = 8;  // rows of A at a time, so that few lines are written by turns
+      for (int p = 0; p < steps; p += some) {
+        const int end = std::min(p + some, steps);
+        int i = 0;
+        for (; i + tile_rows <= count; i += tile_rows)
+          pack_rows<tile_rows>(a + i, p, end, to + std::int64_t{i} * steps);
+        if constexpr (P.m % tile_rows != 0)
+          if (i < count) pack_rows<P.m % tile_rows>(a + i, p, end, to + std::int64_t{i} * steps);
+      }
+    } else {
+      for (int i = 0; i < count; ++i) std::copy_n(a + std::int64_t{i} * P.k, steps, to + std::int64_t{i} * packed_row);
+    }
     return to;
   }
   template <int Rows>
-  static void pack_rows(const Real* a, int steps, Real* to) {
-    for (int p = 0; p < steps; ++p) std::copy_n(a + std::int64_t{p} * P.m, Rows, to + std::int64_t{p} * Rows);
+  static void pack_rows(const Real* a, int p, int end, Real* to) {
+    for (; p < end; ++p) std::copy_n(a + std::int64_t{p} * P.m, Rows, to + std::int64_t{p} * Rows);
   }
 };
 
