@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace cairn {
 
@@ -32,6 +33,27 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
 
 /// A random word as a number in [0, 1): a multiple of 2^-24, so that it is exact in float and in double.
 constexpr float uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
+
+/// A number for a name: FNV-1a, 64 bits.
+constexpr std::uint64_t number_of(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+/// The random words of one operation in one step: element i has word i % 4 of counter i / 4, whatever else is computed,
+/// in which order, and in how wide registers. So what is computed twice gets the same words twice.
+struct random_stream {
+  seed from;
+  std::uint64_t operation = 0;  ///< number_of its name
+  std::uint32_t step = 0;
+
+  /// The words of elements 4 n to 4 n + 3.
+  constexpr std::array<std::uint32_t, 4> operator()(std::uint32_t n) const {
+    const auto [low, high] = seed{operation}.key();
+    return philox({n, step, low, high}, from.key());
+  }
+};
 
 /// A sequence of random words: the n-th is a function of the seed, the sequence's number, and n.
 class random_sequence {

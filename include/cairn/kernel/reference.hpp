@@ -1,11 +1,12 @@
 // The oracle of the kernels: what each one computes, in plain loops. Sums are made in double.
 #pragma once
 
+#include "cairn/core/philox.hpp"
+#include "cairn/core/shape.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-#include "cairn/core/shape.hpp"
 
 namespace cairn::reference {
 
@@ -93,6 +94,15 @@ Real accuracy(const Real* logits, const std::int32_t* labels, int n, int c) {
     right += std::max_element(first, first + c) - first == labels[row];
   }
   return static_cast<Real>(right) / static_cast<Real>(n);
+}
+
+/// out {n} = x / (1 - p), or 0 where the element's word, as a fraction of 2^32, is below p.
+template <class Real>
+void dropout(const Real* in, const random_stream& words, double p, Real* out, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint32_t word = words(static_cast<std::uint32_t>(i / 4))[static_cast<std::size_t>(i % 4)];
+    out[i] = word < static_cast<std::uint32_t>(p * 0x1p32) ? 0 : in[i] * static_cast<Real>(1 / (1 - p));
+  }
 }
 
 /// Axis k of `out` is axis order[k] of `in` {from}.

@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -145,6 +146,17 @@ struct lanes {
     return across(a, [](lanes x, lanes y) { return max(x, y); });
   }
 
+  /// a where its word is at least `least`, else 0; of as many words as there are lanes.
+  [[gnu::always_inline]] friend lanes where_at_least(lanes a, const std::uint32_t* words, std::uint32_t least) {
+    using word_vector [[gnu::vector_size(4 * width)]] = std::uint32_t;
+    using flag_vector [[gnu::vector_size(sizeof(Real) * width)]] =
+        std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>;
+    word_vector drawn;
+    std::memcpy(&drawn, words, sizeof drawn);
+    const auto kept = __builtin_convertvector(drawn >= least, flag_vector);  // all bits of a lane, or none
+    return {batch(reinterpret_cast<decltype(a.value.data)>(kept & reinterpret_cast<flag_vector>(a.value.data)))};
+  }
+
   /// Turns a square of numbers, one register a row, about its diagonal: blocks off the diagonal are
   /// exchanged, first halves, then quarters, down to single numbers.
   [[gnu::always_inline]] static void transpose(lanes (&row)[width]) { exchange_blocks<width / 2>(row); }
@@ -231,6 +243,55 @@ template <int N, class Real>
   else
     x.store(row + i, N - i);
 }
+
+/// A register of 32-bit words in lanes of 64 bits, so that there is room for a product; nothing reads the upper halves.
+/// Compilers would multiply whole lanes, which takes several times as long.
+struct wide_words {
+#if XSIMD_WITH_AVX512F
+  static constexpr int width = 8;
+#elif XSIMD_WITH_AVX2
+  static constexpr int width = 4;
+#else
+  static constexpr int width = 2;
+#endif
+  using vector [[gnu::vector_size(8 * width)]] = std::uint64_t;
+
+  vector value;
+
+  [[gnu::always_inline]] static wide_words fill(std::uint32_t word) { return {vector{} + word}; }
+  /// first, first + 1, ...
+  [[gnu::always_inline]] static wide_words count_from(std::uint32_t first) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return wide_words{vector{(I + first)...}};
+    }(std::make_index_sequence<static_cast<std::size_t>(width)>{});
+  }
+  [[gnu::always_inline]] friend wide_words operator^(wide_words a, wide_words b) { return {a.value ^ b.value}; }
+  /// Both halves of the products of words.
+  [[gnu::always_inline]] friend wide_words operator*(wide_words a, wide_words b) {
+#if XSIMD_WITH_AVX512F
+    return {reinterpret_cast<vector>(
+        _mm512_mul_epu32(reinterpret_cast<__m512i>(a.value), reinterpret_cast<__m512i>(b.value)))};
+#elif XSIMD_WITH_AVX2
+    return {reinterpret_cast<vector>(
+        _mm256_mul_epu32(reinterpret_cast<__m256i>(a.value), reinterpret_cast<__m256i>(b.value)))};
+#else
+    return {reinterpret_cast<vector>(
+        _mm_mul_epu32(reinterpret_cast<__m128i>(a.value), reinterpret_cast<__m128i>(b.value)))};
+#endif
+  }
+  [[gnu::always_inline]] friend wide_words upper(wide_words a) { return {a.value >> 32}; }
+  /// Four words a lane, lane by lane.
+  [[gnu::always_inline]] static void store(const wide_words (&word)[4], std::uint32_t* to) {
+    const auto pair = [](wide_words low, wide_words high) { return (low.value & 0xffffffffU) | high.value << 32; };
+    const vector left = pair(word[0], word[1]), right = pair(word[2], word[3]);
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      constexpr auto of = [](std::size_t i) { return static_cast<int>(i / 2 + i % 2 * width); };
+      const vector all[]{__builtin_shufflevector(left, right, of(I)...),
+                         __builtin_shufflevector(left, right, of(I + width)...)};
+      std::memcpy(to, all, sizeof all);
+    }(std::make_index_sequence<static_cast<std::size_t>(width)>{});
+  }
+};
 
 /// The same vocabulary for single numbers, so that a formula written once runs on both.
 template <std::floating_point Real>

@@ -1,0 +1,53 @@
+// Random numbers, as many counters of Philox at a time as a register holds, and what is made of them.
+#pragma once
+
+#include "cairn/core/philox.hpp"
+#include "cairn/kernel/simd.hpp"
+
+namespace cairn::kernel {
+
+/// Elements that are drawn at once: four for each counter.
+inline constexpr int drawn_at_once = 4 * wide_words::width;
+
+/// The words of elements 4 n to 4 n + drawn_at_once - 1 of a stream: `philox`, lane by lane.
+[[gnu::always_inline]] inline void draw(const random_stream& stream, std::uint32_t n, std::uint32_t* words) {
+  const auto operation = seed{stream.operation}.key();
+  auto key = stream.from.key();
+  wide_words counter[4] = {wide_words::count_from(n), wide_words::fill(stream.step), wide_words::fill(operation[0]),
+                           wide_words::fill(operation[1])};
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    const wide_words a = counter[0] * wide_words::fill(0xD2511F53);
+    const wide_words b = counter[2] * wide_words::fill(0xCD9E8D57);
+    counter[0] = upper(b) ^ counter[1] ^ wide_words::fill(key[0]);
+    counter[1] = b;
+    counter[2] = upper(a) ^ counter[3] ^ wide_words::fill(key[1]);
+    counter[3] = a;
+    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+  }
+  wide_words::store(counter, words);
+}
+
+/// out {N} = in / (1 - P), or 0 where an element's word is below P 2^32; in == out is allowed. The words are the same
+/// for every Real.
+template <class Real, std::int64_t N, double P>
+void dropout(const Real* in, const random_stream& stream, Real* out) {
+  using vec = lanes<Real>;
+  static_assert(N <= std::int64_t{1} << 34, "counters of 32 bits");
+  static_assert(drawn_at_once % vec::width == 0);
+  constexpr auto least = static_cast<std::uint32_t>(P * 0x1p32);
+  const vec scale = vec::fill(static_cast<Real>(1 / (1 - P)));
+  alignas(64) std::uint32_t words[drawn_at_once];
+  for (std::int64_t i = 0; i < N; i += drawn_at_once) {
+    draw(stream, static_cast<std::uint32_t>(i / 4), words);
+    for (int j = 0; j < drawn_at_once && i + j < N; j += vec::width) {
+      const int left = static_cast<int>(std::min<std::int64_t>(N - i - j, vec::width));
+      const vec x = left == vec::width ? vec::load(in + i + j) : vec::load(in + i + j, left);
+      const vec y = where_at_least(x * scale, words + j, least);
+      if (left == vec::width) y.store(out + i + j);
+      else y.store(out + i + j, left);
+    }
+  }
+}
+
+}  // namespace cairn::kernel

@@ -1,0 +1,75 @@
+// Random kernels against plain loops, bit for bit: what is drawn is the same in every width of register.
+#include "cairn/kernel/random.hpp"
+#include "cairn/kernel/reference.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+#include <limits>
+
+#include "kernel_check.hpp"
+
+using cairn::random_stream, cairn::seed;
+using namespace kernel_check;
+
+namespace {
+
+constexpr random_stream some{seed{0x0123456789abcdef}, 0xfedcba9876543210, 0x89abcdef};
+
+template <class Real, int N, double P>
+void check_dropout() {
+  const auto in = numbers<Real>(N);
+  std::vector<Real> expected(in.size());
+  cairn::reference::dropout(in.data(), some, P, expected.data(), N);
+  guarded<Real> out(N), in_place(in);
+  cairn::kernel::dropout<Real, N, P>(in.data(), some, out.data());
+  cairn::kernel::dropout<Real, N, P>(in_place.data(), some, in_place.data());
+  BOOST_TEST_CONTEXT("elements " << N << " probability " << P) {
+    BOOST_TEST(std::memcmp(out.data(), expected.data(), N * sizeof(Real)) == 0);
+    BOOST_TEST(std::memcmp(in_place.data(), expected.data(), N * sizeof(Real)) == 0);
+    BOOST_TEST(out.intact());
+    BOOST_TEST(in_place.intact());
+  }
+}
+
+template <class Real>
+void check_dropouts() {
+  for_each(sizes<1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 1000>{}, []<int N>() {
+    check_dropout<Real, N, 0.5>();
+    check_dropout<Real, N, 0.1>();
+  });
+  check_dropout<Real, 100, 0.0>();
+  check_dropout<Real, 100, 1 - 0x1p-20>();
+  check_dropout<Real, 100, 1 - 0x1p-52>();  // nearer to 1 than a word can tell
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_random)
+
+BOOST_AUTO_TEST_CASE(registers_draw_what_philox_draws) {
+  for (const std::uint32_t n : {0U, 1U, 1000U, 0x7fffffffU, 0xfffffff0U}) {
+    std::uint32_t words[cairn::kernel::drawn_at_once];
+    cairn::kernel::draw(some, n, words);
+    for (std::uint32_t i = 0; i < cairn::kernel::drawn_at_once; ++i) {
+      const auto counted = cairn::philox({n + i / 4, 0x89abcdef, 0x76543210, 0xfedcba98}, {0x89abcdef, 0x01234567});
+      BOOST_TEST(words[i] == counted[i % 4]);
+      BOOST_TEST(words[i] == some(n + i / 4)[i % 4]);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(dropout_in_float) { check_dropouts<float>(); }
+BOOST_AUTO_TEST_CASE(dropout_in_double) { check_dropouts<double>(); }
+
+BOOST_AUTO_TEST_CASE(what_is_dropped_is_zero_whatever_it_was) {
+  constexpr int n = 1000;
+  std::vector<float> x(n), y(n), ones(n, 1), kept(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    x[i] = i % 2 == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  }
+  cairn::kernel::dropout<float, n, 0.5>(x.data(), some, y.data());
+  cairn::kernel::dropout<float, n, 0.5>(ones.data(), some, kept.data());
+  for (std::size_t i = 0; i < n; ++i) BOOST_TEST((y[i] == 0) == (kept[i] == 0));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
