@@ -35,6 +35,8 @@ struct parameter;
 template <fixed_string... Name>
 struct input;
 template <fixed_string... Name>
+struct key;
+template <fixed_string... Name>
 struct nearest;
 template <class Type>
 struct given;
@@ -50,6 +52,8 @@ template <bool Trained>
 struct trained;
 template <double Bound, double Fill>
 struct initial;
+template <double P>
+struct probability;
 template <int N>
 struct height;
 template <auto Bytes>
@@ -130,6 +134,17 @@ struct equal_shapes {
     constexpr found() {
       static_assert(well_formed<Facts...>,
                     "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs");
+    }
+  };
+};
+
+struct probability_below_one {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-probability]: dropout takes the probability with which an element becomes 0, at "
+                    "least 0 and below 1");
     }
   };
 };
@@ -341,6 +356,17 @@ struct parameter_conflict {
       static_assert(well_formed<Facts...>,
                     "cairn [parameter-conflict]: one name stands for two different leaves; rename one, or "
                     "put them into different blocks");
+    }
+  };
+};
+
+struct same_random_key {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [same-random-key]: two random operations have one name and would draw the same numbers; "
+                    "rename one, or put them into different blocks");
     }
   };
 };

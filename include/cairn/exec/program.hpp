@@ -67,6 +67,29 @@ class machine {
     executable<Compiled>::run(bases_);
   }
 
+  /// The keys of random operations: how many, and their streams in a step.
+  static constexpr std::size_t key_count = [] {
+    std::size_t n = 0;
+    for (int i = 0; i < graph.leaf_count; ++i) n += leaf(i).what == ir::role::random ? 1 : 0;
+    return n;
+  }();
+  using streams = std::array<random_stream, key_count>;
+  static constexpr streams first_streams = [] {
+    streams out;
+    std::size_t n = 0;
+    for (int i = 0; n < key_count; ++i) {
+      if (leaf(i).what == ir::role::random) out[n++].operation = number_of(graph.name(graph.leaves[i]));
+    }
+    return out;
+  }();
+  /// Has random operations draw from `drawn`, which must outlive the next run.
+  void draw_from(const streams& drawn) {
+    std::size_t n = 0;
+    for (int i = 0; n < key_count; ++i) {
+      if (leaf(i).what == ir::role::random) leaf_base(i) = bytes_of(&drawn[n++]);
+    }
+  }
+
   /// A number for a scalar, a view for a tensor.
   template <int I>
   auto result() const {
@@ -97,6 +120,12 @@ class machine {
 };
 }  // namespace detail
 
+/// Which random numbers a program's next step draws.
+struct random_state {
+  seed from;               ///< of init
+  std::uint32_t step = 0;  ///< how many steps were since; after 2^32 the numbers come again
+};
+
 /// A step's loss is infinite or not a number. Its gradients are of no use; parameters are as they were.
 struct loss_error : std::domain_error {
   explicit loss_error(double loss)
@@ -110,7 +139,8 @@ struct loss_error : std::domain_error {
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, plain,
 /// check_finite, budget<4_MiB>.
 /// Rejects: a loss that is no scalar or reaches nothing to train, a parameter that it does not depend on, a segment in
-/// which nothing needs a gradient or that keeps no less than it frees, one name for two shapes, outputs of indices.
+/// which nothing needs a gradient or that keeps no less than it frees, one name for two shapes or for two random
+/// operations, outputs of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
@@ -129,14 +159,19 @@ class program {
   /// The segments in the order of the forward pass.
   static constexpr auto segments() { return detail::segments_of<compiled>(); }
 
+  /// Whether operations in it are random.
+  static constexpr bool is_random() { return machine::key_count > 0; }
+
   /// Allocates memory().total_bytes() bytes, once.
   program() : program(memory_block(bytes_needed)) {}
   /// Lives in the first memory().total_bytes() bytes of the caller's memory, which must outlive it; allocates nothing.
   /// Throws memory_error where they are too few, or do not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
 
-  /// Draws all parameters. A parameter's numbers depend on the seed and on its name alone.
+  /// Draws all parameters; a parameter's numbers depend on the seed and on its name alone. The seed is also what random
+  /// operations draw from: with the same seed, the steps from here on draw the same.
   void init(seed s) {
+    random_ = {s, 0};
     for (int i = 0; i < graph.leaf_count; ++i) {
       const ir::operation& leaf = machine::leaf(i);
       if (leaf.what != ir::role::parameter) continue;
@@ -155,7 +190,16 @@ class program {
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
-    if constexpr (std::same_as<problem, sound>) machine_.run(inputs...);
+    if constexpr (std::same_as<problem, sound>) {
+      auto streams = machine::first_streams;
+      for (random_stream& s : streams) {
+        s.from = random_.from;
+        s.step = random_.step;
+      }
+      machine_.draw_from(streams);
+      machine_.run(inputs...);
+      ++random_.step;
+    }
     for (int i = 0; i < places.copy_count; ++i) {
       const pass::gradient_copy& copy = places.copies[i];
       std::memcpy(gradient_at(copy.leaf), machine_.at(layout.of[copy.value]),
@@ -197,6 +241,8 @@ class program {
   std::span<real_type> gradients() {
     return {reinterpret_cast<real_type*>(machine_.base(pass::gradient_base)), block_size};
   }
+  /// Which random numbers the next step draws: to keep and to set, as by who goes on with saved parameters.
+  random_state& random() { return random_; }
   /// The arena, to look at: what a step writes.
   std::span<std::byte> arena() {
     return {machine_.base(pass::arena_base), static_cast<std::size_t>(layout.peak_bytes)};
@@ -224,9 +270,11 @@ class program {
 
   memory_block memory_;
   machine machine_;
+  random_state random_;
 };
 
 /// The forward pass of any expression, sharing the parameters of a program by name; the program must outlive it.
+/// Nothing is random in it: dropout leaves its argument as it is.
 /// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
 /// Rejects: a parameter that the program does not have, or has in another shape.
 template <auto Output, class... Options>
@@ -309,6 +357,7 @@ class program<Output, Options...> {
   static constexpr memory_plan memory() { return {}; }
   static constexpr flop_counts flops() { return {}; }
   static constexpr std::array<segment_plan, 0> segments() { return {}; }
+  static constexpr bool is_random() { return false; }
 
   program() = default;
   explicit program(std::span<std::byte>) {}
@@ -324,6 +373,7 @@ class program<Output, Options...> {
   }
   std::span<float> parameters() { return {}; }
   std::span<float> gradients() { return {}; }
+  random_state& random() { return random_; }
   std::span<std::byte> arena() { return {}; }
   void for_each_trained(auto) const {}
 
@@ -333,6 +383,7 @@ class program<Output, Options...> {
     if constexpr (sizeof...(E) == 1) return 0.0F;
     else return std::tuple{(static_cast<void>(E{}), 0.0F)...};
   }
+  random_state random_;
   float zero_ = 0;
 };
 

@@ -126,6 +126,30 @@ constexpr int too_few_logits(const Graph& g) {
   return ir::none;
 }
 
+/// Two operations that draw from one key, and the key; none where there are none.
+struct same_key {
+  int key = ir::none, one = ir::none, other = ir::none;
+};
+template <class Graph>
+constexpr same_key find_same_key(const Graph& g) {
+  bool random = false;
+  for (int i = 0; i < g.leaf_count; ++i) random |= g.nodes[g.leaves[i].node].op->what == ir::role::random;
+  if (!random) return {};
+  int readers[Graph::capacity.nodes + 1] = {};  // by key: one more than the first value drawn from it
+  for (int v = 0; v < g.node_count; ++v) {
+    const ir::node& n = g.nodes[v];
+    for (int i = 0; i < n.op->arguments; ++i) {
+      const int key = n.argument[i];
+      if (g.nodes[key].op->what != ir::role::random) continue;
+      const ir::node& first = g.nodes[readers[key] == 0 ? v : readers[key] - 1];
+      if (first.op != n.op || !std::equal(n.argument, n.argument + n.op->arguments, first.argument))
+        return {key, readers[key] - 1, v};
+      if (readers[key] == 0) readers[key] = v + 1;
+    }
+  }
+  return {};
+}
+
 /// The last operation that keeps the loss from what is trained, or none.
 template <class Graph>
 constexpr int cut_of(const Graph& g, const bool* trained) {
@@ -235,6 +259,7 @@ constexpr auto problem_in_graph() {
   constexpr typename Compiled::request::frozen frozen{};
   constexpr std::size_t unknown = first_unknown<Compiled>(frozen);
   constexpr int short_of_logits = too_few_logits(g);
+  constexpr same_key drawn_twice = find_same_key(g);
   if constexpr (g.conflict != ir::none) {
     using one = value_of<Compiled, g.leaves[g.conflict].node>;
     constexpr auto name = leaf_name<Compiled, g.conflict>;
@@ -246,6 +271,10 @@ constexpr auto problem_in_graph() {
     return mistake<too_many_classes, top_scope, about<fact::input, node_name<Compiled, n.argument[1]>>,
                    fact::expected<fact::classes<g.nodes[n.argument[0]].op->result[-1]>>,
                    fact::got<fact::classes<g.nodes[n.argument[1]].op->classes>>>{};
+  } else if constexpr (drawn_twice.key != ir::none) {
+    return mistake<same_random_key, top_scope, about<fact::key, node_name<Compiled, drawn_twice.key>>,
+                   fact::given<tensor_fact<value_of<Compiled, drawn_twice.one>>>,
+                   fact::given<tensor_fact<value_of<Compiled, drawn_twice.other>>>>{};
   } else if constexpr (unknown < count_of(frozen)) {
     return not_found<Compiled, ir::role::parameter, fact::parameter, name_at<unknown>(frozen)>();
   } else if constexpr (!Compiled::request::gradient) {

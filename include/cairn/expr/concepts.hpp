@@ -13,6 +13,8 @@
 
 namespace cairn {
 
+struct random_stream;
+
 /// Base of every expression, and how argument-dependent lookup finds the operators.
 struct expression {};
 template <class T>
@@ -76,9 +78,13 @@ tensor<E::element, E::shape.extent[Axis]...> as_tensor(std::index_sequence<Axis.
 template <class E>
 using axes_of_expression = std::make_index_sequence<static_cast<std::size_t>(E::shape.rank)>;
 
+/// An element as messages print it.
+template <kind K>
+using shown_element =
+    std::conditional_t<K == kind::real, float, std::conditional_t<K == kind::index, int, random_stream>>;
 template <kind K, int... Extents>
 struct as_array {
-  using type = std::conditional_t<K == kind::real, float, int>;
+  using type = shown_element<K>;
 };
 template <kind K, int First, int... Rest>
 struct as_array<K, First, Rest...> {

@@ -51,6 +51,9 @@ struct labels_leaf : detail::leaf<kind::index, Extents...> {
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
 struct parameter_leaf : detail::leaf<kind::real, Extents...> {};
 
+template <fixed_string Name>
+struct random_key_leaf : detail::leaf<kind::key> {};
+
 template <double Value>
 struct constant_leaf : detail::leaf<kind::real> {};
 
@@ -73,6 +76,10 @@ inline constexpr parameter_leaf<Name, true, Init, Extents...> param_from{};
 /// A parameter without gradient.
 template <fixed_string Name, int... Extents>
 inline constexpr parameter_leaf<Name, false, fan_in(fan_in_of<Extents...>()), Extents...> frozen{};
+
+/// The key of a random operation, one of its arguments; named like a parameter. Kernels read a random_stream there.
+template <fixed_string Name>
+inline constexpr random_key_leaf<Name> random_key{};
 
 /// A constant scalar; `constant<1>`, `constant<1.f>` and `1.0_c` are one type.
 template <auto Value>

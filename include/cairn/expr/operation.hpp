@@ -21,6 +21,7 @@ struct op {
   static constexpr bool view = false;         ///< same elements in the same order: no step, no memory
   static constexpr bool in_place = false;     ///< the kernel may write its result over its first argument
   static constexpr bool detaches = false;     ///< stops the gradient on purpose
+  static constexpr bool only_in_training = false;  ///< a predictor takes the first argument in its place
   /// The shape of argument number i as the user wrote it.
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   /// Kernel scratch in elements of the program's type, of `bytes` bytes each, from the argument shapes.
@@ -56,7 +57,7 @@ constexpr bool kinds_fit(std::index_sequence<I...>) {
 }
 
 template <class Op, std::size_t I>
-using kind_fact = std::conditional_t<Op::argument_kind(static_cast<int>(I)) == kind::real, float, int>;
+using kind_fact = shown_element<Op::argument_kind(static_cast<int>(I))>;
 template <class Op, class Owner, class... A, std::size_t... I>
 constexpr auto wrong_kinds(std::index_sequence<I...>) {
   return mistake<kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,

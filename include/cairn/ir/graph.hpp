@@ -14,6 +14,7 @@ inline constexpr int max_arguments = 4;
 enum class role : std::uint8_t {
   input,        ///< bound at each step
   parameter,    ///< lives in the program
+  random,       ///< the key of a random operation: made anew for each step
   constant,     ///< an immediate scalar
   view,         ///< another shape of its argument: no step, no memory
   elementwise,  ///< fused into loops

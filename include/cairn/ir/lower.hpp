@@ -48,6 +48,16 @@ struct lowering<parameter_leaf<Name, Trainable, Init, E...>> {
   }
 };
 
+template <fixed_string Name>
+struct lowering<random_key_leaf<Name>> {
+  static constexpr void count(counter& c) { count_leaf<random_key_leaf<Name>>(c, sizeof(Name.text)); }
+  static constexpr void describe(operation& o) { o.what = role::random; }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.leaf_of(&leaf_operation<random_key_leaf<Name>, typename Target::real>, Name, true);
+  }
+};
+
 template <double Value>
 struct lowering<constant_leaf<Value>> {
   static constexpr void count(counter& c) { c.total += {.nodes = 1}; }
@@ -84,9 +94,13 @@ struct lowering<expr<Op, A...>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    if (const int known = b.known.find(type, height); known != none) return known;
-    const int arguments[]{lowering<A>::template into<Target>(b)..., none};
-    return b.known.add(type, height, b.append(&operation_of<Op, Target, tensor_of<A>...>, arguments, sizeof...(A)));
+    if constexpr (Op::only_in_training && Target::order == 0) {
+      return lowering<std::tuple_element_t<0, std::tuple<A...>>>::template into<Target>(b);
+    } else {
+      if (const int known = b.known.find(type, height); known != none) return known;
+      const int arguments[]{lowering<A>::template into<Target>(b)..., none};
+      return b.known.add(type, height, b.append(&operation_of<Op, Target, tensor_of<A>...>, arguments, sizeof...(A)));
+    }
   }
 };
 

@@ -36,7 +36,10 @@ struct formula_of {
     const operation& op = *f.of.op;
     if (op.what == role::constant) return out << op.value;
     if (f.leaf != none) {
-      const char* what = op.what == role::input ? "input " : op.trainable ? "parameter " : "frozen ";
+      const char* what = op.what == role::input    ? "input "
+                         : op.what == role::random ? "key "
+                         : op.trainable            ? "parameter "
+                                                   : "frozen ";
       return out << what << f.graph.name(f.graph.leaves[f.leaf]);
     }
     out << op.name << '(';

@@ -4,9 +4,11 @@
 
 #include "cairn/expr/linalg.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/random.hpp"
 #include "cairn/kernel/gemm.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/norm.hpp"
+#include "cairn/kernel/random.hpp"
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/view.hpp"
@@ -46,6 +48,12 @@ void compute(softmax_error_op, signature<Real, X, L>, void* const* p) {
 template <class Real, class X, class L> void compute(accuracy_op, signature<Real, X, L>, void* const* p) {
   kernel::accuracy<Real, static_cast<int>(L::shape.count()), X::shape[-1]>(
       static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]));
+}
+
+template <double P, bool Forward, class Real, class X, class Key>
+void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p) {
+  kernel::dropout<Real, X::shape.count(), P>(static_cast<const Real*>(p[1]), *static_cast<const random_stream*>(p[2]),
+                                             static_cast<Real*>(p[0]));
 }
 
 /// One product for each index of the leading axes.

@@ -1,0 +1,21 @@
+// Dropout as a layer.
+#pragma once
+
+#include "cairn/expr/compose.hpp"
+#include "cairn/expr/random.hpp"
+
+namespace cairn::nn {
+
+template <fixed_string Name, double P>
+struct dropout_layer : layer_base {
+  template <an_expression X>
+  constexpr made<dropout_op<P, true>, X, random_key_leaf<Name>> operator()(X) const {
+    return {};
+  }
+};
+
+/// Drops elements with probability P in training (Srivastava et al., 2014): `nn::dropout<"d1", 0.1>`.
+template <fixed_string Name, auto P = 0.5>
+inline constexpr dropout_layer<Name, static_cast<double>(P)> dropout{};
+
+}  // namespace cairn::nn
