@@ -17,15 +17,23 @@ struct gradient_deviation {
 };
 
 /// The largest deviation over all trained parameters of the loss, each drawn from `s`. The quotient is the five-point
-/// central difference, whose error is of fourth order in the step.
+/// central difference, whose error is of fourth order in the step. Where operations are random, all are of one step.
 /// `gradcheck<loss>(seed{1}, bind<"x">(x)).relative < 1e-6`; options are those of program, without real.
 template <auto Loss, class... Options, class... Bound>
 gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   program<Loss, real<double>, Options...> step;
   step.init(s);
   predictor<Loss, real<double>> value{step};
+  const random_state first = step.random();
   const auto loss = [&] {
-    const auto result = value(inputs...);
+    const auto result = [&] {
+      if constexpr (decltype(step)::is_random()) {
+        step.random() = first;
+        return step.value_and_grad(inputs...);
+      } else {
+        return value(inputs...);
+      }
+    }();
     if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
     else return result;
   };
