@@ -143,8 +143,7 @@ struct probability_below_one {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [wrong-probability]: dropout takes the probability with which an element becomes 0, at "
-                    "least 0 and below 1");
+                    "cairn [wrong-probability]: elements are dropped with a probability from 0 to below 1; change it");
     }
   };
 };
