@@ -107,6 +107,7 @@ BOOST_AUTO_TEST_CASE(a_step_and_a_prediction_allocate_nothing) {
   allocates_nothing<models::attention>();
   allocates_nothing<models::two_results>();
   allocates_nothing<models::with_outputs>();
+  allocates_nothing<models::dropped_in_nested>();
 }
 
 BOOST_AUTO_TEST_CASE(an_epoch_of_shuffled_batches_allocates_nothing) {

@@ -2,7 +2,9 @@
 #include "cairn/expr/linalg.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
+#include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"
+
 #include "plan.hpp"
 
 using namespace cairn;
@@ -44,6 +46,7 @@ static_assert(read_by(nn::gelu) == read::argument);
 static_assert(read_by([](auto v) { return maximum(v, 0_c); }) == read::argument);
 static_assert(read_by([](auto v) { return sum(v); }) == read::nothing);
 static_assert(read_by([](auto v) { return mean(v); }) == read::nothing);
+static_assert(read_by(nn::dropout<"d">) == read::nothing);
 static_assert(read_by(nn::softmax) == read::result);
 static_assert(read_by(nn::log_softmax) == read::result);
 static_assert(read_by([](auto v) { return reshape<2, 4>(v); }) == read::nothing);

@@ -1,0 +1,71 @@
+// Random operations: what they are made of, and that they cost no memory.
+#include "cairn/expr/linalg.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/dropout.hpp"
+
+#include "../overlap.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+constexpr std::int64_t row = 8 * sizeof(float);  // of a tensor {8}; what has no other shape below is one
+constexpr auto x = input<"x", 8>;
+constexpr auto h = param<"w", 8> + x;  // a computed value; neither its own gradient nor that of sum reads any
+
+constexpr bool same(auto a, auto b) { return std::same_as<decltype(a), decltype(b)>; }
+static_assert(decltype(dropout<"d">(input<"x", 2, 3>))::shape == shape{2, 3});
+static_assert(same(dropout<"d">(x), dropout<"d", 0.5>(x)) && same(dropout<"d", 0.5F>(x), dropout<"d", 0.5>(x)));
+static_assert(same(nn::dropout<"d", 0.1>(x), dropout<"d", 0.1>(x)) && !same(dropout<"e">(x), dropout<"d">(x)));
+static_assert(same(nn::dropout<"d", 0>, nn::dropout<"d", 0.0>) && an_expression<decltype(dropout<"d", 0>(x))>);
+
+// Backward drops the same of the gradient: from the same key, and from nothing else.
+using simple = step_of<sum(dropout<"d">(h))>;
+static_assert(gradient_of<simple>("w") == "dropout(expand(reshape(constant)), d)");
+static_assert(runs_of<simple>("dropout") == runs{1, 1} && stored<simple> == 0);
+static_assert(simple::graph.leaf_count == 3 && simple::graph.find(ir::role::random, "d") != ir::none);
+static_assert(simple::graph.find(ir::role::input, "d") == ir::none &&
+              simple::graph.find(ir::role::parameter, "d") == ir::none);
+static_assert(detail::memory_of<simple>().parameter_bytes == 64 && detail::memory_of<simple>().gradient_bytes == 64);
+// In place: 32 numbers and the loss; backward needs no more than where the gradient lies.
+static_assert(peak<step_of<sum(dropout<"d">(param<"w", 32> + input<"x", 32>))>> == 128 + 64);
+
+// A mean over what is kept reads neither mask nor argument: with dropout, a step stores what it stores without.
+constexpr auto network = [](auto v) { return tanh(exp(v)); };
+constexpr auto dropping = [](auto v) { return dropout<"b", 0.2>(tanh(dropout<"a", 0.1>(exp(v)))); };
+static_assert(stored<step_of<sum(network(h))>> == 2 * row && stored<step_of<sum(dropping(h))>> == 2 * row);
+
+// In a segment what backward reads is drawn again; what ends it is not, and no key is its boundary.
+using segmented = step_of<sum(ckpt<"s">(dropping, h))>;
+static_assert(stored<segmented> == row && segment<segmented>("s").boundary_bytes == row);
+static_assert(segment<segmented>("s").interior_bytes == 2 * row);                               // exp, tanh
+static_assert(recomputed<segmented>("s") == 3 && runs_of<segmented>("dropout") == runs{2, 3});  // exp, dropout, tanh
+using trailing = step_of<sum(ckpt<"s">([](auto v) { return dropout<"d">(v); }, h))>;
+static_assert(recomputed<trailing>("s") == 0 && stored<trailing> == 0 && runs_of<trailing>("dropout") == runs{1, 1});
+using of_parameters = step_of<sum(ckpt<"s">([] { return exp(dropout<"d">(param<"p", 8>)); }))>;
+static_assert(stored<of_parameters> == 0 && recomputed<of_parameters>("s") == 2);
+
+// The key's name is prefixed like a parameter's.
+template <class Step>
+constexpr bool has_key(std::string_view name) {
+  return Step::graph.find(ir::role::random, name) != ir::none;
+}
+constexpr auto deep =
+    sum(h | block<"top">(repeat<3, "block">([](auto) { return ckpt<"s">(layer(dropping)); }) | nn::dropout<"/all">));
+static_assert(has_key<step_of<deep>>("top.block.0.a") && has_key<step_of<deep>>("top.block.2.b"));
+static_assert(has_key<step_of<deep>>("all") && !has_key<step_of<deep>>("top.all") && lawful<deep>());
+
+// The same operation on the same value is one; and a name may be a parameter's too.
+constexpr auto twice = sum(dropout<"w">(h) * dropout<"w">(h) + (h | nn::dropout<"w">));
+static_assert(detail::verified<step_of<twice>>() && lawful<twice>());
+static_assert(runs_of<step_of<sum(dropout<"w">(h) * dropout<"w">(h))>>("dropout") == runs{1, 1});
+
+// A predictor has nothing of it.
+static_assert(written<sum(dropping(x))> == "sum(tanh(exp(x)))" && forward_of<deep>::graph.leaf_count == 2);
+static_assert(written<ckpt<"s">(nn::dropout<"d">)(exp(x))> == "exp(x)" && written<dropout<"d">(x)> == "x");
+static_assert(detail::flops_of<forward_of<sum(dropping(h))>>().total() ==
+              detail::flops_of<forward_of<sum(network(h))>>().total());
+static_assert(detail::flops_of<simple>().forward == 3 * 8 && detail::flops_of<simple>().backward == 8);
+
+}  // namespace
