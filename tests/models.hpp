@@ -267,11 +267,11 @@ inline constexpr auto dropping_mlp =
 constexpr auto dropped = classify(x | ckpt<"s">(dropping_mlp));
 constexpr auto dropped_in_blocks =
     classify(x | repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(dropping_mlp)); }));
-constexpr auto dropped_in_nested = [] {
-  constexpr auto inner = nn::linear<"w", 12> | nn::dropout<"b", 0.1> | nn::tanh | nn::dropout<"c">;
-  constexpr auto outer = nn::dropout<"a", 0.2> | ckpt<"inner">(block<"inner">(inner)) | nn::dropout<"d"> | nn::sigmoid;
-  return classify(x | nn::linear<"in", 12> | repeat<2, "block">([](auto) { return ckpt<"outer">(outer); }));
-}();
+inline constexpr auto dropping_inner = nn::linear<"w", 12> | nn::dropout<"b", 0.1> | nn::tanh | nn::dropout<"c">;
+inline constexpr auto dropping_outer =
+    nn::dropout<"a", 0.2> | ckpt<"inner">(block<"inner">(dropping_inner)) | nn::dropout<"d"> | nn::sigmoid;
+constexpr auto dropped_in_nested =
+    classify(x | nn::linear<"in", 12> | repeat<2, "block">([](auto) { return ckpt<"outer">(dropping_outer); }));
 constexpr auto dropped_at_boundaries = [] {
   const auto h = x | nn::dropout<"in", 0.1> | nn::linear<"in", 12> | nn::dropout<"h">;
   const auto [a, b] = ckpt<"s">(
