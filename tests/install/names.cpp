@@ -21,7 +21,8 @@ namespace {
 constexpr auto x = input<"x", 2, 3>;
 constexpr auto y = labels<"y", 3, 2>;
 constexpr auto bend = layer([](auto v) { return maximum(tanh(v), log(exp(v) + sqrt(square(v) + 1_c))); });
-constexpr auto ring = repeat<2, "ring">([](auto) { return ckpt<"turn">(nn::linear<"fc", 3> | bend); });
+constexpr auto ring =
+    repeat<2, "ring">([](auto) { return ckpt<"turn">(nn::linear<"fc", 3> | bend | nn::dropout<"d">); });
 constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend) | ring;
 constexpr auto loss = cross_entropy(logits, y) + mean(square(logits)) * 0.1_c;
 
