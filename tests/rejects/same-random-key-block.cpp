@@ -3,16 +3,19 @@
 // rejects: given<float ?\[8\]\[3\]>
 #include "cairn/core/diagnose.hpp"
 #include "cairn/exec/plan.hpp"
+#include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;
 
+constexpr auto hidden = nn::linear<"fc1", 12> | nn::gelu | nn::linear<"fc2", 3>;
+
 // Once a block each, and the block repeated: its number is part of the name.
 #ifdef CAIRN_REJECT
-constexpr auto body = nn::dropout<"d1", 0.1> | nn::linear<"fc", 3> | nn::dropout<"d1", 0.1>;
+constexpr auto body = nn::dropout<"d1", 0.1> | hidden | nn::dropout<"d1", 0.1>;
 #else
-constexpr auto body = nn::dropout<"d1", 0.1> | nn::linear<"fc", 3> | block<"out">(nn::dropout<"d1", 0.1>);
+constexpr auto body = nn::dropout<"d1", 0.1> | hidden | block<"out">(nn::dropout<"d1", 0.1>);
 #endif
 
 constexpr auto loss = sum(input<"x", 8, 3> | repeat<4, "block">([](auto) { return ckpt<"s">(body); }));
