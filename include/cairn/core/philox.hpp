@@ -18,8 +18,7 @@ struct seed {
 
 /// Philox4x32-10: four random words for each counter and key.
 /// Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC11).
-constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
-                                              std::array<std::uint32_t, 2> key) {
+constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
   constexpr auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   constexpr auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
   for (int round = 0; round < 10; ++round) {

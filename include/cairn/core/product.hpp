@@ -2,8 +2,7 @@
 // not with the kernel, for the plan counts that space without knowing any kernel.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
+#include "cairn/core/parts.hpp"
 
 namespace cairn {
 
@@ -51,9 +50,15 @@ struct blocking {
       P.transpose_b || P.n % tile_columns != 0 || (P.m > 4 * tile_rows && P.n * Bytes > 256 && P.n > tile_columns);
   static constexpr std::int64_t panel_size = pack_b ? std::int64_t{depth} * tile_columns : 0;
 
-  /// Numbers of working space.
+  /// Numbers of working space for one thread; whole lines.
   static constexpr std::int64_t scratch =
-      panel_size + (pack_a ? std::int64_t{std::min(rows, P.m)} * (depth + (P.transpose_a ? 0 : gap)) : 0);
+      panel_size +
+      (pack_a ? (std::int64_t{std::min(rows, P.m)} * (depth + (P.transpose_a ? 0 : gap)) + gap - 1) / gap * gap : 0);
+
+  /// Threads share the rows or the columns of C, whichever are more, by whole tiles.
+  static constexpr bool by_rows = P.m >= P.n;
+  static constexpr int unit = by_rows ? tile_rows : tile_columns, extent = by_rows ? P.m : P.n;
+  static constexpr int parts = parts_of(std::int64_t{2} * P.m * P.n * P.k, (extent + unit - 1) / unit);
 };
 
 }  // namespace cairn

@@ -118,13 +118,14 @@ struct executable {
 
   /// Runs all steps. `bases` are the arena, the gradients, the constants, and the leaves in order.
   static void run(std::byte* const* bases) {
+    const int threads = kernel::threads_at_hand(Compiled::request::threads);
     for (int i = 0; i < step_count; ++i) {
       const runtime_step& s = tables.steps[i];
       void* operands[max_operands];
       for (int k = s.begin; k < s.end; ++k) {
         operands[k - s.begin] = bases[tables.operands[k].base] + tables.operands[k].offset;
       }
-      s.run(operands);
+      s.run(operands, threads);
     }
   }
 };

@@ -21,6 +21,11 @@ struct freeze {};
 struct plain {};
 /// Throws where a step's loss is not finite: `program<loss, check_finite>`.
 struct check_finite {};
+/// The most threads that a step uses, with OpenMP (-fopenmp) and where the work is worth it: `program<loss, threads<4>>`.
+/// Results are the same in every bit for any number. Each thread has scratch of its own in the arena.
+template <int Most>
+  requires(Most >= 1)
+struct threads {};
 /// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`; a step that needs more does not compile.
 template <std::int64_t Bytes>
 struct budget {};
@@ -62,23 +67,28 @@ template <class Request, class... Options>
 struct with {
   using type = Request;
 };
-template <class R, bool G, int P, class F, class... U, class Unknown, class... More>
-struct with<pass::request<R, G, P, F, U...>, Unknown, More...>
-    : with<pass::request<R, G, P, F, U..., Unknown>, More...> {};
-template <class R, bool G, int P, class F, class... U, class Real, class... More>
-struct with<pass::request<R, G, P, F, U...>, real<Real>, More...> : with<pass::request<Real, G, P, F, U...>, More...> {
-};
-template <class R, bool G, int P, class F, class... U, class... More>
-struct with<pass::request<R, G, P, F, U...>, plain, More...> : with<pass::request<R, G, pass::all_blocks, F, U...>, More...> {};
-template <class R, bool G, int P, class F, class... U, class... More>
-struct with<pass::request<R, G, P, F, U...>, check_finite, More...> : with<pass::request<R, G, P, F, U...>, More...> {};
-template <class R, bool G, int P, fixed_string... Old, class... U, fixed_string... Name, class... More>
-struct with<pass::request<R, G, P, pass::name_list<Old...>, U...>, freeze<Name...>, More...>
-    : with<pass::request<R, G, P, pass::name_list<Old..., Name...>, U...>, More...> {};
+template <class R, bool G, int P, int T, class F, class... U, class Unknown, class... More>
+struct with<pass::request<R, G, P, T, F, U...>, Unknown, More...>
+    : with<pass::request<R, G, P, T, F, U..., Unknown>, More...> {};
+template <class R, bool G, int P, int T, class F, class... U, class Real, class... More>
+struct with<pass::request<R, G, P, T, F, U...>, real<Real>, More...>
+    : with<pass::request<Real, G, P, T, F, U...>, More...> {};
+template <class R, bool G, int P, int T, class F, class... U, class... More>
+struct with<pass::request<R, G, P, T, F, U...>, plain, More...>
+    : with<pass::request<R, G, pass::all_blocks, T, F, U...>, More...> {};
+template <class R, bool G, int P, int T, class F, class... U, class... More>
+struct with<pass::request<R, G, P, T, F, U...>, check_finite, More...>
+    : with<pass::request<R, G, P, T, F, U...>, More...> {};
+template <class R, bool G, int P, int T, fixed_string... Old, class... U, fixed_string... Name, class... More>
+struct with<pass::request<R, G, P, T, pass::name_list<Old...>, U...>, freeze<Name...>, More...>
+    : with<pass::request<R, G, P, T, pass::name_list<Old..., Name...>, U...>, More...> {};
 
-template <class R, bool G, int P, class F, class... U, std::int64_t Bytes, class... More>
-struct with<pass::request<R, G, P, F, U...>, budget<Bytes>, More...> : with<pass::request<R, G, P, F, U...>, More...> {
-};
+template <class R, bool G, int P, int T, class F, class... U, int Most, class... More>
+struct with<pass::request<R, G, P, T, F, U...>, threads<Most>, More...>
+    : with<pass::request<R, G, P, Most, F, U...>, More...> {};
+template <class R, bool G, int P, int T, class F, class... U, std::int64_t Bytes, class... More>
+struct with<pass::request<R, G, P, T, F, U...>, budget<Bytes>, More...>
+    : with<pass::request<R, G, P, T, F, U...>, More...> {};
 
 template <an_expression E>
 output_list<E> as_outputs(E);
@@ -87,7 +97,7 @@ output_list<E...> as_outputs(output_list<E...>);
 
 template <auto Output, bool Gradient, class... Options>
 using compiled_of =
-    pass::compiled<typename with<pass::request<float, Gradient, 0, pass::name_list<>>, Options...>::type,
+    pass::compiled<typename with<pass::request<float, Gradient, 0, 1, pass::name_list<>>, Options...>::type,
                    decltype(as_outputs(Output))>;
 
 template <class Option>

@@ -137,7 +137,7 @@ struct loss_error : std::domain_error {
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, plain,
-/// check_finite, budget<4_MiB>.
+/// check_finite, budget<4_MiB>, threads<4>.
 /// Rejects: a loss that is no scalar or reaches nothing to train, a parameter that it does not depend on, a segment in
 /// which nothing needs a gradient or that keeps no less than it frees, one name for two shapes or for two random
 /// operations, outputs of indices.
@@ -151,6 +151,8 @@ class program {
 
  public:
   using real_type = typename compiled::real;
+  /// The most threads that a step uses.
+  static constexpr int threads = compiled::request::threads;
 
   /// Bytes of a step.
   static constexpr memory_plan memory() { return detail::memory_of<compiled>(); }
@@ -346,6 +348,7 @@ class program<Output, Options...> {
 
  public:
   using real_type = float;
+  static constexpr int threads = 1;
   struct memory_plan {
     unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes;
     constexpr unknown total_bytes() const { return {}; }

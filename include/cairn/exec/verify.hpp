@@ -201,9 +201,9 @@ constexpr int whole_model_of(const Graph& g) {
 /// The same model with its outermost segments as blocks.
 template <class Compiled>
 struct peeling;
-template <class R, bool G, class F, class... E>
-struct peeling<pass::compiled<pass::request<R, G, 0, F>, output_list<E...>>> {
-  using type = pass::compiled<pass::request<R, G, 1, F>, output_list<E...>>;
+template <class R, bool G, int T, class F, class... E>
+struct peeling<pass::compiled<pass::request<R, G, 0, T, F>, output_list<E...>>> {
+  using type = pass::compiled<pass::request<R, G, 1, T, F>, output_list<E...>>;
 };
 template <class Compiled>
 using peeled = typename peeling<Compiled>::type;
@@ -212,8 +212,8 @@ using peeled = typename peeling<Compiled>::type;
 /// it, or of class indices.
 template <class Compiled>
 struct asked;
-template <class R, bool G, int P, class F, class Unknown, class... More, class... E>
-struct asked<pass::compiled<pass::request<R, G, P, F, Unknown, More...>, output_list<E...>>> {
+template <class R, bool G, int P, int T, class F, class Unknown, class... More, class... E>
+struct asked<pass::compiled<pass::request<R, G, P, T, F, Unknown, More...>, output_list<E...>>> {
   static constexpr auto problem() { return mistake<unknown_option, top_scope, fact::given<Unknown>>{}; }
 };
 template <class Request, class... E>

@@ -38,6 +38,13 @@ struct matmul_op : op {
   }
   template <int Bytes, shape A, shape B>
   static constexpr std::int64_t scratch = blocking<one(A, B), Bytes>::scratch;
+  /// Threads share one product, or take several each.
+  template <int Bytes, shape A, shape B>
+  static constexpr int parts = [] {
+    constexpr cairn::product each = one(A, B);
+    const std::int64_t products = result(A, B).count() / (std::int64_t{each.m} * each.n);
+    return products == 1 ? blocking<each, Bytes>::parts : parts_of(flops(A, B), products);
+  }();
 
   template <class A, class B, class Y, class G>
   static constexpr auto vjp(A a, B b, Y, G g) {

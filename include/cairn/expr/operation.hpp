@@ -27,6 +27,9 @@ struct op {
   /// Kernel scratch in elements of the program's type, of `bytes` bytes each, from the argument shapes.
   template <int Bytes, shape... Shapes>
   static constexpr std::int64_t scratch = 0;
+  /// Into how many parts the kernel cuts its work, each with scratch of its own, where threads are enough.
+  template <int Bytes, shape... Shapes>
+  static constexpr int parts = 1;
 };
 
 /// An operation that computes each element of the result from the elements at the same place.

@@ -25,7 +25,7 @@ struct builder;
 
 /// A kernel: operands are the result, the arguments in order, and scratch where the operation asks for it.
 /// For a fused loop: the results, then the inputs.
-using kernel_pointer = void (*)(void* const* operands);
+using kernel_pointer = void (*)(void* const* operands, int threads);
 /// An elementwise operation on one SIMD register; the pointers are to lanes of the program's type.
 struct lane_code {
   void (*run)(void* result, const void* const* arguments);
@@ -42,7 +42,8 @@ struct operation {
   shape result;
   int arguments = 0;
   std::int64_t flops = 0;
-  std::int64_t scratch_bytes = 0;
+  std::int64_t scratch_bytes = 0;  ///< for each part
+  int parts = 1;
   int element_bytes = 0;
   bool in_place = false;
   std::uint32_t hash = 0;
@@ -54,6 +55,9 @@ struct operation {
   const lane_code* lanes = nullptr;
   vjp_pointer vjp = nullptr;
   int vjp_nodes = 0;          ///< upper bound of what vjp appends
+
+  /// Scratch of all parts that so many threads work on.
+  constexpr std::int64_t scratch_for(int threads) const { return scratch_bytes * (parts < threads ? parts : threads); }
 
   std::int64_t count = 0, bytes = 0;       ///< of the result
   const shape* same_shape = nullptr;       ///< one address for each shape: cheaper to compare

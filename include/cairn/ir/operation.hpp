@@ -9,7 +9,7 @@ namespace cairn {
 
 /// Runs an operation's kernel. Declared here, defined in kernel/: models can be checked without any kernel.
 template <class Op, class Real, class... Tensors>
-void run(void* const* operands);
+void run(void* const* operands, int threads);
 /// Applies an elementwise operation to one register. Defined in kernel/elementwise.hpp.
 template <class Op, class Real>
 void run_lanes(void* result, const void* const* arguments);
@@ -66,6 +66,7 @@ inline constexpr operation operation_of = [] {
   o.flops = Op::flops(Tensors::shape...);
   describe_result<real, Op::result(Tensors::shape...)>(o);
   o.scratch_bytes = Op::template scratch<sizeof(real), Tensors::shape...> * static_cast<std::int64_t>(sizeof(real));
+  o.parts = Op::template parts<sizeof(real), Tensors::shape...>;
   o.in_place = Op::in_place;
   o.hash = hash_of(Op::name);
   if constexpr (Op::elementwise) o.lanes = &lanes_of<Op, real>;

@@ -4,6 +4,7 @@
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/ir/operation.hpp"
 #include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/threads.hpp"
 
 #include <numbers>
 #include <utility>
@@ -173,23 +174,37 @@ struct loop<Real, Extents, values<Input...>, values<Code...>> {
     const Real* in[inputs + 1];
   };
 
-  static void run(void* const* operands) {
+  /// Threads share the rows, or the only row. An operation counts as ten, a number moved as forty.
+  static void run(void* const* operands, int threads) {
+    constexpr std::int64_t work = Extents.count() * (10 * operations + 40 * (stored + inputs));
+    constexpr std::int64_t extent = outer > 1 ? outer : inner, unit = outer > 1 ? 1 : V::width;
+    constexpr int most = parts_of(work, extent / unit + 1);
+    const int parts = std::min(most, threads);
+    in_parts(parts, [=](int part) {
+      const range own = share(extent, unit, part, parts);
+      if constexpr (outer > 1) rows(operands, own, {0, inner});
+      else rows(operands, {0, 1}, own);
+    });
+  }
+
+ private:
+  static void rows(void* const* operands, range rows, range columns) {
     cursor base;
     for (int k = 0; k < stored; ++k) base.out[k] = static_cast<Real*>(operands[k]);
     int next = stored, k = 0;
     ((base.in[k++] = Input.constant ? nullptr : static_cast<const Real*>(operands[next++])), ...);
-    for (std::int64_t row = 0; row < outer; ++row) {
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       cursor at = base;
       for (Real*& out : at.out) out += row * inner;
       k = 0;
       ((at.in[k++] += row_offset<Input>(row)), ...);
-      int i = 0;
-      for (; i + V::width <= inner; i += V::width) step<false>(at, i, V::width);
-      if constexpr (inner % V::width != 0) step<true>(at, i, inner % V::width);
+      int i = static_cast<int>(columns.begin);
+      for (; i + V::width <= columns.end; i += V::width) step<false>(at, i, V::width);
+      if constexpr (inner % V::width != 0)
+        if (i < columns.end) step<true>(at, i, inner % V::width);
     }
   }
 
- private:
   /// Whether an operand is one number along a row.
   template <loop_operand Operand>
   static constexpr bool repeats = (Operand.stretched << 1 >> Extents.rank & 1U) != 0;

@@ -9,9 +9,7 @@
 
 #include "cairn/core/product.hpp"
 #include "cairn/kernel/simd.hpp"
-
-#include <algorithm>
-#include <cstdint>
+#include "cairn/kernel/threads.hpp"
 
 namespace cairn::kernel {
 
@@ -33,24 +31,38 @@ class gemm {
  public:
   static constexpr std::int64_t scratch = cut::scratch;
 
-  static void run(const Real* a, const Real* b, Real* c, Real* scratch) {
-    for (int i = 0; i < P.m; i += rows) {
-      const int count = std::min(rows, P.m - i);
+  /// `scratch` is for one thread; there is as much for each.
+  static void run(const Real* a, const Real* b, Real* c, Real* scratch_of_all, int threads = 1) {
+    const int parts = std::min(cut::parts, threads);
+    in_parts(parts, [=](int part) {
+      const range own = share(cut::extent, cut::unit, part, parts);
+      const int begin = static_cast<int>(own.begin), end = static_cast<int>(own.end);
+      Real* const own_scratch = scratch_of_all + part * scratch;
+      if constexpr (cut::by_rows) block(a, b, c, own_scratch, begin, end, 0, P.n);
+      else block(a, b, c, own_scratch, 0, P.m, begin, end);
+    });
+  }
+
+ private:
+  /// Rows [top, bottom) and columns [left, right) of C.
+  static void block(const Real* a, const Real* b, Real* c, Real* scratch, int top, int bottom, int left, int right) {
+    for (int i = top; i < bottom; i += rows) {
+      const int count = std::min(rows, bottom - i);
       for (int p = 0; p < P.k; p += depth) {
         const int steps = std::min(depth, P.k - p);
         const bool add = Accumulate || p > 0;
         const Real* block_a = a + (P.transpose_a ? std::int64_t{p} * P.m + i : std::int64_t{i} * P.k + p);
         if constexpr (pack_a) block_a = packed_a(block_a, count, steps, scratch + panel_size);
-        int j = 0;
-        for (; j + tile_columns <= P.n; j += tile_columns)
-          column_of_tiles<tile_columns>(block_a, b, c + std::int64_t{i} * P.n, scratch, p, j, count, steps, add);
+        Real* const row_c = c + std::int64_t{i} * P.n;
+        int j = left;
+        for (; j + tile_columns <= right; j += tile_columns)
+          column_of_tiles<tile_columns>(block_a, b, row_c, scratch, p, j, count, steps, add);
         if constexpr (P.n % tile_columns != 0)
-          column_of_tiles<P.n % tile_columns>(block_a, b, c + std::int64_t{i} * P.n, scratch, p, j, count, steps, add);
+          if (j < right) column_of_tiles<P.n % tile_columns>(block_a, b, row_c, scratch, p, j, count, steps, add);
       }
     }
   }
 
- private:
   template <int Columns>
   static void column_of_tiles(const Real* a, const Real* b, Real* c, Real* scratch, int p, int j, int count, int steps,
                               bool add) {

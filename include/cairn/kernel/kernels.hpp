@@ -16,8 +16,8 @@
 namespace cairn {
 
 template <axis_set Axes, bool Keep, class Real, class X>
-void compute(sum_op<Axes, Keep>, signature<Real, X>, void* const* p) {
-  kernel::reduce_sum<Real, X::shape, Axes>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]));
+void compute(sum_op<Axes, Keep>, signature<Real, X>, void* const* p, int threads) {
+  kernel::reduce_sum<Real, X::shape, Axes>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
 }
 
 template <auto Permutation, class Real, class X>
@@ -25,7 +25,8 @@ void compute(transpose_op<Permutation>, signature<Real, X>, void* const* p) {
   kernel::transpose<Real, X::shape, Permutation>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]));
 }
 
-template <int Axis, class Real, class X> void compute(softmax_op<Axis>, signature<Real, X>, void* const* p) {
+template <int Axis, class Real, class X>
+void compute(softmax_op<Axis>, signature<Real, X>, void* const* p) {
   kernel::softmax<Real, X::shape, (Axis + X::shape.rank) % X::shape.rank>(static_cast<const Real*>(p[1]),
                                                                           static_cast<Real*>(p[0]));
 }
@@ -45,7 +46,8 @@ void compute(softmax_error_op, signature<Real, X, L>, void* const* p) {
   kernel::softmax_error<Real, static_cast<int>(L::shape.count()), X::shape[-1]>(
       static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]));
 }
-template <class Real, class X, class L> void compute(accuracy_op, signature<Real, X, L>, void* const* p) {
+template <class Real, class X, class L>
+void compute(accuracy_op, signature<Real, X, L>, void* const* p) {
   kernel::accuracy<Real, static_cast<int>(L::shape.count()), X::shape[-1]>(
       static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]));
 }
@@ -58,7 +60,7 @@ void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p) {
 
 /// One product for each index of the leading axes.
 template <bool TransposeA, bool TransposeB, class Real, class A, class B>
-void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p) {
+void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p, int threads) {
   using op = matmul_op<TransposeA, TransposeB>;
   constexpr product one = op::one(A::shape, B::shape);
   constexpr shape y = op::result(A::shape, B::shape);
@@ -70,7 +72,9 @@ void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* con
   constexpr axis_set repeat_a = stretched_axes(leading(A::shape), leading(y));
   constexpr axis_set repeat_b = stretched_axes(leading(B::shape), leading(y));
   constexpr std::int64_t size_y = std::int64_t{one.m} * one.n;
-  for (std::int64_t i = 0; i < y.count() / size_y; ++i) {
+  constexpr std::int64_t products = y.count() / size_y;
+  using gemm = kernel::gemm<Real, one>;
+  const auto multiply = [=](std::int64_t i, Real* scratch, int own_threads) {
     std::int64_t index_a = 0, index_b = 0, stride_a = 1, stride_b = 1, rest = i;
     for (int axis = batch_rank - 1; axis >= 0; --axis) {
       const std::int64_t here = rest % y.extent[axis];
@@ -84,9 +88,19 @@ void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* con
         stride_b *= y.extent[axis];
       }
     }
-    kernel::gemm<Real, one>::run(static_cast<const Real*>(p[1]) + index_a * one.m * one.k,
-                                 static_cast<const Real*>(p[2]) + index_b * one.n * one.k,
-                                 static_cast<Real*>(p[0]) + i * size_y, static_cast<Real*>(p[3]));
+    gemm::run(static_cast<const Real*>(p[1]) + index_a * one.m * one.k,
+              static_cast<const Real*>(p[2]) + index_b * one.n * one.k, static_cast<Real*>(p[0]) + i * size_y, scratch,
+              own_threads);
+  };
+  Real* const scratch = gemm::scratch > 0 ? static_cast<Real*>(p[3]) : nullptr;
+  if constexpr (products == 1) {
+    multiply(0, scratch, threads);
+  } else {
+    const int parts = std::min(op::template parts<sizeof(Real), A::shape, B::shape>, threads);
+    kernel::in_parts(parts, [=](int part) {
+      const range own = share(products, 1, part, parts);
+      for (std::int64_t i = own.begin; i < own.end; ++i) multiply(i, scratch + part * gemm::scratch, 1);
+    });
   }
 }
 

@@ -1,9 +1,9 @@
 // Losses of logits {N, C} against N class indices in [0, C).
 #pragma once
 
-#include <algorithm>
-
 #include "cairn/kernel/norm.hpp"
+
+#include <algorithm>
 
 namespace cairn::kernel {
 

@@ -1,10 +1,10 @@
 // Softmax along an axis.
 #pragma once
 
-#include <limits>
-
 #include "cairn/core/shape.hpp"
 #include "cairn/kernel/simd.hpp"
+
+#include <limits>
 
 namespace cairn::kernel {
 
@@ -19,8 +19,7 @@ inline constexpr Real nothing = -std::numeric_limits<Real>::infinity();
 template <int N, class Real>
 Real row_largest(const Real* row) {
   auto most = load_row<N>(row, 0, nothing<Real>);
-  for (int i = lanes<Real>::width; i < N; i += lanes<Real>::width)
-    most = max(load_row<N>(row, i, nothing<Real>), most);
+  for (int i = lanes<Real>::width; i < N; i += lanes<Real>::width) most = max(load_row<N>(row, i, nothing<Real>), most);
   return largest(most);
 }
 
@@ -29,8 +28,7 @@ template <int N, class Real>
 Real row_sum_exp(const Real* row, Real shift) {
   using vec = lanes<Real>;
   vec total = vec::fill(0);
-  for (int i = 0; i < N; i += vec::width)
-    total = total + exp(load_row<N>(row, i, nothing<Real>) - vec::fill(shift));
+  for (int i = 0; i < N; i += vec::width) total = total + exp(load_row<N>(row, i, nothing<Real>) - vec::fill(shift));
   return sum(total);
 }
 
@@ -59,9 +57,7 @@ template <normalized Form, int N, int Stride, class Real>
 void normalize_columns(const Real* in, Real* out) {
   using vec = lanes<Real>;
   for (int j = 0; j < Stride; j += vec::width) {
-    const auto load = [&](const Real* from, int i) {
-      return load_row<Stride>(from + std::int64_t{i} * Stride, j);
-    };
+    const auto load = [&](const Real* from, int i) { return load_row<Stride>(from + std::int64_t{i} * Stride, j); };
     const auto store = [&](vec x, int i) { store_row<Stride>(x, out + std::int64_t{i} * Stride, j); };
     vec most = load(in, 0);
     for (int i = 1; i < N; ++i) most = max(load(in, i), most);
@@ -91,10 +87,8 @@ void normalize(const Real* in, Real* out) {
   }();
   constexpr std::int64_t step = std::int64_t{extent} * inner;
   for (std::int64_t at = 0; at < S.count(); at += step)
-    if constexpr (inner == 1)
-      normalize_row<Form, extent>(in + at, out + at);
-    else
-      normalize_columns<Form, extent, inner>(in + at, out + at);
+    if constexpr (inner == 1) normalize_row<Form, extent>(in + at, out + at);
+    else normalize_columns<Form, extent, inner>(in + at, out + at);
 }
 
 /// Softmax of `in` {S} along Axis (negative axes count from the last); in == out is allowed.

@@ -1,11 +1,12 @@
 // Sums over axes.
 #pragma once
 
-#include <algorithm>
-#include <array>
-
 #include "cairn/core/shape.hpp"
 #include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/threads.hpp"
+
+#include <algorithm>
+#include <array>
 
 namespace cairn::kernel {
 
@@ -51,13 +52,32 @@ void sum_columns(const Real* in, int stride, Real* out, bool add) {
   for (int j = 0; j < registers; ++j) store_row<Columns>(sum[j], out, j * vec::width);
 }
 
-/// out {Columns} = or += the sum of `in` {Rows, Columns} over the rows.
+/// Columns that are summed together.
+template <class Real>
+inline constexpr int chunk = 4 * lanes<Real>::width;
+
+/// out {Columns} = or += the sum of `in` {Rows, Columns} over the rows, for some of the columns.
 template <int Rows, int Columns, class Real>
-void sum_rows(const Real* in, Real* out, bool add) {
-  constexpr int chunk = 4 * lanes<Real>::width, tail = Columns % chunk;
-  int j = 0;
-  for (; j + chunk <= Columns; j += chunk) sum_columns<Rows, chunk>(in + j, Columns, out + j, add);
-  if constexpr (tail != 0) sum_columns<Rows, tail>(in + j, Columns, out + j, add);
+void sum_rows(const Real* in, Real* out, bool add, range columns) {
+  constexpr int tail = Columns % chunk<Real>;
+  std::int64_t j = columns.begin;
+  for (; j + chunk<Real> <= columns.end; j += chunk<Real>) {
+    sum_columns<Rows, chunk<Real>>(in + j, Columns, out + j, add);
+  }
+  if constexpr (tail != 0)
+    if (j < columns.end) sum_columns<Rows, tail>(in + j, Columns, out + j, add);
+}
+
+/// The same for any number of rows: long rows are read a few at a time, along the rows, for processors fetch ahead few
+/// streams.
+template <int Rows, int Columns, class Real>
+void sum_long_rows(const Real* in, Real* out, bool add, range columns) {
+  constexpr int some = Columns <= chunk<Real> ? Rows : std::min(Rows, 8);
+  int row = 0;
+  for (; row + some <= Rows; row += some)
+    sum_rows<some, Columns>(in + std::int64_t{row} * Columns, out, add || row > 0, columns);
+  if constexpr (Rows % some != 0)
+    sum_rows<Rows % some, Columns>(in + std::int64_t{row} * Columns, out, add || row > 0, columns);
 }
 
 /// The sum of N numbers: four registers of partial sums, so that an addition need not wait for the one
@@ -74,41 +94,83 @@ Real sum_row(const Real* in) {
   return sum((part[0] + part[1]) + (part[2] + part[3]));
 }
 
+/// The sum of N numbers. Many are summed in sections, the same for any number of threads.
+template <std::int64_t N, class Real>
+Real sum_all(const Real* in, int threads) {
+  constexpr std::int64_t most = 64, section = (N + most - 1) / most, whole = N / section, rest = N % section;
+  constexpr int sections = static_cast<int>(whole + (rest > 0));
+  constexpr int most_parts = parts_of(40 * N, sections);
+  if constexpr (most_parts == 1) {
+    return sum_row<static_cast<int>(N)>(in);
+  } else {
+    Real sums[sections];
+    const int parts = std::min(most_parts, threads);
+    in_parts(parts, [&sums, in, parts](int part) {
+      const range own = share(sections, 1, part, parts);
+      for (auto s = own.begin; s < own.end; ++s) {
+        if (s < whole) sums[s] = sum_row<static_cast<int>(section)>(in + s * section);
+        else sums[s] = sum_row<static_cast<int>(rest)>(in + s * section);
+      }
+    });
+    return sum_row<sections>(sums);
+  }
+}
+
+/// Numbers of `in` and of `out` for one turn of the loops of a pair.
+struct turn {
+  std::int64_t in = 1, out = 1;
+};
+constexpr turn turn_of(const reduction& r, int pair) {
+  turn size;
+  for (int k = pair + 1; k < r.pairs; ++k) {
+    size.in *= std::int64_t{r.at[static_cast<std::size_t>(k)].gone} * r.at[static_cast<std::size_t>(k)].kept;
+    size.out *= r.at[static_cast<std::size_t>(k)].kept;
+  }
+  return size;
+}
+
 template <class Real, reduction R, int Pair = 0>
 void reduce_pairs(const Real* in, Real* out, bool add) {
   constexpr auto pair = R.at[Pair];
   if constexpr (Pair + 1 < R.pairs) {
-    constexpr auto inner = [] {
-      std::array<std::int64_t, 2> count{1,
-                                        1};  // of the numbers in `in` and `out` for one turn of these loops
-      for (std::size_t k = Pair + 1; k < static_cast<std::size_t>(R.pairs); ++k) {
-        count[0] *= std::int64_t{R.at[k].gone} * R.at[k].kept;
-        count[1] *= R.at[k].kept;
-      }
-      return count;
-    }();
+    constexpr turn size = turn_of(R, Pair);
     for (int gone = 0; gone < pair.gone; ++gone)
-      for (int kept = 0; kept < pair.kept; ++kept, in += inner[0])
-        reduce_pairs<Real, R, Pair + 1>(in, out + kept * inner[1], add || gone > 0);
+      for (int kept = 0; kept < pair.kept; ++kept, in += size.in)
+        reduce_pairs<Real, R, Pair + 1>(in, out + kept * size.out, add || gone > 0);
   } else if constexpr (pair.kept == 1) {
     const Real total = sum_row<pair.gone>(in);
     *out = add ? *out + total : total;
   } else {
-    // Long rows are read a few at a time, along the rows, for processors fetch ahead few streams.
-    constexpr int chunk = 4 * lanes<Real>::width;
-    constexpr int rows = pair.kept <= chunk ? pair.gone : std::min(pair.gone, 8);
-    int row = 0;
-    for (; row + rows <= pair.gone; row += rows)
-      sum_rows<rows, pair.kept>(in + std::int64_t{row} * pair.kept, out, add || row > 0);
-    if constexpr (pair.gone % rows != 0)
-      sum_rows<pair.gone % rows, pair.kept>(in + std::int64_t{row} * pair.kept, out, add || row > 0);
+    sum_long_rows<pair.gone, pair.kept>(in, out, add, {0, pair.kept});
   }
 }
 
-/// out = the sums of `in` {From} over the axes in Axes; which of them stay as 1 makes no difference here.
+/// out = the sums of `in` {From} over the axes in Axes; which of them stay as 1 makes no difference here. Threads share
+/// what is kept.
 template <class Real, shape From, axis_set Axes>
-void reduce_sum(const Real* in, Real* out) {
-  reduce_pairs<Real, as_pairs(From, Axes)>(in, out, false);
+void reduce_sum(const Real* in, Real* out, int threads = 1) {
+  constexpr reduction r = as_pairs(From, Axes);
+  constexpr auto first = r.at[0];
+  constexpr bool one_pair = r.pairs == 1;
+  if constexpr (one_pair && first.kept == 1) {
+    *out = sum_all<From.count()>(in, threads);
+  } else if constexpr (one_pair || first.gone == 1) {
+    constexpr int unit = one_pair ? chunk<Real> : 1;
+    constexpr int most_parts = parts_of(40 * From.count(), (first.kept + unit - 1) / unit);
+    const int parts = std::min(most_parts, threads);
+    in_parts(parts, [=](int part) {
+      const range own = share(first.kept, unit, part, parts);
+      if constexpr (one_pair) {
+        sum_long_rows<first.gone, first.kept>(in, out, false, own);
+      } else {
+        constexpr turn size = turn_of(r, 0);
+        for (auto kept = own.begin; kept < own.end; ++kept)
+          reduce_pairs<Real, r, 1>(in + kept * size.in, out + kept * size.out, false);
+      }
+    });
+  } else {
+    reduce_pairs<Real, r>(in, out, false);
+  }
 }
 
 }  // namespace cairn::kernel

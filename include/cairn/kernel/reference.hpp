@@ -25,8 +25,7 @@ void matmul(const Real* a, const Real* b, Real* c, int m, int n, int k, bool tra
 
 /// The coordinates of element number `index` of a row-major tensor {s}.
 inline void coordinates(const shape& s, std::int64_t index, int* at) {
-  for (int axis = s.rank; axis-- > 0; index /= s.extent[axis])
-    at[axis] = static_cast<int>(index % s.extent[axis]);
+  for (int axis = s.rank; axis-- > 0; index /= s.extent[axis]) at[axis] = static_cast<int>(index % s.extent[axis]);
 }
 
 /// out {reduced(from, axes)} = sums of `in` {from} over the axes.
@@ -57,8 +56,7 @@ void log_softmax(const Real* in, Real* out, const shape& from, int axis) {
     double most = in[i], sum = 0;
     for (int k = 1; k < n; ++k) most = std::max<double>(most, in[i + k * stride]);
     for (int k = 0; k < n; ++k) sum += std::exp(in[i + k * stride] - most);
-    for (int k = 0; k < n; ++k)
-      out[i + k * stride] = static_cast<Real>(in[i + k * stride] - most - std::log(sum));
+    for (int k = 0; k < n; ++k) out[i + k * stride] = static_cast<Real>(in[i + k * stride] - most - std::log(sum));
   }
 }
 template <class Real>

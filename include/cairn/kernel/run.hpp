@@ -1,6 +1,6 @@
 // From an operation to its kernel. `compute(op, signature<Real, Tensors...>, operands)` is an operation's kernel for
 // arguments of those static shapes; operands are the result, the arguments, and scratch where the operation asks for
-// it. It is found by argument-dependent lookup of the operation, so that users can add operations of their own.
+// it. With a fourth parameter it is told how many threads it may use, and has scratch for each. It is found by argument-dependent lookup of the operation, so that users can add operations of their own.
 #pragma once
 
 #include "cairn/ir/operation.hpp"
@@ -12,8 +12,10 @@ template <class Real, class... Tensors>
 struct signature {};
 
 template <class Op, class Real, class... Tensors>
-void run(void* const* operands) {
-  compute(Op{}, signature<Real, Tensors...>{}, operands);
+void run(void* const* operands, int threads) {
+  constexpr signature<Real, Tensors...> arguments;
+  if constexpr (requires { compute(Op{}, arguments, operands, threads); }) compute(Op{}, arguments, operands, threads);
+  else compute(Op{}, arguments, operands);
 }
 
 }  // namespace cairn

@@ -41,15 +41,11 @@ struct lanes {
   /// The first n numbers (0 <= n < width) and zeros; reads nothing past from[n - 1].
   [[gnu::always_inline]] static lanes load(const Real* from, int n) {
 #if XSIMD_WITH_AVX512F
-    if constexpr (sizeof(Real) == 4)
-      return {batch(_mm512_maskz_loadu_ps(first<__mmask16>(n), from))};
-    else
-      return {batch(_mm512_maskz_loadu_pd(first<__mmask8>(n), from))};
+    if constexpr (sizeof(Real) == 4) return {batch(_mm512_maskz_loadu_ps(first<__mmask16>(n), from))};
+    else return {batch(_mm512_maskz_loadu_pd(first<__mmask8>(n), from))};
 #elif XSIMD_WITH_AVX
-    if constexpr (sizeof(Real) == 4)
-      return {batch(_mm256_maskload_ps(from, first(n)))};
-    else
-      return {batch(_mm256_maskload_pd(from, first(n)))};
+    if constexpr (sizeof(Real) == 4) return {batch(_mm256_maskload_ps(from, first(n)))};
+    else return {batch(_mm256_maskload_pd(from, first(n)))};
 #else
     Real part[width] = {};
     for (int i = 0; i < n; ++i) part[i] = from[i];
@@ -69,15 +65,11 @@ struct lanes {
   /// The first n numbers (0 <= n < width); writes nothing past to[n - 1].
   [[gnu::always_inline]] void store(Real* to, int n) const {
 #if XSIMD_WITH_AVX512F
-    if constexpr (sizeof(Real) == 4)
-      _mm512_mask_storeu_ps(to, first<__mmask16>(n), value);
-    else
-      _mm512_mask_storeu_pd(to, first<__mmask8>(n), value);
+    if constexpr (sizeof(Real) == 4) _mm512_mask_storeu_ps(to, first<__mmask16>(n), value);
+    else _mm512_mask_storeu_pd(to, first<__mmask8>(n), value);
 #elif XSIMD_WITH_AVX
-    if constexpr (sizeof(Real) == 4)
-      _mm256_maskstore_ps(to, first(n), value);
-    else
-      _mm256_maskstore_pd(to, first(n), value);
+    if constexpr (sizeof(Real) == 4) _mm256_maskstore_ps(to, first(n), value);
+    else _mm256_maskstore_pd(to, first(n), value);
 #else
     Real part[width];
     store(part);
@@ -121,10 +113,8 @@ struct lanes {
   /// a * b + c, rounded once where the processor can.
   [[gnu::always_inline]] friend lanes fused(lanes a, lanes b, lanes c) {
 #if XSIMD_WITH_AVX512F  // where xsimd 8.1 multiplies, then adds
-    if constexpr (sizeof(Real) == 4)
-      return {batch(_mm512_fmadd_ps(a.value, b.value, c.value))};
-    else
-      return {batch(_mm512_fmadd_pd(a.value, b.value, c.value))};
+    if constexpr (sizeof(Real) == 4) return {batch(_mm512_fmadd_ps(a.value, b.value, c.value))};
+    else return {batch(_mm512_fmadd_pd(a.value, b.value, c.value))};
 #else
     return {xsimd::fma(a.value, b.value, c.value)};
 #endif
@@ -185,16 +175,13 @@ struct lanes {
   [[gnu::always_inline]] static lanes shuffled(lanes a, lanes b) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return lanes{batch(__builtin_shufflevector(a.value.data, b.value.data, Index(static_cast<int>(I))...))};
-    }
-    (std::make_index_sequence<static_cast<std::size_t>(width)>{});
+    }(std::make_index_sequence<static_cast<std::size_t>(width)>{});
   }
   template <int Distance = width / 2, class Combine>
   [[gnu::always_inline]] static Real across(lanes a, Combine combine) {
     const lanes both = combine(a, shuffled<[](int i) { return i ^ Distance; }>(a, a));
-    if constexpr (Distance > 1)
-      return across<Distance / 2>(both, combine);
-    else
-      return both.value.data[0];
+    if constexpr (Distance > 1) return across<Distance / 2>(both, combine);
+    else return both.value.data[0];
   }
   template <int Size>
   [[gnu::always_inline]] static void exchange_blocks(lanes (&row)[width]) {
@@ -238,10 +225,8 @@ template <int N, class Real>
 template <int N, class Real>
 [[gnu::always_inline]] inline void store_row(lanes<Real> x, Real* row, int i) {
   constexpr int width = lanes<Real>::width;
-  if (N % width == 0 || i + width <= N)
-    x.store(row + i);
-  else
-    x.store(row + i, N - i);
+  if (N % width == 0 || i + width <= N) x.store(row + i);
+  else x.store(row + i, N - i);
 }
 
 /// A register of 32-bit words in lanes of 64 bits, so that there is room for a product; nothing reads the upper halves.

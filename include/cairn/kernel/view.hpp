@@ -1,11 +1,11 @@
 // Permutations of axes.
 #pragma once
 
-#include <algorithm>
-#include <array>
-
 #include "cairn/core/shape.hpp"
 #include "cairn/kernel/simd.hpp"
+
+#include <algorithm>
+#include <array>
 
 namespace cairn::kernel {
 
@@ -48,19 +48,15 @@ template <class Real>
   vec square[vec::width];
 #pragma GCC unroll 16
   for (int i = 0; i < vec::width; ++i) {
-    if (i >= rows)
-      square[i] = vec::fill(0);
-    else
-      square[i] = columns == vec::width ? vec::load(in + i * from) : vec::load(in + i * from, columns);
+    if (i >= rows) square[i] = vec::fill(0);
+    else square[i] = columns == vec::width ? vec::load(in + i * from) : vec::load(in + i * from, columns);
   }
   vec::transpose(square);
 #pragma GCC unroll 16
   for (int j = 0; j < vec::width; ++j) {
     if (j >= columns) break;
-    if (rows == vec::width)
-      square[j].store(out + j * to);
-    else
-      square[j].store(out + j * to, rows);
+    if (rows == vec::width) square[j].store(out + j * to);
+    else square[j].store(out + j * to, rows);
   }
 }
 
@@ -76,8 +72,7 @@ void transpose_matrix(const Real* in, std::int64_t from, Real* out, std::int64_t
         if (i + width <= Rows && j + width <= Columns)
           transpose_square(square, from, width, out + j * to + i, to, width);
         else
-          transpose_square(square, from, std::min(width, Rows - i), out + j * to + i, to,
-                           std::min(width, Columns - j));
+          transpose_square(square, from, std::min(width, Rows - i), out + j * to + i, to, std::min(width, Columns - j));
       }
 }
 

@@ -30,11 +30,11 @@ struct name_list {};
 
 /// What a program asks of the passes. Blocks: how many of the segments around each other are blocks instead, from
 /// outside. Unknown: options that are none.
-template <class Real, bool Gradient, int Blocks, class Frozen, class... Unknown>
+template <class Real, bool Gradient, int Blocks, int Threads, class Frozen, class... Unknown>
 struct request {
   using real = Real;
   static constexpr bool gradient = Gradient;
-  static constexpr int blocks = Blocks;
+  static constexpr int blocks = Blocks, threads = Threads;
   using frozen = Frozen;
 };
 
@@ -76,7 +76,7 @@ struct compiled<Request, output_list<E...>> {
   static constexpr auto ranges = liveness(schedule, steps, loops);
   static constexpr auto places = place_fixed(graph, schedule, steps, loops, ranges);
   static constexpr auto slots =
-      share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, places);
+      share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, places, Request::threads);
   static constexpr const auto& packing = pack<slots>();
   static constexpr auto layout = place_values(schedule, steps, places, slots, packing);
 };

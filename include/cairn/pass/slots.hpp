@@ -34,6 +34,7 @@ struct slot_writer {
   const Loops& l;
   const Ranges& live;
   const Places& p;
+  const int threads;
   slots<nodes, Slots> out{};
   bool held[nodes] = {};  ///< by value: has its slot now
   std::int64_t sum = 0;
@@ -64,7 +65,7 @@ struct slot_writer {
         const int w = f.members[m];
         if (f.external[w] && !p.fixed[w]) hold_result(index, w);
       }
-      const std::int64_t scratch = st.loop ? 0 : aligned(s.nodes[f.members[st.begin]].op->scratch_bytes);
+      const std::int64_t scratch = st.loop ? 0 : aligned(s.nodes[f.members[st.begin]].op->scratch_for(threads));
       if (scratch > 0) out.scratch[index] = add(scratch, index, index);
       out.live[index] = sum;
       if (sum > out.live_bytes) out.live_bytes = sum;
@@ -101,8 +102,9 @@ struct slot_writer {
 
 /// Slots: an upper bound of their number.
 template <int Slots, class Schedule, class Fused, class Loops, class Ranges, class Places>
-constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live, const Places& p) {
-  detail::slot_writer<Slots, Schedule, Fused, Loops, Ranges, Places> w{s, f, l, live, p};
+constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live, const Places& p,
+                           int threads) {
+  detail::slot_writer<Slots, Schedule, Fused, Loops, Ranges, Places> w{s, f, l, live, p, threads};
   w.sweep();
   w.list_by_last_step();
   return w.out;

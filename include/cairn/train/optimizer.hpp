@@ -1,24 +1,32 @@
 // Optimizers: one pass over a program's flat blocks of parameters and gradients.
 #pragma once
 
+#include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/threads.hpp"
+
 #include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include "cairn/kernel/simd.hpp"
-
 namespace cairn {
 
 namespace detail {
 
-/// Calls body(i) for each whole register of n numbers, and body(i, count) for the rest.
+/// Calls body(i) for each whole register of n numbers, and body(i, count) for the rest; threads share them.
 template <class Real, class Body>
-void for_each_register(std::size_t n, Body body) {
+void for_each_register(std::size_t n, int threads, Body body) {
   constexpr std::size_t width = kernel::lanes<Real>::width;
-  std::size_t i = 0;
-  for (; i + width <= n; i += width) body(i);
-  if (i < n) body(i, static_cast<int>(n - i));
+  constexpr std::int64_t moved = 6;  // arrays that are read or written, of which each number costs as 40 operations
+  const auto count = static_cast<std::int64_t>(n);
+  const int parts = std::min(parts_of(40 * moved * count, threads), kernel::threads_at_hand(threads));
+  kernel::in_parts(parts, [=](int part) {
+    const range own = share(count, width, part, parts);
+    std::size_t i = static_cast<std::size_t>(own.begin);
+    const std::size_t end = static_cast<std::size_t>(own.end);
+    for (; i + width <= end; i += width) body(i);
+    if (i < end) body(i, static_cast<int>(end - i));
+  });
 }
 
 }  // namespace detail
@@ -39,7 +47,8 @@ class sgd {
       : parameters_(program.parameters()),
         gradients_(program.gradients()),
         velocity_(options.momentum == 0 ? 0 : parameters_.size()),
-        options_(options) {}
+        options_(options),
+        threads_(Program::threads) {}
 
   double lr() const { return options_.lr; }
   void lr(double rate) { options_.lr = rate; }
@@ -48,7 +57,7 @@ class sgd {
   void update() noexcept {
     const auto rate = fill(-options_.lr), momentum = fill(options_.momentum);
     const auto decay = fill(options_.weight_decay);
-    detail::for_each_register<Real>(parameters_.size(), [&](std::size_t i, auto... count) {
+    detail::for_each_register<Real>(parameters_.size(), threads_, [&](std::size_t i, auto... count) {
       const auto p = lanes::load(&parameters_[i], count...);
       auto step = fused(decay, p, lanes::load(&gradients_[i], count...));
       if (!velocity_.empty()) {
@@ -68,6 +77,7 @@ class sgd {
   std::span<const Real> gradients_;
   std::vector<Real> velocity_;
   sgd_options options_;
+  int threads_;
 };
 
 template <class Program>
@@ -92,7 +102,8 @@ class adamw {
         gradients_(program.gradients()),
         mean_(parameters_.size()),
         square_(parameters_.size()),
-        options_(options) {}
+        options_(options),
+        threads_(Program::threads) {}
 
   double lr() const { return options_.lr; }
   void lr(double rate) { options_.lr = rate; }
@@ -106,7 +117,7 @@ class adamw {
     const auto old1 = fill(beta1), new1 = fill(1 - beta1);
     const auto old2 = fill(beta2), new2 = fill(1 - beta2);
     const auto scale = fill(std::sqrt(unbias2)), least = fill(epsilon);
-    detail::for_each_register<Real>(parameters_.size(), [&](std::size_t i, auto... count) {
+    detail::for_each_register<Real>(parameters_.size(), threads_, [&](std::size_t i, auto... count) {
       const auto g = lanes::load(&gradients_[i], count...);
       const auto m = fused(old1, lanes::load(&mean_[i], count...), new1 * g);
       const auto s = fused(old2, lanes::load(&square_[i], count...), new2 * g * g);
@@ -125,6 +136,7 @@ class adamw {
   std::span<const Real> gradients_;
   std::vector<Real> mean_, square_;
   adamw_options options_;
+  int threads_;
   double steps_ = 0;
 };
 

@@ -1,0 +1,27 @@
+// How work is cut into parts for threads. The plan counts working space by it, without knowing any kernel.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cairn {
+
+/// The least work, in floating-point operations of products, that is worth a thread of its own: about 20 microseconds,
+/// for to start and join threads takes about two.
+inline constexpr std::int64_t least_work = 1 << 21;
+
+/// Into how many parts some work is cut, where it has `most` and threads enough.
+constexpr int parts_of(std::int64_t work, std::int64_t most) {
+  return static_cast<int>(std::clamp<std::int64_t>(work / least_work, 1, most));
+}
+
+struct range {
+  std::int64_t begin, end;
+};
+/// Part number `part` of [0, n), cut at multiples of `unit`.
+constexpr range share(std::int64_t n, std::int64_t unit, int part, int parts) {
+  const std::int64_t units = (n + unit - 1) / unit;
+  return {std::min(n, units * part / parts * unit), std::min(n, units * (part + 1) / parts * unit)};
+}
+
+}  // namespace cairn
