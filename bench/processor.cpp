@@ -1,0 +1,88 @@
+// What a processor can do: `processor THREADS` prints the FLOP/s of its float multiply-adds, in registers, and the
+// bytes/s of a triad over arrays far larger than its caches.
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int width =
+#if defined(__AVX512F__)
+    16;
+#elif defined(__AVX__)
+    8;
+#else
+    4;
+#endif
+using vec [[gnu::vector_size(width * sizeof(float))]] = float;
+
+/// The best of `tries`, in work a second over all threads. `prepare(thread)` makes what a thread runs.
+double best(int threads, int tries, double work, auto prepare) {
+  using clock = std::chrono::steady_clock;
+  double most = 0;
+  std::barrier together(threads);
+  std::vector<std::jthread> running;
+  for (int t = 0; t < threads; ++t) {
+    running.emplace_back([&, t] {
+      auto body = prepare(t);
+      body();
+      for (int i = 0; i < tries; ++i) {
+        together.arrive_and_wait();
+        const auto begin = clock::now();
+        body();
+        together.arrive_and_wait();
+        const std::chrono::duration<double> taken = clock::now() - begin;
+        if (t == 0) most = std::max(most, threads * work / taken.count());
+      }
+    });
+  }
+  running.clear();
+  return most;
+}
+
+volatile float start = 0, sink;
+
+/// 16 chains hide the latency of a multiply-add wherever two start in a cycle. No two are equal, or the compiler would
+/// make one of them.
+double flops(int threads) {
+  constexpr int chains = 16, rounds = 4'000'000;
+  return best(threads, 10, 2.0 * width * chains * rounds, [](int) {
+    return [] {
+      vec sum[chains];
+      for (vec& s : sum) s = vec{} + start;
+      const vec a = vec{} + (start + 0.999F), b = vec{} + (start + 0.001F);
+      for (int i = 0; i < rounds; ++i) {
+#pragma GCC unroll 16
+        for (vec& s : sum) s = s * a + b;
+      }
+      vec all = {};
+      for (const vec& s : sum) all += s;
+      sink = all[0];
+    };
+  });
+}
+
+/// a = b + s c, 64 MiB each: two are read and one is written. What the processor reads before it writes, if it does,
+/// is not counted.
+double bandwidth(int threads) {
+  constexpr std::size_t size = std::size_t{1} << 24;
+  return best(threads, 10, 3.0 * size * sizeof(float), [](int) {
+    return [a = std::vector<float>(size), b = std::vector<float>(size, 1), c = std::vector<float>(size, 2)]() mutable {
+      const float s = start + 3;
+      for (std::size_t i = 0; i < size; ++i) a[i] = b[i] + s * c[i];
+      sink = a[size / 2];
+    };
+  });
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const int threads = count > 1 ? std::max(std::atoi(arguments[1]), 1) : 1;
+  std::printf("{\"flops\": %.4g, \"bandwidth\": %.4g}\n", flops(threads), bandwidth(threads));
+}

@@ -1,0 +1,356 @@
+#!/usr/bin/env -S python3 -B
+"""Runs cairn and its peers side by side: scenario.py [name...]
+
+A scenario is a folder of bench/scenario/. With `tensors.py` it is a contest: cairn.cpp, peer_torch.py and peer_jax.py
+read the same tensors, make the same steps, and must report the same losses. Each contestant is a process. After its
+warm-up it says `ready {...}` and sleeps; to `run K` it answers with the seconds of K steps. One runs at a time, in
+rounds, so that what else the machine does hits all of them alike. A folder without `tensors.py` has a program of its own,
+blas.cpp, which prints its rows.
+
+Every row goes to the terminal and, as a line of JSON, into build/bench/NAME.jsonl. Peers: ./dev bench peers.
+"""
+
+import array
+import importlib.util
+import json
+import os
+import random
+import select
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+top = Path(__file__).resolve().parents[1]
+bench = top / "bench"
+build = top / "build/bench"
+python = top / "build/peers/bin/python"
+
+flags = ["-std=c++20", "-O3", "-march=native", f"-I{top / 'include'}", f"-I{bench}"]
+rounds = range(5, 16)  # as many as the budget has time for
+budget = 60  # seconds for a table
+seconds_a_run = 0.1  # of the fastest; all make equally many steps
+patience = 600  # seconds for an answer
+
+# Contestants in the order of the tables.
+contestants = [(who, form) for who in ("cairn", "torch", "torch.compile", "jax") for form in ("plain", "ckpt")]
+
+
+class failure(Exception):
+    """Why there is no figure."""
+
+
+def last_line(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "said nothing"
+
+
+def compile_program(source, target, *options):
+    """Seconds; those of the last time where nothing has changed since."""
+    note = target.with_suffix(".json")
+    sources = [source, *bench.glob("*.hpp"), *(top / "include").rglob("*.hpp")]
+    if note.exists() and target.exists() and target.stat().st_mtime > max(s.stat().st_mtime for s in sources):
+        return json.loads(note.read_text())["seconds"]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    done = subprocess.run(["g++", *flags, str(source), "-o", str(target), *options], text=True, capture_output=True)
+    seconds = time.monotonic() - begin
+    if done.returncode != 0:
+        raise failure(next((line for line in done.stderr.splitlines() if "error" in line), last_line(done.stderr)))
+    note.write_text(json.dumps({"seconds": seconds}))
+    return seconds
+
+
+def import_file(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_tensors(module, folder):
+    """One file a tensor, the same every time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = {name: (number, extents) for name, (number, *extents) in {**module.tensors, **module.labels}.items()}
+    for name, (number, extents) in made.items():
+        size = 1
+        for extent in extents:
+            size *= extent
+        if (folder / name).exists() and (folder / name).stat().st_size == 4 * size:
+            continue
+        draw = random.Random(name)
+        if name in module.labels:
+            values = array.array("i", (draw.randrange(number) for _ in range(size)))
+        else:
+            scale = number / 32768
+            values = array.array("f", [scale * x for x in array.array("h", draw.randbytes(2 * size))])
+        (folder / name).write_bytes(values.tobytes())
+
+
+def environment(threads):
+    """One way for all to be told how many threads; those that wait sleep, and do not spin."""
+    return os.environ | {
+        "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads),
+        "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "JAX_PLATFORMS": "cpu",
+        "PYTHONPATH": str(bench), "PYTHONDONTWRITEBYTECODE": "1", "TORCHINDUCTOR_CACHE_DIR": str(build / "inductor"),
+    }
+
+
+def on_processors(threads):
+    """XLA makes as many threads as there are processors to run on, so every contestant gets as many as threads."""
+    return lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+class contestant:
+    def __init__(self, command, log, threads):
+        self.log = log
+        self.buffer = b""
+        with open(log, "w") as errors:
+            try:
+                self.process = subprocess.Popen(
+                    [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                    env=environment(threads) | {"LD_PRELOAD": str(build / "heap.so")},
+                    preexec_fn=on_processors(threads))
+            except OSError as error:
+                raise failure(f"cannot run {command[0]}: {error.strerror}") from error
+
+    def line(self):
+        deadline = time.monotonic() + patience
+        while b"\n" not in self.buffer:
+            if not select.select([self.process.stdout], [], [], max(deadline - time.monotonic(), 0))[0]:
+                self.process.kill()
+                raise failure(f"no answer within {patience} s")
+            more = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not more:
+                code = self.process.wait()
+                raise failure(f"exit {code}: {last_line(Path(self.log).read_text(errors='replace'))}")
+            self.buffer += more
+        text, _, self.buffer = self.buffer.partition(b"\n")
+        return text.decode()
+
+    def ready(self):
+        """What it says of itself; peers may print other lines before."""
+        while not (text := self.line()).startswith("ready "):
+            pass
+        return json.loads(text.removeprefix("ready "))
+
+    def run(self, count):
+        """Seconds a step."""
+        try:
+            self.process.stdin.write(f"run {count}\n".encode())
+            self.process.stdin.flush()
+        except OSError:
+            pass  # it has ended; line() says how
+        return float(self.line()) / count
+
+    def stop(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def spread(samples):
+    """First quartile, median, third quartile."""
+    if len(samples) == 1:
+        return samples * 3
+    return statistics.quantiles(samples, n=4, method="inclusive")
+
+
+def ratio(samples, own):
+    """The median over the rounds: what slows the machine for a while slows both, and does not count."""
+    return statistics.median(theirs / ours for theirs, ours in zip(samples, own))
+
+
+def judge(said, reference):
+    """What is wrong with a contestant's losses: of the first step to 1e-4, of the fifth, which rounding and the
+    optimizer have spread, to 1e-3.
+    """
+    for step, tolerance in (("first", 1e-4), ("later", 1e-3)):
+        if not abs(said[step] - reference[step]) <= tolerance * abs(reference[step]):
+            return f"FAIL: the {step} loss is {said[step]:.6g}, cairn's is {reference[step]:.6g}"
+    return ""
+
+
+def command_of(who, form, scenario, threads):
+    """The command, and the seconds that compiling it took."""
+    folder = build / scenario
+    if who == "cairn":
+        seconds = compile_program(bench / "scenario" / scenario / "cairn.cpp", folder / "cairn", "-ldl")
+        return [folder / "cairn", folder / "tensors", form], seconds
+    library, _, compiled = who.partition(".")
+    script = bench / "scenario" / scenario / f"peer_{library}.py"
+    if not script.exists():
+        raise failure(f"no {script.name}")
+    if not python.exists():
+        raise failure("missing: ./dev bench peers installs it")
+    form = f"{compiled}-{form}" if compiled else form
+    return [python, "-B", script, folder / "tensors", form, threads], None
+
+
+def start(who, form, scenario, threads):
+    """A contestant that is ready, and its row so far."""
+    command, seconds = command_of(who, form, scenario, threads)
+    begin = time.monotonic()
+    process = contestant(command, build / scenario / f"{who}-{form}.log", threads)
+    try:
+        said = process.ready()
+    except failure:
+        process.stop()
+        raise
+    return process, {**said, "compile": seconds, "start": time.monotonic() - begin}
+
+
+def processor(threads):
+    """What this processor can do now: FLOP/s and bytes/s."""
+    compile_program(bench / "processor.cpp", build / "processor", "-pthread")
+    return json.loads(subprocess.run([str(build / "processor"), str(threads)], check=True, text=True,
+                                     capture_output=True, preexec_fn=on_processors(threads)).stdout)
+
+
+def rounds_for(seconds):
+    """How many rounds of so many seconds."""
+    return min(max(int(budget / max(seconds, 1e-9)), rounds[0]), rounds[-1])
+
+
+def contest(scenario, threads):
+    """The rows of all contestants."""
+    rows, running = [], []
+    for who, form in contestants:
+        row = {"scenario": scenario, "threads": threads, "who": who, "form": form, "fault": ""}
+        rows.append(row)
+        try:
+            process, said = start(who, form, scenario, threads)
+            row.update(said)
+            running.append((process, row))
+        except failure as fault:
+            row["fault"] = str(fault)
+
+    def ask(process, row, count):
+        try:
+            return process.run(count)
+        except (failure, ValueError) as fault:
+            row["fault"] = row["fault"] or str(fault)
+
+    first = [taken for taken in (ask(*each, 1) for each in running) if taken]
+    count = max(1, round(seconds_a_run / min(first))) if first else 1
+    for _ in range(rounds_for(sum(first) * (count + 1))):
+        for process, row in running:
+            if not row["fault"] and (taken := ask(process, row, count)):
+                row.setdefault("samples", []).append(taken)
+    for process, _ in running:
+        process.stop()
+    return rows
+
+
+def compare(rows, machine):
+    """Adds what follows from the figures of all. A ratio is to cairn in the same form, and a fault is final: who fails
+    has no figures.
+    """
+    cairn = {row["form"]: row for row in rows if row["who"] == "cairn"}
+    for row in rows:
+        own = cairn.get(row["form"], {})
+        if "first" in row and "first" in own:
+            row["fault"] = row["fault"] or judge(row, own)
+        if row["fault"] or not row.get("samples"):
+            continue
+        row["quartiles"], row["best"] = spread(row["samples"]), min(row["samples"])
+        if own.get("samples") and not own["fault"]:
+            row["ratio"] = ratio(row["samples"], own["samples"])
+        if row["who"] == "cairn":
+            row["of_flops"] = row["flops"] / row["quartiles"][1] / machine["flops"]
+            row["of_bandwidth"] = row["bytes"] / row["quartiles"][1] / machine["bandwidth"]
+    return rows
+
+
+def table(rows):
+    """As text; a row without figures says why."""
+    def cell(row, key, text, scale=1):
+        return text.format(row[key] * scale) if row.get(key) else ""
+
+    out = [f"{'':20}{'ms a step':>11}{'quartiles':>20}{'best':>10}{'to cairn':>10}{'MiB':>9}{'compile s':>11}"
+           f"{'of FMA':>8}{'of memory':>11}"]
+    for row in rows:
+        text = f"{row['who'] + ' ' + row['form']:20}"
+        if "quartiles" in row:
+            low, median, high = (1e3 * x for x in row["quartiles"])
+            text += f"{median:11.2f}{f'{low:.2f} - {high:.2f}':>20}{1e3 * row['best']:10.2f}"
+            text += f"{cell(row, 'ratio', '{:.2f}'):>10}{row['memory'] / 2**20:9.2f}"
+            text += f"{cell(row, 'compile', '{:.1f}'):>11}{cell(row, 'of_flops', '{:.0f} %', 100):>8}"
+            text += f"{cell(row, 'of_bandwidth', '{:.0f} %', 100):>11}"
+        out.append((text + ("  " + row["fault"] if row["fault"] else "")).rstrip())
+    return "\n".join(out)
+
+
+def products(scenario):
+    """The rows of blas.cpp: FLOP/s of each contestant for each product."""
+    source = bench / "scenario" / scenario / "blas.cpp"
+    row = {"scenario": scenario, "threads": 1, "fault": ""}
+    try:
+        row["compile"] = compile_program(source, build / scenario / "blas", "-ldl")
+        rivals = sorted((top / "build/peers").glob("lib/python*/site-packages/numpy.libs/libscipy_openblas*.so"))
+        process = subprocess.run([str(build / scenario / "blas"), *map(str, rivals)], text=True, capture_output=True,
+                                 env=environment(1), preexec_fn=on_processors(1))
+        if process.returncode != 0:
+            raise failure(f"exit {process.returncode}: {last_line(process.stderr)}")
+        return [row | json.loads(line) for line in process.stdout.splitlines()]
+    except failure as fault:
+        return [row | {"fault": str(fault)}]
+
+
+def product_table(rows, machine):
+    """GFLOP/s; `best` is cairn against the fastest of the others."""
+    names = list(dict.fromkeys(name for row in rows for name in row.get("flops", {})))
+    out = [f"{'':22}" + "".join(f"{name:>17}" for name in names) + f"{'to the best':>13}{'of FMA':>8}"]
+    ratios = []
+    for row in rows:
+        if "flops" not in row:
+            out.append(f"{row.get('product', ''):22}  {row['fault']}")
+            continue
+        speed = row["flops"]
+        row["ratio"] = speed["cairn"] / max([speed[name] for name in speed if name != "cairn"], default=speed["cairn"])
+        ratios.append(row["ratio"])
+        cells = "".join(f"{speed[name] / 1e9:17.1f}" if name in speed else f"{'':17}" for name in names)
+        out.append(f"{row['product']:22}{cells}{row['ratio']:13.2f}{100 * speed['cairn'] / machine['flops']:6.0f} %"
+                   + ("  " + row["fault"] if row["fault"] else ""))
+    if ratios:
+        out.append(f"{'geometric mean':22}{'':{17 * len(names)}}{statistics.geometric_mean(ratios):13.2f}")
+    return "\n".join(out)
+
+
+def run(scenario):
+    """Whether all that ran agreed."""
+    folder = bench / "scenario" / scenario
+    path = folder / "tensors.py"
+    module = import_file(path) if path.exists() else None
+    if module:
+        write_tensors(module, build / scenario / "tensors")
+    all_rows = []
+    for threads in (1, 2) if module else (1,):
+        if threads > len(os.sched_getaffinity(0)):
+            continue
+        machine = processor(threads)
+        print(f"\n{scenario}, {threads} thread{'s' * (threads > 1)} of {machine['flops'] / 1e9:.0f} GFLOP/s and "
+              f"{machine['bandwidth'] / 1e9:.1f} GB/s: {module.__doc__.strip() if module else 'GFLOP/s'}", flush=True)
+        rows = compare(contest(scenario, threads), machine) if module else products(scenario)
+        print(table(rows) if module else product_table(rows, machine), flush=True)
+        all_rows += [row | {"machine": machine} for row in rows]
+    (build / f"{scenario}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in all_rows))
+    return not any(row["fault"] for row in all_rows)
+
+
+def main():
+    known = sorted(path.name for path in (bench / "scenario").iterdir() if path.is_dir())
+    wanted = sys.argv[1:] or known
+    for name in wanted:
+        if name not in known:
+            sys.exit(f"no scenario is called {name}: {' '.join(known)}")
+    compile_program(bench / "heap.cpp", build / "heap.so", "-shared", "-fPIC")
+    sys.exit(not all([run(name) for name in wanted]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+// Matrix products: cairn's kernel beside BLAS libraries, in one process, by turns, on one thread. Prints one line of
+// JSON for each product: the FLOP/s of each, by the median of its runs, and what is wrong with a result. Arguments are
+// further libraries to open. Products are row-major: mxnxk is {m, k} times {k, n}; `t` is a transposed side.
+#include "cairn/kernel/gemm.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <dlfcn.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+using cairn::product;
+
+/// A row-major sgemm of op(A) {m, k} and op(B) {k, n}, or null.
+using blas = void (*)(void* function, const product&, const float* a, const float* b, float* c);
+
+enum : int { row_major = 101, no_transpose = 111, transpose = 112 };
+
+template <class Int>
+void call_cblas(void* function, const product& p, const float* a, const float* b, float* c) {
+  using cblas_sgemm =
+      void (*)(int, int, int, Int, Int, Int, float, const float*, Int, const float*, Int, float, float*, Int);
+  reinterpret_cast<cblas_sgemm>(function)(row_major, p.transpose_a ? transpose : no_transpose,
+                                          p.transpose_b ? transpose : no_transpose, p.m, p.n, p.k, 1, a,
+                                          p.transpose_a ? p.m : p.k, b, p.transpose_b ? p.k : p.n, 0, c, p.n);
+}
+
+void call_onednn(void* function, const product& p, const float* a, const float* b, float* c) {
+  using dnnl_sgemm = int (*)(char, char, std::int64_t, std::int64_t, std::int64_t, float, const float*, std::int64_t,
+                             const float*, std::int64_t, float, float*, std::int64_t);
+  reinterpret_cast<dnnl_sgemm>(function)(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, 1, a,
+                                         p.transpose_a ? p.m : p.k, b, p.transpose_b ? p.k : p.n, 0, c, p.n);
+}
+
+struct rival {
+  std::string name;
+  blas call;
+  void* function;
+  std::string fault;
+};
+
+rival open(const char* name, const char* library, const char* function, blas call) {
+  void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  void* const found = handle ? dlsym(handle, function) : nullptr;
+  return {name, call, found, found ? "" : std::string(name) + ": " + dlerror()};
+}
+
+std::vector<float> drawn(std::int64_t size) {
+  std::vector<float> out(static_cast<std::size_t>(size));
+  std::uint32_t state = 1;
+  for (float& x : out)
+    x = static_cast<float>(static_cast<std::int32_t>(state = state * 1664525 + 1013904223)) * 0x1p-31F;
+  return out;
+}
+
+double seconds(int times, auto work) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < times; ++i) work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / times;
+}
+
+/// As far as summing k products of numbers below 1 in another order may lead.
+bool agree(const std::vector<float>& c, const std::vector<float>& expected, int k) {
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    if (!(std::abs(c[i] - expected[i]) <= 1e-6F * static_cast<float>(k) + 1e-5F)) return false;
+  }
+  return true;
+}
+
+template <product P>
+void measure(const std::vector<rival>& rivals) {
+  constexpr std::int64_t m = P.m, n = P.n, k = P.k;
+  const std::vector<float> a = drawn(m * k), b = drawn(k * n);
+  std::vector<float> expected(static_cast<std::size_t>(m * n));
+  using gemm = cairn::kernel::gemm<float, P>;
+  std::vector<float> own(static_cast<std::size_t>(gemm::scratch) + 16);
+  float* const scratch = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(own.data()) + 63) / 64 * 64);
+
+  std::string fault;
+  struct contestant {
+    const rival* who;
+    std::vector<float> c;
+    std::vector<double> taken;
+  };
+  std::vector<contestant> all{{nullptr, expected, {}}};
+  for (const rival& r : rivals) {
+    if (r.function) all.push_back({&r, expected, {}});
+    else fault += (fault.empty() ? "" : "; ") + r.fault;
+  }
+  const auto call = [&](contestant& one) {
+    if (one.who) one.who->call(one.who->function, P, a.data(), b.data(), one.c.data());
+    else gemm::run(a.data(), b.data(), one.c.data(), scratch);
+  };
+  for (contestant& one : all) {
+    call(one);
+    if (one.who && !agree(one.c, all[0].c, P.k)) fault += (fault.empty() ? "" : "; ") + ("FAIL: " + one.who->name);
+  }
+  const int times = std::max(1, static_cast<int>(0.003 / seconds(1, [&] { call(all[0]); })));
+  for (int round = 0; round < 11; ++round) {
+    for (contestant& one : all) {
+      call(one);  // what the others left in the caches
+      one.taken.push_back(seconds(times, [&] { call(one); }));
+    }
+  }
+  std::printf(R"({"product": "%c%c %dx%dx%d", "flops": {)", P.transpose_a ? 't' : 'n', P.transpose_b ? 't' : 'n', P.m,
+              P.n, P.k);
+  for (contestant& one : all) {
+    std::nth_element(one.taken.begin(), one.taken.begin() + 5, one.taken.end());
+    std::printf(R"(%s"%s": %.4g)", one.who ? ", " : "", one.who ? one.who->name.c_str() : "cairn",
+                2.0 * static_cast<double>(m * n * k) / one.taken[5]);
+  }
+  std::printf("}, \"fault\": \"%s\"}\n", fault.c_str());
+  std::fflush(stdout);
+}
+
+template <int M, int N, int K>
+void each_transpose(const std::vector<rival>& rivals) {
+  measure<product{M, N, K, false, false}>(rivals);
+  measure<product{M, N, K, false, true}>(rivals);
+  measure<product{M, N, K, true, false}>(rivals);
+  measure<product{M, N, K, true, true}>(rivals);
+}
+
+template <int... Size>
+void squares(const std::vector<rival>& rivals) {
+  (each_transpose<Size, Size, Size>(rivals), ...);
+}
+
+}  // namespace
+
+int main(int count, char** libraries) {
+  std::vector<rival> rivals{open("OpenBLAS", "libopenblas.so.0", "cblas_sgemm", call_cblas<int>),
+                            open("oneDNN", "libdnnl.so.2", "dnnl_sgemm", call_onednn)};
+  for (int i = 1; i < count; ++i)
+    rivals.push_back(open("OpenBLAS/NumPy", libraries[i], "scipy_cblas_sgemm64_", call_cblas<std::int64_t>));
+  squares<32, 64, 128, 256, 512, 1024, 2048>(rivals);
+  each_transpose<4096, 64, 64>(rivals);
+  each_transpose<2048, 256, 1024>(rivals);
+  each_transpose<16, 1024, 1024>(rivals);
+}

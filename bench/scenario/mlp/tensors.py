@@ -1,0 +1,14 @@
+"""A batch of 128 through 784-512-512-10, cross entropy, Adam; ckpt: each hidden layer is a segment."""
+
+# Uniform in [-bound, bound]: the bound, then the extents.
+tensors = {
+    "images": (1, 128, 784),
+    "fc1.weight": (784**-0.5, 512, 784),
+    "fc1.bias": (784**-0.5, 512),
+    "fc2.weight": (512**-0.5, 512, 512),
+    "fc2.bias": (512**-0.5, 512),
+    "head.weight": (512**-0.5, 10, 512),
+    "head.bias": (512**-0.5, 10),
+}
+# The number of classes, then the extents.
+labels = {"classes": (10, 128)}
