@@ -51,7 +51,7 @@ volatile float start = 0, sink;
 /// make one of them.
 double flops(int threads) {
   constexpr int chains = 16, rounds = 4'000'000;
-  return best(threads, 10, 2.0 * width * chains * rounds, [](int) {
+  return best(threads, 40, 2.0 * width * chains * rounds, [](int) {
     return [] {
       vec sum[chains];
       for (vec& s : sum) s = vec{} + start;
@@ -71,7 +71,7 @@ double flops(int threads) {
 /// is not counted.
 double bandwidth(int threads) {
   constexpr std::size_t size = std::size_t{1} << 24;
-  return best(threads, 10, 3.0 * size * sizeof(float), [](int) {
+  return best(threads, 40, 3.0 * size * sizeof(float), [](int) {
     return [a = std::vector<float>(size), b = std::vector<float>(size, 1), c = std::vector<float>(size, 2)]() mutable {
       const float s = start + 3;
       for (std::size_t i = 0; i < size; ++i) a[i] = b[i] + s * c[i];

@@ -145,12 +145,11 @@ class contestant:
         return float(self.line()) / count
 
     def stop(self):
-        self.process.stdin.close()
         try:
-            self.process.wait(10)
+            self.process.communicate(timeout=10)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait()
+            self.process.communicate()
 
 
 def spread(samples):
@@ -204,11 +203,12 @@ def start(who, form, scenario, threads):
     return process, {**said, "compile": seconds, "start": time.monotonic() - begin}
 
 
-def processor(threads):
-    """What this processor can do now: FLOP/s and bytes/s."""
+def processor(threads, before=None):
+    """What this processor can do: FLOP/s and bytes/s, the most of now and before."""
     compile_program(bench / "processor.cpp", build / "processor", "-pthread")
-    return json.loads(subprocess.run([str(build / "processor"), str(threads)], check=True, text=True,
-                                     capture_output=True, preexec_fn=on_processors(threads)).stdout)
+    now = json.loads(subprocess.run([str(build / "processor"), str(threads)], check=True, text=True,
+                                    capture_output=True, preexec_fn=on_processors(threads)).stdout)
+    return {what: max(now[what], (before or now)[what]) for what in now}
 
 
 def rounds_for(seconds):
@@ -333,10 +333,12 @@ def run(scenario):
         if threads > len(os.sched_getaffinity(0)):
             continue
         machine = processor(threads)
+        rows = contest(scenario, threads) if module else products(scenario)
+        machine = processor(threads, machine)
+        text = table(compare(rows, machine)) if module else product_table(rows, machine)
         print(f"\n{scenario}, {threads} thread{'s' * (threads > 1)} of {machine['flops'] / 1e9:.0f} GFLOP/s and "
-              f"{machine['bandwidth'] / 1e9:.1f} GB/s: {module.__doc__.strip() if module else 'GFLOP/s'}", flush=True)
-        rows = compare(contest(scenario, threads), machine) if module else products(scenario)
-        print(table(rows) if module else product_table(rows, machine), flush=True)
+              f"{machine['bandwidth'] / 1e9:.1f} GB/s: {module.__doc__.strip() if module else 'GFLOP/s'}\n{text}",
+              flush=True)
         all_rows += [row | {"machine": machine} for row in rows]
     (build / f"{scenario}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in all_rows))
     return not any(row["fault"] for row in all_rows)

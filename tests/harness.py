@@ -2,6 +2,7 @@
 """The tests of the tests: what checks by compiling, reading or adding up must be able to fail."""
 
 import json
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -10,7 +11,10 @@ import accepts
 import layering
 import rejects
 import tally
-from compilers import compilers, finish
+from compilers import compilers, finish, top
+
+sys.path.append(str(top / "bench"))
+import scenario  # noqa: E402
 
 good = """// rejects: 3 is not 4
 static_assert(true);
@@ -147,6 +151,65 @@ class tally_counts(in_a_folder):
 
     def test_a_suite_that_was_not_built(self):
         self.assertEqual(tally.total(self.folder / "none.json"), (0, 1))
+
+
+class scenario_finds(in_a_folder):
+    """No time is taken here: contestants are shell scripts, and say what the case is about."""
+
+    speaks = """echo 'ready {"first": 1, "later": %s, "memory": 0, "flops": 0, "bytes": 0}'; """
+
+    def rows(self, **scripts):
+        """The rows of a contest between scripts; `none` is not installed."""
+        def command_of(who, *_):
+            if who not in scripts:
+                raise scenario.failure("missing: nobody installed it")
+            return ["sh", "-c", scripts[who]], None
+
+        changed = {"command_of": command_of, "build": self.folder, "budget": 0, "patience": 10,
+                   "contestants": [(who, "plain") for who in [*scripts, "none"]]}
+        (self.folder / "case").mkdir()
+        for name, value in changed.items():
+            self.addCleanup(setattr, scenario, name, getattr(scenario, name))
+            setattr(scenario, name, value)
+        rows = scenario.compare(scenario.contest("case", 1), {"flops": 1, "bandwidth": 1})
+        return {row["who"]: row for row in rows}, scenario.table(rows)
+
+    def test_quartiles_and_ratios(self):
+        self.assertEqual(scenario.spread([5, 1, 4, 2, 3]), [2, 3, 4])
+        self.assertEqual(scenario.spread([7]), [7, 7, 7])
+        self.assertEqual(scenario.ratio([2, 40, 2], [1, 20, 1]), 2)
+
+    def test_losses(self):
+        reference = {"first": 2.0, "later": 1.0}
+        self.assertEqual(scenario.judge({"first": 2.0001, "later": 1.0005}, reference), "")
+        self.assertIn("FAIL: the first loss", scenario.judge({"first": 2.001, "later": 1.0}, reference))
+        self.assertIn("FAIL: the later loss", scenario.judge({"first": 2.0, "later": 1.01}, reference))
+        self.assertIn("FAIL", scenario.judge({"first": float("nan"), "later": 1.0}, reference))
+
+    def test_a_contest(self):
+        steps = "while read run; do echo 0.5; done"
+        rows, text = self.rows(cairn=self.speaks % "1" + steps, same=self.speaks % "1.0001" + steps,
+                               other=self.speaks % "2" + steps)
+        self.assertEqual(rows["same"]["ratio"], 1)
+        self.assertEqual(rows["same"]["fault"], "")
+        self.assertIn("FAIL", rows["other"]["fault"])
+        self.assertNotIn("ratio", rows["other"])
+        self.assertEqual(rows["none"]["fault"], "missing: nobody installed it")
+        for fault in ("FAIL: the later loss is 2", "missing: nobody installed it"):
+            self.assertIn(fault, text)
+
+    def test_contestants_that_end(self):
+        rows, text = self.rows(cairn=self.speaks % "1" + "read run; echo 0.5; echo tired >&2; exit 3",
+                               early="echo hello; echo 'no such module' >&2; exit 1",
+                               quiet=self.speaks % "1" + "read run")
+        self.assertEqual(rows["cairn"]["fault"], "exit 3: tired")
+        self.assertEqual(rows["early"]["fault"], "exit 1: no such module")
+        self.assertRegex(rows["quiet"]["fault"], "^exit 0")
+        self.assertIn("exit 1: no such module", text)
+
+    def test_a_program_that_does_not_compile(self):
+        with self.assertRaisesRegex(scenario.failure, "error: .*nonsense"):
+            scenario.compile_program(self.write("case.cpp", "int x = nonsense;\n"), self.folder / "case")
 
 
 if __name__ == "__main__":
