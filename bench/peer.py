@@ -1,5 +1,6 @@
 """A peer's side of a scenario, as contestant.hpp is cairn's: reads the tensors that all contestants share, and steps
-when it is told to. `peer_x.py FOLDER FORM THREADS`; FORM is plain or ckpt, for PyTorch also compile-plain, compile-ckpt.
+when it is told to. `peer_x.py FOLDER FORM THREADS`; FORM is plain or ckpt, for PyTorch also compile-plain and
+compile-ckpt.
 """
 
 import ctypes

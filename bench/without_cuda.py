@@ -1,16 +1,17 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Lets the package index's PyTorch be imported without CUDA, whose libraries it links though they take gigabytes.
 
 without_cuda.py FOLDER: one small library there stands in for all of them. Each of its functions returns
 cudaErrorNoDevice, so PyTorch finds no device. What runs on the processor is untouched.
 """
-import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
-CUDA = r'lib(?:cu|nccl|nv)\S+'
+cuda = r"lib(?:cu|nccl|nv)\S+"
+stand_in = "no_cuda.so"
 
 
 def output(*command):
@@ -19,36 +20,35 @@ def output(*command):
 
 def wanted(folder):
     """CUDA's libraries that PyTorch links, and the versions and functions of theirs that it names."""
-    libraries = list(folder.glob('*.so*'))
+    libraries = [path for path in folder.glob("*.so*") if not path.is_symlink() and path.name != stand_in]
     names, versions, functions = set(), set(), set()
     for library in libraries:
-        about = output('readelf', '-dVW', library)
-        names |= set(re.findall(rf'NEEDED.*\[({CUDA})\]', about))
-        for need in about.split('  File: ')[1:]:
-            if re.match(CUDA, need):
-                versions |= set(re.findall(r'Name: (\S+)', need))
+        about = output("readelf", "-dVW", library)
+        names |= set(re.findall(rf"NEEDED.*\[({cuda})\]", about))
+        for need in about.split("  File: ")[1:]:
+            if re.match(cuda, need):
+                versions |= set(re.findall(r"Name: (\S+)", need))
     for library in libraries:
-        for symbol in re.findall(r' [Uw] (\S+)', output('nm', '-D', library)):
-            name, _, version = symbol.partition('@')
-            if version in versions or (not version and re.match(r'_*(cu|nccl|nv)', name)):
+        for symbol in re.findall(r" [Uw] (\S+)", output("nm", "-D", library)):
+            name, _, version = symbol.partition("@")
+            if version in versions or (not version and re.match(r"_*(cu|nccl|nv)", name)):
                 functions.add(name)
     return names, versions, functions
 
 
 def main(folder):
-    if (folder / 'no_cuda.so').exists():
-        return
     names, versions, functions = wanted(folder)
     with tempfile.TemporaryDirectory() as build:
-        source, script = pathlib.Path(build, 'none.c'), pathlib.Path(build, 'none.map')
-        source.write_text(''.join(f'int {name}(void) {{ return 100; }}\n' for name in sorted(functions)))
-        script.write_text(''.join(f'{version} {{ }};\n' for version in sorted(versions)))
-        subprocess.run(['gcc', '-w', '-fno-builtin', '-shared', '-fPIC', f'-Wl,--version-script={script}', source,
-                        '-o', folder / 'no_cuda.so'], check=True)
+        source, script = Path(build, "none.c"), Path(build, "none.map")
+        source.write_text("".join(f"int {name}(void) {{ return 100; }}\n" for name in sorted(functions)))
+        script.write_text("".join(f"{version} {{ }};\n" for version in sorted(versions)))
+        subprocess.run(["gcc", "-w", "-fno-builtin", "-shared", "-fPIC", f"-Wl,--version-script={script}", source,
+                        "-o", folder / stand_in], check=True)
     for name in names:
-        (folder / name).symlink_to('no_cuda.so')
-    print(f'{len(functions)} functions of {len(names)} libraries stand in for CUDA')
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(stand_in)
+    print(f"{len(functions)} functions of {len(names)} libraries stand in for CUDA")
 
 
-if __name__ == '__main__':
-    main(pathlib.Path(sys.argv[1]))
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

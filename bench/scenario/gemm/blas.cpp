@@ -100,8 +100,10 @@ void measure(const std::vector<rival>& rivals) {
     call(one);
     if (one.who && !agree(one.c, all[0].c, P.k)) fault += (fault.empty() ? "" : "; ") + ("FAIL: " + one.who->name);
   }
-  const int times = std::max(1, static_cast<int>(0.003 / seconds(1, [&] { call(all[0]); })));
-  for (int round = 0; round < 11; ++round) {
+  const double once = seconds(1, [&] { call(all[0]); });
+  const int times = std::max(1, static_cast<int>(0.003 / once));
+  const int rounds = std::clamp(static_cast<int>(0.1 / once), 5, 25);
+  for (int round = 0; round < rounds; ++round) {
     for (contestant& one : all) {
       call(one);  // what the others left in the caches
       one.taken.push_back(seconds(times, [&] { call(one); }));
@@ -110,9 +112,10 @@ void measure(const std::vector<rival>& rivals) {
   std::printf(R"({"product": "%c%c %dx%dx%d", "flops": {)", P.transpose_a ? 't' : 'n', P.transpose_b ? 't' : 'n', P.m,
               P.n, P.k);
   for (contestant& one : all) {
-    std::nth_element(one.taken.begin(), one.taken.begin() + 5, one.taken.end());
+    const auto median = one.taken.begin() + rounds / 2;
+    std::nth_element(one.taken.begin(), median, one.taken.end());
     std::printf(R"(%s"%s": %.4g)", one.who ? ", " : "", one.who ? one.who->name.c_str() : "cairn",
-                2.0 * static_cast<double>(m * n * k) / one.taken[5]);
+                2.0 * static_cast<double>(m * n * k) / *median);
   }
   std::printf("}, \"fault\": \"%s\"}\n", fault.c_str());
   std::fflush(stdout);
