@@ -21,7 +21,7 @@ constexpr int width =
 #endif
 using vec [[gnu::vector_size(width * sizeof(float))]] = float;
 
-/// The best of `tries`, in work a second over all threads. `prepare(thread)` makes what a thread runs.
+/// The best of `tries`, each short enough to fall between others' turns, in work a second over all threads. `prepare(thread)` makes what a thread runs.
 double best(int threads, int tries, double work, auto prepare) {
   using clock = std::chrono::steady_clock;
   double most = 0;
@@ -50,8 +50,8 @@ volatile float start = 0, sink;
 /// 16 chains hide the latency of a multiply-add wherever two start in a cycle. No two are equal, or the compiler would
 /// make one of them.
 double flops(int threads) {
-  constexpr int chains = 16, rounds = 4'000'000;
-  return best(threads, 40, 2.0 * width * chains * rounds, [](int) {
+  constexpr int chains = 16, rounds = 250'000;
+  return best(threads, 500, 2.0 * width * chains * rounds, [](int) {
     return [] {
       vec sum[chains];
       for (vec& s : sum) s = vec{} + start;
@@ -67,11 +67,11 @@ double flops(int threads) {
   });
 }
 
-/// a = b + s c, 64 MiB each: two are read and one is written. What the processor reads before it writes, if it does,
+/// a = b + s c, 32 MiB each: two are read and one is written. What the processor reads before it writes, if it does,
 /// is not counted.
 double bandwidth(int threads) {
-  constexpr std::size_t size = std::size_t{1} << 24;
-  return best(threads, 40, 3.0 * size * sizeof(float), [](int) {
+  constexpr std::size_t size = std::size_t{1} << 23;
+  return best(threads, 100, 3.0 * size * sizeof(float), [](int) {
     return [a = std::vector<float>(size), b = std::vector<float>(size, 1), c = std::vector<float>(size, 2)]() mutable {
       const float s = start + 3;
       for (std::size_t i = 0; i < size; ++i) a[i] = b[i] + s * c[i];

@@ -1,13 +1,13 @@
 // Matrix products: cairn's kernel beside BLAS libraries, in one process, by turns, on one thread. Prints one line of
-// JSON for each product: the FLOP/s of each, by the median of its runs, and what is wrong with a result. Arguments are
+// JSON for each product: the FLOP/s of each in the best of its runs, and what is wrong with a result. Arguments are
 // further libraries to open. Products are row-major: mxnxk is {m, k} times {k, n}; `t` is a transposed side.
 #include "cairn/kernel/gemm.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <dlfcn.h>
 #include <string>
 #include <vector>
@@ -58,10 +58,11 @@ std::vector<float> drawn(std::int64_t size) {
   return out;
 }
 
+/// Of the processor, so that what else runs on it does not count.
 double seconds(int times, auto work) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   for (int i = 0; i < times; ++i) work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / times;
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / times;
 }
 
 /// As far as summing k products of numbers below 1 in another order may lead.
@@ -101,8 +102,8 @@ void measure(const std::vector<rival>& rivals) {
     if (one.who && !agree(one.c, all[0].c, P.k)) fault += (fault.empty() ? "" : "; ") + ("FAIL: " + one.who->name);
   }
   const double once = seconds(1, [&] { call(all[0]); });
-  const int times = std::max(1, static_cast<int>(0.003 / once));
-  const int rounds = std::clamp(static_cast<int>(0.1 / once), 5, 25);
+  const int times = std::max(1, static_cast<int>(0.003 / std::max(once, 1e-6)));
+  const int rounds = std::clamp(static_cast<int>(0.1 / std::max(once, 1e-6)), 5, 25);
   for (int round = 0; round < rounds; ++round) {
     for (contestant& one : all) {
       call(one);  // what the others left in the caches
@@ -112,10 +113,8 @@ void measure(const std::vector<rival>& rivals) {
   std::printf(R"({"product": "%c%c %dx%dx%d", "flops": {)", P.transpose_a ? 't' : 'n', P.transpose_b ? 't' : 'n', P.m,
               P.n, P.k);
   for (contestant& one : all) {
-    const auto median = one.taken.begin() + rounds / 2;
-    std::nth_element(one.taken.begin(), median, one.taken.end());
     std::printf(R"(%s"%s": %.4g)", one.who ? ", " : "", one.who ? one.who->name.c_str() : "cairn",
-                2.0 * static_cast<double>(m * n * k) / *median);
+                2.0 * static_cast<double>(m * n * k) / std::ranges::min(one.taken));
   }
   std::printf("}, \"fault\": \"%s\"}\n", fault.c_str());
   std::fflush(stdout);
