@@ -60,8 +60,7 @@ constexpr std::int64_t live_bytes() {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int w = f.members[m];
       if (!f.external[w] || p.fixed[w]) continue;
-      bool replaced = false;
-      pass::for_each_replaceable(s, f, l, live, p, i, w, [&](int v) { replaced = replaced || end(v); });
+      pass::for_each_replaceable(s, f, l, live, p, i, w, end);
       alive[w] = true;
       sum += bytes(w);
     }
