@@ -22,6 +22,12 @@ template <class... Kinds>
 struct takes;
 template <int... Axes>
 struct axes;
+template <int... Extents>
+struct extents;
+template <int N>
+struct iterations;
+struct layer;       // in place of the type of a layer, which is long
+struct expression;  // and of an expression without a shape to show
 template <class Tensor>
 struct result;
 template <class... Tensors>
@@ -148,6 +154,17 @@ struct probability_below_one {
   };
 };
 
+struct positive_extents {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: a tensor has at most 6 extents, each a positive "
+                    "constant, that of the batch too");
+    }
+  };
+};
+
 struct at_least_two_axes {
   template <class Silent, class... Facts>
   struct found : Silent {
@@ -266,6 +283,140 @@ struct no_function_of_index {
       static_assert(well_formed<Facts...>,
                     "cairn [not-a-layer]: repeat takes a function of the index that returns a layer; write "
                     "repeat<N, \"name\">([](auto i) { return ...; })");
+    }
+  };
+};
+
+// Calls that fit no function.
+
+struct layer_for_expression {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: a layer stands where an expression is needed; apply "
+                    "it: x | layer, or layer(x)");
+    }
+  };
+};
+
+struct expression_for_layer {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: an expression stands where a layer is needed; give "
+                    "the layer itself, and apply the result: x | ckpt<\"name\">(layer)");
+    }
+  };
+};
+
+struct piped_into_expression {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: to the right of | stands a layer, not an expression; "
+                    "write x | layer, or relu(x) without x |");
+    }
+  };
+};
+
+struct axes_as_arguments {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: axes and extents are template arguments: sum<-1>(x), "
+                    "softmax<-1>(x), reshape<8, 4>(x), transpose<1, 0>(x)");
+    }
+  };
+};
+
+struct two_arguments {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: this takes two arguments: cross_entropy(logits, "
+                    "labels), accuracy(logits, labels), mse(result, target)");
+    }
+  };
+};
+
+struct function_first {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: ckpt takes a function, then the expressions to call "
+                    "it with: ckpt<\"name\">(f, a, b), or ckpt<\"name\">(layer)");
+    }
+  };
+};
+
+struct no_name {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: a name is missing; write ckpt<\"name\">(layer), "
+                    "block<\"name\">(layer), or repeat<8, \"name\">(f)");
+    }
+  };
+};
+
+struct no_iterations {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: repeat<N, \"name\"> applies a layer N times; N is at "
+                    "least 1");
+    }
+  };
+};
+
+struct array_without_name {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: an array enters under the name of an input, a "
+                    "template argument; write bind<\"x\">(array)");
+    }
+  };
+};
+
+struct no_array {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: bind takes elements that lie side by side: a span, C "
+                    "array, std::array, std::vector, or xtensor container");
+    }
+  };
+};
+
+struct options_in_braces {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: an optimizer takes its program, and options in "
+                    "braces: sgd optimizer{step, {.lr = 0.1}}");
+    }
+  };
+};
+
+struct no_program_to_train {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: an optimizer updates a program<...> of its own "
+                    "element type; write sgd optimizer{step}");
     }
   };
 };

@@ -138,17 +138,23 @@ constexpr auto piped_silently(X x) {
 template <class X, class L>
 struct piping {};
 template <an_expression X, class L>
-  requires(!an_expression<L>)
 struct piping<X, L> {
   using type = surfaced<decltype(piped_silently<X, L>(X{}))>;
+};
+template <an_expression A, an_expression B>
+struct piping<A, B> {
+  using type = misused<piped_into_expression, "|", A, B>;
 };
 }  // namespace detail
 
 /// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. Binds weaker than + and *: `a + f(x)`, not
 /// `a + x | f`.
 template <an_expression X, class L>
-  requires(!an_expression<L>)
 constexpr typename detail::piping<X, L>::type operator|(X, L) {
+  return {};
+}
+template <a_layer L, an_expression X>
+constexpr misused<piped_into_expression, "|", L, X> operator|(L, X) {
   return {};
 }
 

@@ -24,6 +24,9 @@ concept an_expression = std::derived_from<T, expression>;
 struct layer_base {};
 template <class T>
 concept a_layer = std::derived_from<T, layer_base>;
+/// What functions of expressions accept: a layer among them is a mistake with a message of its own.
+template <class T>
+concept an_operand = an_expression<T> || a_layer<T>;
 
 /// The body in which an expression was made: the top level, or the body of one application of F.
 struct top_scope {};

@@ -35,23 +35,23 @@ struct neg_op : elementwise_op {
   static constexpr auto vjp(auto, auto, auto g) { return gradients(-g); }
 };
 
-template <an_expression A, an_expression B>
+template <an_operand A, an_operand B>
 constexpr made<add_op, A, B> operator+(A, B) {
   return {};
 }
-template <an_expression A, an_expression B>
+template <an_operand A, an_operand B>
 constexpr made<sub_op, A, B> operator-(A, B) {
   return {};
 }
-template <an_expression A, an_expression B>
+template <an_operand A, an_operand B>
 constexpr made<mul_op, A, B> operator*(A, B) {
   return {};
 }
-template <an_expression A, an_expression B>
+template <an_operand A, an_operand B>
 constexpr made<div_op, A, B> operator/(A, B) {
   return {};
 }
-template <an_expression A>
+template <an_operand A>
 constexpr made<neg_op, A> operator-(A) {
   return {};
 }
@@ -70,6 +70,11 @@ struct mixing<Op, E, Number> {
   using what = fact::operation<Op::name, tensor_fact<E>>;
   using found = mistake<raw_number, typename E::owner, what, fact::given<Number>>;
   using type = surfaced<std::conditional_t<wrong<E>, E, found>>;
+};
+template <class Op, a_layer L, class Number>
+  requires std::is_arithmetic_v<Number>
+struct mixing<Op, L, Number> {
+  using type = made<Op, L>;
 };
 template <class Op, class E, class Number>
 using with_number = typename mixing<Op, E, Number>::type;
@@ -178,40 +183,40 @@ struct expand_op : elementwise_op {
   static constexpr auto vjp(auto, auto, auto g) { return gradients(g); }
 };
 
-template <an_expression X>
+template <an_operand X>
 constexpr made<exp_op, X> exp(X) {
   return {};
 }
-template <an_expression X>
+template <an_operand X>
 constexpr made<log_op, X> log(X) {
   return {};
 }
-template <an_expression X>
+template <an_operand X>
 constexpr made<sqrt_op, X> sqrt(X) {
   return {};
 }
-template <an_expression X>
+template <an_operand X>
 constexpr made<square_op, X> square(X) {
   return {};
 }
-template <an_expression X>
+template <an_operand X>
 constexpr made<tanh_op, X> tanh(X) {
   return {};
 }
-template <an_expression X>
+template <an_operand X>
 constexpr made<sigmoid_op, X> sigmoid(X) {
   return {};
 }
-template <an_expression X>
+template <an_operand X>
 constexpr made<relu_op, X> relu(X) {
   return {};
 }
-template <an_expression X>
+template <an_operand X>
 constexpr made<gelu_op, X> gelu(X) {
   return {};
 }
 /// The larger of two elements; where they are equal, each gets half of the gradient. NaN wins.
-template <an_expression A, an_expression B>
+template <an_operand A, an_operand B>
 constexpr made<maximum_op, A, B> maximum(A, B) {
   return {};
 }

@@ -89,7 +89,7 @@ struct untransposed<brief<Hiding>> : untransposed<hidden_in<Hiding>> {};
 }  // namespace detail
 
 /// Matrix product over the last two axes; leading axes broadcast. `matmul(x, transpose(w))` reads w as it lies.
-template <an_expression A, an_expression B>
+template <an_operand A, an_operand B>
 constexpr made<matmul_op<detail::untransposed<A>::folded, detail::untransposed<B>::folded>,
                typename detail::untransposed<A>::type, typename detail::untransposed<B>::type>
 matmul(A, B) {

@@ -45,14 +45,24 @@ struct accuracy_op : detail::labelled {
 };
 
 /// Mean over the rows of -log(softmax(logits)[label]). Logits {..., classes}, labels {...}.
-template <an_expression Logits, an_expression Labels>
+template <an_operand Logits, an_operand Labels>
 constexpr made<cross_entropy_op, Logits, Labels> cross_entropy(Logits, Labels) {
+  return {};
+}
+template <an_operand A, class... Others>
+  requires(sizeof...(Others) != 1)
+constexpr misused<two_arguments, "cross_entropy", A, Others...> cross_entropy(A, Others...) {
   return {};
 }
 
 /// The fraction of rows whose largest logit stands at the label; has no gradient.
-template <an_expression Logits, an_expression Labels>
+template <an_operand Logits, an_operand Labels>
 constexpr made<accuracy_op, Logits, Labels> accuracy(Logits, Labels) {
+  return {};
+}
+template <an_operand A, class... Others>
+  requires(sizeof...(Others) != 1)
+constexpr misused<two_arguments, "accuracy", A, Others...> accuracy(A, Others...) {
   return {};
 }
 
@@ -63,11 +73,21 @@ template <an_expression A, an_expression B>
 struct squared_error<A, B> {
   using type = surfaced<decltype(averaged<false>(part<square_op, part<sub_op, A, B>>{}))>;
 };
+template <an_operand A, an_operand B>
+  requires(a_layer<A> || a_layer<B>)
+struct squared_error<A, B> {
+  using type = misused<layer_for_expression, "mse", A, B>;
+};
 }  // namespace detail
 
 /// Mean of squared differences.
-template <an_expression A, an_expression B>
+template <an_operand A, an_operand B>
 constexpr typename detail::squared_error<A, B>::type mse(A, B) {
+  return {};
+}
+template <an_operand A, class... Others>
+  requires(sizeof...(Others) != 1)
+constexpr misused<two_arguments, "mse", A, Others...> mse(A, Others...) {
   return {};
 }
 

@@ -13,6 +13,7 @@ struct rejected : expression {
   static constexpr kind element = kind::real;
   static constexpr cairn::facts facts{};
   static constexpr bool shown = true;
+  constexpr rejected operator()(const auto&...) const { return {}; }
 };
 
 /// A mistake on its way out. Path holds the names of the blocks and segments passed, outermost first.
@@ -152,6 +153,36 @@ constexpr auto pass_on(A... args) {
   if constexpr (detail::is_poison<found>) return typename detail::outward<found, Owner>::type{};
   else return rejected{};
 }
+
+namespace detail {
+/// An argument as messages show it, whatever it is.
+template <class A>
+struct showing {
+  using type = A;
+  using owner = top_scope;
+};
+template <an_expression A>
+struct showing<A> {
+  using type = tensor_fact<A>;
+  using owner = typename A::owner;
+};
+template <a_layer A>
+struct showing<A> {
+  using type = fact::layer;
+  using owner = top_scope;
+};
+
+template <class Misuse, fixed_string Name, class... A>
+constexpr auto misused_silently() {
+  using owner = owner_of<showing<A>...>;
+  if constexpr ((wrong<A> || ...)) return decltype(pass_on<owner>(std::declval<A>()...)){};
+  else return mistake<Misuse, owner, fact::operation<Name, typename showing<A>::type...>>{};
+}
+}  // namespace detail
+
+/// The mistake of calling what is named so with these arguments, or the one that is among them.
+template <class Misuse, fixed_string Name, class... A>
+using misused = surfaced<decltype(detail::misused_silently<Misuse, Name, A...>())>;
 
 }  // namespace cairn
 

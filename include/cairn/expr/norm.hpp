@@ -30,13 +30,23 @@ struct log_softmax_op : detail::along_axis<Axis> {
 };
 
 /// exp(x) / sum(exp(x)) along an axis (the last by default).
-template <int Axis = -1, an_expression X>
+template <int Axis = -1, an_operand X>
 constexpr made<softmax_op<Axis>, X> softmax(X) {
   return {};
 }
+template <int Axis = -1, an_operand X, class... Surplus>
+  requires(sizeof...(Surplus) > 0)
+constexpr misused<axes_as_arguments, "softmax", X, Surplus...> softmax(X, Surplus...) {
+  return {};
+}
 /// x - log(sum(exp(x))) along an axis (the last by default).
-template <int Axis = -1, an_expression X>
+template <int Axis = -1, an_operand X>
 constexpr made<log_softmax_op<Axis>, X> log_softmax(X) {
+  return {};
+}
+template <int Axis = -1, an_operand X, class... Surplus>
+  requires(sizeof...(Surplus) > 0)
+constexpr misused<axes_as_arguments, "log_softmax", X, Surplus...> log_softmax(X, Surplus...) {
   return {};
 }
 

@@ -110,6 +110,12 @@ struct making<Op, A...> {
   using silent = decltype(made_silently<Op>(A{}...));
   using type = surfaced<silent>;
 };
+template <class Op, an_operand... A>
+  requires(a_layer<A> || ...)
+struct making<Op, A...> {
+  using silent = decltype(misused_silently<layer_for_expression, Op::name, A...>());
+  using type = surfaced<silent>;
+};
 }  // namespace detail
 
 /// The type of Op(args...), or of the mistake that it is.

@@ -59,25 +59,40 @@ struct reducing<X, Keep, Axes...> {
   using sum = surfaced<decltype(summed<Keep, Axes...>(X{}))>;
   using mean = surfaced<decltype(averaged<Keep, Axes...>(X{}))>;
 };
+template <a_layer L, bool Keep, int... Axes>
+struct reducing<L, Keep, Axes...> {
+  using sum = misused<layer_for_expression, "sum", L>;
+  using mean = misused<layer_for_expression, "mean", L>;
+};
 }  // namespace detail
 
 /// Sum over the given axes (negative ones count from the last), or over all.
-template <int... Axes, an_expression X>
+template <int... Axes, an_operand X>
 constexpr typename detail::reducing<X, false, Axes...>::sum sum(X) {
   return {};
 }
-template <int... Axes, an_expression X>
+template <int... Axes, an_operand X>
 constexpr typename detail::reducing<X, true, Axes...>::sum sum(X, keepdim_t) {
+  return {};
+}
+template <int... Axes, an_operand X, class... Surplus>
+  requires(sizeof...(Surplus) > 0)
+constexpr misused<axes_as_arguments, "sum", X, Surplus...> sum(X, Surplus...) {
   return {};
 }
 
 /// Mean over the given axes, or over all.
-template <int... Axes, an_expression X>
+template <int... Axes, an_operand X>
 constexpr typename detail::reducing<X, false, Axes...>::mean mean(X) {
   return {};
 }
-template <int... Axes, an_expression X>
+template <int... Axes, an_operand X>
 constexpr typename detail::reducing<X, true, Axes...>::mean mean(X, keepdim_t) {
+  return {};
+}
+template <int... Axes, an_operand X, class... Surplus>
+  requires(sizeof...(Surplus) > 0)
+constexpr misused<axes_as_arguments, "mean", X, Surplus...> mean(X, Surplus...) {
   return {};
 }
 

@@ -28,6 +28,12 @@ struct reshape_op : op {
 };
 
 namespace detail {
+/// The shape of an expression, or of a layer, which has none.
+template <class X>
+inline constexpr shape shape_of{};
+template <an_expression X>
+inline constexpr shape shape_of<X> = X::shape;
+
 /// The given extents, one of -1 replaced by what the number of elements demands.
 template <shape From, int... Extents>
 constexpr shape inferred() {
@@ -42,8 +48,13 @@ constexpr shape inferred() {
 }  // namespace detail
 
 /// The same elements in another shape; one extent may be -1. Moves no data.
-template <int... Extents, an_expression X>
-constexpr made<reshape_op<detail::inferred<X::shape, Extents...>()>, X> reshape(X) {
+template <int... Extents, an_operand X>
+constexpr made<reshape_op<detail::inferred<detail::shape_of<X>, Extents...>()>, X> reshape(X) {
+  return {};
+}
+template <int... Extents, an_operand X, class... Surplus>
+  requires(sizeof...(Surplus) > 0)
+constexpr misused<axes_as_arguments, "reshape", X, Surplus...> reshape(X, Surplus...) {
   return {};
 }
 
@@ -99,8 +110,13 @@ constexpr auto permutation() {
 }  // namespace detail
 
 /// Permutes axes: `transpose<1, 0, 2>(x)`; without a list swaps the last two (a matrix product folds that in).
-template <int... Axes, an_expression X>
-constexpr made<transpose_op<detail::permutation<X::shape.rank, Axes...>()>, X> transpose(X) {
+template <int... Axes, an_operand X>
+constexpr made<transpose_op<detail::permutation<detail::shape_of<X>.rank, Axes...>()>, X> transpose(X) {
+  return {};
+}
+template <int... Axes, an_operand X, class... Surplus>
+  requires(sizeof...(Surplus) > 0)
+constexpr misused<axes_as_arguments, "transpose", X, Surplus...> transpose(X, Surplus...) {
   return {};
 }
 
@@ -114,7 +130,7 @@ struct detach_op : op {
 };
 
 /// The same value, through which no gradient flows. Outside segments only.
-template <an_expression X>
+template <an_operand X>
 constexpr made<detach_op, X> detach(X) {
   return {};
 }
