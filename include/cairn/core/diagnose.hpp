@@ -327,8 +327,8 @@ struct axes_as_arguments {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [wrong-arguments]: axes and extents are template arguments: sum<-1>(x), "
-                    "softmax<-1>(x), reshape<8, 4>(x), transpose<1, 0>(x)");
+                    "cairn [wrong-arguments]: axes and extents are template arguments; write sum<-1>(x), "
+                    "softmax<-1>(x), reshape<8, 4>(x)");
     }
   };
 };

@@ -120,13 +120,18 @@ constexpr auto problem_of_bound() {
     return sound{};
   }
 }
+template <class A>
+concept an_array = shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
 }  // namespace detail
 
 /// Binds an array to the input `Name` for one step: a span, C array, std::array, contiguous range, or an xtensor
 /// container or view. Static extents are checked by the compiler, dynamic ones when the step begins.
 template <fixed_string Name, class A>
 auto bind(const A& array) {
-  if constexpr (detail::shaped_array<A>) {
+  if constexpr (!detail::an_array<A>) {
+    return surfaced<
+        mistake<no_array, top_scope, about<fact::input, Name>, fact::given<typename detail::showing<A>::type>>>{};
+  } else if constexpr (detail::shaped_array<A>) {
     using element = std::remove_cvref_t<decltype(*array.data())>;
     shape extents;
     for (auto n : array.shape()) {
@@ -144,10 +149,15 @@ auto bind(const A& array) {
     using given = bound<Name, typename detail::as_c_array<A>::type>;
     return given{reinterpret_cast<const typename given::element*>(std::ranges::data(array))};
   } else {
-    static_assert(std::ranges::contiguous_range<A>, "bind takes a contiguous range or an xtensor container or view");
     using element = std::remove_cvref_t<std::ranges::range_value_t<A>>;
     return bound<Name, element[]>{std::ranges::data(array), shape(static_cast<int>(std::ranges::size(array)))};
   }
+}
+
+/// The name as an argument. Without this, the call would find std::bind.
+template <std::size_t N, class... A>
+constexpr misused<array_without_name, "bind", std::remove_cvref_t<A>...> bind(const char (&)[N], A&&...) {
+  return {};
 }
 
 }  // namespace cairn

@@ -35,6 +35,8 @@ inline constexpr bool mistaken<const Output> = mistaken<Output>;
 template <auto Output, bool Gradient, class... Options>
 constexpr auto problem_of_program() {
   if constexpr (mistaken<decltype(Output)>) return sound{};
+  else if constexpr (a_layer<decltype(Output)>)
+    return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
   else return problem_with<compiled_of<Output, Gradient, Options...>, Options...>{};
 }
 template <auto Output, bool Gradient, class... Options>

@@ -361,7 +361,7 @@ constexpr auto problem_of_name() {
 
 /// The mistake of binding these arrays for a step, or sound.
 template <class Compiled, class... Bound>
-constexpr auto problem_of_inputs() {
+constexpr auto problem_of_bindings() {
   constexpr int bad = badly_bound<Compiled, Bound...>();
   using unknown = decltype(first_problem(problem_of_name<Compiled, Bound>()...));
   if constexpr (!std::same_as<unknown, sound>) {
@@ -372,6 +372,28 @@ constexpr auto problem_of_inputs() {
     return mistake<what, top_scope, about<fact::input, leaf_name<Compiled, bad>>>{};
   } else {
     return first_problem(problem_of_bound<typename Compiled::real, input_of<Compiled, Bound>, Bound>()...);
+  }
+}
+
+template <class T>
+inline constexpr bool is_bound = false;
+template <fixed_string Name, class Array>
+inline constexpr bool is_bound<bound<Name, Array>> = true;
+template <class First, class... Rest>
+constexpr auto first_unbound() {
+  if constexpr (is_bound<First>) return first_unbound<Rest...>();
+  else return std::type_identity<First>{};
+}
+
+/// The mistake of binding these arrays for a step, or sound.
+template <class Compiled, class... Bound>
+constexpr auto problem_of_inputs() {
+  if constexpr ((wrong<Bound> || ...)) {
+    return rejected{};
+  } else if constexpr (!(is_bound<Bound> && ...)) {
+    return mistake<array_without_name, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
+  } else {
+    return problem_of_bindings<Compiled, Bound...>();
   }
 }
 

@@ -21,6 +21,26 @@ struct segment_layer : layer_base {
     return {};
   }
 };
+
+/// What ckpt makes of its arguments: the value of a segment, or a layer.
+template <class Mark, class F, class... A>
+struct segmenting {
+  using type = misused<function_first, "ckpt", F, A...>;
+};
+template <class Mark, class F, an_expression... A>
+  requires(!an_expression<F> && (sizeof...(A) > 0 || std::is_invocable_v<const F&>))
+struct segmenting<Mark, F, A...> {
+  using type = called<Mark, F, A...>;
+};
+template <class Mark, class F>
+  requires(!an_expression<F> && !std::is_invocable_v<const F&>)
+struct segmenting<Mark, F> {
+  using type = segment_layer<Mark, hiding<F>>;
+};
+template <class Mark, an_expression E>
+struct segmenting<Mark, E> {
+  using type = misused<expression_for_layer, "ckpt", E>;
+};
 }  // namespace detail
 
 /// A segment: f applied to boundaries, as in torch.utils.checkpoint.checkpoint(f, a, b). The forward pass
@@ -28,18 +48,21 @@ struct segment_layer : layer_base {
 /// ckpt<"cell">(lstm, x, h0, c0)` where f returns a std::tuple.
 /// Rejects: detach inside, values of other bodies or computed from inputs outside, arguments that f never reads, bodies
 /// with captures; and in a program, segments without a gradient and those that keep no less than they free.
-template <fixed_string Name, a_policy... Policy, class F, an_expression... A>
+template <fixed_string Name, a_policy... Policy, class F, class... A>
   requires(sizeof...(A) > 0)
-constexpr called<segment_mark<Name, Policy...>, F, A...> ckpt(F, A...) {
+constexpr typename detail::segmenting<segment_mark<Name, Policy...>, F, A...>::type ckpt(F, A...) {
   return {};
 }
 
 /// A layer made into a checkpointed layer; or, where f takes no arguments, a segment of parameters only.
 template <fixed_string Name, a_policy... Policy, class F>
-constexpr auto ckpt(F) {
-  using mark = segment_mark<Name, Policy...>;
-  if constexpr (std::is_invocable_v<const F&>) return called<mark, F>{};
-  else return detail::segment_layer<mark, detail::hiding<F>>{};
+constexpr typename detail::segmenting<segment_mark<Name, Policy...>, F>::type ckpt(F) {
+  return {};
+}
+
+template <class... A>
+constexpr misused<no_name, "ckpt", A...> ckpt(A...) {
+  return {};
 }
 
 }  // namespace cairn

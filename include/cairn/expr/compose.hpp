@@ -199,8 +199,13 @@ constexpr auto layer(F) {
 
 /// A layer whose parameters get the prefix `Name.`
 template <fixed_string Name, class L>
-constexpr auto block(L) {
-  return detail::block_layer<Name, detail::hiding<L>>{};
+constexpr detail::made_of_layer<"block", L, detail::block_layer<Name, detail::hiding<L>>> block(L) {
+  return {};
+}
+
+template <class... A>
+constexpr misused<no_name, "block", A...> block(A...) {
+  return {};
 }
 
 /// N applications of one layer, one node of the type; iteration i prefixes its parameters with `Name.i.`
@@ -274,13 +279,29 @@ struct repeat_layer : layer_base {
 };
 }  // namespace detail
 
+namespace detail {
+template <int N, fixed_string Name, class Body>
+struct repeating {
+  using type = surfaced<poison<no_iterations, top_scope, fact::in<Name>, fact::iterations<N>>>;
+};
+template <int N, fixed_string Name, class Body>
+  requires(N > 0)
+struct repeating<N, Name, Body> {
+  using type = repeat_layer<N, Name, Body>;
+};
+}  // namespace detail
+
 /// N layers one after another, body(i) the i-th, i a std::integral_constant; parameters get the prefix
 /// `Name.i.` Where all bodies are one type and keep the shape, the whole is one node of the type, so depth
 /// costs nothing.
 template <int N, fixed_string Name, class Body>
-  requires(N > 0)
-constexpr auto repeat(Body) {
-  return detail::repeat_layer<N, Name, Body>{};
+constexpr typename detail::repeating<N, Name, Body>::type repeat(Body) {
+  return {};
+}
+
+template <int N, class... A>
+constexpr misused<no_name, "repeat", A...> repeat(A...) {
+  return {};
 }
 
 }  // namespace cairn

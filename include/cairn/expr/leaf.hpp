@@ -7,12 +7,27 @@ namespace cairn {
 
 namespace detail {
 template <kind K, int... Extents>
-  requires((Extents > 0) && ...)
 struct leaf : expression {
   using owner = top_scope;
   static constexpr cairn::shape shape = tensor<K, Extents...>::shape;
   static constexpr kind element = K;
   static constexpr cairn::facts facts{};
+};
+
+/// Whether a tensor can have these extents.
+template <int... Extents>
+inline constexpr bool proper = sizeof...(Extents) <= max_rank && ((Extents > 0) && ...);
+
+/// A leaf, or the mistake in its extents.
+template <fixed_string Name, class Leaf, int... Extents>
+struct checked_leaf {
+  using what = fact::extents<Extents...>;
+  using type = surfaced<mistake<rule::positive_extents, top_scope, about<fact::in, Name>, what>>;
+};
+template <fixed_string Name, class Leaf, int... Extents>
+  requires proper<Extents...>
+struct checked_leaf<Name, Leaf, Extents...> {
+  using type = Leaf;
 };
 
 /// Newton's iteration; std::sqrt is no constant expression in C++20.
@@ -34,8 +49,12 @@ constexpr initial fan_in(std::int64_t n) { return {.bound = 1 / detail::square_r
 /// Elements that feed one output of a weight laid out {out, in, ...}; of a vector: its length.
 template <int... Extents>
 constexpr std::int64_t fan_in_of() {
-  constexpr shape s = tensor<kind::real, Extents...>::shape;
-  return s.rank < 2 ? s.count() : s.count() / s[0];
+  if constexpr (detail::proper<Extents...>) {
+    constexpr shape s = tensor<kind::real, Extents...>::shape;
+    return s.rank < 2 ? s.count() : s.count() / s[0];
+  } else {
+    return 1;
+  }
 }
 
 template <fixed_string Name, int... Extents>
@@ -59,23 +78,28 @@ struct constant_leaf : detail::leaf<kind::real> {};
 
 /// An input of the program: real numbers, bound at each step; needs no gradient.
 template <fixed_string Name, int... Extents>
-inline constexpr input_leaf<Name, Extents...> input{};
+inline constexpr typename detail::checked_leaf<Name, input_leaf<Name, Extents...>, Extents...>::type input{};
 
 /// Class indices in [0, Classes), std::int32_t, bound at each step and checked.
 template <fixed_string Name, int Classes, int... Extents>
-inline constexpr labels_leaf<Name, Classes, Extents...> labels{};
+inline constexpr typename detail::checked_leaf<Name, labels_leaf<Name, Classes, Extents...>, Extents...>::type labels{};
 
 /// A trainable parameter, initialized uniformly with bound 1 / sqrt(fan in).
 template <fixed_string Name, int... Extents>
-inline constexpr parameter_leaf<Name, true, fan_in(fan_in_of<Extents...>()), Extents...> param{};
+inline constexpr
+    typename detail::checked_leaf<Name, parameter_leaf<Name, true, fan_in(fan_in_of<Extents...>()), Extents...>,
+                                  Extents...>::type param{};
 
 /// A parameter with an initialization of its own.
 template <fixed_string Name, initial Init, int... Extents>
-inline constexpr parameter_leaf<Name, true, Init, Extents...> param_from{};
+inline constexpr
+    typename detail::checked_leaf<Name, parameter_leaf<Name, true, Init, Extents...>, Extents...>::type param_from{};
 
 /// A parameter without gradient.
 template <fixed_string Name, int... Extents>
-inline constexpr parameter_leaf<Name, false, fan_in(fan_in_of<Extents...>()), Extents...> frozen{};
+inline constexpr
+    typename detail::checked_leaf<Name, parameter_leaf<Name, false, fan_in(fan_in_of<Extents...>()), Extents...>,
+                                  Extents...>::type frozen{};
 
 /// The key of a random operation, one of its arguments; named like a parameter. Kernels read a random_stream there.
 template <fixed_string Name>

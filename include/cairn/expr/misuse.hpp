@@ -50,8 +50,7 @@ inline constexpr auto piece_of = [] {
   return text;
 }();
 /// A name in pieces.
-template <template <fixed_string...> class Fact, fixed_string Name, std::size_t Begin = 0,
-          fixed_string... Done>
+template <template <fixed_string...> class Fact, fixed_string Name, std::size_t Begin = 0, fixed_string... Done>
 constexpr auto in_pieces() {
   constexpr std::size_t end = piece_end(Name, Begin);
   constexpr auto piece = piece_of<Name, Begin, end>;
@@ -183,6 +182,20 @@ constexpr auto misused_silently() {
 /// The mistake of calling what is named so with these arguments, or the one that is among them.
 template <class Misuse, fixed_string Name, class... A>
 using misused = surfaced<decltype(detail::misused_silently<Misuse, Name, A...>())>;
+
+namespace detail {
+template <fixed_string Name, class L, class Made>
+struct making_of_layer {
+  using type = Made;
+};
+template <fixed_string Name, an_expression E, class Made>
+struct making_of_layer<Name, E, Made> {
+  using type = misused<expression_for_layer, Name, E>;
+};
+/// What a function named so makes of the layer L, or the mistake of giving it an expression.
+template <fixed_string Name, class L, class Made>
+using made_of_layer = typename making_of_layer<Name, L, Made>::type;
+}  // namespace detail
 
 }  // namespace cairn
 

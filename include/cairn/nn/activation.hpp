@@ -35,8 +35,8 @@ inline constexpr detail::operation_layer<tanh_op> tanh{};
 
 /// x + f(x) (He et al., 2015); f keeps the shape.
 template <class L>
-constexpr auto residual(L) {
-  return detail::residual_layer<L>{};
+constexpr cairn::detail::made_of_layer<"residual", L, detail::residual_layer<L>> residual(L) {
+  return {};
 }
 
 }  // namespace cairn::nn

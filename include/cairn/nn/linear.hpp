@@ -18,6 +18,8 @@ struct linear_layer : layer_base {
       return surfaced<poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>>{};
     } else if constexpr (X::shape.rank < 2) {
       return surfaced<poison<rule::at_least_two_axes, owner, fact::in<Name>, what>>{};
+    } else if constexpr (Out < 1) {
+      return surfaced<poison<rule::positive_extents, owner, fact::in<Name>, what, fact::extents<Out>>>{};
     } else {
       constexpr int in = X::shape[-1];
       constexpr initial start = fan_in(in);

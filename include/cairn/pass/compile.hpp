@@ -12,11 +12,27 @@ namespace cairn {
 template <an_expression... E>
 struct output_list {};
 
+namespace detail {
+template <class>
+using silenced = rejected;
+/// What outputs(...) returns: a mistake has as many parts, so that `auto [a, b] = ...` can go on.
+template <class First, class... Rest>
+struct listing {
+  using shown = fact::operation<"outputs", typename showing<First>::type, typename showing<Rest>::type...>;
+  using found = mistake<layer_for_expression, top_scope, shown>;
+  using type = surfaced<std::tuple<found, silenced<Rest>...>>;
+};
+template <an_expression First, an_expression... Rest>
+struct listing<First, Rest...> {
+  using type = output_list<First, Rest...>;
+};
+}  // namespace detail
+
 /// Several results of a program: `outputs(loss, accuracy(logits, classes))`. The first, a scalar, is
 /// differentiated. At most eight.
-template <an_expression... E>
-  requires(sizeof...(E) <= ir::max_outputs)
-constexpr output_list<E...> outputs(E...) {
+template <an_operand... E>
+  requires(sizeof...(E) > 0 && sizeof...(E) <= ir::max_outputs)
+constexpr typename detail::listing<E...>::type outputs(E...) {
   return {};
 }
 

@@ -1,6 +1,8 @@
 // Optimizers: one pass over a program's flat blocks of parameters and gradients.
 #pragma once
 
+#include "cairn/exec/unknown.hpp"
+#include "cairn/expr/misuse.hpp"
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 
@@ -29,6 +31,46 @@ void for_each_register(std::size_t n, int threads, Body body) {
   });
 }
 
+/// What trains: a program, also one that stands in for a mistake.
+template <class Program, class Real>
+concept trained_in = requires(Program& program) { std::span<const Real>(program.gradients()); } ||
+                     std::same_as<decltype(Program::memory().peak_bytes), unknown>;
+
+/// A program's flat blocks, if they are of Real numbers; nothing after a mistake.
+template <class Real, class Program>
+std::span<Real> parameters_of(Program& program) {
+  if constexpr (requires { std::span<Real>(program.parameters()); }) return program.parameters();
+  else return {};
+}
+template <class Program>
+constexpr int threads_of() {
+  if constexpr (requires { Program::threads; }) return Program::threads;
+  else return 1;
+}
+template <class Real, class Program>
+std::span<const Real> gradients_of(Program& program) {
+  if constexpr (requires { std::span<const Real>(program.gradients()); }) return program.gradients();
+  else return {};
+}
+template <class Real, class Program>
+constexpr auto problem_of_training() {
+  if constexpr (trained_in<Program, Real>) return sound{};
+  else return mistake<no_program_to_train, top_scope, fact::operation<"optimizer", Real>>{};
+}
+
+template <class Program>
+struct real_of {
+  using type = float;
+};
+template <class Program>
+  requires requires { typename Program::real_type; }
+struct real_of<Program> {
+  using type = typename Program::real_type;
+};
+
+template <class Number>
+using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
+
 }  // namespace detail
 
 struct sgd_options {
@@ -44,11 +86,18 @@ class sgd {
  public:
   template <class Program>
   explicit sgd(Program& program, sgd_options options = {})
-      : parameters_(program.parameters()),
-        gradients_(program.gradients()),
+      : parameters_(detail::parameters_of<Real>(program)),
+        gradients_(detail::gradients_of<Real>(program)),
         velocity_(options.momentum == 0 ? 0 : parameters_.size()),
         options_(options),
-        threads_(Program::threads) {}
+        threads_(detail::threads_of<Program>()) {
+    static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
+  }
+  template <class Program, class Number>
+    requires std::is_arithmetic_v<Number>
+  sgd(Program& program, Number) : sgd(program) {
+    static_assert(report_of<detail::not_options<Number>>{}.shown);
+  }
 
   double lr() const { return options_.lr; }
   void lr(double rate) { options_.lr = rate; }
@@ -81,7 +130,10 @@ class sgd {
 };
 
 template <class Program>
-sgd(Program&, sgd_options = {}) -> sgd<typename Program::real_type>;
+sgd(Program&, sgd_options = {}) -> sgd<typename detail::real_of<Program>::type>;
+template <class Program, class Number>
+  requires std::is_arithmetic_v<Number>
+sgd(Program&, Number) -> sgd<typename detail::real_of<Program>::type>;
 
 struct adamw_options {
   double lr = 1e-3;
@@ -98,12 +150,19 @@ class adamw {
  public:
   template <class Program>
   explicit adamw(Program& program, adamw_options options = {})
-      : parameters_(program.parameters()),
-        gradients_(program.gradients()),
+      : parameters_(detail::parameters_of<Real>(program)),
+        gradients_(detail::gradients_of<Real>(program)),
         mean_(parameters_.size()),
         square_(parameters_.size()),
         options_(options),
-        threads_(Program::threads) {}
+        threads_(detail::threads_of<Program>()) {
+    static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
+  }
+  template <class Program, class Number>
+    requires std::is_arithmetic_v<Number>
+  adamw(Program& program, Number) : adamw(program) {
+    static_assert(report_of<detail::not_options<Number>>{}.shown);
+  }
 
   double lr() const { return options_.lr; }
   void lr(double rate) { options_.lr = rate; }
@@ -141,6 +200,9 @@ class adamw {
 };
 
 template <class Program>
-adamw(Program&, adamw_options = {}) -> adamw<typename Program::real_type>;
+adamw(Program&, adamw_options = {}) -> adamw<typename detail::real_of<Program>::type>;
+template <class Program, class Number>
+  requires std::is_arithmetic_v<Number>
+adamw(Program&, Number) -> adamw<typename detail::real_of<Program>::type>;
 
 }  // namespace cairn
