@@ -360,8 +360,8 @@ struct no_name {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [wrong-arguments]: a name is missing; write ckpt<\"name\">(layer), "
-                    "block<\"name\">(layer), or repeat<8, \"name\">(f)");
+                    "cairn [wrong-arguments]: ckpt, block and repeat take a name in <...>: "
+                    "ckpt<\"name\">(layer), block<\"name\">(layer), repeat<8, \"name\">(f)");
     }
   };
 };

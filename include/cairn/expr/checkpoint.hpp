@@ -61,7 +61,7 @@ constexpr typename detail::segmenting<segment_mark<Name, Policy...>, F>::type ck
 }
 
 template <class... A>
-constexpr misused<no_name, "ckpt", A...> ckpt(A...) {
+constexpr nameless<"ckpt", A...> ckpt(A...) {
   return {};
 }
 

@@ -204,7 +204,7 @@ constexpr detail::made_of_layer<"block", L, detail::block_layer<Name, detail::hi
 }
 
 template <class... A>
-constexpr misused<no_name, "block", A...> block(A...) {
+constexpr nameless<"block", A...> block(A...) {
   return {};
 }
 
@@ -282,7 +282,7 @@ struct repeat_layer : layer_base {
 namespace detail {
 template <int N, fixed_string Name, class Body>
 struct repeating {
-  using type = surfaced<poison<no_iterations, top_scope, fact::in<Name>, fact::iterations<N>>>;
+  using type = mistaken_layer<no_iterations, fact::in<Name>, fact::iterations<N>>;
 };
 template <int N, fixed_string Name, class Body>
   requires(N > 0)
@@ -300,7 +300,11 @@ constexpr typename detail::repeating<N, Name, Body>::type repeat(Body) {
 }
 
 template <int N, class... A>
-constexpr misused<no_name, "repeat", A...> repeat(A...) {
+constexpr nameless<"repeat", A...> repeat(A...) {
+  return {};
+}
+template <fixed_string Name, int... N, class... A>
+constexpr nameless<"repeat", A...> repeat(A...) {
   return {};
 }
 

@@ -183,6 +183,35 @@ constexpr auto misused_silently() {
 template <class Misuse, fixed_string Name, class... A>
 using misused = surfaced<decltype(detail::misused_silently<Misuse, Name, A...>())>;
 
+/// A layer that is a mistake: reported where it is applied, for a layer does not know in which body it is made.
+template <class Misuse, class... Facts>
+struct mistaken_layer : layer_base {
+  template <an_expression... X>
+    requires(sizeof...(X) > 0)
+  constexpr auto operator()(X... x) const {
+    using owner = owner_of<X...>;
+    if constexpr ((wrong<X> || ...)) return pass_on<owner>(x...);
+    else return surfaced<mistake<Misuse, owner, Facts...>>{};
+  }
+};
+
+namespace detail {
+template <class... A>
+struct namelessly {
+  template <fixed_string Called>
+  using type = mistaken_layer<no_name, fact::operation<Called, typename showing<A>::type...>>;
+};
+template <class... A>
+  requires((an_expression<A> || ...) || (std::is_invocable_v<const A&> && ...))
+struct namelessly<A...> {
+  template <fixed_string Called>
+  using type = misused<no_name, Called, A...>;
+};
+}  // namespace detail
+/// The mistake of calling ckpt, block or repeat without a name: of a value where arguments are given, else of a layer.
+template <fixed_string Called, class... A>
+using nameless = typename detail::namelessly<A...>::template type<Called>;
+
 namespace detail {
 template <fixed_string Name, class L, class Made>
 struct making_of_layer {

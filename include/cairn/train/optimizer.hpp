@@ -31,10 +31,11 @@ void for_each_register(std::size_t n, int threads, Body body) {
   });
 }
 
-/// What trains: a program, also one that stands in for a mistake.
+/// What trains: a program, also one that stands in for a mistake. The compilers' own stand-ins are numbers.
 template <class Program, class Real>
-concept trained_in = requires(Program& program) { std::span<const Real>(program.gradients()); } ||
-                     std::same_as<decltype(Program::memory().peak_bytes), unknown>;
+concept trained_in = !std::is_class_v<Program> || requires(Program& program) {
+  std::span<const Real>(program.gradients());
+} || std::same_as<decltype(Program::memory().peak_bytes), unknown>;
 
 /// A program's flat blocks, if they are of Real numbers; nothing after a mistake.
 template <class Real, class Program>
