@@ -26,8 +26,7 @@ template <int... Extents>
 struct extents;
 template <int N>
 struct iterations;
-struct layer;       // in place of the type of a layer, which is long
-struct expression;  // and of an expression without a shape to show
+struct layer {};  // in place of its type, which is long
 template <class Tensor>
 struct result;
 template <class... Tensors>
@@ -128,8 +127,8 @@ struct one_label_per_row {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [shape-mismatch]: logits {..., classes} take labels {...}, one for each row; "
-                    "change one of the two");
+                    "cairn [shape-mismatch]: logits {..., classes} take one label for each row, "
+                    "labels<\"name\", classes, rows>; change one of the two");
     }
   };
 };
@@ -270,7 +269,7 @@ struct not_a_layer {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [not-a-layer]: a layer maps expressions to an expression and captures nothing; "
+                    "cairn [not-a-layer]: a layer takes expressions by value, returns one and captures nothing; "
                     "pass values as arguments");
     }
   };
@@ -438,7 +437,7 @@ struct zero_grad_segment {
     constexpr found() {
       static_assert(well_formed<Facts...>,
                     "cairn [zero-grad-segment]: nothing in this segment needs a gradient in this program, so"
-                    " nothing of it is recomputed; write block instead of ckpt, or train something in it");
+                    " nothing of it is recomputed; write block, or allow_useless where another program trains it");
     }
   };
 };

@@ -154,9 +154,23 @@ auto bind(const A& array) {
   }
 }
 
+namespace detail {
+/// One report for all arrays of a step.
+template <class...>
+struct binding_without_name {
+  using type = surfaced<mistake<array_without_name, top_scope, fact::operation<"bind">>>;
+};
+}  // namespace detail
+
 /// The name as an argument. Without this, the call would find std::bind.
 template <std::size_t N, class... A>
-constexpr misused<array_without_name, "bind", std::remove_cvref_t<A>...> bind(const char (&)[N], A&&...) {
+constexpr typename detail::binding_without_name<A...>::type bind(const char (&)[N], A&&...) {
+  return {};
+}
+/// The input in place of its name.
+template <auto Leaf, class A>
+  requires an_expression<std::remove_const_t<decltype(Leaf)>>
+constexpr typename detail::binding_without_name<A>::type bind(const A&) {
   return {};
 }
 

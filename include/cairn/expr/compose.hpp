@@ -181,6 +181,11 @@ struct wrapped : layer_base {
     }
   }
 };
+/// A function of the user's, by its own name.
+template <class F>
+struct displayed<fact::given<wrapped<F>>> {
+  using type = fact::given<F>;
+};
 template <fixed_string Name, class Hiding>
 struct block_layer : layer_base {
   template <an_expression... A>

@@ -60,6 +60,31 @@ constexpr auto in_pieces() {
 template <fixed_string First, fixed_string... More>
 inline constexpr auto with_dots = (First + ... + (fixed_string{"."} + More));
 
+/// An argument as messages show it, whatever it is.
+template <class A>
+struct showing {
+  using type = A;
+  using owner = top_scope;
+};
+template <an_expression A>
+struct showing<A> {
+  using type = tensor_fact<A>;
+  using owner = typename A::owner;
+};
+template <a_layer A>
+struct showing<A> {
+  using type = fact::layer;
+  using owner = top_scope;
+};
+template <class Fact>
+struct displayed {
+  using type = Fact;
+};
+template <class A>
+struct displayed<fact::given<A>> {
+  using type = fact::given<typename showing<A>::type>;
+};
+
 /// The class whose constructor reports a mistake; that of anything else is silent.
 template <class P>
 struct reporting {
@@ -68,11 +93,11 @@ struct reporting {
 template <class M, class O, fixed_string... Path, class... F>
 struct reporting<poison<M, O, fact::in<Path...>, F...>> {
   using place = typename decltype(in_pieces<fact::in, with_dots<Path...>>())::type;
-  using type = typename M::template found<rejected, place, F...>;
+  using type = typename M::template found<rejected, place, typename displayed<F>::type...>;
 };
 template <class M, class O, class... F>
 struct reporting<poison<M, O, fact::in<>, F...>> {
-  using type = typename M::template found<rejected, F...>;
+  using type = typename M::template found<rejected, typename displayed<F>::type...>;
 };
 
 // What a call returns. g++ names least where a returned class is completed: nothing but the user's line. clang
@@ -154,23 +179,6 @@ constexpr auto pass_on(A... args) {
 }
 
 namespace detail {
-/// An argument as messages show it, whatever it is.
-template <class A>
-struct showing {
-  using type = A;
-  using owner = top_scope;
-};
-template <an_expression A>
-struct showing<A> {
-  using type = tensor_fact<A>;
-  using owner = typename A::owner;
-};
-template <a_layer A>
-struct showing<A> {
-  using type = fact::layer;
-  using owner = top_scope;
-};
-
 template <class Misuse, fixed_string Name, class... A>
 constexpr auto misused_silently() {
   using owner = owner_of<showing<A>...>;
