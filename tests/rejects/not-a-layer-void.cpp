@@ -1,4 +1,4 @@
-// rejects: cairn \[not-a-layer\]: a layer maps expressions to an expression and captures nothing; pass values as arguments
+// rejects: cairn \[not-a-layer\]: a layer takes expressions by value, returns one and captures nothing; pass values as arguments
 // rejects: returned<void>
 #include "cairn/core/diagnose.hpp"
 #include "cairn/expr/checkpoint.hpp"

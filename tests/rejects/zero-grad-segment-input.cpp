@@ -1,4 +1,4 @@
-// rejects: cairn \[zero-grad-segment\]: nothing in this segment needs a gradient.*write block instead of ckpt
+// rejects: cairn \[zero-grad-segment\]: nothing in this segment needs a gradient.*write block, or allow_useless
 // rejects: fact::segment<cairn::fixed_string<4>\{"enc"\}>
 #include "cairn/core/diagnose.hpp"
 #include "cairn/exec/plan.hpp"

@@ -1,0 +1,21 @@
+// rejects: cairn \[wrong-arguments\]: a layer stands where an expression is needed; apply it: x \| layer, or layer\(x\)
+// rejects: operation<cairn::fixed_string<5>\{"relu"\}, cairn::fact::layer
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+constexpr auto gate = layer([](auto h) {
+#ifdef CAIRN_REJECT
+  return h * relu(nn::sigmoid);
+#else
+  return h * relu(sigmoid(h));
+#endif
+});
+constexpr auto unit = block<"mlp">(nn::linear<"up", 16> | gate);
+constexpr auto model = repeat<12, "block">([](auto) { return ckpt<"seg">(unit); }) | nn::linear<"head", 4>;
+constexpr auto loss = cross_entropy(input<"x", 8, 16> | model, labels<"y", 4, 8>);
+static_assert(an_expression<decltype(loss)>);

@@ -1,0 +1,22 @@
+// rejects: cairn \[wrong-arguments\]: a layer stands where an expression is needed; apply it: x \| layer, or layer\(x\)
+// rejects: fact::in<cairn::fixed_string<16>\{"block\.0\.seg\.mlp"\}>
+// rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[8\]\[16\], cairn::fact::layer
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+constexpr auto gate = layer([](auto h) {
+#ifdef CAIRN_REJECT
+  return h + nn::relu;
+#else
+  return h + relu(h);
+#endif
+});
+constexpr auto unit = block<"mlp">(nn::linear<"up", 16> | gate);
+constexpr auto model = repeat<12, "block">([](auto) { return ckpt<"seg">(unit); }) | nn::linear<"head", 4>;
+constexpr auto loss = cross_entropy(input<"x", 8, 16> | model, labels<"y", 4, 8>);
+static_assert(an_expression<decltype(loss)>);

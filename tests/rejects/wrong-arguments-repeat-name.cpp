@@ -1,0 +1,18 @@
+// rejects: cairn \[wrong-arguments\]: ckpt, block and repeat take a name in <\.\.\.>: ckpt<"name">\(layer\)
+// rejects: operation<cairn::fixed_string<7>\{"repeat"\}
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+constexpr auto unit = ckpt<"seg">(nn::linear<"up", 16> | nn::relu);
+#ifdef CAIRN_REJECT
+constexpr auto blocks = repeat<12>([](auto) { return unit; });
+#else
+constexpr auto blocks = repeat<12, "block">([](auto) { return unit; });
+#endif
+constexpr auto loss = cross_entropy(input<"x", 8, 16> | blocks | nn::linear<"head", 4>, labels<"y", 4, 8>);
+static_assert(an_expression<decltype(loss)>);
