@@ -185,6 +185,21 @@ constexpr auto misused_silently() {
   if constexpr ((wrong<A> || ...)) return decltype(pass_on<owner>(std::declval<A>()...)){};
   else return mistake<Misuse, owner, fact::operation<Name, typename showing<A>::type...>>{};
 }
+
+#ifdef __clang__
+template <class E>
+using surfacing_at_once = surfacing<E>;
+#else
+// Where no argument is one of a body, g++ completes what is returned only where the body is instantiated, however deep
+// that is. So this report is made where the call is read.
+template <class P>
+struct surfacing_at_once : surfacing<P> {};
+template <class M, class Path, class... F>
+struct surfacing_at_once<poison<M, top_scope, Path, F...>> {
+  using type = typename reporting<poison<M, top_scope, Path, F...>>::type;
+  static_assert(type{}.shown);
+};
+#endif
 }  // namespace detail
 
 /// The mistake of calling what is named so with these arguments, or the one that is among them.

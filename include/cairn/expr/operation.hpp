@@ -114,7 +114,7 @@ template <class Op, an_operand... A>
   requires(a_layer<A> || ...)
 struct making<Op, A...> {
   using silent = decltype(misused_silently<layer_for_expression, Op::name, A...>());
-  using type = surfaced<silent>;
+  using type = typename std::conditional_t<(a_layer<A> && ...), surfacing_at_once<silent>, surfacing<silent>>::type;
 };
 }  // namespace detail
 
