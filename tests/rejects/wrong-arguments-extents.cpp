@@ -11,12 +11,12 @@ using namespace cairn;
 
 constexpr auto gate = layer([](auto h) {
 #ifdef CAIRN_REJECT
-  return reshape(h, 4, 32) | nn::linear<"wide", 16>;
+  return reshape<8, 16>(exp(reshape(h, 4, 32)));
 #else
-  return reshape<4, 32>(h) | nn::linear<"wide", 16>;
+  return reshape<8, 16>(exp(reshape<4, 32>(h)));
 #endif
 });
 constexpr auto unit = block<"mlp">(nn::linear<"up", 16> | gate);
 constexpr auto model = repeat<12, "block">([](auto) { return ckpt<"seg">(unit); }) | nn::linear<"head", 4>;
-constexpr auto loss = mean(input<"x", 8, 16> | model);
+constexpr auto loss = cross_entropy(input<"x", 8, 16> | model, labels<"y", 4, 8>);
 static_assert(an_expression<decltype(loss)>);

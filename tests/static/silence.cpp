@@ -5,6 +5,8 @@
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
+#include <cmath>
+
 using namespace cairn;
 
 namespace {
@@ -91,5 +93,13 @@ static_assert(silent<target> && predicts<target>);
 // Without ckpt there is nothing to say about segments, and predictors need no gradient at all.
 static_assert(silent<two, plain, freeze<"s">>);
 static_assert(predicts<mean(x)> && predicts < x | ckpt<"s">(nn::tanh) >);
+
+// What is neither an expression nor a layer is no mistake of cairn's: other functions of these names stay in sight.
+template <class A, class B>
+concept foreign = !requires(A a) { relu(a); } && !requires(A a) { sum(a); } && !requires(A a, B b) {
+  sum(a, b);
+} && !requires(A a, B b) { softmax(a, b); } && !requires(A a) { cross_entropy(a); } && !requires(A a, B b) { a + b; };
+static_assert(foreign<std::array<int, 2>, decltype(x)> && foreign<std::array<int, 2>, decltype(nn::relu)>);
+static_assert(std::same_as<decltype(tanh(0.5)), double>);
 
 }  // namespace
