@@ -236,6 +236,8 @@ struct repeat_layer : layer_base {
       return rejected{};
     } else if constexpr (!first::invocable) {
       return surfaced<poison<no_function_of_index, typename X::owner, fact::in<Name>, fact::given<Body>>>{};
+    } else if constexpr (wrong<layer_at<0>>) {
+      return pass_on<typename X::owner>(layer_at<0>{});
     } else if constexpr (!std::is_class_v<layer_at<0>> || an_expression<layer_at<0>>) {
       return surfaced<poison<no_function_of_index, typename X::owner, fact::in<Name>, fact::returned<layer_at<0>>>>{};
     } else {

@@ -26,7 +26,7 @@ struct dropout_op : op {
 /// What is dropped depends on the seed of init, the number of the step and the full name ("block.3.d1") alone. No mask
 /// is stored: backward and recomputation draw the same again. A predictor takes x as it is, at no cost.
 /// Rejects (in a program): one full name for two different random operations.
-template <fixed_string Name, auto P = 0.5, an_expression X>
+template <fixed_string Name, auto P = 0.5, an_operand X>
 constexpr made<dropout_op<static_cast<double>(P), true>, X, random_key_leaf<Name>> dropout(X) {
   return {};
 }
