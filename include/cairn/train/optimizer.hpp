@@ -21,7 +21,7 @@ void for_each_register(std::size_t n, int threads, Body body) {
   constexpr std::size_t width = kernel::lanes<Real>::width;
   constexpr std::int64_t moved = 6;  // arrays that are read or written, of which each number costs as 40 operations
   const auto count = static_cast<std::int64_t>(n);
-  const int parts = std::min(parts_of(40 * moved * count, threads), kernel::threads_at_hand(threads));
+  const int parts = std::min(cairn::parts_of(40 * moved * count, threads), kernel::threads_at_hand(threads));
   kernel::in_parts(parts, [=](int part) {
     const range own = share(count, width, part, parts);
     std::size_t i = static_cast<std::size_t>(own.begin);
