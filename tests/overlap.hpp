@@ -94,7 +94,8 @@ constexpr fault judged() {
         return fault::outside;
       if (mine.base == pass::arena_base) highest = std::max(highest, pass::aligned(mine.end));
     }
-    const std::int64_t needed = step.loop ? 0 : s.nodes[f.members[step.begin]].op->scratch_bytes;
+    const std::int64_t needed =
+        step.loop ? 0 : s.nodes[f.members[step.begin]].op->scratch_bytes(Plan::request::threads);
     if (needed > 0) {
       const range working{pass::arena_base, l.scratch[i], l.scratch[i] + needed};
       for (int k = 0; k < count; ++k) {

@@ -100,7 +100,7 @@ void memory(std::ostream& out) {
       ir::print_column(out, 24, "  %", v, ' ', s.nodes[v].op->name);
       row(a.of[v], s.nodes[v].op->bytes, i, Compiled::ranges.last[v]);
     }
-    const std::int64_t scratch = f.steps[i].loop ? 0 : s.nodes[f.members[f.steps[i].begin]].op->scratch_for(Compiled::request::threads);
+    const std::int64_t scratch = f.steps[i].loop ? 0 : s.nodes[f.members[f.steps[i].begin]].op->scratch_bytes(Compiled::request::threads);
     if (scratch == 0) continue;
     ir::print_column(out, 24, "  scratch of step ", i);
     row({pass::arena_base, a.scratch[i]}, scratch, i, i);

@@ -38,27 +38,28 @@ struct blocking {
   static constexpr int tile_rows = even_blocks(P.m, register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4, 1);
   static constexpr int tile_columns = P.n > width ? 2 * width : width;
 
-  static constexpr int depth = even_blocks(P.k, 384, 1);
+  static constexpr int line = 64 / Bytes;
+  // Rows of A that lie a multiple of 1024 bytes apart share few sets of the first-level cache.
+  static constexpr int even_depth = even_blocks(P.k, 384, 1);
+  static constexpr int depth = even_depth < P.k && even_depth * Bytes % 1024 == 0 ? even_depth + line : even_depth;
   static constexpr int rows = even_blocks(P.m, 384 * 1024 / Bytes / depth, tile_rows);
 
-  /// Rows of A far apart share lines of the first-level cache, so they are copied side by side, with a line between that
-  /// shifts each; columns (if transposed) are copied as rows of a tile.
-  static constexpr int gap = 64 / Bytes;
+  /// Rows of A that are far apart are copied side by side; columns (if transposed) as rows of a tile.
   static constexpr bool pack_a = P.transpose_a ? std::int64_t{P.m} * P.k * Bytes > 16 * 1024
                                                : P.k* Bytes > 1024 && P.n > 2 * tile_columns&& P.m >= 256;
   static constexpr bool pack_b =
       P.transpose_b || P.n % tile_columns != 0 || (P.m > 4 * tile_rows && P.n * Bytes > 256 && P.n > tile_columns);
-  static constexpr std::int64_t panel_size = pack_b ? std::int64_t{depth} * tile_columns : 0;
-
-  /// Numbers of working space for one thread; whole lines.
-  static constexpr std::int64_t scratch =
-      panel_size +
-      (pack_a ? (std::int64_t{std::min(rows, P.m)} * (depth + (P.transpose_a ? 0 : gap)) + gap - 1) / gap * gap : 0);
 
   /// Threads share the rows or the columns of C, whichever are more, by whole tiles.
   static constexpr bool by_rows = P.m >= P.n;
   static constexpr int unit = by_rows ? tile_rows : tile_columns, extent = by_rows ? P.m : P.n;
   static constexpr int parts = parts_of(std::int64_t{2} * P.m * P.n * P.k, (extent + unit - 1) / unit);
+
+  /// A panel for each thread; of A, threads that share its rows copy their own, others all.
+  static constexpr std::int64_t panel = pack_b ? std::int64_t{depth} * tile_columns : 0;
+  static constexpr std::int64_t block = pack_a ? std::int64_t{std::min(rows, P.m)} * depth : 0;
+  static constexpr workspace scratch = by_rows ? workspace{panel, parts, block, pack_a ? std::int64_t{P.m} * depth : 0}
+                                               : workspace{panel + (block + line - 1) / line * line, parts};
 };
 
 }  // namespace cairn

@@ -86,7 +86,7 @@ struct executable {
       const ir::node& n = schedule.nodes[fused.members[s.begin]];
       visit(layout.of[fused.members[s.begin]]);
       for (int i = 0; i < n.op->arguments; ++i) visit(layout.of[n.argument[i]]);
-      if (n.op->scratch_bytes > 0) visit(pass::place{pass::arena_base, layout.scratch[index]});
+      if (n.op->scratch.numbers(1) > 0) visit(pass::place{pass::arena_base, layout.scratch[index]});
     }
   }
 

@@ -37,13 +37,12 @@ struct matmul_op : op {
     return {static_cast<int>(m), columns(b), inner(a), TransposeA, TransposeB};
   }
   template <int Bytes, shape A, shape B>
-  static constexpr std::int64_t scratch = blocking<one(A, B), Bytes>::scratch;
-  /// Threads share one product, or take several each.
-  template <int Bytes, shape A, shape B>
-  static constexpr int parts = [] {
+  static constexpr workspace scratch = [] {
     constexpr cairn::product each = one(A, B);
+    constexpr workspace own = blocking<each, Bytes>::scratch;
     const std::int64_t products = result(A, B).count() / (std::int64_t{each.m} * each.n);
-    return products == 1 ? blocking<each, Bytes>::parts : parts_of(flops(A, B), products);
+    // Threads share one product, or take several each.
+    return products == 1 ? own : workspace{own.numbers(1), parts_of(flops(A, B), products)};
   }();
 
   template <class A, class B, class Y, class G>

@@ -1,6 +1,7 @@
 // What an operation states, and how expressions are made of it.
 #pragma once
 
+#include "cairn/core/parts.hpp"
 #include "cairn/expr/misuse.hpp"
 
 namespace cairn {
@@ -17,19 +18,16 @@ struct op {
   static constexpr kind element = kind::real;
   /// Kind of argument number i.
   static constexpr kind argument_kind(int) { return kind::real; }
-  static constexpr bool elementwise = false;  ///< one result element from one element of each broadcast argument
-  static constexpr bool view = false;         ///< same elements in the same order: no step, no memory
-  static constexpr bool in_place = false;     ///< the kernel may write its result over its first argument
-  static constexpr bool detaches = false;     ///< stops the gradient on purpose
+  static constexpr bool elementwise = false;       ///< one result element from one element of each broadcast argument
+  static constexpr bool view = false;              ///< same elements in the same order: no step, no memory
+  static constexpr bool in_place = false;          ///< the kernel may write its result over its first argument
+  static constexpr bool detaches = false;          ///< stops the gradient on purpose
   static constexpr bool only_in_training = false;  ///< a predictor takes the first argument in its place
   /// The shape of argument number i as the user wrote it.
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
-  /// Kernel scratch in elements of the program's type, of `bytes` bytes each, from the argument shapes.
+  /// Working space of the kernel, for each part of its work, in elements of the program's type, of `Bytes` bytes each.
   template <int Bytes, shape... Shapes>
-  static constexpr std::int64_t scratch = 0;
-  /// Into how many parts the kernel cuts its work, each with scratch of its own, where threads are enough.
-  template <int Bytes, shape... Shapes>
-  static constexpr int parts = 1;
+  static constexpr workspace scratch{};
 };
 
 /// An operation that computes each element of the result from the elements at the same place.

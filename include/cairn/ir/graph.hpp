@@ -1,6 +1,7 @@
 // The graph: plain tables that the passes read and write in constant evaluation. No expression types from here on.
 #pragma once
 
+#include "cairn/core/parts.hpp"
 #include "cairn/core/shape.hpp"
 #include "cairn/ir/memo.hpp"
 
@@ -42,8 +43,7 @@ struct operation {
   shape result;
   int arguments = 0;
   std::int64_t flops = 0;
-  std::int64_t scratch_bytes = 0;  ///< for each part
-  int parts = 1;
+  workspace scratch = {};
   int element_bytes = 0;
   bool in_place = false;
   std::uint32_t hash = 0;
@@ -56,8 +56,7 @@ struct operation {
   vjp_pointer vjp = nullptr;
   int vjp_nodes = 0;          ///< upper bound of what vjp appends
 
-  /// Scratch of all parts that so many threads work on.
-  constexpr std::int64_t scratch_for(int threads) const { return scratch_bytes * (parts < threads ? parts : threads); }
+  constexpr std::int64_t scratch_bytes(int threads) const { return scratch.numbers(threads) * element_bytes; }
 
   std::int64_t count = 0, bytes = 0;       ///< of the result
   const shape* same_shape = nullptr;       ///< one address for each shape: cheaper to compare

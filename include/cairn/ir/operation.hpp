@@ -65,8 +65,7 @@ inline constexpr operation operation_of = [] {
   static_assert(sizeof...(Tensors) <= max_arguments);
   o.flops = Op::flops(Tensors::shape...);
   describe_result<real, Op::result(Tensors::shape...)>(o);
-  o.scratch_bytes = Op::template scratch<sizeof(real), Tensors::shape...> * static_cast<std::int64_t>(sizeof(real));
-  o.parts = Op::template parts<sizeof(real), Tensors::shape...>;
+  o.scratch = workspace{Op::template scratch<sizeof(real), Tensors::shape...>};
   o.in_place = Op::in_place;
   o.hash = hash_of(Op::name);
   if constexpr (Op::elementwise) o.lanes = &lanes_of<Op, real>;

@@ -24,41 +24,45 @@ class gemm {
   static constexpr int depth = cut::depth, rows = cut::rows;
   static constexpr bool pack_a = cut::pack_a, pack_b = cut::pack_b;
   static constexpr int step_b = pack_b ? tile_columns : P.n;  // from one step of depth to the next
-  static constexpr int packed_row = depth + cut::gap;         // from one row of a copied A to the next
-  static constexpr std::int64_t panel_size = cut::panel_size;
   static_assert(width == vec::width);
 
  public:
-  static constexpr std::int64_t scratch = cut::scratch;
+  /// Working space of one thread.
+  static constexpr std::int64_t scratch = cut::scratch.numbers(1);
 
-  /// `scratch` is for one thread; there is as much for each.
-  static void run(const Real* a, const Real* b, Real* c, Real* scratch_of_all, int threads = 1) {
+  /// `scratch` has room for that many threads.
+  static void run(const Real* a, const Real* b, Real* c, Real* scratch, int threads = 1) {
     const int parts = std::min(cut::parts, threads);
     in_parts(parts, [=](int part) {
       const range own = share(cut::extent, cut::unit, part, parts);
       const int begin = static_cast<int>(own.begin), end = static_cast<int>(own.end);
-      Real* const own_scratch = scratch_of_all + part * scratch;
-      if constexpr (cut::by_rows) block(a, b, c, own_scratch, begin, end, 0, P.n);
-      else block(a, b, c, own_scratch, 0, P.m, begin, end);
+      Real* const panel = scratch + part * cut::scratch.each;
+      if constexpr (cut::by_rows) {
+        Real* const blocks = scratch + parts * cut::scratch.each;
+        block(a, b, c, panel, blocks + std::min(begin, part * rows) * std::int64_t{depth}, begin, end, 0, P.n);
+      } else {
+        block(a, b, c, panel, panel + cut::panel, 0, P.m, begin, end);
+      }
     });
   }
 
  private:
   /// Rows [top, bottom) and columns [left, right) of C.
-  static void block(const Real* a, const Real* b, Real* c, Real* scratch, int top, int bottom, int left, int right) {
+  static void block(const Real* a, const Real* b, Real* c, Real* panel, Real* packed, int top, int bottom, int left,
+                    int right) {
     for (int i = top; i < bottom; i += rows) {
       const int count = std::min(rows, bottom - i);
       for (int p = 0; p < P.k; p += depth) {
         const int steps = std::min(depth, P.k - p);
         const bool add = Accumulate || p > 0;
         const Real* block_a = a + (P.transpose_a ? std::int64_t{p} * P.m + i : std::int64_t{i} * P.k + p);
-        if constexpr (pack_a) block_a = packed_a(block_a, count, steps, scratch + panel_size);
+        if constexpr (pack_a) block_a = packed_a(block_a, count, steps, packed);
         Real* const row_c = c + std::int64_t{i} * P.n;
         int j = left;
         for (; j + tile_columns <= right; j += tile_columns)
-          column_of_tiles<tile_columns>(block_a, b, row_c, scratch, p, j, count, steps, add);
+          column_of_tiles<tile_columns>(block_a, b, row_c, panel, p, j, count, steps, add);
         if constexpr (P.n % tile_columns != 0)
-          if (j < right) column_of_tiles<P.n % tile_columns>(block_a, b, row_c, scratch, p, j, count, steps, add);
+          if (j < right) column_of_tiles<P.n % tile_columns>(block_a, b, row_c, panel, p, j, count, steps, add);
       }
     }
   }
@@ -68,7 +72,7 @@ class gemm {
                               bool add) {
     const Real* panel = b + (P.transpose_b ? std::int64_t{j} * P.k + p : std::int64_t{p} * P.n + j);
     if constexpr (pack_b) panel = packed_b<Columns>(panel, steps, scratch);
-    const std::int64_t row_a = !pack_a ? P.transpose_a ? 1 : P.k : P.transpose_a ? steps : packed_row;
+    const std::int64_t row_a = !pack_a ? P.transpose_a ? 1 : P.k : P.transpose_a ? steps : depth;
     int i = 0;
     for (; i + tile_rows <= count; i += tile_rows)
       tile<tile_rows, Columns>(a + i * row_a, panel, c + std::int64_t{i} * P.n + j, steps, add);
@@ -80,7 +84,7 @@ class gemm {
   template <int Rows, int Columns>
   static void tile(const Real* a, const Real* b, Real* c, int steps, bool add) {
     constexpr int registers = (Columns + width - 1) / width;
-    constexpr int row_a = P.transpose_a ? 1 : pack_a ? packed_row : P.k;
+    constexpr int row_a = P.transpose_a ? 1 : pack_a ? depth : P.k;
     constexpr int step_a = !P.transpose_a ? 1 : pack_a ? Rows : P.m;
     vec sum[Rows][registers];
 #pragma GCC unroll 16
@@ -145,7 +149,7 @@ class gemm {
           if (i < count) pack_rows<P.m % tile_rows>(a + i, p, end, to + std::int64_t{i} * steps);
       }
     } else {
-      for (int i = 0; i < count; ++i) std::copy_n(a + std::int64_t{i} * P.k, steps, to + std::int64_t{i} * packed_row);
+      for (int i = 0; i < count; ++i) std::copy_n(a + std::int64_t{i} * P.k, steps, to + std::int64_t{i} * depth);
     }
     return to;
   }

@@ -96,7 +96,7 @@ void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* con
   if constexpr (products == 1) {
     multiply(0, scratch, threads);
   } else {
-    const int parts = std::min(op::template parts<sizeof(Real), A::shape, B::shape>, threads);
+    const int parts = std::min(op::template scratch<sizeof(Real), A::shape, B::shape>.parts, threads);
     kernel::in_parts(parts, [=](int part) {
       const range own = share(products, 1, part, parts);
       for (std::int64_t i = own.begin; i < own.end; ++i) multiply(i, scratch + part * gemm::scratch, 1);
