@@ -175,7 +175,7 @@ struct loop<Real, Extents, values<Input...>, values<Code...>> {
   };
 
   /// Threads share the rows, or the only row. An operation counts as ten, a number moved as forty.
-  static void run(void* const* operands, int threads) {
+  static void run(void* const* operands, int threads = 1) {
     constexpr std::int64_t work = Extents.count() * (10 * operations + 40 * (stored + inputs));
     constexpr std::int64_t extent = outer > 1 ? outer : inner, unit = outer > 1 ? 1 : V::width;
     constexpr int most = parts_of(work, extent / unit + 1);
