@@ -97,9 +97,9 @@ output_list<E...> as_outputs(output_list<E...>);
 template <a_layer L>
 output_list<rejected> as_outputs(L);
 template <class Reported, std::size_t... I>
-output_list<std::tuple_element_t<I, Reported>...> parts_of(std::index_sequence<I...>);
+output_list<std::tuple_element_t<I, Reported>...> outputs_of(std::index_sequence<I...>);
 template <class Report, std::size_t N>
-auto as_outputs(in_parts<Report, N>) -> decltype(parts_of<in_parts<Report, N>>(std::make_index_sequence<N>{}));
+auto as_outputs(in_parts<Report, N>) -> decltype(outputs_of<in_parts<Report, N>>(std::make_index_sequence<N>{}));
 
 template <auto Output, bool Gradient, class... Options>
 using compiled_of =
