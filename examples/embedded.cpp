@@ -9,8 +9,9 @@ using namespace cairn;
 namespace {
 
 constexpr int batch = 64;
-constexpr auto layer_of_32 = ckpt<"hidden">(nn::linear<"fc", 32> | nn::tanh);
-constexpr auto network = nn::linear<"in", 32> | nn::tanh | block<"a">(layer_of_32) | block<"b">(layer_of_32) | nn::linear<"out", 2>;
+constexpr auto layer_of_32 = ckpt<"hidden">(nn::linear<"fc", 32> | nn::gelu);
+constexpr auto network =
+    nn::linear<"in", 32> | nn::tanh | block<"a">(layer_of_32) | block<"b">(layer_of_32) | nn::linear<"out", 2>;
 constexpr auto logits = input<"point", batch, 2> | network;
 constexpr auto loss = cross_entropy(logits, labels<"half", 2, batch>);
 constexpr auto rate = accuracy(logits, labels<"half", 2, batch>);
@@ -24,7 +25,8 @@ alignas(memory_alignment) std::byte memory[train_step::memory().total_bytes()];
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1) return std::puts("Trains in a static array; takes no arguments."), std::string_view(argv[1]) != "--help";
+  if (argc > 1)
+    return std::puts("Trains in a static array; takes no arguments."), std::string_view(argv[1]) != "--help";
   train_step step{memory};
   step.init(seed{1});
   float points[batch][2];
@@ -44,7 +46,9 @@ int main(int argc, char** argv) {
     const std::span<float> parameters = step.parameters();
     for (std::size_t p = 0; p < parameters.size(); ++p) parameters[p] -= 0.3F * gradients[p];  // plain gradient descent
     smooth += (right - smooth) * 0.02F;
-    if ((i + 1) % 500 == 0) std::printf("step %4d  loss %.3f  right %.0f %%\n", i + 1, static_cast<double>(l), 100 * static_cast<double>(smooth));
+    if ((i + 1) % 500 == 0)
+      std::printf("step %4d  loss %.3f  right %.0f %%\n", i + 1, static_cast<double>(l),
+                  100 * static_cast<double>(smooth));
   }
   std::printf("%zu bytes in all, none of them from the heap\n", sizeof memory);
 }

@@ -5,7 +5,7 @@
 
 using namespace cairn;
 
-constexpr auto encode = [](auto x) { return exp(x * param<"w", 4>); };
+constexpr auto encode = [](auto x) { return exp(gelu(x * param<"w", 4>)); };
 constexpr auto features = ckpt<"enc">(encode, input<"x", 4>);
 
 #ifdef CAIRN_REJECT

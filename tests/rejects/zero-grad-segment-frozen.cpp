@@ -5,7 +5,7 @@
 
 using namespace cairn;
 
-constexpr auto encode = [](auto x) { return exp(x * param<"k", 4>); };
+constexpr auto encode = [](auto x) { return exp(gelu(x * param<"k", 4>)); };
 constexpr auto features = input<"x", 4> | block<"b">(ckpt<"enc">(encode));
 constexpr auto loss = sum(features * param<"w", 4>);
 

@@ -58,7 +58,7 @@ static_assert(has_key<step_of<deep>>("all") && !has_key<step_of<deep>>("top.all"
 
 // The same operation on the same value is one; and a name may be a parameter's too.
 constexpr auto twice = sum(dropout<"w">(h) * dropout<"w">(h) + (h | nn::dropout<"w">));
-static_assert(detail::verified<step_of<twice>>() && lawful<twice>());
+static_assert(std::same_as<detail::problem_in<step_of<twice>>, sound> && lawful<twice>());
 static_assert(runs_of<step_of<sum(dropout<"w">(h) * dropout<"w">(h))>>("dropout") == runs{1, 1});
 
 // A predictor has nothing of it.

@@ -352,12 +352,12 @@ class program<Output, Options...> {
   using real_type = float;
   static constexpr int threads = 1;
   struct memory_plan {
-    unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes;
-    constexpr unknown total_bytes() const { return {}; }
+    detail::unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes;
+    constexpr detail::unknown total_bytes() const { return {}; }
   };
   struct flop_counts {
-    unknown forward, backward, recomputed;
-    constexpr unknown total() const { return {}; }
+    detail::unknown forward, backward, recomputed;
+    constexpr detail::unknown total() const { return {}; }
   };
   static constexpr memory_plan memory() { return {}; }
   static constexpr flop_counts flops() { return {}; }

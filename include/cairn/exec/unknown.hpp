@@ -2,8 +2,9 @@
 #pragma once
 
 #include <concepts>
+#include <type_traits>
 
-namespace cairn {
+namespace cairn::detail {
 
 /// Stands for a number of a program whose mistake has been reported: every comparison holds, so that no assertion about
 /// it adds a second error.
@@ -69,4 +70,4 @@ constexpr unknown operator/(A, B) {
   return {};
 }
 
-}  // namespace cairn
+}  // namespace cairn::detail

@@ -177,7 +177,8 @@ constexpr int useless_segment_of(const Graph& g, const Schedule& s) {
   return 0;
 }
 
-/// The only outermost segment, where it reads every parameter and nothing computed; 0 if there is none.
+/// The only outermost segment, where it reads every parameter, of more than one layer, and nothing computed; 0 if there
+/// is none.
 template <class Graph>
 constexpr int whole_model_of(const Graph& g) {
   int outermost = 0;
@@ -195,7 +196,9 @@ constexpr int whole_model_of(const Graph& g) {
       if (n.segment == 0 ? parameter : computed) return 0;
     }
   }
-  return g.segments[outermost].may_be_useless ? 0 : outermost;
+  int parameters = 0;
+  for (int i = 0; i < g.leaf_count; ++i) parameters += g.nodes[g.leaves[i].node].op->what == ir::role::parameter;
+  return g.segments[outermost].may_be_useless || parameters <= 2 ? 0 : outermost;
 }
 
 /// The same model with its outermost segments as blocks.
