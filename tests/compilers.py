@@ -8,16 +8,16 @@ from pathlib import Path
 
 top = Path(__file__).resolve().parents[1]
 compilers = ["g++", "clang++-19"]
-_flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Iinclude"]
+_flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Iinclude"]
 
 
-def compile_file(compiler, source, *options):
+def compile_file(compiler, source, *options, syntax_only=True):
     """Whether the compiler accepts the file, and all it prints."""
-    return _call(compiler, *options, str(source))
+    return _call(compiler, *["-fsyntax-only"] * syntax_only, *options, str(source))
 
 
 def compile_text(compiler, text):
-    return _call(compiler, "-x", "c++", "-", stdin=text)
+    return _call(compiler, "-fsyntax-only", "-x", "c++", "-", stdin=text)
 
 
 def _call(compiler, *arguments, stdin=None):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import accepts
 import layering
+import misuse
 import rejects
 import tally
 from compilers import compilers, finish, top
@@ -87,6 +88,51 @@ a8<int> wrong;
     def test_too_long_a_line(self):
         self.assertEqual(self.faults(good.replace('not 4"', f'not 4 {"o" * 400}"')),
                          ["a line of more than 400 characters"])
+
+
+class misuse_finds(unittest.TestCase):
+    case = Path("tests/rejects/loss-not-scalar.cpp")
+    says = "error: static assertion failed: cairn [loss-not-scalar]: the first output"
+    good = f"""
+Case: `loss-not-scalar`
+```cpp
+constexpr auto loss = squares;
+```
+```text
+{says}
+```
+```cpp
+constexpr auto loss = outputs(sum(squares), squares);
+```
+"""
+
+    def faults(self, section):
+        verdicts = {(self.case, "g++"): rejects.verdict(1, 8, 99, printed=self.says + " of a program")}
+        return list(misuse.section_faults("loss-not-scalar", section, verdicts))
+
+    def test_nothing_wrong(self):
+        self.assertEqual(self.faults(self.good), [])
+
+    def test_another_message_or_line(self):
+        self.assertIn("g++ does not say", self.faults(self.good.replace("first output", "last output"))[0])
+        self.assertIn("has no line", self.faults(self.good.replace("= squares;", "= cubes;"))[0])
+
+    def test_no_wrong_line(self):
+        right = "constexpr auto loss = outputs(sum(squares), squares);"
+        self.assertTrue(self.faults(self.good.replace("constexpr auto loss = squares;", right)))
+
+    def test_no_case_or_message(self):
+        self.assertIn("needs", self.faults(self.good.replace("Case", "Base"))[0])
+        self.assertIn("needs", self.faults(self.good.replace("```text", "```"))[0])
+
+    def test_a_section_too_few_or_too_many_and_a_stale_table(self):
+        verdicts = {(self.case, compiler): rejects.verdict(1, 8, 99) for compiler in compilers}
+        found = "\n".join(misuse.faults("## no-such-misuse\n", verdicts))
+        self.assertIn("no section ## loss-not-scalar", found)
+        self.assertIn("no-such-misuse is no misuse", found)
+        self.assertIn("no case of kind-mismatch", found)
+        self.assertIn("the table is", found)
+        self.assertIn("| 1 | 1 | 8 | 1 | 8 |", found)
 
 
 class accepts_finds(unittest.TestCase):

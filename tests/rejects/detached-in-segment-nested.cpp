@@ -8,13 +8,11 @@
 using namespace cairn;
 
 // A block inside the segment detaches: the segment is named, for it is what has to change.
-constexpr auto stop = [](auto x) {
 #ifdef CAIRN_REJECT
-  return detach(x);
+constexpr auto stop = [](auto x) { return tanh(detach(x)); };
 #else
-  return x;
+constexpr auto stop = [](auto x) { return tanh(x); };
 #endif
-};
 constexpr auto segment = nn::linear<"a", 8> | block<"inner">(layer(stop) | nn::linear<"b", 8>);
 constexpr auto loss = mean(input<"x", 4, 8> | ckpt<"outer">(segment));
 static_assert(an_expression<decltype(loss)>);

@@ -8,7 +8,8 @@ using namespace cairn;
 constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
 
 #ifdef CAIRN_REJECT
-static_assert(detail::checked<loss, double, plain>());
+using element = double;
 #else
-static_assert(detail::checked<loss, plain, real<double>>());
+using element = real<double>;
 #endif
+static_assert(detail::checked<loss, element, plain>());

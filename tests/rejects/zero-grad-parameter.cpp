@@ -5,10 +5,11 @@
 
 using namespace cairn;
 
-constexpr auto loss = sum(param<"v", 4> * detach(param<"w", 4>));
-
 #ifdef CAIRN_REJECT
-static_assert(detail::checked<loss>());
+constexpr auto gate = detach(param<"w", 4>);
 #else
-static_assert(detail::checked<loss, freeze<"w">>());
+constexpr auto gate = frozen<"w", 4>;
 #endif
+
+constexpr auto loss = sum(param<"v", 4> * gate);
+static_assert(detail::checked<loss>());

@@ -559,7 +559,7 @@ struct unknown_option {
     constexpr found() {
       static_assert(well_formed<Facts...>,
                     "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, "
-                    "budget<...>, plain and check_finite");
+                    "budget<...>, threads<...>, plain and check_finite");
     }
   };
 };
