@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
-"""The README says what is: its program, the message of its mistake, its table, its operation."""
+"""The README says what is: its program, the message of its mistake, its table, its operation. So does the page about the
+language: its blocks are one program."""
 
 import re
 import subprocess
 import tempfile
+from itertools import chain
 from pathlib import Path
 
 from compilers import compile_text, compilers, finish, top
@@ -82,9 +84,17 @@ def faults(readme, quickstart):
     yield "the operation has the right gradient", printed
 
 
+def language_faults(page):
+    program = "".join(blocks(page, "cpp"))
+    for compiler in compilers:
+        accepted, printed = compile_text(compiler, program)
+        yield f"docs/language.md with {compiler}", "" if accepted and "main" in program else f"not accepted\n{printed}"
+
+
 def main():
     passed = failed = 0
-    for what, wrong in faults((top / "README.md").read_text(), (top / "examples/quickstart.cpp").read_text()):
+    read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp", "docs/language.md")]
+    for what, wrong in chain(faults(*read[:2]), language_faults(read[2])):
         print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
         passed += not wrong
         failed += bool(wrong)
