@@ -28,5 +28,5 @@ void run(const contestant::arguments& given) {
 
 int main(int count, char** arguments) {
   const contestant::arguments given(count, arguments);
-  given.ckpt ? run<program<loss>>(given) : run<program<loss, plain>>(given);
+  given.ckpt ? run<program<loss, threads<2>>>(given) : run<program<loss, plain, threads<2>>>(given);
 }
