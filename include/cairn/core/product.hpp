@@ -50,6 +50,9 @@ struct blocking {
   static constexpr bool pack_b =
       P.transpose_b || P.n % tile_columns != 0 || (P.m > 4 * tile_rows && P.n * Bytes > 256 && P.n > tile_columns);
 
+  /// Whether C is larger than the nearer caches.
+  static constexpr bool far_c = std::int64_t{P.m} * P.n * Bytes > 192 * 1024;
+
   /// Threads share the rows or the columns of C, whichever are more, by whole tiles.
   static constexpr bool by_rows = P.m >= P.n;
   static constexpr int unit = by_rows ? tile_rows : tile_columns, extent = by_rows ? P.m : P.n;

@@ -80,7 +80,7 @@ class gemm {
       if (i < count) tile<P.m % tile_rows, Columns>(a + i * row_a, panel, c + std::int64_t{i} * P.n + j, steps, add);
   }
 
-  /// {Rows, Columns} of C: in registers over all steps.
+  /// {Rows, Columns} of C: in registers over all steps. Of a C that is far away it is fetched meanwhile, and added last.
   template <int Rows, int Columns>
   static void tile(const Real* a, const Real* b, Real* c, int steps, bool add) {
     constexpr int registers = (Columns + width - 1) / width;
@@ -90,8 +90,10 @@ class gemm {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
-      for (int j = 0; j < registers; ++j)
-        sum[i][j] = add ? load_row<Columns>(c + std::int64_t{i} * P.n, j * width) : vec::fill(0);
+      for (int j = 0; j < registers; ++j) {
+        if constexpr (cut::far_c) fetch(c + std::int64_t{i} * P.n + j * width);
+        sum[i][j] = add && !cut::far_c ? load_row<Columns>(c + std::int64_t{i} * P.n, j * width) : vec::fill(0);
+      }
     for (int p = 0; p < steps; ++p, a += step_a, b += step_b) {
       vec row[registers];
 #pragma GCC unroll 2
@@ -106,7 +108,10 @@ class gemm {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
-      for (int j = 0; j < registers; ++j) store_row<Columns>(sum[i][j], c + std::int64_t{i} * P.n, j * width);
+      for (int j = 0; j < registers; ++j) {
+        if (add && cut::far_c) sum[i][j] = load_row<Columns>(c + std::int64_t{i} * P.n, j * width) + sum[i][j];
+        store_row<Columns>(sum[i][j], c + std::int64_t{i} * P.n, j * width);
+      }
   }
 
   /// Columns of op(B) as {steps, tile_columns}, filled up with zeros.

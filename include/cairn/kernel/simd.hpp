@@ -278,6 +278,9 @@ struct wide_words {
   }
 };
 
+/// Brings the line of a number that will be written into the first-level cache.
+inline void fetch(const void* at) { __builtin_prefetch(at, 1); }
+
 /// The same vocabulary for single numbers, so that a formula written once runs on both.
 template <std::floating_point Real>
 constexpr void barrier(Real&) {}
