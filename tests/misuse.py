@@ -7,7 +7,7 @@ from compilers import compilers, top
 from readme import blocks, parts, words
 
 page = top / "docs/misuse.md"
-header = top / "include/cairn/core/diagnose.hpp"
+headers = sorted((top / "include/cairn/core").glob("*.hpp"))
 
 
 def ids(text):
@@ -79,7 +79,7 @@ def section_faults(name, section, verdicts):
 
 def faults(text, verdicts):
     """What is wrong with the page, after all cases were judged."""
-    known = ids(header.read_text())
+    known = ids("".join(header.read_text() for header in headers))
     written = sections(text)
     yield from (f"no section ## {name}" for name in sorted(known - written.keys()))
     yield from (f"{name} is no misuse" for name in sorted(written.keys() - known))

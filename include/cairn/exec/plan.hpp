@@ -90,6 +90,11 @@ template <class R, bool G, int P, int T, class F, class... U, std::int64_t Bytes
 struct with<pass::request<R, G, P, T, F, U...>, budget<Bytes>, More...>
     : with<pass::request<R, G, P, T, F, U...>, More...> {};
 
+template <bool Gradient, class... Options>
+using request_of = typename with<pass::request<float, Gradient, 0, 1, pass::name_list<>>, Options...>::type;
+template <class... Options>
+using element_of = typename request_of<true, Options...>::real;
+
 template <an_expression E>
 output_list<E> as_outputs(E);
 template <class... E>
@@ -102,9 +107,7 @@ template <class Report, std::size_t N>
 auto as_outputs(in_parts<Report, N>) -> decltype(outputs_of<in_parts<Report, N>>(std::make_index_sequence<N>{}));
 
 template <auto Output, bool Gradient, class... Options>
-using compiled_of =
-    pass::compiled<typename with<pass::request<float, Gradient, 0, 1, pass::name_list<>>, Options...>::type,
-                   decltype(as_outputs(Output))>;
+using compiled_of = pass::compiled<request_of<Gradient, Options...>, decltype(as_outputs(Output))>;
 
 template <class Option>
 inline constexpr std::int64_t bytes_allowed = std::numeric_limits<std::int64_t>::max();

@@ -349,7 +349,7 @@ class program<Output, Options...> {
   static_assert(report_of<decltype(detail::problem_of_program<Output, true, Options...>())>{}.shown);
 
  public:
-  using real_type = float;
+  using real_type = detail::element_of<Options...>;
   static constexpr int threads = 1;
   struct memory_plan {
     detail::unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes;
@@ -376,8 +376,8 @@ class program<Output, Options...> {
   auto grad() {
     return detail::tensor_view<shape{}>(&zero_);
   }
-  std::span<float> parameters() { return {}; }
-  std::span<float> gradients() { return {}; }
+  std::span<real_type> parameters() { return {}; }
+  std::span<real_type> gradients() { return {}; }
   random_state& random() { return random_; }
   std::span<std::byte> arena() { return {}; }
   void for_each_trained(auto) const {}
@@ -385,11 +385,11 @@ class program<Output, Options...> {
  private:
   template <class... E>
   static auto as_results(output_list<E...>) {
-    if constexpr (sizeof...(E) == 1) return 0.0F;
-    else return std::tuple{(static_cast<void>(E{}), 0.0F)...};
+    if constexpr (sizeof...(E) == 1) return real_type{};
+    else return std::tuple{(static_cast<void>(E{}), real_type{})...};
   }
   random_state random_;
-  float zero_ = 0;
+  real_type zero_ = 0;
 };
 
 template <auto Output, class... Options>
@@ -398,7 +398,7 @@ class predictor<Output, Options...> {
   static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
 
  public:
-  using real_type = float;
+  using real_type = detail::element_of<Options...>;
   static constexpr auto memory() { return typename program<rejected{}>::memory_plan{}; }
   static constexpr auto flops() { return typename program<rejected{}>::flop_counts{}; }
   explicit predictor(const auto&) {}
@@ -406,7 +406,7 @@ class predictor<Output, Options...> {
   auto operator()(const auto&...) { return detail::tensor_view<shape{}>(&zero_); }
 
  private:
-  float zero_ = 0;
+  real_type zero_ = 0;
 };
 
 }  // namespace cairn

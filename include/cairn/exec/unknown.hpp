@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <ostream>
 #include <type_traits>
 
 namespace cairn::detail {
@@ -15,6 +16,8 @@ struct unknown {
     return {};
   }
 };
+
+inline std::ostream& operator<<(std::ostream& out, unknown) { return out << "unknown"; }
 
 template <class A, class B>
 concept one_unknown = std::same_as<A, unknown> || std::same_as<B, unknown>;

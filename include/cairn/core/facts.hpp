@@ -1,0 +1,73 @@
+// The facts that compile-time messages show, as labelled template arguments.
+#pragma once
+
+#include "cairn/core/fixed_string.hpp"
+
+namespace cairn {
+
+/// Facts that a message shows. Tensors are array types: `float[128][784]` of real numbers, `int[128]` of
+/// class indices. Names are packs of strings, since clang cuts long ones.
+namespace fact {
+template <fixed_string... Path>
+struct in;
+template <fixed_string Name, class... Tensors>
+struct operation;
+template <class... Kinds>
+struct takes;
+template <int... Axes>
+struct axes;
+template <int... Extents>
+struct extents;
+template <int N>
+struct iterations;
+struct layer {};  // in place of its type, which is long
+template <class Tensor>
+struct result;
+template <class... Tensors>
+struct arguments;
+template <int Index>
+struct argument;
+template <fixed_string... Name>
+struct segment;
+template <fixed_string... Name>
+struct parameter;
+template <fixed_string... Name>
+struct input;
+template <fixed_string... Name>
+struct key;
+template <fixed_string... Name>
+struct nearest;
+template <class Type>
+struct given;
+template <class Type>
+struct returned;
+template <class What>
+struct expected;
+template <class What>
+struct got;
+template <int N>
+struct classes;
+template <bool Trained>
+struct trained;
+template <double Bound, double Fill>
+struct initial;
+template <double P>
+struct probability;
+template <int N>
+struct height;
+template <auto Bytes>
+struct frees;
+template <auto Bytes>
+struct keeps;
+template <auto Bytes>
+struct budget_bytes;
+template <auto Bytes>
+struct peak_bytes;
+template <auto Bytes>
+struct as_block;
+}  // namespace fact
+
+template <class... Facts>
+inline constexpr bool well_formed = false;
+
+}  // namespace cairn
