@@ -7,6 +7,7 @@
 #include "cairn/exec/executable.hpp"
 #include "cairn/exec/plan.hpp"
 #include "cairn/exec/unknown.hpp"
+#include "cairn/exec/use.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -1,0 +1,109 @@
+// What is wrong with how a program is used: names that it lacks, inputs that are not bound once, parameters of another.
+#pragma once
+
+#include "cairn/exec/verify.hpp"
+
+namespace cairn::detail {
+
+/// The mistake of asking for a parameter, or for its gradient; sound if there is none.
+template <class Compiled, fixed_string Name, bool Gradient>
+constexpr auto problem_of_parameter() {
+  constexpr int i = Compiled::graph.find(ir::role::parameter, Name);
+  if constexpr (i == ir::none) {
+    return not_found<Compiled, ir::role::parameter, fact::parameter, Name>();
+  } else if constexpr (Gradient && !Compiled::trained.wanted[i]) {
+    return mistake<frozen_parameter, top_scope, about<fact::parameter, Name>>{};
+  } else {
+    return sound{};
+  }
+}
+
+/// The input to which an array is bound.
+template <class Compiled, class Bound>
+inline constexpr int bound_leaf = Compiled::graph.find(ir::role::input, Bound::name);
+template <class Compiled, class Bound>
+using input_of = value_of<Compiled, Compiled::graph.leaves[bound_leaf<Compiled, Bound>].node>;
+
+/// The first input that is not bound once, or none.
+template <class Compiled, class... Bound>
+constexpr int badly_bound() {
+  constexpr const auto& g = Compiled::graph;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    const int times = (0 + ... + (bound_leaf<Compiled, Bound> == i ? 1 : 0));
+    if (g.nodes[g.leaves[i].node].op->what == ir::role::input && times != 1) return i;
+  }
+  return ir::none;
+}
+template <class Compiled, class Bound>
+constexpr auto problem_of_name() {
+  if constexpr (bound_leaf<Compiled, Bound> != ir::none) return sound{};
+  else return not_found<Compiled, ir::role::input, fact::input, Bound::name>();
+}
+
+/// The mistake of binding these arrays for a step, or sound.
+template <class Compiled, class... Bound>
+constexpr auto problem_of_bindings() {
+  constexpr int bad = badly_bound<Compiled, Bound...>();
+  using unknown = decltype(first_problem(problem_of_name<Compiled, Bound>()...));
+  if constexpr (!std::same_as<unknown, sound>) {
+    return unknown{};
+  } else if constexpr (bad != ir::none) {
+    constexpr bool given = ((bound_leaf<Compiled, Bound> == bad) || ...);
+    using what = std::conditional_t<given, duplicate_input, missing_input>;
+    return mistake<what, top_scope, about<fact::input, leaf_name<Compiled, bad>>>{};
+  } else {
+    return first_problem(problem_of_bound<typename Compiled::real, input_of<Compiled, Bound>, Bound>()...);
+  }
+}
+
+template <class T>
+inline constexpr bool is_bound = false;
+template <fixed_string Name, class Array>
+inline constexpr bool is_bound<bound<Name, Array>> = true;
+template <class First, class... Rest>
+constexpr auto first_unbound() {
+  if constexpr (is_bound<First>) return first_unbound<Rest...>();
+  else return std::type_identity<First>{};
+}
+
+/// The mistake of binding these arrays for a step, or sound.
+template <class Compiled, class... Bound>
+constexpr auto problem_of_inputs() {
+  if constexpr ((wrong<Bound> || ...)) {
+    return rejected{};
+  } else if constexpr (!(is_bound<Bound> && ...)) {
+    return mistake<array_without_name, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
+  } else {
+    return problem_of_bindings<Compiled, Bound...>();
+  }
+}
+
+/// The mistake of running one model with the parameters of another that has not all of them, or sound.
+template <class Compiled, class Owner>
+constexpr auto problem_of_sharing() {
+  constexpr const auto& g = Compiled::graph;
+  constexpr const auto& other = Owner::graph;
+  constexpr int i = [] {
+    for (int leaf = 0; leaf < g.leaf_count; ++leaf) {
+      const ir::operation& wanted = *g.nodes[g.leaves[leaf].node].op;
+      if (wanted.what != ir::role::parameter) continue;
+      const int found = other.find(ir::role::parameter, g.name(g.leaves[leaf]));
+      if (found == ir::none || other.nodes[other.leaves[found].node].op->result != wanted.result) return leaf;
+    }
+    return ir::none;
+  }();
+  if constexpr (i == ir::none) {
+    return sound{};
+  } else {
+    constexpr auto name = leaf_name<Compiled, i>;
+    constexpr int there = other.find(ir::role::parameter, name);
+    if constexpr (there == ir::none) {
+      return not_found<Owner, ir::role::parameter, fact::parameter, name>();
+    } else {
+      return conflict_of<about<fact::parameter, name>, value_of<Compiled, g.leaves[i].node>,
+                         value_of<Owner, other.leaves[there].node>>{};
+    }
+  }
+}
+
+}  // namespace cairn::detail
