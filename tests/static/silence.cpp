@@ -75,6 +75,21 @@ constexpr auto with_mask = classify(ckpt<"s">(masked, x | nn::linear<"in", 12>, 
 constexpr auto in_place = classify(x | layer([](auto h) { return h * exp(mask); }) | ckpt<"s">(mlp));
 static_assert(silent<inputs_only> && silent<with_mask> && silent<in_place>);
 
+// Bodies of any form: final function objects, of any number of arguments.
+struct final_layer final {
+  template <an_expression X>
+  constexpr auto operator()(X v) const {
+    return v | mlp;
+  }
+};
+constexpr auto variadic = [](auto... v) { return tanh((v + ...) | mlp); };
+static_assert(silent<classify(x | ckpt<"s">(final_layer{}) | ckpt<"t">(block<"t">(variadic)))>);
+static_assert(silent<classify(ckpt<"s">(variadic, x, x* param<"scale">))>);
+
+// Segments that are of use in training, where another program freezes what they read.
+constexpr auto light = classify(x | repeat<4, "b">([](auto) { return ckpt<"s">(nn::linear<"fc", 12> | nn::gelu); }));
+static_assert(silent<light> && silent<light, freeze<"b.2">>);
+
 // Nested segments, in a repeated one, and the last segment of a model.
 constexpr auto nested = classify(x | ckpt<"outer">(block<"o">(mlp) | ckpt<"inner">(mlp) | nn::tanh));
 constexpr auto deep =

@@ -56,6 +56,17 @@ struct bound_kind_mismatch {
   };
 };
 
+struct other_element {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [kind-mismatch]: a predictor computes in the type of its program; write predictor<..., "
+                    "real<...>> with the expected one");
+    }
+  };
+};
+
 struct too_many_classes {
   template <class Silent, class... Facts>
   struct found : Silent {

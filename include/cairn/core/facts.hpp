@@ -20,6 +20,7 @@ template <int... Extents>
 struct extents;
 template <int N>
 struct iterations;
+struct object {};  // some class
 struct layer {};  // in place of its type, which is long
 template <class Tensor>
 struct result;

@@ -49,7 +49,7 @@ struct flop_counts {
 struct segment_plan {
   std::string_view path;
   std::int64_t boundary_bytes;  ///< arguments that are computed values
-  std::int64_t interior_bytes;  ///< values that backward reads and that are not stored
+  std::int64_t interior_bytes;  ///< what would be kept for backward if the segment were a block
   int recomputed_operations;    ///< graph operations executed a second time, before fusion
   std::int64_t recomputed_flops;
 };
@@ -104,7 +104,8 @@ output_list<rejected> as_outputs(L);
 template <class Reported, std::size_t... I>
 output_list<std::tuple_element_t<I, Reported>...> outputs_of(std::index_sequence<I...>);
 template <class Report, std::size_t N>
-auto as_outputs(in_parts<Report, N>) -> decltype(outputs_of<in_parts<Report, N>>(std::make_index_sequence<N>{}));
+auto as_outputs(reported_tuple<Report, N>)
+    -> decltype(outputs_of<reported_tuple<Report, N>>(std::make_index_sequence<N>{}));
 
 template <auto Output, bool Gradient, class... Options>
 using compiled_of = pass::compiled<request_of<Gradient, Options...>, decltype(as_outputs(Output))>;

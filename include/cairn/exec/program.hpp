@@ -296,15 +296,17 @@ class predictor {
 
   template <auto Trained, class... TrainedOptions>
     requires(!detail::runs<Trained, true, TrainedOptions...>)
-  explicit predictor(program<Trained, TrainedOptions...>&) : memory_(0) {}
+  explicit predictor(program<Trained, TrainedOptions...>&, std::span<std::byte> = {}) : memory_(0) {}
 
   /// Allocates memory().peak_bytes bytes, once.
   template <auto Trained, class... TrainedOptions>
+    requires detail::runs<Trained, true, TrainedOptions...>
   explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
   /// Lives in the first memory().peak_bytes bytes of the caller's memory. Throws memory_error.
   template <auto Trained, class... TrainedOptions>
+    requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
       : predictor(trained, memory_block(given, bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
@@ -328,13 +330,13 @@ class predictor {
   template <auto Trained, class... TrainedOptions>
   predictor(program<Trained, TrainedOptions...>& trained, memory_block memory) : memory_(std::move(memory)) {
     using owner = program<Trained, TrainedOptions...>;
-    static_assert(std::same_as<real_type, typename owner::real_type>,
-                  "cairn: a predictor has its program's element type; add real<...>");
     machine_.base(pass::arena_base) = memory_.data();
-    for (int i = 0; i < graph.leaf_count; ++i) {
-      if (machine::leaf(i).what != ir::role::parameter) continue;
-      const int there = owner::graph.find(ir::role::parameter, graph.name(graph.leaves[i]));
-      machine_.leaf_base(i) = trained.machine_.leaf_base(there);
+    if constexpr (std::same_as<sharing_with<owner>, sound>) {
+      for (int i = 0; i < graph.leaf_count; ++i) {
+        if (machine::leaf(i).what != ir::role::parameter) continue;
+        const int there = owner::graph.find(ir::role::parameter, graph.name(graph.leaves[i]));
+        machine_.leaf_base(i) = trained.machine_.leaf_base(there);
+      }
     }
   }
 
@@ -404,9 +406,14 @@ class predictor<Output, Options...> {
   static constexpr auto flops() { return typename program<rejected{}>::flop_counts{}; }
   explicit predictor(const auto&) {}
   predictor(const auto&, std::span<std::byte>) {}
-  auto operator()(const auto&...) { return detail::tensor_view<shape{}>(&zero_); }
+  auto operator()(const auto&...) { return views(detail::as_outputs(Output)); }
 
  private:
+  template <class... E>
+  auto views(output_list<E...>) {
+    if constexpr (sizeof...(E) == 1) return detail::tensor_view<shape{}>(&zero_);
+    else return std::tuple{(static_cast<void>(E{}), detail::tensor_view<shape{}>(&zero_))...};
+  }
   real_type zero_ = 0;
 };
 

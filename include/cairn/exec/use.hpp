@@ -81,6 +81,8 @@ constexpr auto problem_of_inputs() {
 /// The mistake of running one model with the parameters of another that has not all of them, or sound.
 template <class Compiled, class Owner>
 constexpr auto problem_of_sharing() {
+  using element = typename Compiled::real;
+  using element_there = typename Owner::real;
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& other = Owner::graph;
   constexpr int i = [] {
@@ -92,7 +94,9 @@ constexpr auto problem_of_sharing() {
     }
     return ir::none;
   }();
-  if constexpr (i == ir::none) {
+  if constexpr (!std::same_as<element, element_there>) {
+    return mistake<other_element, top_scope, fact::given<element>, fact::expected<element_there>>{};
+  } else if constexpr (i == ir::none) {
     return sound{};
   } else {
     constexpr auto name = leaf_name<Compiled, i>;

@@ -168,7 +168,8 @@ constexpr int cut_of(const Graph& g, const bool* trained) {
   return ir::none;
 }
 
-/// The first segment that frees no more than it costs, though nobody allowed it to; 0 if there is none.
+/// The first segment that frees no more than it costs, though nobody allowed it to; 0 if there is none. Not where some
+/// of the model is frozen, for what is useless then is not in another program.
 template <class Graph, class Schedule>
 constexpr int useless_segment_of(const Graph& g, const Schedule& s) {
   for (int i = 1; i < g.segment_count; ++i) {
@@ -238,7 +239,7 @@ template <class Compiled>
 constexpr auto problem_in_segments() {
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& s = Compiled::schedule;
-  constexpr int useless = useless_segment_of(g, s);
+  constexpr int useless = count_of(typename Compiled::request::frozen{}) > 0 ? 0 : useless_segment_of(g, s);
   constexpr int whole = whole_model_of(g);
   if constexpr (useless != 0) {
     return mistake<useless_segment, top_scope, about<fact::segment, segment_name<Compiled, useless>>,

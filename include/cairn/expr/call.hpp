@@ -41,6 +41,20 @@ struct beside<3> {
   template <class A, class B, class C>
   void operator()(A, B, C) const;
 };
+template <>
+struct beside<4> {
+  template <class A, class B, class C, class D>
+  void operator()(A, B, C, D) const;
+};
+struct beside_any {
+  void operator()();
+};
+template <class F>
+struct calls : F, beside_any {};
+/// Whether F has a call operator: then its name is ambiguous in `calls`.
+template <class F>
+concept has_calls = std::is_class_v<F> && !std::is_final_v<F> && !requires { &calls<F>::operator(); };
+
 template <class F, std::size_t Arguments>
 struct overloads : F, beside<Arguments> {
   using F::operator();
@@ -51,7 +65,7 @@ concept can_be_called = requires(const F& f, A... a) { f(static_cast<A&&>(a)...)
 template <class F, class... A>
 inline constexpr bool takes_anything = false;
 template <class F, class... A>
-  requires(std::is_class_v<F> && sizeof...(A) >= 1 && sizeof...(A) <= 3)
+  requires(has_calls<F> && sizeof...(A) >= 1 && sizeof...(A) <= 4)
 inline constexpr bool takes_anything<F, A...> = !can_be_called<overloads<F, sizeof...(A)>, A...>;
 
 /// Whether F can be called with these, and whether it could if its body compiled.
@@ -61,6 +75,10 @@ struct applying {
   static constexpr bool invocable = (static_cast<void>(taken), can_be_called<F, A...>);
   static constexpr bool broken = taken && !invocable;
 };
+
+/// A class is not spelled out: its name may be as long as the model.
+template <class T>
+using returned_fact = fact::returned<std::conditional_t<std::is_class_v<T>, fact::object, T>>;
 
 template <class F, int Level, class Indices, class... Tensors>
 struct application;
@@ -210,7 +228,7 @@ constexpr auto called_silently(A... args) {
   } else {
     using body = typename applied::template result<>;
     if constexpr (!a_body<body>) {
-      return mistake_in<Mark, not_a_layer, owner, fact::given<F>, fact::returned<body>>();
+      return mistake_in<Mark, not_a_layer, owner, fact::given<F>, returned_fact<body>>();
     } else {
       using results = std::type_identity<typename results_of<body>::type>;
       using problem = decltype(any_wrong(results{}));

@@ -22,18 +22,22 @@ struct segment_layer : layer_base {
   }
 };
 
+/// A function of no arguments; one of any number is a layer.
+template <class F>
+concept takes_nothing = requires { &F::operator(); } && std::is_invocable_v<const F&>;
+
 /// What ckpt makes of its arguments: the value of a segment, or a layer.
 template <class Mark, class F, class... A>
 struct segmenting {
   using type = misused<function_first, "ckpt", F, A...>;
 };
 template <class Mark, class F, an_expression... A>
-  requires(!an_expression<F> && (sizeof...(A) > 0 || std::is_invocable_v<const F&>))
+  requires(!an_expression<F> && (sizeof...(A) > 0 || takes_nothing<F>))
 struct segmenting<Mark, F, A...> {
   using type = called<Mark, F, A...>;
 };
 template <class Mark, class F>
-  requires(!an_expression<F> && !std::is_invocable_v<const F&>)
+  requires(!an_expression<F> && !takes_nothing<F>)
 struct segmenting<Mark, F> {
   using type = segment_layer<Mark, hiding<F>>;
 };

@@ -121,17 +121,20 @@ struct surfacing<poison<M, top_scope, Path, F...>> {
   using type = returned<typename reporting<poison<M, top_scope, Path, F...>>::type>;
 };
 
-/// The report of a mistake in place of a tuple.
-template <class Report, std::size_t N>
-struct in_parts : Report {
-  template <std::size_t>
-  constexpr rejected get() const {
-    return {};
-  }
+/// An element of a tuple whose mistake has been reported; final, so that the tuple does not derive from it.
+struct silent_element final : rejected {};
+template <class Indices>
+struct silent_elements;
+template <std::size_t... I>
+struct silent_elements<std::index_sequence<I...>> {
+  using type = std::tuple<std::conditional_t<(I >= 0), silent_element, void>...>;
 };
+/// The report of a mistake in place of a tuple of N.
+template <class Report, std::size_t N>
+struct reported_tuple : Report, silent_elements<std::make_index_sequence<N>>::type {};
 template <class M, class Path, class... F, class... Silent>
 struct surfacing<std::tuple<poison<M, top_scope, Path, F...>, Silent...>> {
-  using type = in_parts<typename surfacing<poison<M, top_scope, Path, F...>>::type, 1 + sizeof...(Silent)>;
+  using type = reported_tuple<typename surfacing<poison<M, top_scope, Path, F...>>::type, 1 + sizeof...(Silent)>;
 };
 
 template <class First, class... Rest>
@@ -252,8 +255,8 @@ using made_of_layer = typename making_of_layer<Name, L, Made>::type;
 }  // namespace cairn
 
 template <class Report, std::size_t N>
-struct std::tuple_size<cairn::detail::in_parts<Report, N>> : std::integral_constant<std::size_t, N> {};
+struct std::tuple_size<cairn::detail::reported_tuple<Report, N>> : std::integral_constant<std::size_t, N> {};
 template <std::size_t I, class Report, std::size_t N>
-struct std::tuple_element<I, cairn::detail::in_parts<Report, N>> {
-  using type = cairn::rejected;
+struct std::tuple_element<I, cairn::detail::reported_tuple<Report, N>> {
+  using type = cairn::detail::silent_element;
 };

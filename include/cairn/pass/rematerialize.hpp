@@ -172,7 +172,7 @@ struct rematerializer {
     }
   }
 
-  /// The segment, outermost first, that keeps its own clone of v; 0 if there is none.
+  /// The outermost segment that keeps a clone of v for itself; 0 if there is none.
   constexpr int clone_keeper(int v) const {
     int found = 0;
     for (int s = d.nodes[v].segment; g.segments[s].depth >= std::max(d.nodes[v].visible, 1); s = g.segments[s].parent) {
