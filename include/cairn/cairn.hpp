@@ -1,7 +1,8 @@
 // cairn: activation checkpointing for statically typed models. Everything, in reading order.
 #pragma once
 
-#include "cairn/core/diagnose.hpp"  // first, so that messages come with few lines of includes
+#include "cairn/core/rules.hpp"  // first, so that messages come with few lines of includes
+#include "cairn/core/diagnose.hpp"
 #include "cairn/expr/leaf.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/view.hpp"

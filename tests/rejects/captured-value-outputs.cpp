@@ -1,5 +1,6 @@
 // rejects: cairn \[captured-value\]
 // rejects: operation<cairn::fixed_string<8>\{"outputs"\}, float>
+#include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/exec/plan.hpp"
 #include "cairn/expr/compose.hpp"

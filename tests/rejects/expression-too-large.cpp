@@ -1,6 +1,7 @@
 // rejects: cairn \[expression-too-large\]: .*make layers of them and compose these with | or repeat
 // rejects: operation<cairn::fixed_string<5>\{"tanh"\}, float ?\[4\]>
 // rejects: height<401>
+#include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/expr/compose.hpp"
 #include "cairn/expr/reduce.hpp"

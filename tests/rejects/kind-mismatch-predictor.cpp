@@ -1,4 +1,4 @@
-// rejects: cairn \[kind-mismatch\]: a predictor computes in the type of its program
+// rejects: cairn \[kind-mismatch\]: a predictor computes in its program's type
 // rejects: given<float>.*expected<double>
 #include "cairn/cairn.hpp"
 

@@ -1,6 +1,7 @@
 // rejects: cairn \[not-a-layer\]: a layer takes expressions by value, returns one and captures nothing; pass values as arguments
 // rejects: given<(cairn::)?scaled>
 // rejects: arguments<float ?\[4\]>
+#include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/expr/compose.hpp"
 #include "cairn/expr/reduce.hpp"

@@ -1,5 +1,6 @@
 // rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
 // rejects: fact::parameter<cairn::fixed_string<\d+>\{"fc\.weight"\}>.*fact::initial<.*fact::initial<
+#include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/exec/plan.hpp"
 #include "cairn/nn/linear.hpp"

@@ -2,6 +2,7 @@
 // rejects: fact::parameter<cairn::fixed_string<2>\{"w"\}>
 // rejects: given<float ?\[4\]>
 // rejects: given<float ?\[3\]\[4\]>
+#include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/exec/plan.hpp"
 

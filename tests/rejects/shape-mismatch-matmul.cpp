@@ -1,5 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be \{\.\.\., m, k\} and \{\.\.\., k, n\}
 // rejects: operation<cairn::fixed_string<7>\{"matmul"\}, float ?\[4\]\[3\], float ?\[7\]\[2\]>
+#include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/expr/linalg.hpp"
 

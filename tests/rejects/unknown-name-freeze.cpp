@@ -1,6 +1,7 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::parameter<cairn::fixed_string<4>\{"enc"\}>
 // rejects: fact::nearest<cairn::fixed_string<17>\{"encoder\.fc1\.bias"\}>
+#include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/exec/plan.hpp"
 

@@ -1,5 +1,6 @@
 // rejects: cairn \[useless-segment\]: the whole model is this segment
 // rejects: fact::segment<cairn::fixed_string<\d+>\{"all"\}>.*peak_bytes<\d+L?>.*as_block<\d+L?>
+#include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/exec/plan.hpp"
 #include "cairn/expr/loss.hpp"

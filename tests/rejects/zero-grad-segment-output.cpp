@@ -1,5 +1,6 @@
 // rejects: cairn \[zero-grad-segment\]: nothing in this segment needs a gradient
 // rejects: fact::segment<cairn::fixed_string<6>\{"probe"\}>
+#include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/exec/plan.hpp"
 

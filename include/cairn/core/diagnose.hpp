@@ -61,8 +61,7 @@ struct other_element {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [kind-mismatch]: a predictor computes in the type of its program; write predictor<..., "
-                    "real<...>> with the expected one");
+                    "cairn [kind-mismatch]: a predictor computes in its program's type; write predictor<..., real<...>>");
     }
   };
 };
