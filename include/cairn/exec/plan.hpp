@@ -101,11 +101,10 @@ template <class... E>
 output_list<E...> as_outputs(output_list<E...>);
 template <a_layer L>
 output_list<rejected> as_outputs(L);
-template <class Reported, std::size_t... I>
-output_list<std::tuple_element_t<I, Reported>...> outputs_of(std::index_sequence<I...>);
+template <std::size_t... I>
+output_list<std::conditional_t<(I >= 0), rejected, void>...> rejected_outputs(std::index_sequence<I...>);
 template <class Report, std::size_t N>
-auto as_outputs(reported_tuple<Report, N>)
-    -> decltype(outputs_of<reported_tuple<Report, N>>(std::make_index_sequence<N>{}));
+auto as_outputs(reported_outputs<Report, N>) -> decltype(rejected_outputs(std::make_index_sequence<N>{}));
 
 template <auto Output, bool Gradient, class... Options>
 using compiled_of = pass::compiled<request_of<Gradient, Options...>, decltype(as_outputs(Output))>;

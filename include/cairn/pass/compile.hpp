@@ -13,14 +13,16 @@ template <an_expression... E>
 struct output_list {};
 
 namespace detail {
-template <class>
-using silenced = rejected;
-/// What outputs(...) returns: a mistake has as many parts, so that `auto [a, b] = ...` can go on.
+/// The report of a mistake in place of N outputs, of which a program can be asked.
+template <class Report, std::size_t N>
+struct reported_outputs : Report {};
+
+/// What outputs(...) returns.
 template <class First, class... Rest>
 struct listing {
   using shown = fact::operation<"outputs", typename showing<First>::type, typename showing<Rest>::type...>;
-  using found = mistake<layer_for_expression, top_scope, shown>;
-  using type = surfaced<std::tuple<found, silenced<Rest>...>>;
+  using found = surfaced<mistake<layer_for_expression, top_scope, shown>>;
+  using type = reported_outputs<found, 1 + sizeof...(Rest)>;
 };
 template <an_expression First, an_expression... Rest>
 struct listing<First, Rest...> {
