@@ -146,6 +146,23 @@ class accepts_finds(unittest.TestCase):
             self.assertFalse(accepts.accepted((compiler, "bad", "char narrow(int i) { return i; }\n"))[0])
 
 
+class a_body_that_cairn_leaves_to_the_compiler(unittest.TestCase):
+    program = """#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/reduce.hpp"
+using namespace cairn;
+struct body { auto operator()(auto x) const BODY };
+inline constexpr auto loss = mean(input<"x", 8, 4> | layer(body{}));
+"""
+
+    def accepted(self, body):
+        return [accepts.accepted((each, "body", self.program.replace("BODY", body)))[0] for each in compilers]
+
+    def test_is_refused(self):
+        self.assertEqual(self.accepted("{ return square(x); };"), [True, True])
+        self.assertEqual(self.accepted("{ return x.square(); };"), [False, False])
+        self.assertEqual(self.accepted("= delete;"), [False, False])
+
+
 class layering_finds(unittest.TestCase):
     def faults(self, header, text):
         return len(list(layering.faults(header, text)))

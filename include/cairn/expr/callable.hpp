@@ -42,25 +42,38 @@ struct calls : F, beside_any {};
 template <class F>
 concept has_calls = std::is_class_v<F> && !std::is_final_v<F> && !requires { &calls<F>::operator(); };
 
-template <class F, std::size_t Arguments>
+template <class F, std::size_t Arguments, bool Again>
 struct overloads : F, beside<Arguments> {
   using F::operator();
   using beside<Arguments>::operator();
 };
 template <class F, class... A>
 concept can_be_called = requires(const F& f, A... a) { f(static_cast<A&&>(a)...); };
-template <class F, class... A>
+template <bool Again, class F, class... A>
 inline constexpr bool takes_anything = false;
-template <class F, class... A>
+template <bool Again, class F, class... A>
   requires(has_calls<F> && sizeof...(A) >= 1 && sizeof...(A) <= 4)
-inline constexpr bool takes_anything<F, A...> = !can_be_called<overloads<F, sizeof...(A)>, A...>;
+inline constexpr bool takes_anything<Again, F, A...> = !can_be_called<overloads<F, sizeof...(A), Again>, A...>;
+
+/// Whether a function that takes anything, but not these, is deleted: then the compiler has said nothing. A body that
+/// does not compile takes its function out of later calls in clang; g++ still knows its name.
+template <class F, class... A>
+concept deleted =
+#ifdef __clang__
+    takes_anything<true, F, A...>;
+#else
+    !requires { &F::template operator()<A...>; };
+#endif
 
 /// Whether F can be called with these, and whether it could if its body compiled.
 template <class F, class... A>
 struct applying {
-  static constexpr bool taken = takes_anything<F, A...>;
+  static constexpr bool taken = takes_anything<false, F, A...>;
   static constexpr bool invocable = (static_cast<void>(taken), can_be_called<F, A...>);
-  static constexpr bool broken = taken && !invocable;
+  static constexpr bool broken = [] {
+    if constexpr (taken && !invocable) return !deleted<F, A...>;
+    else return false;
+  }();
 };
 
 }  // namespace cairn::detail
