@@ -1,6 +1,7 @@
 // Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries,
 // right before its first reader. Cloning is on demand, so what backward does not read never appears a second
-// time.
+// time. Outside of segments, what a few elementwise operations make of values that are there anyway is not kept either,
+// but computed again by the loop that reads it: that moves fewer bytes than to write and read it.
 //
 // A backward node stands in the segment of the forward node whose gradient it computes. Each segment around
 // it is an environment in which clones live; environment 0 is the program itself, whose forward values are
@@ -60,6 +61,7 @@ struct rematerializer {
   int moved[nodes] = {};           ///< forward and backward values by their old number
   int clone[nodes * depths] = {};  ///< by depth of the environment; one more than the clone's number
   request pending[nodes] = {};
+  bool again[nodes] = {};  ///< outside of segments: computed again in backward, not kept
 
   constexpr bool is_leaf(int v) const { return d.nodes[v].op->what < ir::role::view; }
   constexpr bool is_view(int v) const { return d.nodes[v].op->what == ir::role::view; }
@@ -104,6 +106,39 @@ struct rematerializer {
     out.turn = out.node_count;
   }
 
+  /// Finds the values outside of segments that backward computes again, in few operations from leaves and from values
+  /// that are kept for it anyway. Boundaries are kept.
+  constexpr void find_again() {
+    constexpr int most_operations = 16, most_sources = 2;
+    bool kept[nodes] = {}, by_kernel[nodes] = {}, boundary[nodes] = {};
+    int operations[nodes] = {}, sources[nodes] = {};  // of what is computed again; sources as large as it
+    for (int v = 0; v < d.node_count; ++v) {
+      if (!live[v]) continue;
+      const ir::node& n = d.nodes[v];
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = n.argument[i];
+        if (a >= d.turn) continue;
+        (v < d.turn ? boundary : kept)[root[a]] |= v >= d.turn || n.segment != 0;
+        by_kernel[root[a]] |= v >= d.turn && n.op->what == ir::role::kernel;
+      }
+    }
+    for (int v = 0; v < d.turn; ++v) {
+      const ir::node& n = d.nodes[v];
+      const bool cheap = n.op->what == ir::role::elementwise || n.op->what == ir::role::view;
+      if (!live[v] || !cheap || n.segment != 0 || constant[v] || stored[root[v]] || boundary[root[v]]) continue;
+      again[v] = true;
+      operations[v] = is_view(v) ? 0 : 1;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = n.argument[i];
+        again[v] &= is_leaf(a) || constant[a] || again[a] || stored[root[a]] || kept[root[a]];
+        operations[v] += operations[a];
+        sources[v] += again[a] ? sources[a] : d.nodes[a].op->bytes == n.op->bytes ? 1 : 0;
+      }
+      again[v] &= operations[v] <= most_operations && sources[v] <= (by_kernel[v] ? 1 : most_sources);
+      if (!again[v]) operations[v] = sources[v] = 0;
+    }
+  }
+
   /// Notes that a clone in `segment` reads v, which lies outside of it or inside.
   constexpr void keep(int v, int segment) {
     if (d.nodes[v].segment == segment || is_leaf(v)) return;
@@ -118,7 +153,7 @@ struct rematerializer {
     if (is_leaf(v)) return moved[v];
     const int home = d.nodes[v].segment == segment ? segment : common(d.nodes[v].segment, segment);
     const int depth = g.segments[home].depth;
-    if (!constant[v] && d.nodes[v].visible == 0 && (depth == 0 || stored[v])) {
+    if (!constant[v] && !again[v] && d.nodes[v].visible == 0 && (depth == 0 || stored[v])) {
       for (int w = v; !stored[w]; w = is_view(w) ? d.nodes[w].argument[0] : w) stored[w] = true;
       return moved[v];
     }
@@ -214,6 +249,7 @@ constexpr auto rematerialize(const Graph& g, const Gradient& d) {
   detail::rematerializer<Capacity, Graph, Gradient> r{g, d};
   r.mark_live();
   r.forward();
+  r.find_again();
   r.backward();
   r.count_bytes();
   for (int& gradient : r.out.gradient) gradient = none;
