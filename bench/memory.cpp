@@ -65,7 +65,7 @@ constexpr std::int64_t live_bytes() {
       sum += bytes(w);
     }
     const ir::operation& first = *s.nodes[f.members[f.steps[i].begin]].op;
-    most = std::max(most, sum + (f.steps[i].loop ? 0 : pass::aligned(first.scratch_bytes(1))));
+    most = std::max(most, sum + pass::aligned(first.scratch_bytes(1)));
     pass::for_each_read(s, f, l, i, [&](int v) {
       if (live.last[v] == i) end(v);
     });

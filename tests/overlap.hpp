@@ -16,7 +16,7 @@ constexpr void for_each_operand(int index, auto visit) {
     const int v = root_of(nodes, Plan::loops.inputs[i].value);
     if (!is_leaf(nodes[v])) visit(v, Plan::loops.inputs[i].stretched == 0);
   }
-  if (step.loop) return;
+  if (step.loop && !step.product) return;
   const ir::node& n = nodes[f.members[step.begin]];
   for (int i = 0; i < n.op->arguments; ++i) {
     const int v = root_of(nodes, n.argument[i]);
@@ -94,8 +94,7 @@ constexpr fault judged() {
         return fault::outside;
       if (mine.base == pass::arena_base) highest = std::max(highest, pass::aligned(mine.end));
     }
-    const std::int64_t needed =
-        step.loop ? 0 : s.nodes[f.members[step.begin]].op->scratch_bytes(Plan::request::threads);
+    const std::int64_t needed = s.nodes[f.members[step.begin]].op->scratch_bytes(Plan::request::threads);
     if (needed > 0) {
       const range working{pass::arena_base, l.scratch[i], l.scratch[i] + needed};
       for (int k = 0; k < count; ++k) {

@@ -11,9 +11,7 @@ namespace cairn::dump {
 
 /// Whether a value of a schedule is computed a second time: a forward value of a segment's interior, after
 /// the turn.
-constexpr bool recomputed(const auto& schedule, int v) {
-  return v >= schedule.turn && schedule.nodes[v].visible > 0;
-}
+constexpr bool recomputed(const auto& schedule, int v) { return v >= schedule.turn && schedule.nodes[v].visible > 0; }
 
 /// The model as the user wrote it.
 template <class Compiled>
@@ -64,10 +62,8 @@ void steps(std::ostream& out) {
     const pass::step& st = f.steps[i];
     for (int m = st.begin; m < st.end; ++m) {
       const int v = f.members[m];
-      if (m > st.begin)
-        ir::print_column(out, 15, "");
-      else
-        ir::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.loop ? "loop" : "kernel");
+      if (m > st.begin) ir::print_column(out, 15, "");
+      else ir::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.loop ? "loop" : "kernel");
       const bool again = recomputed(s, v), shared = m == st.begin && st.loop && l.of[i].same_as != i;
       ir::print_column(out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
                        ir::formula_of<decltype(Compiled::graph)>{Compiled::graph, s.nodes[v], ir::none});
@@ -88,8 +84,7 @@ void memory(std::ostream& out) {
   const auto row = [&](const pass::place& at, std::int64_t bytes, int first, int last) {
     ir::print_column(out, 10, bytes);
     ir::print_column(out, 18, at.base == pass::arena_base ? "arena + " : "gradients + ", at.offset);
-    for (int i = 0; i < f.step_count; ++i)
-      out << (i == f.turn ? "|" : "") << (first <= i && i <= last ? '#' : '.');
+    for (int i = 0; i < f.step_count; ++i) out << (i == f.turn ? "|" : "") << (first <= i && i <= last ? '#' : '.');
     out << '\n';
   };
   out << "memory: value, bytes, place, steps\n";
@@ -100,7 +95,7 @@ void memory(std::ostream& out) {
       ir::print_column(out, 24, "  %", v, ' ', s.nodes[v].op->name);
       row(a.of[v], s.nodes[v].op->bytes, i, Compiled::ranges.last[v]);
     }
-    const std::int64_t scratch = f.steps[i].loop ? 0 : s.nodes[f.members[f.steps[i].begin]].op->scratch_bytes(Compiled::request::threads);
+    const std::int64_t scratch = s.nodes[f.members[f.steps[i].begin]].op->scratch_bytes(Compiled::request::threads);
     if (scratch == 0) continue;
     ir::print_column(out, 24, "  scratch of step ", i);
     row({pass::arena_base, a.scratch[i]}, scratch, i, i);
@@ -111,9 +106,8 @@ void memory(std::ostream& out) {
 template <class Compiled>
 void bytes(std::ostream& out) {
   constexpr memory_plan m = detail::memory_of<Compiled>();
-  out << "bytes: " << m.stored_bytes << " stored at the turn, " << m.peak_bytes
-      << " in the arena at the peak, " << m.parameter_bytes << " of parameters, " << m.gradient_bytes
-      << " of gradients\n";
+  out << "bytes: " << m.stored_bytes << " stored at the turn, " << m.peak_bytes << " in the arena at the peak, "
+      << m.parameter_bytes << " of parameters, " << m.gradient_bytes << " of gradients\n";
 }
 
 /// All of it for the step of a loss; options are those of program.
@@ -121,8 +115,7 @@ template <auto Loss, class... Options>
 void all(std::ostream& out) {
   using compiled = detail::compiled_of<Loss, true, Options...>;
   static_assert(detail::checked<Loss, Options...>());
-  for (const auto part :
-       {graph<compiled>, gradient<compiled>, schedule<compiled>, steps<compiled>, memory<compiled>}) {
+  for (const auto part : {graph<compiled>, gradient<compiled>, schedule<compiled>, steps<compiled>, memory<compiled>}) {
     part(out);
     out << '\n';
   }

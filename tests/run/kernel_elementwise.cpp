@@ -75,7 +75,7 @@ void loop_against_reference() {
     return kernel::loop_operation{lanes, {x, y}, stored};
   };
   using loop = kernel::loop<
-      float, Extents,
+      float, Extents, 0,
       kernel::values<kernel::loop_operand{}, kernel::loop_operand{of_b}, kernel::loop_operand{of_c}>,
       kernel::values<code(&ir::lanes_of<mul_op, float>, -1, -2, false), code(&ir::lanes_of<add_op, float>, 0, -3, false),
                      code(&ir::lanes_of<relu_op, float>, 1, 0, true)>>;

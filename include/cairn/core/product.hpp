@@ -17,7 +17,7 @@ inline constexpr int register_bytes = 16;
 
 /// C = op(A) op(B), row-major: C {m, n}; A {m, k}, or {k, m} if transposed; B {k, n}, or {n, k} if transposed.
 struct product {
-  int m, n, k;
+  int m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
 
   friend constexpr bool operator==(const product&, const product&) = default;
@@ -30,6 +30,13 @@ constexpr int even_blocks(int extent, int most, int multiple) {
   return (length + multiple - 1) / multiple * multiple;
 }
 
+/// How far along k a product of numbers of `bytes` goes at a time. Rows of A that lie a multiple of 1024 bytes apart
+/// share few sets of the first-level cache, so it is no such multiple where there are several such steps.
+constexpr int depth_of(const product& p, int bytes) {
+  const int even = even_blocks(p.k, 384, 1);
+  return even < p.k && even * bytes % 1024 == 0 ? even + 64 / bytes : even;
+}
+
 /// Blocks of a product whose numbers have `Bytes` bytes: tiles of C that stay in registers, panels of B and blocks of A
 /// that stay in caches.
 template <product P, int Bytes>
@@ -38,10 +45,7 @@ struct blocking {
   static constexpr int tile_rows = even_blocks(P.m, register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4, 1);
   static constexpr int tile_columns = P.n > width ? 2 * width : width;
 
-  static constexpr int line = 64 / Bytes;
-  // Rows of A that lie a multiple of 1024 bytes apart share few sets of the first-level cache.
-  static constexpr int even_depth = even_blocks(P.k, 384, 1);
-  static constexpr int depth = even_depth < P.k && even_depth * Bytes % 1024 == 0 ? even_depth + line : even_depth;
+  static constexpr int line = 64 / Bytes, depth = depth_of(P, Bytes);
   static constexpr int rows = even_blocks(P.m, 384 * 1024 / Bytes / depth, tile_rows);
 
   /// Rows of A that are far apart are copied side by side; columns (if transposed) as rows of a tile.

@@ -25,7 +25,7 @@ struct executable {
   static constexpr const auto& loops = Compiled::loops;
   static constexpr const auto& layout = Compiled::layout;
   static constexpr int step_count = fused.step_count;
-  static constexpr int max_operands = pass::max_loop_inputs + pass::max_loop_operations;
+  static constexpr int max_operands = pass::max_loop_inputs + pass::max_loop_operations + 3;
 
   static constexpr kernel::loop_operand operand_of(int i) {
     const pass::loop_input& in = loops.inputs[i];
@@ -42,8 +42,11 @@ struct executable {
   static constexpr pass::loop loop_at = loops.of[Step];
   template <int Step, int... I, int... O>
   static constexpr ir::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>) {
-    return &kernel::loop<real, loop_at<Step>.extents, kernel::values<operand_of(loop_at<Step>.input_begin + I)...>,
-                         kernel::values<operation_of(fused.steps[Step].begin + O)...>>::run;
+    constexpr pass::loop l = loop_at<Step>;
+    using loop = kernel::loop<real, l.extents, l.summed, kernel::values<operand_of(l.input_begin + I)...>,
+                              kernel::values<operation_of(fused.steps[Step].begin + O)...>>;
+    if constexpr (l.product == nullptr) return &loop::run;
+    else return &kernel::multiply_into<real, l.product->multiplied, loop>;
   }
   template <int Step>
   static constexpr ir::kernel_pointer loop_kernel() {
@@ -83,8 +86,10 @@ struct executable {
         if (!loops.inputs[i].constant) visit(layout.of[loops.inputs[i].value]);
       }
     } else {
-      const ir::node& n = schedule.nodes[fused.members[s.begin]];
       visit(layout.of[fused.members[s.begin]]);
+    }
+    if (!s.loop || s.product) {
+      const ir::node& n = schedule.nodes[fused.members[s.begin]];
       for (int i = 0; i < n.op->arguments; ++i) visit(layout.of[n.argument[i]]);
       if (n.op->scratch.numbers(1) > 0) visit(pass::place{pass::arena_base, layout.scratch[index]});
     }

@@ -1,7 +1,7 @@
 // The graph: plain tables that the passes read and write in constant evaluation. No expression types from here on.
 #pragma once
 
-#include "cairn/core/parts.hpp"
+#include "cairn/core/product.hpp"
 #include "cairn/core/shape.hpp"
 #include "cairn/ir/memo.hpp"
 
@@ -44,6 +44,8 @@ struct operation {
   int arguments = 0;
   std::int64_t flops = 0;
   workspace scratch = {};
+  axis_set summed = 0;        ///< of a sum: over which axes
+  product multiplied = {};    ///< of a matrix product, if it is a single one
   int element_bytes = 0;
   bool in_place = false;
   std::uint32_t hash = 0;

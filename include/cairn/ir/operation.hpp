@@ -66,6 +66,8 @@ inline constexpr operation operation_of = [] {
   o.flops = Op::flops(Tensors::shape...);
   describe_result<real, Op::result(Tensors::shape...)>(o);
   o.scratch = workspace{Op::template scratch<sizeof(real), Tensors::shape...>};
+  o.summed = Op::summed;
+  o.multiplied = Op::multiplied(Tensors::shape...);
   o.in_place = Op::in_place;
   o.hash = hash_of(Op::name);
   if constexpr (Op::elementwise) o.lanes = &lanes_of<Op, real>;

@@ -3,8 +3,7 @@
 
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/ir/operation.hpp"
-#include "cairn/kernel/simd.hpp"
-#include "cairn/kernel/threads.hpp"
+#include "cairn/kernel/reduce.hpp"
 
 #include <numbers>
 #include <utility>
@@ -144,7 +143,8 @@ struct loop_operand {
   double immediate = 0;
 };
 
-/// An operation of a loop; argument k >= 0 is the result of operation k, k < 0 is input -k - 1.
+/// An operation of a loop; argument k >= 0 is the result of operation k, k < 0 is input -k - 1. Without lanes it is the
+/// product that comes first, or the sum of its argument.
 struct loop_operation {
   const ir::lane_code* lanes = nullptr;
   int argument[ir::max_arguments] = {};
@@ -158,51 +158,123 @@ struct values {
 
 /// One pass over `Extents`: loads the inputs, applies the operations in order, stores the results that are read
 /// elsewhere. Operands: the stored results, then the inputs that are no constants. A result may lie over an input
-/// that is not repeated.
-template <class Real, shape Extents, class Inputs, class Code>
+/// that is not repeated. Summed: axes over which a sum goes, of which there is at most one: all, the first or the last.
+template <class Real, shape Extents, axis_set Summed, class Inputs, class Code>
 struct loop;
-template <class Real, shape Extents, loop_operand... Input, loop_operation... Code>
-struct loop<Real, Extents, values<Input...>, values<Code...>> {
+template <class Real, shape Extents, axis_set Summed, loop_operand... Input, loop_operation... Code>
+struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
   using V = lanes<Real>;
   static constexpr int inputs = static_cast<int>(sizeof...(Input)), operations = static_cast<int>(sizeof...(Code));
   static constexpr int stored = (0 + ... + Code.stored);
+  static constexpr int operands = stored + (0 + ... + !Input.constant);
   static constexpr int inner = Extents.rank == 0 ? 1 : Extents[-1];
   static constexpr std::int64_t outer = Extents.count() / inner;
 
+  /// Threads share the rows, or the only row; where rows are summed up, columns. An operation counts as ten, a number
+  /// moved as forty.
+  static void run(void* const* operands, int threads = 1) {
+    constexpr std::int64_t work = Extents.count() * (10 * operations + 40 * (stored + inputs));
+    if constexpr (Summed != 0 && Extents.rank == 1) {
+      const cursor at = start(operands);
+      *at.out[sum.result] = sum_all<Extents.count(), Real>(threads, [&at](std::int64_t begin, auto length) {
+        return sum_along<length.value>(at, static_cast<int>(begin));
+      });
+    } else {
+      constexpr bool share_rows = outer > 1 && Summed != 1;
+      constexpr std::int64_t extent = share_rows ? outer : inner, unit = share_rows    ? 1
+                                                                         : Summed == 1 ? chunk<Real>
+                                                                                       : V::width;
+      constexpr int most = parts_of(work, (extent + unit - 1) / unit);
+      const int parts = std::min(most, threads);
+      in_parts(parts, [=](int part) {
+        const range own = share(extent, unit, part, parts);
+        if constexpr (share_rows) rows(operands, own, {0, inner});
+        else rows(operands, {0, outer}, own);
+      });
+    }
+  }
+
+  /// The same for a tile of the product that comes first: `height` rows, `stride` apart, and `width` columns from
+  /// (row, column) on.
+  static void run_tile(void* const* operands, const Real* values, int stride, int row, int column, int height,
+                       int width) {
+    const cursor base = start(operands);
+    for (int r = 0; r < height; ++r, values += stride) {
+      const cursor at = row_of(base, row + r);
+      int i = 0;
+      for (; i + V::width <= width; i += V::width) step<false>(at, column + i, V::width, values + i);
+      if constexpr (inner % V::width != 0)
+        if (i < width) step<true>(at, column + i, width - i, values + i);
+    }
+  }
+
+ private:
   struct cursor {
     Real* out[stored];
     const Real* in[inputs + 1];
   };
+  static constexpr loop_operation code[]{Code...};
+  static constexpr bool after_product = code[0].lanes == nullptr;
+  /// The sum: which of the stored results it is, and the operation whose results it adds.
+  struct sum_place {
+    int result = 0, of = 0;
+  };
+  static constexpr sum_place sum = [] {
+    sum_place at;
+    for (int k = 0; Summed != 0 && code[k].lanes != nullptr; ++k)
+      at = {at.result + code[k].stored, code[k + 1].argument[0]};
+    return at;
+  }();
 
-  /// Threads share the rows, or the only row. An operation counts as ten, a number moved as forty.
-  static void run(void* const* operands, int threads = 1) {
-    constexpr std::int64_t work = Extents.count() * (10 * operations + 40 * (stored + inputs));
-    constexpr std::int64_t extent = outer > 1 ? outer : inner, unit = outer > 1 ? 1 : V::width;
-    constexpr int most = parts_of(work, extent / unit + 1);
-    const int parts = std::min(most, threads);
-    in_parts(parts, [=](int part) {
-      const range own = share(extent, unit, part, parts);
-      if constexpr (outer > 1) rows(operands, own, {0, inner});
-      else rows(operands, {0, 1}, own);
-    });
-  }
-
- private:
-  static void rows(void* const* operands, range rows, range columns) {
+  static cursor start(void* const* operands) {
     cursor base;
     for (int k = 0; k < stored; ++k) base.out[k] = static_cast<Real*>(operands[k]);
     int next = stored, k = 0;
     ((base.in[k++] = Input.constant ? nullptr : static_cast<const Real*>(operands[next++])), ...);
+    return base;
+  }
+  [[gnu::always_inline]] static cursor row_of(const cursor& base, std::int64_t row) {
+    cursor at = base;
+    for (int k = 0; k < stored; ++k)
+      if (Summed == 0 || k != sum.result) at.out[k] += row * inner;
+    int k = 0;
+    ((at.in[k++] += row_offset<Input>(row)), ...);
+    return at;
+  }
+
+  static void rows(void* const* operands, range rows, range columns) {
+    const cursor base = start(operands);
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      cursor at = base;
-      for (Real*& out : at.out) out += row * inner;
-      k = 0;
-      ((at.in[k++] += row_offset<Input>(row)), ...);
-      int i = static_cast<int>(columns.begin);
-      for (; i + V::width <= columns.end; i += V::width) step<false>(at, i, V::width);
-      if constexpr (inner % V::width != 0)
-        if (i < columns.end) step<true>(at, i, inner % V::width);
+      const cursor at = row_of(base, row);
+      if constexpr (Summed == 2) {
+        at.out[sum.result][row] = sum_along<inner>(at, 0);
+      } else {
+        int i = static_cast<int>(columns.begin);
+        for (; i + V::width <= columns.end; i += V::width) add<false>(at, i, V::width, row > 0);
+        if constexpr (inner % V::width != 0)
+          if (i < columns.end) add<true>(at, i, inner % V::width, row > 0);
+      }
     }
+  }
+
+  /// A step; where columns are summed, its value is added to their sums.
+  template <bool Tail>
+  [[gnu::always_inline]] static void add(const cursor& at, int i, int n, bool more) {
+    const V value = step<Tail>(at, i, n);
+    if constexpr (Summed == 1) {
+      Real* const total = at.out[sum.result] + i;
+      const V before = !more ? V::fill(0) : Tail ? V::load(total, n) : V::load(total);
+      store<Tail>(before + value, total, 0, n);
+    }
+  }
+
+  /// The sum of N elements of a row, from `begin` on.
+  template <int N>
+  static Real sum_along(const cursor& at, int begin) {
+    return sum_row<N, Real>([&at, begin](int i) {
+      if (N % V::width == 0 || i + V::width <= N) return step<false>(at, begin + i, V::width);
+      return cut(step<true>(at, begin + i, N - i), N - i);
+    });
   }
 
   /// Whether an operand is one number along a row.
@@ -232,29 +304,39 @@ struct loop<Real, Extents, values<Input...>, values<Code...>> {
     else return V::load(from + i);
   }
 
+  /// Returns what is summed.
   template <bool Tail>
-  [[gnu::always_inline]] static void step(const cursor& at, int i, int n) {
+  [[gnu::always_inline]] static V step(const cursor& at, int i, int n, const Real* product = nullptr) {
     int k = 0;
     const V in[inputs + 1] = {load<Tail, Input>(at.in[k++], i, n)...};
     V result[operations];
+    if constexpr (after_product) result[0] = Tail ? V::load(product, n) : V::load(product);
     k = 0;
     (apply<Code>(result, in, k++), ...);
     k = 0;
     int out = 0;
-    ((Code.stored ? store<Tail>(result[k], at.out[out++], i, n) : void(), ++k), ...);
+    ((Code.stored ? store_result<Code, Tail>(result[k], at.out[out++], i, n) : void(), ++k), ...);
+    return result[sum.of];
   }
 
   template <loop_operation Operation>
   [[gnu::always_inline]] static void apply(V* result, const V* in, int k) {
-    constexpr auto lanes = Operation.lanes->run;
-    const void* arguments[ir::max_arguments];
-    for (int i = 0; i < ir::max_arguments; ++i) {
-      const int a = Operation.argument[i];
-      arguments[i] = a < 0 ? in + (-1 - a) : result + a;
+    if constexpr (Operation.lanes != nullptr) {
+      constexpr auto lanes = Operation.lanes->run;
+      const void* arguments[ir::max_arguments];
+      for (int i = 0; i < ir::max_arguments; ++i) {
+        const int a = Operation.argument[i];
+        arguments[i] = a < 0 ? in + (-1 - a) : result + a;
+      }
+      lanes(result + k, arguments);
     }
-    lanes(result + k, arguments);
   }
 
+  template <loop_operation Operation, bool Tail>
+  [[gnu::always_inline]] static void store_result(V value, Real* to, int i, int n) {
+    constexpr bool is_sum = Summed != 0 && Operation.lanes == nullptr;
+    if constexpr (!is_sum) store<Tail>(value, to, i, n);
+  }
   template <bool Tail>
   [[gnu::always_inline]] static void store(V value, Real* to, int i, int n) {
     if constexpr (Tail) value.store(to + i, n);

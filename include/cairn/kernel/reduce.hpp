@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 namespace cairn::kernel {
 
@@ -80,36 +81,44 @@ void sum_long_rows(const Real* in, Real* out, bool add, range columns) {
     sum_rows<Rows % some, Columns>(in + std::int64_t{row} * Columns, out, add || row > 0, columns);
 }
 
-/// The sum of N numbers: four registers of partial sums, so that an addition need not wait for the one
-/// before.
+/// The sum of N numbers, of which at(i) gives the register from number i on: four registers of partial sums, so that an
+/// addition need not wait for the one before.
 template <int N, class Real>
-Real sum_row(const Real* in) {
+Real sum_row(auto at) {
   using vec = lanes<Real>;
   vec part[4] = {vec::fill(0), vec::fill(0), vec::fill(0), vec::fill(0)};
   int i = 0;
   for (; i + 4 * vec::width <= N; i += 4 * vec::width)
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) part[j] = part[j] + vec::load(in + i + j * vec::width);
-  for (; i < N; i += vec::width) part[0] = part[0] + load_row<N>(in, i);
+    for (int j = 0; j < 4; ++j) part[j] = part[j] + at(i + j * vec::width);
+  for (; i < N; i += vec::width) part[0] = part[0] + at(i);
   return sum((part[0] + part[1]) + (part[2] + part[3]));
 }
+template <int N, class Real>
+Real sum_row(const Real* in) {
+  return sum_row<N, Real>([in](int i) { return load_row<N>(in, i); });
+}
 
-/// The sum of N numbers. Many are summed in sections, the same for any number of threads.
+template <std::int64_t N>
+inline constexpr std::integral_constant<int, static_cast<int>(N)> length{};
+
+/// The sum of N numbers, of which sum_section(begin, length) sums some. Many are summed in sections, the same for any
+/// number of threads.
 template <std::int64_t N, class Real>
-Real sum_all(const Real* in, int threads) {
+Real sum_all(int threads, auto sum_section) {
   constexpr std::int64_t most = 64, section = (N + most - 1) / most, whole = N / section, rest = N % section;
   constexpr int sections = static_cast<int>(whole + (rest > 0));
   constexpr int most_parts = parts_of(40 * N, sections);
   if constexpr (most_parts == 1) {
-    return sum_row<static_cast<int>(N)>(in);
+    return sum_section(std::int64_t{0}, length<N>);
   } else {
     Real sums[sections];
     const int parts = std::min(most_parts, threads);
-    in_parts(parts, [&sums, in, parts](int part) {
+    in_parts(parts, [&sums, sum_section, parts](int part) {
       const range own = share(sections, 1, part, parts);
       for (auto s = own.begin; s < own.end; ++s) {
-        if (s < whole) sums[s] = sum_row<static_cast<int>(section)>(in + s * section);
-        else sums[s] = sum_row<static_cast<int>(rest)>(in + s * section);
+        if (s < whole) sums[s] = sum_section(s * section, length<section>);
+        else sums[s] = sum_section(s * section, length<rest>);
       }
     });
     return sum_row<sections>(sums);
@@ -153,7 +162,8 @@ void reduce_sum(const Real* in, Real* out, int threads = 1) {
   constexpr auto first = r.at[0];
   constexpr bool one_pair = r.pairs == 1;
   if constexpr (one_pair && first.kept == 1) {
-    *out = sum_all<From.count()>(in, threads);
+    *out = sum_all<From.count(), Real>(
+        threads, [in](std::int64_t begin, auto count) { return sum_row<count.value>(in + begin); });
   } else if constexpr (one_pair || first.gone == 1) {
     constexpr int unit = one_pair ? chunk<Real> : 1;
     constexpr int most_parts = parts_of(40 * From.count(), (first.kept + unit - 1) / unit);

@@ -54,13 +54,10 @@ struct lanes {
   }
   /// The first n numbers, and `rest` in the other lanes.
   [[gnu::always_inline]] static lanes load(const Real* from, int n, Real rest) {
-    static constexpr auto lane = [] {
-      std::array<Real, width> index{};
-      for (int i = 0; i < width; ++i) index[static_cast<std::size_t>(i)] = static_cast<Real>(i);
-      return index;
-    }();
-    return select(greater(fill(static_cast<Real>(n)), load(lane.data())), load(from, n), fill(rest));
+    return select(lanes_below(n), load(from, n), fill(rest));
   }
+  /// The first n numbers of a, and zeros.
+  [[gnu::always_inline]] friend lanes cut(lanes a, int n) { return select(lanes_below(n), a, fill(0)); }
   [[gnu::always_inline]] void store(Real* to) const { value.store_unaligned(to); }
   /// The first n numbers (0 <= n < width); writes nothing past to[n - 1].
   [[gnu::always_inline]] void store(Real* to, int n) const {
@@ -152,6 +149,15 @@ struct lanes {
   [[gnu::always_inline]] static void transpose(lanes (&row)[width]) { exchange_blocks<width / 2>(row); }
 
  private:
+  [[gnu::always_inline]] static mask lanes_below(int n) {
+    static constexpr auto lane = [] {
+      std::array<Real, width> index{};
+      for (int i = 0; i < width; ++i) index[static_cast<std::size_t>(i)] = static_cast<Real>(i);
+      return index;
+    }();
+    return greater(fill(static_cast<Real>(n)), load(lane.data()));
+  }
+
   [[gnu::always_inline]] static lanes settled(batch x) {
     lanes result{x};
     barrier(result);

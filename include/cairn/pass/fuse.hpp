@@ -1,5 +1,6 @@
 // Fusion: elementwise values of one shape that follow each other become one loop. One group is open at a time; other
-// steps overtake it as long as they do not read it.
+// steps overtake it as long as they do not read it. A product whose result is read by a loop hands it over tile by tile,
+// and a sum of what a loop computes is made as it goes.
 #pragma once
 
 #include "cairn/pass/rematerialize.hpp"
@@ -13,6 +14,7 @@ inline constexpr int max_loop_operations = 32;
 struct step {
   int begin = 0, end = 0;  ///< members in fused::members
   bool loop = false;
+  bool product = false;  ///< the first member of the loop is a matrix product
 };
 
 /// Which steps a program has, in order.
@@ -33,24 +35,52 @@ struct fuser {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   fused<nodes> out{};
+  int first_reader[nodes] = {}, last_reader[nodes] = {};  ///< by value; none where nobody reads it
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
+  int open_sum = none;        ///< the sum in the open group
+  bool open_product = false;  ///< the open group begins with a product
+  bool open_flat = true;      ///< what the open group reads are numbers or has its shape
 
   constexpr bool in_open(int v) const { return open_count > 0 && out.step_of[v] == out.step_count; }
+  constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
+
+  constexpr void find_readers() {
+    for (int v = 0; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      out.root[v] = n.op->what == ir::role::view ? out.root[n.argument[0]] : v;
+      out.step_of[v] = first_reader[v] = last_reader[v] = none;
+      if (n.op->what == ir::role::view) continue;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = out.root[n.argument[i]];
+        if (first_reader[a] == none) first_reader[a] = v;
+        last_reader[a] = v;
+      }
+    }
+  }
 
   constexpr void add_member(int v) {
     out.position[v] = out.member_count;
     out.members[out.member_count++] = v;
   }
 
+  constexpr void add_open(int v) {
+    open[open_count++] = v;
+    out.step_of[v] = out.step_count;
+  }
+
   constexpr void close() {
     if (open_count == 0) return;
     step& made = out.steps[out.step_count++];
-    made.loop = true;
+    made.loop = !open_product || open_count > 1;
+    made.product = made.loop && open_product;
     made.begin = out.member_count;
     for (int i = 0; i < open_count; ++i) add_member(open[i]);
     made.end = out.member_count;
     open_count = open_inputs = 0;
+    open_sum = none;
+    open_product = false;
+    open_flat = true;
   }
 
   /// A kernel runs before the open group, whose steps it does not read.
@@ -63,18 +93,66 @@ struct fuser {
     for (int i = 0; i < open_count; ++i) out.step_of[open[i]] = out.step_count;
   }
 
+  /// Whether v would be written over a, its argument. A product of many steps of depth keeps its sums in the result
+  /// meanwhile, which then has to be memory of its own.
+  constexpr bool takes_over(int v, int a) const {
+    return last_reader[a] == v && op_of(a).count == op_of(v).count && out.step_of[a] != none;
+  }
+  constexpr bool is_deep(const ir::operation& op) const {
+    return op.multiplied.k > depth_of(op.multiplied, op.element_bytes);
+  }
+
+  constexpr bool joins(int v) const {
+    const ir::node& n = s.nodes[v];
+    if (open_count == 0 || open_count == max_loop_operations || open_inputs + n.op->arguments > max_loop_inputs ||
+        op_of(open[0]).same_shape != n.op->same_shape)
+      return false;
+    for (int i = 0; i < n.op->arguments; ++i) {
+      const int a = n.argument[i], root = out.root[a];
+      if (in_open(root) ? a != root || a == open_sum
+                        : (open_sum != none && !is_flat(v, a)) ||
+                              (open_product && is_deep(op_of(open[0])) && takes_over(v, root)))
+        return false;
+    }
+    return true;
+  }
+  constexpr bool is_flat(int v, int a) const { return op_of(a).count == op_of(v).count || op_of(a).count == 1; }
+
   constexpr void add_elementwise(int v) {
     const ir::node& n = s.nodes[v];
-    bool joins = open_count > 0 && open_count < max_loop_operations &&
-                 open_inputs + n.op->arguments <= max_loop_inputs && s.nodes[open[0]].op->same_shape == n.op->same_shape;
-    for (int i = 0; i < n.op->arguments && joins; ++i) {
-      const int a = n.argument[i];
-      joins = a == out.root[a] || !in_open(out.root[a]);
+    if (!joins(v)) close();
+    for (int i = 0; i < n.op->arguments; ++i) {
+      if (in_open(n.argument[i])) continue;
+      ++open_inputs;
+      open_flat &= is_flat(v, n.argument[i]);
     }
-    if (!joins) close();
-    for (int i = 0; i < n.op->arguments; ++i) open_inputs += in_open(n.argument[i]) ? 0 : 1;
-    open[open_count++] = v;
-    out.step_of[v] = out.step_count;
+    add_open(v);
+  }
+
+  /// Whether a sum is made by the open loop: over all of its elements, over its rows or over its columns. The order of
+  /// the additions is a function of the shape alone, so that a sum has the same bits in a loop and by itself.
+  constexpr bool joins_as_sum(int v) const {
+    const ir::node& n = s.nodes[v];
+    const int a = n.argument[0];
+    if (n.op->summed == 0 || !in_open(a) || open_sum != none || open_product || !open_flat ||
+        open_count == max_loop_operations || n.op->count == op_of(a).count)
+      return false;
+    const shape& from = op_of(a).result;
+    int changes = 0, before = none;
+    for (int axis = 0; axis < from.rank; ++axis) {
+      if (from.extent[axis] == 1) continue;
+      const int gone = n.op->summed >> axis & 1U;
+      changes += before != none && gone != before;
+      before = gone;
+    }
+    return changes <= 1;
+  }
+
+  /// Whether a product hands its tiles to a loop.
+  constexpr bool begins_loop(int v) const {
+    const int reader = first_reader[v];
+    return op_of(v).multiplied.n > 1 && reader != none && (v >= s.turn || reader < s.turn) &&
+           op_of(reader).what == ir::role::elementwise && op_of(reader).same_shape == op_of(v).same_shape;
   }
 
   constexpr void group() {
@@ -84,15 +162,21 @@ struct fuser {
         out.turn = out.step_count;
       }
       const ir::node& n = s.nodes[v];
-      out.root[v] = n.op->what == ir::role::view ? out.root[n.argument[0]] : v;
-      out.step_of[v] = none;
       if (n.op->what == ir::role::elementwise) {
         add_elementwise(v);
+      } else if (n.op->what == ir::role::kernel && joins_as_sum(v)) {
+        open_sum = v;
+        add_open(v);
       } else if (n.op->what == ir::role::kernel) {
-        for (int i = 0; i < n.op->arguments; ++i) {
-          if (in_open(out.root[n.argument[i]])) close();
+        bool reads_open = false;
+        for (int i = 0; i < n.op->arguments; ++i) reads_open |= in_open(out.root[n.argument[i]]);
+        if (reads_open || begins_loop(v)) close();
+        if (begins_loop(v)) {
+          open_product = true;
+          add_open(v);
+        } else {
+          add_kernel(v);
         }
-        add_kernel(v);
       }
     }
     close();
@@ -120,6 +204,7 @@ struct fuser {
 template <class Schedule>
 constexpr auto fuse(const Schedule& s) {
   detail::fuser<Schedule> f{s};
+  f.find_readers();
   f.group();
   f.find_external();
   return f.out;

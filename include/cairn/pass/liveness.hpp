@@ -14,12 +14,14 @@ struct live_ranges {
 /// Calls `visit` with each value that a step reads, views replaced by what they view.
 template <class Schedule, class Fused, class Loops>
 constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, int index, auto visit) {
-  if (f.steps[index].loop) {
+  const step& st = f.steps[index];
+  if (st.loop) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       if (!l.inputs[i].constant) visit(f.root[l.inputs[i].value]);
     }
-  } else {
-    const ir::node& n = s.nodes[f.members[f.steps[index].begin]];
+  }
+  if (!st.loop || st.product) {
+    const ir::node& n = s.nodes[f.members[st.begin]];
     for (int i = 0; i < n.op->arguments; ++i) visit(f.root[n.argument[i]]);
   }
 }

@@ -22,7 +22,8 @@ struct loop_input {
   }
 };
 
-/// One operation of a loop; argument k >= 0 is the result of operation k, k < 0 is input -k - 1.
+/// One operation of a loop; argument k >= 0 is the result of operation k, k < 0 is input -k - 1. A product and a sum have
+/// no code for a register: the one comes first and is given to the loop, the other is made of its argument.
 struct loop_operation {
   const ir::lane_code* lanes = nullptr;
   int argument[ir::max_arguments] = {};
@@ -35,9 +36,11 @@ struct loop_operation {
 };
 
 struct loop {
-  int input_begin = 0, input_end = 0;  ///< in loops::inputs; empty for kernels
-  shape extents;                       ///< with axes merged that all operands treat alike
-  int same_as = 0;                     ///< the first step with an equal loop
+  int input_begin = 0, input_end = 0;      ///< in loops::inputs; empty for kernels
+  shape extents;                           ///< with axes merged that all operands treat alike
+  axis_set summed = 0;                     ///< of these, those over which its sum goes
+  const ir::operation* product = nullptr;  ///< its first member, where it begins with a product
+  int same_as = 0;                         ///< the first step with an equal loop
 };
 
 template <int Nodes>
@@ -73,10 +76,14 @@ struct loop_writer {
     return out.input_count - 1 - l.input_begin;
   }
 
-  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1.
+  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1. A sum treats those apart over
+  /// which it goes, and a product its columns.
   constexpr void merge_axes(loop& l, const shape& extents) {
     axis_set treatment[max_rank] = {};  // by axis, the inputs stretched along it
-    bool alike = true;
+    const int last = l.input_end - l.input_begin;
+    const axis_set apart = l.product == nullptr ? l.summed : axis_set{1} << (extents.rank - 1);
+    bool alike = apart == 0;
+    for (int axis = 0; axis < extents.rank; ++axis) treatment[axis] = (apart >> axis & 1U) << last;
     for (int i = l.input_begin; i < l.input_end; ++i) {
       if (out.inputs[i].stretched == 0) continue;
       alike = false;
@@ -102,12 +109,15 @@ struct loop_writer {
       }
     }
     l.extents.rank = rank;
+    const auto treated = [&](int operand) {
+      axis_set axes = 0;
+      for (int axis = 0; axis < rank; ++axis) axes |= (merged[axis] >> operand & 1U) << axis;
+      return axes;
+    };
     for (int i = l.input_begin; i < l.input_end; ++i) {
-      if (out.inputs[i].stretched == 0) continue;
-      axis_set stretched = 0;
-      for (int axis = 0; axis < rank; ++axis) stretched |= (merged[axis] >> (i - l.input_begin) & 1U) << axis;
-      out.inputs[i].stretched = stretched;
+      if (out.inputs[i].stretched != 0) out.inputs[i].stretched = treated(i - l.input_begin);
     }
+    if (l.summed != 0) l.summed = treated(last);
   }
 
   /// Writes a loop's code; the result tells it from most others.
@@ -121,6 +131,11 @@ struct loop_writer {
       o.lanes = n.op->lanes;
       o.stored = f.external[f.members[m]];
       hash = ir::mix(hash, n.op->hash + o.stored);
+      if (n.op->summed != 0) l.summed = n.op->summed;
+      if (n.op->multiplied.m > 0) {
+        l.product = n.op;
+        continue;
+      }
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = n.argument[i];
         o.argument[i] = f.step_of[a] == f.step_of[f.members[m]] ? f.position[a] - st.begin : -1 - input_of(l, a, whole);
@@ -135,7 +150,7 @@ struct loop_writer {
     const step &p = f.steps[one], &q = f.steps[two];
     const loop &a = out.of[one], &b = out.of[two];
     if (p.end - p.begin != q.end - q.begin || a.input_end - a.input_begin != b.input_end - b.input_begin ||
-        a.extents != b.extents)
+        a.extents != b.extents || a.summed != b.summed || a.product != b.product)
       return false;
     for (int m = 0; m < p.end - p.begin; ++m) {
       if (!out.code[p.begin + m].same_code(out.code[q.begin + m])) return false;

@@ -42,6 +42,14 @@ constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, c
   return live.last[v] == index && f.step_of[v] != none && !p.output[v] && s.nodes[v].op->bytes == s.nodes[w].op->bytes;
 }
 
+/// Whether a step reads v as an argument of its product, so all of it before its results are complete.
+template <class Schedule, class Fused>
+constexpr bool multiplies(const Schedule& s, const Fused& f, int index, int v) {
+  if (!f.steps[index].product) return false;
+  const ir::node& n = s.nodes[f.members[f.steps[index].begin]];
+  return f.root[n.argument[0]] == v || f.root[n.argument[1]] == v;
+}
+
 /// The arguments of a step over which its result w may be written: visit(v) until it says that it takes one.
 template <class Schedule, class Fused, class Loops, class Ranges, class Places>
 constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
@@ -51,7 +59,7 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
       const loop_input& in = l.inputs[i];
       if (in.constant || in.stretched != 0) continue;
       const int v = f.root[in.value];
-      if (replaces(s, f, live, p, index, v, w) && visit(v)) return;
+      if (!multiplies(s, f, index, v) && replaces(s, f, live, p, index, v, w) && visit(v)) return;
     }
   } else if (s.nodes[w].op->in_place) {
     const ir::node& n = s.nodes[w];

@@ -65,7 +65,7 @@ struct slot_writer {
         const int w = f.members[m];
         if (f.external[w] && !p.fixed[w]) hold_result(index, w);
       }
-      const std::int64_t scratch = st.loop ? 0 : aligned(s.nodes[f.members[st.begin]].op->scratch_bytes(threads));
+      const std::int64_t scratch = aligned(s.nodes[f.members[st.begin]].op->scratch_bytes(threads));
       if (scratch > 0) out.scratch[index] = add(scratch, index, index);
       out.live[index] = sum;
       if (sum > out.live_bytes) out.live_bytes = sum;
