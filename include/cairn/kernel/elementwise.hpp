@@ -194,6 +194,19 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
     }
   }
 
+  /// Brings what run_tile will read and write into the first-level cache.
+  static void fetch_tile(void* const* operands, int row, int column, int height, int width) {
+    const cursor base = start(operands);
+    for (int r = 0; r < height; ++r) {
+      const cursor at = row_of(base, row + r);
+      for (int i = column; i < column + width; i += 64 / static_cast<int>(sizeof(Real))) {
+        for (Real* out : at.out) fetch(out + i);
+        int k = 0;
+        ((Input.stretched == 0 && !Input.constant ? fetch(at.in[k] + i) : void(), ++k), ...);
+      }
+    }
+  }
+
   /// The same for a tile of the product that comes first: `height` rows, `stride` apart, and `width` columns from
   /// (row, column) on.
   static void run_tile(void* const* operands, const Real* values, int stride, int row, int column, int height,
@@ -288,7 +301,7 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
     std::int64_t offset = 0, stride = repeats<Operand> ? 1 : inner;
     for (int axis = Extents.rank - 2; axis >= 0; --axis) {
       if ((Operand.stretched >> axis & 1U) == 0) {
-        offset += row % Extents.extent[axis] * stride;
+        offset += (axis == 0 ? row : row % Extents.extent[axis]) * stride;
         stride *= Extents.extent[axis];
       }
       row /= Extents.extent[axis];

@@ -20,6 +20,7 @@ struct tile_reader {
   void (*run)(void* const* operands, const Real* tile, int stride, int row, int column, int height,
               int width) = nullptr;
   void* const* operands = nullptr;
+  void (*fetch)(void* const* operands, int row, int column, int height, int width) = nullptr;
 };
 
 /// `run` computes C = op(A) op(B), or C += op(A) op(B) if Accumulate. `scratch` numbers of working space,
@@ -64,6 +65,7 @@ class gemm {
     bool add;
     decltype(tile_reader<Real>::run) read;
     void* const* operands;
+    decltype(tile_reader<Real>::fetch) fetch;
   };
 
   /// Rows [top, bottom) and columns [left, right) of C.
@@ -73,7 +75,8 @@ class gemm {
       const int count = std::min(rows, bottom - i);
       for (int p = 0; p < P.k; p += depth) {
         const int steps = std::min(depth, P.k - p);
-        const destination to{c, Accumulate || p > 0, p + steps == P.k ? reader.run : nullptr, reader.operands};
+        const destination to{c, Accumulate || p > 0, p + steps == P.k ? reader.run : nullptr, reader.operands,
+                             reader.fetch};
         const Real* block_a = a + (P.transpose_a ? std::int64_t{p} * P.m + i : std::int64_t{i} * P.k + p);
         if constexpr (pack_a) block_a = packed_a(block_a, count, steps, packed);
         int j = left;
@@ -107,6 +110,7 @@ class gemm {
     constexpr int row_a = P.transpose_a ? 1 : pack_a ? depth : P.k;
     constexpr int step_a = !P.transpose_a ? 1 : pack_a ? Rows : P.m;
     vec sum[Rows][registers];
+    if (cut::far_c && to.read != nullptr) to.fetch(to.operands, row, column, Rows, Columns);
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
@@ -126,13 +130,14 @@ class gemm {
         for (int j = 0; j < registers; ++j) sum[i][j] = fused(x, row_b[j], sum[i][j]);
       }
     }
+    Real* const out = to.read == nullptr ? c : complete;
+    const std::int64_t stride = to.read == nullptr ? P.n : tile_columns;
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
       for (int j = 0; j < registers; ++j) {
         if (to.add && cut::far_c) sum[i][j] = load_row<Columns>(c + std::int64_t{i} * P.n, j * width) + sum[i][j];
-        if (to.read == nullptr) store_row<Columns>(sum[i][j], c + std::int64_t{i} * P.n, j * width);
-        else sum[i][j].store(complete + i * tile_columns + j * width);
+        store_row<Columns>(sum[i][j], out + i * stride, j * width);
       }
     if (to.read != nullptr) to.read(to.operands, complete, tile_columns, row, column, Rows, Columns);
   }
@@ -194,7 +199,7 @@ void multiply_into(void* const* p, int threads) {
   void* const* const own = p + Loop::operands;
   multiplication::run(static_cast<const Real*>(own[0]), static_cast<const Real*>(own[1]), static_cast<Real*>(p[0]),
                       multiplication::scratch > 0 ? static_cast<Real*>(own[2]) : nullptr, threads,
-                      {&Loop::run_tile, p});
+                      {&Loop::run_tile, p, &Loop::fetch_tile});
 }
 
 }  // namespace cairn::kernel
