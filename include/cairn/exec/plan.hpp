@@ -17,7 +17,7 @@ struct real {};
 /// Parameters that are not trained, by name or by the name of a block around them.
 template <fixed_string... Name>
 struct freeze {};
-/// The same model with each ckpt taken as a block: nothing is recomputed.
+/// The same model with each ckpt taken as a block: only what costs little is computed again.
 struct plain {};
 /// Throws where a step's loss is not finite: `program<loss, check_finite>`.
 struct check_finite {};

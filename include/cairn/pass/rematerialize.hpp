@@ -27,7 +27,7 @@ struct schedule {
   int node_count = 0, turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
   int outputs[ir::max_outputs] = {}, output_count = 0;
-  cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0: constants
+  cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0: outside of segments, and constants
   std::int64_t boundary_bytes[Segments] = {};
   std::int64_t interior_bytes[Segments] = {};  ///< what would be kept if the segment were a block
   std::int64_t only_bytes[Segments] = {};      ///< of boundaries that would not
@@ -116,10 +116,14 @@ struct rematerializer {
       if (!live[v]) continue;
       const ir::node& n = d.nodes[v];
       for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = n.argument[i];
-        if (a >= d.turn) continue;
-        (v < d.turn ? boundary : kept)[root[a]] |= v >= d.turn || n.segment != 0;
-        by_kernel[root[a]] |= v >= d.turn && n.op->what == ir::role::kernel;
+        if (n.argument[i] >= d.turn) continue;
+        const int a = root[n.argument[i]];
+        if (v < d.turn) {
+          boundary[a] |= n.segment != 0;
+        } else {
+          kept[a] |= common(d.nodes[a].segment, n.segment) == 0;  // else cloned in a segment
+          by_kernel[a] |= n.op->what == ir::role::kernel;
+        }
       }
     }
     for (int v = 0; v < d.turn; ++v) {
