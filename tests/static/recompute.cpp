@@ -12,27 +12,29 @@ namespace {
 
 constexpr std::int64_t row = 8 * sizeof(float);  // of a tensor {8}; what has no other shape below is one
 constexpr auto x = input<"x", 8>;
-constexpr auto h = param<"w", 8> + x;  // a computed value; neither its own gradient nor that of sum reads any
+// A computed value, by a kernel, so that it is not computed again; neither its own gradient nor that of sum reads any.
+constexpr auto h = reshape<8>(transpose(reshape<4, 2>(param<"w", 8>)));
 
-// ---- One segment. gelu reads v, tanh reads its own result.
-constexpr auto f = [](auto v) { return tanh(gelu(v)); };
+// ---- One segment. gelu reads v, softmax reads its own result.
+constexpr auto f = [](auto v) { return softmax(gelu(v)); };
 constexpr auto t = ckpt<"s">(f, h);
 
 using plainly = step_of<sum(f(h))>;  // without ckpt
-static_assert(stored<plainly> == 2 * row && reads<plainly>("add") && reads<plainly>("tanh"));
-static_assert(runs_of<plainly>("gelu") == runs{1, 0} && runs_of<plainly>("tanh") == runs{1, 0});
+static_assert(stored<plainly> == 2 * row && reads<plainly>("transpose") && reads<plainly>("softmax"));
+static_assert(runs_of<plainly>("gelu") == runs{1, 0} && runs_of<plainly>("softmax") == runs{1, 0});
 static_assert(detail::segments_of<plainly>().empty() && detail::flops_of<plainly>().recomputed == 0);
 static_assert(stored<step_of<sum(t), plain>> == 2 * row &&
               detail::segments_of<step_of<sum(t), plain>>().empty());
 
 using once = step_of<sum(t)>;  // the boundary is stored, the interior computed again
-static_assert(stored<once> == row && reads<once>("add") && !reads<once>("tanh"));
+static_assert(stored<once> == row && reads<once>("transpose") && !reads<once>("softmax"));
 static_assert(segment<once>("s").boundary_bytes == row && segment<once>("s").interior_bytes == row);
-static_assert(recomputed<once>("s") == 2 && segment<once>("s").recomputed_flops == 8 + 8);
-static_assert(runs_of<once>("gelu") == runs{1, 1} && runs_of<once>("tanh") == runs{1, 1});
-// Forward: add, gelu, tanh, sum. Backward: square, sub, mul of tanh, gelu_slope, mul of gelu; expand copies.
-static_assert(detail::flops_of<once>().forward == 4 * 8 && detail::flops_of<once>().backward == 5 * 8);
-static_assert(detail::flops_of<once>().recomputed == 2 * 8 && detail::flops_of<once>().total() == 11 * 8);
+static_assert(recomputed<once>("s") == 2 && segment<once>("s").recomputed_flops == 8 + 5 * 8);
+static_assert(runs_of<once>("gelu") == runs{1, 1} && runs_of<once>("softmax") == runs{1, 1});
+// Forward: gelu, softmax (which counts as five), sum. Backward: mul, sum, sub, mul of softmax, gelu_slope, mul of gelu;
+// transpose and expand only move.
+static_assert(detail::flops_of<once>().forward == 7 * 8 && detail::flops_of<once>().backward == 6 * 8);
+static_assert(detail::flops_of<once>().recomputed == 6 * 8 && detail::flops_of<once>().total() == 19 * 8);
 static_assert(stored<step_of<sum(t), real<double>>> == 2 * row);
 
 // A result that is stored for another reason is not computed again, and then neither is what leads to it.
@@ -72,12 +74,14 @@ static_assert(stored<step_of<sum(exp(0.5_c) * h)>> == 0);
 
 // A value that is output and boundary is stored once: as a result, and read from there.
 using shown = step_of<outputs(sum(t), h)>;
-static_assert(stored<shown> == 0 && recomputed<shown>("s") == 2 && runs_of<shown>("add") == runs{1, 0});
-static_assert(reads<shown>("add") && shown::places.copy_count == 0);
+static_assert(stored<shown> == 0 && recomputed<shown>("s") == 2 &&
+              runs_of<shown>("transpose") == runs{1, 1});  // and of w
+static_assert(reads<shown>("transpose") && shown::places.copy_count == 0);
 
 // ---- Parameters.
 // One used inside and outside a segment has one gradient, the sum of both.
-using shared = step_of<sum(ckpt<"s">([](auto v) { return tanh(v) * param<"w", 8>; }, h))>;
+constexpr auto of_w = [](auto v) { return tanh(v) * param<"w", 8>; };
+using shared = step_of<sum(ckpt<"s">(of_w, param<"w", 8> + x))>;
 static_assert(shared::graph.leaf_count == 2 && recomputed<shared>("s") == 1 && stored<shared> == row);
 static_assert(gradient_of<shared>("w") ==
               "add(mul(expand(reshape(constant)), tanh(add(w, x))), "
@@ -119,7 +123,7 @@ static_assert(recomputed<threefold>("b") == 0 && recomputed<threefold>("c") == 2
 // ---- Shapes of graphs.
 // A connection over a segment: exp reads its result; h is stored once.
 using skip = step_of<sum(exp(h - t))>;
-static_assert(stored<skip> == 2 * row && reads<skip>("add") && reads<skip>("exp"));
+static_assert(stored<skip> == 2 * row && reads<skip>("transpose") && reads<skip>("exp"));
 static_assert(recomputed<skip>("s") == 2);
 using residual = step_of<sum(ckpt<"s">(nn::residual(layer(f)))(h))>;
 static_assert(stored<residual> == row && recomputed<residual>("s") == 2);  // not the sum, which nobody reads
@@ -154,7 +158,7 @@ constexpr auto product = [](auto l, auto r) { return l * r; };
 using masked = step_of<sum(ckpt<"s">(product, h, k))>;
 static_assert(segment<masked>("s").boundary_bytes == 2 * row && stored<masked> == row &&
               reads<masked>("sub"));
-static_assert(!reads<masked>("add") && recomputed<masked>("s") == 0);
+static_assert(!reads<masked>("transpose") && recomputed<masked>("s") == 0);
 
 // ---- What needs no gradient is neither stored nor computed again. Both segments end in what they read.
 constexpr auto lower = [](auto v) { return tanh(sigmoid(v * param<"lower", 8>)); };
@@ -182,6 +186,79 @@ using detached = step_of<sum(ckpt<"s">(cut, detach(exp(h))) - param<"w", 8>)>;
 static_assert(stored<detached> == row && reads<detached>("exp") && recomputed<detached>("s") == 2);
 static_assert(gradient_of<detached>("w") == "neg(expand(reshape(constant)))");
 
+// ---- Outside of segments: what at most 16 elementwise operations make of leaves, or of at most two values as large as
+// it that are kept anyway, is not kept but computed again.
+constexpr auto of_leaves = [](auto v) { return tanh(gelu(v)); };  // reads the argument of gelu, and its own result
+using nothing_kept = step_of<sum(of_leaves(param<"w", 8> + x))>;
+static_assert(stored<nothing_kept> == 0 && runs_of<nothing_kept>("add") == runs{1, 1});
+static_assert(runs_of<nothing_kept>("gelu") == runs{1, 1} && runs_of<nothing_kept>("tanh") == runs{1, 1});
+static_assert(nothing_kept::schedule.recomputed[0].operations == 3);
+static_assert(detail::flops_of<nothing_kept>().forward == 4 * 8 && detail::flops_of<nothing_kept>().backward == 5 * 8);
+static_assert(detail::flops_of<nothing_kept>().recomputed == 3 * 8);
+static_assert(stored<step_of<sum(tanh(exp(0.5_c) + param<"w", 8>))>> == 0);
+// An argument of a segment is kept, and so is its result; an output stays anyway.
+using kept_for_a_segment = step_of<sum(ckpt<"s">(f, tanh(param<"w", 8> + x)))>;
+static_assert(stored<kept_for_a_segment> == row && kept_for_a_segment::schedule.recomputed[0].operations == 0);
+using kept_of_a_segment = step_of<sum(square(ckpt<"s">(nn::gelu, h)))>;
+static_assert(stored<kept_of_a_segment> == 2 * row && kept_of_a_segment::schedule.recomputed[0].operations == 0);
+constexpr auto shown_sigmoid = sigmoid(param<"w", 8> + x);
+using kept_as_output = step_of<outputs(sum(tanh(exp(shown_sigmoid))), reshape<2, 4>(shown_sigmoid))>;
+static_assert(stored<kept_as_output> == 0 && runs_of<kept_as_output>("sigmoid") == runs{1, 0});
+static_assert(kept_as_output::schedule.recomputed[0].operations == 2);          // exp, tanh
+constexpr auto product_of_leaves = matmul(input<"a", 2, 3>, param<"p", 3, 4>);  // as large as a row
+static_assert(stored<step_of<outputs(sum(tanh(product_of_leaves)), product_of_leaves)>> == 0);
+// A product is kept where something reads it; without gelu tanh is kept, and what follows made of that.
+using of_a_product = step_of<sum(tanh(sigmoid(gelu(product_of_leaves))))>;
+static_assert(stored<of_a_product> == row && reads<of_a_product>("matmul"));
+static_assert(of_a_product::schedule.recomputed[0].operations == 3);
+using of_what_is_not_kept = step_of<sum(exp(tanh(product_of_leaves + input<"b", 4>)))>;
+static_assert(stored<of_what_is_not_kept> == row && reads<of_what_is_not_kept>("tanh"));
+static_assert(of_what_is_not_kept::schedule.recomputed[0].operations == 1);  // exp
+// What lies in a segment and only its own backward reads is not kept either.
+constexpr auto scores = [](auto v) { return softmax(v | nn::linear<"s", 4>); };
+constexpr auto of_segments = [] {
+  return sum(tanh(ckpt<"l">(scores, product_of_leaves) + ckpt<"r">(block<"r">(layer(scores)), product_of_leaves)));
+}();
+static_assert(stored<step_of<of_segments>> == 2 * row && reads<step_of<of_segments>>("tanh"));
+static_assert(recomputed<step_of<of_segments>>("l") == 3 && recomputed<step_of<of_segments>>("r") == 3);
+
+// Of a chain of which all is read, one value in seventeen is kept.
+template <int Length>
+using chain_of = step_of<sum(param<"w", 8> | repeat<Length, "r">([](auto) { return nn::tanh; }))>;
+static_assert(stored<chain_of<16>> == 0 && chain_of<16>::schedule.recomputed[0].operations == 16);
+static_assert(stored<chain_of<17>> == row && chain_of<17>::schedule.recomputed[0].operations == 16);
+static_assert(stored<chain_of<33>> == row && chain_of<33>::schedule.recomputed[0].operations == 32);
+static_assert(stored<chain_of<34>> == 2 * row);
+
+// Of two values and a smaller one, not of three; leaves are counted alike. softmax reads its own result.
+template <fixed_string Name, int... Extents>
+constexpr auto chosen = softmax(param<Name, Extents...>);
+constexpr auto two_chosen = chosen<"1", 2, 4> + chosen<"2", 2, 4>;
+static_assert(stored<step_of<sum(tanh(two_chosen))>> == 2 * row);
+static_assert(stored<step_of<sum(tanh(two_chosen + chosen<"3", 4>))>> == 2 * row + row / 2);
+static_assert(stored<step_of<sum(tanh(two_chosen + chosen<"3", 2, 4>))>> == 4 * row);
+static_assert(stored<step_of<sum(tanh(two_chosen + param<"3", 2, 4>))>> == 3 * row);
+
+// Where a kernel reads it, of one value: it has to be written for that. The product of the weights reads its argument.
+constexpr auto times_weights = nn::linear_without_bias<"w", 4>;
+using between_products = step_of<sum(gelu(product_of_leaves) | times_weights)>;
+static_assert(stored<between_products> == row && runs_of<between_products>("gelu") == runs{1, 1});
+static_assert(between_products::schedule.recomputed[0].operations == 1);
+static_assert(detail::flops_of<between_products>().recomputed == 8);
+using two_between = step_of<sum(tanh(two_chosen) | times_weights)>;
+static_assert(stored<two_between> == 3 * row && two_between::schedule.recomputed[0].operations == 0);
+using two_in_a_view = step_of<sum(reshape<4, 2>(tanh(two_chosen)) | times_weights)>;
+static_assert(stored<two_in_a_view> == 3 * row && two_in_a_view::schedule.recomputed[0].operations == 0);
+
+// Views of what is computed again are views of that, and are no operation. square reads exp through one.
+constexpr auto eight = repeat<8, "r">([](auto) { return nn::tanh; });
+static_assert(stored<step_of<sum(reshape<2, 4>(param<"w", 8> | eight) | eight)>> == 0);
+using viewed = step_of<sum(square(reshape<2, 4>(exp(param<"w", 8> + x))))>;
+static_assert(stored<viewed> == 0 && runs_of<viewed>("exp") == runs{1, 1});
+static_assert(viewed::schedule.recomputed[0].operations == 2);  // add, exp
+using of_a_view = step_of<sum(gelu(product_of_leaves)) + sum(tanh(reshape<8>(product_of_leaves)))>;
+static_assert(stored<of_a_view> == row && of_a_view::schedule.recomputed[0].operations == 1);
+
 // ---- A deep model. A block reads h (first product), a = h W + b (gelu), g = gelu(a) (second product).
 constexpr auto feed_forward = nn::linear<"fc1", 16> | nn::gelu | nn::linear<"fc2", 8>;
 constexpr auto logits = input<"images", 4, 6> | nn::linear<"embed", 8> |
@@ -191,7 +268,9 @@ constexpr auto deep_loss = cross_entropy(logits, labels<"classes", 10, 4>);
 constexpr std::int64_t boundaries = 4 * (4 * 8 * 4) + 4 * 10 * 4;  // h0 to h3 (read by the head), logits
 constexpr std::int64_t interior = 2 * (4 * 16 * 4);                // a and g
 using deep = step_of<deep_loss>;
-static_assert(stored<deep> == boundaries && stored<step_of<deep_loss, plain>> == boundaries + 3 * interior);
+using deep_plain = step_of<deep_loss, plain>;  // keeps a, and computes g again from it
+static_assert(stored<deep> == boundaries && stored<deep_plain> == boundaries + 3 * (4 * 16 * 4));
+static_assert(runs_of<deep_plain>("gelu") == runs{3, 3} && runs_of<deep_plain>("matmul") == runs{8, 15});
 static_assert(segment<deep>("block.1.ff").boundary_bytes == 4 * 8 * 4);
 static_assert(segment<deep>("block.1.ff").interior_bytes == interior);
 static_assert(recomputed<deep>("block.0.ff") == 3 &&
