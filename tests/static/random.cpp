@@ -32,15 +32,15 @@ static_assert(detail::memory_of<simple>().parameter_bytes == 64 && detail::memor
 static_assert(peak<step_of<sum(dropout<"d">(param<"w", 32> + input<"x", 32>))>> == 128 + 64);
 
 // A mean over what is kept reads neither mask nor argument: with dropout, a step stores what it stores without.
-constexpr auto network = [](auto v) { return tanh(exp(v)); };
-constexpr auto dropping = [](auto v) { return dropout<"b", 0.2>(tanh(dropout<"a", 0.1>(exp(v)))); };
+constexpr auto network = [](auto v) { return softmax(softmax(v)); };
+constexpr auto dropping = [](auto v) { return dropout<"b", 0.2>(softmax(dropout<"a", 0.1>(softmax(v)))); };
 static_assert(stored<step_of<sum(network(h))>> == 2 * row && stored<step_of<sum(dropping(h))>> == 2 * row);
 
 // In a segment what backward reads is drawn again; what ends it is not, and no key is its boundary.
 using segmented = step_of<sum(ckpt<"s">(dropping, h))>;
 static_assert(stored<segmented> == row && segment<segmented>("s").boundary_bytes == row);
-static_assert(segment<segmented>("s").interior_bytes == 2 * row);                               // exp, tanh
-static_assert(recomputed<segmented>("s") == 3 && runs_of<segmented>("dropout") == runs{2, 3});  // exp, dropout, tanh
+static_assert(segment<segmented>("s").interior_bytes == 2 * row);
+static_assert(recomputed<segmented>("s") == 3 && runs_of<segmented>("dropout") == runs{2, 3});  // not the last dropout
 using trailing = step_of<sum(ckpt<"s">([](auto v) { return dropout<"d">(v); }, h))>;
 static_assert(recomputed<trailing>("s") == 0 && stored<trailing> == 0 && runs_of<trailing>("dropout") == runs{1, 1});
 using of_parameters = step_of<sum(ckpt<"s">([] { return exp(dropout<"d">(param<"p", 8>)); }))>;
@@ -62,7 +62,7 @@ static_assert(std::same_as<detail::problem_in<step_of<twice>>, sound> && lawful<
 static_assert(runs_of<step_of<sum(dropout<"w">(h) * dropout<"w">(h))>>("dropout") == runs{1, 1});
 
 // A predictor has nothing of it.
-static_assert(written<sum(dropping(x))> == "sum(tanh(exp(x)))" && forward_of<deep>::graph.leaf_count == 2);
+static_assert(written<sum(dropping(x))> == "sum(softmax(softmax(x)))" && forward_of<deep>::graph.leaf_count == 2);
 static_assert(written<ckpt<"s">(nn::dropout<"d">)(exp(x))> == "exp(x)" && written<dropout<"d">(x)> == "x");
 static_assert(detail::flops_of<forward_of<sum(dropping(h))>>().total() ==
               detail::flops_of<forward_of<sum(network(h))>>().total());
