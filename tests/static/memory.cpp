@@ -40,9 +40,9 @@ using in_place = forward_of<softmax(softmax(exp(x)))>;
 static_assert(drawn<in_place> == " exp@0, softmax@0, softmax@0" && peak<in_place> == 64);
 using not_in_place = forward_of<transpose<1, 0>(transpose<1, 0>(exp(square_of_16)))>;
 static_assert(drawn<not_in_place> == " exp@0, transpose@64, transpose@0" && peak<not_in_place> == 128);
-// A smaller value goes to the lowest hole that holds it: 128 bytes of exp, dead after the sum.
-using hole = forward_of<transpose(reshape<4, 4>(sum<0>(exp(input<"x", 2, 16>))))>;
-static_assert(drawn<hole> == " exp@0, sum@128, transpose@0" && peak<hole> == 192);
+// A smaller value goes to the lowest hole that holds it: 128 bytes of softmax, dead after the sum.
+using hole = forward_of<transpose(reshape<4, 4>(sum<0>(softmax(input<"x", 2, 16>))))>;
+static_assert(drawn<hole> == " softmax@0, sum@128, transpose@0" && peak<hole> == 192);
 // What is needed at the fullest step lies in the order of the steps that compute it; the rest follows from there. Here
 // that is the fourth step, p, q, their product and the sum of p. Then p dies and the sum of q goes to the floor, for q
 // above that hole dies earlier than the sum. q dies, its memory and the rest of p's are one hole of 192 bytes.
@@ -90,29 +90,26 @@ constexpr auto b = param<"b", 16>;
 // computed there in the first place, and counts as stored all the same. The arena holds the loss alone.
 constexpr auto y = input<"y", 16>;
 using slope = step_of<sum(tanh(w + x + y))>;
-static_assert(drawn<slope> == " tanh@g0, sum@0, | mul@g0" && peak<slope> == 64 && stored<slope> == 64);
-// With a segment it is the boundary that waits there, and tanh passes through the arena.
+static_assert(drawn<slope> == " tanh@g0 sum@0, | mul@g0" && peak<slope> == 64 && stored<slope> == 64);
+// With a segment it is the boundary that waits there, and tanh never leaves the loop that adds it up.
 using boundary = step_of<sum(ckpt<"s">(nn::tanh, w + x))>;
-static_assert(drawn<boundary> == " add@g0 tanh@0, sum@64, | mul@g0" && peak<boundary> == 128 &&
-              stored<boundary> == 64);
-// Of two leaves tanh is computed again, by the loop that reads it; the first one passes through the arena as well.
+static_assert(drawn<boundary> == " add@g0 sum@0, | mul@g0" && peak<boundary> == 64 && stored<boundary> == 64);
+// Of two leaves tanh is computed again, by the loop that reads it.
 using computed_again = step_of<sum(tanh(w + x))>;
-static_assert(drawn<computed_again> == " tanh@0, sum@64, | mul@g0" && peak<computed_again> == 128 &&
-              stored<computed_again> == 0);
+static_assert(drawn<computed_again> == " sum@0, | mul@g0" && peak<computed_again> == 64 && stored<computed_again> == 0);
 
 // Two softmaxes s, t of h = w + x, with gradients (g - sum(g y)) y: at the turn s at 0 (over h), t at 64, the
-// loss at 128. Then g = 1 goes where the gradient belongs, each next one over it, g t to 192, its sum to 256;
-// t is dead, so that g s goes to 64, and its sum to 192, where g t was.
+// loss at 128. Then g = 1 goes where the gradient belongs, each next one over it, the sum of g t to 192; the sum of g s
+// is read by the same loop that ends with t, and goes to 256.
 using two_softmaxes = step_of<sum(softmax(softmax(w + x)))>;
 static_assert(drawn<two_softmaxes> ==
-              " add@0, softmax@0, softmax@64, sum@128, | expand@g0 mul@192, sum@256, "
-              "mul@g0 mul@64, sum@192, mul@g0");
+              " add@0, softmax@0, softmax@64, sum@128, | expand@g0 sum@192, mul@g0 sum@256, mul@g0");
 static_assert(peak<two_softmaxes> == 320 && stored<two_softmaxes> == 128);
 
 // Twice the same weight, u = a w, v = u w: the two gradients of w are added where they belong, and the first is
 // computed there, while there live u, the loss, the gradient of v and a product's working space, in this order: the
-// fullest step. Then u is dead, and the gradient of u goes to 0; the gradient of v is dead, and the other gradient
-// of w goes to 128, beside the loss. Backward from there v is older than the loss beside the hole: to the ceiling.
+// fullest step. Then u is dead, and the gradient of u goes to 0; the product that follows adds to the first gradient as
+// it stores. Backward from there v is older than the loss beside the hole: to the ceiling.
 constexpr auto a = input<"a", 3, 3>;
 constexpr auto times_w = [](auto v) { return matmul(v, param<"w", 3, 3>); };
 using twice = step_of<sum(a | times_w | times_w)>;
@@ -121,7 +118,7 @@ constexpr formula twice_by_hand = [] {
   formula out;
   out.write(" matmul@0, matmul@");
   out.write_number(128 + working);
-  out.write(", sum@64, | expand@128, matmul@g0, matmul@0, matmul@128, add@g0");
+  out.write(", sum@64, | expand@128, matmul@g0, matmul@0, add@g0");
   return out;
 }();
 static_assert(drawn<twice> == std::string_view(twice_by_hand.text, twice_by_hand.length));
@@ -129,7 +126,7 @@ static_assert(stored<twice> == 36 && peak<twice> == 192 + working);
 
 // One gradient for two parameters: computed at the first, copied to the second at the end of a step.
 using common_gradient = step_of<sum(tanh(w + b + x))>;
-static_assert(drawn<common_gradient> == " tanh@g0, sum@0, | mul@g0" &&
+static_assert(drawn<common_gradient> == " tanh@g0 sum@0, | mul@g0" &&
               common_gradient::places.copy_count == 1);
 static_assert(common_gradient::places.copies[0].leaf == 1);
 // A gradient that is a constant is copied as well, from where constants are.

@@ -155,6 +155,18 @@ struct fuser {
            op_of(reader).what == ir::role::elementwise && op_of(reader).same_shape == op_of(v).same_shape;
   }
 
+  /// Whether the open group, which does not read the product v, can follow it in one loop.
+  constexpr bool goes_before_open(int v) const {
+    return open_count < max_loop_operations && open_sum == none && !is_deep(op_of(v)) &&
+           op_of(open[0]).same_shape == op_of(v).same_shape;
+  }
+  constexpr void add_product(int v) {
+    for (int i = open_count++; i > 0; --i) open[i] = open[i - 1];
+    open[0] = v;
+    open_product = true;
+    out.step_of[v] = out.step_count;
+  }
+
   constexpr void group() {
     for (int v = 0; v < s.node_count; ++v) {
       if (v == s.turn) {
@@ -168,15 +180,11 @@ struct fuser {
         open_sum = v;
         add_open(v);
       } else if (n.op->what == ir::role::kernel) {
-        bool reads_open = false;
-        for (int i = 0; i < n.op->arguments; ++i) reads_open |= in_open(out.root[n.argument[i]]);
-        if (reads_open || begins_loop(v)) close();
-        if (begins_loop(v)) {
-          open_product = true;
-          add_open(v);
-        } else {
-          add_kernel(v);
-        }
+        bool waits = open_product;  // a product that waited would keep its arguments
+        for (int i = 0; i < n.op->arguments; ++i) waits |= in_open(out.root[n.argument[i]]);
+        if (waits || (begins_loop(v) && !goes_before_open(v))) close();
+        if (begins_loop(v)) add_product(v);
+        else add_kernel(v);
       }
     }
     close();
