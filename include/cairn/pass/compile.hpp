@@ -88,8 +88,10 @@ struct compiled<Request, output_list<E...>> {
                                                      &ir::leaf_operation<constant_leaf<1.0>, real>);
     else return undifferentiated(graph);
   }();
-  static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient)>(graph, gradient);
-  static constexpr auto steps = fuse(schedule);
+  static constexpr auto needs = find_needs(graph, gradient);
+  static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient)>(graph, gradient, needs);
+  static constexpr auto readers = find_readers(schedule);
+  static constexpr auto steps = fuse(schedule, readers);
   static constexpr auto loops = write_loops(schedule, steps);
   static constexpr auto ranges = liveness(schedule, steps, loops);
   static constexpr auto places = place_fixed(graph, schedule, steps, loops, ranges);

@@ -18,6 +18,16 @@ struct gradient_graph {
   bool reached[Segments] = {};  ///< segments through which a gradient flows
 };
 
+/// The innermost segment that contains both.
+template <class Graph>
+constexpr int common(const Graph& g, int a, int b) {
+  while (a != b) {
+    if (g.segments[a].depth >= g.segments[b].depth) a = g.segments[a].parent;
+    else b = g.segments[b].parent;
+  }
+  return a;
+}
+
 /// Upper bound of the nodes after differentiation.
 template <class Graph>
 constexpr int gradient_capacity(const Graph& g) {

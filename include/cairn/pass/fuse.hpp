@@ -3,7 +3,7 @@
 // and a sum of what a loop computes is made as it goes.
 #pragma once
 
-#include "cairn/pass/rematerialize.hpp"
+#include "cairn/pass/readers.hpp"
 
 namespace cairn::pass {
 
@@ -23,41 +23,28 @@ struct fused {
   int members[Nodes] = {};  ///< values in step order
   step steps[Nodes] = {};
   int step_of[Nodes] = {};    ///< by value; none for leaves and views
-  int position[Nodes] = {};   ///< by value: where it stands in members
   int root[Nodes] = {};       ///< the value whose memory a view reads; else itself
+  int position[Nodes] = {};   ///< by value: where it stands in members
   bool external[Nodes] = {};  ///< read outside its step
   int member_count = 0, step_count = 0, turn = 0;
 };
 
 namespace detail {
-template <class Schedule>
+template <class Schedule, class Readers>
 struct fuser {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
+  const Readers& readers;
   fused<nodes> out{};
-  int first_reader[nodes] = {}, last_reader[nodes] = {};  ///< by value; none where nobody reads it
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
   int open_sum = none;        ///< the sum in the open group
   bool open_product = false;  ///< the open group begins with a product
+  bool open_deep = false;     ///< of several blocks of depth
   bool open_flat = true;      ///< what the open group reads are numbers or has its shape
 
   constexpr bool in_open(int v) const { return open_count > 0 && out.step_of[v] == out.step_count; }
   constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
-
-  constexpr void find_readers() {
-    for (int v = 0; v < s.node_count; ++v) {
-      const ir::node& n = s.nodes[v];
-      out.root[v] = n.op->what == ir::role::view ? out.root[n.argument[0]] : v;
-      out.step_of[v] = first_reader[v] = last_reader[v] = none;
-      if (n.op->what == ir::role::view) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = out.root[n.argument[i]];
-        if (first_reader[a] == none) first_reader[a] = v;
-        last_reader[a] = v;
-      }
-    }
-  }
 
   constexpr void add_member(int v) {
     out.position[v] = out.member_count;
@@ -79,7 +66,7 @@ struct fuser {
     made.end = out.member_count;
     open_count = open_inputs = 0;
     open_sum = none;
-    open_product = false;
+    open_product = open_deep = false;
     open_flat = true;
   }
 
@@ -96,7 +83,7 @@ struct fuser {
   /// Whether v would be written over a, its argument. A product of many steps of depth keeps its sums in the result
   /// meanwhile, which then has to be memory of its own.
   constexpr bool takes_over(int v, int a) const {
-    return last_reader[a] == v && op_of(a).count == op_of(v).count && out.step_of[a] != none;
+    return readers.last[a] == v && op_of(a).count == op_of(v).count && out.step_of[a] != none;
   }
   constexpr bool is_deep(const ir::operation& op) const {
     return op.multiplied.k > depth_of(op.multiplied, op.element_bytes);
@@ -108,10 +95,9 @@ struct fuser {
         op_of(open[0]).same_shape != n.op->same_shape)
       return false;
     for (int i = 0; i < n.op->arguments; ++i) {
-      const int a = n.argument[i], root = out.root[a];
+      const int a = n.argument[i], root = readers.root[a];
       if (in_open(root) ? a != root || a == open_sum
-                        : (open_sum != none && !is_flat(v, a)) ||
-                              (open_product && is_deep(op_of(open[0])) && takes_over(v, root)))
+                        : (open_sum != none && !is_flat(v, a)) || (open_deep && takes_over(v, root)))
         return false;
     }
     return true;
@@ -150,7 +136,7 @@ struct fuser {
 
   /// Whether a product hands its tiles to a loop.
   constexpr bool begins_loop(int v) const {
-    const int reader = first_reader[v];
+    const int reader = readers.first[v];
     return op_of(v).multiplied.n > 1 && reader != none && (v >= s.turn || reader < s.turn) &&
            op_of(reader).what == ir::role::elementwise && op_of(reader).same_shape == op_of(v).same_shape;
   }
@@ -164,6 +150,7 @@ struct fuser {
     for (int i = open_count++; i > 0; --i) open[i] = open[i - 1];
     open[0] = v;
     open_product = true;
+    open_deep = is_deep(op_of(v));
     out.step_of[v] = out.step_count;
   }
 
@@ -174,6 +161,8 @@ struct fuser {
         out.turn = out.step_count;
       }
       const ir::node& n = s.nodes[v];
+      out.root[v] = readers.root[v];
+      out.step_of[v] = none;
       if (n.op->what == ir::role::elementwise) {
         add_elementwise(v);
       } else if (n.op->what == ir::role::kernel && joins_as_sum(v)) {
@@ -181,7 +170,7 @@ struct fuser {
         add_open(v);
       } else if (n.op->what == ir::role::kernel) {
         bool waits = open_product;  // a product that waited would keep its arguments
-        for (int i = 0; i < n.op->arguments; ++i) waits |= in_open(out.root[n.argument[i]]);
+        for (int i = 0; i < n.op->arguments; ++i) waits |= in_open(readers.root[n.argument[i]]);
         if (waits || (begins_loop(v) && !goes_before_open(v))) close();
         if (begins_loop(v)) add_product(v);
         else add_kernel(v);
@@ -193,26 +182,21 @@ struct fuser {
 
   constexpr void find_external() {
     for (int m = 0; m < out.member_count; ++m) {
-      const int v = out.members[m];
-      const ir::node& n = s.nodes[v];
-      for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = out.root[n.argument[i]];
-        if (out.step_of[a] != out.step_of[v]) out.external[a] = true;
-      }
+      const int v = out.members[m], last = readers.last[v];  // who reads it elsewhere comes after who reads it here
+      out.external[v] = last != none && out.step_of[last] != out.step_of[v];
     }
-    for (int i = 0; i < s.output_count; ++i) out.external[out.root[s.outputs[i]]] = true;
+    for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
     for (int v : s.gradient) {
-      if (v != none) out.external[out.root[v]] = true;
+      if (v != none) out.external[readers.root[v]] = true;
     }
   }
 };
 }  // namespace detail
 
 /// Groups a schedule into steps.
-template <class Schedule>
-constexpr auto fuse(const Schedule& s) {
-  detail::fuser<Schedule> f{s};
-  f.find_readers();
+template <class Schedule, class Readers>
+constexpr auto fuse(const Schedule& s, const Readers& readers) {
+  detail::fuser<Schedule, Readers> f{s, readers};
   f.group();
   f.find_external();
   return f.out;

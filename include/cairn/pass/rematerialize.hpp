@@ -10,7 +10,7 @@
 // segment around it, and again for its own backward.
 #pragma once
 
-#include "cairn/pass/differentiate.hpp"
+#include "cairn/pass/needs.hpp"
 
 namespace cairn::pass {
 
@@ -43,7 +43,7 @@ constexpr int schedule_capacity(const Graph& g, const Gradient& d) {
 namespace detail {
 /// The state of one rematerialization. Tables by depth are flattened: entry (depth, v) is at depth * Nodes +
 /// v.
-template <int Capacity, class Graph, class Gradient>
+template <int Capacity, class Graph, class Gradient, class Needs>
 struct rematerializer {
   static constexpr int nodes = Gradient::capacity;
   static constexpr int depths = Graph::capacity.depth + 1;
@@ -54,38 +54,17 @@ struct rematerializer {
 
   const Graph& g;
   const Gradient& d;
+  const Needs& need;
   schedule<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1> out{};
-  bool live[nodes] = {}, constant[nodes] = {}, stored[nodes] = {}, read[nodes] = {};
-  int root[nodes] = {};            ///< of forward values: what a view views
+  bool stored[nodes] = {}, read[nodes] = {};
   int keeper[nodes] = {};          ///< of forward values: the one segment that computes again from it, or several
   int moved[nodes] = {};           ///< forward and backward values by their old number
   int clone[nodes * depths] = {};  ///< by depth of the environment; one more than the clone's number
   request pending[nodes] = {};
-  bool again[nodes] = {};  ///< outside of segments: computed again in backward, not kept
 
   constexpr bool is_leaf(int v) const { return d.nodes[v].op->what < ir::role::view; }
   constexpr bool is_view(int v) const { return d.nodes[v].op->what == ir::role::view; }
-  /// The innermost segment that contains both.
-  constexpr int common(int a, int b) const {
-    while (a != b) {
-      if (g.segments[a].depth >= g.segments[b].depth) a = g.segments[a].parent;
-      else b = g.segments[b].parent;
-    }
-    return a;
-  }
-
-  constexpr void mark_live() {
-    for (int v = 0; v < d.turn; ++v) root[v] = is_view(v) ? root[d.nodes[v].argument[0]] : v;
-    for (int i = 0; i < g.output_count; ++i) live[g.outputs[i]] = stored[root[g.outputs[i]]] = true;
-    for (int i = 0; i < g.leaf_count; ++i) {
-      if (d.gradient[i] != none) live[d.gradient[i]] = true;
-    }
-    for (int v = d.node_count; v-- > 0;) {
-      if (!live[v]) continue;
-      const ir::node& n = d.nodes[v];
-      for (int i = 0; i < n.op->arguments; ++i) live[n.argument[i]] = true;
-    }
-  }
+  constexpr int common(int a, int b) const { return pass::common(g, a, b); }
 
   constexpr int emit(const ir::node& n) {
     out.nodes[out.node_count] = n;
@@ -94,53 +73,13 @@ struct rematerializer {
 
   constexpr void forward() {
     for (int v = 0; v < d.turn; ++v) {
-      if (!live[v]) continue;
+      if (!need.live[v]) continue;
       ir::node n = d.nodes[v];
-      constant[v] = n.op->what == ir::role::constant || n.op->arguments > 0;
-      for (int i = 0; i < n.op->arguments; ++i) {
-        constant[v] &= constant[n.argument[i]];
-        n.argument[i] = moved[n.argument[i]];
-      }
+      stored[v] = need.output[v];
+      for (int i = 0; i < n.op->arguments; ++i) n.argument[i] = moved[n.argument[i]];
       moved[v] = emit(n);
     }
     out.turn = out.node_count;
-  }
-
-  /// Finds the values outside of segments that backward computes again, in few operations from leaves and from values
-  /// that are kept for it anyway. Boundaries are kept.
-  constexpr void find_again() {
-    constexpr int most_operations = 16, most_sources = 2;
-    bool kept[nodes] = {}, by_kernel[nodes] = {}, boundary[nodes] = {};
-    int operations[nodes] = {}, sources[nodes] = {};  // of what is computed again; sources as large as it
-    for (int v = 0; v < d.node_count; ++v) {
-      if (!live[v]) continue;
-      const ir::node& n = d.nodes[v];
-      for (int i = 0; i < n.op->arguments; ++i) {
-        if (n.argument[i] >= d.turn) continue;
-        const int a = root[n.argument[i]];
-        if (v < d.turn) {
-          boundary[a] |= n.segment != 0;
-        } else {
-          kept[a] |= common(d.nodes[a].segment, n.segment) == 0;  // else cloned in a segment
-          by_kernel[a] |= n.op->what == ir::role::kernel;
-        }
-      }
-    }
-    for (int v = 0; v < d.turn; ++v) {
-      const ir::node& n = d.nodes[v];
-      const bool cheap = n.op->what == ir::role::elementwise || n.op->what == ir::role::view;
-      if (!live[v] || !cheap || n.segment != 0 || constant[v] || stored[root[v]] || boundary[root[v]]) continue;
-      again[v] = true;
-      operations[v] = is_view(v) ? 0 : 1;
-      for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = n.argument[i];
-        again[v] &= is_leaf(a) || constant[a] || again[a] || stored[root[a]] || kept[root[a]];
-        operations[v] += operations[a];
-        sources[v] += again[a] ? sources[a] : d.nodes[a].op->bytes == n.op->bytes ? 1 : 0;
-      }
-      again[v] &= operations[v] <= most_operations && sources[v] <= (by_kernel[v] ? 1 : most_sources);
-      if (!again[v]) operations[v] = sources[v] = 0;
-    }
   }
 
   /// Notes that a clone in `segment` reads v, which lies outside of it or inside.
@@ -148,7 +87,7 @@ struct rematerializer {
     if (d.nodes[v].segment == segment || is_leaf(v)) return;
     const int steps_out = g.segments[segment].depth - g.segments[common(d.nodes[v].segment, segment)].depth;
     if (steps_out == 0) return;
-    int& only = keeper[root[v]];
+    int& only = keeper[need.root[v]];
     only = steps_out == 1 && (only == nobody || only == segment) ? segment : several;
   }
 
@@ -157,7 +96,7 @@ struct rematerializer {
     if (is_leaf(v)) return moved[v];
     const int home = d.nodes[v].segment == segment ? segment : common(d.nodes[v].segment, segment);
     const int depth = g.segments[home].depth;
-    if (!constant[v] && !again[v] && d.nodes[v].visible == 0 && (depth == 0 || stored[v])) {
+    if (!need.constant[v] && !need.again[v] && d.nodes[v].visible == 0 && (depth == 0 || stored[v])) {
       for (int w = v; !stored[w]; w = is_view(w) ? d.nodes[w].argument[0] : w) stored[w] = true;
       return moved[v];
     }
@@ -200,11 +139,11 @@ struct rematerializer {
 
   constexpr void backward() {
     for (int v = d.turn; v < d.node_count; ++v) {
-      if (!live[v]) continue;
+      if (!need.live[v]) continue;
       ir::node n = d.nodes[v];
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = n.argument[i];
-        if (a < d.turn) read[root[a]] = true;
+        if (a < d.turn) read[need.root[a]] = true;
         n.argument[i] = a >= d.turn ? moved[a] : resolve(a, n.segment);
       }
       moved[v] = emit(n);
@@ -221,17 +160,15 @@ struct rematerializer {
   }
 
   constexpr void count_bytes() {
-    bool given[nodes] = {};
-    for (int i = 0; i < g.output_count; ++i) given[root[g.outputs[i]]] = true;
     int counted[nodes * depths] = {};
     for (int v = 0; v < d.turn; ++v) {
-      if (!live[v] || is_leaf(v) || constant[v]) continue;
+      if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
       const ir::node& n = d.nodes[v];
       if (!stored[v] && (read[v] || keeper[v] != nobody)) out.interior_bytes[clone_keeper(v)] += n.op->bytes;
-      if (keeper[v] > nobody && !read[v] && !given[v]) out.only_bytes[keeper[v]] += n.op->bytes;
+      if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.op->bytes;
       for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = root[n.argument[i]];
-        if (is_leaf(a) || constant[a] || d.nodes[a].segment == n.segment) continue;
+        const int a = need.root[n.argument[i]];
+        if (is_leaf(a) || need.constant[a] || d.nodes[a].segment == n.segment) continue;
         const int shared = common(d.nodes[a].segment, n.segment);
         for (int s = n.segment; s != shared; s = g.segments[s].parent) {
           int& seen = counted[(g.segments[s].depth - 1) * nodes + a];
@@ -241,25 +178,23 @@ struct rematerializer {
       }
     }
     for (int v = 0; v < d.turn; ++v) {
-      if (live[v] && stored[v]) out.kept[moved[v]] = true;
+      if (need.live[v] && stored[v]) out.kept[moved[v]] = true;
     }
   }
 };
 }  // namespace detail
 
 /// The program in the order of its steps: forward, then backward with the recomputation it needs.
-template <int Capacity, class Graph, class Gradient>
-constexpr auto rematerialize(const Graph& g, const Gradient& d) {
-  detail::rematerializer<Capacity, Graph, Gradient> r{g, d};
-  r.mark_live();
+template <int Capacity, class Graph, class Gradient, class Needs>
+constexpr auto rematerialize(const Graph& g, const Gradient& d, const Needs& need) {
+  detail::rematerializer<Capacity, Graph, Gradient, Needs> r{g, d, need};
   r.forward();
-  r.find_again();
   r.backward();
   r.count_bytes();
   for (int& gradient : r.out.gradient) gradient = none;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int v = g.leaves[i].node;
-    r.out.leaf_value[i] = r.live[v] ? r.moved[v] : none;
+    r.out.leaf_value[i] = need.live[v] ? r.moved[v] : none;
     r.out.gradient[i] = d.gradient[i] == none ? none : r.moved[d.gradient[i]];
   }
   for (int i = 0; i < g.output_count; ++i) r.out.outputs[r.out.output_count++] = r.moved[g.outputs[i]];

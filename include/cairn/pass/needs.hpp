@@ -1,0 +1,103 @@
+// What a step needs of a differentiated graph, and which of it costs so little that it is not kept for backward.
+#pragma once
+
+#include "cairn/pass/differentiate.hpp"
+
+namespace cairn::pass {
+
+/// By value of the graph and its gradient.
+template <int Nodes>
+struct needs {
+  bool live[Nodes] = {};      ///< outputs and gradients depend on it
+  bool constant[Nodes] = {};  ///< of forward values: made of constants alone
+  bool output[Nodes] = {};    ///< of forward values: a result of the program, or viewed by one
+  bool again[Nodes] = {};     ///< of forward values outside of segments: computed again in backward, not kept
+  int root[Nodes] = {};       ///< of forward values: what a view views
+};
+
+namespace detail {
+template <class Graph, class Gradient>
+struct need_finder {
+  static constexpr int nodes = Gradient::capacity;
+  const Graph& g;
+  const Gradient& d;
+  needs<nodes> out{};
+
+  constexpr void find_live() {
+    for (int i = 0; i < g.output_count; ++i) out.live[g.outputs[i]] = true;
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (d.gradient[i] != none) out.live[d.gradient[i]] = true;
+    }
+    for (int v = d.node_count; v-- > 0;) {
+      if (!out.live[v]) continue;
+      const ir::node& n = d.nodes[v];
+      for (int i = 0; i < n.op->arguments; ++i) out.live[n.argument[i]] = true;
+    }
+  }
+
+  constexpr void find_constants() {
+    for (int v = 0; v < d.turn; ++v) {
+      const ir::node& n = d.nodes[v];
+      out.root[v] = n.op->what == ir::role::view ? out.root[n.argument[0]] : v;
+      out.constant[v] = n.op->what == ir::role::constant || n.op->arguments > 0;
+      for (int i = 0; i < n.op->arguments; ++i) out.constant[v] &= out.constant[n.argument[i]];
+    }
+    for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
+  }
+
+  /// Finds what backward computes again: outside of segments, in few operations, from leaves and from values that are
+  /// there anyway. Boundaries are kept.
+  constexpr void find_again() {
+    constexpr int most_operations = 16, most_sources = 2;
+    bool there[nodes] = {}, by_kernel[nodes] = {}, boundary[nodes] = {};
+    int operations[nodes] = {}, sources[nodes] = {};  // of what is computed again; sources as large as it
+    for (int v = 0; v < d.node_count; ++v) {
+      if (!out.live[v]) continue;
+      const ir::node& n = d.nodes[v];
+      if (v < d.turn && n.segment == 0) continue;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        if (n.argument[i] >= d.turn) continue;
+        const int a = out.root[n.argument[i]];
+        if (v < d.turn) {
+          boundary[a] = true;
+        } else {
+          there[a] |= common(g, d.nodes[a].segment, n.segment) == 0;  // else cloned in a segment
+          by_kernel[a] |= n.op->what == ir::role::kernel;
+        }
+      }
+    }
+    for (int v = 0; v < d.turn; ++v) {
+      const ir::node& n = d.nodes[v];
+      const bool view = n.op->what == ir::role::view;
+      if (!out.live[v] || n.segment != 0 || (!view && n.op->what != ir::role::elementwise) || out.constant[v] ||
+          out.output[out.root[v]] || boundary[out.root[v]])
+        continue;
+      bool again = true;
+      int count = view ? 0 : 1, large = 0;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = n.argument[i], root = out.root[a];
+        again &=
+            d.nodes[a].op->what < ir::role::view || out.constant[a] || out.again[a] || out.output[root] || there[root];
+        count += operations[a];
+        large += out.again[a] ? sources[a] : d.nodes[a].op->bytes == n.op->bytes;
+      }
+      if (!again || count > most_operations || large > (by_kernel[v] ? 1 : most_sources)) continue;
+      out.again[v] = true;
+      operations[v] = count;
+      sources[v] = large;
+    }
+  }
+};
+}  // namespace detail
+
+/// Finds what a step needs.
+template <class Graph, class Gradient>
+constexpr auto find_needs(const Graph& g, const Gradient& d) {
+  detail::need_finder<Graph, Gradient> f{g, d};
+  f.find_live();
+  f.find_constants();
+  f.find_again();
+  return f.out;
+}
+
+}  // namespace cairn::pass
