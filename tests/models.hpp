@@ -230,6 +230,13 @@ constexpr auto centered = classify(x | nn::linear<"in", 12> | ckpt<"norm">(layer
                                      return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c);
                                    })) |
                                    nn::linear<"mid", 12> | nn::relu);
+// Products with more than one block of depth and with one, beside values that can be written over, and weights used
+// thrice, whose gradients are added up as products make them.
+constexpr auto deep_products = classify(x | nn::linear<"in", 801> | ckpt<"s">(layer([](auto h) {
+                                          const auto w = param<"w", 801, 31>;
+                                          const auto low = softmax(matmul(tanh(h), w)) + matmul(h, w);
+                                          return matmul(relu(low), transpose(w)) * softmax(h) + h;
+                                        })));
 constexpr auto linear_attention =
     classify(x | nn::linear<"in", 12> | ckpt<"outer">(layer([](auto h) {
                const auto summed = [](auto k, auto v) { return matmul(transpose(softmax<0>(k)), v); };

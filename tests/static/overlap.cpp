@@ -63,5 +63,10 @@ constexpr auto two_results = [] {
 static_assert(packed<two_results>());
 constexpr auto transposed = layer([](auto v) { return exp(transpose(transpose(v) | nn::softmax)); });
 static_assert(packed<classified(ckpt<"s">(transposed) | transposed)>());
+// What a product reads is not written over while its tiles are made, though the loop that takes them reads it last.
+constexpr auto dying = softmax(input<"square", 8, 8>);
+constexpr auto other = input<"other", 8, 8>;
+static_assert(judged<forward_of<matmul(dying, other) * dying>>() == fault::none);
+static_assert(judged<forward_of<matmul(other, dying) * dying>>() == fault::none);
 
 }  // namespace
