@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(gradients_are_right) {
   check<weighted(x | both)>();
 }
 BOOST_AUTO_TEST_CASE(they_are_checkpointed_like_any_other) {
-  constexpr auto segment = ckpt<"own">(both);
+  constexpr auto segment = ckpt<"own">(both | both);
   program<sum(x | nn::tanh | segment)> checkpointed;
   program<sum(x | nn::tanh | segment), plain> stored;
   checkpointed.init(seed{1});
