@@ -212,12 +212,24 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
   static void run_tile(void* const* operands, const Real* values, int stride, int row, int column, int height,
                        int width) {
     const cursor base = start(operands);
+    cursor at = row_of(base, row);
     for (int r = 0; r < height; ++r, values += stride) {
-      const cursor at = row_of(base, row + r);
-      int i = 0;
-      for (; i + V::width <= width; i += V::width) step<false>(at, column + i, V::width, values + i);
-      if constexpr (inner % V::width != 0)
-        if (i < width) step<true>(at, column + i, width - i, values + i);
+      if (width == 2 * V::width) {
+        step<false>(at, column, V::width, values);
+        step<false>(at, column + V::width, V::width, values + V::width);
+      } else {
+        int i = 0;
+        for (; i + V::width <= width; i += V::width) step<false>(at, column + i, V::width, values + i);
+        if constexpr (inner % V::width != 0)
+          if (i < width) step<true>(at, column + i, width - i, values + i);
+      }
+      if constexpr (Extents.rank == 2) {
+        for (Real*& out : at.out) out += inner;
+        int k = 0;
+        ((at.in[k++] += row_offset<Input>(1)), ...);
+      } else {
+        at = row_of(base, row + r + 1);
+      }
     }
   }
 
