@@ -238,7 +238,7 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
     Real* out[stored];
     const Real* in[inputs + 1];
   };
-  static constexpr loop_operation code[]{Code...};
+  static constexpr loop_operation code[operations]{Code...};
   static constexpr bool after_product = code[0].lanes == nullptr;
   /// The sum: which of the stored results it is, and the operation whose results it adds.
   struct sum_place {
