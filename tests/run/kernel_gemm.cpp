@@ -27,7 +27,7 @@ void check() {
   reference(size_a, size_b, magnitude);
 
   using kernel = gemm<Real, P, Accumulate>;
-  static_assert(kernel::scratch * sizeof(Real) <= 512 * 1024);
+  static_assert(kernel::scratch * sizeof(Real) <= 1024 * 1024);
   guarded<Real> c(before), again(before), scratch(kernel::scratch);
   kernel::run(a.data(), b.data(), c.data(), scratch.data());
   kernel::run(a.data(), b.data(), again.data(), scratch.data());
@@ -70,11 +70,11 @@ BOOST_AUTO_TEST_CASE(awkward_extents) {
 
 // More rows and more depth than one block.
 BOOST_AUTO_TEST_CASE(blocks) {
-  check_straight<float, 401, 35, 601>();
-  check_crossed<float, 401, 35, 601>();
-  check_crossed<double, 205, 19, 301>();
-  check_straight<float, 321, 97, 801>();
-  check_crossed<float, 321, 97, 801>();
+  check_straight<float, 901, 35, 601>();
+  check_crossed<float, 901, 35, 601>();
+  check_crossed<double, 405, 19, 301>();
+  check_straight<float, 821, 97, 801>();
+  check_crossed<float, 821, 97, 801>();
 }
 
 BOOST_AUTO_TEST_CASE(accumulation) {

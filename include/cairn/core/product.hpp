@@ -46,7 +46,7 @@ struct blocking {
   static constexpr int tile_columns = P.n > width ? 2 * width : width;
 
   static constexpr int line = 64 / Bytes, depth = depth_of(P, Bytes);
-  static constexpr int rows = even_blocks(P.m, 384 * 1024 / Bytes / depth, tile_rows);
+  static constexpr int rows = even_blocks(P.m, 768 * 1024 / Bytes / depth, tile_rows);
 
   /// Rows of A that are far apart are copied side by side; columns (if transposed) as rows of a tile.
   static constexpr bool pack_a = P.transpose_a ? std::int64_t{P.m} * P.k * Bytes > 16 * 1024
