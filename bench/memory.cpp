@@ -84,8 +84,8 @@ constexpr figures figures_of() {
 }
 
 constexpr std::array forms{"plain", "each block", "sqrt(n) groups", "both, nested"};
-constexpr std::array legend{"plain: everything is stored", "each block is a segment",
-                            "about √n segments of √n blocks", "both, one inside the other"};
+constexpr std::array legend{"plain: no segments", "each block is a segment", "about √n segments of √n blocks",
+                            "both, one inside the other"};
 struct depth {
   int blocks;
   std::array<figures, forms.size()> of;

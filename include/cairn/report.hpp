@@ -188,7 +188,7 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   row("memory in all", bytes, m.total_bytes(), p.total_bytes());
   row("forward", flops, f.forward, q.forward);
   row("backward", flops, f.backward, q.backward);
-  row("recomputed", flops, f.recomputed, q.recomputed);
+  t.add({"recomputed", flops(f.recomputed), flops(q.recomputed), ""});
   row("work in all", flops, f.total(), q.total());
   t.print(out);
 }
