@@ -9,7 +9,7 @@ using namespace cairn;
 namespace {
 
 constexpr int batch = 64;
-constexpr auto layer_of_32 = ckpt<"hidden">(nn::linear<"fc", 32> | nn::gelu);
+constexpr auto layer_of_32 = ckpt<"hidden">(nn::residual(nn::linear<"fc", 32> | nn::gelu));
 constexpr auto network =
     nn::linear<"in", 32> | nn::tanh | block<"a">(layer_of_32) | block<"b">(layer_of_32) | nn::linear<"out", 2>;
 constexpr auto logits = input<"point", batch, 2> | network;

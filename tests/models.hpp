@@ -22,7 +22,8 @@ constexpr auto one = classify(x | ckpt<"s">(mlp));
 constexpr auto trailing_activation = classify(x | ckpt<"s", allow_useless>(nn::linear<"a", 17> | nn::tanh));
 constexpr auto trailing_product =
     classify(x | nn::linear<"in", 9> | ckpt<"s", allow_useless>(nn::relu | nn::linear<"a", 17>));
-constexpr auto elementwise_only = classify(x | nn::linear<"in", 33> | ckpt<"s">(nn::tanh | nn::sigmoid | nn::exp));
+constexpr auto elementwise_only =
+    classify(x | nn::linear<"in", 33> | ckpt<"s", allow_useless>(nn::tanh | nn::sigmoid | nn::exp));
 constexpr auto normalized =
     classify(x | nn::linear<"in", 7> | ckpt<"s", allow_useless>(nn::softmax | nn::linear<"a", 12>));
 constexpr auto of_the_whole = classify(x | ckpt<"s">(nn::linear<"a", 31> | nn::relu | nn::linear<"b", 3> | nn::gelu));
@@ -30,8 +31,8 @@ constexpr auto of_the_whole = classify(x | ckpt<"s">(nn::linear<"a", 31> | nn::r
 // Several segments.
 constexpr auto chain_of_two = classify(x | ckpt<"s">(mlp) | ckpt<"t">(block<"t">(mlp)));
 constexpr auto repeated_residual = classify(x | repeat<4, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); }));
-constexpr auto widths =
-    classify(x | repeat<3, "block">([](auto i) { return ckpt<"s">(nn::linear<"fc", 10 + 7 * i> | nn::gelu); }));
+constexpr auto widths = classify(
+    x | repeat<3, "block">([](auto i) { return ckpt<"s", allow_useless>(nn::linear<"fc", 10 + 7 * i> | nn::gelu); }));
 constexpr auto plain_between =
     classify(x | ckpt<"s">(mlp) | nn::tanh | nn::linear<"mid", 12> | ckpt<"t">(block<"t">(mlp)));
 
@@ -140,13 +141,13 @@ constexpr auto two_arguments = [] {
 constexpr auto two_results = [] {
   const auto cell = [](auto p, auto q) { return std::tuple{tanh(p + q), sigmoid(p) * exp(q)}; };
   const auto a = x | nn::linear<"a", 12> | nn::tanh;
-  const auto [h, c] = ckpt<"cell">(cell, a, x);
-  const auto [h2, c2] = ckpt<"cell2">(cell, h, c);
+  const auto [h, c] = ckpt<"cell", allow_useless>(cell, a, x);
+  const auto [h2, c2] = ckpt<"cell2", allow_useless>(cell, h, c);
   return classify(h2 * c2 + h);
 }();
 constexpr auto result_unused = [] {
-  const auto [h, c] =
-      ckpt<"cell">([](auto p) { return std::tuple{tanh(p), gelu(p) | nn::linear<"a", 12>}; }, x | nn::linear<"in", 12>);
+  const auto [h, c] = ckpt<"cell", allow_useless>(
+      [](auto p) { return std::tuple{tanh(p), gelu(p) | nn::linear<"a", 12>}; }, x | nn::linear<"in", 12>);
   return classify(c);
 }();
 constexpr auto passed_through = [] {
@@ -197,7 +198,7 @@ constexpr auto parameters_in_nested =
                return sigmoid(matmul(h, w)) + matmul(tanh(h), transpose(w));
              })));
 constexpr auto scalar_between = [] {
-  const auto temperature = ckpt<"t">([] { return exp(param<"t">) + 1_c; });
+  const auto temperature = ckpt<"t", allow_useless>([] { return exp(param<"t">) + 1_c; });
   const auto scaled = [](auto h, auto t) { return softmax(h / t) | nn::linear<"w", 12>; };
   return classify(ckpt<"u">(block<"u">(scaled), ckpt<"s">(scaled, x, temperature), temperature));
 }();
@@ -225,7 +226,7 @@ inline constexpr auto attend = layer([](auto h) {
   return reshape<8, 12>(transpose<1, 0, 2>(matmul(softmax(matmul(q, transpose(k)) * 0.5_c), v)));
 });
 constexpr auto attention = classify(x | nn::linear<"in", 12> | ckpt<"attention">(attend) | nn::tanh);
-constexpr auto centered = classify(x | nn::linear<"in", 12> | ckpt<"norm">(layer([](auto h) {
+constexpr auto centered = classify(x | nn::linear<"in", 12> | ckpt<"norm", allow_useless>(layer([](auto h) {
                                      const auto c = h - mean<-1>(h, keepdim);
                                      return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c);
                                    })) |
@@ -261,7 +262,8 @@ constexpr auto leading_axes =
 constexpr auto row_between = [] {
   const auto h = x | nn::linear<"in", 12>;
   const auto row = ckpt<"row", allow_useless>([](auto p) { return tanh(mean<0>(square(p))); }, h);
-  return classify(ckpt<"s">([](auto p, auto r) { return gelu(p * r) | nn::linear<"w", 12>; }, h, row) * row);
+  return classify(ckpt<"s", allow_useless>([](auto p, auto r) { return gelu(p * r) | nn::linear<"w", 12>; }, h, row) *
+                  row);
 }();
 constexpr auto with_outputs = [] {
   const auto logits = x | ckpt<"s">(mlp) | nn::linear<"head", 5>;

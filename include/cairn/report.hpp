@@ -146,7 +146,7 @@ struct touched {
   std::int64_t checkpointed, plain;
 };
 
-/// The segments of a program: bytes of the boundaries, bytes that backward reads and that are not stored, and
+/// The segments of a program: bytes of the boundaries, bytes that are not stored and that a block would store, and
 /// what is computed a second time for that. Segments with equal figures share a line, which shows those of
 /// one of them.
 template <class Program>

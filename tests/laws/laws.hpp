@@ -36,6 +36,15 @@ bool same_bits(std::span<const Real> a, std::span<const Real> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
+/// Whether a segment keeps more than it frees, which allow_useless permits.
+template <auto Model>
+constexpr bool wasteful = [] {
+  constexpr const auto& s = test::step_of<Model>::schedule;
+  bool any = false;
+  for (int i = 1; i < test::step_of<Model>::graph.segment_count; ++i) any |= s.interior_bytes[i] < s.only_bytes[i];
+  return any;
+}();
+
 /// Three steps of training, so that differences would grow.
 template <auto Model>
 void checkpointed_equals_plain() {
@@ -54,10 +63,7 @@ void checkpointed_equals_plain() {
     first_optimizer.update();
     second_optimizer.update();
   }
-  // Boundaries are stored even where plain makes them, and all that follows, again.
-  std::int64_t most = stored.memory().stored_bytes;
-  for (const segment_plan& s : checkpointed.segments()) most += s.boundary_bytes;
-  BOOST_TEST(checkpointed.memory().stored_bytes <= most);
+  BOOST_TEST((wasteful<Model> || checkpointed.memory().stored_bytes <= stored.memory().stored_bytes));
 }
 
 /// What a step really touches of its arena.

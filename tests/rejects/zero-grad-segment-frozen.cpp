@@ -3,10 +3,11 @@
 #include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/exec/plan.hpp"
+#include "cairn/expr/norm.hpp"
 
 using namespace cairn;
 
-constexpr auto encode = [](auto x) { return exp(gelu(x * param<"k", 4>)); };
+constexpr auto encode = [](auto x) { return softmax(softmax(x * param<"k", 4>)); };
 constexpr auto features = input<"x", 4> | block<"b">(ckpt<"enc">(encode));
 constexpr auto loss = sum(features * param<"w", 4>);
 

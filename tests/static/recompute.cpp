@@ -92,7 +92,9 @@ using no_gradient_in = step_of<sum(ckpt<"s">([](auto v) { return tanh(v * param<
 static_assert(gradient_of<no_gradient_in>("p") ==
               "mul(mul(expand(reshape(constant)), sub(constant, square(tanh(mul(x, p))))), x)");
 static_assert(stored<no_gradient_in> == 0 && segment<no_gradient_in>("s").boundary_bytes == 0);
-static_assert(recomputed<no_gradient_in>("s") == 2 && std::same_as<detail::problem_in<no_gradient_in>, sound>);
+static_assert(recomputed<no_gradient_in>("s") == 2);
+using chosen_without = step_of<sum(ckpt<"s">([](auto v) { return softmax(v * param<"p", 8>); }, x))>;
+static_assert(stored<chosen_without> == 0 && std::same_as<detail::problem_in<chosen_without>, sound>);
 using parameters_only = step_of<sum(ckpt<"s">([] { return tanh(square(param<"p", 8>)); }))>;
 static_assert(stored<parameters_only> == 0 && recomputed<parameters_only>("s") == 2);
 
@@ -222,6 +224,18 @@ constexpr auto of_segments = [] {
 static_assert(stored<step_of<of_segments>> == 2 * row && reads<step_of<of_segments>>("tanh"));
 static_assert(recomputed<step_of<of_segments>>("l") == 3 && recomputed<step_of<of_segments>>("r") == 3);
 
+// So a segment frees only what a block would keep: tanh; and it costs, beside its boundary, a result that a block would
+// compute again: exp.
+constexpr auto exp_of_tanh = [](auto v) { return reshape<2, 4>(exp(tanh(v))); };
+constexpr auto wasted = sum(square(ckpt<"s">(exp_of_tanh, h)));
+static_assert(stored<step_of<wasted>> == 2 * row && stored<step_of<wasted, plain>> == row);
+static_assert(step_of<wasted>::schedule.interior_bytes[1] == row);
+static_assert(step_of<wasted>::schedule.only_bytes[1] == 2 * row);
+
+// Nothing outside is made of such a result if it is kept for nothing else.
+using of_a_result = step_of<sum(sigmoid(ckpt<"s">(exp_of_tanh, h)))>;
+static_assert(stored<of_a_result> == 2 * row && reads<of_a_result>("sigmoid") && !reads<of_a_result>("exp"));
+
 // Of a chain of which all is read, one value in seventeen is kept.
 template <int Length>
 using chain_of = step_of<sum(param<"w", 8> | repeat<Length, "r">([](auto) { return nn::tanh; }))>;
@@ -266,10 +280,10 @@ constexpr auto logits = input<"images", 4, 6> | nn::linear<"embed", 8> |
                         nn::linear<"head", 10>;
 constexpr auto deep_loss = cross_entropy(logits, labels<"classes", 10, 4>);
 constexpr std::int64_t boundaries = 4 * (4 * 8 * 4) + 4 * 10 * 4;  // h0 to h3 (read by the head), logits
-constexpr std::int64_t interior = 2 * (4 * 16 * 4);                // a and g
+constexpr std::int64_t interior = 4 * 16 * 4;                      // a, of which g is computed again in any case
 using deep = step_of<deep_loss>;
-using deep_plain = step_of<deep_loss, plain>;  // keeps a, and computes g again from it
-static_assert(stored<deep> == boundaries && stored<deep_plain> == boundaries + 3 * (4 * 16 * 4));
+using deep_plain = step_of<deep_loss, plain>;
+static_assert(stored<deep> == boundaries && stored<deep_plain> == boundaries + 3 * interior);
 static_assert(runs_of<deep_plain>("gelu") == runs{3, 3} && runs_of<deep_plain>("matmul") == runs{8, 15});
 static_assert(segment<deep>("block.1.ff").boundary_bytes == 4 * 8 * 4);
 static_assert(segment<deep>("block.1.ff").interior_bytes == interior);

@@ -87,7 +87,8 @@ static_assert(silent<classify(x | ckpt<"s">(final_layer{}) | ckpt<"t">(block<"t"
 static_assert(silent<classify(ckpt<"s">(variadic, x, x* param<"scale">))>);
 
 // Segments that are of use in training, where another program freezes what they read.
-constexpr auto light = classify(x | repeat<4, "b">([](auto) { return ckpt<"s">(nn::linear<"fc", 12> | nn::gelu); }));
+constexpr auto light =
+    classify(x | repeat<4, "b">([](auto) { return ckpt<"s">(nn::residual(nn::linear<"fc", 12> | nn::gelu)); }));
 static_assert(silent<light> && silent<light, freeze<"b.2">>);
 
 // Nested segments, in a repeated one, and the last segment of a model.

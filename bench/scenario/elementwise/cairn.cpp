@@ -8,7 +8,7 @@ constexpr auto chain = layer([](auto x) {
   const auto root = sqrt(square(tanh(x * 0.5_c + 0.1_c)) + 1_c);
   return square(exp(relu(sigmoid(root * x) - 0.6_c)));
 });
-constexpr auto loss = mean(ckpt<"chain">(chain, param<"x", 4096, 4096>));
+constexpr auto loss = mean(ckpt<"chain", allow_useless>(chain, param<"x", 4096, 4096>));
 
 template <class Program>
 void run(const contestant::arguments& given) {

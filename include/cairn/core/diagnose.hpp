@@ -161,9 +161,10 @@ struct useless_segment {
   template <class Silent, class... Facts>
   struct found : Silent {
     constexpr found() {
-      static_assert(well_formed<Facts...>,
-                    "cairn [useless-segment]: this segment frees no more bytes than the boundaries that only it keeps; "
-                    "write block, put more into it, or add allow_useless");
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [useless-segment]: this segment frees no more bytes than the boundaries and results that only it"
+          " keeps; write block, put more into it, or add allow_useless");
     }
   };
 };

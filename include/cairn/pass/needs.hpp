@@ -11,7 +11,7 @@ struct needs {
   bool live[Nodes] = {};      ///< outputs and gradients depend on it
   bool constant[Nodes] = {};  ///< of forward values: made of constants alone
   bool output[Nodes] = {};    ///< of forward values: a result of the program, or viewed by one
-  bool again[Nodes] = {};     ///< of forward values outside of segments: computed again in backward, not kept
+  bool cheap[Nodes] = {};     ///< of forward values: not kept outside of segments, nor were their segment a block
   int root[Nodes] = {};       ///< of forward values: what a view views
 };
 
@@ -45,46 +45,48 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds what backward computes again: outside of segments, in few operations, from leaves and from values that are
-  /// there anyway. Boundaries are kept.
-  constexpr void find_again() {
-    constexpr int most_operations = 16, most_sources = 2;
-    bool there[nodes] = {}, by_kernel[nodes] = {}, boundary[nodes] = {};
-    int operations[nodes] = {}, sources[nodes] = {};  // of what is computed again; sources as large as it
+  /// Finds what backward computes again outside of segments, in few operations from leaves and from values that are kept
+  /// for it anyway; and what it would, were its segment a block. Boundaries are kept.
+  constexpr void find_cheap() {
+    constexpr int most_operations = 16, most_sources = 2, nowhere = 1 << 29;
+    bool by_kernel[nodes] = {}, boundary[nodes] = {};
+    int kept[nodes] = {};                             // the least depth at which backward reads it
+    int operations[nodes] = {}, sources[nodes] = {};  // of what is cheap; sources as large as it
+    for (int& depth : kept) depth = nowhere;
     for (int v = 0; v < d.node_count; ++v) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
-      if (v < d.turn && n.segment == 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
         if (n.argument[i] >= d.turn) continue;
-        const int a = out.root[n.argument[i]];
+        const int a = out.root[n.argument[i]], shared = common(g, d.nodes[a].segment, n.segment);
         if (v < d.turn) {
-          boundary[a] = true;
+          boundary[a] |= shared != n.segment;
         } else {
-          there[a] |= common(g, d.nodes[a].segment, n.segment) == 0;  // else cloned in a segment
+          kept[a] = std::min(kept[a], g.segments[shared].depth);
           by_kernel[a] |= n.op->what == ir::role::kernel;
         }
       }
     }
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
+      const int depth = g.segments[n.segment].depth;
       const bool view = n.op->what == ir::role::view;
-      if (!out.live[v] || n.segment != 0 || (!view && n.op->what != ir::role::elementwise) || out.constant[v] ||
+      if (!out.live[v] || (!view && n.op->what != ir::role::elementwise) || depth > 1 || out.constant[v] ||
           out.output[out.root[v]] || boundary[out.root[v]])
         continue;
-      bool again = true;
-      int count = view ? 0 : 1, large = 0;
+      bool cheap = true;
+      operations[v] = view ? 0 : 1;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = n.argument[i], root = out.root[a];
-        again &=
-            d.nodes[a].op->what < ir::role::view || out.constant[a] || out.again[a] || out.output[root] || there[root];
-        count += operations[a];
-        large += out.again[a] ? sources[a] : d.nodes[a].op->bytes == n.op->bytes;
+        if (out.cheap[a] && d.nodes[a].segment == n.segment) {
+          operations[v] += operations[a];
+          sources[v] += sources[a];
+        } else {
+          cheap &= d.nodes[a].op->what < ir::role::view || out.constant[a] || out.output[root] || kept[root] <= depth;
+          sources[v] += d.nodes[a].op->bytes == n.op->bytes;
+        }
       }
-      if (!again || count > most_operations || large > (by_kernel[v] ? 1 : most_sources)) continue;
-      out.again[v] = true;
-      operations[v] = count;
-      sources[v] = large;
+      out.cheap[v] = cheap && operations[v] <= most_operations && sources[v] <= (by_kernel[v] ? 1 : most_sources);
     }
   }
 };
@@ -96,7 +98,7 @@ constexpr auto find_needs(const Graph& g, const Gradient& d) {
   detail::need_finder<Graph, Gradient> f{g, d};
   f.find_live();
   f.find_constants();
-  f.find_again();
+  f.find_cheap();
   return f.out;
 }
 

@@ -1,7 +1,7 @@
 // Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries,
 // right before its first reader. Cloning is on demand, so what backward does not read never appears a second
 // time. Outside of segments, what a few elementwise operations make of values that are there anyway is not kept either,
-// but computed again by the loop that reads it: that moves fewer bytes than to write and read it.
+// but computed again, by the loop that reads it or for the kernel that does: little work for a smaller arena (needs.hpp).
 //
 // A backward node stands in the segment of the forward node whose gradient it computes. Each segment around
 // it is an environment in which clones live; environment 0 is the program itself, whose forward values are
@@ -27,10 +27,11 @@ struct schedule {
   int node_count = 0, turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
   int outputs[ir::max_outputs] = {}, output_count = 0;
-  cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0: outside of segments, and constants
+  cost recomputed[Segments] =
+      {};  ///< by the segment whose backward asked for it; 0: outside of segments, and constants
   std::int64_t boundary_bytes[Segments] = {};
   std::int64_t interior_bytes[Segments] = {};  ///< what would be kept if the segment were a block
-  std::int64_t only_bytes[Segments] = {};      ///< of boundaries that would not
+  std::int64_t only_bytes[Segments] = {};      ///< of boundaries and results that would not
 };
 
 template <class Graph, class Gradient>
@@ -96,7 +97,8 @@ struct rematerializer {
     if (is_leaf(v)) return moved[v];
     const int home = d.nodes[v].segment == segment ? segment : common(d.nodes[v].segment, segment);
     const int depth = g.segments[home].depth;
-    if (!need.constant[v] && !need.again[v] && d.nodes[v].visible == 0 && (depth == 0 || stored[v])) {
+    if (!need.constant[v] && !(need.cheap[v] && d.nodes[v].segment == 0) && d.nodes[v].visible == 0 &&
+        (depth == 0 || stored[v])) {
       for (int w = v; !stored[w]; w = is_view(w) ? d.nodes[w].argument[0] : w) stored[w] = true;
       return moved[v];
     }
@@ -164,7 +166,9 @@ struct rematerializer {
     for (int v = 0; v < d.turn; ++v) {
       if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
       const ir::node& n = d.nodes[v];
-      if (!stored[v] && (read[v] || keeper[v] != nobody)) out.interior_bytes[clone_keeper(v)] += n.op->bytes;
+      const bool wanted = read[v] || keeper[v] != nobody;
+      if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[clone_keeper(v)] += n.op->bytes;
+      if (wanted && stored[v] && need.cheap[v]) out.only_bytes[n.segment] += n.op->bytes;
       if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.op->bytes;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = need.root[n.argument[i]];
