@@ -22,17 +22,17 @@ inline constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
 // x - max is rounded before exp, so a number errs by its distance from the largest, at most 2 scale, in
 // epsilons.
 template <class Real, shape S, int Axis>
-void check_softmax(Real scale, Real shift) {
+void check_softmax(Real scale, Real shift, int threads = 1) {
   auto in = numbers<Real>(S.count(), scale);
   for (Real& x : in) x += shift;
   auto expected = in, expected_log = in;
   cairn::reference::softmax(in.data(), expected.data(), S, Axis);
   cairn::reference::log_softmax(in.data(), expected_log.data(), S, Axis);
   guarded<Real> out(S.count()), in_place(in), log_out(S.count()), log_in_place(in);
-  cairn::kernel::softmax<Real, S, Axis>(in.data(), out.data());
-  cairn::kernel::softmax<Real, S, Axis>(in_place.data(), in_place.data());
-  cairn::kernel::log_softmax<Real, S, Axis>(in.data(), log_out.data());
-  cairn::kernel::log_softmax<Real, S, Axis>(log_in_place.data(), log_in_place.data());
+  cairn::kernel::softmax<Real, S, Axis>(in.data(), out.data(), threads);
+  cairn::kernel::softmax<Real, S, Axis>(in_place.data(), in_place.data(), threads);
+  cairn::kernel::log_softmax<Real, S, Axis>(in.data(), log_out.data(), threads);
+  cairn::kernel::log_softmax<Real, S, Axis>(log_in_place.data(), log_in_place.data(), threads);
 
   const double roundings = 8 + std::sqrt(S[Axis]) + 2 * double{scale};
   const auto relative = [&](std::int64_t i) {
@@ -40,7 +40,8 @@ void check_softmax(Real scale, Real shift) {
            std::numeric_limits<Real>::min();
   };
   const auto absolute = [&](std::int64_t) { return roundings * epsilon<Real>; };
-  BOOST_TEST_CONTEXT("extents " << S[0] << " " << S[1] << " ... of rank " << S.rank << ", axis " << Axis) {
+  BOOST_TEST_CONTEXT("extents " << S[0] << " " << S[1] << " ... of rank " << S.rank << ", axis " << Axis << ", threads "
+                                << threads) {
     BOOST_TEST(worst(out.data(), expected.data(), S.count(), relative) <= 1);
     BOOST_TEST(worst(in_place.data(), expected.data(), S.count(), relative) <= 1);
     BOOST_TEST(worst(log_out.data(), expected_log.data(), S.count(), absolute) <= 1);
@@ -58,27 +59,45 @@ void check_softmaxes() {
   });
 }
 
+// In every third row the label's logit is the largest.
 template <class Real, int N, int C>
-void check_losses() {
-  const auto logits = numbers<Real>(N * C, 4);
+void check_losses(int threads = 1) {
+  auto logits = numbers<Real>(N * C, 4);
   const auto label = labels(N, C);
+  for (std::size_t row = 0; row < N; row += 3) logits[row * C + static_cast<std::size_t>(label[row])] = 4;
   auto expected = logits;
   cairn::reference::softmax_error(logits.data(), label.data(), expected.data(), N, C);
   const Real loss = cairn::reference::cross_entropy(logits.data(), label.data(), N, C);
   guarded<Real> error(N * C), in_place(logits), got_loss(1), got_accuracy(1);
-  cairn::kernel::softmax_error<Real, N, C>(logits.data(), label.data(), error.data());
-  cairn::kernel::softmax_error<Real, N, C>(in_place.data(), label.data(), in_place.data());
-  cairn::kernel::cross_entropy<Real, N, C>(logits.data(), label.data(), got_loss.data());
-  cairn::kernel::accuracy<Real, N, C>(logits.data(), label.data(), got_accuracy.data());
+  cairn::kernel::softmax_error<Real, N, C>(logits.data(), label.data(), error.data(), threads);
+  cairn::kernel::softmax_error<Real, N, C>(in_place.data(), label.data(), in_place.data(), threads);
+  cairn::kernel::cross_entropy<Real, N, C>(logits.data(), label.data(), got_loss.data(), threads);
+  cairn::kernel::accuracy<Real, N, C>(logits.data(), label.data(), got_accuracy.data(), threads);
 
   const auto bound = [](std::int64_t) { return (16 + std::sqrt(C)) * epsilon<Real>; };
-  BOOST_TEST_CONTEXT("rows " << N << " classes " << C) {
+  BOOST_TEST_CONTEXT("rows " << N << " classes " << C << " threads " << threads) {
     BOOST_TEST(worst(error.data(), expected.data(), N * C, bound) <= 1);
     BOOST_TEST(worst(in_place.data(), expected.data(), N * C, bound) <= 1);
     BOOST_TEST(worst(got_loss.data(), &loss, 1, bound) <= 1);
     BOOST_TEST(*got_accuracy.data() == cairn::reference::accuracy(logits.data(), label.data(), N, C));
     for (const auto* buffer : {&error, &in_place, &got_loss, &got_accuracy}) BOOST_TEST(buffer->intact());
   }
+}
+
+// Work for five threads, over rows, columns and matrices, also where these are fewer.
+template <class Real>
+void check_shared_softmaxes(int threads) {
+  check_softmax<Real, shape{263, 133}, 1>(5, 0, threads);
+  check_softmax<Real, shape{3, 11677}, 1>(5, 0, threads);
+  check_softmax<Real, shape{1, 35023}, 1>(5, 0, threads);
+  check_softmax<Real, shape{5, 7001}, 0>(5, 0, threads);
+  check_softmax<Real, shape{3, 71, 167}, 1>(5, 0, threads);
+}
+void check_shared_losses(int threads) {
+  check_losses<float, 1009, 179>(threads);
+  check_losses<float, 65, 2699>(threads);
+  check_losses<float, 63, 2801>(threads);
+  check_losses<float, 3, 58511>(threads);
 }
 
 // A formula on registers, number by number.
@@ -163,6 +182,28 @@ BOOST_AUTO_TEST_CASE(softmax_in_double) { check_softmaxes<double, few>(); }
 BOOST_AUTO_TEST_CASE(losses) {
   for_each(awkward{}, []<int Extent>() { check_losses<float, 5, Extent>(); });
   for_each(few{}, []<int Extent>() { check_losses<double, Extent, 10>(); });
+}
+
+BOOST_AUTO_TEST_CASE(shared_by_threads) {
+  for (const int threads : {1, 2, 3, 5}) {
+    check_shared_softmaxes<float>(threads);
+    check_shared_softmaxes<double>(threads);
+    check_shared_losses(threads);
+  }
+}
+
+// In double, for a float has lost what the order of the sum changes.
+BOOST_AUTO_TEST_CASE(sum_of_losses_does_not_depend_on_threads) {
+  constexpr int rows = 1009, classes = 179;
+  const auto logits = numbers<double>(rows * classes, 4);
+  const auto label = labels(rows, classes);
+  double alone = 0;
+  cairn::kernel::cross_entropy<double, rows, classes>(logits.data(), label.data(), &alone);
+  for (const int threads : {2, 3, 5}) {
+    double together = 0;
+    cairn::kernel::cross_entropy<double, rows, classes>(logits.data(), label.data(), &together, threads);
+    BOOST_TEST(together == alone);
+  }
 }
 
 // Of equal logits the first counts.

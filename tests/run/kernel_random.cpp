@@ -16,14 +16,14 @@ namespace {
 constexpr random_stream some{seed{0x0123456789abcdef}, 0xfedcba9876543210, 0x89abcdef};
 
 template <class Real, int N, double P>
-void check_dropout() {
+void check_dropout(int threads = 1) {
   const auto in = numbers<Real>(N);
   std::vector<Real> expected(in.size());
   cairn::reference::dropout(in.data(), some, P, expected.data(), N);
   guarded<Real> out(N), in_place(in);
-  cairn::kernel::dropout<Real, N, P>(in.data(), some, out.data());
-  cairn::kernel::dropout<Real, N, P>(in_place.data(), some, in_place.data());
-  BOOST_TEST_CONTEXT("elements " << N << " probability " << P) {
+  cairn::kernel::dropout<Real, N, P>(in.data(), some, out.data(), threads);
+  cairn::kernel::dropout<Real, N, P>(in_place.data(), some, in_place.data(), threads);
+  BOOST_TEST_CONTEXT("elements " << N << " probability " << P << " threads " << threads) {
     BOOST_TEST(std::memcmp(out.data(), expected.data(), N * sizeof(Real)) == 0);
     BOOST_TEST(std::memcmp(in_place.data(), expected.data(), N * sizeof(Real)) == 0);
     BOOST_TEST(out.intact());
@@ -40,6 +40,8 @@ void check_dropouts() {
   check_dropout<Real, 100, 0.0>();
   check_dropout<Real, 100, 1 - 0x1p-20>();
   check_dropout<Real, 100, 1 - 0x1p-52>();  // nearer to 1 than a word can tell
+  for (const int threads : {1, 2, 3, 5})
+    for_each(sizes<35001, 35008, 35009>{}, [=]<int N>() { check_dropout<Real, N, 0.5>(threads); });  // work for five
 }
 
 }  // namespace

@@ -26,36 +26,36 @@ void compute(transpose_op<Permutation>, signature<Real, X>, void* const* p) {
 }
 
 template <int Axis, class Real, class X>
-void compute(softmax_op<Axis>, signature<Real, X>, void* const* p) {
+void compute(softmax_op<Axis>, signature<Real, X>, void* const* p, int threads) {
   kernel::softmax<Real, X::shape, (Axis + X::shape.rank) % X::shape.rank>(static_cast<const Real*>(p[1]),
-                                                                          static_cast<Real*>(p[0]));
+                                                                          static_cast<Real*>(p[0]), threads);
 }
 template <int Axis, class Real, class X>
-void compute(log_softmax_op<Axis>, signature<Real, X>, void* const* p) {
+void compute(log_softmax_op<Axis>, signature<Real, X>, void* const* p, int threads) {
   kernel::log_softmax<Real, X::shape, (Axis + X::shape.rank) % X::shape.rank>(static_cast<const Real*>(p[1]),
-                                                                              static_cast<Real*>(p[0]));
+                                                                              static_cast<Real*>(p[0]), threads);
 }
 
 template <class Real, class X, class L>
-void compute(cross_entropy_op, signature<Real, X, L>, void* const* p) {
+void compute(cross_entropy_op, signature<Real, X, L>, void* const* p, int threads) {
   kernel::cross_entropy<Real, static_cast<int>(L::shape.count()), X::shape[-1]>(
-      static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]));
+      static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]), threads);
 }
 template <class Real, class X, class L>
-void compute(softmax_error_op, signature<Real, X, L>, void* const* p) {
+void compute(softmax_error_op, signature<Real, X, L>, void* const* p, int threads) {
   kernel::softmax_error<Real, static_cast<int>(L::shape.count()), X::shape[-1]>(
-      static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]));
+      static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]), threads);
 }
 template <class Real, class X, class L>
-void compute(accuracy_op, signature<Real, X, L>, void* const* p) {
+void compute(accuracy_op, signature<Real, X, L>, void* const* p, int threads) {
   kernel::accuracy<Real, static_cast<int>(L::shape.count()), X::shape[-1]>(
-      static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]));
+      static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<Real*>(p[0]), threads);
 }
 
 template <double P, bool Forward, class Real, class X, class Key>
-void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p) {
+void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p, int threads) {
   kernel::dropout<Real, X::shape.count(), P>(static_cast<const Real*>(p[1]), *static_cast<const random_stream*>(p[2]),
-                                             static_cast<Real*>(p[0]));
+                                             static_cast<Real*>(p[0]), threads);
 }
 
 /// One product for each index of the leading axes.

@@ -3,6 +3,7 @@
 
 #include "cairn/core/shape.hpp"
 #include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/threads.hpp"
 
 #include <limits>
 
@@ -11,6 +12,9 @@ namespace cairn::kernel {
 /// Both subtract the largest number first, so that no exp overflows:
 /// softmax(x) = exp(x - max) / sum exp(x - max), log_softmax(x) = x - max - log sum exp(x - max).
 enum class normalized { softmax, log_softmax };
+
+/// What a number counts for as work: its exp as 200, four other operations as ten each, twice moved as forty.
+inline constexpr std::int64_t normalizing = 200 + 4 * 10 + 2 * 40;
 
 /// Lanes past the end of a row hold minus infinity: never the largest, and nothing to a sum of exps.
 template <class Real>
@@ -52,11 +56,11 @@ void normalize_row(const Real* in, Real* out) {
   }
 }
 
-/// {N, Stride} along the first axis, a register of columns at a time.
+/// Some columns of {N, Stride} along the first axis, a register of columns at a time.
 template <normalized Form, int N, int Stride, class Real>
-void normalize_columns(const Real* in, Real* out) {
+void normalize_columns(const Real* in, Real* out, range columns) {
   using vec = lanes<Real>;
-  for (int j = 0; j < Stride; j += vec::width) {
+  for (int j = static_cast<int>(columns.begin); j < columns.end; j += vec::width) {
     const auto load = [&](const Real* from, int i) { return load_row<Stride>(from + std::int64_t{i} * Stride, j); };
     const auto store = [&](vec x, int i) { store_row<Stride>(x, out + std::int64_t{i} * Stride, j); };
     vec most = load(in, 0);
@@ -77,30 +81,38 @@ void normalize_columns(const Real* in, Real* out) {
   }
 }
 
+/// Threads share what lies outside of the axis, or else the columns.
 template <normalized Form, class Real, shape S, int Axis>
-void normalize(const Real* in, Real* out) {
+void normalize(const Real* in, Real* out, int threads) {
   constexpr int axis = Axis < 0 ? S.rank + Axis : Axis, extent = S[axis];
   constexpr int inner = [] {
     int n = 1;
     for (int k = axis + 1; k < S.rank; ++k) n *= S[k];
     return n;
   }();
-  constexpr std::int64_t step = std::int64_t{extent} * inner;
-  for (std::int64_t at = 0; at < S.count(); at += step)
-    if constexpr (inner == 1) normalize_row<Form, extent>(in + at, out + at);
-    else normalize_columns<Form, extent, inner>(in + at, out + at);
+  constexpr std::int64_t step = std::int64_t{extent} * inner, outer = S.count() / step;
+  constexpr std::int64_t n = outer > 1 ? outer : inner, unit = outer > 1 ? 1 : lanes<Real>::width;
+  in_shares<normalizing * S.count(), n, unit>(threads, [=](range own) {
+    if constexpr (outer == 1 && inner > 1) {
+      normalize_columns<Form, extent, inner>(in, out, own);
+    } else {
+      for (std::int64_t at = own.begin * step; at < own.end * step; at += step)
+        if constexpr (inner == 1) normalize_row<Form, extent>(in + at, out + at);
+        else normalize_columns<Form, extent, inner>(in + at, out + at, {0, inner});
+    }
+  });
 }
 
 /// Softmax of `in` {S} along Axis (negative axes count from the last); in == out is allowed.
 template <class Real, shape S, int Axis>
-void softmax(const Real* in, Real* out) {
-  normalize<normalized::softmax, Real, S, Axis>(in, out);
+void softmax(const Real* in, Real* out, int threads = 1) {
+  normalize<normalized::softmax, Real, S, Axis>(in, out, threads);
 }
 
 /// The logarithm of softmax; in == out is allowed.
 template <class Real, shape S, int Axis>
-void log_softmax(const Real* in, Real* out) {
-  normalize<normalized::log_softmax, Real, S, Axis>(in, out);
+void log_softmax(const Real* in, Real* out, int threads = 1) {
+  normalize<normalized::log_softmax, Real, S, Axis>(in, out, threads);
 }
 
 }  // namespace cairn::kernel

@@ -3,6 +3,7 @@
 
 #include "cairn/core/philox.hpp"
 #include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/threads.hpp"
 
 namespace cairn::kernel {
 
@@ -28,26 +29,31 @@ inline constexpr int drawn_at_once = 4 * wide_words::width;
   wide_words::store(counter, words);
 }
 
+/// What an element counts for as work: its word as 200, two other operations as ten each, twice moved as forty.
+inline constexpr std::int64_t dropping = 200 + 2 * 10 + 2 * 40;
+
 /// out {N} = in / (1 - P), or 0 where an element's word is below P 2^32; in == out is allowed. The words are the same
 /// for every Real.
 template <class Real, std::int64_t N, double P>
-void dropout(const Real* in, const random_stream& stream, Real* out) {
+void dropout(const Real* in, const random_stream& stream, Real* out, int threads = 1) {
   using vec = lanes<Real>;
   static_assert(N <= std::int64_t{1} << 34, "counters of 32 bits");
   static_assert(drawn_at_once % vec::width == 0);
   constexpr auto least = static_cast<std::uint32_t>(P * 0x1p32);
-  const vec scale = vec::fill(static_cast<Real>(1 / (1 - P)));
-  alignas(64) std::uint32_t words[drawn_at_once];
-  for (std::int64_t i = 0; i < N; i += drawn_at_once) {
-    draw(stream, static_cast<std::uint32_t>(i / 4), words);
-    for (int j = 0; j < drawn_at_once && i + j < N; j += vec::width) {
-      const int left = static_cast<int>(std::min<std::int64_t>(N - i - j, vec::width));
-      const vec x = left == vec::width ? vec::load(in + i + j) : vec::load(in + i + j, left);
-      const vec y = where_at_least(x * scale, words + j, least);
-      if (left == vec::width) y.store(out + i + j);
-      else y.store(out + i + j, left);
+  in_shares<dropping * N, N, drawn_at_once>(threads, [=, &stream](range own) {
+    const vec scale = vec::fill(static_cast<Real>(1 / (1 - P)));
+    alignas(64) std::uint32_t words[drawn_at_once];
+    for (std::int64_t i = own.begin; i < own.end; i += drawn_at_once) {
+      draw(stream, static_cast<std::uint32_t>(i / 4), words);
+      for (int j = 0; j < drawn_at_once && i + j < N; j += vec::width) {
+        const int left = static_cast<int>(std::min<std::int64_t>(N - i - j, vec::width));
+        const vec x = left == vec::width ? vec::load(in + i + j) : vec::load(in + i + j, left);
+        const vec y = where_at_least(x * scale, words + j, least);
+        if (left == vec::width) y.store(out + i + j);
+        else y.store(out + i + j, left);
+      }
     }
-  }
+  });
 }
 
 }  // namespace cairn::kernel

@@ -31,4 +31,17 @@ void in_parts(int parts, Body body) {
   for (int part = 0; part < parts; ++part) body(part);
 }
 
+/// Calls body(own) for each thread's share of [0, Extent), cut at multiples of Unit; once where the work is not worth a
+/// second thread.
+template <std::int64_t Work, std::int64_t Extent, std::int64_t Unit = 1, class Body>
+void in_shares(int threads, Body body) {
+  constexpr int most = parts_of(Work, (Extent + Unit - 1) / Unit);
+  if constexpr (most == 1) {
+    body(range{0, Extent});
+  } else {
+    const int parts = std::min(most, threads);
+    in_parts(parts, [=](int part) { body(share(Extent, Unit, part, parts)); });
+  }
+}
+
 }  // namespace cairn::kernel
