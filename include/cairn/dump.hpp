@@ -9,10 +9,6 @@
 
 namespace cairn::dump {
 
-/// Whether a value of a schedule is computed a second time: a forward value of a segment's interior, after
-/// the turn.
-constexpr bool recomputed(const auto& schedule, int v) { return v >= schedule.turn && schedule.nodes[v].visible > 0; }
-
 /// The model as the user wrote it.
 template <class Compiled>
 void graph(std::ostream& out) {
@@ -45,7 +41,7 @@ void schedule(std::ostream& out) {
     while (leaf-- > 0 && s.leaf_value[leaf] != v) {
     }
     const bool computed = s.nodes[v].op->arguments > 0;
-    ir::print_column(out, 11, recomputed(s, v) ? "  again" : computed && s.kept[v] ? "  stored" : "");
+    ir::print_column(out, 11, s.again[v] ? "  again" : computed && s.kept[v] ? "  stored" : "");
     ir::print(out, g, s.nodes[v], v, leaf);
   }
 }
@@ -64,7 +60,7 @@ void steps(std::ostream& out) {
       const int v = f.members[m];
       if (m > st.begin) ir::print_column(out, 15, "");
       else ir::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.loop ? "loop" : "kernel");
-      const bool again = recomputed(s, v), shared = m == st.begin && st.loop && l.of[i].same_as != i;
+      const bool again = s.again[v], shared = m == st.begin && st.loop && l.of[i].same_as != i;
       ir::print_column(out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
                        ir::formula_of<decltype(Compiled::graph)>{Compiled::graph, s.nodes[v], ir::none});
       if (again) out << (shared ? "again, " : "again");
