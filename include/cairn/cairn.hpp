@@ -6,6 +6,7 @@
 #include "cairn/expr/leaf.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/view.hpp"
+#include "cairn/expr/join.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/expr/linalg.hpp"
 #include "cairn/expr/norm.hpp"

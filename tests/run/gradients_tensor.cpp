@@ -39,6 +39,25 @@ BOOST_AUTO_TEST_CASE(views) {
   check<weighted(square(transpose(square(t))))>();
   check<weighted(square(transpose<2, 0, 1>(square(t))))>();
 }
+BOOST_AUTO_TEST_CASE(concatenations) {
+  check<weighted(square(concatenate<0>(a, exp(a))))>();
+  check<weighted(square(concatenate<-1>(a, param<"b", 3, 1>, square(a))))>();
+  check<weighted(square(concatenate<1>(t, param<"b", 2, 1, 4>, exp(t), param<"c", 2, 2, 4>)))>();
+  constexpr auto rows = param<"b", 1, 4>;
+  check<weighted(square(concatenate<0>(a, rows, exp(a), rows, square(rows), param<"c", 2, 4>)))>();
+}
+BOOST_AUTO_TEST_CASE(slices) {
+  check<weighted(square(slice<0, 1, 2>(square(t))))>();
+  check<weighted(square(slice<1, 0, 2>(square(t))))>();
+  check<weighted(square(slice<-1, -3, -1>(square(t))))>();
+  check<weighted(slice<1, 1>(a) * slice<1, 0, -1>(exp(a)))>();
+  check<weighted(concatenate<0>(slice<0, 2>(a), slice<0, 0, 2>(square(a))))>();
+}
+// What a slice adds to a gradient is itself cut out again.
+BOOST_AUTO_TEST_CASE(a_slice_between_zeros) {
+  check<weighted(square(make<pad_op<1, 1, 6>>(exp(a))))>();
+  check<weighted(square(make<pad_op<-3, 2, 4>>(exp(t))))>();
+}
 BOOST_AUTO_TEST_CASE(a_detached_factor_is_a_constant) {
   program<sum(detach(param<"x", 4>) * param<"x", 4>), real<double>> step;
   step.init(seed{1});

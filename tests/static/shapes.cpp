@@ -1,4 +1,5 @@
 // The shape rule of every operation. Where shapes do not fit, the rule is asked: expressions do not compile.
+#include "cairn/expr/join.hpp"
 #include "cairn/expr/linalg.hpp"
 #include "cairn/expr/loss.hpp"
 
@@ -135,6 +136,53 @@ static_assert(transpose_op<std::array{1, 0}>::result(shape{2, 3, 4}) == no_shape
 static_assert(transpose_op<std::array{0, 2}>::result(shape{4, 8}) == no_shape);
 static_assert(transpose_op<detail::permutation<1>()>::result(shape{8}) == no_shape);
 static_assert(of(detach(t<4, 8>)) == shape{4, 8});
+
+// Joined along an axis that all have, where they are equal but along it.
+static_assert(of(concatenate<1>(t<4, 6>, t<4, 2>)) == shape{4, 8} && of(concatenate<0>(t<4>, t<1>)) == shape{5});
+static_assert(of(concatenate<-1>(t<4, 6>, t<4, 2>)) == shape{4, 8} &&
+              of(concatenate<-2>(t<4, 6>, t<1, 6>)) == shape{5, 6});
+static_assert(of(concatenate<1>(t<2, 3, 4>, t<2, 1, 4>, t<2, 3, 4>, t<2, 5, 4>)) == shape{2, 12, 4});
+template <int Axis>
+constexpr shape joined_shape(auto... shapes) {
+  return concatenate_op<Axis>::result(shapes...);
+}
+static_assert(joined_shape<1>(shape{4, 6}, shape{5, 6}) == no_shape);
+static_assert(joined_shape<0>(shape{4, 6}, shape{4, 6}, shape{4, 7}) == no_shape);
+static_assert(joined_shape<-1>(shape{4, 6}, shape{6}) == no_shape &&
+              joined_shape<0>(shape{6}, shape{4, 6}) == no_shape);
+static_assert(joined_shape<2>(shape{4, 6}, shape{4, 6}) == no_shape);
+static_assert(joined_shape<-3>(shape{4, 6}, shape{4, 6}) == no_shape);
+static_assert(joined_shape<0>(shape{}, shape{}) == no_shape && joined_shape<-1>(shape{}, shape{}) == no_shape);
+
+// More than four are joined in four groups of neighbours, so far as a group is not one of them alone.
+template <int N>
+constexpr auto n = param<"n", N, 2>;
+static_assert(same(concatenate<0>(n<1>, n<2>, n<3>, n<4>), make<concatenate_op<0>>(n<1>, n<2>, n<3>, n<4>)));
+static_assert(same(concatenate<0>(n<1>, n<2>, n<3>, n<4>, n<5>),
+                   concatenate<0>(n<1>, n<2>, n<3>, concatenate<0>(n<4>, n<5>))));
+static_assert(same(concatenate<0>(n<1>, n<2>, n<3>, n<4>, n<5>, n<6>, n<7>, n<8>),
+                   concatenate<0>(concatenate<0>(n<1>, n<2>), concatenate<0>(n<3>, n<4>), concatenate<0>(n<5>, n<6>),
+                                  concatenate<0>(n<7>, n<8>))));
+constexpr int height_of(an_expression auto e) { return e.facts.height; }
+constexpr auto many = []<int... I>(std::integer_sequence<int, I...>) { return concatenate<-2>(n<I + 1>...); };
+constexpr auto sixteen = many(std::make_integer_sequence<int, 16>{});
+constexpr auto seventeen = many(std::make_integer_sequence<int, 17>{});
+static_assert(of(sixteen) == shape{136, 2} && height_of(sixteen) == 3);  // twice at most
+static_assert(of(seventeen) == shape{153, 2} && height_of(seventeen) == 4);
+
+// Parts of an axis: negative bounds count from its end, and without the second it goes there.
+static_assert(of(slice<1, 2, 5>(t<4, 6>)) == shape{4, 3} && of(slice<0, 0, 4>(t<4, 6>)) == shape{4, 6});
+static_assert(of(slice<-1, 5, 6>(t<4, 6>)) == shape{4, 1} && of(slice<-2, 1, 2>(t<4, 6>)) == shape{1, 6});
+static_assert(of(slice<1, -4, -1>(t<4, 6>)) == shape{4, 3} && of(slice<1, -6, -5>(t<4, 6>)) == shape{4, 1});
+static_assert(of(slice<1, 0, -1>(t<4, 6>)) == shape{4, 5} && of(slice<1, -2, 6>(t<4, 6>)) == shape{4, 2});
+static_assert(same(slice<1, 2>(t<4, 6>), slice<1, 2, 6>(t<4, 6>)) && of(slice<-1, -2>(t<4, 6>)) == shape{4, 2});
+template <int Axis, int Begin, int End>
+constexpr shape sliced = slice_op<Axis, Begin, End>::result(shape{4, 6});
+static_assert(sliced<1, 3, 3> == no_shape && sliced<1, 4, 3> == no_shape && sliced<1, 0, 0> == no_shape);
+static_assert(sliced<1, 0, 7> == no_shape && sliced<1, 6, 7> == no_shape && sliced<0, 4, 6> == no_shape);
+static_assert(sliced<1, -7, 3> == no_shape && sliced<1, 0, -6> == no_shape && sliced<1, -1, 0> == no_shape);
+static_assert(sliced<2, 0, 1> == no_shape && sliced<-3, 0, 1> == no_shape && sliced<2, 0, -1> == no_shape);
+static_assert(pad_op<1, 2, 6>::result(shape{4, 3}) == shape{4, 6});
 
 // Softmax keeps the shape and needs its axis.
 static_assert(of(softmax(t<4, 8>)) == shape{4, 8} && of(log_softmax<0>(t<4, 8>)) == shape{4, 8});

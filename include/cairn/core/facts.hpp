@@ -16,6 +16,8 @@ template <class... Kinds>
 struct takes;
 template <int... Axes>
 struct axes;
+template <int Axis, int Begin, int End>
+struct slice;
 template <int... Extents>
 struct extents;
 template <int N>

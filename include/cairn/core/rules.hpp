@@ -51,6 +51,29 @@ struct axes_exist {
   };
 };
 
+struct equal_but_along_axis {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [shape-mismatch]: concatenate joins arguments that have this axis and are equal in all other "
+          "extents; change the axis or an argument");
+    }
+  };
+};
+
+struct part_of_axis {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: slice<axis, begin, end> takes one element or more of an axis that the "
+                    "argument has; negative bounds count from the end");
+    }
+  };
+};
+
 struct one_label_per_row {
   template <class Silent, class... Facts>
   struct found : Silent {
@@ -143,7 +166,7 @@ struct axes_as_arguments {
     constexpr found() {
       static_assert(well_formed<Facts...>,
                     "cairn [wrong-arguments]: axes and extents are template arguments; write sum<-1>(x), "
-                    "softmax<-1>(x), reshape<8, 4>(x)");
+                    "softmax<-1>(x), reshape<8, 4>(x), concatenate<1>(a, b), slice<1, 0, 4>(x)");
     }
   };
 };
@@ -155,6 +178,16 @@ struct two_arguments {
       static_assert(well_formed<Facts...>,
                     "cairn [wrong-arguments]: this takes two arguments: cross_entropy(logits, "
                     "labels), accuracy(logits, labels), mse(result, target)");
+    }
+  };
+};
+
+struct two_or_more_arguments {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: this takes two expressions or more: concatenate<1>(a, b)");
     }
   };
 };

@@ -2,10 +2,12 @@
 // each.
 #pragma once
 
+#include "cairn/expr/join.hpp"
 #include "cairn/expr/linalg.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/expr/random.hpp"
 #include "cairn/kernel/gemm.hpp"
+#include "cairn/kernel/join.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/norm.hpp"
 #include "cairn/kernel/random.hpp"
@@ -23,6 +25,25 @@ void compute(sum_op<Axes, Keep>, signature<Real, X>, void* const* p, int threads
 template <auto Permutation, class Real, class X>
 void compute(transpose_op<Permutation>, signature<Real, X>, void* const* p) {
   kernel::transpose<Real, X::shape, Permutation>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]));
+}
+
+template <int Axis, class Real, class X, class... More>
+void compute(concatenate_op<Axis>, signature<Real, X, More...>, void* const* p, int threads) {
+  std::array<const Real*, 1 + sizeof...(More)> in;
+  std::transform(p + 1, p + 1 + in.size(), in.begin(), [](void* x) { return static_cast<const Real*>(x); });
+  kernel::concatenate<Real, (Axis + X::shape.rank) % X::shape.rank, X::shape, More::shape...>(
+      in, static_cast<Real*>(p[0]), threads);
+}
+template <int Axis, int Begin, int End, class Real, class X>
+void compute(slice_op<Axis, Begin, End>, signature<Real, X>, void* const* p, int threads) {
+  using op = slice_op<Axis, Begin, End>;
+  kernel::slice<Real, X::shape, (Axis + X::shape.rank) % X::shape.rank, op::begin(X::shape), op::end(X::shape)>(
+      static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
+}
+template <int Axis, int Begin, int Extent, class Real, class X>
+void compute(pad_op<Axis, Begin, Extent>, signature<Real, X>, void* const* p, int threads) {
+  kernel::pad<Real, X::shape, (Axis + X::shape.rank) % X::shape.rank, Begin, Extent>(static_cast<const Real*>(p[1]),
+                                                                                     static_cast<Real*>(p[0]), threads);
 }
 
 template <int Axis, class Real, class X>

@@ -118,4 +118,18 @@ void transpose(const Real* in, Real* out, const shape& from, const int* order) {
   }
 }
 
+/// Copies `count` indices of an axis: out[i, to_begin + j, k] = in[i, from_begin + j, k]. Shapes differ along it alone.
+template <class Real>
+void copy_part(const Real* in, const shape& from, int from_begin, Real* out, const shape& to, int to_begin, int axis,
+               int count) {
+  std::int64_t inner = 1;
+  for (int k = axis + 1; k < from.rank; ++k) inner *= from.extent[k];
+  const std::int64_t outer = from.count() / from.extent[axis] / inner;
+  for (std::int64_t i = 0; i < outer; ++i)
+    for (int j = 0; j < count; ++j)
+      for (std::int64_t k = 0; k < inner; ++k)
+        out[(i * to.extent[axis] + to_begin + j) * inner + k] =
+            in[(i * from.extent[axis] + from_begin + j) * inner + k];
+}
+
 }  // namespace cairn::reference
