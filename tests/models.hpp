@@ -265,6 +265,34 @@ constexpr auto row_between = [] {
   return classify(ckpt<"s", allow_useless>([](auto p, auto r) { return gelu(p * r) | nn::linear<"w", 12>; }, h, row) *
                   row);
 }();
+// Layers that read all earlier values (Huang et al., Densely Connected Convolutional Networks, 2017): what they are
+// joined to is made again in backward.
+inline constexpr auto of_all = [](auto... earlier) {
+  return concatenate<1>(earlier...) | nn::softmax | nn::linear<"fc1", 20> | nn::gelu | nn::linear<"fc2", 7>;
+};
+constexpr auto densely_connected = [] {
+  const auto a = x | nn::linear<"in", 5>;
+  const auto b = ckpt<"l1">(block<"l1">(of_all), x, a);
+  const auto c = ckpt<"l2">(block<"l2">(of_all), x, a, b);
+  const auto d = ckpt<"l3">(block<"l3">(of_all), x, a, b, c);
+  const auto e = ckpt<"l4">(block<"l4">(of_all), x, a, b, c, d);
+  return classify(concatenate<-1>(a, b, c, d, e));
+}();
+// One product for all gates, and the same weights at each step.
+inline constexpr auto lstm_cell = [](auto in, auto h, auto c) {
+  const auto gates = concatenate<1>(in, h) | nn::linear<"gates", 36>;
+  const auto kept = sigmoid(slice<1, 0, 9>(gates)) * c;
+  const auto next = kept + sigmoid(slice<1, 9, 18>(gates)) * tanh(slice<1, 18, -9>(gates));
+  return std::tuple{sigmoid(slice<1, -9>(gates)) * tanh(next), next};
+};
+constexpr auto lstm = [] {
+  const auto h = x | nn::linear<"h", 9> | nn::tanh;
+  const auto c = x | nn::linear<"c", 9>;
+  const auto [h1, c1] = ckpt<"t1">(lstm_cell, slice<1, 0, 4>(x), h, c);
+  const auto [h2, c2] = ckpt<"t2">(lstm_cell, slice<1, 4, 8>(x), h1, c1);
+  const auto [h3, c3] = ckpt<"t3">(lstm_cell, slice<1, 8, 12>(x), h2, c2);
+  return classify(concatenate<0>(slice<0, 4>(h3), slice<0, 0, 4>(h1 * c3)));
+}();
 constexpr auto with_outputs = [] {
   const auto logits = x | ckpt<"s">(mlp) | nn::linear<"head", 5>;
   return outputs(cross_entropy(logits, y), accuracy(logits, y), logits);

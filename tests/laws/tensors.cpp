@@ -10,6 +10,8 @@ BOOST_AUTO_TEST_CASE(over_axes) { laws<models::over_axes>(); }
 BOOST_AUTO_TEST_CASE(ties) { laws<models::ties>(); }
 BOOST_AUTO_TEST_CASE(leading_axes) { laws<models::leading_axes>(); }
 BOOST_AUTO_TEST_CASE(row_between) { laws<models::row_between>(); }
+BOOST_AUTO_TEST_CASE(densely_connected) { laws<models::densely_connected>(); }
+BOOST_AUTO_TEST_CASE(lstm) { laws<models::lstm>(); }
 BOOST_AUTO_TEST_CASE(with_outputs) { laws<models::with_outputs>(); }
 
 BOOST_AUTO_TEST_SUITE_END()

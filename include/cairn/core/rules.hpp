@@ -55,10 +55,9 @@ struct equal_but_along_axis {
   template <class Silent, class... Facts>
   struct found : Silent {
     constexpr found() {
-      static_assert(
-          well_formed<Facts...>,
-          "cairn [shape-mismatch]: concatenate joins arguments that have this axis and are equal in all other "
-          "extents; change the axis or an argument");
+      static_assert(well_formed<Facts...>,
+                    "cairn [shape-mismatch]: extents must be equal except along the joined axis, which all must have; "
+                    "change an argument");
     }
   };
 };
@@ -68,8 +67,8 @@ struct part_of_axis {
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [shape-mismatch]: slice<axis, begin, end> takes one element or more of an axis that the "
-                    "argument has; negative bounds count from the end");
+                    "cairn [shape-mismatch]: a slice is one or more elements [begin, end) of an axis that exists; "
+                    "negative ones count from the end");
     }
   };
 };
@@ -166,7 +165,7 @@ struct axes_as_arguments {
     constexpr found() {
       static_assert(well_formed<Facts...>,
                     "cairn [wrong-arguments]: axes and extents are template arguments; write sum<-1>(x), "
-                    "softmax<-1>(x), reshape<8, 4>(x), concatenate<1>(a, b), slice<1, 0, 4>(x)");
+                    "reshape<8, 4>(x), slice<1, 0, 4>(x)");
     }
   };
 };

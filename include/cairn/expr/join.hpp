@@ -85,19 +85,21 @@ struct concatenate_op : op {
 
 namespace detail {
 /// At most four at once, for nodes of a graph have no more arguments. More are joined in four groups first, so that of
-/// up to sixteen no number is copied more than twice.
-template <int Axis, class... A>
-constexpr auto joined(A... a) {
-  constexpr std::size_t count = sizeof...(A);
-  using whole = decltype(made_silently<concatenate_op<Axis>>(a...));
+/// up to sixteen no number is copied more than twice. A message shows the first and the one that does not fit it.
+template <int Axis, class First, class... More>
+constexpr auto joined(First first, More... more) {
+  constexpr std::size_t count = 1 + sizeof...(More);
+  using whole = decltype(made_silently<concatenate_op<Axis>>(first, more...));
   if constexpr (count == 1) {
-    return (a, ...);
-  } else if constexpr (count <= 4 || wrong<whole>) {
+    return first;
+  } else if constexpr (wrong<whole>) {
+    return first_wrong(made_silently<concatenate_op<Axis>>(first, more)..., whole{});
+  } else if constexpr (count <= 4) {
     return whole{};
   } else {
     constexpr auto group = []<std::size_t Begin, std::size_t... I>(std::index_sequence<Begin>,
                                                                    std::index_sequence<I...>) {
-      return joined<Axis>(std::tuple_element_t<Begin + I, std::tuple<A...>>{}...);
+      return joined<Axis>(std::tuple_element_t<Begin + I, std::tuple<First, More...>>{}...);
     };
     return [=]<std::size_t... K>(std::index_sequence<K...>) {
       return made_silently<concatenate_op<Axis>>(group(

@@ -1,0 +1,22 @@
+// rejects: cairn \[shape-mismatch\]: extents must be equal except along the joined axis, which all must have
+// rejects: fact::in<cairn::fixed_string<5>\{"many"\}>
+// rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], float ?\[4\]\[1\]>
+// rejects: axes<0>
+#include "cairn/core/rules.hpp"
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/compose.hpp"
+#include "cairn/expr/join.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+// The first argument and the one that does not fit it.
+#ifdef CAIRN_REJECT
+constexpr auto more = param<"more", 4, 1>;
+#else
+constexpr auto more = param<"more", 4>;
+#endif
+
+constexpr auto many = [](auto x) { return concatenate<0>(x, exp(x), tanh(x), square(x), more, -x); };
+constexpr auto loss = sum(input<"x", 4> | block<"many">(many));
+static_assert(an_expression<decltype(loss)>);

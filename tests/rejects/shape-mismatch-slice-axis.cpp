@@ -1,0 +1,18 @@
+// rejects: cairn \[shape-mismatch\]: a slice is one or more elements \[begin, end\) of an axis that exists
+// rejects: operation<cairn::fixed_string<6>\{"slice"\}, float ?\[4\]\[6\]>
+// rejects: slice<2, 0, 4>
+#include "cairn/core/rules.hpp"
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/join.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr int axis = 2;
+#else
+constexpr int axis = -1;
+#endif
+
+constexpr auto loss = mean(slice<axis, 0, 4>(input<"x", 4, 6>));
+static_assert(an_expression<decltype(loss)>);

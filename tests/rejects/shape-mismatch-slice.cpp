@@ -1,0 +1,19 @@
+// rejects: cairn \[shape-mismatch\]: a slice is one or more elements \[begin, end\) of an axis that exists
+// rejects: operation<cairn::fixed_string<6>\{"slice"\}, float ?\[4\]\[6\]>
+// rejects: slice<1, 4, 7>
+#include "cairn/core/rules.hpp"
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/join.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr int end = 7;
+#else
+constexpr int end = 6;
+#endif
+
+constexpr auto y = slice<1, 4, end>(input<"x", 4, 6>);
+constexpr auto loss = mean(y * y);
+static_assert(an_expression<decltype(loss)>);
