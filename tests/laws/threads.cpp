@@ -11,8 +11,8 @@ constexpr int rows = 251, features = 187, classes = 1009;
 constexpr auto images = input<"images", rows, features>;
 
 // Products shared by rows and by columns, one for each of some matrices, loops over rows and over one row, sums over
-// rows, over columns and over all, softmax of rows, of columns and of matrices, dropout: each with work for three
-// threads, and with a tail.
+// rows, over columns and over all, softmax of rows, of columns and of matrices, dropout, rows that are joined and cut, of
+// several and of one: each with work for three threads, and with a tail.
 constexpr auto attend = [](auto h) {
   const auto heads = transpose<1, 0, 2>(reshape<rows, 5, 64>(h));
   const auto scores = softmax(matmul(heads, transpose(tanh(heads))) * 0.125_c);
@@ -22,9 +22,11 @@ constexpr auto wide = param<"wide", 99, 6007>;
 constexpr auto model = nn::linear<"in", 320> | ckpt<"s">(nn::gelu | nn::linear<"mid", 320> | nn::tanh | layer(attend)) |
                        nn::linear<"out", 1009> | nn::dropout<"drop", 0.1>;
 constexpr auto h = images | model;
+constexpr auto joined =
+    concatenate<1>(slice<1, 3>(wide), tanh(concatenate<0>(slice<0, 1>(wide), slice<0, 0, 1>(wide))));
 constexpr auto loss = mean(square(h)) + mean(square(sum<-1>(exp(h), keepdim) / sum<0>(square(h) + 1_c))) +
                       mean(square(tanh(wide))) + sum(square(mean<-1>(wide))) + sum(square(softmax<0>(h * 0.5_c))) +
-                      mean(square(log_softmax<1>(reshape<3, 33, 6007>(wide))));
+                      mean(square(log_softmax<1>(reshape<3, 33, 6007>(wide)))) + mean(square(joined));
 
 // Losses and their gradients, shared by rows. In double, for a float has lost what the order of a sum changes.
 constexpr auto logits = input<"scores", rows, classes> + param<"bias", classes>;
