@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 namespace cairn::kernel {
@@ -34,15 +35,19 @@ void for_each_row(int threads, Body body) {
   });
 }
 
-/// A part of a run of N numbers.
+/// A part of a run of N numbers; all of a short run is a few moves of registers.
 template <std::int64_t N, class Real>
-void copy_run(const Real* in, Real* out, int part, int parts) {
-  const range own = share(N, 64 / sizeof(Real), part, parts);
-  std::copy(in + own.begin, in + own.end, out + own.begin);
+[[gnu::always_inline]] inline void copy_run(const Real* in, Real* out, int part, int parts) {
+  if (parts == 1) {
+    std::memcpy(out, in, N * sizeof(Real));
+  } else {
+    const range own = share(N, 64 / sizeof(Real), part, parts);
+    std::copy(in + own.begin, in + own.end, out + own.begin);
+  }
 }
 template <std::int64_t N, class Real>
-void clear_run(Real* out, int part, int parts) {
-  const range own = share(N, 64 / sizeof(Real), part, parts);
+[[gnu::always_inline]] inline void clear_run(Real* out, int part, int parts) {
+  const range own = parts == 1 ? range{0, N} : share(N, 64 / sizeof(Real), part, parts);
   std::fill(out + own.begin, out + own.end, Real{0});
 }
 
