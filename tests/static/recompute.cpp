@@ -262,6 +262,8 @@ using between_products = step_of<sum(gelu(product_of_leaves) | times_weights)>;
 static_assert(stored<between_products> == row && runs_of<between_products>("gelu") == runs{1, 1});
 static_assert(between_products::schedule.recomputed[0].operations == 1);
 static_assert(detail::flops_of<between_products>().recomputed == 8);
+constexpr auto silu = layer([](auto v) { return v * sigmoid(v); });  // of one value, though it reads it twice
+static_assert(stored<step_of<sum(product_of_leaves | silu | times_weights)>> == row);
 using two_between = step_of<sum(tanh(two_chosen) | times_weights)>;
 static_assert(stored<two_between> == 3 * row && two_between::schedule.recomputed[0].operations == 0);
 using two_in_a_view = step_of<sum(reshape<4, 2>(tanh(two_chosen)) | times_weights)>;

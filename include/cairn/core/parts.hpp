@@ -6,9 +6,9 @@
 
 namespace cairn {
 
-/// The least work, in floating-point operations of products, that is worth a thread of its own: about 20 microseconds,
-/// for to start and join threads takes about two.
-inline constexpr std::int64_t least_work = 1 << 21;
+/// The least work, in floating-point operations of products, that is worth a thread of its own: about 40 microseconds,
+/// for to start and join threads takes about one, and to fetch what lies in another core's cache some more.
+inline constexpr std::int64_t least_work = 1 << 22;
 
 /// Into how many parts some work is cut, where it has `most` and threads enough.
 constexpr int parts_of(std::int64_t work, std::int64_t most) {

@@ -16,6 +16,20 @@ struct needs {
 };
 
 namespace detail {
+/// Values as large as what is made of them: none, one, two or more. Their numbers are one more than by value, and 0 is
+/// nobody, for in arrays g++ 12 makes members zero, whatever their initializers are.
+struct source_set {
+  int one, other;
+  bool more;
+
+  constexpr void add(int number) {
+    if (number == 0 || number == one || number == other) return;
+    if (one == 0) one = number;
+    else if (other == 0) other = number;
+    else more = true;
+  }
+};
+
 template <class Graph, class Gradient>
 struct need_finder {
   static constexpr int nodes = Gradient::capacity;
@@ -48,10 +62,11 @@ struct need_finder {
   /// Finds what backward computes again outside of segments, in few operations from leaves and from values that are kept
   /// for it anyway; and what it would, were its segment a block. Boundaries are kept.
   constexpr void find_cheap() {
-    constexpr int most_operations = 16, most_sources = 2, nowhere = 1 << 29;
+    constexpr int most_operations = 16, nowhere = 1 << 29;
     bool by_kernel[nodes] = {}, boundary[nodes] = {};
-    int kept[nodes] = {};                             // the least depth at which backward reads it
-    int operations[nodes] = {}, sources[nodes] = {};  // of what is cheap; sources as large as it
+    int kept[nodes] = {};        // the least depth at which backward reads it
+    int operations[nodes] = {};  // of what is cheap
+    source_set sources[nodes] = {};
     for (int& depth : kept) depth = nowhere;
     for (int v = 0; v < d.node_count; ++v) {
       if (!out.live[v]) continue;
@@ -80,13 +95,15 @@ struct need_finder {
         const int a = n.argument[i], root = out.root[a];
         if (out.cheap[a] && d.nodes[a].segment == n.segment) {
           operations[v] += operations[a];
-          sources[v] += sources[a];
+          sources[v].add(sources[a].one);
+          sources[v].add(sources[a].other);
         } else {
           cheap &= d.nodes[a].op->what < ir::role::view || out.constant[a] || out.output[root] || kept[root] <= depth;
-          sources[v] += d.nodes[a].op->bytes == n.op->bytes;
+          if (d.nodes[a].op->bytes == n.op->bytes) sources[v].add(root + 1);
         }
       }
-      out.cheap[v] = cheap && operations[v] <= most_operations && sources[v] <= (by_kernel[v] ? 1 : most_sources);
+      out.cheap[v] =
+          cheap && operations[v] <= most_operations && !sources[v].more && !(by_kernel[v] && sources[v].other != 0);
     }
   }
 };
