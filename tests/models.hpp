@@ -250,9 +250,9 @@ constexpr auto over_axes = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([
                                           exp(t - mean<0, 2>(t, keepdim)) / (sum<1>(square(t), keepdim) + 1_c);
                                       return reshape<8, 12>(c * mean(c)) + mean<0>(h, keepdim);
                                     })));
-constexpr auto ties =
-    classify(x | nn::linear<"in", 12> |
-             ckpt<"s">(layer([](auto h) { return maximum(h, mean<-1>(h, keepdim)) + log(maximum(relu(h), 0.1_c)); })));
+constexpr auto ties = classify(x | nn::linear<"in", 12> | ckpt<"s", allow_useless>(layer([](auto h) {
+                                 return maximum(h, mean<-1>(h, keepdim)) + log(maximum(relu(h), 0.1_c));
+                               })));
 constexpr auto leading_axes =
     classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
                const auto t = transpose<1, 0, 2>(reshape<8, 3, 4>(tanh(h)));
@@ -307,8 +307,8 @@ constexpr auto dropped_in_blocks =
 inline constexpr auto dropping_inner = nn::linear<"w", 12> | nn::dropout<"b", 0.1> | nn::tanh | nn::dropout<"c">;
 inline constexpr auto dropping_outer =
     nn::dropout<"a", 0.2> | ckpt<"inner">(block<"inner">(dropping_inner)) | nn::dropout<"d"> | nn::sigmoid;
-constexpr auto dropped_in_nested =
-    classify(x | nn::linear<"in", 12> | repeat<2, "block">([](auto) { return ckpt<"outer", allow_useless>(dropping_outer); }));
+constexpr auto dropped_in_nested = classify(
+    x | nn::linear<"in", 12> | repeat<2, "block">([](auto) { return ckpt<"outer", allow_useless>(dropping_outer); }));
 constexpr auto dropped_at_boundaries = [] {
   const auto h = x | nn::dropout<"in", 0.1> | nn::linear<"in", 12> | nn::dropout<"h">;
   const auto [a, b] = ckpt<"s">(

@@ -12,9 +12,12 @@ constexpr void for_each_operand(int index, auto visit) {
   const auto& f = Plan::steps;
   const auto& nodes = Plan::schedule.nodes;
   const pass::step& step = f.steps[index];
+  const ir::operation& first = *nodes[f.members[step.begin]].op;
+  // A product with several blocks of depth keeps sums in a result before it is complete.
+  const bool sums = step.product && first.multiplied.k > depth_of(first.multiplied, first.element_bytes);
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
     const int v = root_of(nodes, Plan::loops.inputs[i].value);
-    if (!is_leaf(nodes[v])) visit(v, Plan::loops.inputs[i].stretched == 0);
+    if (!is_leaf(nodes[v])) visit(v, !sums && Plan::loops.inputs[i].stretched == 0);
   }
   if (step.loop && !step.product) return;
   const ir::node& n = nodes[f.members[step.begin]];

@@ -11,8 +11,8 @@ constexpr int rows = 251, features = 187, classes = 1009;
 constexpr auto images = input<"images", rows, features>;
 
 // Products shared by rows and by columns, one for each of some matrices, loops over rows and over one row, sums over
-// rows, over columns and over all, softmax of rows, of columns and of matrices, dropout, rows that are joined and cut, of
-// several and of one: each with work for three threads, and with a tail.
+// rows, over columns and over all, softmax of rows, of columns and of matrices, dropout, rows that are joined and cut,
+// of several and of one: each with work for three threads, and with a tail.
 constexpr auto attend = [](auto h) {
   const auto heads = transpose<1, 0, 2>(reshape<rows, 5, 64>(h));
   const auto scores = softmax(matmul(heads, transpose(tanh(heads))) * 0.125_c);

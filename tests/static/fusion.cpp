@@ -84,8 +84,8 @@ static_assert(within_limits<forward_of<x | many>> && within_limits<step_of<sum(x
 // What does not: a kernel that the loop has nothing to do with runs before it.
 static_assert(steps_of<exp(x) + softmax(y) * tanh(x)> == "softmax [exp tanh mul add]");
 
-// ---- A product hands its tiles to the loop that reads it first; what stands open before it and does not read it follows
-// it, unless the shapes differ.
+// ---- A product hands its tiles to the loop that reads it first; what stands open before it and does not read it
+// follows it, unless the shapes differ.
 constexpr auto left = input<"a", 4, 2>;
 constexpr auto right = input<"b", 2, 8>;
 constexpr auto product_of = matmul(left, right);
@@ -108,7 +108,8 @@ static_assert(steps_of<softmax(y) + far> == "softmax matmul [add]");
 static_assert(steps_of<softmax(y) + product_of> == "softmax [matmul add]");
 
 // ---- A sum of what a loop computes is made as it goes: over everything, rows or columns, and once.
-static_assert(steps_of<sum(exp(x) * y)> == "[exp mul sum]" && steps_of<mean(square(x - y))> == "[sub square sum] [mul]");
+static_assert(steps_of<sum(exp(x) * y)> == "[exp mul sum]");
+static_assert(steps_of<mean(square(x - y))> == "[sub square sum] [mul]");
 static_assert(steps_of<sum<0>(exp(x))> == "[exp sum]" && steps_of<sum<-1>(exp(x))> == "[exp sum]");
 static_assert(steps_of<sum<0, 2>(exp(input<"x", 2, 3, 4>))> == "[exp] sum");  // neither
 static_assert(steps_of<sum<0, 1>(exp(input<"x", 2, 3, 4>))> == "[exp sum]");

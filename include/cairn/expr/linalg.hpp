@@ -36,10 +36,6 @@ struct matmul_op : op {
     const std::int64_t m = more_rows(a, b) ? a.count() / inner(a) : rows(a);
     return {static_cast<int>(m), columns(b), inner(a), TransposeA, TransposeB};
   }
-  static constexpr cairn::product multiplied(const shape& a, const shape& b) {
-    const cairn::product each = one(a, b);
-    return result(a, b).count() == std::int64_t{each.m} * each.n ? each : cairn::product{};
-  }
   template <int Bytes, shape A, shape B>
   static constexpr workspace scratch = [] {
     constexpr cairn::product each = one(A, B);

@@ -1,7 +1,7 @@
 // What an operation states, and how expressions are made of it.
 #pragma once
 
-#include "cairn/core/product.hpp"
+#include "cairn/core/parts.hpp"
 #include "cairn/expr/misuse.hpp"
 
 namespace cairn {
@@ -23,9 +23,6 @@ struct op {
   static constexpr bool in_place = false;          ///< the kernel may write its result over its first argument
   static constexpr bool detaches = false;          ///< stops the gradient on purpose
   static constexpr bool only_in_training = false;  ///< a predictor takes the first argument in its place
-  static constexpr axis_set summed = 0;            ///< the axes over which the result is a sum of the argument
-  /// The one matrix product that it is, or none: {}.
-  static constexpr product multiplied(const auto&...) { return {}; }
   /// The shape of argument number i as the user wrote it.
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   /// Working space of the kernel, for each part of its work, in elements of the program's type, of `Bytes` bytes each.

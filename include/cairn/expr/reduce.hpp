@@ -10,7 +10,6 @@ namespace cairn {
 template <axis_set Axes, bool Keep>
 struct sum_op : op {
   static constexpr fixed_string name = "sum";
-  static constexpr axis_set summed = Axes;
   using rule = rule::axes_exist;
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }

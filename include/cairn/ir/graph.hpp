@@ -19,13 +19,13 @@ enum class role : std::uint8_t {
   constant,     ///< an immediate scalar
   view,         ///< another shape of its argument: no step, no memory
   elementwise,  ///< fused into loops
-  kernel,       ///< a step of its own
+  kernel,       ///< a step of its own, unless a loop takes it in
 };
 
 struct builder;
 
 /// A kernel: operands are the result, the arguments in order, and scratch where the operation asks for it.
-/// For a fused loop: the results, then the inputs.
+/// For a fused loop: the results, then the inputs; if it begins with a product, then A, B and scratch for that.
 using kernel_pointer = void (*)(void* const* operands, int threads);
 /// An elementwise operation on one SIMD register; the pointers are to lanes of the program's type.
 struct lane_code {

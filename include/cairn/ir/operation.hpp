@@ -1,8 +1,7 @@
 // From an operation's type to what the graph says of it: the last place where the type is at hand.
 #pragma once
 
-#include "cairn/expr/leaf.hpp"
-#include "cairn/expr/operation.hpp"
+#include "cairn/expr/linalg.hpp"
 #include "cairn/ir/builder.hpp"
 
 namespace cairn {
@@ -46,6 +45,26 @@ constexpr std::uint32_t hash_of(std::string_view text) {
   return hash;
 }
 
+/// What loops take in beside elementwise operations: sums, by their axes, and single matrix products. These alone, and
+/// nothing that derives from them, for a loop does not call their kernels.
+template <class Op>
+struct in_loops {
+  static constexpr axis_set summed = 0;
+  static constexpr product multiplied(const auto&...) { return {}; }
+};
+template <axis_set Axes, bool Keep>
+struct in_loops<sum_op<Axes, Keep>> : in_loops<void> {
+  static constexpr axis_set summed = Axes;
+};
+template <bool TransposeA, bool TransposeB>
+struct in_loops<matmul_op<TransposeA, TransposeB>> : in_loops<void> {
+  static constexpr product multiplied(const shape& a, const shape& b) {
+    using op = matmul_op<TransposeA, TransposeB>;
+    const product each = op::one(a, b);
+    return op::result(a, b).count() == std::int64_t{each.m} * each.n ? each : product{};
+  }
+};
+
 /// How the expression E becomes nodes: count(counter&) bounds how many, into<Target>(builder&) appends them and
 /// returns the value's node.
 template <class E>
@@ -58,7 +77,9 @@ template <class Op, class Target, class... Tensors>
 inline constexpr operation operation_of = [] {
   using real = typename Target::real;
   operation o{.name = Op::name,
-              .what = Op::view ? role::view : Op::elementwise ? role::elementwise : role::kernel,
+              .what = Op::view          ? role::view
+                      : Op::elementwise ? role::elementwise
+                                        : role::kernel,
               .element = Op::element,
               .result = Op::result(Tensors::shape...)};
   o.arguments = static_cast<int>(sizeof...(Tensors));
@@ -66,8 +87,8 @@ inline constexpr operation operation_of = [] {
   o.flops = Op::flops(Tensors::shape...);
   describe_result<real, Op::result(Tensors::shape...)>(o);
   o.scratch = workspace{Op::template scratch<sizeof(real), Tensors::shape...>};
-  o.summed = Op::summed;
-  o.multiplied = Op::multiplied(Tensors::shape...);
+  o.summed = in_loops<Op>::summed;
+  o.multiplied = in_loops<Op>::multiplied(Tensors::shape...);
   o.in_place = Op::in_place;
   o.hash = hash_of(Op::name);
   if constexpr (Op::elementwise) o.lanes = &lanes_of<Op, real>;

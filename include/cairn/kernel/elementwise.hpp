@@ -158,7 +158,8 @@ struct values {
 
 /// One pass over `Extents`: loads the inputs, applies the operations in order, stores the results that are read
 /// elsewhere. Operands: the stored results, then the inputs that are no constants. A result may lie over an input
-/// that is not repeated. Summed: axes over which a sum goes, of which there is at most one: all, the first or the last.
+/// that is not repeated, unless a product comes first that reads it, or that keeps sums in its result. Summed: axes over
+/// which a sum goes, of which there is at most one: all, the first or the last.
 template <class Real, shape Extents, axis_set Summed, class Inputs, class Code>
 struct loop;
 template <class Real, shape Extents, axis_set Summed, loop_operand... Input, loop_operation... Code>
@@ -176,21 +177,13 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
     constexpr std::int64_t work = Extents.count() * (10 * operations + 40 * (stored + inputs));
     if constexpr (Summed != 0 && Extents.rank == 1) {
       const cursor at = start(operands);
-      *at.out[sum.result] = sum_all<Extents.count(), Real>(threads, [&at](std::int64_t begin, auto length) {
+      *at.out[total.result] = sum_all<Extents.count(), Real, work>(threads, [&at](std::int64_t begin, auto length) {
         return sum_along<length.value>(at, static_cast<int>(begin));
       });
+    } else if constexpr (outer > 1 && Summed != 1) {
+      in_shares<work, outer>(threads, [=](range own) { rows(operands, own, {0, inner}); });
     } else {
-      constexpr bool share_rows = outer > 1 && Summed != 1;
-      constexpr std::int64_t extent = share_rows ? outer : inner, unit = share_rows    ? 1
-                                                                         : Summed == 1 ? chunk<Real>
-                                                                                       : V::width;
-      constexpr int most = parts_of(work, (extent + unit - 1) / unit);
-      const int parts = std::min(most, threads);
-      in_parts(parts, [=](int part) {
-        const range own = share(extent, unit, part, parts);
-        if constexpr (share_rows) rows(operands, own, {0, inner});
-        else rows(operands, {0, outer}, own);
-      });
+      in_shares<work, inner, V::width>(threads, [=](range own) { rows(operands, {0, outer}, own); });
     }
   }
 
@@ -244,7 +237,7 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
   struct sum_place {
     int result = 0, of = 0;
   };
-  static constexpr sum_place sum = [] {
+  static constexpr sum_place total = [] {
     sum_place at;
     for (int k = 0; Summed != 0 && code[k].lanes != nullptr; ++k)
       at = {at.result + code[k].stored, code[k + 1].argument[0]};
@@ -261,7 +254,7 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
   [[gnu::always_inline]] static cursor row_of(const cursor& base, std::int64_t row) {
     cursor at = base;
     for (int k = 0; k < stored; ++k)
-      if (Summed == 0 || k != sum.result) at.out[k] += row * inner;
+      if (Summed == 0 || k != total.result) at.out[k] += row * inner;
     int k = 0;
     ((at.in[k++] += row_offset<Input>(row)), ...);
     return at;
@@ -272,7 +265,7 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const cursor at = row_of(base, row);
       if constexpr (Summed == 2) {
-        at.out[sum.result][row] = sum_along<inner>(at, 0);
+        at.out[total.result][row] = sum_along<inner>(at, 0);
       } else {
         int i = static_cast<int>(columns.begin);
         for (; i + V::width <= columns.end; i += V::width) add<false>(at, i, V::width, row > 0);
@@ -287,9 +280,9 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
   [[gnu::always_inline]] static void add(const cursor& at, int i, int n, bool more) {
     const V value = step<Tail>(at, i, n);
     if constexpr (Summed == 1) {
-      Real* const total = at.out[sum.result] + i;
-      const V before = !more ? V::fill(0) : Tail ? V::load(total, n) : V::load(total);
-      store<Tail>(before + value, total, 0, n);
+      Real* const to = at.out[total.result] + i;
+      const V before = !more ? V::fill(0) : Tail ? V::load(to, n) : V::load(to);
+      store<Tail>(before + value, to, 0, n);
     }
   }
 
@@ -298,7 +291,7 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
   static Real sum_along(const cursor& at, int begin) {
     return sum_row<N, Real>([&at, begin](int i) {
       if (N % V::width == 0 || i + V::width <= N) return step<false>(at, begin + i, V::width);
-      return cut(step<true>(at, begin + i, N - i), N - i);
+      return masked(step<true>(at, begin + i, N - i), N - i);
     });
   }
 
@@ -341,7 +334,7 @@ struct loop<Real, Extents, Summed, values<Input...>, values<Code...>> {
     k = 0;
     int out = 0;
     ((Code.stored ? store_result<Code, Tail>(result[k], at.out[out++], i, n) : void(), ++k), ...);
-    return result[sum.of];
+    return result[total.of];
   }
 
   template <loop_operation Operation>

@@ -14,7 +14,8 @@
 namespace cairn::kernel {
 
 /// What is done with each tile of a product once it is complete, in place of storing it in C: run(operands, tile, ...)
-/// with the tile's numbers, of which rows lie `stride` apart, the row and the column of C where it begins, and its extents.
+/// with the tile's numbers, of which rows lie `stride` apart, the row and the column of C where it begins, and its
+/// extents; fetch(operands, ...) before, while there is still much to multiply, where C is far away.
 template <class Real>
 struct tile_reader {
   void (*run)(void* const* operands, const Real* tile, int stride, int row, int column, int height,
@@ -40,8 +41,8 @@ class gemm {
   /// Working space of one thread.
   static constexpr std::int64_t scratch = cut::scratch.numbers(1);
 
-  /// `scratch` has room for that many threads. Where a reader gets the tiles, C holds sums until they are complete, if k
-  /// is greater than the depth.
+  /// `scratch` has room for that many threads. Where a reader gets the tiles, C holds sums until they are complete, if
+  /// k is greater than the depth.
   static void run(const Real* a, const Real* b, Real* c, Real* scratch, int threads = 1,
                   const tile_reader<Real>& reader = {}) {
     const int parts = std::min(cut::parts, threads);

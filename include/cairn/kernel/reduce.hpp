@@ -104,18 +104,15 @@ inline constexpr std::integral_constant<int, static_cast<int>(N)> length{};
 
 /// The sum of N numbers, of which sum_section(begin, length) sums some. Many are summed in sections, the same for any
 /// number of threads.
-template <std::int64_t N, class Real>
+template <std::int64_t N, class Real, std::int64_t Work = 40 * N>
 Real sum_all(int threads, auto sum_section) {
   constexpr std::int64_t most = 64, section = (N + most - 1) / most, whole = N / section, rest = N % section;
   constexpr int sections = static_cast<int>(whole + (rest > 0));
-  constexpr int most_parts = parts_of(40 * N, sections);
-  if constexpr (most_parts == 1) {
+  if constexpr (N < 16 * 1024) {
     return sum_section(std::int64_t{0}, length<N>);
   } else {
     Real sums[sections];
-    const int parts = std::min(most_parts, threads);
-    in_parts(parts, [&sums, sum_section, parts](int part) {
-      const range own = share(sections, 1, part, parts);
+    in_shares<Work, sections>(threads, [&sums, sum_section](range own) {
       for (auto s = own.begin; s < own.end; ++s) {
         if (s < whole) sums[s] = sum_section(s * section, length<section>);
         else sums[s] = sum_section(s * section, length<rest>);
@@ -165,11 +162,7 @@ void reduce_sum(const Real* in, Real* out, int threads = 1) {
     *out = sum_all<From.count(), Real>(
         threads, [in](std::int64_t begin, auto count) { return sum_row<count.value>(in + begin); });
   } else if constexpr (one_pair || first.gone == 1) {
-    constexpr int unit = one_pair ? chunk<Real> : 1;
-    constexpr int most_parts = parts_of(40 * From.count(), (first.kept + unit - 1) / unit);
-    const int parts = std::min(most_parts, threads);
-    in_parts(parts, [=](int part) {
-      const range own = share(first.kept, unit, part, parts);
+    in_shares<40 * From.count(), first.kept, one_pair ? chunk<Real> : 1>(threads, [=](range own) {
       if constexpr (one_pair) {
         sum_long_rows<first.gone, first.kept>(in, out, false, own);
       } else {

@@ -57,7 +57,7 @@ struct lanes {
     return select(lanes_below(n), load(from, n), fill(rest));
   }
   /// The first n numbers of a, and zeros.
-  [[gnu::always_inline]] friend lanes cut(lanes a, int n) { return select(lanes_below(n), a, fill(0)); }
+  [[gnu::always_inline]] friend lanes masked(lanes a, int n) { return select(lanes_below(n), a, fill(0)); }
   [[gnu::always_inline]] void store(Real* to) const { value.store_unaligned(to); }
   /// The first n numbers (0 <= n < width); writes nothing past to[n - 1].
   [[gnu::always_inline]] void store(Real* to, int n) const {
@@ -284,8 +284,9 @@ struct wide_words {
   }
 };
 
-/// Brings the line of a number that will be written into the first-level cache.
-inline void fetch(const void* at) { __builtin_prefetch(at, 1); }
+/// Brings the line of a number that will be read or written into the first-level cache.
+inline void fetch(const void* at) { __builtin_prefetch(at); }
+inline void fetch(void* at) { __builtin_prefetch(at, 1); }
 
 /// The same vocabulary for single numbers, so that a formula written once runs on both.
 template <std::floating_point Real>

@@ -1,6 +1,6 @@
 // Fusion: elementwise values of one shape that follow each other become one loop. One group is open at a time; other
-// steps overtake it as long as they do not read it. A product whose result is read by a loop hands it over tile by tile,
-// and a sum of what a loop computes is made as it goes.
+// steps overtake it as long as they do not read it. A product hands its result to the loop that reads it tile by tile, and
+// a sum of what a loop computes is made as it goes.
 #pragma once
 
 #include "cairn/pass/readers.hpp"
@@ -40,7 +40,7 @@ struct fuser {
   int open_count = 0, open_inputs = 0;
   int open_sum = none;        ///< the sum in the open group
   bool open_product = false;  ///< the open group begins with a product
-  bool open_deep = false;     ///< of several blocks of depth
+  bool open_deep = false;     ///< of several blocks of depth: it keeps sums in its result, over which nothing lies then
   bool open_flat = true;      ///< what the open group reads are numbers or has its shape
 
   constexpr bool in_open(int v) const { return open_count > 0 && out.step_of[v] == out.step_count; }
@@ -80,8 +80,7 @@ struct fuser {
     for (int i = 0; i < open_count; ++i) out.step_of[open[i]] = out.step_count;
   }
 
-  /// Whether v would be written over a, its argument. A product of many steps of depth keeps its sums in the result
-  /// meanwhile, which then has to be memory of its own.
+  /// Whether v would be written over a, its argument.
   constexpr bool takes_over(int v, int a) const {
     return readers.last[a] == v && op_of(a).count == op_of(v).count && out.step_of[a] != none;
   }
@@ -96,11 +95,13 @@ struct fuser {
       return false;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = n.argument[i], root = readers.root[a];
-      if (in_open(root) ? a != root || a == open_sum
-                        : (open_sum != none && !is_flat(v, a)) || (open_deep && takes_over(v, root)))
-        return false;
+      if (in_open(root) ? a != root || a == open_sum : !fits_open(v, root)) return false;
     }
     return true;
+  }
+  /// Whether a loop with v may read a, which is made before it.
+  constexpr bool fits_open(int v, int a) const {
+    return (open_sum == none || is_flat(v, a)) && !(open_deep && takes_over(v, a));
   }
   constexpr bool is_flat(int v, int a) const { return op_of(a).count == op_of(v).count || op_of(a).count == 1; }
 

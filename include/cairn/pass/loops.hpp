@@ -22,8 +22,8 @@ struct loop_input {
   }
 };
 
-/// One operation of a loop; argument k >= 0 is the result of operation k, k < 0 is input -k - 1. A product and a sum have
-/// no code for a register: the one comes first and is given to the loop, the other is made of its argument.
+/// One operation of a loop; argument k >= 0 is the result of operation k, k < 0 is input -k - 1. A product and a sum
+/// have no code for a register: the one comes first and is given to the loop, the other is made of its argument.
 struct loop_operation {
   const ir::lane_code* lanes = nullptr;
   int argument[ir::max_arguments] = {};
@@ -76,8 +76,8 @@ struct loop_writer {
     return out.input_count - 1 - l.input_begin;
   }
 
-  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1. A sum treats those apart over
-  /// which it goes, and a product its columns.
+  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1. A sum treats those apart
+  /// over which it goes, and a product its columns.
   constexpr void merge_axes(loop& l, const shape& extents) {
     axis_set treatment[max_rank] = {};  // by axis, the inputs stretched along it
     const int last = l.input_end - l.input_begin;

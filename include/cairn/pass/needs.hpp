@@ -11,7 +11,7 @@ struct needs {
   bool live[Nodes] = {};      ///< outputs and gradients depend on it
   bool constant[Nodes] = {};  ///< of forward values: made of constants alone
   bool output[Nodes] = {};    ///< of forward values: a result of the program, or viewed by one
-  bool cheap[Nodes] = {};     ///< of forward values: not kept outside of segments, nor were their segment a block
+  bool cheap[Nodes] = {};     ///< of forward values: computed again in backward, or would be, were its segment a block
   int root[Nodes] = {};       ///< of forward values: what a view views
 };
 
@@ -37,6 +37,8 @@ struct need_finder {
   const Gradient& d;
   needs<nodes> out{};
 
+  constexpr bool is_leaf(int v) const { return d.nodes[v].op->what < ir::role::view; }
+
   constexpr void find_live() {
     for (int i = 0; i < g.output_count; ++i) out.live[g.outputs[i]] = true;
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -59,8 +61,10 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds what backward computes again outside of segments, in few operations from leaves and from values that are kept
-  /// for it anyway; and what it would, were its segment a block. Boundaries are kept.
+  /// Finds what backward computes again outside of segments, in few operations from leaves and from what is kept for it
+  /// anyway; and what it would, were its segment a block. Of values as large as the result it takes one at most, which
+  /// lives on in its place, and so no more bytes live; for a kernel, which has it written, of leaves no more either.
+  /// Boundaries are kept.
   constexpr void find_cheap() {
     constexpr int most_operations = 16, nowhere = 1 << 29;
     bool by_kernel[nodes] = {}, boundary[nodes] = {};
@@ -98,12 +102,13 @@ struct need_finder {
           sources[v].add(sources[a].one);
           sources[v].add(sources[a].other);
         } else {
-          cheap &= d.nodes[a].op->what < ir::role::view || out.constant[a] || out.output[root] || kept[root] <= depth;
+          cheap &= is_leaf(a) || out.constant[a] || out.output[root] || kept[root] <= depth;
           if (d.nodes[a].op->bytes == n.op->bytes) sources[v].add(root + 1);
         }
       }
-      out.cheap[v] =
-          cheap && operations[v] <= most_operations && !sources[v].more && !(by_kernel[v] && sources[v].other != 0);
+      const source_set& of = sources[v];
+      out.cheap[v] = cheap && operations[v] <= most_operations && !of.more &&
+                     (of.other == 0 || (!by_kernel[v] && (is_leaf(of.one - 1) || is_leaf(of.other - 1))));
     }
   }
 };

@@ -1,7 +1,7 @@
 // Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries,
 // right before its first reader. Cloning is on demand, so what backward does not read never appears a second
-// time. Outside of segments, what a few elementwise operations make of values that are there anyway is not kept either,
-// but computed again, by the loop that reads it or for the kernel that does: little work for a smaller arena (needs.hpp).
+// time. Outside of segments, what a few elementwise operations make of a value that is there anyway is not kept either,
+// but computed again, by the loop that reads it or for the kernel that does (needs.hpp).
 //
 // A backward node stands in the segment of the forward node whose gradient it computes. Each segment around
 // it is an environment in which clones live; environment 0 is the program itself, whose forward values are
@@ -28,8 +28,7 @@ struct schedule {
   int node_count = 0, turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
   int outputs[ir::max_outputs] = {}, output_count = 0;
-  cost recomputed[Segments] =
-      {};  ///< by the segment whose backward asked for it; 0: outside of segments, and constants
+  cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0 is the program outside of them
   std::int64_t boundary_bytes[Segments] = {};
   std::int64_t interior_bytes[Segments] = {};  ///< what would be kept if the segment were a block
   std::int64_t only_bytes[Segments] = {};      ///< of boundaries and results that would not
