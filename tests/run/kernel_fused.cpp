@@ -78,9 +78,8 @@ void sum_in_a_loop() {
 
   for (int threads = 1; threads <= 3; ++threads) {
     guarded<float> stored(size), sums(left);
-    std::vector<void*> operands{sums.data(), x.data(), y.data(), z.data()};
-    if (Stored) operands.insert(operands.begin(), stored.data());
-    fused::run(operands.data(), threads);
+    void* operands[]{stored.data(), sums.data(), x.data(), y.data(), z.data()};
+    fused::run(operands + !Stored, threads);
     BOOST_TEST_CONTEXT("extents " << Extents[0] << " " << Extents[-1] << " axes " << Summed << " threads " << threads) {
       BOOST_TEST(same(sums, expected, left));
       if (Stored) BOOST_TEST(same(stored, products, size));
