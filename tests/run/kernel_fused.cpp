@@ -30,6 +30,7 @@ void product_in_a_loop() {
   auto a = numbers<float>(std::int64_t{P.m} * P.k), b = numbers<float>(std::int64_t{P.k} * P.n);
   auto scale = numbers<float>(P.n);
   const auto c = numbers<float>(size);
+  const auto fill = [&](guarded<float>& with) { std::copy_n(c.data(), size, with.data()); };
 
   using gemm = kernel::gemm<float, P>;
   using inputs = kernel::values<row, whole>;
@@ -41,12 +42,15 @@ void product_in_a_loop() {
                                                code(lanes<relu_op>, 1, 0, true)>>;
   guarded<float> scratch(cairn::blocking<P, 4>::scratch.numbers(3)), expected_product(size), expected(size);
   gemm::run(a.data(), b.data(), expected_product.data(), scratch.data());
-  guarded<float> added(c);
+  guarded<float> added(size);
+  fill(added);
   void* own[]{expected.data(), scale.data(), added.data(), expected_product.data()};
   separate::run(own);
 
   for (int threads = 1; threads <= 3; ++threads) {
-    guarded<float> product(size), result(c), apart(c);
+    guarded<float> product(size), result(size), apart(size);
+    fill(result);
+    fill(apart);
     const bool deep = P.k > depth_of(P, 4);
     void* operands[]{product.data(), result.data(), scale.data(),  deep ? apart.data() : result.data(),
                      a.data(),       b.data(),      scratch.data()};
