@@ -29,7 +29,6 @@ BOOST_AUTO_TEST_CASE(linear_attention) { check_model<models::linear_attention>()
 BOOST_AUTO_TEST_CASE(over_axes) { check_model<models::over_axes>(); }
 BOOST_AUTO_TEST_CASE(leading_axes) { check_model<models::leading_axes>(); }
 BOOST_AUTO_TEST_CASE(row_between) { check_model<models::row_between>(); }
-BOOST_AUTO_TEST_CASE(densely_connected) { check_model<models::densely_connected>(); }
 BOOST_AUTO_TEST_CASE(lstm) { check_model<models::lstm>(); }
 BOOST_AUTO_TEST_CASE(dropped) { check_model<models::dropped>(); }
 BOOST_AUTO_TEST_CASE(dropped_in_blocks) { check_model<models::dropped_in_blocks>(); }
