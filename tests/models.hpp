@@ -226,6 +226,22 @@ inline constexpr auto attend = layer([](auto h) {
   return reshape<8, 12>(transpose<1, 0, 2>(matmul(softmax(matmul(q, transpose(k)) * 0.5_c), v)));
 });
 constexpr auto attention = classify(x | nn::linear<"in", 12> | ckpt<"attention">(attend) | nn::tanh);
+// Policies: of blocks, of a segment in another, of products of batches, through views.
+struct keeps_softmax {
+  constexpr bool operator()(const saveable& v) const { return v.operation == "softmax"; }
+};
+inline constexpr auto tagged_mlp =
+    nn::linear<"fc1", 20> | nn::tag<"hidden"> | nn::gelu | nn::softmax | nn::linear<"fc2", 12> | nn::tanh;
+constexpr auto saved_in_blocks =
+    classify(x | repeat<3, "block">([](auto) {
+               return ckpt<"outer", allow_useless, save<"hidden", "mixed">>(
+                   ckpt<"mlp", allow_useless, save_matmuls>(tagged_mlp) |
+                   ckpt<"at", allow_useless, save_unbatched_matmuls, keeps_softmax>(attend) | nn::tag<"mixed"> |
+                   nn::residual(nn::tanh));
+             }));
+constexpr auto saved_inside =
+    classify(x | ckpt<"outer", allow_useless>(ckpt<"inner", allow_useless, save_all_but<"hidden">>(tagged_mlp) |
+                                              nn::softmax | block<"b">(ckpt<"at", save<"v">>(nn::tag<"v"> | attend))));
 constexpr auto centered = classify(x | nn::linear<"in", 12> | ckpt<"norm", allow_useless>(layer([](auto h) {
                                      const auto c = h - mean<-1>(h, keepdim);
                                      return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c);

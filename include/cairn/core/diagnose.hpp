@@ -258,6 +258,28 @@ struct unknown_name {
   };
 };
 
+struct unknown_tag {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [unknown-name]: nothing in this segment has the tag that its policy names; write "
+                    "tag<\"name\">(value) there, or correct it");
+    }
+  };
+};
+
+struct idle_policy {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [idle-policy]: this policy (the first is number 0) fits no value inside of its segment; take "
+                    "it out, or move it to the segment that is meant");
+    }
+  };
+};
+
 struct frozen_parameter {
   template <class Silent, class... Facts>
   struct found : Silent {

@@ -39,6 +39,12 @@ struct input;
 template <fixed_string... Name>
 struct key;
 template <fixed_string... Name>
+struct tag;
+template <class... Policy>
+struct policies;
+template <int Number>
+struct policy;
+template <fixed_string... Name>
 struct nearest;
 template <class Type>
 struct given;

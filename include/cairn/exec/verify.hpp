@@ -18,6 +18,8 @@ inline constexpr auto copied = [] {
 }();
 template <class Compiled, int Leaf>
 inline constexpr auto leaf_name = copied<[] { return Compiled::graph.name(Compiled::graph.leaves[Leaf]); }>;
+template <class Compiled, int Tag>
+inline constexpr auto tag_name = copied<[] { return Compiled::graph.name(Compiled::graph.tags[Tag]); }>;
 template <class Compiled, int Segment>
 inline constexpr auto segment_name = copied<[] { return Compiled::graph.name(Compiled::graph.segments[Segment]); }>;
 
@@ -29,23 +31,29 @@ inline constexpr auto node_name = leaf_name<Compiled, [] {
   return leaf;
 }()>;
 
-/// The leaf, of this role, whose name begins and ends most like `wanted`; none if there is no such leaf.
-template <class Graph>
-constexpr int nearest_leaf(const Graph& g, ir::role what, std::string_view wanted) {
-  int nearest = ir::none;
+/// Which of `count` names begins and ends most like `wanted`; none if there are none. name(i) may be empty: no name.
+constexpr int nearest(int count, std::string_view wanted, auto name_of) {
+  int found = ir::none;
   std::ptrdiff_t most = -1;
-  for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.nodes[g.leaves[i].node].op->what != what) continue;
-    const std::string_view name = g.name(g.leaves[i]);
+  for (int i = 0; i < count; ++i) {
+    const std::string_view name = name_of(i);
+    if (name.empty()) continue;
     const auto begin = std::mismatch(name.begin(), name.end(), wanted.begin(), wanted.end()).first;
     const auto end = std::mismatch(name.rbegin(), name.rend(), wanted.rbegin(), wanted.rend()).first;
     const std::ptrdiff_t alike = (begin - name.begin()) + (end - name.rbegin());
     if (alike > most) {
       most = alike;
-      nearest = i;
+      found = i;
     }
   }
-  return nearest;
+  return found;
+}
+/// The same among the leaves of this role.
+template <class Graph>
+constexpr int nearest_leaf(const Graph& g, ir::role what, std::string_view wanted) {
+  return nearest(g.leaf_count, wanted, [&](int i) {
+    return g.nodes[g.leaves[i].node].op->what == what ? g.name(g.leaves[i]) : std::string_view{};
+  });
 }
 
 /// No leaf has the name that Fact shows.
@@ -255,6 +263,23 @@ constexpr auto problem_in_segments() {
   }
 }
 
+/// A policy that fits nothing in its segment.
+template <class Compiled>
+constexpr auto problem_in_policy() {
+  constexpr const auto& g = Compiled::graph;
+  using where = about<fact::segment, segment_name<Compiled, g.wrong_policy.segment>>;
+  if constexpr (g.wrong_policy.name_length == 0) {
+    return mistake<idle_policy, top_scope, where, fact::policy<g.wrong_policy.policy>>{};
+  } else {
+    constexpr auto wanted = copied<[] { return g.name(g.wrong_policy); }>;
+    constexpr int known = nearest(g.tag_count, wanted, [](int i) { return g.name(g.tags[i]); });
+    if constexpr (known == ir::none) return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>>{};
+    else
+      return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>,
+                     about<fact::nearest, tag_name<Compiled, known>>>{};
+  }
+}
+
 /// What only the whole program can show to be wrong: the first mistake, or sound.
 template <class Compiled>
 constexpr auto problem_in_graph() {
@@ -279,6 +304,8 @@ constexpr auto problem_in_graph() {
     return mistake<same_random_key, top_scope, about<fact::key, node_name<Compiled, drawn_twice.key>>,
                    fact::given<tensor_fact<value_of<Compiled, drawn_twice.one>>>,
                    fact::given<tensor_fact<value_of<Compiled, drawn_twice.other>>>>{};
+  } else if constexpr (g.wrong_policy.segment != 0) {
+    return problem_in_policy<Compiled>();
   } else if constexpr (unknown < count_of(frozen)) {
     return not_found<Compiled, ir::role::parameter, fact::parameter, name_at<unknown>(frozen)>();
   } else if constexpr (!Compiled::request::gradient) {

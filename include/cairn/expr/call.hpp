@@ -3,6 +3,7 @@
 
 #include "cairn/expr/callable.hpp"
 #include "cairn/expr/operation.hpp"
+#include "cairn/expr/policy.hpp"
 
 #include <bit>
 
@@ -11,14 +12,14 @@ namespace cairn {
 // What a call means for names and for the passes.
 struct stage_mark {
   static constexpr bool segment = false;
+  using problem = void;
 };
 template <fixed_string Name>
-struct block_mark {
-  static constexpr bool segment = false;
-};
+struct block_mark : stage_mark {};
 template <fixed_string Name, class... Policy>
 struct segment_mark {
   static constexpr bool segment = true;
+  using problem = typename detail::wrong_policies<Policy...>::type;
 };
 
 namespace detail {
@@ -165,6 +166,8 @@ constexpr auto called_silently(A... args) {
   if constexpr ((wrong<A> || ...)) {
     using body = decltype(silent_body<F>((static_cast<void>(args), rejected{})...));
     return spread<body>(pass_on<owner>(args...));
+  } else if constexpr (!std::is_void_v<typename Mark::problem>) {
+    return leave<Mark, owner>(typename Mark::problem{});
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
     return mistake_in<Mark, captured_value, owner>();
   } else if constexpr (applied::broken) {

@@ -6,18 +6,12 @@
 
 namespace cairn {
 
-/// Policy: in some programs the segment may keep no less than it frees, or need no gradient, which are errors else.
-struct allow_useless {};
-
-template <class T>
-concept a_policy = std::same_as<T, allow_useless>;
-
 namespace detail {
-template <class Mark, class Hiding>
+template <class HidingMark, class Hiding>
 struct segment_layer : layer_base {
   template <an_expression... A>
     requires(sizeof...(A) > 0)
-  constexpr called<Mark, hidden_in<Hiding>, A...> operator()(A...) const {
+  constexpr called<hidden_in<HidingMark>, hidden_in<Hiding>, A...> operator()(A...) const {
     return {};
   }
 };
@@ -39,7 +33,7 @@ struct segmenting<Mark, F, A...> {
 template <class Mark, class F>
   requires(!an_expression<F> && !takes_nothing<F>)
 struct segmenting<Mark, F> {
-  using type = segment_layer<Mark, hiding<F>>;
+  using type = segment_layer<hiding<Mark>, hiding<F>>;
 };
 template <class Mark, an_expression E>
 struct segmenting<Mark, E> {
@@ -49,17 +43,19 @@ struct segmenting<Mark, E> {
 
 /// A segment: f applied to boundaries, as in torch.utils.checkpoint.checkpoint(f, a, b). The forward pass
 /// stores the boundaries; backward recomputes from them what it reads of the interior. `auto [h, c] =
-/// ckpt<"cell">(lstm, x, h0, c0)` where f returns a std::tuple.
+/// ckpt<"cell">(lstm, x, h0, c0)` where f returns a std::tuple. Policies say what else is kept: `ckpt<"attention",
+/// save<"scores">>(f, x)`; several keep what any of them keeps. See expr/policy.hpp.
 /// Rejects: detach inside, values of other bodies or computed from inputs outside, arguments that f never reads, bodies
-/// with captures; and in a program, segments without a gradient and those that keep no less than they free.
-template <fixed_string Name, a_policy... Policy, class F, class... A>
+/// with captures, policies that contradict each other; and in a program, segments without a gradient, those that keep no
+/// less than they free, and policies that fit nothing.
+template <fixed_string Name, class... Policy, class F, class... A>
   requires(sizeof...(A) > 0)
 constexpr typename detail::segmenting<segment_mark<Name, Policy...>, F, A...>::type ckpt(F, A...) {
   return {};
 }
 
 /// A layer made into a checkpointed layer; or, where f takes no arguments, a segment of parameters only.
-template <fixed_string Name, a_policy... Policy, class F>
+template <fixed_string Name, class... Policy, class F>
 constexpr typename detail::segmenting<segment_mark<Name, Policy...>, F>::type ckpt(F) {
   return {};
 }

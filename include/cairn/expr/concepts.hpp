@@ -163,6 +163,21 @@ using in_brief = brief<detail::hiding<E>>;
 /// Nodes that a type may spell out. To hide every one would cost the compiler more than to read this many.
 inline constexpr int max_spelled = 16;
 
+namespace detail {
+template <class E>
+struct shortening {
+  using type = E;
+};
+template <class E>
+  requires(std::same_as<typename E::owner, top_scope> || E::facts.spelled > max_spelled)
+struct shortening<E> {
+  using type = in_brief<E>;
+};
+}  // namespace detail
+/// E, or E by a short name where its own would be too long.
+template <class E>
+using shortened = typename detail::shortening<E>::type;
+
 /// How far the expressions below E nest: lowering recurses as deep, and compilers end a constant evaluation
 /// at 512.
 inline constexpr int max_height = 400;

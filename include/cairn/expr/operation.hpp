@@ -93,10 +93,8 @@ constexpr auto made_silently(A... args) {
   } else if constexpr (expr<Op, A...>::facts.height > max_height) {
     return mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>,
                    fact::height<expr<Op, A...>::facts.height>>{};
-  } else if constexpr (std::same_as<owner, top_scope> || expr<Op, A...>::facts.spelled > max_spelled) {
-    return in_brief<expr<Op, A...>>{};
   } else {
-    return expr<Op, A...>{};
+    return shortened<expr<Op, A...>>{};
   }
 }
 

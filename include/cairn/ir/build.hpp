@@ -18,15 +18,18 @@ constexpr auto build() {
   b.nodes = g.nodes;
   b.leaves = g.leaves;
   b.segments = g.segments;
+  b.tags = g.tags;
   b.names = g.names;
   b.blocks = Blocks;
   ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
   g.node_count = b.node_count;
   g.leaf_count = b.leaf_count;
   g.segment_count = b.segment_count;
+  g.tag_count = b.tag_count;
   g.character_count = b.character_count;
   g.conflict = b.conflict;
   g.rival = b.rival;
+  g.wrong_policy = b.wrong_policy;
   return g;
 }
 

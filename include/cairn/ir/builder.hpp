@@ -29,10 +29,12 @@ struct builder {
   node* nodes = nullptr;
   leaf* leaves = nullptr;
   segment* segments = nullptr;
+  tag* tags = nullptr;
   char* names = nullptr;
-  int node_count = 0, leaf_count = 0, segment_count = 1, character_count = 0;
+  int node_count = 0, leaf_count = 0, segment_count = 1, tag_count = 0, character_count = 0;
   int conflict = none;
   const operation* rival = nullptr;
+  misfit wrong_policy = {};
   int blocks = 0;  ///< of the segments around each other, so many of the outermost are lowered as blocks
 
   stack<int> bindings;
@@ -74,6 +76,16 @@ struct builder {
     segments[segment_count] = {segment_now, ++depth, keep(full_path()), path.count(), may_be_useless};
     path.shrink(length);
     segment_now = segment_count++;
+  }
+  /// Keeps a value inside of the open segment, and what it views, for those outside.
+  constexpr void save(int v) {
+    for (;; v = nodes[v].argument[0]) {
+      node& n = nodes[v];
+      if (n.visible < depth || n.op->arguments == 0) return;
+      n.visible = depth - 1;
+      n.saved = depth == 1;
+      if (n.op->what != role::view) return;
+    }
   }
   constexpr void close(const frame& before) {
     bindings.shrink(first_binding);

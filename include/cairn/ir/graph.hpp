@@ -44,24 +44,24 @@ struct operation {
   int arguments = 0;
   std::int64_t flops = 0;
   workspace scratch = {};
-  axis_set summed = 0;        ///< of a sum: over which axes
-  product multiplied = {};    ///< of a matrix product, if it is a single one
+  axis_set summed = 0;      ///< of a sum: over which axes
+  product multiplied = {};  ///< of a matrix product, if it is a single one
   int element_bytes = 0;
   bool in_place = false;
   std::uint32_t hash = 0;
-  double value = 0;           ///< of a constant; of a parameter: the bound of its uniform initialization
-  double fill = 0;            ///< of a parameter whose bound is 0: its initial value
-  bool trainable = false;     ///< of a parameter
-  int classes = 0;            ///< of labels
+  double value = 0;        ///< of a constant; of a parameter: the bound of its uniform initialization
+  double fill = 0;         ///< of a parameter whose bound is 0: its initial value
+  bool trainable = false;  ///< of a parameter
+  int classes = 0;         ///< of labels
   kernel_pointer run = nullptr;
   const lane_code* lanes = nullptr;
   vjp_pointer vjp = nullptr;
-  int vjp_nodes = 0;          ///< upper bound of what vjp appends
+  int vjp_nodes = 0;  ///< upper bound of what vjp appends
 
   constexpr std::int64_t scratch_bytes(int threads) const { return scratch.numbers(threads) * element_bytes; }
 
-  std::int64_t count = 0, bytes = 0;       ///< of the result
-  const shape* same_shape = nullptr;       ///< one address for each shape: cheaper to compare
+  std::int64_t count = 0, bytes = 0;  ///< of the result
+  const shape* same_shape = nullptr;  ///< one address for each shape: cheaper to compare
 
   /// Whether two leaves of one name are one leaf.
   constexpr bool same_leaf(const operation& other) const {
@@ -74,8 +74,9 @@ struct operation {
 struct node {
   const operation* op = nullptr;
   int argument[max_arguments] = {none, none, none, none};
-  int segment = 0;  ///< innermost segment; 0 is the program outside all segments
-  int visible = 0;  ///< depth of the outermost segment that this value is a result of, as seen from outside
+  int segment = 0;     ///< innermost segment; 0 is the program outside all segments
+  int visible = 0;     ///< depth of the outermost segment that this value is a result of, as seen from outside
+  bool saved = false;  ///< the policy of an outermost segment keeps it for backward
 };
 
 /// A named leaf.
@@ -83,6 +84,19 @@ struct leaf {
   int node = none;
   int name = 0, name_length = 0;  ///< in graph::names
   int next = none;                ///< in the hash chain
+};
+
+/// A value's name for policies.
+struct tag {
+  int node = none;
+  int name = 0, name_length = 0;
+};
+
+/// A policy that fits no value in its segment, or a tag in it that no value has.
+struct misfit {
+  int segment = 0;  ///< 0 where there is none
+  int policy = 0;
+  int name = 0, name_length = 0;  ///< of the tag
 };
 
 struct segment {
@@ -93,16 +107,16 @@ struct segment {
 
 /// How much a graph holds, or may come to hold.
 struct sizes {
-  int nodes = 0, leaves = 0, segments = 0, characters = 0;
+  int nodes = 0, leaves = 0, segments = 0, tags = 0, characters = 0;
   int depth = 0;  ///< of nested segments
 
   friend constexpr sizes operator+(const sizes& a, const sizes& b) {
-    return {a.nodes + b.nodes, a.leaves + b.leaves, a.segments + b.segments, a.characters + b.characters,
-            a.depth > b.depth ? a.depth : b.depth};
+    return {a.nodes + b.nodes, a.leaves + b.leaves,         a.segments + b.segments,
+            a.tags + b.tags,   a.characters + b.characters, a.depth > b.depth ? a.depth : b.depth};
   }
   constexpr sizes& operator+=(const sizes& more) { return *this = *this + more; }
   friend constexpr sizes operator*(int n, const sizes& a) {
-    return {n * a.nodes, n * a.leaves, n * a.segments, n * a.characters, a.depth};
+    return {n * a.nodes, n * a.leaves, n * a.segments, n * a.tags, n * a.characters, a.depth};
   }
 };
 
@@ -115,12 +129,14 @@ struct graph {
   node nodes[Size.nodes + 1] = {};
   leaf leaves[Size.leaves + 1] = {};
   segment segments[Size.segments + 1] = {};
+  tag tags[Size.tags + 1] = {};
   char names[Size.characters + 1] = {};
-  int node_count = 0, leaf_count = 0, segment_count = 1, character_count = 0;
+  int node_count = 0, leaf_count = 0, segment_count = 1, tag_count = 0, character_count = 0;
   int outputs[max_outputs] = {};
   int output_count = 0;
-  int conflict = none;  ///< a leaf whose name is used for another shape
+  int conflict = none;               ///< a leaf whose name is used for another shape
   const operation* rival = nullptr;  ///< that other leaf
+  misfit wrong_policy = {};
 
   constexpr std::string_view name(const auto& named) const {
     return {names + named.name, static_cast<std::size_t>(named.name_length)};

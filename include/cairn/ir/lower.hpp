@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/expr/checkpoint.hpp"
-#include "cairn/ir/operation.hpp"
+#include "cairn/ir/keep.hpp"
 
 namespace cairn::ir {
 
@@ -104,10 +104,27 @@ struct lowering<expr<Op, A...>> {
   }
 };
 
+template <fixed_string Name, class X>
+struct lowering<tagged<Name, X>> {
+  using type = tagged<Name, X>;
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, type::facts.height)) return;
+    lowering<X>::count(c);
+    c.total += {.tags = 1, .characters = sizeof(Name.text)};
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    if (const int known = b.known.find(&id_of<type>, type::facts.height); known != none) return known;
+    const int value = lowering<X>::template into<Target>(b);
+    b.tags[b.tag_count++] = {value, b.keep(Name), static_cast<int>(std::string_view(Name).size())};
+    return b.known.add(&id_of<type>, type::facts.height, value);
+  }
+};
+
 template <class Hiding>
 struct lowering<brief<Hiding>> : lowering<cairn::detail::hidden_in<Hiding>> {};
 
-// What a mark adds to the names inside a call, and what it does when the scope opens.
+// What a mark adds to the names inside a call, and what it does when the scope opens and when a segment closes.
 template <class Mark>
 struct marking {
   static constexpr sizes around(const sizes& inner) { return inner; }
@@ -126,11 +143,15 @@ struct marking<segment_mark<Name, Policy...>> {
   static constexpr sizes around(sizes inner) {
     inner.segments += 1;
     inner.characters += inner.segments * static_cast<int>(sizeof(Name.text));
+    inner.characters += (0 + ... + tag_characters<Policy>);  // to name the one that is not found
     inner.depth += 1;
     return inner;
   }
   static constexpr void open(builder& b) {
-    b.open_segment(Name, (std::same_as<Policy, allow_useless> || ...));
+    b.open_segment(Name, ((std::same_as<Policy, allow_useless> || std::same_as<Policy, save_everything>) || ...));
+  }
+  static constexpr void close(builder& b, int first_node, int first_tag) {
+    closing_segment{b, first_node, first_tag}.template keep_by<Policy...>();
   }
 };
 
@@ -148,9 +169,11 @@ struct body_lowering<Mark, std::tuple<E...>> {
   static constexpr void into(builder& b, const int* arguments, int count, int* results) {
     const builder::frame before = b.open(arguments, count);
     marking<Mark>::open(b);
+    const int first_node = b.node_count, first_tag = b.tag_count;
     int* result = results;
     ((*result++ = lowering<E>::template into<Target>(b)), ...);
     if (b.depth > before.depth) {
+      if constexpr (Mark::segment) marking<Mark>::close(b, first_node, first_tag);
       for (int i = 0; i < static_cast<int>(sizeof...(E)); ++i) {
         // What a result views is kept with it.
         for (int v = results[i]; b.nodes[v].visible == b.depth; v = b.nodes[v].argument[0]) {

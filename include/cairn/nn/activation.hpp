@@ -15,6 +15,13 @@ struct operation_layer : layer_base {
     return {};
   }
 };
+template <fixed_string Name>
+struct tag_layer : layer_base {
+  template <an_expression X>
+  constexpr typename cairn::detail::tagging<Name, X>::type operator()(X) const {
+    return {};
+  }
+};
 template <class L>
 struct residual_layer : layer_base {
   template <an_expression X>
@@ -32,6 +39,10 @@ inline constexpr detail::operation_layer<sigmoid_op> sigmoid{};
 inline constexpr detail::operation_layer<softmax_op<-1>> softmax{};
 inline constexpr detail::operation_layer<square_op> square{};
 inline constexpr detail::operation_layer<tanh_op> tanh{};
+
+/// The value at this place of a chain under a name for policies, which itself changes nothing.
+template <fixed_string Name>
+inline constexpr detail::tag_layer<Name> tag{};
 
 /// x + f(x) (He et al., 2015); f keeps the shape.
 template <class L>

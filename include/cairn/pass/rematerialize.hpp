@@ -1,6 +1,6 @@
 // Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries,
 // right before its first reader. Cloning is on demand, so what backward does not read never appears a second
-// time. Outside of segments, what a few elementwise operations make of a value that is there anyway is not kept either,
+// time. What a policy saves is stored where it is asked for, and so what leads to it need not be computed again. Outside of segments, what a few elementwise operations make of a value that is there anyway is not kept either,
 // but computed again, by the loop that reads it or for the kernel that does (needs.hpp).
 //
 // A backward node stands in the segment of the forward node whose gradient it computes. Each segment around
@@ -85,8 +85,9 @@ struct rematerializer {
 
   /// Notes that a clone in `segment` reads v, which lies outside of it or inside.
   constexpr void keep(int v, int segment) {
-    if (d.nodes[v].segment == segment || is_leaf(v)) return;
-    const int steps_out = g.segments[segment].depth - g.segments[common(d.nodes[v].segment, segment)].depth;
+    if (is_leaf(v) || (d.nodes[v].segment == segment && !d.nodes[v].saved)) return;
+    const int shared = d.nodes[v].saved ? 0 : common(d.nodes[v].segment, segment);
+    const int steps_out = g.segments[segment].depth - g.segments[shared].depth;
     if (steps_out == 0) return;
     int& only = keeper[need.root[v]];
     only = steps_out == 1 && (only == nobody || only == segment) ? segment : several;
@@ -98,7 +99,7 @@ struct rematerializer {
     const int home = d.nodes[v].segment == segment ? segment : common(d.nodes[v].segment, segment);
     const int depth = g.segments[home].depth;
     if (!need.constant[v] && !(need.cheap[v] && d.nodes[v].segment == 0) && d.nodes[v].visible == 0 &&
-        (depth == 0 || stored[v])) {
+        (depth == 0 || stored[v] || d.nodes[v].saved)) {
       for (int w = v; !stored[w]; w = is_view(w) ? d.nodes[w].argument[0] : w) stored[w] = true;
       return moved[v];
     }
@@ -170,7 +171,7 @@ struct rematerializer {
       const bool wanted = read[v] || keeper[v] != nobody;
       if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[clone_keeper(v)] += n.op->bytes;
       if (wanted && stored[v] && need.cheap[v]) out.only_bytes[n.segment] += n.op->bytes;
-      if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.op->bytes;
+      else if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.op->bytes;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = need.root[n.argument[i]];
         if (is_leaf(a) || need.constant[a] || d.nodes[a].segment == n.segment) continue;

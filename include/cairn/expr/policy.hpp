@@ -1,0 +1,128 @@
+// Policies: what a segment keeps of its interior, beside its boundaries. A policy says what may be stored; of that,
+// backward's own reads decide what is.
+#pragma once
+
+#include "cairn/expr/misuse.hpp"
+
+namespace cairn {
+
+/// What a policy is asked about: a value computed inside of the segment.
+struct saveable {
+  std::string_view operation;  ///< that computes it, such as "matmul"
+  cairn::shape shape;
+  std::int64_t flops = 0;  ///< to compute it again
+  bool batched = false;    ///< two arguments of the operation have leading axes
+};
+
+/// A policy of the user's: a stateless function object, `constexpr bool operator()(const saveable&) const`.
+template <class P>
+concept a_predicate = std::is_empty_v<P> && std::default_initializable<P> && requires(const saveable& v) {
+  { P{}(v) } -> std::same_as<bool>;
+};
+
+/// Policy: keeps the values that have one of these tags.
+template <fixed_string... Name>
+  requires(sizeof...(Name) > 0)
+struct save {};
+/// Policy: keeps all values but those that have one of these tags.
+template <fixed_string... Name>
+  requires(sizeof...(Name) > 0)
+struct save_all_but {};
+/// Policy: keeps the results of matrix products (JAX's dots_saveable).
+struct save_matmuls {
+  constexpr bool operator()(const saveable& v) const { return v.operation == "matmul"; }
+};
+/// Policy: keeps products with weights, and not those of two batches of matrices, as in attention (JAX's
+/// dots_with_no_batch_dims_saveable).
+struct save_unbatched_matmuls {
+  constexpr bool operator()(const saveable& v) const { return v.operation == "matmul" && !v.batched; }
+};
+/// Policy: keeps all that backward reads, as if the segment were a block.
+struct save_everything {
+  constexpr bool operator()(const saveable&) const { return true; }
+};
+/// Policy: keeps nothing, as without a policy.
+struct save_nothing {};
+/// Policy: in some programs the segment may keep no less than it frees, or need no gradient, which are errors else.
+struct allow_useless {};
+
+namespace detail {
+template <class P>
+inline constexpr bool names_tags = false;
+template <fixed_string... Name>
+inline constexpr bool names_tags<save<Name...>> = true;
+template <fixed_string... Name>
+inline constexpr bool names_tags<save_all_but<Name...>> = true;
+}  // namespace detail
+
+template <class P>
+concept a_policy =
+    detail::names_tags<P> || a_predicate<P> || std::same_as<P, save_nothing> || std::same_as<P, allow_useless>;
+
+namespace detail {
+/// Whether one policy keeps what the other does not.
+template <class P, class Q>
+inline constexpr bool contradicting = false;
+template <class P, class Q>
+  requires(!std::same_as<P, Q> && (std::same_as<P, save_nothing> || std::same_as<P, save_everything>) &&
+           !std::same_as<Q, allow_useless>)
+inline constexpr bool contradicting<P, Q> = true;
+template <fixed_string Name, fixed_string... Other>
+inline constexpr bool is_among = ((std::string_view(Name) == std::string_view(Other)) || ...);
+template <fixed_string... Name, fixed_string... Other>
+inline constexpr bool contradicting<save<Name...>, save_all_but<Other...>> = (is_among<Name, Other...> || ...);
+
+template <class First, class... Rest>
+struct first_mistake : First {};
+template <class First, class... Rest>
+  requires(std::is_void_v<typename First::type> && sizeof...(Rest) > 0)
+struct first_mistake<First, Rest...> : first_mistake<Rest...> {};
+
+template <class P>
+struct wrong_policy {
+  using type = std::conditional_t<a_policy<P>, void, mistake<no_policy, top_scope, fact::given<P>>>;
+};
+template <class P, class Q>
+struct contradiction {
+  using type = std::conditional_t<contradicting<P, Q> || contradicting<Q, P>,
+                                  mistake<contradicting_policies, top_scope, fact::policies<P, Q>>, void>;
+};
+/// The first mistake in the policies of a segment, or void.
+template <class... P>
+struct wrong_policies {
+  using type = void;
+};
+template <class P, class... Q>
+struct wrong_policies<P, Q...> : first_mistake<wrong_policy<P>, contradiction<P, Q>..., wrong_policies<Q...>> {};
+}  // namespace detail
+
+/// A value under a name that policies ask for.
+template <fixed_string Name, an_expression X>
+struct tagged : expression {
+  using owner = typename X::owner;
+  static constexpr cairn::shape shape = X::shape;
+  static constexpr kind element = X::element;
+  static constexpr cairn::facts facts = made_of({X::facts});
+};
+
+namespace detail {
+template <fixed_string Name, class X>
+struct tagging {};
+template <fixed_string Name, an_expression X>
+struct tagging<Name, X> {
+  using type = std::conditional_t<wrong<X>, X, shortened<tagged<Name, X>>>;
+};
+template <fixed_string Name, a_layer L>
+struct tagging<Name, L> {
+  using type = misused<layer_for_expression, "tag", L>;
+};
+}  // namespace detail
+
+/// Names a value for the policies of the segments around it (JAX's checkpoint_name): `tag<"scores">(matmul(q, k))`. The
+/// value and its gradient stay as they are, at no cost. Blocks add nothing to the name.
+template <fixed_string Name, an_operand X>
+constexpr typename detail::tagging<Name, X>::type tag(X) {
+  return {};
+}
+
+}  // namespace cairn

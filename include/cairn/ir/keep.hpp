@@ -1,0 +1,80 @@
+// What the policies of a segment keep of it: asked when it closes, about the values and tags made since it opened.
+#pragma once
+
+#include "cairn/expr/policy.hpp"
+#include "cairn/ir/operation.hpp"
+
+namespace cairn::ir {
+
+/// Characters of the tags that a policy names.
+template <class Policy>
+inline constexpr int tag_characters = 0;
+template <fixed_string... Name>
+inline constexpr int tag_characters<save<Name...>> = (0 + ... + static_cast<int>(sizeof(Name.text)));
+template <fixed_string... Name>
+inline constexpr int tag_characters<save_all_but<Name...>> = tag_characters<save<Name...>>;
+
+/// A segment that closes: its values are those from first_node on, its tags those from first_tag on.
+struct closing_segment {
+  builder& b;
+  int first_node, first_tag;
+  int policy = 0;  ///< its number in the list
+
+  template <class... Policy>
+  constexpr void keep_by() {
+    ((keep_by(Policy{}), ++policy), ...);
+  }
+
+ private:
+  constexpr bool is_computed(int v) const { return b.nodes[v].op->arguments > 0 && b.nodes[v].op->what != role::view; }
+  constexpr const shape& argument_shape(const node& n, int i) const { return b.nodes[n.argument[i]].op->result; }
+  constexpr saveable described(int v) const {
+    const node& n = b.nodes[v];
+    const bool batched = n.op->arguments > 1 && argument_shape(n, 0).rank > 2 && argument_shape(n, 1).rank > 2;
+    return {n.op->name, n.op->result, n.op->flops, batched};
+  }
+
+  constexpr void misfit(std::string_view tag) {
+    if (b.wrong_policy.segment == 0)
+      b.wrong_policy = {b.segment_now, policy, b.keep(tag), static_cast<int>(tag.size())};
+  }
+
+  /// Calls visit with what has this tag, or notes that nothing has.
+  constexpr void for_each_tagged(std::string_view tag, auto visit) {
+    bool any = false;
+    for (int t = first_tag; t < b.tag_count; ++t) {
+      if (std::string_view(b.names + b.tags[t].name, static_cast<std::size_t>(b.tags[t].name_length)) != tag) continue;
+      any = true;
+      int v = b.tags[t].node;
+      while (b.nodes[v].op->what == role::view) v = b.nodes[v].argument[0];
+      if (v >= first_node) visit(v);
+    }
+    if (!any) misfit(tag);
+  }
+
+  constexpr void keep_by(auto) {}  // allow_useless, save_nothing
+  constexpr void keep_by(a_predicate auto keeps) {
+    bool any = false;
+    for (int v = first_node; v < b.node_count; ++v) {
+      if (!is_computed(v) || !keeps(described(v))) continue;
+      b.save(v);
+      any = true;
+    }
+    if (!any) misfit({});
+  }
+  template <fixed_string... Name>
+  constexpr void keep_by(cairn::save<Name...>) {
+    (for_each_tagged(Name, [&](int v) { b.save(v); }), ...);
+  }
+  template <fixed_string... Name>
+  constexpr void keep_by(save_all_but<Name...>) {
+    stack<bool> left_out;
+    for (int v = first_node; v < b.node_count; ++v) left_out.push(!is_computed(v));
+    (for_each_tagged(Name, [&](int v) { left_out[v - first_node] = true; }), ...);
+    for (int v = first_node; v < b.node_count; ++v) {
+      if (!left_out[v - first_node]) b.save(v);
+    }
+  }
+};
+
+}  // namespace cairn::ir
