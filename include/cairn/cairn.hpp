@@ -12,6 +12,7 @@
 #include "cairn/expr/norm.hpp"
 #include "cairn/expr/random.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/gradient.hpp"
 #include "cairn/expr/compose.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"

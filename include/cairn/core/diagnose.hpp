@@ -203,6 +203,17 @@ struct zero_grad_output {
   };
 };
 
+struct zero_grad_argument {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [zero-grad-argument]: a gradient is asked by a value of this shape on which the scalar does "
+                    "not depend, or only through detach or indices; take it out of grad");
+    }
+  };
+};
+
 struct zero_grad_parameter {
   template <class Silent, class... Facts>
   struct found : Silent {

@@ -104,6 +104,17 @@ struct probability_below_one {
   };
 };
 
+struct scalar_first {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [loss-not-scalar]: grad takes a scalar first, then what it is differentiated by; reduce it with "
+                    "mean or sum");
+    }
+  };
+};
+
 struct positive_extents {
   template <class Silent, class... Facts>
   struct found : Silent {

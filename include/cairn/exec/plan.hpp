@@ -149,9 +149,10 @@ template <class Compiled>
 constexpr flop_counts flops_of() {
   const auto& s = Compiled::schedule;
   flop_counts counts{};
-  for (int v = 0; v < s.node_count; ++v) (v < s.turn ? counts.forward : counts.backward) += s.nodes[v].op->flops;
-  for (const auto& cost : s.recomputed) counts.recomputed += cost.flops;
-  counts.backward -= counts.recomputed;
+  for (int v = 0; v < s.node_count; ++v) {
+    std::int64_t& part = s.again[v] ? counts.recomputed : v < s.turn ? counts.forward : counts.backward;
+    part += s.nodes[v].op->flops;
+  }
   return counts;
 }
 

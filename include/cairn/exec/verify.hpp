@@ -177,7 +177,7 @@ constexpr int cut_of(const Graph& g, const bool* trained) {
 }
 
 /// The first segment that frees no more than it costs, though nobody allowed it to; 0 if there is none. Not where some
-/// of the model is frozen, for what is useless then is not in another program.
+/// of the model is frozen, for what is useless then is not in another program, nor where gradients are parts of it.
 template <class Graph, class Schedule>
 constexpr int useless_segment_of(const Graph& g, const Schedule& s) {
   for (int i = 1; i < g.segment_count; ++i) {
@@ -247,7 +247,8 @@ template <class Compiled>
 constexpr auto problem_in_segments() {
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& s = Compiled::schedule;
-  constexpr int useless = count_of(typename Compiled::request::frozen{}) > 0 ? 0 : useless_segment_of(g, s);
+  constexpr bool judged = count_of(typename Compiled::request::frozen{}) == 0 && Compiled::order == 0;
+  constexpr int useless = judged ? useless_segment_of(g, s) : 0;
   constexpr int whole = whole_model_of(g);
   if constexpr (useless != 0) {
     return mistake<useless_segment, top_scope, about<fact::segment, segment_name<Compiled, useless>>,
@@ -304,6 +305,8 @@ constexpr auto problem_in_graph() {
     return mistake<same_random_key, top_scope, about<fact::key, node_name<Compiled, drawn_twice.key>>,
                    fact::given<tensor_fact<value_of<Compiled, drawn_twice.one>>>,
                    fact::given<tensor_fact<value_of<Compiled, drawn_twice.other>>>>{};
+  } else if constexpr (g.independent != ir::none) {
+    return mistake<zero_grad_argument, top_scope, fact::given<tensor_fact<value_of<Compiled, g.independent>>>>{};
   } else if constexpr (g.wrong_policy.segment != 0) {
     return problem_in_policy<Compiled>();
   } else if constexpr (unknown < count_of(frozen)) {

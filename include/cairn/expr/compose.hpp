@@ -68,6 +68,7 @@ struct stage_input : expression {
 /// The facts of a chain to which a stage is added.
 constexpr facts in_a_row(facts chain, const facts& stage) {
   chain.height = std::max(chain.height, stage.height);
+  chain.order = std::max(chain.order, stage.order);
   chain.detached |= stage.detached;
   chain.fed |= stage.fed;
   chain.captures |= stage.captures;

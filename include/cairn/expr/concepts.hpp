@@ -107,6 +107,7 @@ struct facts {
   int level = 0;            ///< of the deepest placeholder below
   int height = 1;           ///< how far the expressions below nest
   int spelled = 1;          ///< nodes that the type's name spells out
+  int order = 0;            ///< how many gradients are taken of each other
   bool detached = false;    ///< stops a gradient somewhere
   bool fed = false;         ///< computed from an input of the program
   bool captures = false;    ///< in a body: computes again what was computed from an input outside of all bodies
@@ -119,6 +120,7 @@ constexpr facts made_of(std::initializer_list<facts> parts) {
     all.level = std::max(all.level, part.level);
     all.height = std::max(all.height, 1 + part.height);
     all.spelled += part.spelled;
+    all.order = std::max(all.order, part.order);
     all.detached |= part.detached;
     all.fed |= part.fed;
     all.captures |= part.captures;

@@ -1,26 +1,41 @@
 // A model as a graph.
 #pragma once
 
+#include "cairn/ir/gradient.hpp"
 #include "cairn/ir/vjp.hpp"
 
 namespace cairn::ir {
 
-/// Lowers the outputs of a model.
+/// Bounds what lowering appends. Gradients of a model are part of it: how much they append only lowering tells.
 template <class Target, int Blocks, class... Outputs>
-constexpr auto build() {
+constexpr sizes size_of() {
   constexpr sizes size = [] {
     counter c;
     (lowering<Outputs>::count(c), ...);
     return c.total;
   }();
-  graph<size> g;
+  if constexpr (((Outputs::facts.order == 0) && ...)) {
+    return size;
+  } else {
+    graph<size> g;
+    builder b;
+    b.write_to(g, Blocks);
+    b.room = size.nodes + 1;
+    b.nodes = new node[static_cast<std::size_t>(b.room)]{};
+    (static_cast<void>(lowering<Outputs>::template into<Target>(b)), ...);
+    delete[] b.nodes;
+    sizes grown = size;
+    grown.nodes = b.node_count;
+    return grown;
+  }
+}
+
+/// Lowers the outputs of a model.
+template <class Target, int Blocks, class... Outputs>
+constexpr auto build() {
+  graph<size_of<Target, Blocks, Outputs...>()> g;
   builder b;
-  b.nodes = g.nodes;
-  b.leaves = g.leaves;
-  b.segments = g.segments;
-  b.tags = g.tags;
-  b.names = g.names;
-  b.blocks = Blocks;
+  b.write_to(g, Blocks);
   ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
   g.node_count = b.node_count;
   g.leaf_count = b.leaf_count;
@@ -30,6 +45,7 @@ constexpr auto build() {
   g.conflict = b.conflict;
   g.rival = b.rival;
   g.wrong_policy = b.wrong_policy;
+  g.independent = b.independent;
   return g;
 }
 

@@ -3,6 +3,8 @@
 
 #include "cairn/ir/graph.hpp"
 
+#include <limits>
+
 namespace cairn::ir {
 
 /// Counts what lowering will append to a scope, equal types once.
@@ -31,10 +33,12 @@ struct builder {
   segment* segments = nullptr;
   tag* tags = nullptr;
   char* names = nullptr;
+  int room = std::numeric_limits<int>::max();  ///< of nodes, where these are to grow
   int node_count = 0, leaf_count = 0, segment_count = 1, tag_count = 0, character_count = 0;
   int conflict = none;
   const operation* rival = nullptr;
   misfit wrong_policy = {};
+  int independent = none;
   int blocks = 0;  ///< of the segments around each other, so many of the outermost are lowered as blocks
 
   stack<int> bindings;
@@ -43,12 +47,23 @@ struct builder {
   int first_binding = 0, segment_now = 0, depth = 0, nested = 0;
 
   constexpr int append(const operation* op, const int* arguments, int count) {
+    if (node_count == room) grow();
     node& n = nodes[node_count];
     n.op = op;
     n.segment = segment_now;
     n.visible = depth;
     for (int i = 0; i < count; ++i) n.argument[i] = arguments[i];
     return node_count++;
+  }
+
+  /// Has the tables of a graph written, with so many of the outermost segments as blocks.
+  constexpr void write_to(auto& g, int outermost) {
+    nodes = g.nodes;
+    leaves = g.leaves;
+    segments = g.segments;
+    tags = g.tags;
+    names = g.names;
+    blocks = outermost;
   }
 
   constexpr void extend_path(std::string_view name) {
@@ -111,6 +126,13 @@ struct builder {
   }
 
  private:
+  constexpr void grow() {
+    room *= 2;
+    node* const more = new node[static_cast<std::size_t>(room)]{};
+    for (int v = 0; v < node_count; ++v) more[v] = nodes[v];
+    delete[] nodes;
+    nodes = more;
+  }
   constexpr int find_or_append(const operation* op, std::string_view name) {
     std::uint32_t hash = static_cast<std::uint32_t>(op->what);
     for (char c : name) hash = hash * 31 + static_cast<unsigned char>(c);

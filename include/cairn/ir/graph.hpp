@@ -76,6 +76,7 @@ struct node {
   int argument[max_arguments] = {none, none, none, none};
   int segment = 0;     ///< innermost segment; 0 is the program outside all segments
   int visible = 0;     ///< depth of the outermost segment that this value is a result of, as seen from outside
+  int order = 0;    ///< how many gradients lie between it and what is not one
   bool saved = false;  ///< the policy of an outermost segment keeps it for backward
 };
 
@@ -137,6 +138,7 @@ struct graph {
   int conflict = none;               ///< a leaf whose name is used for another shape
   const operation* rival = nullptr;  ///< that other leaf
   misfit wrong_policy = {};
+  int independent = none;  ///< a value by which something is differentiated that does not depend on it
 
   constexpr std::string_view name(const auto& named) const {
     return {names + named.name, static_cast<std::size_t>(named.name_length)};

@@ -78,7 +78,9 @@ template <class Request, class... E>
 struct compiled<Request, output_list<E...>> {
   using request = Request;
   using real = typename Request::real;
-  using target = ir::target<real, Request::gradient ? 1 : 0>;
+  /// How many gradients the model takes of each other.
+  static constexpr int order = std::max({E::facts.order...});
+  using target = ir::target<real, order + (Request::gradient ? 1 : 0)>;
 
   static constexpr auto graph = ir::build<target, Request::blocks, E...>();
   static constexpr auto trained = trainable_leaves(graph, typename Request::frozen{});
@@ -89,7 +91,7 @@ struct compiled<Request, output_list<E...>> {
     else return undifferentiated(graph);
   }();
   static constexpr auto needs = find_needs(graph, gradient);
-  static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient)>(graph, gradient, needs);
+  static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient, order)>(graph, gradient, needs);
   static constexpr auto readers = find_readers(schedule);
   static constexpr auto steps = fuse(schedule, readers);
   static constexpr auto loops = write_loops(schedule, steps);

@@ -44,22 +44,15 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::
   bool wanted[Capacity] = {};
   int gradient[Capacity] = {};  // by node; 0, a node of the forward pass, where there is none
   for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaf[i];
-  for (int v = 0; v < g.node_count; ++v) {
-    const ir::node& n = out.nodes[v] = g.nodes[v];
-    if (n.op->vjp == nullptr) continue;
-    for (int i = 0; i < n.op->arguments; ++i) wanted[v] |= wanted[n.argument[i]];
-  }
+  for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
+  ir::spread_wanted(g.nodes, g.node_count - 1, wanted);
 
   ir::builder b;
   b.nodes = out.nodes;
   b.node_count = out.turn = g.node_count;
   gradient[g.outputs[0]] = b.append(one, nullptr, 0);
-  for (int v = g.node_count; v-- > 0;) {
-    if (wanted[v] && gradient[v] != 0 && out.nodes[v].op->vjp != nullptr) {
-      out.nodes[v].op->vjp(b, v, wanted, gradient);
-      out.reached[out.nodes[v].segment] = true;
-    }
-  }
+  ir::append_gradients(b, g.node_count - 1, wanted, gradient,
+                       [&](int v) { out.reached[out.nodes[v].segment] = true; });
   out.node_count = b.node_count;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];

@@ -34,11 +34,12 @@ struct schedule {
   std::int64_t only_bytes[Segments] = {};      ///< of boundaries and results that would not
 };
 
+/// `order` is how many gradients are parts of the forward pass.
 template <class Graph, class Gradient>
-constexpr int schedule_capacity(const Graph& g, const Gradient& d) {
+constexpr int schedule_capacity(const Graph& g, const Gradient& d, int order) {
   int clones = 0;
   for (int v = 0; v < d.turn; ++v) clones += 1 + g.segments[d.nodes[v].segment].depth;
-  return d.node_count + clones;
+  return d.node_count + clones * (order > 0 ? 2 : 1);
 }
 
 namespace detail {
@@ -72,15 +73,30 @@ struct rematerializer {
     return out.node_count++;
   }
 
+  /// A gradient in the forward pass finds the values that it is a gradient of as backward does.
   constexpr void forward() {
+    bool gradients = false;
     for (int v = 0; v < d.turn; ++v) {
       if (!need.live[v]) continue;
       ir::node n = d.nodes[v];
+      gradients |= n.order > 0;
       stored[v] = need.output[v];
-      for (int i = 0; i < n.op->arguments; ++i) n.argument[i] = moved[n.argument[i]];
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = n.argument[i];
+        n.argument[i] = d.nodes[a].order < n.order ? resolve(a, n.segment) : moved[a];
+      }
       moved[v] = emit(n);
     }
     out.turn = out.node_count;
+    if (gradients) forget();
+  }
+  /// What was computed again for gradients in the forward pass does not live on for backward.
+  constexpr void forget() {
+    for (int v = 0; v < d.turn; ++v) {
+      stored[v] = need.output[v];
+      keeper[v] = nobody;
+    }
+    for (int& made : clone) made = 0;
   }
 
   /// Notes that a clone in `segment` reads v, which lies outside of it or inside.

@@ -1,0 +1,75 @@
+// Reverse-mode differentiation of what has been lowered so far.
+#pragma once
+
+#include "cairn/expr/gradient.hpp"
+#include "cairn/ir/lower.hpp"
+
+namespace cairn::ir {
+
+/// Marks what depends on the marked nodes by operations with a gradient, up to node `last`.
+constexpr void spread_wanted(const node* nodes, int last, bool* wanted) {
+  for (int v = 0; v <= last; ++v) {
+    const operation& op = *nodes[v].op;
+    if (op.vjp == nullptr) continue;
+    for (int i = 0; i < op.arguments; ++i) wanted[v] |= wanted[nodes[v].argument[i]];
+  }
+}
+
+/// Appends the gradients of all that is wanted of what node `last` and those before it are computed from. `gradient` is
+/// a table by node, 0 where there is none. Calls visit with each node whose gradient is handed on.
+constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
+  for (int v = last; v >= 0; --v) {
+    const operation& op = *b.nodes[v].op;
+    if (!wanted[v] || gradient[v] == 0 || op.vjp == nullptr) continue;
+    op.vjp(b, v, wanted, gradient);
+    visit(v);
+  }
+}
+
+/// A table in constant evaluation, all of it 0.
+template <class T>
+class table {
+ public:
+  constexpr explicit table(int size) : items_(new T[static_cast<std::size_t>(size)]{}) {}
+  table(const table&) = delete;
+  constexpr ~table() { delete[] items_; }
+  constexpr T* data() { return items_; }
+
+ private:
+  T* items_;
+};
+
+template <int I, class F, class... X>
+struct lowering<derivative<I, F, X...>> {
+  using type = derivative<I, F, X...>;
+  static constexpr int height = type::facts.height;
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<derivative<0, F, X...>>, height)) return;
+    (lowering<X>::count(c), ...);
+    lowering<F>::count(c);
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
+    const int by[]{lowering<X>::template into<Target>(b)...};
+    const int of = lowering<F>::template into<Target>(b), end = b.node_count;
+    table<bool> wanted(end);
+    table<int> gradient(end);
+    for (const int x : by) wanted.data()[x] = true;
+    spread_wanted(b.nodes, of, wanted.data());
+    const int one = b.append(&leaf_operation<constant_leaf<1.0>, typename Target::real>, nullptr, 0);
+    b.nodes[one].segment = b.nodes[one].visible = 0;
+    gradient.data()[of] = one;
+    append_gradients(b, of, wanted.data(), gradient.data(), [](int) {});
+    for (int v = end; v < b.node_count; ++v) b.nodes[v].order = type::facts.order;
+    for (const int x : by) {
+      if (gradient.data()[x] == 0) b.independent = x;
+    }
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (b.known.add(&id_of<derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[by[K]]), ...);
+    }(std::index_sequence_for<X...>{});
+    return gradient.data()[by[I]];
+  }
+};
+
+}  // namespace cairn::ir
