@@ -309,6 +309,15 @@ constexpr auto lstm = [] {
   const auto [h3, c3] = ckpt<"t3">(lstm_cell, slice<1, 8, 12>(x), h2, c2);
   return classify(concatenate<0>(slice<0, 4>(h3), slice<0, 0, 4>(h1 * c3)));
 }();
+// Gradients as values: a penalty on one through nested segments, and one inside of a segment.
+constexpr auto penalized = [] {
+  const auto loss = classify(x | nn::linear<"in", 12> | ckpt<"outer">(ckpt<"inner">(mlp) | nn::tanh | attend));
+  return loss + 0.1_c * sum(square(grad(loss, x)));
+}();
+inline constexpr auto energy = nn::linear<"e1", 17> | nn::tanh | nn::linear<"e2", 3>;
+inline constexpr auto lower = layer([](auto h) { return h - 0.3_c * grad(sum(log(1_c + exp(energy(h)))), h); });
+constexpr auto descended =
+    classify(x | nn::linear<"in", 12> | repeat<2, "block">([](auto) { return ckpt<"s">(lower); }));
 constexpr auto with_outputs = [] {
   const auto logits = x | ckpt<"s">(mlp) | nn::linear<"head", 5>;
   return outputs(cross_entropy(logits, y), accuracy(logits, y), logits);

@@ -10,5 +10,7 @@ BOOST_AUTO_TEST_CASE(four_deep) { laws<models::four_deep>(); }
 BOOST_AUTO_TEST_CASE(repeat_in_repeat) { laws<models::repeat_in_repeat>(); }
 BOOST_AUTO_TEST_CASE(halves) { laws<models::halves>(); }
 BOOST_AUTO_TEST_CASE(bottleneck) { laws<models::bottleneck>(); }
+BOOST_AUTO_TEST_CASE(penalized) { laws<models::penalized>(); }
+BOOST_AUTO_TEST_CASE(descended) { laws<models::descended>(); }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,17 @@
+// rejects: cairn \[zero-grad-argument\]: a gradient is asked by a value of this shape on which the scalar does not depend
+// rejects: fact::given<float ?\[8\]\[3\]>
+#include "cairn/core/diagnose.hpp"
+#include "cairn/core/rules.hpp"
+#include "cairn/exec/plan.hpp"
+#include "cairn/expr/gradient.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+constexpr auto x = input<"x", 8, 3>;
+#ifdef CAIRN_REJECT
+constexpr auto y = mean(detach(x) | nn::linear<"fc", 4>);
+#else
+constexpr auto y = mean(x | nn::linear<"fc", 4>);
+#endif
+static_assert(detail::checked<y + sum(square(grad(y, x)))>());

@@ -1,0 +1,55 @@
+// Gradients as values of a model: what they are, what is computed for them, and what of it again.
+#include "cairn/expr/gradient.hpp"
+#include "cairn/expr/linalg.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+
+#include "plan.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+constexpr std::int64_t row = 8 * sizeof(float);
+constexpr auto x = input<"x", 8>;
+constexpr auto w = param<"w", 8>;
+
+// The rules of the operations, as the program applies them itself.
+static_assert(written<grad(sum(x* w), x)> == "mul(expand(reshape(constant)), w)");
+static_assert(written<grad(sum(square(x)), x)> == "mul(mul(expand(reshape(constant)), constant), x)");
+static_assert(gradient_of<step_of<sum(x* w)>>("w") == "mul(expand(reshape(constant)), x)");
+static_assert(written<grad(sum(x* w), w)> == "mul(expand(reshape(constant)), x)");
+static_assert(grad(sum(x * w), x).shape == x.shape && std::same_as<decltype(grad(sum(x * w), w))::owner, top_scope>);
+// Of several, as a tuple; of a value computed; of a product with a Hessian, here 2 v.
+constexpr auto both = [] {
+  const auto [by_x, by_w] = grad(sum(x * w), x, w);
+  return by_x * by_w;
+}();
+static_assert(written<both> == "mul(mul(expand(reshape(constant)), w), mul(expand(reshape(constant)), x))");
+constexpr auto bent = tanh(x * w);
+static_assert(written<grad(sum(square(bent)), bent)> ==
+              "mul(mul(expand(reshape(constant)), constant), tanh(mul(x, w)))");
+constexpr auto times_hessian = grad(sum(grad(sum(square(w)), w) * x), w);
+static_assert(decltype(times_hessian)::facts.order == 2);
+static_assert(step_of<sum(times_hessian* w)>::order == 2 && forward_of<times_hessian>::order == 2);
+static_assert(forward_of<sum(bent)>::order == 0);
+
+// A gradient in the forward pass reads of a segment what is computed again for it, and not what the segment computed.
+constexpr auto f = [](auto v) { return softmax(softmax(v)); };
+constexpr auto checkpointed = [] {
+  const auto h = matmul(reshape<1, 8>(x), param<"p", 8, 8>);
+  const auto y = sum(square(ckpt<"s">(f, h)));
+  return grad(y, h);
+}();
+using forward_only = forward_of<checkpointed>;
+// Of two, the first is computed again; the second is read by square, and so a boundary.
+static_assert(runs_of<forward_only>("softmax") == runs{3, 0} && recomputed<forward_only>("s") == 1);
+// A penalty: backward computes both again, and the gradient's own values in the segment.
+using penalty = step_of<sum(square(checkpointed))>;
+static_assert(runs_of<penalty>("softmax").forward == 3 && runs_of<penalty>("softmax").backward == 2);
+using penalty_plain = step_of<sum(square(checkpointed)), plain>;
+static_assert(runs_of<penalty_plain>("softmax") == runs{2, 0});
+static_assert(stored<penalty> < stored<penalty_plain>);
+
+}  // namespace
