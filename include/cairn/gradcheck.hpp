@@ -17,39 +17,26 @@ struct gradient_deviation {
 };
 
 /// The largest deviation over all trained parameters of the loss, each drawn from `s`. The quotient is the five-point
-/// central difference, whose error is of fourth order in the step. Where operations are random, all are of one step.
+/// central difference, whose error is of fourth order in the step. Each loss is that of the first step from `s`, with the
+/// same random numbers and states.
 /// `gradcheck<loss>(seed{1}, bind<"x">(x)).relative < 1e-6`; options are those of program, without real.
 template <auto Loss, class... Options, class... Bound>
 gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   program<Loss, real<double>, Options...> step;
   step.init(s);
-  predictor<Loss, real<double>> value{step};
-  const random_state first = step.random();
-  const auto loss = [&] {
-    const auto result = [&] {
-      if constexpr (decltype(step)::is_random()) {
-        step.random() = first;
-        return step.value_and_grad(inputs...);
-      } else {
-        return value(inputs...);
-      }
-    }();
-    if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
-    else return result;
-  };
-
   static_cast<void>(step.value_and_grad(inputs...));
   const std::vector<double> gradient(step.gradients().begin(), step.gradients().end());
   gradient_deviation worst;
   step.for_each_trained([&](std::size_t i) {
-    double& p = step.parameters()[i];
-    const double before = p, h = 1e-3;
     const auto at = [&](double offset) {
-      p = before + offset;
-      return loss();
+      step.init(s);
+      step.parameters()[i] += offset;
+      const auto result = step.value_and_grad(inputs...);
+      if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
+      else return result;
     };
+    const double h = 1e-3;
     const double quotient = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
-    p = before;
     const double scale = std::max({std::abs(gradient[i]), std::abs(quotient), 1e-3});
     const double relative = std::abs(gradient[i] - quotient) / scale;
     if (!(relative <= worst.relative)) worst = {relative, i, gradient[i], quotient};

@@ -247,6 +247,17 @@ struct same_random_key {
   };
 };
 
+struct two_updates {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [two-updates]: a step would update this state to two different values, as where a "
+                    "batch_norm is applied twice; rename one, or put them into different blocks");
+    }
+  };
+};
+
 struct loss_not_scalar {
   template <class Silent, class... Facts>
   struct found : Silent {

@@ -35,6 +35,8 @@ struct segment;
 template <fixed_string... Name>
 struct parameter;
 template <fixed_string... Name>
+struct state;
+template <fixed_string... Name>
 struct input;
 template <fixed_string... Name>
 struct key;

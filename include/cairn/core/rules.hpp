@@ -202,6 +202,17 @@ struct two_or_more_arguments {
   };
 };
 
+struct state_second {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: updated takes a value, a state and what that becomes: "
+                    "updated(x, state<\"s\", initial{}, 8>, next)");
+    }
+  };
+};
+
 struct function_first {
   template <class Silent, class... Facts>
   struct found : Silent {

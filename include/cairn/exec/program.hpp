@@ -106,7 +106,7 @@ class machine {
     return [&]<int... I>(std::integer_sequence<int, I...>) {
       if constexpr (sizeof...(I) == 1) return (result<I>(), ...);
       else return std::tuple{result<I>()...};
-    }(std::make_integer_sequence<int, graph.output_count>{});
+    }(std::make_integer_sequence<int, graph.result_count>{});
   }
 
  private:
@@ -213,6 +213,11 @@ class program {
     if constexpr ((std::same_as<Options, check_finite> || ...)) {
       const double loss = static_cast<double>(machine_.template result<0>());
       if (!std::isfinite(loss)) throw loss_error(loss);
+    }
+    for (int i = 0, n = graph.result_count; n < graph.output_count; ++i) {
+      if (graph.leaves[i].after == 0) continue;
+      std::memcpy(real_at(i), machine_.at(layout.of[compiled::schedule.outputs[n++]]),
+                  static_cast<std::size_t>(machine::leaf(i).bytes));
     }
     return machine_.results();
   }

@@ -309,6 +309,8 @@ constexpr auto problem_in_graph() {
     return mistake<zero_grad_argument, top_scope, fact::given<tensor_fact<value_of<Compiled, g.independent>>>>{};
   } else if constexpr (g.wrong_policy.segment != 0) {
     return problem_in_policy<Compiled>();
+  } else if constexpr (g.updated_twice != ir::none) {
+    return mistake<two_updates, top_scope, about<fact::state, leaf_name<Compiled, g.updated_twice>>>{};
   } else if constexpr (unknown < count_of(frozen)) {
     return not_found<Compiled, ir::role::parameter, fact::parameter, name_at<unknown>(frozen)>();
   } else if constexpr (!Compiled::request::gradient) {

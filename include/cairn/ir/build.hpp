@@ -37,6 +37,7 @@ constexpr auto build() {
   builder b;
   b.write_to(g, Blocks);
   ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
+  g.result_count = g.output_count;
   g.node_count = b.node_count;
   g.leaf_count = b.leaf_count;
   g.segment_count = b.segment_count;
@@ -46,6 +47,10 @@ constexpr auto build() {
   g.rival = b.rival;
   g.wrong_policy = b.wrong_policy;
   g.independent = b.independent;
+  g.updated_twice = b.updated_twice;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.leaves[i].after != 0) g.outputs[g.output_count++] = g.leaves[i].after - 1;
+  }
   return g;
 }
 

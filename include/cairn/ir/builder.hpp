@@ -39,6 +39,7 @@ struct builder {
   const operation* rival = nullptr;
   misfit wrong_policy = {};
   int independent = none;
+  int updated_twice = none;
   int blocks = 0;  ///< of the segments around each other, so many of the outermost are lowered as blocks
 
   stack<int> bindings;
@@ -112,7 +113,7 @@ struct builder {
     nested = before.nested;
   }
 
-  /// The leaf of a name: one node however often it is mentioned.
+  /// The number of the leaf of a name: one leaf however often it is mentioned.
   constexpr int leaf_of(const operation* op, std::string_view name, bool prefixed) {
     const int length = path.count();
     if (prefixed && name[0] == '/') {
@@ -123,6 +124,17 @@ struct builder {
     const int found = find_or_append(op, prefixed ? full_path() : name);
     path.shrink(length);
     return found;
+  }
+
+  /// Has a state become `next` after the step: a result that lies until then where the forward pass put it.
+  constexpr void update(int state, int next) {
+    int& after = leaves[state].after;
+    if (after != 0 && after != next + 1) updated_twice = state;
+    after = next + 1;
+    for (int v = next; nodes[v].visible > 0; v = nodes[v].argument[0]) {
+      nodes[v].visible = 0;
+      if (nodes[v].op->what != role::view) break;
+    }
   }
 
  private:
@@ -145,14 +157,14 @@ struct builder {
           conflict = i;
           rival = op;
         }
-        return leaves[i].node;
+        return i;
       }
     }
     const int made = append(op, nullptr, 0);
     nodes[made].segment = nodes[made].visible = 0;
     leaves[leaf_count] = {made, keep(name), static_cast<int>(name.size()), bucket - 1};
-    bucket = ++leaf_count;
-    return made;
+    bucket = leaf_count + 1;
+    return leaf_count++;
   }
 
   int buckets_[256] = {};

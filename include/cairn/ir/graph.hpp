@@ -85,6 +85,7 @@ struct leaf {
   int node = none;
   int name = 0, name_length = 0;  ///< in graph::names
   int next = none;                ///< in the hash chain
+  int after = 0;                  ///< of a state that a step updates: one more than the node of what it becomes
 };
 
 /// A value's name for policies.
@@ -108,16 +109,21 @@ struct segment {
 
 /// How much a graph holds, or may come to hold.
 struct sizes {
-  int nodes = 0, leaves = 0, segments = 0, tags = 0, characters = 0;
+  int nodes = 0, leaves = 0, segments = 0, tags = 0, characters = 0, updates = 0;
   int depth = 0;  ///< of nested segments
 
   friend constexpr sizes operator+(const sizes& a, const sizes& b) {
-    return {a.nodes + b.nodes, a.leaves + b.leaves,         a.segments + b.segments,
-            a.tags + b.tags,   a.characters + b.characters, a.depth > b.depth ? a.depth : b.depth};
+    return {a.nodes + b.nodes,
+            a.leaves + b.leaves,
+            a.segments + b.segments,
+            a.tags + b.tags,
+            a.characters + b.characters,
+            a.updates + b.updates,
+            a.depth > b.depth ? a.depth : b.depth};
   }
   constexpr sizes& operator+=(const sizes& more) { return *this = *this + more; }
   friend constexpr sizes operator*(int n, const sizes& a) {
-    return {n * a.nodes, n * a.leaves, n * a.segments, n * a.tags, n * a.characters, a.depth};
+    return {n * a.nodes, n * a.leaves, n * a.segments, n * a.tags, n * a.characters, n * a.updates, a.depth};
   }
 };
 
@@ -127,18 +133,20 @@ inline constexpr int max_outputs = 8;
 template <sizes Size>
 struct graph {
   static constexpr sizes capacity = Size;
+  static constexpr int output_capacity = max_outputs + Size.updates;
   node nodes[Size.nodes + 1] = {};
   leaf leaves[Size.leaves + 1] = {};
   segment segments[Size.segments + 1] = {};
   tag tags[Size.tags + 1] = {};
   char names[Size.characters + 1] = {};
   int node_count = 0, leaf_count = 0, segment_count = 1, tag_count = 0, character_count = 0;
-  int outputs[max_outputs] = {};
-  int output_count = 0;
+  int outputs[output_capacity] = {};  ///< the results, then what states become, in the order of their leaves
+  int output_count = 0, result_count = 0;
   int conflict = none;               ///< a leaf whose name is used for another shape
   const operation* rival = nullptr;  ///< that other leaf
   misfit wrong_policy = {};
   int independent = none;  ///< a value by which something is differentiated that does not depend on it
+  int updated_twice = none;  ///< a state that is to become two different values
 
   constexpr std::string_view name(const auto& named) const {
     return {names + named.name, static_cast<std::size_t>(named.name_length)};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/state.hpp"
 #include "cairn/ir/keep.hpp"
 
 namespace cairn::ir {
@@ -17,7 +18,7 @@ struct lowering<input_leaf<Name, E...>> {
   static constexpr void describe(operation&) {}
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.leaf_of(&leaf_operation<input_leaf<Name, E...>, typename Target::real>, Name, false);
+    return b.leaves[b.leaf_of(&leaf_operation<input_leaf<Name, E...>, typename Target::real>, Name, false)].node;
   }
 };
 
@@ -27,7 +28,8 @@ struct lowering<labels_leaf<Name, Classes, E...>> {
   static constexpr void describe(operation& o) { o.classes = Classes; }
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.leaf_of(&leaf_operation<labels_leaf<Name, Classes, E...>, typename Target::real>, Name, false);
+    return b.leaves[b.leaf_of(&leaf_operation<labels_leaf<Name, Classes, E...>, typename Target::real>, Name, false)]
+        .node;
   }
 };
 
@@ -43,8 +45,12 @@ struct lowering<parameter_leaf<Name, Trainable, Init, E...>> {
     o.trainable = Trainable;
   }
   template <class Target>
-  static constexpr int into(builder& b) {
+  static constexpr int leaf(builder& b) {
     return b.leaf_of(&leaf_operation<parameter_leaf<Name, Trainable, Init, E...>, typename Target::real>, Name, true);
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.leaves[leaf<Target>(b)].node;
   }
 };
 
@@ -54,7 +60,7 @@ struct lowering<random_key_leaf<Name>> {
   static constexpr void describe(operation& o) { o.what = role::random; }
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.leaf_of(&leaf_operation<random_key_leaf<Name>, typename Target::real>, Name, true);
+    return b.leaves[b.leaf_of(&leaf_operation<random_key_leaf<Name>, typename Target::real>, Name, true)].node;
   }
 };
 
@@ -94,7 +100,7 @@ struct lowering<expr<Op, A...>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    if constexpr (Op::only_in_training && Target::order == 0) {
+    if constexpr (Op::only_in_training && !Target::training) {
       return lowering<std::tuple_element_t<0, std::tuple<A...>>>::template into<Target>(b);
     } else {
       if (const int known = b.known.find(type, height); known != none) return known;
@@ -118,6 +124,52 @@ struct lowering<tagged<Name, X>> {
     const int value = lowering<X>::template into<Target>(b);
     b.tags[b.tag_count++] = {value, b.keep(Name), static_cast<int>(std::string_view(Name).size())};
     return b.known.add(&id_of<type>, type::facts.height, value);
+  }
+};
+
+// No nodes of their own: what is updated is its first argument, and what is in_training one of the two.
+template <class Value, class State, class Next>
+struct lowering<expr<updated_op, Value, State, Next>> {
+  using type = expr<updated_op, Value, State, Next>;
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, type::facts.height)) return;
+    lowering<Value>::count(c);
+    lowering<State>::count(c);
+    lowering<Next>::count(c);
+    c.total += {.nodes = 2, .updates = 1};
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    if (const int known = b.known.find(&id_of<type>, type::facts.height); known != none) return known;
+    const int value = lowering<Value>::template into<Target>(b);
+    if constexpr (Target::training) b.update(lowering<State>::template leaf<Target>(b), computed<Target>(b));
+    return b.known.add(&id_of<type>, type::facts.height, value);
+  }
+
+ private:
+  /// What the state becomes; of a leaf a copy, for that may be a state which is updated before.
+  template <class Target>
+  static constexpr int computed(builder& b) {
+    const int next = lowering<Next>::template into<Target>(b);
+    int root = next;
+    while (b.nodes[root].op->what == role::view) root = b.nodes[root].argument[0];
+    if (b.nodes[root].op->what != role::parameter) return next;
+    const int factors[]{next, lowering<constant_leaf<1.0>>::template into<Target>(b)};
+    return b.append(&operation_of<mul_op, Target, tensor_of<Next>, tensor<kind::real>>, factors, 2);
+  }
+};
+
+template <class Program, class Predictor>
+struct lowering<expr<in_training_op, Program, Predictor>> {
+  using type = expr<in_training_op, Program, Predictor>;
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, type::facts.height)) return;
+    lowering<Program>::count(c);
+    lowering<Predictor>::count(c);
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return lowering<std::conditional_t<Target::training, Program, Predictor>>::template into<Target>(b);
   }
 };
 

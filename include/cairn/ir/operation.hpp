@@ -31,11 +31,13 @@ constexpr void describe_result(operation& o) {
   o.same_shape = &the_shape<Result>;
 }
 
-/// What lowering is for: the element type, and how many times the graph will be differentiated.
-template <class Real, int Order>
+/// What lowering is for: the element type, how many times the graph will be differentiated, and whether it is a
+/// program's, which trains, or a predictor's.
+template <class Real, int Order, bool Training>
 struct target {
   using real = Real;
   static constexpr int order = Order;
+  static constexpr bool training = Training;
 };
 
 constexpr std::uint32_t mix(std::uint32_t hash, std::uint32_t more) { return (hash ^ more) * 0x01000193U; }
@@ -94,7 +96,7 @@ inline constexpr operation operation_of = [] {
   if constexpr (Op::elementwise) o.lanes = &lanes_of<Op, real>;
   else if constexpr (!Op::view) o.run = &run<Op, real, Tensors...>;
   if constexpr (Target::order > 0) {
-    using vjp = vjp_of<Op, target<real, Target::order - 1>, Tensors...>;
+    using vjp = vjp_of<Op, target<real, Target::order - 1, Target::training>, Tensors...>;
     if constexpr (vjp::any) {
       o.vjp = &vjp::append;
       o.vjp_nodes = vjp::nodes;

@@ -36,11 +36,13 @@ struct formula_of {
     const operation& op = *f.of.op;
     if (op.what == role::constant) return out << op.value;
     if (f.leaf != none) {
+      const auto& named = f.graph.leaves[f.leaf];
       const char* what = op.what == role::input    ? "input "
                          : op.what == role::random ? "key "
                          : op.trainable            ? "parameter "
+                         : named.after != 0        ? "state "
                                                    : "frozen ";
-      return out << what << f.graph.name(f.graph.leaves[f.leaf]);
+      return out << what << f.graph.name(named);
     }
     out << op.name << '(';
     for (int i = 0; i < op.arguments; ++i) out << (i > 0 ? ", %" : "%") << f.of.argument[i];
@@ -67,8 +69,11 @@ void print(std::ostream& out, const Graph& g) {
     print(out << "  ", g, g.nodes[v], v, leaf);
   }
   out << "  results:";
-  for (int i = 0; i < g.output_count; ++i) out << " %" << g.outputs[i];
+  for (int i = 0; i < g.result_count; ++i) out << " %" << g.outputs[i];
   out << '\n';
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.leaves[i].after != 0) out << "  " << g.name(g.leaves[i]) << " becomes %" << g.leaves[i].after - 1 << '\n';
+  }
 }
 
 }  // namespace cairn::ir

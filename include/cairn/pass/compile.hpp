@@ -80,7 +80,7 @@ struct compiled<Request, output_list<E...>> {
   using real = typename Request::real;
   /// How many gradients the model takes of each other.
   static constexpr int order = std::max({E::facts.order...});
-  using target = ir::target<real, order + (Request::gradient ? 1 : 0)>;
+  using target = ir::target<real, order + (Request::gradient ? 1 : 0), Request::gradient>;
 
   static constexpr auto graph = ir::build<target, Request::blocks, E...>();
   static constexpr auto trained = trainable_leaves(graph, typename Request::frozen{});

@@ -15,7 +15,7 @@
 namespace cairn::pass {
 
 /// The values of a step in the order of their computation.
-template <int Nodes, int Leaves, int Segments>
+template <int Nodes, int Leaves, int Segments, int Outputs>
 struct schedule {
   static constexpr int capacity = Nodes;
   struct cost {
@@ -27,7 +27,7 @@ struct schedule {
   bool again[Nodes] = {};  ///< values that are computed a second time
   int node_count = 0, turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
-  int outputs[ir::max_outputs] = {}, output_count = 0;
+  int outputs[Outputs] = {}, output_count = 0;
   cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0 is the program outside of them
   std::int64_t boundary_bytes[Segments] = {};
   std::int64_t interior_bytes[Segments] = {};  ///< what would be kept if the segment were a block
@@ -57,7 +57,7 @@ struct rematerializer {
   const Graph& g;
   const Gradient& d;
   const Needs& need;
-  schedule<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1> out{};
+  schedule<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1, Graph::output_capacity> out{};
   bool stored[nodes] = {}, read[nodes] = {};
   int keeper[nodes] = {};          ///< of forward values: the one segment that computes again from it, or several
   int moved[nodes] = {};           ///< forward and backward values by their old number

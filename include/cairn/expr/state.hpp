@@ -1,0 +1,59 @@
+// State: what a step updates beside the parameters, as running statistics.
+#pragma once
+
+#include "cairn/expr/leaf.hpp"
+#include "cairn/expr/operation.hpp"
+
+namespace cairn {
+
+/// State: numbers that a program keeps from step to step and that get no gradient. They begin as `Init` says; a step and
+/// a predictor read them as the last step left them.
+template <fixed_string Name, initial Init, int... Extents>
+inline constexpr
+    typename detail::checked_leaf<Name, parameter_leaf<Name, false, Init, Extents...>, Extents...>::type state{};
+
+struct updated_op : op {
+  static constexpr fixed_string name = "updated";
+  using rule = rule::equal_shapes;
+  static constexpr shape result(const shape& value, const shape& state, const shape& next) {
+    return state == next ? value : no_shape;
+  }
+};
+
+struct in_training_op : op {
+  static constexpr fixed_string name = "in_training";
+  using rule = rule::equal_shapes;
+  static constexpr shape result(const shape& a, const shape& b) { return a == b ? a : no_shape; }
+};
+
+namespace detail {
+template <class Value, class State, class Next>
+struct updating {
+  using type = made<updated_op, Value, State, Next>;
+};
+template <class E>
+inline constexpr bool is_state = wrong<E>;
+template <fixed_string Name, initial Init, int... Extents>
+inline constexpr bool is_state<parameter_leaf<Name, false, Init, Extents...>> = true;
+template <an_expression Value, an_expression State, an_expression Next>
+  requires(!is_state<State>)
+struct updating<Value, State, Next> {
+  using type = misused<state_second, updated_op::name, Value, State, Next>;
+};
+}  // namespace detail
+
+/// The value, with its gradient; and when a step of a program is over, the state is what `next` was in it. That is once
+/// a step, in a segment too. A predictor updates nothing.
+/// Rejects: states of another shape than `next`, and in a program two different updates of one state.
+template <an_operand Value, an_operand State, an_operand Next>
+constexpr typename detail::updating<Value, State, Next>::type updated(Value, State, Next) {
+  return {};
+}
+
+/// a in a program, b in a predictor; equal shapes.
+template <an_operand A, an_operand B>
+constexpr made<in_training_op, A, B> in_training(A, B) {
+  return {};
+}
+
+}  // namespace cairn
