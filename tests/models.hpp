@@ -350,4 +350,14 @@ constexpr auto dropped_weights = [] {
       ckpt<"s">([](auto h, auto m) { return dropout<"d">(softmax(matmul(h, m))) | nn::linear<"o", 12>; }, x, w));
 }();
 
+// State, which a step updates.
+inline constexpr auto normalizing_mlp = nn::linear<"fc1", 20> | nn::batch_norm<"bn"> | nn::gelu | nn::linear<"fc2", 12>;
+constexpr auto batch_normalized = classify(x | ckpt<"s">(normalizing_mlp) | nn::batch_norm<"out">);
+constexpr auto batch_normalized_in_blocks =
+    classify(x | repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(normalizing_mlp)); }));
+inline constexpr auto normalizing_outer =
+    nn::batch_norm<"a"> | ckpt<"inner">(normalizing_mlp) | nn::tanh | nn::batch_norm<"b">;
+constexpr auto batch_normalized_in_nested = classify(
+    x | nn::linear<"in", 12> | repeat<2, "block">([](auto) { return ckpt<"outer", allow_useless>(normalizing_outer); }));
+
 }  // namespace models

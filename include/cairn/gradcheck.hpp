@@ -23,20 +23,20 @@ struct gradient_deviation {
 template <auto Loss, class... Options, class... Bound>
 gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   program<Loss, real<double>, Options...> step;
-  step.init(s);
-  static_cast<void>(step.value_and_grad(inputs...));
+  const auto loss = [&](std::size_t i, double offset) {
+    step.init(s);
+    step.parameters()[i] += offset;
+    const auto result = step.value_and_grad(inputs...);
+    if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
+    else return result;
+  };
+
+  static_cast<void>(loss(0, 0));
   const std::vector<double> gradient(step.gradients().begin(), step.gradients().end());
   gradient_deviation worst;
   step.for_each_trained([&](std::size_t i) {
-    const auto at = [&](double offset) {
-      step.init(s);
-      step.parameters()[i] += offset;
-      const auto result = step.value_and_grad(inputs...);
-      if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
-      else return result;
-    };
     const double h = 1e-3;
-    const double quotient = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
+    const double quotient = (8 * (loss(i, h) - loss(i, -h)) - (loss(i, 2 * h) - loss(i, -2 * h))) / (12 * h);
     const double scale = std::max({std::abs(gradient[i]), std::abs(quotient), 1e-3});
     const double relative = std::abs(gradient[i] - quotient) / scale;
     if (!(relative <= worst.relative)) worst = {relative, i, gradient[i], quotient};
