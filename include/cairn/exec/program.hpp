@@ -129,7 +129,7 @@ struct random_state {
   std::uint32_t step = 0;  ///< how many steps were since; after 2^32 the numbers come again
 };
 
-/// A step's loss is infinite or not a number. Its gradients are of no use; parameters are as they were.
+/// A step's loss is infinite or not a number. Its gradients are of no use; parameters and states are as they were.
 struct loss_error : std::domain_error {
   explicit loss_error(double loss)
       : std::domain_error("cairn: the loss is " + (std::isnan(loss) ? "nan" : std::to_string(loss)) +
@@ -143,7 +143,7 @@ struct loss_error : std::domain_error {
 /// check_finite, budget<4_MiB>, threads<4>.
 /// Rejects: a loss that is no scalar or reaches nothing to train, a parameter that it does not depend on, a segment in
 /// which nothing needs a gradient or that keeps no less than it frees, one name for two shapes or for two random
-/// operations, outputs of indices.
+/// operations, two updates of one state, outputs of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
@@ -173,7 +173,7 @@ class program {
   /// Throws memory_error where they are too few, or do not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
 
-  /// Draws all parameters; a parameter's numbers depend on the seed and on its name alone. The seed is also what random
+  /// Draws all parameters, and has states begin anew; a parameter's numbers depend on the seed and on its name alone. The seed is also what random
   /// operations draw from: with the same seed, the steps from here on draw the same.
   void init(seed s) {
     random_ = {s, 0};
@@ -189,7 +189,7 @@ class program {
   }
 
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
-  /// Overwrites the gradients. Throws extent_error or label_error before anything is computed; with check_finite,
+  /// Overwrites the gradients and updates states. Throws extent_error or label_error before anything is computed; with check_finite,
   /// loss_error after a step whose loss is not finite.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
@@ -222,7 +222,7 @@ class program {
     return machine_.results();
   }
 
-  /// A parameter, as an xtensor view of static rank.
+  /// A parameter or a state, as an xtensor view of static rank.
   template <fixed_string Name>
   auto param() {
     static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name, false>())>{}.shown);
@@ -284,7 +284,7 @@ class program {
 };
 
 /// The forward pass of any expression, sharing the parameters of a program by name; the program must outlive it.
-/// Nothing is random in it: dropout leaves its argument as it is.
+/// Nothing is random in it, and no state changes: dropout leaves its argument as it is.
 /// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
 /// Rejects: a parameter that the program does not have, or has in another shape.
 template <auto Output, class... Options>

@@ -1,0 +1,17 @@
+// rejects: cairn \[shape-mismatch\]: this layer takes \{..., rows, features\}; reshape its argument
+// rejects: fact::in<cairn::fixed_string<9>\{"block.bn"\}>
+// rejects: operation<cairn::fixed_string<11>\{"batch_norm"\}, float ?\[3\]>
+#include "cairn/core/rules.hpp"
+#include "cairn/core/diagnose.hpp"
+#include "cairn/nn/batch_norm.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr auto x = input<"x", 3>;
+#else
+constexpr auto x = input<"x", 1, 3>;
+#endif
+
+constexpr auto y = x | block<"block">(nn::batch_norm<"bn">);
+static_assert(an_expression<decltype(y)>);

@@ -1,0 +1,20 @@
+// rejects: cairn \[wrong-arguments\]: updated takes a value, a state and what that becomes
+// rejects: fact::in<cairn::fixed_string<\d+>\{"block"\}>
+// rejects: operation<cairn::fixed_string<8>\{"updated"\}, float ?\[8\]\[3\], float ?\[3\], float ?\[3\]>
+#include "cairn/core/rules.hpp"
+#include "cairn/core/diagnose.hpp"
+#include "cairn/expr/compose.hpp"
+#include "cairn/expr/reduce.hpp"
+#include "cairn/expr/state.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr auto largest = param<"largest", 3>;
+#else
+constexpr auto largest = state<"largest", initial{}, 3>;
+#endif
+
+constexpr auto tracked = [](auto x) { return updated(x, largest, maximum(largest, mean<0>(x))); };
+constexpr auto y = input<"x", 8, 3> | block<"block">(layer(tracked));
+static_assert(an_expression<decltype(y)>);
