@@ -352,12 +352,9 @@ constexpr auto dropped_weights = [] {
 
 // State, which a step updates.
 inline constexpr auto normalizing_mlp = nn::linear<"fc1", 20> | nn::batch_norm<"bn"> | nn::gelu | nn::linear<"fc2", 12>;
-constexpr auto batch_normalized = classify(x | ckpt<"s">(normalizing_mlp) | nn::batch_norm<"out">);
-constexpr auto batch_normalized_in_blocks =
+constexpr auto batch_normalized =
     classify(x | repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(normalizing_mlp)); }));
-inline constexpr auto normalizing_outer =
-    nn::batch_norm<"a"> | ckpt<"inner">(normalizing_mlp) | nn::tanh | nn::batch_norm<"b">;
-constexpr auto batch_normalized_in_nested = classify(
-    x | nn::linear<"in", 12> | repeat<2, "block">([](auto) { return ckpt<"outer", allow_useless>(normalizing_outer); }));
+constexpr auto batch_normalized_in_nested =
+    classify(x | ckpt<"outer">(ckpt<"inner">(normalizing_mlp) | nn::tanh | nn::batch_norm<"outer">));
 
 }  // namespace models

@@ -10,7 +10,6 @@ BOOST_AUTO_TEST_CASE(detached_argument) { laws<models::detached_argument>(); }
 BOOST_AUTO_TEST_CASE(frozen_weights) { laws<models::frozen_weights>(); }
 BOOST_AUTO_TEST_CASE(detached_between) { laws<models::detached_between>(); }
 BOOST_AUTO_TEST_CASE(batch_normalized) { laws<models::batch_normalized>(); }
-BOOST_AUTO_TEST_CASE(batch_normalized_in_blocks) { laws<models::batch_normalized_in_blocks>(); }
 BOOST_AUTO_TEST_CASE(batch_normalized_in_nested) { laws<models::batch_normalized_in_nested>(); }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -36,7 +36,6 @@ BOOST_AUTO_TEST_CASE(dropped_in_nested) { check_model<models::dropped_in_nested>
 BOOST_AUTO_TEST_CASE(dropped_at_boundaries) { check_model<models::dropped_at_boundaries>(); }
 BOOST_AUTO_TEST_CASE(dropped_weights) { check_model<models::dropped_weights>(); }
 BOOST_AUTO_TEST_CASE(batch_normalized) { check_model<models::batch_normalized>(); }
-BOOST_AUTO_TEST_CASE(batch_normalized_in_blocks) { check_model<models::batch_normalized_in_blocks>(); }
 BOOST_AUTO_TEST_CASE(batch_normalized_in_nested) { check_model<models::batch_normalized_in_nested>(); }
 BOOST_AUTO_TEST_CASE(with_outputs) { check_model<models::with_outputs>(); }
 
