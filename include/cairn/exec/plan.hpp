@@ -17,6 +17,10 @@ struct real {};
 /// Parameters that are not trained, by name or by the name of a block around them.
 template <fixed_string... Name>
 struct freeze {};
+/// Inputs that get a gradient, too: `program<loss, wrt<"images">>`, then `step.grad<"images">()`. With freeze, of what
+/// is left alone backward computes the gradient.
+template <fixed_string... Name>
+struct wrt {};
 /// The same model with each ckpt taken as a block: only what costs little is computed again.
 struct plain {};
 /// Throws where a step's loss is not finite: `program<loss, check_finite>`.
@@ -35,7 +39,7 @@ struct memory_plan {
   std::int64_t stored_bytes;     ///< forward values alive at the turn, without leaves and results
   std::int64_t peak_bytes;       ///< the arena: values of forward, recomputation and backward, and kernel scratch
   std::int64_t parameter_bytes;  ///< the flat block of parameters, each aligned to 64 bytes
-  std::int64_t gradient_bytes;   ///< of the trained parameters, in the same layout
+  std::int64_t gradient_bytes;   ///< of the trained parameters, in the same layout; then of inputs in wrt<...>
   constexpr std::int64_t total_bytes() const { return peak_bytes + parameter_bytes + gradient_bytes; }
 };
 
@@ -67,31 +71,35 @@ template <class Request, class... Options>
 struct with {
   using type = Request;
 };
-template <class R, bool G, int P, int T, class F, class... U, class Unknown, class... More>
+template <class R, class G, int P, int T, class F, class... U, class Unknown, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, Unknown, More...>
     : with<pass::request<R, G, P, T, F, U..., Unknown>, More...> {};
-template <class R, bool G, int P, int T, class F, class... U, class Real, class... More>
+template <class R, class G, int P, int T, class F, class... U, class Real, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, real<Real>, More...>
     : with<pass::request<Real, G, P, T, F, U...>, More...> {};
-template <class R, bool G, int P, int T, class F, class... U, class... More>
+template <class R, class G, int P, int T, class F, class... U, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, plain, More...>
     : with<pass::request<R, G, pass::all_blocks, T, F, U...>, More...> {};
-template <class R, bool G, int P, int T, class F, class... U, class... More>
+template <class R, class G, int P, int T, class F, class... U, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, check_finite, More...>
     : with<pass::request<R, G, P, T, F, U...>, More...> {};
-template <class R, bool G, int P, int T, fixed_string... Old, class... U, fixed_string... Name, class... More>
+template <class R, class G, int P, int T, fixed_string... Old, class... U, fixed_string... Name, class... More>
 struct with<pass::request<R, G, P, T, pass::name_list<Old...>, U...>, freeze<Name...>, More...>
     : with<pass::request<R, G, P, T, pass::name_list<Old..., Name...>, U...>, More...> {};
+template <class R, bool G, fixed_string... Old, int P, int T, class F, class... U, fixed_string... Name, class... More>
+struct with<pass::request<R, pass::backward<G, pass::name_list<Old...>>, P, T, F, U...>, wrt<Name...>, More...>
+    : with<pass::request<R, pass::backward<G, pass::name_list<Old..., Name...>>, P, T, F, U...>, More...> {};
 
-template <class R, bool G, int P, int T, class F, class... U, int Most, class... More>
+template <class R, class G, int P, int T, class F, class... U, int Most, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, threads<Most>, More...>
     : with<pass::request<R, G, P, Most, F, U...>, More...> {};
-template <class R, bool G, int P, int T, class F, class... U, std::int64_t Bytes, class... More>
+template <class R, class G, int P, int T, class F, class... U, std::int64_t Bytes, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, budget<Bytes>, More...>
     : with<pass::request<R, G, P, T, F, U...>, More...> {};
 
 template <bool Gradient, class... Options>
-using request_of = typename with<pass::request<float, Gradient, 0, 1, pass::name_list<>>, Options...>::type;
+using request_of =
+    typename with<pass::request<float, pass::backward<Gradient>, 0, 1, pass::name_list<>>, Options...>::type;
 template <class... Options>
 using element_of = typename request_of<true, Options...>::real;
 

@@ -139,11 +139,11 @@ struct loss_error : std::domain_error {
 };
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
-/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, plain,
+/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">, plain,
 /// check_finite, budget<4_MiB>, threads<4>.
-/// Rejects: a loss that is no scalar or reaches nothing to train, a parameter that it does not depend on, a segment in
-/// which nothing needs a gradient or that keeps no less than it frees, one name for two shapes or for two random
-/// operations, outputs of indices.
+/// Rejects: a loss that is no scalar or reaches nothing to train, a parameter or an input of wrt<...> that it does not
+/// depend on, a segment in which nothing needs a gradient or that keeps no less than it frees, one name for two shapes
+/// or for two random operations, outputs of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
@@ -220,15 +220,15 @@ class program {
   /// A parameter, as an xtensor view of static rank.
   template <fixed_string Name>
   auto param() {
-    static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name, false>())>{}.shown);
+    static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name>())>{}.shown);
     constexpr int i = std::max(machine::template parameter<Name>, 0);
     return detail::tensor_view<machine::leaf(i).result>(real_at(i));
   }
-  /// The gradient of a trained parameter in the last step.
+  /// The gradient of a trained parameter, or of an input in wrt<...>, in the last step.
   template <fixed_string Name>
   auto grad() {
-    static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name, true>())>{}.shown);
-    constexpr int i = std::max(machine::template parameter<Name>, 0);
+    static_assert(report_of<decltype(detail::problem_of_gradient<compiled, Name>())>{}.shown);
+    constexpr int i = std::max(detail::gradient_leaf<compiled, Name>, 0);
     return detail::tensor_view<machine::leaf(i).result>(gradient_at(i));
   }
 
@@ -237,12 +237,12 @@ class program {
   /// Calls visit(i) for each number of parameters() that is no padding.
   void for_each_trained(auto visit) const {
     for (int leaf = 0; leaf < graph.leaf_count; ++leaf) {
-      if (!compiled::trained.wanted[leaf]) continue;
-      const std::size_t begin = static_cast<std::size_t>(places.parameter_offset[leaf]) / sizeof(real_type);
+      if (!compiled::asked.trained[leaf]) continue;
+      const std::size_t begin = static_cast<std::size_t>(places.offset[leaf]) / sizeof(real_type);
       for (std::size_t i = 0; i < static_cast<std::size_t>(machine::leaf(leaf).result.count()); ++i) visit(begin + i);
     }
   }
-  /// All gradients, laid out like the parameters.
+  /// The gradients of all trained parameters, laid out like these.
   std::span<real_type> gradients() {
     return {reinterpret_cast<real_type*>(machine_.base(pass::gradient_base)), block_size};
   }
@@ -257,11 +257,11 @@ class program {
   template <auto, class...>
   friend class predictor;
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
-  static constexpr std::size_t block_size = static_cast<std::size_t>(places.gradient_bytes) / sizeof(real_type);
+  static constexpr std::size_t block_size = static_cast<std::size_t>(places.trained_bytes) / sizeof(real_type);
 
   real_type* real_at(int leaf) { return reinterpret_cast<real_type*>(machine_.leaf_base(leaf)); }
   real_type* gradient_at(int leaf) {
-    return reinterpret_cast<real_type*>(machine_.base(pass::gradient_base) + places.parameter_offset[leaf]);
+    return reinterpret_cast<real_type*>(machine_.base(pass::gradient_base) + places.offset[leaf]);
   }
 
   explicit program(memory_block memory) : memory_(std::move(memory)) {
@@ -269,7 +269,7 @@ class program {
     machine_.base(pass::gradient_base) = at + places.parameter_bytes;
     machine_.base(pass::arena_base) = at + places.parameter_bytes + places.gradient_bytes;
     for (int i = 0; i < graph.leaf_count; ++i) {
-      if (machine::leaf(i).what == ir::role::parameter) machine_.leaf_base(i) = at + places.parameter_offset[i];
+      if (machine::leaf(i).what == ir::role::parameter) machine_.leaf_base(i) = at + places.offset[i];
     }
   }
 

@@ -46,12 +46,20 @@ inline constexpr int all_blocks = std::numeric_limits<int>::max();
 template <fixed_string... Name>
 struct name_list {};
 
+/// What a program asks of backward, if it wants any. Inputs: those that get a gradient, too.
+template <bool Wanted, class Inputs = name_list<>>
+struct backward {
+  static constexpr bool wanted = Wanted;
+  using inputs = Inputs;
+};
+
 /// What a program asks of the passes. Blocks: how many of the segments around each other are blocks instead, from
 /// outside. Unknown: options that are none.
-template <class Real, bool Gradient, int Blocks, int Threads, class Frozen, class... Unknown>
+template <class Real, class Backward, int Blocks, int Threads, class Frozen, class... Unknown>
 struct request {
   using real = Real;
-  static constexpr bool gradient = Gradient;
+  using backward = Backward;
+  static constexpr bool gradient = Backward::wanted;
   static constexpr int blocks = Blocks, threads = Threads;
   using frozen = Frozen;
 };
@@ -61,13 +69,17 @@ constexpr bool names(std::string_view wanted, std::string_view name) {
   return name.starts_with(wanted) && (name.size() == wanted.size() || name[wanted.size()] == '.');
 }
 
-template <class Graph, fixed_string... Frozen>
-constexpr auto trainable_leaves(const Graph& g, name_list<Frozen...>) {
+/// The leaves that a program trains, and those of which it wants the gradient: these, and inputs.
+template <class Graph, fixed_string... Frozen, fixed_string... Input>
+constexpr auto asked_leaves(const Graph& g, name_list<Frozen...>, name_list<Input...>) {
   struct {
-    bool wanted[Graph::capacity.leaves + 1] = {};
+    bool trained[Graph::capacity.leaves + 1] = {}, wanted[Graph::capacity.leaves + 1] = {};
   } out;
   for (int i = 0; i < g.leaf_count; ++i) {
-    out.wanted[i] = g.nodes[g.leaves[i].node].op->trainable && !(names(Frozen, g.name(g.leaves[i])) || ...);
+    const ir::operation& leaf = *g.nodes[g.leaves[i].node].op;
+    out.trained[i] = leaf.trainable && !(names(Frozen, g.name(g.leaves[i])) || ...);
+    const bool named = ((g.name(g.leaves[i]) == std::string_view(Input)) || ...);
+    out.wanted[i] = out.trained[i] || (named && leaf.what == ir::role::input && leaf.element == kind::real);
   }
   return out;
 }
@@ -83,10 +95,10 @@ struct compiled<Request, output_list<E...>> {
   using target = ir::target<real, order + (Request::gradient ? 1 : 0)>;
 
   static constexpr auto graph = ir::build<target, Request::blocks, E...>();
-  static constexpr auto trained = trainable_leaves(graph, typename Request::frozen{});
+  static constexpr auto asked = asked_leaves(graph, typename Request::frozen{}, typename Request::backward::inputs{});
   static constexpr auto gradient = [] {
     if constexpr (Request::gradient)
-      return differentiate<gradient_capacity(graph)>(graph, trained.wanted,
+      return differentiate<gradient_capacity(graph)>(graph, asked.wanted,
                                                      &ir::leaf_operation<constant_leaf<1.0>, real>);
     else return undifferentiated(graph);
   }();

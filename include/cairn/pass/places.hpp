@@ -28,11 +28,11 @@ struct places {
   place of[Nodes] = {};                        ///< by value
   bool fixed[Nodes] = {};                      ///< computed values that lie among the gradients
   bool output[Nodes] = {};                     ///< values that are results of the program
-  std::int64_t parameter_offset[Leaves] = {};  ///< by leaf, in the blocks of parameters and of gradients; trained first
+  std::int64_t offset[Leaves] = {};  ///< by leaf, in the blocks of parameters and of gradients; trained ones first
   gradient_copy copies[Leaves] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
-  std::int64_t parameter_bytes = 0, gradient_bytes = 0;
+  std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0;
 };
 
 /// Whether a step may write its result w over v, an argument that it reads for the last time.
@@ -86,12 +86,17 @@ struct fixed_placer {
       for (int i = 0; i < g.leaf_count; ++i) {
         const ir::operation& leaf = *g.nodes[g.leaves[i].node].op;
         if (leaf.what != ir::role::parameter || (s.gradient[i] != none) != trained) continue;
-        out.parameter_offset[i] = out.parameter_bytes;
+        out.offset[i] = out.parameter_bytes;
         out.parameter_bytes += aligned(leaf.bytes);
       }
-      if (trained) out.gradient_bytes = out.parameter_bytes;
+      if (trained) out.trained_bytes = out.gradient_bytes = out.parameter_bytes;
     }
     for (int i = 0; i < g.leaf_count; ++i) {
+      const ir::operation& leaf = *g.nodes[g.leaves[i].node].op;
+      if (leaf.what == ir::role::input && s.gradient[i] != none) {
+        out.offset[i] = out.gradient_bytes;
+        out.gradient_bytes += aligned(leaf.bytes);
+      }
       if (s.leaf_value[i] != none) out.of[s.leaf_value[i]] = {leaf_base + i, 0};
     }
   }
@@ -122,7 +127,7 @@ struct fixed_placer {
       const int v = f.root[s.gradient[i]];
       if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
         out.fixed[v] = true;
-        out.of[v] = {gradient_base, out.parameter_offset[i]};
+        out.of[v] = {gradient_base, out.offset[i]};
       } else {
         out.copies[out.copy_count++] = {s.gradient[i], i};
       }
