@@ -3,6 +3,8 @@
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
+#include <cmath>
+#include <numeric>
 
 using namespace cairn;
 
@@ -71,6 +73,46 @@ BOOST_AUTO_TEST_CASE(an_input_is_a_gradient_and_two_inputs_share_one) {
   for (float g : step.grad<"b">()) BOOST_TEST(g == 1);
   BOOST_TEST(std::ranges::equal(step.grad<"c">(), step.param<"w">()));
   BOOST_TEST(std::ranges::equal(step.grad<"w">(), some));
+}
+
+BOOST_AUTO_TEST_CASE(a_given_cotangent_stands_for_the_sum_weighted_with_it) {
+  constexpr auto out = x | nn::linear<"fc1", 6> | hidden;
+  constexpr std::array<float, 20> v{1, -1, 2, 0.5, 0, 3, 1, -2, 1, 1, 0.25, 2, -1, 1, 4, 1, -3, 1, 2, 0};
+  program<out, cotangent<"v">, wrt<"x">, check_finite> step;
+  program<out, cotangent<"v">, wrt<"x">, plain> plainly;
+  program<sum(out * input<"v", 4, 5>), wrt<"x">> weighted;
+  const auto run = [&](auto& any) {
+    any.init(seed{3});
+    return any.value_and_grad(bind<"x">(numbers), bind<"v">(v));
+  };
+  const auto result = run(step);
+  run(plainly);
+  const float total = run(weighted);
+  BOOST_TEST(result.shape()[1] == 5U);
+  BOOST_TEST(std::abs(std::inner_product(v.begin(), v.end(), result.begin(), 0.0F) - total) < 1e-5F);
+  BOOST_TEST(std::ranges::equal(step.gradients(), plainly.gradients()));
+  BOOST_TEST(std::ranges::equal(step.grad<"x">(), plainly.grad<"x">()));
+  BOOST_TEST(std::ranges::equal(step.gradients(), weighted.gradients()));  // for 1 * v is v
+  BOOST_TEST(std::ranges::equal(step.grad<"x">(), weighted.grad<"x">()));
+}
+
+BOOST_AUTO_TEST_CASE(the_jacobian_of_a_linear_map_is_its_matrix) {
+  constexpr auto out = matmul(param<"m", 2, 3>, input<"u", 3, 1>);
+  program<outputs(out, sum(out)), cotangent<"v">, freeze<"m">, wrt<"u">> step;
+  std::ranges::copy(std::array<float, 6>{1, 2, 3, 4, 5, 6}, step.param<"m">().begin());
+  const auto [y_of_u, total] =
+      step.value_and_grad(bind<"u">(std::array<float, 3>{1, 0, -1}), bind<"v">(std::array<float, 2>{10, 1}));
+  BOOST_TEST(y_of_u(0, 0) == -2);
+  BOOST_TEST(y_of_u(1, 0) == -2);
+  BOOST_TEST(total == -4);
+  BOOST_TEST(std::ranges::equal(step.grad<"u">(), std::array<float, 3>{14, 25, 36}));
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_as_output_has_the_cotangent_as_gradient) {
+  program<param<"w", 3>, cotangent<"v">> step;
+  const std::array<float, 3> v{1, 2, 3};
+  static_cast<void>(step.value_and_grad(bind<"v">(v)));
+  BOOST_TEST(std::ranges::equal(step.grad<"w">(), v));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -46,4 +46,11 @@ static_assert(runs_of<saliency>("matmul") == runs{2, 2} &&
               runs_of<step_of<mapped, wrt<"rows">>>("matmul") == runs{2, 4});
 static_assert(runs_of<step_of<mapped>>("matmul") == runs{2, 3});
 
+// ---- cotangent: of a linear map nothing is stored, and nothing but the products of the gradients is computed.
+constexpr auto map = input<"rows", 4, 8> | nn::linear<"a", 8>;
+using pulled = step_of<map, cotangent<"v">>;
+static_assert(std::same_as<detail::problem_in<pulled>, sound> && judged<pulled>() == fault::none);
+static_assert(stored<pulled> == 0 && gradient_of<pulled>("a.weight") == "matmul(v, rows)");
+static_assert(pulled::graph.find(ir::role::input, "v") == pulled::graph.leaf_count - 1);
+
 }  // namespace

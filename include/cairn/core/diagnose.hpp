@@ -289,7 +289,7 @@ struct loss_not_scalar {
     constexpr found() {
       static_assert(well_formed<Facts...>,
                     "cairn [loss-not-scalar]: the first output of a program is differentiated and must be a "
-                    "scalar; reduce it with mean or sum");
+                    "scalar; reduce it with mean or sum, or give its gradient with cotangent<\"name\">");
     }
   };
 };
@@ -356,7 +356,7 @@ struct unknown_option {
       static_assert(
           well_formed<Facts...>,
           "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
-          "budget<...>, threads<...>, plain and check_finite");
+          "cotangent<...>, budget<...>, threads<...>, plain and check_finite");
     }
   };
 };

@@ -21,9 +21,13 @@ struct freeze {};
 /// is left alone backward computes the gradient.
 template <fixed_string... Name>
 struct wrt {};
+/// Backward goes out from a given gradient of the first output, which may have any shape: an input of this name and that
+/// shape, bound at each step: `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
+template <fixed_string Name>
+struct cotangent {};
 /// The same model with each ckpt taken as a block: only what costs little is computed again.
 struct plain {};
-/// Throws where a step's loss is not finite: `program<loss, check_finite>`.
+/// Throws where a step's loss, or a number of its first output, is not finite: `program<loss, check_finite>`.
 struct check_finite {};
 /// The most threads that a step uses, with OpenMP (-fopenmp) and where the work is worth it: `program<loss, threads<4>>`.
 /// Results are the same in every bit for any number. Each thread has scratch of its own in the arena.
@@ -86,9 +90,13 @@ struct with<pass::request<R, G, P, T, F, U...>, check_finite, More...>
 template <class R, class G, int P, int T, fixed_string... Old, class... U, fixed_string... Name, class... More>
 struct with<pass::request<R, G, P, T, pass::name_list<Old...>, U...>, freeze<Name...>, More...>
     : with<pass::request<R, G, P, T, pass::name_list<Old..., Name...>, U...>, More...> {};
-template <class R, bool G, fixed_string... Old, int P, int T, class F, class... U, fixed_string... Name, class... More>
-struct with<pass::request<R, pass::backward<G, pass::name_list<Old...>>, P, T, F, U...>, wrt<Name...>, More...>
-    : with<pass::request<R, pass::backward<G, pass::name_list<Old..., Name...>>, P, T, F, U...>, More...> {};
+template <class R, bool G, fixed_string... W, class V, int P, int T, class F, class... U, fixed_string... Name,
+          class... More>
+struct with<pass::request<R, pass::backward<G, pass::name_list<W...>, V>, P, T, F, U...>, wrt<Name...>, More...>
+    : with<pass::request<R, pass::backward<G, pass::name_list<W..., Name...>, V>, P, T, F, U...>, More...> {};
+template <class R, class W, class V, int P, int T, class F, class... U, fixed_string Name, class... More>
+struct with<pass::request<R, pass::backward<true, W, V>, P, T, F, U...>, cotangent<Name>, More...>
+    : with<pass::request<R, pass::backward<true, W, pass::name_list<Name>>, P, T, F, U...>, More...> {};
 
 template <class R, class G, int P, int T, class F, class... U, int Most, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, threads<Most>, More...>

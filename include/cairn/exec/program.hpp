@@ -93,13 +93,19 @@ class machine {
     }
   }
 
+  /// The numbers of a result.
+  template <int I>
+  std::span<real> numbers() const {
+    constexpr shape extents = graph.nodes[graph.outputs[I]].op->result;
+    return {reinterpret_cast<real*>(at(layout.of[Compiled::schedule.outputs[I]])),
+            static_cast<std::size_t>(extents.count())};
+  }
   /// A number for a scalar, a view for a tensor.
   template <int I>
   auto result() const {
     constexpr shape extents = graph.nodes[graph.outputs[I]].op->result;
-    real* const value = reinterpret_cast<real*>(at(layout.of[Compiled::schedule.outputs[I]]));
-    if constexpr (extents.rank == 0) return *value;
-    else return tensor_view<extents>(value);
+    if constexpr (extents.rank == 0) return numbers<I>()[0];
+    else return tensor_view<extents>(numbers<I>().data());
   }
   /// The result, or a tuple where there are several.
   auto results() const {
@@ -139,11 +145,11 @@ struct loss_error : std::domain_error {
 };
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
-/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">, plain,
-/// check_finite, budget<4_MiB>, threads<4>.
-/// Rejects: a loss that is no scalar or reaches nothing to train, a parameter or an input of wrt<...> that it does not
-/// depend on, a segment in which nothing needs a gradient or that keeps no less than it frees, one name for two shapes
-/// or for two random operations, outputs of indices.
+/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
+/// cotangent<"name">, plain, check_finite, budget<4_MiB>, threads<4>.
+/// Rejects: a loss that is no scalar and has no cotangent or reaches nothing to train, a parameter or an input of wrt<...>
+/// that it does not depend on, a segment in which nothing needs a gradient or that keeps no less than it frees, one name
+/// for two leaves or for two random operations, outputs of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
@@ -211,8 +217,9 @@ class program {
                   static_cast<std::size_t>(machine::leaf(copy.leaf).bytes));
     }
     if constexpr ((std::same_as<Options, check_finite> || ...)) {
-      const double loss = static_cast<double>(machine_.template result<0>());
-      if (!std::isfinite(loss)) throw loss_error(loss);
+      for (const real_type number : machine_.template numbers<0>()) {
+        if (!std::isfinite(number)) throw loss_error(static_cast<double>(number));
+      }
     }
     return machine_.results();
   }

@@ -150,6 +150,12 @@ constexpr auto problem_of_all_wanted(pass::name_list<Name...>) {
   return first_problem(problem_of_wanted<Compiled, Name>()...);
 }
 
+/// Whether the gradient of the first output, which is lowered last, has the name of an input.
+template <class Graph>
+constexpr bool takes_name(const Graph& g) {
+  return g.cotangent != ir::none && g.cotangent != g.node_count - 1;
+}
+
 /// A node whose labels may name a class without a logit, or none.
 template <class Graph>
 constexpr int too_few_logits(const Graph& g) {
@@ -341,7 +347,9 @@ constexpr auto problem_in_graph() {
     return not_found<Compiled, ir::role::parameter, fact::parameter, name_at<unknown>(frozen)>();
   } else if constexpr (!Compiled::request::gradient) {
     return sound{};
-  } else if constexpr (g.nodes[g.outputs[0]].op->result.rank != 0) {
+  } else if constexpr (takes_name(g)) {
+    return mistake<parameter_conflict, top_scope, about<fact::input, node_name<Compiled, g.cotangent>>>{};
+  } else if constexpr (g.cotangent == ir::none && g.nodes[g.outputs[0]].op->result.rank != 0) {
     return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<value_of<Compiled, g.outputs[0]>>>>{};
   } else if constexpr (!std::same_as<wanted, sound>) {
     return wanted{};

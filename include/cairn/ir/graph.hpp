@@ -135,6 +135,7 @@ struct graph {
   int node_count = 0, leaf_count = 0, segment_count = 1, tag_count = 0, character_count = 0;
   int outputs[max_outputs] = {};
   int output_count = 0;
+  int cotangent = none;              ///< a leaf, the gradient of the first output; none where that is 1
   int conflict = none;               ///< a leaf whose name is used for another shape
   const operation* rival = nullptr;  ///< that other leaf
   misfit wrong_policy = {};

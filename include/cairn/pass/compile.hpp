@@ -46,12 +46,26 @@ inline constexpr int all_blocks = std::numeric_limits<int>::max();
 template <fixed_string... Name>
 struct name_list {};
 
-/// What a program asks of backward, if it wants any. Inputs: those that get a gradient, too.
-template <bool Wanted, class Inputs = name_list<>>
+/// What a program asks of backward, if it wants any. Inputs: those that get a gradient, too. Cotangent: the name of the
+/// first output's gradient where it is given.
+template <bool Wanted, class Inputs = name_list<>, class Cotangent = name_list<>>
 struct backward {
   static constexpr bool wanted = Wanted;
   using inputs = Inputs;
+  using cotangent = Cotangent;
 };
+
+/// The leaf of an output's gradient, if that has a name.
+template <class Output>
+constexpr ir::no_leaf cotangent_of(name_list<>) {
+  return {};
+}
+template <class Output, fixed_string Name>
+constexpr auto cotangent_of(name_list<Name>) {
+  return []<std::size_t... Axis>(std::index_sequence<Axis...>) {
+    return input_leaf<Name, Output::shape.extent[Axis]...>{};
+  }(std::make_index_sequence<static_cast<std::size_t>(Output::shape.rank)>{});
+}
 
 /// What a program asks of the passes. Blocks: how many of the segments around each other are blocks instead, from
 /// outside. Unknown: options that are none.
@@ -86,15 +100,17 @@ constexpr auto asked_leaves(const Graph& g, name_list<Frozen...>, name_list<Inpu
 
 template <class Request, class Outputs>
 struct compiled;
-template <class Request, class... E>
-struct compiled<Request, output_list<E...>> {
+template <class Request, class First, class... Rest>
+struct compiled<Request, output_list<First, Rest...>> {
   using request = Request;
   using real = typename Request::real;
   /// How many gradients the model takes of each other.
-  static constexpr int order = std::max({E::facts.order...});
+  static constexpr int order = std::max({First::facts.order, Rest::facts.order...});
   using target = ir::target<real, order + (Request::gradient ? 1 : 0)>;
 
-  static constexpr auto graph = ir::build<target, Request::blocks, E...>();
+  using cotangent = decltype(cotangent_of<First>(typename Request::backward::cotangent{}));
+
+  static constexpr auto graph = ir::build<target, Request::blocks, cotangent, First, Rest...>();
   static constexpr auto asked = asked_leaves(graph, typename Request::frozen{}, typename Request::backward::inputs{});
   static constexpr auto gradient = [] {
     if constexpr (Request::gradient)

@@ -37,7 +37,7 @@ constexpr int gradient_capacity(const Graph& g) {
 }
 
 /// Appends to the graph the gradient of its first output with respect to the leaves in `wanted_leaf`.
-/// `one` is the constant 1, the gradient of the output itself.
+/// `one` is the constant 1, the gradient of the output itself where none is given.
 template <int Capacity, class Graph>
 constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::operation* one) {
   gradient_graph<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1> out;
@@ -50,7 +50,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::
   ir::builder b;
   b.nodes = out.nodes;
   b.node_count = out.turn = g.node_count;
-  gradient[g.outputs[0]] = b.append(one, nullptr, 0);
+  gradient[g.outputs[0]] = g.cotangent != none ? g.cotangent : b.append(one, nullptr, 0);
   ir::append_gradients(b, g.node_count - 1, wanted, gradient,
                        [&](int v) { out.reached[out.nodes[v].segment] = true; });
   out.node_count = b.node_count;
