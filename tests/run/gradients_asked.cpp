@@ -4,7 +4,9 @@
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <vector>
 
 using namespace cairn;
 
@@ -113,6 +115,128 @@ BOOST_AUTO_TEST_CASE(a_parameter_as_output_has_the_cotangent_as_gradient) {
   const std::array<float, 3> v{1, 2, 3};
   static_cast<void>(step.value_and_grad(bind<"v">(v)));
   BOOST_TEST(std::ranges::equal(step.grad<"w">(), v));
+}
+
+namespace {
+
+constexpr std::array<float, 12> other_numbers{0.5, 1, -1, 2, -2, 0.25, 1, 3, -1, 0, -0.5, 2};
+constexpr std::array<std::int32_t, 4> other_classes{1, 1, 0, 0};
+
+/// One step on each of two batches.
+void run_both(auto& step) {
+  static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
+  static_cast<void>(step.value_and_grad(bind<"x">(other_numbers), bind<"y">(other_classes)));
+}
+
+/// Whether numbers are equal but for the rounding of sums in another order.
+void check_close(const auto& some, const auto& others, float tolerance = 1e-6F) {
+  BOOST_TEST(std::ranges::equal(some, others, [&](float a, float b) { return std::abs(a - b) < tolerance; }));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(accumulated_gradients_are_the_sum_of_those_of_the_steps) {
+  program<loss, accumulate, wrt<"x">> step;
+  program<loss, accumulate, wrt<"x">, plain> plainly;
+  program<loss, wrt<"x">> single;
+  step.init(seed{3});
+  plainly.init(seed{3});
+  single.init(seed{3});
+  run_both(step);
+  run_both(plainly);
+  // Each parameter is used once, so that the sum of both steps has but one addition.
+  static_cast<void>(single.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
+  std::vector<float> sum(single.gradients().begin(), single.gradients().end());
+  std::vector<float> sum_of_x(single.grad<"x">().begin(), single.grad<"x">().end());
+  static_cast<void>(single.value_and_grad(bind<"x">(other_numbers), bind<"y">(other_classes)));
+  std::ranges::transform(sum, single.gradients(), sum.begin(), std::plus{});
+  std::ranges::transform(sum_of_x, single.grad<"x">(), sum_of_x.begin(), std::plus{});
+  BOOST_TEST(std::ranges::equal(step.gradients(), sum));
+  BOOST_TEST(std::ranges::equal(plainly.gradients(), sum));
+  BOOST_TEST(std::ranges::equal(step.grad<"x">(), sum_of_x));
+
+  const auto wrong = std::array<std::int32_t, 4>{0, 1, 2, 0};
+  BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(wrong))), label_error);
+  BOOST_TEST(std::ranges::equal(step.gradients(), sum));
+
+  step.zero_grad();
+  BOOST_TEST(std::ranges::all_of(step.gradients(), [](float g) { return g == 0; }));
+  BOOST_TEST(std::ranges::all_of(step.grad<"x">(), [](float g) { return g == 0; }));
+  static_cast<void>(step.value_and_grad(bind<"x">(other_numbers), bind<"y">(other_classes)));
+  BOOST_TEST(std::ranges::equal(step.gradients(), single.gradients()));
+}
+
+template <class Step>
+constexpr bool starts_anew = requires(Step& step) { step.zero_grad(); };
+static_assert(starts_anew<program<loss, accumulate>> && !starts_anew<program<loss>>);
+
+BOOST_AUTO_TEST_CASE(parts_of_a_batch_train_like_the_whole) {
+  constexpr auto logits = [](auto rows) { return rows | nn::linear<"fc1", 6> | hidden | nn::linear<"head", 2>; };
+  program<0.5_c * cross_entropy(logits(x), y), accumulate> parts;
+  program<cross_entropy(logits(input<"x", 8, 3>), labels<"y", 2, 8>)> whole;
+  parts.init(seed{3});
+  whole.init(seed{3});
+  std::array<float, 24> all{};
+  std::array<std::int32_t, 8> all_classes{};
+  std::ranges::copy(other_numbers, std::ranges::copy(numbers, all.begin()).out);
+  std::ranges::copy(other_classes, std::ranges::copy(classes, all_classes.begin()).out);
+  adamw of_parts{parts, {.lr = 0.05}}, of_whole{whole, {.lr = 0.05}};
+  float first = 0, last = 0;
+  for (int i = 0; i < 20; ++i) {
+    parts.zero_grad();
+    run_both(parts);
+    last = whole.value_and_grad(bind<"x">(all), bind<"y">(all_classes));
+    if (i == 0) first = last;
+    if (i == 0) check_close(parts.gradients(), whole.gradients());
+    of_parts.update();
+    of_whole.update();
+  }
+  BOOST_TEST(last < 0.5F * first);
+  check_close(parts.parameters(), whole.parameters(), 1e-3F);  // adamw divides by gradients, small ones too
+}
+
+BOOST_AUTO_TEST_CASE(every_kernel_adds_in_place) {
+  // Tiles with and without rests, several blocks of depth, and a parameter that is used twice.
+  constexpr auto out = input<"x", 900, 37> | nn::linear<"a", 53> | nn::tanh | nn::linear<"b", 16> | nn::linear<"c", 16>;
+  constexpr auto by_w = layer([](auto rows) { return tanh(matmul(rows, param<"w", 16, 16>) + param<"v", 16>); });
+  constexpr auto model = mean(square(out | by_w | by_w) * 900_c);
+  program<model, accumulate> step;
+  program<model> single;
+  step.init(seed{3});
+  single.init(seed{3});
+  std::vector<float> rows(900 * 37);
+  random_sequence draw(seed{5}, 0);
+  for (float& value : rows) value = 2 * static_cast<float>(uniform(draw())) - 1;
+  static_cast<void>(single.value_and_grad(bind<"x">(rows)));
+  static_cast<void>(step.value_and_grad(bind<"x">(rows)));
+  BOOST_TEST(std::ranges::equal(step.gradients(), single.gradients()));  // 0 + a + b is a + b
+  static_cast<void>(step.value_and_grad(bind<"x">(rows)));
+  for (float& g : step.grad<"w">()) g /= 2;
+  check_close(step.grad<"w">(), single.grad<"w">(), 1e-4F);
+  for (const auto& [sum, once] : {std::pair{step.grad<"a.weight">(), single.grad<"a.weight">()},
+                                  std::pair{step.grad<"c.weight">(), single.grad<"c.weight">()}}) {
+    BOOST_TEST(std::ranges::equal(sum, once, [](float a, float b) { return a == 2 * b; }));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(several_losses_are_one_weighted_sum) {
+  constexpr auto features = x | nn::linear<"fc1", 6> | hidden;
+  constexpr auto a = cross_entropy(features | nn::linear<"head", 2>, y);
+  constexpr auto b = mean(square(features));
+  program<outputs(a + 0.1_c * b, a, b)> step;
+  program<outputs(a + 0_c * b, b)> of_a;
+  program<outputs(0_c * a + b, a)> of_b;
+  const auto run = [&](auto& any) {
+    any.init(seed{3});
+    return any.value_and_grad(bind<"x">(numbers), bind<"y">(classes));
+  };
+  const auto [total, first, second] = run(step);
+  BOOST_TEST(first == std::get<0>(run(of_a)));
+  BOOST_TEST(second == std::get<0>(run(of_b)));
+  BOOST_TEST(std::abs(total - (first + 0.1F * second)) < 1e-6F);
+  std::vector<float> sum(of_a.gradients().begin(), of_a.gradients().end());
+  std::ranges::transform(sum, of_b.gradients(), sum.begin(), [](float one, float other) { return one + 0.1F * other; });
+  check_close(step.gradients(), sum);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,10 +21,13 @@ struct freeze {};
 /// is left alone backward computes the gradient.
 template <fixed_string... Name>
 struct wrt {};
-/// Backward goes out from a given gradient of the first output, which may have any shape: an input of this name and that
-/// shape, bound at each step: `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
+/// Backward goes out from a given gradient of the first output, which may have any shape: an input of this name and of
+/// that shape. `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
 template <fixed_string Name>
 struct cotangent {};
+/// Each step adds its gradients to those of the steps before, as for a batch in parts: `program<loss, accumulate>`;
+/// `step.zero_grad()` starts anew.
+struct accumulate {};
 /// The same model with each ckpt taken as a block: only what costs little is computed again.
 struct plain {};
 /// Throws where a step's loss, or a number of its first output, is not finite: `program<loss, check_finite>`.
@@ -90,13 +93,17 @@ struct with<pass::request<R, G, P, T, F, U...>, check_finite, More...>
 template <class R, class G, int P, int T, fixed_string... Old, class... U, fixed_string... Name, class... More>
 struct with<pass::request<R, G, P, T, pass::name_list<Old...>, U...>, freeze<Name...>, More...>
     : with<pass::request<R, G, P, T, pass::name_list<Old..., Name...>, U...>, More...> {};
-template <class R, bool G, fixed_string... W, class V, int P, int T, class F, class... U, fixed_string... Name,
+template <class R, bool G, fixed_string... W, class V, bool A, int P, int T, class F, class... U, fixed_string... Name,
           class... More>
-struct with<pass::request<R, pass::backward<G, pass::name_list<W...>, V>, P, T, F, U...>, wrt<Name...>, More...>
-    : with<pass::request<R, pass::backward<G, pass::name_list<W..., Name...>, V>, P, T, F, U...>, More...> {};
-template <class R, class W, class V, int P, int T, class F, class... U, fixed_string Name, class... More>
-struct with<pass::request<R, pass::backward<true, W, V>, P, T, F, U...>, cotangent<Name>, More...>
-    : with<pass::request<R, pass::backward<true, W, pass::name_list<Name>>, P, T, F, U...>, More...> {};
+struct with<pass::request<R, pass::backward<G, pass::name_list<W...>, V, A>, P, T, F, U...>, wrt<Name...>, More...>
+    : with<pass::request<R, pass::backward<G, pass::name_list<W..., Name...>, V, A>, P, T, F, U...>, More...> {};
+template <class R, bool G, class W, class V, bool A, int P, int T, class F, class... U, fixed_string Name,
+          class... More>
+struct with<pass::request<R, pass::backward<G, W, V, A>, P, T, F, U...>, cotangent<Name>, More...>
+    : with<pass::request<R, pass::backward<G, W, pass::name_list<Name>, A>, P, T, F, U...>, More...> {};
+template <class R, bool G, class W, class V, bool A, int P, int T, class F, class... U, class... More>
+struct with<pass::request<R, pass::backward<G, W, V, A>, P, T, F, U...>, accumulate, More...>
+    : with<pass::request<R, pass::backward<G, W, V, true>, P, T, F, U...>, More...> {};
 
 template <class R, class G, int P, int T, class F, class... U, int Most, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, threads<Most>, More...>

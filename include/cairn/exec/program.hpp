@@ -146,10 +146,10 @@ struct loss_error : std::domain_error {
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
-/// cotangent<"name">, plain, check_finite, budget<4_MiB>, threads<4>.
-/// Rejects: a loss that is no scalar and has no cotangent or reaches nothing to train, a parameter or an input of wrt<...>
-/// that it does not depend on, a segment in which nothing needs a gradient or that keeps no less than it frees, one name
-/// for two leaves or for two random operations, outputs of indices.
+/// cotangent<"name">, accumulate, plain, check_finite, budget<4_MiB>, threads<4>.
+/// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
+/// wrt<...> that it does not depend on; a segment in which nothing needs a gradient or that keeps no less than it frees;
+/// one name for two leaves or for two random operations; outputs of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
@@ -195,7 +195,7 @@ class program {
   }
 
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
-  /// Overwrites the gradients. Throws extent_error or label_error before anything is computed; with check_finite,
+  /// Overwrites the gradients; with accumulate, adds to them. Throws extent_error or label_error before anything is computed; with check_finite,
   /// loss_error after a step whose loss is not finite.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
@@ -224,6 +224,13 @@ class program {
     return machine_.results();
   }
 
+  /// Makes all gradients zero.
+  void zero_grad()
+    requires compiled::request::backward::accumulates
+  {
+    std::fill_n(machine_.base(pass::gradient_base), places.gradient_bytes, std::byte{});
+  }
+
   /// A parameter, as an xtensor view of static rank.
   template <fixed_string Name>
   auto param() {
@@ -231,7 +238,8 @@ class program {
     constexpr int i = std::max(machine::template parameter<Name>, 0);
     return detail::tensor_view<machine::leaf(i).result>(real_at(i));
   }
-  /// The gradient of a trained parameter, or of an input in wrt<...>, in the last step.
+  /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate, of all since
+  /// zero_grad.
   template <fixed_string Name>
   auto grad() {
     static_assert(report_of<decltype(detail::problem_of_gradient<compiled, Name>())>{}.shown);
@@ -378,6 +386,7 @@ class program<Output, Options...> {
   explicit program(std::span<std::byte>) {}
   void init(seed) {}
   auto value_and_grad(const auto&...) { return as_results(detail::as_outputs(Output)); }
+  void zero_grad() {}
   template <fixed_string>
   auto param() {
     return detail::tensor_view<shape{}>(&zero_);

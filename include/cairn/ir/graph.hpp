@@ -16,6 +16,7 @@ enum class role : std::uint8_t {
   input,        ///< bound at each step
   parameter,    ///< lives in the program
   random,       ///< the key of a random operation: made anew for each step
+  gradient,     ///< a leaf's gradient of the steps before, which lies where this step's sum with it will
   constant,     ///< an immediate scalar
   view,         ///< another shape of its argument: no step, no memory
   elementwise,  ///< fused into loops

@@ -42,7 +42,9 @@ struct formula_of {
                                                    : "frozen ";
       return out << what << f.graph.name(f.graph.leaves[f.leaf]);
     }
-    out << op.name << '(';
+    out << op.name;
+    if (op.arguments == 0) return out;
+    out << '(';
     for (int i = 0; i < op.arguments; ++i) out << (i > 0 ? ", %" : "%") << f.of.argument[i];
     return out << ')';
   }

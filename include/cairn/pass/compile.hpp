@@ -47,12 +47,12 @@ template <fixed_string... Name>
 struct name_list {};
 
 /// What a program asks of backward, if it wants any. Inputs: those that get a gradient, too. Cotangent: the name of the
-/// first output's gradient where it is given.
-template <bool Wanted, class Inputs = name_list<>, class Cotangent = name_list<>>
+/// first output's gradient where it is given. Accumulates: adds to the gradients of the steps before.
+template <bool Wanted, class Inputs = name_list<>, class Cotangent = name_list<>, bool Accumulates = false>
 struct backward {
-  static constexpr bool wanted = Wanted;
+  static constexpr bool wanted = Wanted, accumulates = Wanted && Accumulates;
   using inputs = Inputs;
-  using cotangent = Cotangent;
+  using cotangent = std::conditional_t<Wanted, Cotangent, name_list<>>;
 };
 
 /// The leaf of an output's gradient, if that has a name.
@@ -98,6 +98,20 @@ constexpr auto asked_leaves(const Graph& g, name_list<Frozen...>, name_list<Inpu
   return out;
 }
 
+/// The leaves' gradients of the steps before.
+template <class Graph>
+constexpr auto earlier_gradients(const Graph& g) {
+  struct {
+    ir::operation of[Graph::capacity.leaves + 1] = {};
+  } out;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    out.of[i] = *g.nodes[g.leaves[i].node].op;
+    out.of[i].name = "gradient so far";
+    out.of[i].what = ir::role::gradient;
+  }
+  return out;
+}
+
 template <class Request, class Outputs>
 struct compiled;
 template <class Request, class First, class... Rest>
@@ -112,11 +126,18 @@ struct compiled<Request, output_list<First, Rest...>> {
 
   static constexpr auto graph = ir::build<target, Request::blocks, cotangent, First, Rest...>();
   static constexpr auto asked = asked_leaves(graph, typename Request::frozen{}, typename Request::backward::inputs{});
+  static constexpr auto earlier = earlier_gradients(graph);  // of those that accumulate; else nobody asks for it
   static constexpr auto gradient = [] {
-    if constexpr (Request::gradient)
-      return differentiate<gradient_capacity(graph)>(graph, asked.wanted,
-                                                     &ir::leaf_operation<constant_leaf<1.0>, real>);
-    else return undifferentiated(graph);
+    constexpr const ir::operation* one = &ir::leaf_operation<constant_leaf<1.0>, real>;
+    if constexpr (Request::backward::accumulates) {
+      constexpr const ir::operation* add =
+          &ir::operation_of<add_op, ir::target<real, 0>, tensor_of<First>, tensor_of<First>>;
+      return differentiate<gradient_capacity(graph) + graph.leaf_count + 1>(graph, asked.wanted, one, earlier.of, add);
+    } else if constexpr (Request::gradient) {
+      return differentiate<gradient_capacity(graph)>(graph, asked.wanted, one);
+    } else {
+      return undifferentiated(graph);
+    }
   }();
   static constexpr auto needs = find_needs(graph, gradient);
   static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient, order)>(graph, gradient, needs);

@@ -120,7 +120,10 @@ struct fixed_placer {
     out.constants[out.constant_count++] = v;
   }
 
+  /// What a gradient is accumulated from lies in its place, too; if that is the gradient of earlier steps, once this has
+  /// been read.
   constexpr void place_gradients() {
+    int vacant[nodes] = {};  // by value among the gradients: the first step that may write there
     for (int i = 0; i < s.output_count; ++i) out.output[f.root[s.outputs[i]]] = true;
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
@@ -128,6 +131,9 @@ struct fixed_placer {
       if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
         out.fixed[v] = true;
         out.of[v] = {gradient_base, out.offset[i]};
+        if (s.earlier[i] == 0) continue;
+        out.of[s.earlier[i]] = out.of[v];
+        vacant[v] = live.last[s.earlier[i]];
       } else {
         out.copies[out.copy_count++] = {s.gradient[i], i};
       }
@@ -136,7 +142,8 @@ struct fixed_placer {
       const int w = f.members[m];
       if (!out.fixed[w]) continue;
       for_each_replaceable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
-        if (out.fixed[v]) return false;
+        if (out.fixed[v] || f.step_of[v] < vacant[w]) return false;
+        vacant[v] = vacant[w];
         out.of[v] = out.of[w];
         return out.fixed[v] = true;
       });
