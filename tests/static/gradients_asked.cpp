@@ -61,7 +61,7 @@ using mapped_more = step_of<map, accumulate, cotangent<"v">>;
 static_assert(gradient_of<mapped_more>("a.weight") == "add(gradient so far, matmul(v, rows))");
 static_assert(gradient_of<step_of<param<"w", 8>, accumulate, cotangent<"v">>>("w") == "add(gradient so far, v)");
 static_assert(lawful<param<"w", 8>, accumulate, cotangent<"v">>());
-// Where else values of backward lie in the place of a gradient before it is there, the sum so far is: they go elsewhere.
+// Values of backward that else lie in the place of a gradient before it is there: here the sum so far is.
 static_assert(lawful<loss, accumulate>() && lawful<loss, accumulate, wrt<"x">>());
 static_assert(stored<step_of<loss, accumulate>> == stored<trained>);
 static_assert(peak<trained> == 64 && peak<step_of<loss, accumulate>> == 2 * 64);

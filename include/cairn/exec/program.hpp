@@ -148,8 +148,8 @@ struct loss_error : std::domain_error {
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
 /// cotangent<"name">, accumulate, plain, check_finite, budget<4_MiB>, threads<4>.
 /// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
-/// wrt<...> that it does not depend on; a segment in which nothing needs a gradient or that keeps no less than it frees;
-/// one name for two leaves or for two random operations; outputs of indices.
+/// wrt<...> that it does not depend on; a segment in which nothing needs a gradient, or that keeps no less than it
+/// frees; one name for two leaves or for two random operations; outputs of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
@@ -195,8 +195,8 @@ class program {
   }
 
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
-  /// Overwrites the gradients; with accumulate, adds to them. Throws extent_error or label_error before anything is computed; with check_finite,
-  /// loss_error after a step whose loss is not finite.
+  /// Overwrites the gradients; with accumulate, adds to them. Throws extent_error or label_error before anything is
+  /// computed; with check_finite, loss_error after a step whose loss is not finite.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());

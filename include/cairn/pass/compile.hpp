@@ -99,18 +99,18 @@ constexpr auto asked_leaves(const Graph& g, name_list<Frozen...>, name_list<Inpu
 }
 
 /// The leaves' gradients of the steps before.
-template <class Graph>
-constexpr auto earlier_gradients(const Graph& g) {
+template <const auto& Graph>
+inline constexpr auto earlier_gradients = [] {
   struct {
-    ir::operation of[Graph::capacity.leaves + 1] = {};
+    ir::operation of[Graph.leaf_count + 1] = {};
   } out;
-  for (int i = 0; i < g.leaf_count; ++i) {
-    out.of[i] = *g.nodes[g.leaves[i].node].op;
+  for (int i = 0; i < Graph.leaf_count; ++i) {
+    out.of[i] = *Graph.nodes[Graph.leaves[i].node].op;
     out.of[i].name = "gradient so far";
     out.of[i].what = ir::role::gradient;
   }
   return out;
-}
+}();
 
 template <class Request, class Outputs>
 struct compiled;
@@ -126,13 +126,13 @@ struct compiled<Request, output_list<First, Rest...>> {
 
   static constexpr auto graph = ir::build<target, Request::blocks, cotangent, First, Rest...>();
   static constexpr auto asked = asked_leaves(graph, typename Request::frozen{}, typename Request::backward::inputs{});
-  static constexpr auto earlier = earlier_gradients(graph);  // of those that accumulate; else nobody asks for it
   static constexpr auto gradient = [] {
     constexpr const ir::operation* one = &ir::leaf_operation<constant_leaf<1.0>, real>;
     if constexpr (Request::backward::accumulates) {
       constexpr const ir::operation* add =
           &ir::operation_of<add_op, ir::target<real, 0>, tensor_of<First>, tensor_of<First>>;
-      return differentiate<gradient_capacity(graph) + graph.leaf_count + 1>(graph, asked.wanted, one, earlier.of, add);
+      return differentiate<gradient_capacity(graph) + graph.leaf_count + 1>(graph, asked.wanted, one,
+                                                                            earlier_gradients<graph>.of, add);
     } else if constexpr (Request::gradient) {
       return differentiate<gradient_capacity(graph)>(graph, asked.wanted, one);
     } else {

@@ -39,8 +39,8 @@ constexpr int gradient_capacity(const Graph& g) {
 
 /// Appends to the graph the gradient of its first output with respect to the leaves in `wanted_leaf`.
 /// `one` is the constant 1, the gradient of the output itself where none is given. Where gradients are accumulated,
-/// `earlier` are those of the steps before, by leaf, and `add` is the sum of two gradients of the output. Each part of a
-/// leaf's gradient is then added to what there is: memory for the sum of this step alone is not needed.
+/// `earlier` are those of the steps before, by leaf, and `add` is the sum of two gradients of the output. Each part
+/// of a leaf's gradient is then added to what there is, so that no sum of this step alone needs memory.
 template <int Capacity, class Graph>
 constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::operation* one,
                              const ir::operation* earlier = nullptr, const ir::operation* add = nullptr) {

@@ -120,8 +120,8 @@ struct fixed_placer {
     out.constants[out.constant_count++] = v;
   }
 
-  /// What a gradient is accumulated from lies in its place, too; if that is the gradient of earlier steps, once this has
-  /// been read.
+  /// What a gradient is made of by writing over it lies in its place, too; but not before a step has read the gradient
+  /// of earlier steps there.
   constexpr void place_gradients() {
     int vacant[nodes] = {};  // by value among the gradients: the first step that may write there
     for (int i = 0; i < s.output_count; ++i) out.output[f.root[s.outputs[i]]] = true;
