@@ -64,6 +64,8 @@ BOOST_AUTO_TEST_CASE(optimizers_see_the_trained_parameters_alone) {
   auto frozen = stepped<program<loss, freeze<"fc1", "fc2", "head">, wrt<"x">>>();
   BOOST_TEST(frozen.parameters().empty());
   frozen.for_each_trained([](std::size_t) { BOOST_TEST(false); });
+  adamw of_nothing{frozen};
+  of_nothing.update();
 }
 
 BOOST_AUTO_TEST_CASE(an_input_is_a_gradient_and_two_inputs_share_one) {
@@ -96,6 +98,9 @@ BOOST_AUTO_TEST_CASE(a_given_cotangent_stands_for_the_sum_weighted_with_it) {
   BOOST_TEST(std::ranges::equal(step.grad<"x">(), plainly.grad<"x">()));
   BOOST_TEST(std::ranges::equal(step.gradients(), weighted.gradients()));  // for 1 * v is v
   BOOST_TEST(std::ranges::equal(step.grad<"x">(), weighted.grad<"x">()));
+  auto wild = numbers;
+  wild.back() = std::nanf("");
+  BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(wild), bind<"v">(v))), loss_error);
 }
 
 BOOST_AUTO_TEST_CASE(the_jacobian_of_a_linear_map_is_its_matrix) {
