@@ -6,6 +6,9 @@
 
 namespace cairn::test {
 
+/// Whether a value is there before the first step and nobody's to write over.
+constexpr bool is_given(const ir::node& n) { return is_leaf(n) && n.op->what != ir::role::gradient; }
+
 /// Calls `visit(value, whether a result may lie over it)` for what a step reads.
 template <class Plan>
 constexpr void for_each_operand(int index, auto visit) {
@@ -17,13 +20,13 @@ constexpr void for_each_operand(int index, auto visit) {
   const bool sums = step.product && first.multiplied.k > depth_of(first.multiplied, first.element_bytes);
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
     const int v = root_of(nodes, Plan::loops.inputs[i].value);
-    if (!is_leaf(nodes[v])) visit(v, !sums && Plan::loops.inputs[i].stretched == 0);
+    if (!is_given(nodes[v])) visit(v, !sums && Plan::loops.inputs[i].stretched == 0);
   }
   if (step.loop && !step.product) return;
   const ir::node& n = nodes[f.members[step.begin]];
   for (int i = 0; i < n.op->arguments; ++i) {
     const int v = root_of(nodes, n.argument[i]);
-    if (!is_leaf(nodes[v])) visit(v, i == 0 && n.op->in_place);
+    if (!is_given(nodes[v])) visit(v, i == 0 && n.op->in_place);
   }
 }
 
@@ -54,7 +57,7 @@ constexpr fault judged() {
   };
 
   int born[s.node_count + 1] = {}, dies[s.node_count + 1] = {};
-  for (int& b : born) b = end;
+  for (int v = 0; v < s.node_count; ++v) born[v] = s.nodes[v].op->what == ir::role::gradient ? -1 : end;
   for (int i = 0; i < end; ++i) {
     bool early = false;
     for_each_operand<Plan>(i, [&](int v, bool) {
@@ -71,6 +74,9 @@ constexpr fault judged() {
 
   int living[s.node_count + 1] = {};
   int count = 0;
+  for (int v = 0; v < s.node_count; ++v) {
+    if (born[v] < 0) living[count++] = v;
+  }
   std::int64_t highest = 0, living_bytes = 0, most_bytes = 0;
   const auto arena_bytes = [&](int v) {
     return l.of[v].base == pass::arena_base ? pass::aligned(s.nodes[v].op->bytes) : 0;
@@ -121,9 +127,10 @@ constexpr fault judged() {
 }
 
 /// Whether the law holds for the program of a loss, checkpointed and plain.
-template <auto Loss>
+template <auto Loss, class... Options>
 constexpr bool lawful() {
-  return judged<step_of<Loss>>() == fault::none && judged<step_of<Loss, plain>>() == fault::none;
+  return judged<step_of<Loss, Options...>>() == fault::none &&
+         judged<step_of<Loss, plain, Options...>>() == fault::none;
 }
 
 }  // namespace cairn::test

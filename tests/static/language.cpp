@@ -153,10 +153,9 @@ constexpr auto results = outputs(loss, accuracy(logits, classes), logits);
 static_assert(step_of<results>::graph.output_count == 3 && step_of<loss>::graph.output_count == 1);
 static_assert(step_of<results>::graph.outputs[2] != step_of<results>::graph.outputs[0]);
 static_assert(operations<results>() == operations<loss>() + 1);  // the logits are the same values
-static_assert(!step_of<sum(x + frozen<"w", 8>)>::trained.wanted[1] &&
-              step_of<sum(x + param<"w", 8>)>::trained.wanted[1]);
-static_assert(!step_of<sum(x + param<"a.w", 8>), freeze<"a">>::trained.wanted[1]);  // by the name of a block
-static_assert(step_of<sum(x + param<"ab.w", 8>), freeze<"a">>::trained.wanted[1]);
+static_assert(!step_of<sum(x + frozen<"w", 8>)>::asked.trained[1] && step_of<sum(x + param<"w", 8>)>::asked.trained[1]);
+static_assert(!step_of<sum(x + param<"a.w", 8>), freeze<"a">>::asked.trained[1]);  // by the name of a block
+static_assert(step_of<sum(x + param<"ab.w", 8>), freeze<"a">>::asked.trained[1]);
 
 // Expressions, layers and outputs are empty and structural: they cost nothing and can be template arguments.
 template <class T>

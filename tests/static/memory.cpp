@@ -140,7 +140,7 @@ using blocks = step_of<sum((frozen<"f", 16> + x) * w + param<"c", 3, 1> * param<
 static_assert(detail::memory_of<blocks>().parameter_bytes == 4 * 64);
 static_assert(detail::memory_of<blocks>().gradient_bytes == 3 * 64);
 static_assert(detail::memory_of<blocks>().total_bytes() == peak<blocks> + 7 * 64);
-static_assert(blocks::places.parameter_offset[blocks::graph.find(ir::role::parameter, "f")] == 3 * 64);
+static_assert(blocks::places.offset[blocks::graph.find(ir::role::parameter, "f")] == 3 * 64);
 static_assert(detail::memory_of<step_of<sum(w + b), freeze<"w">>>().gradient_bytes == 64);
 static_assert(detail::memory_of<step_of<sum(w), real<double>>>().parameter_bytes == 16 * 8);
 static_assert(detail::memory_of<forward_of<w + x>>().gradient_bytes == 0);

@@ -196,9 +196,10 @@ struct zero_grad_output {
   template <class Silent, class... Facts>
   struct found : Silent {
     constexpr found() {
-      static_assert(well_formed<Facts...>,
-                    "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none to train, or "
-                    "only behind the operation named here; take that out, or use predictor<...>");
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none to train, or "
+          "only behind the operation named here; take that out, name inputs in wrt<...>, or use predictor<...>");
     }
   };
 };
@@ -221,6 +222,41 @@ struct zero_grad_parameter {
       static_assert(well_formed<Facts...>,
                     "cairn [zero-grad-parameter]: no gradient of the loss reaches this parameter: it is "
                     "unused or only behind detach; name it in freeze<...> or remove it");
+    }
+  };
+};
+
+struct zero_grad_input {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [zero-grad-input]: no gradient of the loss reaches this input: only other outputs read it, or "
+          "it is behind detach; take it out of wrt<...>");
+    }
+  };
+};
+
+struct gradient_of_indices {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [kind-mismatch]: labels are class indices, which have no gradient; wrt<...> names inputs of "
+                    "real numbers");
+    }
+  };
+};
+
+struct parameter_as_input {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [unknown-name]: wrt<...> names inputs, and this is a parameter; its gradient is there anyway, "
+          "unless it is frozen");
     }
   };
 };
@@ -264,7 +300,7 @@ struct loss_not_scalar {
     constexpr found() {
       static_assert(well_formed<Facts...>,
                     "cairn [loss-not-scalar]: the first output of a program is differentiated and must be a "
-                    "scalar; reduce it with mean or sum");
+                    "scalar; reduce it with mean or sum, or give its gradient with cotangent<\"name\">");
     }
   };
 };
@@ -313,13 +349,25 @@ struct frozen_parameter {
   };
 };
 
-struct unknown_option {
+struct input_without_gradient {
   template <class Silent, class... Facts>
   struct found : Silent {
     constexpr found() {
       static_assert(well_formed<Facts...>,
-                    "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, "
-                    "budget<...>, threads<...>, plain and check_finite");
+                    "cairn [unknown-name]: this input has no gradient in this program; ask for it with the option "
+                    "wrt<\"name\">");
+    }
+  };
+};
+
+struct unknown_option {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(
+          well_formed<Facts...>,
+          "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
+          "cotangent<...>, accumulate, budget<...>, threads<...>, plain and check_finite");
     }
   };
 };

@@ -17,9 +17,20 @@ struct real {};
 /// Parameters that are not trained, by name or by the name of a block around them.
 template <fixed_string... Name>
 struct freeze {};
+/// Inputs that get a gradient, too: `program<loss, wrt<"images">>`, then `step.grad<"images">()`. With freeze, of what
+/// is left alone backward computes the gradient.
+template <fixed_string... Name>
+struct wrt {};
+/// Backward goes out from a given gradient of the first output, which may have any shape: an input of this name and of
+/// that shape. `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
+template <fixed_string Name>
+struct cotangent {};
+/// Each step adds its gradients to those of the steps before, as for a batch in parts: `program<loss, accumulate>`;
+/// `step.zero_grad()` starts anew.
+struct accumulate {};
 /// The same model with each ckpt taken as a block: only what costs little is computed again.
 struct plain {};
-/// Throws where a step's loss is not finite: `program<loss, check_finite>`.
+/// Throws where a step's loss, or a number of its first output, is not finite: `program<loss, check_finite>`.
 struct check_finite {};
 /// The most threads that a step uses, with OpenMP (-fopenmp) and where the work is worth it: `program<loss, threads<4>>`.
 /// Results are the same in every bit for any number. Each thread has scratch of its own in the arena.
@@ -35,7 +46,7 @@ struct memory_plan {
   std::int64_t stored_bytes;     ///< forward values alive at the turn, without leaves and results
   std::int64_t peak_bytes;       ///< the arena: values of forward, recomputation and backward, and kernel scratch
   std::int64_t parameter_bytes;  ///< the flat block of parameters, each aligned to 64 bytes
-  std::int64_t gradient_bytes;   ///< of the trained parameters, in the same layout
+  std::int64_t gradient_bytes;   ///< of the trained parameters, in the same layout; then of inputs in wrt<...>
   constexpr std::int64_t total_bytes() const { return peak_bytes + parameter_bytes + gradient_bytes; }
 };
 
@@ -67,31 +78,43 @@ template <class Request, class... Options>
 struct with {
   using type = Request;
 };
-template <class R, bool G, int P, int T, class F, class... U, class Unknown, class... More>
+template <class R, class G, int P, int T, class F, class... U, class Unknown, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, Unknown, More...>
     : with<pass::request<R, G, P, T, F, U..., Unknown>, More...> {};
-template <class R, bool G, int P, int T, class F, class... U, class Real, class... More>
+template <class R, class G, int P, int T, class F, class... U, class Real, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, real<Real>, More...>
     : with<pass::request<Real, G, P, T, F, U...>, More...> {};
-template <class R, bool G, int P, int T, class F, class... U, class... More>
+template <class R, class G, int P, int T, class F, class... U, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, plain, More...>
     : with<pass::request<R, G, pass::all_blocks, T, F, U...>, More...> {};
-template <class R, bool G, int P, int T, class F, class... U, class... More>
+template <class R, class G, int P, int T, class F, class... U, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, check_finite, More...>
     : with<pass::request<R, G, P, T, F, U...>, More...> {};
-template <class R, bool G, int P, int T, fixed_string... Old, class... U, fixed_string... Name, class... More>
+template <class R, class G, int P, int T, fixed_string... Old, class... U, fixed_string... Name, class... More>
 struct with<pass::request<R, G, P, T, pass::name_list<Old...>, U...>, freeze<Name...>, More...>
     : with<pass::request<R, G, P, T, pass::name_list<Old..., Name...>, U...>, More...> {};
+template <class R, bool G, fixed_string... W, class V, bool A, int P, int T, class F, class... U, fixed_string... Name,
+          class... More>
+struct with<pass::request<R, pass::backward<G, pass::name_list<W...>, V, A>, P, T, F, U...>, wrt<Name...>, More...>
+    : with<pass::request<R, pass::backward<G, pass::name_list<W..., Name...>, V, A>, P, T, F, U...>, More...> {};
+template <class R, bool G, class W, class V, bool A, int P, int T, class F, class... U, fixed_string Name,
+          class... More>
+struct with<pass::request<R, pass::backward<G, W, V, A>, P, T, F, U...>, cotangent<Name>, More...>
+    : with<pass::request<R, pass::backward<G, W, pass::name_list<Name>, A>, P, T, F, U...>, More...> {};
+template <class R, bool G, class W, class V, bool A, int P, int T, class F, class... U, class... More>
+struct with<pass::request<R, pass::backward<G, W, V, A>, P, T, F, U...>, accumulate, More...>
+    : with<pass::request<R, pass::backward<G, W, V, true>, P, T, F, U...>, More...> {};
 
-template <class R, bool G, int P, int T, class F, class... U, int Most, class... More>
+template <class R, class G, int P, int T, class F, class... U, int Most, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, threads<Most>, More...>
     : with<pass::request<R, G, P, Most, F, U...>, More...> {};
-template <class R, bool G, int P, int T, class F, class... U, std::int64_t Bytes, class... More>
+template <class R, class G, int P, int T, class F, class... U, std::int64_t Bytes, class... More>
 struct with<pass::request<R, G, P, T, F, U...>, budget<Bytes>, More...>
     : with<pass::request<R, G, P, T, F, U...>, More...> {};
 
 template <bool Gradient, class... Options>
-using request_of = typename with<pass::request<float, Gradient, 0, 1, pass::name_list<>>, Options...>::type;
+using request_of =
+    typename with<pass::request<float, pass::backward<Gradient>, 0, 1, pass::name_list<>>, Options...>::type;
 template <class... Options>
 using element_of = typename request_of<true, Options...>::real;
 

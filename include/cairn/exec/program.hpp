@@ -93,13 +93,19 @@ class machine {
     }
   }
 
+  /// The numbers of a result.
+  template <int I>
+  std::span<real> numbers() const {
+    constexpr shape extents = graph.nodes[graph.outputs[I]].op->result;
+    return {reinterpret_cast<real*>(at(layout.of[Compiled::schedule.outputs[I]])),
+            static_cast<std::size_t>(extents.count())};
+  }
   /// A number for a scalar, a view for a tensor.
   template <int I>
   auto result() const {
     constexpr shape extents = graph.nodes[graph.outputs[I]].op->result;
-    real* const value = reinterpret_cast<real*>(at(layout.of[Compiled::schedule.outputs[I]]));
-    if constexpr (extents.rank == 0) return *value;
-    else return tensor_view<extents>(value);
+    if constexpr (extents.rank == 0) return numbers<I>()[0];
+    else return tensor_view<extents>(numbers<I>().data());
   }
   /// The result, or a tuple where there are several.
   auto results() const {
@@ -139,11 +145,11 @@ struct loss_error : std::domain_error {
 };
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
-/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, plain,
-/// check_finite, budget<4_MiB>, threads<4>.
-/// Rejects: a loss that is no scalar or reaches nothing to train, a parameter that it does not depend on, a segment in
-/// which nothing needs a gradient or that keeps no less than it frees, one name for two shapes or for two random
-/// operations, two updates of one state, outputs of indices.
+/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
+/// cotangent<"name">, accumulate, plain, check_finite, budget<4_MiB>, threads<4>.
+/// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
+/// wrt<...> that it does not depend on; a segment in which nothing needs a gradient, or that keeps no less than it
+/// frees; one name for two leaves or for two random operations; two updates of one state; outputs of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
@@ -189,8 +195,9 @@ class program {
   }
 
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
-  /// Overwrites the gradients and updates states. Throws extent_error or label_error before anything is computed; with check_finite,
-  /// loss_error after a step whose loss is not finite.
+  /// Overwrites the gradients, or with accumulate adds to them, and updates states. Throws extent_error or label_error
+  /// before anything is computed; with check_finite, loss_error after a step whose loss is not finite, which leaves
+  /// states as they were.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
@@ -211,8 +218,9 @@ class program {
                   static_cast<std::size_t>(machine::leaf(copy.leaf).bytes));
     }
     if constexpr ((std::same_as<Options, check_finite> || ...)) {
-      const double loss = static_cast<double>(machine_.template result<0>());
-      if (!std::isfinite(loss)) throw loss_error(loss);
+      for (const real_type number : machine_.template numbers<0>()) {
+        if (!std::isfinite(number)) throw loss_error(static_cast<double>(number));
+      }
     }
     for (int i = 0, n = graph.result_count; n < graph.output_count; ++i) {
       if (graph.leaves[i].after == 0) continue;
@@ -222,18 +230,26 @@ class program {
     return machine_.results();
   }
 
+  /// Makes all gradients zero.
+  void zero_grad()
+    requires compiled::request::backward::accumulates
+  {
+    std::fill_n(machine_.base(pass::gradient_base), places.gradient_bytes, std::byte{});
+  }
+
   /// A parameter or a state, as an xtensor view of static rank.
   template <fixed_string Name>
   auto param() {
-    static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name, false>())>{}.shown);
+    static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name>())>{}.shown);
     constexpr int i = std::max(machine::template parameter<Name>, 0);
     return detail::tensor_view<machine::leaf(i).result>(real_at(i));
   }
-  /// The gradient of a trained parameter in the last step.
+  /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate, of all since
+  /// zero_grad.
   template <fixed_string Name>
   auto grad() {
-    static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name, true>())>{}.shown);
-    constexpr int i = std::max(machine::template parameter<Name>, 0);
+    static_assert(report_of<decltype(detail::problem_of_gradient<compiled, Name>())>{}.shown);
+    constexpr int i = std::max(detail::gradient_leaf<compiled, Name>, 0);
     return detail::tensor_view<machine::leaf(i).result>(gradient_at(i));
   }
 
@@ -242,12 +258,12 @@ class program {
   /// Calls visit(i) for each number of parameters() that is no padding.
   void for_each_trained(auto visit) const {
     for (int leaf = 0; leaf < graph.leaf_count; ++leaf) {
-      if (!compiled::trained.wanted[leaf]) continue;
-      const std::size_t begin = static_cast<std::size_t>(places.parameter_offset[leaf]) / sizeof(real_type);
+      if (!compiled::asked.trained[leaf]) continue;
+      const std::size_t begin = static_cast<std::size_t>(places.offset[leaf]) / sizeof(real_type);
       for (std::size_t i = 0; i < static_cast<std::size_t>(machine::leaf(leaf).result.count()); ++i) visit(begin + i);
     }
   }
-  /// All gradients, laid out like the parameters.
+  /// The gradients of all trained parameters, laid out like these.
   std::span<real_type> gradients() {
     return {reinterpret_cast<real_type*>(machine_.base(pass::gradient_base)), block_size};
   }
@@ -262,11 +278,11 @@ class program {
   template <auto, class...>
   friend class predictor;
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
-  static constexpr std::size_t block_size = static_cast<std::size_t>(places.gradient_bytes) / sizeof(real_type);
+  static constexpr std::size_t block_size = static_cast<std::size_t>(places.trained_bytes) / sizeof(real_type);
 
   real_type* real_at(int leaf) { return reinterpret_cast<real_type*>(machine_.leaf_base(leaf)); }
   real_type* gradient_at(int leaf) {
-    return reinterpret_cast<real_type*>(machine_.base(pass::gradient_base) + places.parameter_offset[leaf]);
+    return reinterpret_cast<real_type*>(machine_.base(pass::gradient_base) + places.offset[leaf]);
   }
 
   explicit program(memory_block memory) : memory_(std::move(memory)) {
@@ -274,7 +290,7 @@ class program {
     machine_.base(pass::gradient_base) = at + places.parameter_bytes;
     machine_.base(pass::arena_base) = at + places.parameter_bytes + places.gradient_bytes;
     for (int i = 0; i < graph.leaf_count; ++i) {
-      if (machine::leaf(i).what == ir::role::parameter) machine_.leaf_base(i) = at + places.parameter_offset[i];
+      if (machine::leaf(i).what == ir::role::parameter) machine_.leaf_base(i) = at + places.offset[i];
     }
   }
 
@@ -376,6 +392,7 @@ class program<Output, Options...> {
   explicit program(std::span<std::byte>) {}
   void init(seed) {}
   auto value_and_grad(const auto&...) { return as_results(detail::as_outputs(Output)); }
+  void zero_grad() {}
   template <fixed_string>
   auto param() {
     return detail::tensor_view<shape{}>(&zero_);

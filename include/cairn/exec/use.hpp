@@ -5,16 +5,32 @@
 
 namespace cairn::detail {
 
-/// The mistake of asking for a parameter, or for its gradient; sound if there is none.
-template <class Compiled, fixed_string Name, bool Gradient>
+/// The mistake of asking for a parameter, or sound.
+template <class Compiled, fixed_string Name>
 constexpr auto problem_of_parameter() {
-  constexpr int i = Compiled::graph.find(ir::role::parameter, Name);
+  if constexpr (Compiled::graph.find(ir::role::parameter, Name) != ir::none) return sound{};
+  else return not_found<Compiled, ir::role::parameter, fact::parameter, Name>();
+}
+
+/// The parameter of a name, else the input, or none.
+template <class Compiled, fixed_string Name>
+inline constexpr int gradient_leaf = [] {
+  const int parameter = Compiled::graph.find(ir::role::parameter, Name);
+  return parameter != ir::none ? parameter : Compiled::graph.find(ir::role::input, Name);
+}();
+
+/// The mistake of asking for a gradient, or sound.
+template <class Compiled, fixed_string Name>
+constexpr auto problem_of_gradient() {
+  constexpr int i = gradient_leaf<Compiled, Name>;
   if constexpr (i == ir::none) {
-    return not_found<Compiled, ir::role::parameter, fact::parameter, Name>();
-  } else if constexpr (Gradient && !Compiled::trained.wanted[i]) {
+    return problem_of_parameter<Compiled, Name>();
+  } else if constexpr (Compiled::asked.wanted[i]) {
+    return sound{};
+  } else if constexpr (Compiled::graph.find(ir::role::parameter, Name) != ir::none) {
     return mistake<frozen_parameter, top_scope, about<fact::parameter, Name>>{};
   } else {
-    return sound{};
+    return mistake<input_without_gradient, top_scope, about<fact::input, Name>>{};
   }
 }
 

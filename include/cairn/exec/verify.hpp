@@ -123,6 +123,39 @@ constexpr std::size_t count_of(pass::name_list<Name...>) {
   return sizeof...(Name);
 }
 
+/// The mistake of asking for the gradient of an input, or sound.
+template <class Compiled, fixed_string Name>
+constexpr auto problem_of_wanted() {
+  constexpr const auto& g = Compiled::graph;
+  constexpr int i = g.find(ir::role::input, Name);
+  constexpr bool is_parameter = g.find(ir::role::parameter, Name) != ir::none;
+  using name = about<fact::input, Name>;
+  if constexpr (i == ir::none && is_parameter) {
+    return mistake<parameter_as_input, top_scope, about<fact::parameter, Name>>{};
+  } else if constexpr (i == ir::none) {
+    return not_found<Compiled, ir::role::input, fact::input, Name>();
+  } else if constexpr (is_parameter) {
+    return mistake<parameter_conflict, top_scope, name, about<fact::parameter, Name>>{};
+  } else if constexpr (!Compiled::asked.wanted[i]) {
+    using given = tensor_fact<value_of<Compiled, g.leaves[i].node>>;
+    return mistake<gradient_of_indices, top_scope, name, fact::given<given>>{};
+  } else if constexpr (Compiled::gradient.gradient[i] == ir::none) {
+    return mistake<zero_grad_input, top_scope, name>{};
+  } else {
+    return sound{};
+  }
+}
+template <class Compiled, fixed_string... Name>
+constexpr auto problem_of_all_wanted(pass::name_list<Name...>) {
+  return first_problem(problem_of_wanted<Compiled, Name>()...);
+}
+
+/// Whether the gradient of the first output, which is lowered last, has the name of an input.
+template <class Graph>
+constexpr bool takes_name(const Graph& g) {
+  return g.cotangent != ir::none && g.cotangent != g.node_count - 1;
+}
+
 /// A node whose labels may name a class without a logit, or none.
 template <class Graph>
 constexpr int too_few_logits(const Graph& g) {
@@ -158,18 +191,18 @@ constexpr same_key find_same_key(const Graph& g) {
   return {};
 }
 
-/// The last operation that keeps the loss from what is trained, or none.
+/// The last operation that keeps the loss from every leaf whose gradient is wanted, or none.
 template <class Graph>
-constexpr int cut_of(const Graph& g, const bool* trained) {
-  bool reached[Graph::capacity.nodes + 1] = {}, trains[Graph::capacity.nodes + 1] = {};
-  for (int i = 0; i < g.leaf_count; ++i) trains[g.leaves[i].node] = trained[i];
+constexpr int cut_of(const Graph& g, const bool* wanted) {
+  bool reached[Graph::capacity.nodes + 1] = {}, asked[Graph::capacity.nodes + 1] = {};
+  for (int i = 0; i < g.leaf_count; ++i) asked[g.leaves[i].node] = wanted[i];
   for (int v = 0; v < g.node_count; ++v) {
-    for (int i = 0; i < g.nodes[v].op->arguments; ++i) trains[v] |= trains[g.nodes[v].argument[i]];
+    for (int i = 0; i < g.nodes[v].op->arguments; ++i) asked[v] |= asked[g.nodes[v].argument[i]];
   }
   reached[g.outputs[0]] = true;
   for (int v = g.outputs[0]; v >= 0; --v) {
     const ir::node& n = g.nodes[v];
-    if (!reached[v] || !trains[v]) continue;
+    if (!reached[v] || !asked[v]) continue;
     if (n.op->vjp == nullptr) return v;
     for (int i = 0; i < n.op->arguments; ++i) reached[n.argument[i]] = true;
   }
@@ -213,7 +246,7 @@ constexpr int whole_model_of(const Graph& g) {
 /// The same model with its outermost segments as blocks.
 template <class Compiled>
 struct peeling;
-template <class R, bool G, int T, class F, class... E>
+template <class R, class G, int T, class F, class... E>
 struct peeling<pass::compiled<pass::request<R, G, 0, T, F>, output_list<E...>>> {
   using type = pass::compiled<pass::request<R, G, 1, T, F>, output_list<E...>>;
 };
@@ -224,7 +257,7 @@ using peeled = typename peeling<Compiled>::type;
 /// it, or of class indices.
 template <class Compiled>
 struct asked;
-template <class R, bool G, int P, int T, class F, class Unknown, class... More, class... E>
+template <class R, class G, int P, int T, class F, class Unknown, class... More, class... E>
 struct asked<pass::compiled<pass::request<R, G, P, T, F, Unknown, More...>, output_list<E...>>> {
   static constexpr auto problem() { return mistake<unknown_option, top_scope, fact::given<Unknown>>{}; }
 };
@@ -290,6 +323,7 @@ constexpr auto problem_in_graph() {
   constexpr std::size_t unknown = first_unknown<Compiled>(frozen);
   constexpr int short_of_logits = too_few_logits(g);
   constexpr same_key drawn_twice = find_same_key(g);
+  using wanted = decltype(problem_of_all_wanted<Compiled>(typename Compiled::request::backward::inputs{}));
   if constexpr (g.conflict != ir::none) {
     using one = value_of<Compiled, g.leaves[g.conflict].node>;
     constexpr auto name = leaf_name<Compiled, g.conflict>;
@@ -315,10 +349,14 @@ constexpr auto problem_in_graph() {
     return not_found<Compiled, ir::role::parameter, fact::parameter, name_at<unknown>(frozen)>();
   } else if constexpr (!Compiled::request::gradient) {
     return sound{};
-  } else if constexpr (g.nodes[g.outputs[0]].op->result.rank != 0) {
+  } else if constexpr (takes_name(g)) {
+    return mistake<parameter_conflict, top_scope, about<fact::input, node_name<Compiled, g.cotangent>>>{};
+  } else if constexpr (g.cotangent == ir::none && g.nodes[g.outputs[0]].op->result.rank != 0) {
     return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<value_of<Compiled, g.outputs[0]>>>>{};
+  } else if constexpr (!std::same_as<wanted, sound>) {
+    return wanted{};
   } else {
-    constexpr bool trains = [] {
+    constexpr bool flows = [] {
       for (int i = 0; i < g.leaf_count; ++i) {
         if (d.gradient[i] != ir::none) return true;
       }
@@ -332,12 +370,12 @@ constexpr auto problem_in_graph() {
     }();
     constexpr int leaf = [] {
       for (int i = 0; i < g.leaf_count; ++i) {
-        if (Compiled::trained.wanted[i] && d.gradient[i] == ir::none) return i;
+        if (Compiled::asked.trained[i] && d.gradient[i] == ir::none) return i;
       }
       return ir::none;
     }();
-    if constexpr (!trains) {
-      constexpr int cut = cut_of(g, Compiled::trained.wanted);
+    if constexpr (!flows) {
+      constexpr int cut = cut_of(g, Compiled::asked.wanted);
       if constexpr (cut == ir::none) return mistake<zero_grad_output, top_scope>{};
       else return mistake<zero_grad_output, top_scope, fact::operation<copied<[] { return g.nodes[cut].op->name; }>>>{};
     } else if constexpr (segment != 0) {

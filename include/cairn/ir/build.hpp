@@ -6,6 +6,19 @@
 
 namespace cairn::ir {
 
+/// In place of a leaf that is not there.
+struct no_leaf {
+  static constexpr cairn::facts facts{};
+};
+template <>
+struct lowering<no_leaf> {
+  static constexpr void count(counter&) {}
+  template <class Target>
+  static constexpr int into(builder&) {
+    return none;
+  }
+};
+
 /// Bounds what lowering appends. Gradients of a model are part of it: how much they append only lowering tells.
 template <class Target, int Blocks, class... Outputs>
 constexpr sizes size_of() {
@@ -30,14 +43,15 @@ constexpr sizes size_of() {
   }
 }
 
-/// Lowers the outputs of a model.
-template <class Target, int Blocks, class... Outputs>
+/// Lowers the outputs of a model, and the leaf that is the gradient of the first, or no_leaf.
+template <class Target, int Blocks, class Cotangent, class... Outputs>
 constexpr auto build() {
-  graph<size_of<Target, Blocks, Outputs...>()> g;
+  graph<size_of<Target, Blocks, Outputs..., Cotangent>()> g;
   builder b;
   b.write_to(g, Blocks);
   ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
   g.result_count = g.output_count;
+  g.cotangent = lowering<Cotangent>::template into<Target>(b);
   g.node_count = b.node_count;
   g.leaf_count = b.leaf_count;
   g.segment_count = b.segment_count;

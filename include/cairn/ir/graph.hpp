@@ -16,6 +16,7 @@ enum class role : std::uint8_t {
   input,        ///< bound at each step
   parameter,    ///< lives in the program
   random,       ///< the key of a random operation: made anew for each step
+  gradient,     ///< a leaf's gradient of the steps before, which lies where this step's sum with it will
   constant,     ///< an immediate scalar
   view,         ///< another shape of its argument: no step, no memory
   elementwise,  ///< fused into loops
@@ -142,6 +143,7 @@ struct graph {
   int node_count = 0, leaf_count = 0, segment_count = 1, tag_count = 0, character_count = 0;
   int outputs[output_capacity] = {};  ///< the results, then what states become, in the order of their leaves
   int output_count = 0, result_count = 0;
+  int cotangent = none;              ///< a leaf, the gradient of the first output; none where that is 1
   int conflict = none;               ///< a leaf whose name is used for another shape
   const operation* rival = nullptr;  ///< that other leaf
   misfit wrong_policy = {};

@@ -44,7 +44,9 @@ struct formula_of {
                                                    : "frozen ";
       return out << what << f.graph.name(named);
     }
-    out << op.name << '(';
+    out << op.name;
+    if (op.arguments == 0) return out;
+    out << '(';
     for (int i = 0; i < op.arguments; ++i) out << (i > 0 ? ", %" : "%") << f.of.argument[i];
     return out << ')';
   }

@@ -46,12 +46,34 @@ inline constexpr int all_blocks = std::numeric_limits<int>::max();
 template <fixed_string... Name>
 struct name_list {};
 
+/// What a program asks of backward, if it wants any. Inputs: those that get a gradient, too. Cotangent: the name of the
+/// first output's gradient where it is given. Accumulates: adds to the gradients of the steps before.
+template <bool Wanted, class Inputs = name_list<>, class Cotangent = name_list<>, bool Accumulates = false>
+struct backward {
+  static constexpr bool wanted = Wanted, accumulates = Wanted && Accumulates;
+  using inputs = Inputs;
+  using cotangent = std::conditional_t<Wanted, Cotangent, name_list<>>;
+};
+
+/// The leaf of an output's gradient, if that has a name.
+template <class Output>
+constexpr ir::no_leaf cotangent_of(name_list<>) {
+  return {};
+}
+template <class Output, fixed_string Name>
+constexpr auto cotangent_of(name_list<Name>) {
+  return []<std::size_t... Axis>(std::index_sequence<Axis...>) {
+    return input_leaf<Name, Output::shape.extent[Axis]...>{};
+  }(std::make_index_sequence<static_cast<std::size_t>(Output::shape.rank)>{});
+}
+
 /// What a program asks of the passes. Blocks: how many of the segments around each other are blocks instead, from
 /// outside. Unknown: options that are none.
-template <class Real, bool Gradient, int Blocks, int Threads, class Frozen, class... Unknown>
+template <class Real, class Backward, int Blocks, int Threads, class Frozen, class... Unknown>
 struct request {
   using real = Real;
-  static constexpr bool gradient = Gradient;
+  using backward = Backward;
+  static constexpr bool gradient = Backward::wanted;
   static constexpr int blocks = Blocks, threads = Threads;
   using frozen = Frozen;
 };
@@ -61,34 +83,61 @@ constexpr bool names(std::string_view wanted, std::string_view name) {
   return name.starts_with(wanted) && (name.size() == wanted.size() || name[wanted.size()] == '.');
 }
 
-template <class Graph, fixed_string... Frozen>
-constexpr auto trainable_leaves(const Graph& g, name_list<Frozen...>) {
+/// The leaves that a program trains, and those of which it wants the gradient: these, and inputs.
+template <class Graph, fixed_string... Frozen, fixed_string... Input>
+constexpr auto asked_leaves(const Graph& g, name_list<Frozen...>, name_list<Input...>) {
   struct {
-    bool wanted[Graph::capacity.leaves + 1] = {};
+    bool trained[Graph::capacity.leaves + 1] = {}, wanted[Graph::capacity.leaves + 1] = {};
   } out;
   for (int i = 0; i < g.leaf_count; ++i) {
-    out.wanted[i] = g.nodes[g.leaves[i].node].op->trainable && !(names(Frozen, g.name(g.leaves[i])) || ...);
+    const ir::operation& leaf = *g.nodes[g.leaves[i].node].op;
+    out.trained[i] = leaf.trainable && !(names(Frozen, g.name(g.leaves[i])) || ...);
+    const bool named = ((g.name(g.leaves[i]) == std::string_view(Input)) || ...);
+    out.wanted[i] = out.trained[i] || (named && leaf.what == ir::role::input && leaf.element == kind::real);
   }
   return out;
 }
 
+/// The leaves' gradients of the steps before.
+template <const auto& Graph>
+inline constexpr auto earlier_gradients = [] {
+  struct {
+    ir::operation of[Graph.leaf_count + 1] = {};
+  } out;
+  for (int i = 0; i < Graph.leaf_count; ++i) {
+    out.of[i] = *Graph.nodes[Graph.leaves[i].node].op;
+    out.of[i].name = "gradient so far";
+    out.of[i].what = ir::role::gradient;
+  }
+  return out;
+}();
+
 template <class Request, class Outputs>
 struct compiled;
-template <class Request, class... E>
-struct compiled<Request, output_list<E...>> {
+template <class Request, class First, class... Rest>
+struct compiled<Request, output_list<First, Rest...>> {
   using request = Request;
   using real = typename Request::real;
   /// How many gradients the model takes of each other.
-  static constexpr int order = std::max({E::facts.order...});
+  static constexpr int order = std::max({First::facts.order, Rest::facts.order...});
   using target = ir::target<real, order + (Request::gradient ? 1 : 0), Request::gradient>;
 
-  static constexpr auto graph = ir::build<target, Request::blocks, E...>();
-  static constexpr auto trained = trainable_leaves(graph, typename Request::frozen{});
+  using cotangent = decltype(cotangent_of<First>(typename Request::backward::cotangent{}));
+
+  static constexpr auto graph = ir::build<target, Request::blocks, cotangent, First, Rest...>();
+  static constexpr auto asked = asked_leaves(graph, typename Request::frozen{}, typename Request::backward::inputs{});
   static constexpr auto gradient = [] {
-    if constexpr (Request::gradient)
-      return differentiate<gradient_capacity(graph)>(graph, trained.wanted,
-                                                     &ir::leaf_operation<constant_leaf<1.0>, real>);
-    else return undifferentiated(graph);
+    constexpr const ir::operation* one = &ir::leaf_operation<constant_leaf<1.0>, real>;
+    if constexpr (Request::backward::accumulates) {
+      constexpr const ir::operation* add =
+          &ir::operation_of<add_op, ir::target<real, 0, true>, tensor_of<First>, tensor_of<First>>;
+      return differentiate<gradient_capacity(graph) + graph.leaf_count + 1>(graph, asked.wanted, one,
+                                                                            earlier_gradients<graph>.of, add);
+    } else if constexpr (Request::gradient) {
+      return differentiate<gradient_capacity(graph)>(graph, asked.wanted, one);
+    } else {
+      return undifferentiated(graph);
+    }
   }();
   static constexpr auto needs = find_needs(graph, gradient);
   static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient, order)>(graph, gradient, needs);

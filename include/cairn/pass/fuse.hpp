@@ -82,7 +82,8 @@ struct fuser {
 
   /// Whether v would be written over a, its argument.
   constexpr bool takes_over(int v, int a) const {
-    return readers.last[a] == v && op_of(a).count == op_of(v).count && out.step_of[a] != none;
+    return readers.last[a] == v && op_of(a).count == op_of(v).count &&
+           (out.step_of[a] != none || op_of(a).what == ir::role::gradient);
   }
   constexpr bool is_deep(const ir::operation& op) const {
     return op.multiplied.k > depth_of(op.multiplied, op.element_bytes);

@@ -28,11 +28,11 @@ struct places {
   place of[Nodes] = {};                        ///< by value
   bool fixed[Nodes] = {};                      ///< computed values that lie among the gradients
   bool output[Nodes] = {};                     ///< values that are results of the program
-  std::int64_t parameter_offset[Leaves] = {};  ///< by leaf, in the blocks of parameters and of gradients; trained first
+  std::int64_t offset[Leaves] = {};  ///< by leaf, in the blocks of parameters and of gradients; trained ones first
   gradient_copy copies[Leaves] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
-  std::int64_t parameter_bytes = 0, gradient_bytes = 0;
+  std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0;
 };
 
 /// Whether a step may write its result w over v, an argument that it reads for the last time.
@@ -86,12 +86,17 @@ struct fixed_placer {
       for (int i = 0; i < g.leaf_count; ++i) {
         const ir::operation& leaf = *g.nodes[g.leaves[i].node].op;
         if (leaf.what != ir::role::parameter || (s.gradient[i] != none) != trained) continue;
-        out.parameter_offset[i] = out.parameter_bytes;
+        out.offset[i] = out.parameter_bytes;
         out.parameter_bytes += aligned(leaf.bytes);
       }
-      if (trained) out.gradient_bytes = out.parameter_bytes;
+      if (trained) out.trained_bytes = out.gradient_bytes = out.parameter_bytes;
     }
     for (int i = 0; i < g.leaf_count; ++i) {
+      const ir::operation& leaf = *g.nodes[g.leaves[i].node].op;
+      if (leaf.what == ir::role::input && s.gradient[i] != none) {
+        out.offset[i] = out.gradient_bytes;
+        out.gradient_bytes += aligned(leaf.bytes);
+      }
       if (s.leaf_value[i] != none) out.of[s.leaf_value[i]] = {leaf_base + i, 0};
     }
   }
@@ -115,14 +120,20 @@ struct fixed_placer {
     out.constants[out.constant_count++] = v;
   }
 
+  /// What a gradient is made of by writing over it lies in its place, too; but not before a step has read the gradient
+  /// of earlier steps there.
   constexpr void place_gradients() {
+    int vacant[nodes] = {};  // by value among the gradients: the first step that may write there
     for (int i = 0; i < s.output_count; ++i) out.output[f.root[s.outputs[i]]] = true;
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
       const int v = f.root[s.gradient[i]];
       if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
         out.fixed[v] = true;
-        out.of[v] = {gradient_base, out.parameter_offset[i]};
+        out.of[v] = {gradient_base, out.offset[i]};
+        if (s.earlier[i] == 0) continue;
+        out.of[s.earlier[i]] = out.of[v];
+        vacant[v] = live.last[s.earlier[i]];
       } else {
         out.copies[out.copy_count++] = {s.gradient[i], i};
       }
@@ -131,7 +142,8 @@ struct fixed_placer {
       const int w = f.members[m];
       if (!out.fixed[w]) continue;
       for_each_replaceable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
-        if (out.fixed[v]) return false;
+        if (out.fixed[v] || f.step_of[v] < vacant[w]) return false;
+        vacant[v] = vacant[w];
         out.of[v] = out.of[w];
         return out.fixed[v] = true;
       });

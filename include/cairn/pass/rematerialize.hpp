@@ -27,6 +27,7 @@ struct schedule {
   bool again[Nodes] = {};  ///< values that are computed a second time
   int node_count = 0, turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
+  int earlier[Leaves] = {};  ///< by leaf: the gradient that its own is added to; 0, a forward value, where it is not
   int outputs[Outputs] = {}, output_count = 0;
   cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0 is the program outside of them
   std::int64_t boundary_bytes[Segments] = {};
@@ -217,7 +218,9 @@ constexpr auto rematerialize(const Graph& g, const Gradient& d, const Needs& nee
   for (int i = 0; i < g.leaf_count; ++i) {
     const int v = g.leaves[i].node;
     r.out.leaf_value[i] = need.live[v] ? r.moved[v] : none;
-    r.out.gradient[i] = d.gradient[i] == none ? none : r.moved[d.gradient[i]];
+    if (d.gradient[i] == none) continue;
+    r.out.gradient[i] = r.moved[d.gradient[i]];
+    if (d.earlier[i] != 0) r.out.earlier[i] = r.moved[d.earlier[i]];
   }
   for (int i = 0; i < g.output_count; ++i) r.out.outputs[r.out.output_count++] = r.moved[g.outputs[i]];
   return r.out;

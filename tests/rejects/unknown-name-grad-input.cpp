@@ -1,0 +1,19 @@
+// rejects: cairn \[unknown-name\]: this input has no gradient in this program; ask for it with the option wrt<"name">
+// rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
+#include "cairn/core/rules.hpp"
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/program.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+
+int main() {
+#ifdef CAIRN_REJECT
+  program<loss> step;
+#else
+  program<loss, wrt<"x">> step;
+#endif
+  return step.grad<"x">()(1) > 0;
+}

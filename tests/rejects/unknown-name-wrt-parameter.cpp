@@ -1,0 +1,17 @@
+// rejects: cairn \[unknown-name\]: wrt<\.\.\.> names inputs, and this is a parameter
+// rejects: fact::parameter<cairn::fixed_string<10>\{"fc\.weight"\}>
+#include "cairn/core/rules.hpp"
+#include "cairn/core/diagnose.hpp"
+#include "cairn/exec/plan.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = mean(input<"images", 4, 8> | nn::linear<"fc", 2>);
+
+#ifdef CAIRN_REJECT
+using also = wrt<"fc.weight">;
+#else
+using also = wrt<"images">;
+#endif
+static_assert(detail::checked<loss, also>());

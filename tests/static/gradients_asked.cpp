@@ -1,0 +1,81 @@
+// Which gradients a program is asked for, and that nothing else is computed, computed again or stored for them.
+#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+
+#include "../overlap.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+constexpr std::int64_t row = 8 * sizeof(float);
+constexpr auto x = input<"x", 8>;
+constexpr auto of_input = [](auto v) { return tanh(sigmoid(v * param<"lower", 8>)); };
+constexpr auto of_lower = [](auto v) { return exp(v * param<"upper", 8>); };
+constexpr auto lower = ckpt<"1">(of_input, x);
+constexpr auto loss = sum(ckpt<"2">(of_lower, lower));
+
+// ---- wrt. Both segments end in what they read, so only the result of the first is stored.
+using trained = step_of<loss>;
+using all = step_of<loss, wrt<"x">>;
+static_assert(stored<all> == row && recomputed<all>("1") == 2 && recomputed<all>("2") == 2);
+static_assert(runs_of<all>("mul").backward == runs_of<trained>("mul").backward + 1);  // the gradient of x
+static_assert(detail::memory_of<all>().gradient_bytes == 3 * 64 && detail::memory_of<all>().parameter_bytes == 2 * 64);
+static_assert(all::places.trained_bytes == 2 * 64 && all::places.offset[all::graph.find(ir::role::input, "x")] == 128);
+static_assert(judged<all>() == fault::none);
+// Nothing is trained: the products that make the gradients of parameters are gone, and nothing else.
+using input_only = step_of<loss, freeze<"lower", "upper">, wrt<"x">>;
+static_assert(std::same_as<detail::problem_in<input_only>, sound> && judged<input_only>() == fault::none);
+static_assert(stored<input_only> == row && recomputed<input_only>("1") == 2 && recomputed<input_only>("2") == 2);
+static_assert(runs_of<input_only>("mul").backward == runs_of<all>("mul").backward - 2);
+static_assert(detail::memory_of<input_only>().gradient_bytes == 64 && input_only::places.trained_bytes == 0);
+// An input that enters late: what lies before it is neither stored nor computed again.
+constexpr auto late =
+    sum(ckpt<"2">([](auto v, auto u) { return exp(v * param<"upper", 8> * u); }, lower, input<"u", 8>));
+using late_input = step_of<late, freeze<"lower", "upper">, wrt<"u">>;
+static_assert(recomputed<late_input>("1") == 0 && recomputed<late_input>("2") == 3 && stored<late_input> == row);
+static_assert(!late_input::gradient.reached[1] && runs_of<late_input>("sigmoid") == runs{1, 0});
+// Of a layer's linear map backward reads the weights alone: nothing is stored, nothing computed a second time.
+constexpr auto mapped = sum(input<"rows", 4, 8> | nn::linear<"a", 8> | nn::linear<"b", 3>);
+using saliency = step_of<mapped, freeze<"a", "b">, wrt<"rows">>;
+static_assert(stored<saliency> == 0 && detail::flops_of<saliency>().recomputed == 0);
+static_assert(runs_of<saliency>("matmul") == runs{2, 2} &&
+              runs_of<step_of<mapped, wrt<"rows">>>("matmul") == runs{2, 4});
+static_assert(runs_of<step_of<mapped>>("matmul") == runs{2, 3});
+
+// ---- cotangent: of a linear map nothing is stored, and nothing but the products of the gradients is computed.
+constexpr auto map = input<"rows", 4, 8> | nn::linear<"a", 8>;
+using pulled = step_of<map, cotangent<"v">>;
+static_assert(std::same_as<detail::problem_in<pulled>, sound> && judged<pulled>() == fault::none);
+static_assert(stored<pulled> == 0 && gradient_of<pulled>("a.weight") == "matmul(v, rows)");
+static_assert(pulled::graph.find(ir::role::input, "v") == pulled::graph.leaf_count - 1);
+
+// ---- accumulate: what a step adds needs no memory of its own where one loop can make it and add it.
+static_assert(lawful<mapped, accumulate>() && peak<step_of<mapped, accumulate>> == peak<step_of<mapped>>);
+static_assert(runs_of<step_of<mapped, accumulate>>("add").backward == 4);  // as many as parameters
+static_assert(lawful<map, accumulate, cotangent<"v">>() && lawful<sum(param<"w", 8> + param<"b", 8>), accumulate>());
+using mapped_more = step_of<map, accumulate, cotangent<"v">>;
+static_assert(gradient_of<mapped_more>("a.weight") == "add(gradient so far, matmul(v, rows))");
+static_assert(gradient_of<step_of<param<"w", 8>, accumulate, cotangent<"v">>>("w") == "add(gradient so far, v)");
+static_assert(lawful<param<"w", 8>, accumulate, cotangent<"v">>());
+// Values of backward that else lie in the place of a gradient before it is there: here the sum so far is.
+static_assert(lawful<loss, accumulate>() && lawful<loss, accumulate, wrt<"x">>());
+static_assert(stored<step_of<loss, accumulate>> == stored<trained>);
+static_assert(peak<trained> == 64 && peak<step_of<loss, accumulate>> == 2 * 64);
+static_assert(step_of<outputs(sum(param<"v", 8>), param<"w", 8>), accumulate>::gradient.gradient[1] == ir::none);
+// A parameter that is used twice: what comes second is added to the sum with what came first, in its place.
+constexpr auto by_w = layer([](auto v) { return matmul(tanh(v), param<"w", 8, 8>); });
+constexpr auto twice = sum(input<"rows", 4, 8> | by_w | by_w);
+static_assert(gradient_of<step_of<twice, accumulate>>("w") ==
+              "add(add(gradient so far, matmul(tanh(matmul(tanh(rows), w)), expand(reshape(constant)))), "
+              "matmul(tanh(rows), mul(matmul(expand(reshape(constant)), w), "
+              "sub(constant, square(tanh(matmul(tanh(rows), w)))))))");
+static_assert(lawful<twice, accumulate>());
+// A product of several blocks of depth keeps sums where its result belongs, which so is not the gradient's place.
+constexpr auto deep = sum(input<"rows", 4096, 8> | nn::linear<"a", 8> | nn::tanh | nn::linear<"b", 8>);
+static_assert(lawful<deep, accumulate>() && peak<step_of<deep, accumulate>> == peak<step_of<deep>> + 8 * row);
+
+}  // namespace
