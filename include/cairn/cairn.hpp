@@ -15,6 +15,7 @@
 #include "cairn/expr/gradient.hpp"
 #include "cairn/expr/compose.hpp"
 #include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/sequential.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/dropout.hpp"
