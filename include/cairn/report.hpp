@@ -1,6 +1,8 @@
 // The memory and the work of a step as a table, and what a step really touches of its arena.
 #pragma once
 
+#include "cairn/exec/plan.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
@@ -11,8 +13,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "cairn/exec/plan.hpp"
 
 namespace cairn::report {
 
@@ -101,8 +101,7 @@ struct alike {
 
   bool takes(const segment_plan& s) const {
     return s.boundary_bytes == first.boundary_bytes && s.interior_bytes == first.interior_bytes &&
-           s.recomputed_operations == first.recomputed_operations &&
-           s.recomputed_flops == first.recomputed_flops &&
+           s.recomputed_operations == first.recomputed_operations && s.recomputed_flops == first.recomputed_flops &&
            without_numbers(s.path) == without_numbers(first.path);
   }
 };
@@ -165,9 +164,8 @@ void segment_table(std::ostream& out) {
   detail::table t({"segment", "", "boundary", "not stored", "recomputed", ""});
   for (const detail::alike& g : detail::folded(segments)) {
     const segment_plan& s = g.first;
-    t.add({detail::from_to(s.path, g.last.path, g.count), g.count > 1 ? std::to_string(g.count) + " x" : "", bytes(s.boundary_bytes),
-           bytes(s.interior_bytes),
-           detail::operations(s.recomputed_operations),
+    t.add({detail::from_to(s.path, g.last.path, g.count), g.count > 1 ? std::to_string(g.count) + " x" : "",
+           bytes(s.boundary_bytes), bytes(s.interior_bytes), detail::operations(s.recomputed_operations),
            flops(s.recomputed_flops)});
   }
   t.print(out);
@@ -180,8 +178,7 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   constexpr memory_plan m = Checkpointed::memory(), p = Plain::memory();
   constexpr flop_counts f = Checkpointed::flops(), q = Plain::flops();
   detail::table t({"a step", "ckpt", "plain", "ckpt / plain"});
-  const auto row = [&](const char* name, std::string (*text)(std::int64_t), std::int64_t ours,
-                       std::int64_t theirs) {
+  const auto row = [&](const char* name, std::string (*text)(std::int64_t), std::int64_t ours, std::int64_t theirs) {
     t.add({name, text(ours), text(theirs), detail::percent(ours, theirs)});
   };
   row("stored for backward", bytes, m.stored_bytes, p.stored_bytes);
