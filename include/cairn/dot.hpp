@@ -15,11 +15,6 @@ struct dot_writer {
   const account& a;
   std::map<int, int> again;  ///< by value: how often it is computed again
 
-  static std::string escaped(std::string_view text) {
-    std::string made;
-    for (const char c : text) made += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-    return made;
-  }
   /// Parameters and constants are lines of the operations that read them, inputs have nodes.
   bool is_line(int v) const {
     const value& of = a[a.root(v)];

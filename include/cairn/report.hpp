@@ -84,6 +84,17 @@ inline std::string from_to(std::string_view first, std::string_view last, int co
   if (last != first) text.append(count > 2 ? " ... " : ", ") += last;
   return text;
 }
+/// For XML, which names may not break.
+inline std::string escaped(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    if (c == '&') made += "&amp;";
+    else if (c == '<') made += "&lt;";
+    else if (c == '>') made += "&gt;";
+    else made += c;
+  }
+  return made;
+}
 /// A path with each number as 0.
 inline std::string without_numbers(std::string_view path) {
   std::string text;
