@@ -74,8 +74,8 @@ inline constexpr auto tables = [] {
   std::copy_n(g.leaves, g.leaf_count, out.leaves);
   for (int v = 0; v < s.node_count; ++v) {
     const ir::node& n = s.nodes[v];
-    const bool stored = v < s.turn && f.step_of[v] != ir::none && f.external[v] && Compiled::ranges.last[v] >= f.turn &&
-                        !Compiled::places.output[v];
+    const bool stored =
+        v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
     value& made = out.values[v] = {n.op->name,  n.op->what,      n.op->result, n.op->bytes, n.op->flops,
                                    n.op->value, n.op->arguments, {},           n.segment,   0,
                                    0,           s.again[v],      stored};
