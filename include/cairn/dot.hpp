@@ -29,22 +29,24 @@ struct dot_writer {
     return text.str();
   }
 
+  /// One more line of a label, smaller.
+  void line(std::string_view color, const auto&... parts) {
+    out << "<br/><font color='" << color << "' point-size='10'>";
+    (out << ... << parts) << "</font>";
+  }
   void node(int v) {
     const value& n = a[v];
     if (is_line(v)) return;
     out << "  v" << v << " [label=<" << (n.leaf > 0 ? escaped(a.name(a.leaf(n.leaf - 1))) : escaped(n.operation)) << ' '
         << ir::extents_of{n.extents};
     for (int i = 0; i < n.arguments; ++i) {
-      if (is_line(n.argument[i] - 1))
-        out << "<br/><font color='#7a808a' point-size='10'>" << line_of(n.argument[i] - 1) << "</font>";
+      if (is_line(n.argument[i] - 1)) line("#7a808a", line_of(n.argument[i] - 1));
     }
-    if (n.stored) out << "<br/><font color='#1f5fa8' point-size='10'>stored, " << bytes(n.bytes) << "</font>";
+    if (n.tag > 0) line("#7a808a", '"', escaped(a.name(a.tag(n.tag - 1))), '"');
+    if (n.stored) line("#1f5fa8", "stored, ", bytes(n.bytes));
     const auto times = again.find(v);
-    if (times != again.end()) {
-      out << "<br/><font color='#b35900' point-size='10'>computed again";
-      if (times->second > 1) out << ", " << times->second << " times";
-      out << "</font>";
-    }
+    if (times != again.end())
+      line("#b35900", "computed again", times->second > 1 ? ", " + std::to_string(times->second) + " times" : "");
     out << '>';
     if (n.leaf > 0) out << ", shape=plaintext, fontcolor=\"#7a808a\"";
     else if (n.stored) out << ", color=\"#2878d0\", fillcolor=\"#d8e8f8\", penwidth=2";

@@ -134,11 +134,9 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     const auto at = static_cast<std::size_t>(v);
     std::ostringstream extents;
     extents << ir::extents_of{a[v].extents};
-    const residual made{std::string(a[v].operation),
-                        extents.str(),
-                        {layers[at], layers[at]},
-                        {read[at].names, read[at].names},
-                        a[v].bytes};
+    std::string what(a[v].operation);
+    if (a[v].tag > 0) what.append(" \"").append(a.name(a.tag(a[v].tag - 1))) += '"';
+    const residual made{what, extents.str(), {layers[at], layers[at]}, {read[at].names, read[at].names}, a[v].bytes};
     auto& rows = all[static_cast<std::size_t>(read[at].segment)].stored;
     const auto row = std::ranges::find_if(
         rows, [&](const residual& r) { return r.same_but_origin(made) && r.from.alike(made.from); });

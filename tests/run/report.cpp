@@ -58,7 +58,8 @@ constexpr auto loss = mean(square(model));
 
 constexpr auto inner = block<"a">(ckpt<"inner", allow_useless>(nn::linear<"fc", 16> | nn::gelu));
 constexpr auto outer = ckpt<"outer", allow_useless>(inner | nn::dropout<"d", 0.5> | nn::linear<"out", 16>);
-constexpr auto nested = cross_entropy(input<"x", 8, 6> | nn::linear<"in", 16> | outer, labels<"y", 16, 8>);
+constexpr auto first_layer = input<"x", 8, 6> | nn::linear<"in", 16> | nn::tag<"first">;
+constexpr auto nested = cross_entropy(first_layer | outer, labels<"y", 16, 8>);
 
 /// How often a text occurs in another.
 int count_of(std::string_view text, std::string_view in) {
@@ -197,11 +198,11 @@ segment                           computed again                               o
 block.0.ff ... block.2.ff   3 x   matmul, add      2 operations   4.22 kFLOP         27 %
 in all                                             6 operations   12.7 kFLOP         82 %
 
-stored for                            from   read by
-------------------------------------------------------------------------------------------------
-outside of segments   add   {8, 16}   out    softmax_error                                 512 B
-outer                 add   {8, 16}   in     matmul again, gradient of a.fc.weight         512 B
-in all                                                                                  1.00 KiB
+stored for                                    from   read by
+--------------------------------------------------------------------------------------------------------
+outside of segments   add           {8, 16}   out    softmax_error                                 512 B
+outer                 add "first"   {8, 16}   in     matmul again, gradient of a.fc.weight         512 B
+in all                                                                                          1.00 KiB
 
 segment      computed again                                      of forward
 ---------------------------------------------------------------------------
@@ -223,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_graph_has_each_segment_and_each_stored_value_once) {
   std::ostringstream out;
   report::dot<program<nested>>(out);
   const std::string text = out.str();
-  for (const char* once : {"label=<outer>", "label=<a.inner>", "label=<x {8, 6}>", "a.fc.weight {16, 16}"})
+  for (const char* once : {"label=<outer>", "label=<a.inner>", "label=<x {8, 6}>", "a.fc.weight {16, 16}", "\"first\""})
     BOOST_TEST(count_of(once, text) == 1, once);
   BOOST_TEST(text.find("label=<outer>") < text.find("label=<a.inner>"));
   BOOST_TEST(count_of("stored, 512 B", text) == 2);

@@ -17,6 +17,7 @@ struct value {
   int arguments, argument[ir::max_arguments];
   int segment;         ///< the innermost; 0 is the program outside of them
   int leaf, gradient;  ///< the leaf that it is, and that whose gradient it is
+  int tag;             ///< its first
   int first;           ///< the value that it is, computed a second time
   bool stored;         ///< counted in memory_plan::stored_bytes
 };
@@ -32,6 +33,7 @@ struct account {
   std::string_view names;
   std::span<const ir::segment> segments;  ///< the first is the program outside of them
   std::span<const ir::leaf> leaves;
+  std::span<const ir::tag> tags;
   std::span<const value> values;  ///< in the order of their computation
   std::span<const step> steps;
   int value_turn, step_turn;  ///< where backward begins
@@ -44,6 +46,7 @@ struct account {
   const value& operator[](int number) const { return values[static_cast<std::size_t>(number)]; }
   const ir::segment& segment(int number) const { return segments[static_cast<std::size_t>(number)]; }
   const ir::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
+  const ir::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
   /// The value that a view shows.
   int root(int number) const {
     while ((*this)[number].what == ir::role::view) number = (*this)[number].argument[0] - 1;
@@ -66,20 +69,38 @@ inline constexpr auto tables = [] {
     char names[g.character_count + 1] = {};
     ir::segment segments[g.segment_count] = {};
     ir::leaf leaves[g.leaf_count + 1] = {};
+    ir::tag tags[g.tag_count + 1] = {};
     value values[s.node_count] = {};
     step steps[f.step_count + 1] = {};
   } out;
   std::copy_n(g.names, g.character_count, out.names);
   std::copy_n(g.segments, g.segment_count, out.segments);
   std::copy_n(g.leaves, g.leaf_count, out.leaves);
+  std::copy_n(g.tags, g.tag_count, out.tags);
   for (int v = 0; v < s.node_count; ++v) {
     const ir::node& n = s.nodes[v];
-    const bool stored =
-        v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
-    value& made = out.values[v] = {n.op->name,  n.op->what,      n.op->result, n.op->bytes, n.op->flops,
-                                   n.op->value, n.op->arguments, {},           n.segment,   0,
-                                   0,           s.again[v],      stored};
+    value& made = out.values[v];
+    made.operation = n.op->name;
+    made.what = n.op->what;
+    made.extents = n.op->result;
+    made.bytes = n.op->bytes;
+    made.flops = n.op->flops;
+    made.number = n.op->value;
+    made.arguments = n.op->arguments;
     for (int i = 0; i < n.op->arguments; ++i) made.argument[i] = n.argument[i] + 1;
+    made.segment = n.segment;
+    made.first = s.again[v];
+    made.stored =
+        v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
+  }
+  int moved[g.node_count + 1] = {};  // by value of the graph: its number in the step
+  for (int v = 0, next = 0; v < g.node_count; ++v) {
+    if (!Compiled::needs.live[v]) continue;
+    while (s.again[next] > 0) ++next;
+    moved[v] = next++;
+  }
+  for (int i = g.tag_count; i-- > 0;) {
+    if (Compiled::needs.live[g.tags[i].node]) out.values[moved[g.tags[i].node]].tag = i + 1;
   }
   for (int i = 0; i < g.leaf_count; ++i) {
     if (s.leaf_value[i] != ir::none) out.values[s.leaf_value[i]].leaf = i + 1;
@@ -106,16 +127,17 @@ struct accounting<Program<Output, Options...>> {
     const auto counted = [](const auto& table, int count) { return std::span(table, static_cast<std::size_t>(count)); };
     constexpr memory_plan memory = cairn::detail::memory_of<compiled>();
     constexpr flop_counts flops = cairn::detail::flops_of<compiled>();
-    constexpr int leaves = compiled::graph.leaf_count, steps = compiled::steps.step_count;
-    return {t.names,
-            t.segments,
-            counted(t.leaves, leaves),
-            t.values,
-            counted(t.steps, steps),
-            compiled::schedule.turn,
-            compiled::steps.turn,
-            memory,
-            flops};
+    constexpr const auto& g = compiled::graph;
+    return {.names = t.names,
+            .segments = t.segments,
+            .leaves = counted(t.leaves, g.leaf_count),
+            .tags = counted(t.tags, g.tag_count),
+            .values = t.values,
+            .steps = counted(t.steps, compiled::steps.step_count),
+            .value_turn = compiled::schedule.turn,
+            .step_turn = compiled::steps.turn,
+            .memory = memory,
+            .flops = flops};
   }
 };
 }  // namespace detail

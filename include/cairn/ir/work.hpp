@@ -9,22 +9,23 @@ namespace cairn {
 template <class Stage>
 constexpr work work_of() {
   using body = ir::body_lowering<stage_mark, typename Stage::results>;
+  using target = ir::target<float, Stage::facts.order + 1>;
   ir::graph<body::size> g;
   ir::builder b;
-  b.nodes = g.nodes;
-  b.leaves = g.leaves;
-  b.segments = g.segments;
-  b.names = g.names;
-  const int input = b.append(nullptr, nullptr, 0);
-  int result = ir::none;
-  body::template into<ir::target<float, 1>>(b, &input, 1, &result);
+  b.write_to(g, 0);
+  b.room = body::size.nodes + 1;
+  b.nodes = new ir::node[static_cast<std::size_t>(b.room)]{};
+  const int input = b.append(&ir::leaf_operation<constant_leaf<0.0>, float>, nullptr, 0);
+  int results[std::tuple_size_v<typename Stage::results>] = {};
+  body::template into<target>(b, &input, 1, results);
   work sum{};
-  for (int v = input + 1; v < b.node_count; ++v) {
-    const ir::operation& op = *g.nodes[v].op;
+  for (int v = 0; v < b.node_count; ++v) {
+    const ir::operation& op = *b.nodes[v].op;
     if (op.what <= ir::role::view) continue;
     sum.bytes += op.bytes;
     sum.flops += op.flops;
   }
+  delete[] b.nodes;
   return sum;
 }
 
