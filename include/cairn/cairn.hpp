@@ -16,6 +16,7 @@
 #include "cairn/expr/state.hpp"
 #include "cairn/expr/compose.hpp"
 #include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/sequential.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/batch_norm.hpp"

@@ -41,7 +41,7 @@ void schedule(std::ostream& out) {
     while (leaf-- > 0 && s.leaf_value[leaf] != v) {
     }
     const bool computed = s.nodes[v].op->arguments > 0;
-    ir::print_column(out, 11, s.again[v] ? "  again" : computed && s.kept[v] ? "  stored" : "");
+    ir::print_column(out, 11, s.again[v] > 0 ? "  again" : computed && s.kept[v] ? "  stored" : "");
     ir::print(out, g, s.nodes[v], v, leaf);
   }
 }
@@ -60,7 +60,7 @@ void steps(std::ostream& out) {
       const int v = f.members[m];
       if (m > st.begin) ir::print_column(out, 15, "");
       else ir::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.loop ? "loop" : "kernel");
-      const bool again = s.again[v], shared = m == st.begin && st.loop && l.of[i].same_as != i;
+      const bool again = s.again[v] > 0, shared = m == st.begin && st.loop && l.of[i].same_as != i;
       ir::print_column(out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
                        ir::formula_of<decltype(Compiled::graph)>{Compiled::graph, s.nodes[v], ir::none});
       if (again) out << (shared ? "again, " : "again");

@@ -1,6 +1,8 @@
 // The memory and the work of a step as a table, and what a step really touches of its arena.
 #pragma once
 
+#include "cairn/exec/plan.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
@@ -11,8 +13,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "cairn/exec/plan.hpp"
 
 namespace cairn::report {
 
@@ -47,10 +47,10 @@ inline std::string percent(std::int64_t part, std::int64_t whole) {
   return text;
 }
 
-/// Rows of text under a heading: the first column to the left, the others to the right.
+/// Rows of text under a heading: the first columns to the left, the others to the right.
 class table {
  public:
-  explicit table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
+  explicit table(std::vector<std::string> heading, std::size_t left = 1) : rows_{std::move(heading)}, left_(left) {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
 
   void print(std::ostream& out) const {
@@ -63,7 +63,8 @@ class table {
       std::size_t end = width[0];
       for (std::size_t i = 1; i < row.size(); ++i) {
         end += 3 + width[i];
-        if (!row[i].empty()) line.append(end - line.size() - row[i].size(), ' ') += row[i];
+        const std::size_t begin = i < left_ ? end - width[i] : end - row[i].size();
+        if (!row[i].empty()) line.append(begin - line.size(), ' ') += row[i];
       }
       out << line << '\n';
       if (&row == &rows_[0]) out << std::string(end, '-') << '\n';
@@ -72,7 +73,37 @@ class table {
 
  private:
   std::vector<std::vector<std::string>> rows_;
+  std::size_t left_;
 };
+
+/// 3 operations.
+inline std::string operations(int n) { return std::to_string(n) + (n == 1 ? " operation" : " operations"); }
+/// The first and the last of some.
+inline std::string from_to(std::string_view first, std::string_view last, int count) {
+  std::string text(first);
+  if (last != first) text.append(count > 2 ? " ... " : ", ") += last;
+  return text;
+}
+/// For XML, which names may not break.
+inline std::string escaped(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    if (c == '&') made += "&amp;";
+    else if (c == '<') made += "&lt;";
+    else if (c == '>') made += "&gt;";
+    else made += c;
+  }
+  return made;
+}
+/// A path with each number as 0.
+inline std::string without_numbers(std::string_view path) {
+  std::string text;
+  for (const char c : path) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!digit || !text.ends_with('0')) text += digit ? '0' : c;
+  }
+  return text;
+}
 
 /// Segments whose paths differ in numbers only and whose figures are equal.
 struct alike {
@@ -81,19 +112,8 @@ struct alike {
 
   bool takes(const segment_plan& s) const {
     return s.boundary_bytes == first.boundary_bytes && s.interior_bytes == first.interior_bytes &&
-           s.recomputed_operations == first.recomputed_operations &&
-           s.recomputed_flops == first.recomputed_flops &&
+           s.recomputed_operations == first.recomputed_operations && s.recomputed_flops == first.recomputed_flops &&
            without_numbers(s.path) == without_numbers(first.path);
-  }
-
- private:
-  static std::string without_numbers(std::string_view path) {
-    std::string text;
-    for (const char c : path) {
-      const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-      if (!digit || !text.ends_with('0')) text += digit ? '0' : c;
-    }
-    return text;
   }
 };
 
@@ -155,12 +175,8 @@ void segment_table(std::ostream& out) {
   detail::table t({"segment", "", "boundary", "not stored", "recomputed", ""});
   for (const detail::alike& g : detail::folded(segments)) {
     const segment_plan& s = g.first;
-    std::string name(s.path);
-    if (g.count > 1) name.append(g.count > 2 ? " ... " : ", ") += g.last.path;
-    t.add({name, g.count > 1 ? std::to_string(g.count) + " x" : "", bytes(s.boundary_bytes),
-           bytes(s.interior_bytes),
-           std::to_string(s.recomputed_operations) +
-               (s.recomputed_operations == 1 ? " operation" : " operations"),
+    t.add({detail::from_to(s.path, g.last.path, g.count), g.count > 1 ? std::to_string(g.count) + " x" : "",
+           bytes(s.boundary_bytes), bytes(s.interior_bytes), detail::operations(s.recomputed_operations),
            flops(s.recomputed_flops)});
   }
   t.print(out);
@@ -173,8 +189,7 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   constexpr memory_plan m = Checkpointed::memory(), p = Plain::memory();
   constexpr flop_counts f = Checkpointed::flops(), q = Plain::flops();
   detail::table t({"a step", "ckpt", "plain", "ckpt / plain"});
-  const auto row = [&](const char* name, std::string (*text)(std::int64_t), std::int64_t ours,
-                       std::int64_t theirs) {
+  const auto row = [&](const char* name, std::string (*text)(std::int64_t), std::int64_t ours, std::int64_t theirs) {
     t.add({name, text(ours), text(theirs), detail::percent(ours, theirs)});
   };
   row("stored for backward", bytes, m.stored_bytes, p.stored_bytes);

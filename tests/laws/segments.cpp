@@ -12,6 +12,7 @@ BOOST_AUTO_TEST_CASE(chain_of_two) { laws<models::chain_of_two>(); }
 BOOST_AUTO_TEST_CASE(repeated_residual) { laws<models::repeated_residual>(); }
 BOOST_AUTO_TEST_CASE(widths) { laws<models::widths>(); }
 BOOST_AUTO_TEST_CASE(plain_between) { laws<models::plain_between>(); }
+BOOST_AUTO_TEST_CASE(sequential) { laws<models::sequential>(); }
 BOOST_AUTO_TEST_CASE(side_by_side) { laws<models::side_by_side>(); }
 BOOST_AUTO_TEST_CASE(one_value_twice) { laws<models::one_value_twice>(); }
 BOOST_AUTO_TEST_CASE(nothing_recomputed) { laws<models::nothing_recomputed>(); }

@@ -1,5 +1,9 @@
 #include "cairn/report.hpp"
 
+#include "cairn/dot.hpp"
+#include "cairn/residuals.hpp"
+#include "cairn/timeline.hpp"
+
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
@@ -51,6 +55,42 @@ constexpr auto model = input<"x", 8, 6> | nn::linear<"in", 16> | repeat<3, "bloc
                          return ckpt<"ff", allow_useless>(nn::residual(nn::linear<"fc", 16> | nn::gelu));
                        });
 constexpr auto loss = mean(square(model));
+
+constexpr auto inner = block<"a">(ckpt<"inner", allow_useless>(nn::linear<"fc", 16> | nn::gelu));
+constexpr auto outer = ckpt<"outer", allow_useless>(inner | nn::dropout<"d", 0.5> | nn::linear<"out", 16>);
+constexpr auto first_layer = input<"x", 8, 6> | nn::linear<"in", 16> | nn::tag<"first">;
+constexpr auto nested = cross_entropy(first_layer | outer, labels<"y", 16, 8>);
+
+/// How often a text occurs in another.
+int count_of(std::string_view text, std::string_view in) {
+  int n = 0;
+  for (std::size_t at = in.find(text); at != in.npos; at = in.find(text, at + 1)) ++n;
+  return n;
+}
+
+/// What is told of single values and steps adds up to the plan's figures.
+template <class Step>
+void check_account() {
+  const report::account a = report::account_of<Step>();
+  std::int64_t stored = 0, again = 0, told = 0, done = 0, done_again = 0;
+  for (const report::value& v : a.values) {
+    if (v.stored) stored += v.bytes;
+    if (v.first > 0) again += v.flops;
+  }
+  for (const report::step& s : a.steps) {
+    done += s.flops;
+    done_again += s.again;
+  }
+  for (const auto& part : report::detail::kept_parts(a)) {
+    for (const auto& r : part.stored) told += part.count * r.count * r.bytes;
+  }
+  BOOST_TEST(stored == Step::memory().stored_bytes);
+  BOOST_TEST(told == Step::memory().stored_bytes);
+  BOOST_TEST(again == Step::flops().recomputed);
+  BOOST_TEST(done_again == Step::flops().recomputed);
+  BOOST_TEST(done == Step::flops().total());
+  BOOST_TEST(report::detail::most_live(a) <= Step::memory().peak_bytes);
+}
 
 template <class Step>
 void check_touched() {
@@ -133,6 +173,95 @@ BOOST_AUTO_TEST_CASE(no_written_value_hides_behind_a_pattern) {
 BOOST_AUTO_TEST_CASE(a_step_stays_in_its_arena_and_fills_it) {
   check_touched<program<loss>>();
   check_touched<program<loss, plain>>();
+}
+
+BOOST_AUTO_TEST_CASE(accounts_add_up_to_the_plan) {
+  check_account<program<loss>>();
+  check_account<program<loss, plain>>();
+  check_account<program<nested>>();
+  check_account<program<nested, plain, real<double>>>();
+}
+
+BOOST_AUTO_TEST_CASE(stored_and_recomputed_values) {
+  std::ostringstream out;
+  report::residuals<program<loss>>(out << '\n');
+  report::residuals<program<nested>>(out << '\n');
+  BOOST_TEST(out.str() == R"(
+stored for                                  from                read by
+----------------------------------------------------------------------------------------------------------------------------
+outside of segments         add   {8, 16}   block.2.fc          mul                                                    512 B
+block.0.ff ... block.2.ff   add   {8, 16}   in ... block.1.fc   matmul again, gradient of block.*.fc.weight   3 x      512 B
+in all                                                                                                              2.00 KiB
+
+segment                           computed again                               of forward
+-----------------------------------------------------------------------------------------
+block.0.ff ... block.2.ff   3 x   matmul, add      2 operations   4.22 kFLOP         27 %
+in all                                             6 operations   12.7 kFLOP         82 %
+
+stored for                                    from   read by
+--------------------------------------------------------------------------------------------------------
+outside of segments   add           {8, 16}   out    softmax_error                                 512 B
+outer                 add "first"   {8, 16}   in     matmul again, gradient of a.fc.weight         512 B
+in all                                                                                          1.00 KiB
+
+segment      computed again                                      of forward
+---------------------------------------------------------------------------
+outer        dropout                  1 operation     128 FLOP          1 %
+a.inner      2 matmul, 2 add, gelu   5 operations   8.58 kFLOP         78 %
+in all                               6 operations   8.70 kFLOP         79 %
+)");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_in_which_texts_differ_are_stars) {
+  using range = report::detail::text_range;
+  BOOST_TEST((range{"block.2.fc1", "block.2.fc1"}.shown() == "block.2.fc1"));
+  BOOST_TEST((range{"block.9.fc1, x", "block.10.fc1, x"}.shown() == "block.*.fc1, x"));
+  BOOST_TEST((range{"1.a.12", "1.a.1"}.shown() == "1.a.*"));
+  BOOST_TEST((range{"in", "block.1.fc"}.shown() == "in ... block.1.fc"));
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_has_each_segment_and_each_stored_value_once) {
+  std::ostringstream out;
+  report::dot<program<nested>>(out);
+  const std::string text = out.str();
+  for (const char* once : {"label=<outer>", "label=<a.inner>", "label=<x {8, 6}>", "a.fc.weight {16, 16}", "\"first\""})
+    BOOST_TEST(count_of(once, text) == 1, once);
+  BOOST_TEST(text.find("label=<outer>") < text.find("label=<a.inner>"));
+  BOOST_TEST(count_of("stored, 512 B", text) == 2);
+  BOOST_TEST(count_of("computed again, 2 times", text) == 2);
+  BOOST_TEST(count_of("computed again", text) == 4);
+  BOOST_TEST(count_of("penwidth=2.5", text) == 1);  // one boundary, of which both segments begin
+  BOOST_TEST(count_of("{", text) - count_of("}", text) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_timeline_has_the_plans_peaks) {
+  using step = program<loss>;
+  using stored = program<loss, plain>;
+  static_assert(detail::compiled_of<loss, true>::slots.live_bytes == step::memory().peak_bytes);  // no holes
+  static_assert(detail::compiled_of<loss, true, plain>::slots.live_bytes == stored::memory().peak_bytes);
+  std::ostringstream out;
+  report::timeline<step, stored>(out);
+  const std::string text = out.str();
+  const auto told = [](const auto& m, std::int64_t flops) {
+    return "<title>" + report::detail::grouped(m.peak_bytes) + " bytes live at most, " +
+           report::detail::grouped(flops) + " operations</title>";
+  };
+  BOOST_TEST(count_of(told(step::memory(), step::flops().total()), text) == 1);
+  BOOST_TEST(count_of(told(stored::memory(), stored::flops().total()), text) == 1);
+  // Both curves reach the dashed lines of their peaks, and nothing is higher.
+  for (const std::string kind : {"plain", "ckpt"}) {
+    const std::size_t line = text.find("class='" + kind + " peak'"), curve = text.find("<path class='" + kind);
+    const std::string before = text.substr(0, line), path = text.substr(curve, text.find("</path>", curve) - curve);
+    const std::size_t begin = before.rfind("y1='") + 4;
+    const double peak = std::stod(before.substr(begin));
+    double highest = 1000;
+    for (std::size_t at = path.find('V'); at != path.npos; at = path.find('V', at + 1)) {
+      highest = std::min(highest, std::stod(path.substr(at + 1)));
+    }
+    BOOST_TEST(highest == peak, kind);
+  }
+  BOOST_TEST(count_of("<title>block.1.ff</title>", text) == 2);  // forward and backward
+  BOOST_TEST(count_of("class='again'", text) == 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

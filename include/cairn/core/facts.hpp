@@ -22,6 +22,10 @@ template <int... Extents>
 struct extents;
 template <int N>
 struct iterations;
+template <int N>
+struct segments;
+template <int N>
+struct layers;
 struct object {};  // some class
 struct layer {};  // in place of its type, which is long
 template <class Tensor>

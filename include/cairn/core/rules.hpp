@@ -268,6 +268,28 @@ struct no_iterations {
   };
 };
 
+struct no_tuple_of_layers {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: ckpt_sequential<N> takes the layers of a chain in one tuple; write "
+                    "ckpt_sequential<2>(hana::make_tuple(l1, l2))");
+    }
+  };
+};
+
+struct segments_without_layers {
+  template <class Silent, class... Facts>
+  struct found : Silent {
+    constexpr found() {
+      static_assert(well_formed<Facts...>,
+                    "cairn [wrong-arguments]: ckpt_sequential<N> makes N segments of these layers; N is at least 1 and "
+                    "at most their number");
+    }
+  };
+};
+
 struct array_without_name {
   template <class Silent, class... Facts>
   struct found : Silent {

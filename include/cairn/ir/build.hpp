@@ -3,6 +3,7 @@
 
 #include "cairn/ir/gradient.hpp"
 #include "cairn/ir/vjp.hpp"
+#include "cairn/ir/work.hpp"
 
 namespace cairn::ir {
 

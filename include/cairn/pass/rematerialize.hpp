@@ -24,7 +24,7 @@ struct schedule {
   };
   ir::node nodes[Nodes] = {};
   bool kept[Nodes] = {};   ///< forward values that backward reads as they are
-  bool again[Nodes] = {};  ///< values that are computed a second time
+  int again[Nodes] = {};   ///< of values that are computed a second time: one more than the first one's number
   int node_count = 0, turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
   int earlier[Leaves] = {};  ///< by leaf: the gradient that its own is added to; 0, a forward value, where it is not
@@ -147,7 +147,7 @@ struct rematerializer {
       if (!ready) continue;
       for (int i = 0; i < n.op->arguments; ++i) keep(d.nodes[top.value].argument[i], home);
       made = emit(n);
-      out.again[made] = true;
+      out.again[made] = moved[top.value] + 1;
       clone[g.segments[home].depth * nodes + top.value] = made + 1;
       if (!is_view(top.value)) {
         ++out.recomputed[home].operations;

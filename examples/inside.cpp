@@ -1,0 +1,31 @@
+// Looks into a training step without running it: what it stores and why, its graph, its memory over time. The model is
+// the README's.
+#include <CLI/CLI.hpp>
+#include <cairn/cairn.hpp>
+#include <cairn/dot.hpp>
+#include <cairn/residuals.hpp>
+#include <cairn/timeline.hpp>
+#include <iostream>
+
+using namespace cairn;
+
+constexpr auto feed_forward = nn::linear<"fc1", 1024> | nn::gelu | nn::linear<"fc2", 256>;
+constexpr auto blocks = repeat<8, "block">([](auto) { return ckpt<"ff">(nn::residual(feed_forward)); });
+constexpr auto model = nn::linear<"embed", 256> | blocks | nn::linear<"head", 10>;
+constexpr auto loss = cross_entropy(input<"images", 128, 784> | model, labels<"classes", 10, 128>);
+using train_step = program<loss>;
+
+int main(int argc, char** argv) {
+  CLI::App app("Looks into a training step without running it. The model is the README's.", "inside");
+  app.require_subcommand(1);
+  app.add_subcommand("residuals", "what it stores for backward, and what it computes again")->callback([] {
+    report::residuals<train_step>(std::cout);
+  });
+  app.add_subcommand("dot", "the forward pass as a graph: | dot -Tsvg > graph.svg")->callback([] {
+    report::dot<train_step>(std::cout);
+  });
+  app.add_subcommand("timeline", "the memory of a step, as an SVG image: > timeline.svg")->callback([] {
+    report::timeline<train_step, program<loss, plain>>(std::cout);
+  });
+  CLI11_PARSE(app, argc, argv);
+}

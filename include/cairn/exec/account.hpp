@@ -1,0 +1,152 @@
+// What the passes made of a model as plain data, for reports: no expression types, and no kernels.
+#pragma once
+
+#include "cairn/exec/plan.hpp"
+
+#include <span>
+
+namespace cairn::report {
+
+/// A value of a step. Numbers of others are one more than these are, and 0 is none.
+struct value {
+  std::string_view operation;
+  ir::role what;
+  shape extents;
+  std::int64_t bytes, flops;
+  double number;  ///< of a constant
+  int arguments, argument[ir::max_arguments];
+  int segment;         ///< the innermost; 0 is the program outside of them
+  int leaf, gradient;  ///< the leaf that it is, and that whose gradient it is
+  int tag;             ///< its first
+  int first;           ///< the value that it is, computed a second time
+  bool stored;         ///< counted in memory_plan::stored_bytes
+};
+
+struct step {
+  std::int64_t live;          ///< bytes of the arena that it needs: the values that live, and scratch
+  std::int64_t flops, again;  ///< operations, and those that are executed a second time
+  int segment;
+};
+
+/// All of a program's step: views of tables that are constants.
+struct account {
+  std::string_view names;
+  std::span<const ir::segment> segments;  ///< the first is the program outside of them
+  std::span<const ir::leaf> leaves;
+  std::span<const ir::tag> tags;
+  std::span<const value> values;  ///< in the order of their computation
+  std::span<const step> steps;
+  int value_turn, step_turn;  ///< where backward begins
+  memory_plan memory;
+  flop_counts flops;
+
+  std::string_view name(const auto& named) const {
+    return names.substr(static_cast<std::size_t>(named.name), static_cast<std::size_t>(named.name_length));
+  }
+  const value& operator[](int number) const { return values[static_cast<std::size_t>(number)]; }
+  const ir::segment& segment(int number) const { return segments[static_cast<std::size_t>(number)]; }
+  const ir::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
+  const ir::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
+  /// The value that a view shows.
+  int root(int number) const {
+    while ((*this)[number].what == ir::role::view) number = (*this)[number].argument[0] - 1;
+    return number;
+  }
+  /// The segment around this one at a depth, 1 being outermost; 0 where it is not as deep.
+  int around(int number, int depth) const {
+    while (segment(number).depth > depth) number = segment(number).parent;
+    return segment(number).depth == depth ? number : 0;
+  }
+};
+
+namespace detail {
+template <class Compiled>
+inline constexpr auto tables = [] {
+  constexpr const auto& g = Compiled::graph;
+  constexpr const auto& s = Compiled::schedule;
+  constexpr const auto& f = Compiled::steps;
+  struct {
+    char names[g.character_count + 1] = {};
+    ir::segment segments[g.segment_count] = {};
+    ir::leaf leaves[g.leaf_count + 1] = {};
+    ir::tag tags[g.tag_count + 1] = {};
+    value values[s.node_count] = {};
+    step steps[f.step_count + 1] = {};
+  } out;
+  std::copy_n(g.names, g.character_count, out.names);
+  std::copy_n(g.segments, g.segment_count, out.segments);
+  std::copy_n(g.leaves, g.leaf_count, out.leaves);
+  std::copy_n(g.tags, g.tag_count, out.tags);
+  for (int v = 0; v < s.node_count; ++v) {
+    const ir::node& n = s.nodes[v];
+    value& made = out.values[v];
+    made.operation = n.op->name;
+    made.what = n.op->what;
+    made.extents = n.op->result;
+    made.bytes = n.op->bytes;
+    made.flops = n.op->flops;
+    made.number = n.op->value;
+    made.arguments = n.op->arguments;
+    for (int i = 0; i < n.op->arguments; ++i) made.argument[i] = n.argument[i] + 1;
+    made.segment = n.segment;
+    made.first = s.again[v];
+    made.stored =
+        v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
+  }
+  int moved[g.node_count + 1] = {};  // by value of the graph: its number in the step
+  for (int v = 0, next = 0; v < g.node_count; ++v) {
+    if (!Compiled::needs.live[v]) continue;
+    while (s.again[next] > 0) ++next;
+    moved[v] = next++;
+  }
+  for (int i = g.tag_count; i-- > 0;) {
+    if (Compiled::needs.live[g.tags[i].node]) out.values[moved[g.tags[i].node]].tag = i + 1;
+  }
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (s.leaf_value[i] != ir::none) out.values[s.leaf_value[i]].leaf = i + 1;
+    if (s.gradient[i] != ir::none) out.values[s.gradient[i]].gradient = i + 1;
+  }
+  for (int i = 0; i < f.step_count; ++i) {
+    out.steps[i] = {Compiled::slots.live[i], 0, 0, s.nodes[f.members[f.steps[i].begin]].segment};
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      const std::int64_t flops = s.nodes[f.members[m]].op->flops;
+      out.steps[i].flops += flops;
+      if (s.again[f.members[m]] > 0) out.steps[i].again += flops;
+    }
+  }
+  return out;
+}();
+
+template <class Program>
+struct accounting;
+template <template <auto, class...> class Program, auto Output, class... Options>
+struct accounting<Program<Output, Options...>> {
+  using compiled = cairn::detail::compiled_of<Output, true, Options...>;
+  static account make() {
+    static constexpr const auto& t = tables<compiled>;
+    const auto counted = [](const auto& table, int count) { return std::span(table, static_cast<std::size_t>(count)); };
+    constexpr memory_plan memory = cairn::detail::memory_of<compiled>();
+    constexpr flop_counts flops = cairn::detail::flops_of<compiled>();
+    constexpr const auto& g = compiled::graph;
+    return {.names = t.names,
+            .segments = t.segments,
+            .leaves = counted(t.leaves, g.leaf_count),
+            .tags = counted(t.tags, g.tag_count),
+            .values = t.values,
+            .steps = counted(t.steps, compiled::steps.step_count),
+            .value_turn = compiled::schedule.turn,
+            .step_turn = compiled::steps.turn,
+            .memory = memory,
+            .flops = flops};
+  }
+};
+}  // namespace detail
+
+/// The account of a program; an empty one where a mistake in it was reported.
+template <class Program>
+account account_of() {
+  if constexpr (std::same_as<decltype(Program::memory()), memory_plan>) return detail::accounting<Program>::make();
+  else return {};
+}
+
+}  // namespace cairn::report
