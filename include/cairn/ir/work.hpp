@@ -9,7 +9,7 @@ namespace cairn {
 template <class Stage>
 constexpr work work_of() {
   using body = ir::body_lowering<stage_mark, typename Stage::results>;
-  using target = ir::target<float, Stage::facts.order + 1>;
+  using target = ir::target<float, Stage::facts.order + 1, true>;
   ir::graph<body::size> g;
   ir::builder b;
   b.write_to(g, 0);
