@@ -73,7 +73,7 @@ static_assert(after<normalizing>("bn.running_var") ==
               "add(mul(bn.running_var, constant), mul(mul(sum(square(sub(matmul(x, w), mul(sum(matmul(x, w)), "
               "constant)))), constant), constant))");
 static_assert(after<normalizing>("bn.weight") == "" && after<normalizing>("bn.bias") == "");
-static_assert(!normalizing::trained.wanted[normalizing::graph.find(ir::role::parameter, "bn.running_mean")]);
+static_assert(!normalizing::asked.trained[normalizing::graph.find(ir::role::parameter, "bn.running_mean")]);
 static_assert(lawful<normalized>());
 
 // In segments, however deep, in blocks and in plain: forward reads a state once, and backward never.
