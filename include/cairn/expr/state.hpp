@@ -6,8 +6,8 @@
 
 namespace cairn {
 
-/// State: numbers that a program keeps from step to step and that get no gradient. They begin as `Init` says; a step and
-/// a predictor read them as the last step left them.
+/// State: numbers that a program keeps from step to step and that get no gradient. They begin as `Init` says; a step
+/// and a predictor read them as the last step left them.
 template <fixed_string Name, initial Init, int... Extents>
 inline constexpr
     typename detail::checked_leaf<Name, parameter_leaf<Name, false, Init, Extents...>, Extents...>::type state{};
