@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/dump.hpp>
+#include <cairn/residuals.hpp>
 #include <iostream>
 
 using namespace cairn;
@@ -15,4 +16,5 @@ int main(int argc, char** argv) {
   CLI::App app("Prints what each pass makes of a small model of two checkpointed blocks.", "plan");
   CLI11_PARSE(app, argc, argv);
   dump::all<loss>(std::cout);
+  report::residuals<program<loss>>(std::cout << '\n');
 }

@@ -57,11 +57,6 @@ struct kept_part {
   std::vector<residual> stored;
   std::vector<std::pair<std::string_view, int>> again;  ///< operations and how many
   std::int64_t again_flops = 0;
-
-  bool takes(const kept_part& p) const {
-    return stored == p.stored && again == p.again && again_flops == p.again_flops &&
-           without_numbers(first_path) == without_numbers(p.first_path);
-  }
 };
 
 /// The layer in which each forward value is computed, or the one before: the name of the nearest parameter above, without
@@ -155,16 +150,23 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     if (known == part.again.end()) part.again.emplace_back(v.operation, 1);
     else ++known->second;
   }
+  return all;
+}
+
+/// One part in place of those that `same` finds equal, and whose paths are but for numbers.
+inline std::vector<kept_part> folded(const std::vector<kept_part>& all, auto same) {
   std::vector<kept_part> groups;
-  for (kept_part& p : all) {
-    const auto group = std::ranges::find_if(groups, [&](const kept_part& g) { return g.takes(p); });
+  for (const kept_part& p : all) {
+    const auto group = std::ranges::find_if(groups, [&](const kept_part& g) {
+      return same(g, p) && without_numbers(g.first_path) == without_numbers(p.first_path);
+    });
     if (group == groups.end()) {
-      groups.push_back(std::move(p));
+      groups.push_back(p);
       continue;
     }
     group->last_path = p.last_path;
     ++group->count;
-    for (std::size_t i = 0; i < p.stored.size(); ++i) group->stored[i].extend(p.stored[i]);
+    for (std::size_t i = 0; i < p.stored.size() && i < group->stored.size(); ++i) group->stored[i].extend(p.stored[i]);
   }
   return groups;
 }
@@ -174,17 +176,22 @@ inline std::vector<kept_part> kept_parts(const account& a) {
 /// its operation, its shape, the layer that it is from, and what reads it. Then what is computed again, by the segment
 /// in which it stands. Equal segments share their lines, which show the figures of one of them.
 inline void residuals(std::ostream& out, const account& a) {
-  const std::vector<detail::kept_part> parts = detail::kept_parts(a);
+  using detail::kept_part;
+  const std::vector<kept_part> parts = detail::kept_parts(a);
   const auto times = [](int n) { return n > 1 ? std::to_string(n) + " x" : ""; };
   detail::table stored({"stored for", "", "", "from", "read by", "", ""}, 5);
-  detail::table again({"segment", "", "computed again", "", "", "of forward"}, 3);
-  int count = 0;
-  for (const detail::kept_part& p : parts) {
+  for (const kept_part& p : detail::folded(parts, [](auto& one, auto& other) { return one.stored == other.stored; })) {
     const std::string path = detail::from_to(p.first_path, p.last_path, p.count);
     for (const detail::residual& r : p.stored) {
       stored.add({&r == &p.stored.front() ? path : "", r.what, r.extents, r.from.shown(), r.reader.shown(),
                   times(p.count * r.count), bytes(r.bytes)});
     }
+  }
+  detail::table again({"segment", "", "computed again", "", "", "of forward"}, 3);
+  int count = 0;
+  for (const kept_part& p : detail::folded(parts, [](auto& one, auto& other) {
+         return one.again == other.again && one.again_flops == other.again_flops;
+       })) {
     std::string names;
     int operations = 0;
     for (const auto& [name, n] : p.again) {
@@ -194,8 +201,8 @@ inline void residuals(std::ostream& out, const account& a) {
     }
     count += p.count * operations;
     if (operations == 0) continue;
-    again.add({path, times(p.count), names, detail::operations(operations), flops(p.again_flops),
-               detail::percent(p.again_flops, a.flops.forward)});
+    again.add({detail::from_to(p.first_path, p.last_path, p.count), times(p.count), names,
+               detail::operations(operations), flops(p.again_flops), detail::percent(p.again_flops, a.flops.forward)});
   }
   stored.add({"in all", "", "", "", "", "", bytes(a.memory.stored_bytes)});
   again.add({"in all", "", "", detail::operations(count), flops(a.flops.recomputed),
