@@ -21,6 +21,7 @@
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/dropout.hpp"
+#include "cairn/ir/work.hpp"
 #include "cairn/pass/compile.hpp"
 #include "cairn/exec/program.hpp"
 #include "cairn/train/optimizer.hpp"

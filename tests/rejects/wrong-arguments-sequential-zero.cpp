@@ -3,7 +3,7 @@
 #include "cairn/core/rules.hpp"
 #include "cairn/core/diagnose.hpp"
 #include "cairn/expr/sequential.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/ir/work.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

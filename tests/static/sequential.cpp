@@ -2,6 +2,7 @@
 #include "cairn/expr/sequential.hpp"
 
 #include "cairn/expr/loss.hpp"
+#include "cairn/ir/work.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

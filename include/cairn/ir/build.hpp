@@ -3,7 +3,6 @@
 
 #include "cairn/ir/gradient.hpp"
 #include "cairn/ir/vjp.hpp"
-#include "cairn/ir/work.hpp"
 
 namespace cairn::ir {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/expr/sequential.hpp"
-#include "cairn/ir/lower.hpp"
+#include "cairn/ir/build.hpp"
 
 namespace cairn {
 
