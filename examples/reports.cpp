@@ -16,7 +16,7 @@ constexpr auto loss = cross_entropy(input<"images", 128, 784> | model, labels<"c
 using train_step = program<loss>;
 
 int main(int argc, char** argv) {
-  CLI::App app("Looks into a training step without running it. The model is the README's.", "inside");
+  CLI::App app("Looks into a training step without running it. The model is the README's.", "reports");
   app.require_subcommand(1);
   app.add_subcommand("residuals", "what it stores for backward, and what it computes again")->callback([] {
     report::residuals<train_step>(std::cout);
