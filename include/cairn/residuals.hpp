@@ -59,8 +59,8 @@ struct kept_part {
   std::int64_t again_flops = 0;
 };
 
-/// The layer in which each forward value is computed, or the one before: the name of the nearest parameter above, without
-/// its last part.
+/// The layer in which each forward value is computed, or the one before: the name of the nearest parameter above,
+/// without its last part.
 inline std::vector<std::string> layers_of(const account& a) {
   std::vector<std::string> layers(static_cast<std::size_t>(a.value_turn));
   for (int v = 0; v < a.value_turn; ++v) {
@@ -99,12 +99,14 @@ struct readers {
 inline std::vector<readers> readers_of(const account& a) {
   std::vector<readers> found(static_cast<std::size_t>(a.value_turn));
   const auto for_each = [&](auto visit) {
-    for (int v = a.value_turn; v < static_cast<int>(a.values.size()); ++v) {
-      for (int i = 0; i < a[v].arguments && a[v].what != ir::role::view; ++i) {
-        const int root = a.root(a[v].argument[i] - 1);
-        if (root < a.value_turn && a[root].stored)
-          visit(found[static_cast<std::size_t>(root)], v, a.around(a[v].segment, 1));
-      }
+    const auto read = [&](int by, int value, int segment) {
+      const int root = a.root(value);
+      if (root < a.value_turn && a[root].stored) visit(found[static_cast<std::size_t>(root)], by, segment);
+    };
+    for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
+      if (a[v].gradient > 0) read(v, v, 0);  // a forward value that is one
+      for (int i = 0; i < a[v].arguments && v >= a.value_turn && a[v].what != ir::role::view; ++i)
+        read(v, a[v].argument[i] - 1, a.around(a[v].segment, 1));
     }
   };
   for_each([&](readers& r, int, int segment) { r.segment = r.segment < 0 || r.segment == segment ? segment : 0; });

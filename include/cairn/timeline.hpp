@@ -198,9 +198,9 @@ struct timeline_writer {
 };
 }  // namespace detail
 
-/// Draws the bytes of the arena that live at each step, as an SVG image: a model checkpointed and plain over each other,
-/// by the operations executed so far. Below are the segments of the first, and when it computes again. The dashed lines
-/// are the most bytes that live at once.
+/// Draws the bytes of the arena that live at each step, as an SVG image: a model checkpointed and plain over each
+/// other, by the operations executed so far. Below are the segments of the first, and when it computes again. The
+/// dashed lines are the most bytes that live at once.
 template <class Checkpointed, class Plain>
 void timeline(std::ostream& out) {
   const account ours = account_of<Checkpointed>(), theirs = account_of<Plain>();

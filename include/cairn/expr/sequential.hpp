@@ -15,8 +15,8 @@ struct work {
 template <class Stage>
 constexpr work work_of();
 
-/// How ckpt_sequential cuts, where not by the number of layers: so that the most that is computed within a segment is as
-/// little as can be.
+/// How ckpt_sequential cuts, where not by the number of layers: so that the most that is computed within a segment is
+/// as little as can be.
 struct by_bytes {
   static constexpr std::int64_t of(const work& w) { return w.bytes; }
 };
