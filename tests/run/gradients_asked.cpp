@@ -115,6 +115,14 @@ BOOST_AUTO_TEST_CASE(the_jacobian_of_a_linear_map_is_its_matrix) {
   BOOST_TEST(std::ranges::equal(step.grad<"u">(), std::array<float, 3>{14, 25, 36}));
 }
 
+BOOST_AUTO_TEST_CASE(of_a_gradient_it_gives_a_product_with_the_hessian) {
+  constexpr auto w = param<"w", 3>;
+  program<grad(sum(w * w * w), w), cotangent<"v">> step;
+  std::ranges::copy(std::array<float, 3>{1, 2, 3}, step.param<"w">().begin());
+  static_cast<void>(step.value_and_grad(bind<"v">(std::array<float, 3>{1, -1, 2})));
+  BOOST_TEST(std::ranges::equal(step.grad<"w">(), std::array<float, 3>{6, -12, 36}));  // 6 w v
+}
+
 BOOST_AUTO_TEST_CASE(a_parameter_as_output_has_the_cotangent_as_gradient) {
   program<param<"w", 3>, cotangent<"v">> step;
   const std::array<float, 3> v{1, 2, 3};

@@ -1,4 +1,5 @@
 // Which gradients a program is asked for, and that nothing else is computed, computed again or stored for them.
+#include "cairn/expr/gradient.hpp"
 #include "cairn/expr/linalg.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
@@ -61,6 +62,7 @@ using mapped_more = step_of<map, accumulate, cotangent<"v">>;
 static_assert(gradient_of<mapped_more>("a.weight") == "add(gradient so far, matmul(v, rows))");
 static_assert(gradient_of<step_of<param<"w", 8>, accumulate, cotangent<"v">>>("w") == "add(gradient so far, v)");
 static_assert(lawful<param<"w", 8>, accumulate, cotangent<"v">>());
+static_assert(lawful<grad(loss, param<"upper", 8>), accumulate, cotangent<"v">, wrt<"x">>());
 // Values of backward that else lie in the place of a gradient before it is there: here the sum so far is.
 static_assert(lawful<loss, accumulate>() && lawful<loss, accumulate, wrt<"x">>());
 static_assert(stored<step_of<loss, accumulate>> == stored<trained>);
