@@ -10,6 +10,7 @@ from pathlib import Path
 import accepts
 import layering
 import misuse
+import readme
 import rejects
 import tally
 from compilers import compilers, finish, top
@@ -133,6 +134,39 @@ constexpr auto loss = outputs(sum(squares), squares);
         self.assertIn("no case of kind-mismatch", found)
         self.assertIn("the table is", found)
         self.assertIn("| 1 | 1 | 8 | 1 | 8 |", found)
+
+
+class readme_finds(in_a_folder):
+    good = """A [page](case.cpp).
+
+| | shown by |
+|---|---|
+| C1 | [case](case.cpp) `first`, `a<b>` |
+| C2 | none |
+"""
+
+    def faults(self, page):
+        self.write("case.cpp", "first a<b> firstly\n")
+        self.write("other.cpp", "second\n")
+        return list(readme.stale_references(page, self.folder))
+
+    def test_nothing_wrong(self):
+        self.assertEqual(self.faults(self.good), [])
+        self.assertEqual(self.faults(self.good.replace("`first`", "`second`; [other](other.cpp)")), [])
+
+    def test_a_link_to_nothing(self):
+        for link in ("[page](", "[case]("):
+            self.assertEqual(self.faults(self.good.replace(link, f"{link}nowhere/")), ["no file nowhere/case.cpp"])
+
+    def test_a_name_that_is_not_there(self):
+        for name in ("second", "firs", "irst"):
+            self.assertEqual(self.faults(self.good.replace("`first`", f"`{name}`")),
+                             [f"no {name} in [case](case.cpp) `{name}`, `a<b>`"])
+
+    def test_a_row_that_shows_nothing(self):
+        for cell in ("", "[case](case.cpp)", "`first`"):
+            self.assertIn(f"nothing shows | C2 | {cell} |", self.faults(self.good.replace("none", cell)))
+        self.assertEqual(self.faults("A page.\n"), ["no table"])
 
 
 class accepts_finds(unittest.TestCase):

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""The README says what is: its program, the message of its mistake, its table, its operation. So does the page about the
-language: its blocks are one program."""
+"""The README says what is: its program, the message of its mistake, its table, its operation. So do the page about the
+language, whose blocks are one program, and that about conformance, whose links have the names quoted beside them."""
 
 import re
 import subprocess
@@ -91,10 +91,31 @@ def language_faults(page):
         yield f"docs/language.md with {compiler}", "" if accepted and "main" in program else f"not accepted\n{printed}"
 
 
+def stale_references(page, folder):
+    """Of a page with tables: links to no file, and what the last cell of a row quotes that no file linked there has.
+    Each such cell has both, or says `none`."""
+    for line in page.splitlines():
+        cell = line.rstrip(" |").split(" | ")[-1]
+        linked, quoted = re.findall(r"\]\(([^)#]+)", line), re.findall(r"`([^`]+)`", cell)
+        missing = [to for to in linked if not (folder / to).is_file()]
+        yield from (f"no file {to}" for to in missing)
+        if not line.startswith("| ") or cell == "shown by" or missing:
+            continue
+        texts = [(folder / to).read_text() for to in re.findall(r"\]\(([^)#]+)", cell)]
+        if cell != "none" and not (texts and quoted):
+            yield f"nothing shows {line}"
+        for name in quoted:
+            if not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for text in texts):
+                yield f"no {name} in {cell}"
+    if "\n| " not in page:
+        yield "no table"
+
+
 def main():
     passed = failed = 0
     read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp", "docs/language.md")]
-    for what, wrong in chain(faults(*read[:2]), language_faults(read[2])):
+    stale = "\n".join(stale_references((top / "docs/conformance.md").read_text(), top / "docs"))
+    for what, wrong in chain([("docs/conformance.md", stale)], faults(*read[:2]), language_faults(read[2])):
         print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
         passed += not wrong
         failed += bool(wrong)
