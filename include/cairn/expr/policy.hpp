@@ -119,7 +119,7 @@ struct tagging<Name, L> {
 }  // namespace detail
 
 /// Names a value for the policies of the segments around it (JAX's checkpoint_name): `tag<"scores">(matmul(q, k))`. The
-/// value and its gradient stay as they are, at no cost. Blocks add nothing to the name.
+/// value and its gradient stay as they are, at no cost. Blocks add nothing to the name. In a vjp it names nothing.
 template <fixed_string Name, an_operand X>
 constexpr typename detail::tagging<Name, X>::type tag(X) {
   return {};

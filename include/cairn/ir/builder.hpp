@@ -31,7 +31,7 @@ struct builder {
   node* nodes = nullptr;
   leaf* leaves = nullptr;
   segment* segments = nullptr;
-  tag* tags = nullptr;
+  tag* tags = nullptr;  ///< none while gradients are appended: what they compute, policies cannot keep
   char* names = nullptr;
   int room = std::numeric_limits<int>::max();  ///< of nodes, where these are to grow
   int node_count = 0, leaf_count = 0, segment_count = 1, tag_count = 0, character_count = 0;

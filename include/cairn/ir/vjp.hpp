@@ -4,6 +4,8 @@
 #include "cairn/expr/reduce.hpp"
 #include "cairn/ir/lower.hpp"
 
+#include <utility>
+
 namespace cairn::ir {
 
 /// The gradient rule of an operation, lowered: its vjp over placeholders for arguments, result and cotangent.
@@ -78,8 +80,10 @@ struct vjp_of {
       bound[arity] = node;
       bound[arity + 1] = gradient[node];
       const builder::frame before = b.open(bound, arity + 2);
+      tag* const tags = std::exchange(b.tags, nullptr);
       b.segment_now = b.nodes[node].segment;
       for (int which = arity; which-- > 0;) rules[which](b, node, which, wanted, gradient);
+      b.tags = tags;
       b.close(before);
     }
   };
