@@ -1,0 +1,81 @@
+// What tests of JAX and MLX check as a step runs; what they count is in tests/static/conformance_jax.cpp.
+#include <algorithm>
+#include <array>
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+
+namespace own {
+
+int calls = 0;
+
+/// x, and counts how often its kernel runs. Its gradient reads the result.
+struct counted_op : cairn::op {
+  static constexpr cairn::fixed_string name = "counted";
+  static constexpr cairn::shape result(const cairn::shape& x) { return x; }
+  static constexpr std::int64_t flops(const cairn::shape&) { return 0; }
+  static constexpr auto vjp(auto, auto y, auto g) {
+    using namespace cairn;
+    return gradients(g + 0_c * y);
+  }
+};
+template <cairn::an_expression X>
+constexpr cairn::made<counted_op, X> counted(X) {
+  return {};
+}
+template <class Real, class X>
+void compute(counted_op, cairn::signature<Real, X>, void* const* operands) {
+  ++calls;
+  std::copy_n(static_cast<const Real*>(operands[1]), X::shape.count(), static_cast<Real*>(operands[0]));
+}
+
+/// How often the kernel runs in a step.
+int calls_of(auto& step) {
+  calls = 0;
+  static_cast<void>(step.value_and_grad());
+  return calls;
+}
+
+}  // namespace own
+
+BOOST_AUTO_TEST_SUITE(conformance_jax)
+
+using namespace cairn;
+
+// MLX: 121, 88 and 66, and the function runs twice.
+BOOST_AUTO_TEST_CASE(test_checkpointing) {
+  constexpr auto fn = [](auto x, auto y) { return square(own::counted(x * y + (x + y))); };
+  program<ckpt<"s", allow_useless>(fn, param<"x">, param<"y">)> step;
+  program<fn(param<"x">, param<"y">)> plainly;
+  step.param<"x">()() = plainly.param<"x">()() = 2;
+  step.param<"y">()() = plainly.param<"y">()() = 3;
+  BOOST_TEST(step.value_and_grad() == 121);
+  BOOST_TEST(step.grad<"x">()() == 88);
+  BOOST_TEST(step.grad<"y">()() == 66);
+  BOOST_TEST(own::calls_of(step) == 2);
+  BOOST_TEST(own::calls_of(plainly) == 1);
+}
+
+// JAX: two calls forward, three backward. Here two backward: the inner result is there from the outer recomputation.
+BOOST_AUTO_TEST_CASE(remat_eval_counter) {
+  static constexpr auto inner = [](auto v) { return own::counted(v); };
+  constexpr auto outer = [](auto v) { return own::counted(ckpt<"f", allow_useless>(inner, v)); };
+  program<sum(ckpt<"g", allow_useless>(outer, tanh(param<"w", 3>)))> step;
+  BOOST_TEST(own::calls_of(step) == 2 + 2);
+}
+
+// JAX's excess_precision_hell: what is recomputed is what was computed, bit for bit. The gradient of p shows it.
+BOOST_AUTO_TEST_CASE(recomputed_values_are_those_of_the_forward_pass) {
+  static constexpr auto value = nn::linear<"a", 37> | nn::gelu | nn::softmax;
+  constexpr auto shown = ckpt<"s">(layer([](auto x) { return (x | value) * param<"p", 5, 37>; }));
+  constexpr auto h = input<"x", 5, 13> | nn::linear<"in", 13>;
+  program<sum(h | shown)> step;
+  static_assert(step.flops().recomputed > 0);
+  step.init(seed{1});
+  std::array<float, 65> x{};
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 2.7F;
+  static_cast<void>(step.value_and_grad(bind<"x">(x)));
+  predictor<h | value> forward{step};
+  BOOST_TEST(std::ranges::equal(step.grad<"p">(), forward(bind<"x">(x))));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
