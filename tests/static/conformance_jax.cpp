@@ -1,5 +1,5 @@
-// What JAX's tests of jax.checkpoint count, counted here: RematTest and Remat3Test in its tests/api_test.py, by the name of
-// the test. docs/conformance.md says of each where the numbers differ and why.
+// What JAX's tests of jax.checkpoint count, counted here: RematTest and Remat3Test in its tests/api_test.py, by the name
+// of the test. docs/conformance.md says of each where the numbers differ and why.
 #include "cairn/expr/gradient.hpp"
 #include "cairn/expr/linalg.hpp"
 #include "cairn/nn/activation.hpp"
@@ -71,8 +71,8 @@ constexpr auto nested = [](auto v) { return add_one(ckpt<"f">([](auto u) { retur
 static_assert(runs_of<segmented<twice>>("add_one") == runs{2, 2});
 static_assert(runs_of<segmented<nested>>("add_one") == runs{2, 2});
 
-// ---- custom_policy. JAX's forward pass makes the cosines too, and "save anything" keeps them; here backward makes them,
-// of values that are kept.
+// ---- custom_policy. JAX's forward pass makes the cosines too, and "save anything" keeps them; here backward makes
+// them, of values that are kept.
 constexpr auto bent = [](auto v) { return tag<"sin">(sin(square(tag<"sin">(sin(v))))); };
 template <class... Policy>
 constexpr bool makes(int sines, int squares, int kept) {
@@ -115,8 +115,8 @@ constexpr auto batches = transpose(param<"w", 3, 2, 2>);
 static_assert(dots_are<dotted<h, save_matmuls>>(2, 6) && dots_are<dotted<h, save_unbatched_matmuls>>(2, 6));
 static_assert(dots_are<dotted<batches, save_matmuls>>(2, 6) && dots_are<dotted<batches, save_unbatched_matmuls>>(2, 9));
 
-// ---- checkpoint_dots_inside_scan and _outside_scan: 2 or 3 sines a body in JAX. What is carried from body to body is a
-// boundary where the body is the segment. The last sin has no reader, and x needs no gradient.
+// ---- checkpoint_dots_inside_scan and _outside_scan: 2 or 3 sines a body in JAX. What is carried from body to body is
+// a boundary where the body is the segment. The last sin has no reader, and x needs no gradient.
 constexpr auto body = layer([](auto v) {
   const auto dot_and_sin = [](auto u) { return sin(matmul(u, param<"/w", 4, 4>)); };
   return dot_and_sin(dot_and_sin(dot_and_sin(v)));
@@ -134,8 +134,8 @@ static_assert(residuals<segmented<[](auto v) { return reshape<16>(transpose(v));
 static_assert(residuals<segmented<[](auto v) { return 0_c * v; }>> == 0);
 static_assert(residuals<segmented<[](auto v) { return 0_c * sin(v); }>> == 1);
 
-// ---- name_denylist, name_allowlist: four factors, of which three have names. JAX's list of what not to keep leaves out
-// what has no name, and ours does not.
+// ---- name_denylist, name_allowlist: four factors, of which three have names. JAX's list of what not to keep leaves
+// out what has no name, and ours does not.
 template <fixed_string Name>
 constexpr auto factor = softmax(frozen<Name, 4, 4>);
 constexpr auto factors = [](auto x) {
@@ -164,8 +164,8 @@ constexpr auto in_two_blocks = [](auto x) {
 };
 static_assert(residuals<segmented<in_two_blocks, save<"y">>> == 1);
 
-// ---- output_to_residual_forwarding, of_jit_output_to_residual_forwarding: what is kept and a result is stored once, as
-// the result.
+// ---- output_to_residual_forwarding, of_jit_output_to_residual_forwarding: what is kept and a result is stored once,
+// as the result.
 constexpr auto named = [](auto v) { return tag<"y">(sin(v)); };
 constexpr auto of_named = ckpt<"s", allow_useless, save<"y">>(block<"b">(layer(named)))(h);
 using forwarded = step_of<outputs(sum(square(of_named)), of_named)>;
