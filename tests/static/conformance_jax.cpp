@@ -1,5 +1,5 @@
-// What JAX's tests of jax.checkpoint count, counted here: RematTest and Remat3Test in its tests/api_test.py, by the name
-// of the test. docs/conformance.md says of each where the numbers differ and why.
+// What tests of jax.checkpoint count, counted here: RematTest and Remat3Test in its tests/api_test.py, by the name of
+// the test. docs/conformance.md says of each where the numbers differ and why.
 #include "cairn/expr/gradient.hpp"
 #include "cairn/expr/linalg.hpp"
 #include "cairn/nn/activation.hpp"
