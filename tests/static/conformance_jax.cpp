@@ -97,7 +97,7 @@ static_assert(runs_of<segmented<sin_of_sin, keeps_sin>>("sin") == runs{2, 0});
 static_assert(!std::same_as<detail::problem_in<segmented<sin_of_sin, keeps_cos>>, sound>);
 static_assert(!std::same_as<detail::problem_in<segmented<sin_of_sin, save<"cos">>>, sound>);
 constexpr auto slope = grad(sum(sin_of_sin(param<"w", 4, 4>)), param<"w", 4, 4>);
-static_assert(runs_of<forward_of<slope>>("cos") == runs{2, 0});
+static_assert(runs_of<forward_of<slope>>("sin") == runs{1, 0} && runs_of<forward_of<slope>>("cos") == runs{2, 0});
 
 // ---- checkpoint_dots and its kin: 2 and 6, or 9 where products of batches are computed again.
 constexpr auto dots = [](auto v) {

@@ -4,14 +4,13 @@
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
-#include "plan.hpp"
+#include "../overlap.hpp"
 
 using namespace cairn;
 using namespace cairn::test;
 
 namespace {
 
-constexpr std::int64_t row = 8 * sizeof(float);
 constexpr auto x = input<"x", 8>;
 constexpr auto w = param<"w", 8>;
 
@@ -51,5 +50,11 @@ static_assert(runs_of<penalty>("softmax").forward == 3 && runs_of<penalty>("soft
 using penalty_plain = step_of<sum(square(checkpointed)), plain>;
 static_assert(runs_of<penalty_plain>("softmax") == runs{2, 0});
 static_assert(stored<penalty> < stored<penalty_plain>);
+
+// What only a gradient reads is computed where it reads it, and not for itself: here both softmax once.
+constexpr auto unread =
+    grad(sum(ckpt<"s">([](auto v) { return f(v) * 2_c; }, transpose(param<"p", 8, 8>)) * x), param<"p", 8, 8>);
+static_assert(judged<forward_of<unread>>() == fault::none && runs_of<forward_of<unread>>("softmax") == runs{2, 0});
+static_assert(recomputed<forward_of<unread>>("s") == 0);
 
 }  // namespace

@@ -140,7 +140,8 @@ struct compiled<Request, output_list<First, Rest...>> {
     }
   }();
   static constexpr auto needs = find_needs(graph, gradient);
-  static constexpr auto schedule = rematerialize<schedule_capacity(graph, gradient, order)>(graph, gradient, needs);
+  static constexpr auto schedule =
+      rematerialize<schedule_capacity(graph, gradient, order)>(graph, gradient, needs, order);
   static constexpr auto readers = find_readers(schedule);
   static constexpr auto steps = fuse(schedule, readers);
   static constexpr auto loops = write_loops(schedule, steps);

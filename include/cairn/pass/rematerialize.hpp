@@ -58,7 +58,10 @@ struct rematerializer {
   const Graph& g;
   const Gradient& d;
   const Needs& need;
+  const int order;  ///< how many gradients are parts of the forward pass
   schedule<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1, Graph::output_capacity> out{};
+  bool own[nodes] = {};       ///< forward values that results are made of, but by gradients that recompute them
+  bool computed[nodes] = {};  ///< forward values that are there, or were and so are computed again
   bool stored[nodes] = {}, read[nodes] = {};
   int keeper[nodes] = {};          ///< of forward values: the one segment that computes again from it, or several
   int moved[nodes] = {};           ///< forward and backward values by their old number
@@ -74,22 +77,31 @@ struct rematerializer {
     return out.node_count++;
   }
 
-  /// A gradient in the forward pass finds the values that it is a gradient of as backward does.
+  constexpr void find_own() {
+    for (int i = 0; i < g.output_count; ++i) own[g.outputs[i]] = true;
+    for (int v = d.turn; v-- > 0;) {
+      const ir::node& n = d.nodes[v];
+      own[v] |= is_leaf(v);
+      for (int i = 0; own[v] && i < n.op->arguments; ++i) own[n.argument[i]] |= d.nodes[n.argument[i]].order >= n.order;
+    }
+  }
+  /// A gradient in the forward pass finds the values that it is a gradient of as backward does. Those that nothing else
+  /// reads are computed where it reads them.
   constexpr void forward() {
-    bool gradients = false;
+    if (order > 0) find_own();
     for (int v = 0; v < d.turn; ++v) {
-      if (!need.live[v]) continue;
+      if (!need.live[v] || (order > 0 && !own[v])) continue;
       ir::node n = d.nodes[v];
-      gradients |= n.order > 0;
       stored[v] = need.output[v];
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = n.argument[i];
         n.argument[i] = d.nodes[a].order < n.order ? resolve(a, n.segment) : moved[a];
       }
       moved[v] = emit(n);
+      computed[v] = true;
     }
     out.turn = out.node_count;
-    if (gradients) forget();
+    if (order > 0) forget();
   }
   /// What was computed again for gradients in the forward pass does not live on for backward.
   constexpr void forget() {
@@ -115,7 +127,7 @@ struct rematerializer {
     if (is_leaf(v)) return moved[v];
     const int home = d.nodes[v].segment == segment ? segment : common(d.nodes[v].segment, segment);
     const int depth = g.segments[home].depth;
-    if (!need.constant[v] && !(need.cheap[v] && d.nodes[v].segment == 0) && d.nodes[v].visible == 0 &&
+    if (computed[v] && !need.constant[v] && !(need.cheap[v] && d.nodes[v].segment == 0) && d.nodes[v].visible == 0 &&
         (depth == 0 || stored[v] || d.nodes[v].saved)) {
       for (int w = v; !stored[w]; w = is_view(w) ? d.nodes[w].argument[0] : w) stored[w] = true;
       return moved[v];
@@ -147,9 +159,14 @@ struct rematerializer {
       if (!ready) continue;
       for (int i = 0; i < n.op->arguments; ++i) keep(d.nodes[top.value].argument[i], home);
       made = emit(n);
-      out.again[made] = moved[top.value] + 1;
       clone[g.segments[home].depth * nodes + top.value] = made + 1;
-      if (!is_view(top.value)) {
+      if (computed[top.value]) {
+        out.again[made] = moved[top.value] + 1;
+      } else if (out.turn == 0) {
+        moved[top.value] = made;
+        computed[top.value] = true;
+      }
+      if (out.again[made] > 0 && !is_view(top.value)) {
         ++out.recomputed[home].operations;
         out.recomputed[home].flops += n.op->flops;
       }
@@ -207,10 +224,11 @@ struct rematerializer {
 };
 }  // namespace detail
 
-/// The program in the order of its steps: forward, then backward with the recomputation it needs.
+/// The program in the order of its steps: forward, of which `order` gradients are parts, then backward with the
+/// recomputation it needs.
 template <int Capacity, class Graph, class Gradient, class Needs>
-constexpr auto rematerialize(const Graph& g, const Gradient& d, const Needs& need) {
-  detail::rematerializer<Capacity, Graph, Gradient, Needs> r{g, d, need};
+constexpr auto rematerialize(const Graph& g, const Gradient& d, const Needs& need, int order) {
+  detail::rematerializer<Capacity, Graph, Gradient, Needs> r{g, d, need, order};
   r.forward();
   r.backward();
   r.count_bytes();
