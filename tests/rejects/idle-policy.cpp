@@ -12,6 +12,6 @@ constexpr auto act = nn::softmax | nn::tag<"shares"> | nn::softmax | nn::softmax
 #ifdef CAIRN_REJECT
 constexpr auto h = input<"x", 8, 4> | nn::linear<"in", 16> | ckpt<"act", save<"shares">, save_matmuls>(act);
 #else
-constexpr auto h = input<"x", 8, 4> | nn::linear<"in", 16> | ckpt<"act", save<"shares"> >(act);
+constexpr auto h = input<"x", 8, 4> | nn::linear<"in", 16> | ckpt<"act", save<"shares">>(act);
 #endif
 static_assert(detail::checked<sum(h | nn::linear<"head", 4>)>());
