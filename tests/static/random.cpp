@@ -1,4 +1,5 @@
 // Random operations: what they are made of, and that they cost no memory.
+#include "cairn/expr/gradient.hpp"
 #include "cairn/expr/linalg.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
@@ -45,6 +46,10 @@ using trailing = step_of<sum(ckpt<"s">([](auto v) { return dropout<"d">(v); }, h
 static_assert(recomputed<trailing>("s") == 0 && stored<trailing> == 0 && runs_of<trailing>("dropout") == runs{1, 1});
 using of_parameters = step_of<sum(ckpt<"s">([] { return exp(dropout<"d">(param<"p", 8>)); }))>;
 static_assert(stored<of_parameters> == 0 && recomputed<of_parameters>("s") == 2);
+
+// A gradient that is a value of the model draws again what its operation drew: no second operation with that key.
+constexpr auto sloped = sum(square(dropout<"d">(h)));
+static_assert(detail::checked<sloped + sum(square(grad(sloped, h)))>());
 
 // The key's name is prefixed like a parameter's.
 template <class Step>

@@ -179,6 +179,7 @@ constexpr same_key find_same_key(const Graph& g) {
   int readers[Graph::capacity.nodes + 1] = {};  // by key: one more than the first value drawn from it
   for (int v = 0; v < g.node_count; ++v) {
     const ir::node& n = g.nodes[v];
+    if (n.order > 0) continue;  // a gradient draws again what its operation drew
     for (int i = 0; i < n.op->arguments; ++i) {
       const int key = n.argument[i];
       if (g.nodes[key].op->what != ir::role::random) continue;
