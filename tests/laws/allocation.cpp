@@ -1,72 +1,10 @@
-// A step allocates nothing: counted in operator new, and in all that C has underneath it.
-#include "../models.hpp"
-
-#include <boost/test/unit_test.hpp>
-
-#include <cerrno>
+// A step allocates nothing.
 #include <cstdlib>
-#include <new>
-#include <vector>
 
-namespace {
-long allocations = 0;
-}
-
-// glibc's own names, behind which its functions can be replaced.
-extern "C" {
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* at, std::size_t size);
-void* __libc_memalign(std::size_t alignment, std::size_t size);
-
-void* malloc(std::size_t size) {
-  ++allocations;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  ++allocations;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* at, std::size_t size) {
-  ++allocations;
-  return __libc_realloc(at, size);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++allocations;
-  return __libc_memalign(alignment, size);
-}
-int posix_memalign(void** at, std::size_t alignment, std::size_t size) {
-  ++allocations;
-  *at = __libc_memalign(alignment, size);
-  return *at != nullptr ? 0 : ENOMEM;
-}
-}
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* at = std::malloc(size)) return at;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  ++allocations;
-  const auto unit = static_cast<std::size_t>(alignment);
-  if (void* at = std::aligned_alloc(unit, (size + unit - 1) / unit * unit)) return at;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* at) noexcept { std::free(at); }
-[[gnu::noinline]] void operator delete(void* at, std::size_t) noexcept { std::free(at); }
-[[gnu::noinline]] void operator delete(void* at, std::align_val_t) noexcept { std::free(at); }
-[[gnu::noinline]] void operator delete(void* at, std::size_t, std::align_val_t) noexcept { std::free(at); }
+#include "../models.hpp"
+#include "laws.hpp"
 
 BOOST_AUTO_TEST_SUITE(allocation)
-
-/// What a call adds to the count.
-template <class Call>
-long counted(Call call) {
-  const long before = allocations;
-  call();
-  return allocations - before;
-}
 
 BOOST_AUTO_TEST_CASE(allocations_are_counted) {
   void* volatile at = nullptr;  // or compilers would see that nobody reads it
@@ -82,24 +20,6 @@ BOOST_AUTO_TEST_CASE(allocations_are_counted) {
   std::free(aligned);
   BOOST_TEST(counted([&] { at = new std::vector<int>(100); }) > 2);
   delete static_cast<std::vector<int>*>(at);
-}
-
-template <auto Model>
-void allocates_nothing() {
-  using namespace cairn;
-  program<Model> step;
-  step.init(seed{1});
-  adamw optimizer{step, {.lr = 1e-3}};
-  predictor<Model> value{step};
-  const std::vector<float> x(8 * 12, 0.5F);
-  const std::vector<std::int32_t> y(8, 2);
-  const auto once = [&] {
-    static_cast<void>(step.value_and_grad(bind<"x">(x), bind<"y">(y)));
-    optimizer.update();
-    static_cast<void>(value(bind<"x">(x), bind<"y">(y)));
-  };
-  once();
-  BOOST_TEST(counted(once) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_step_and_a_prediction_allocate_nothing) {
