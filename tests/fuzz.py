@@ -1,0 +1,532 @@
+#!/usr/bin/env -S python3 -B
+"""Random models, of which the laws must hold.
+
+fuzz.py write OPERATIONS FIRST COUNT   prints the models of these seeds as tests
+fuzz.py COUNT [FIRST]                  compiles and runs so many, on both compilers, some with sanitizers
+
+Whatever is written must compile: each parameter reaches the loss, each argument is read. So what a body computes and
+nothing reads is joined into its result in the end.
+"""
+
+import itertools
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from compilers import finish, top
+
+extents = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 31, 33]
+most_elements = 1500
+most_bound = 8  # of a number's magnitude: what may be larger is scaled
+most_depth = 4  # of nested segments
+
+
+def count(shape):
+    return math.prod(shape)
+
+
+def quoted(name):
+    return f'"{name}"'
+
+
+def braced(*numbers):
+    return "".join(f", {n}" for n in numbers)
+
+
+def broadcast(a, b):
+    """NumPy's rule; None where the shapes do not fit."""
+    rank = max(len(a), len(b))
+    pairs = list(zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b))
+    return tuple(map(max, pairs)) if all(x == y or 1 in (x, y) for x, y in pairs) else None
+
+
+class value:
+    """A variable of a body. `own` is one computed from the body's arguments; `of` are what it has gradients of."""
+
+    def __init__(self, text, shape, bound, own=True, of=()):
+        self.text, self.shape, self.bound, self.own, self.of = text, shape, bound, own, {text, *of}
+
+
+class function:
+    """A body that can be called again. `names`: of its parameters, as seen from there; `has`: what policies ask for."""
+
+    def __init__(self, text, of, results, main):
+        self.text, self.arguments, self.results, self.main = text, [v.shape for v in of.arguments], results, main
+        self.names, self.has, self.reusable, self.detaches = of.names, of.has, of.reusable, of.detaches
+
+
+class model:
+    def __init__(self, seed, operations):
+        self.draw = random.Random(seed)
+        self.left = self.draw.randint(operations // 3, operations)
+        self.functions, self.shared, self.made = [], {}, 0
+        self.text = []
+        shape = self.shape(self.draw.choice([1, 2, 2, 2, 3]))
+        self.text.append(f'constexpr auto x = input<"x"{braced(*shape)}>;')
+        self.input = value("x", shape, 2)
+        body(self, [self.input], 0, False).program()
+
+    def name(self, kind):
+        self.made += 1
+        return f"{kind}{self.made}"
+
+    def chance(self, probability):
+        return self.draw.random() < probability
+
+    def shape(self, rank):
+        while True:
+            shape = tuple(self.draw.choice(extents) for _ in range(rank))
+            if count(shape) <= most_elements:
+                return shape
+
+
+class body:
+    """One body while it is written: the program or a function. In `depth` segments, of which it may be none itself."""
+
+    def __init__(self, of, arguments, depth, segment):
+        self.of, self.draw, self.depth, self.segment = of, of.draw, depth, segment
+        self.arguments = arguments
+        self.values, self.unread = list(arguments), list(arguments)
+        self.lines, self.names, self.has = [], [], set()
+        self.reusable, self.detaches = True, False
+        if not arguments:
+            self.fresh()
+
+    # What a body is made of. `has` are its tags, and what policies save by.
+
+    def add(self, text, shape, bound, *reads):
+        """A new variable, scaled where its numbers may be large."""
+        if bound > most_bound:
+            squash = self.draw.choice(["tanh({})", "softmax({})", "({}) * constant<%g>" % (most_bound / 2 / bound)])
+            text, bound = squash.format(text), most_bound / 2
+            if text.startswith("softmax") and not shape:
+                text = text.replace("softmax", "sigmoid", 1)
+        of = set().union(*(v.of for v in reads)) if not text.startswith("detach") else ()
+        made = value(self.of.name("v"), shape, bound, any(v.own for v in reads), of)
+        self.lines.append(f"const auto {made.text} = {text};")
+        self.read(*reads)
+        self.values.append(made)
+        self.unread.append(made)
+        return made
+
+    def read(self, *values):
+        self.unread = [v for v in self.unread if v not in values]
+
+    def leaf(self, shape, fit=None):
+        """The text of a parameter. `fit`: a key under which all bodies of the model share it."""
+        if fit and self.of.chance(0.2):
+            name = self.of.shared.setdefault((fit, shape), "/" + self.of.name("w"))
+            kind = "param"
+        else:
+            name, kind = self.of.name("p"), "frozen" if self.of.chance(0.2) else "param"
+        if kind == "param":
+            self.names.append(name)
+        return f'{kind}<"{name}"{braced(*shape)}>'
+
+    def fresh(self):
+        shape = self.of.shape(self.draw.randint(0, 3))
+        return self.add(self.leaf(shape), shape, 1.2)
+
+    def any(self):
+        """A value, most likely one that nothing reads yet."""
+        return self.draw.choice(self.unread if self.unread and self.of.chance(0.6) else self.values)
+
+    # Operations: each adds a value, or returns None where what was drawn does not fit.
+
+    def unary(self):
+        v = self.any()
+        text, bound = self.draw.choice([
+            ("tanh({})", 1), ("sigmoid({})", 1), ("relu({})", v.bound), ("gelu({})", v.bound), ("-{}", v.bound),
+            ("exp(tanh({}))", 2.8), ("square({})", v.bound**2), ("log(square({}) + 1_c)", 2 * math.log(2 + v.bound)),
+            ("sqrt(square({}) + 0.1_c)", v.bound + 1), ("{} * -0.7_c", v.bound), ("maximum({}, 0.1_c)", v.bound + 1),
+            ("exp({} * 0.25_c)", math.exp(v.bound / 4)), ("2_c / (1_c + square({}))", 2)])
+        return self.add(text.format(v.text), v.shape, bound, v)
+
+    def binary(self):
+        a, b = self.any(), self.any()
+        if self.arguments and not self.segment and a.own and self.of.chance(0.05):
+            b = self.of.input
+        return self.combine(a, b)
+
+    def combine(self, a, b):
+        shape = broadcast(a.shape, b.shape)
+        if shape is None or count(shape) > most_elements:
+            return None
+        text, bound = self.draw.choice([
+            ("{} + {}", a.bound + b.bound), ("{} - {}", a.bound + b.bound), ("{} * {}", a.bound * b.bound),
+            ("maximum({}, {})", max(a.bound, b.bound)), ("{} / (1_c + square({}))", a.bound),
+            ("tanh({} + {})", 1), ("tanh({}) * sigmoid({})", 1)])
+        return self.add(text.format(a.text, b.text), shape, bound, a, b)
+
+    def with_leaf(self):
+        v = self.any()
+        shape = tuple(self.draw.choice([1, n]) for n in v.shape)[self.draw.randint(0, len(v.shape)):]
+        text, bound = self.draw.choice([("{} + {}", v.bound + 1.2), ("{1} * {0}", v.bound * 1.2),
+                                        ("maximum({}, {})", v.bound + 1.2)])
+        return self.add(text.format(v.text, self.leaf(shape, "row")), v.shape, bound, v)
+
+    def linear(self):
+        v = self.any()
+        out = self.draw.choice(extents)
+        if len(v.shape) < 2 or count(v.shape[:-1]) * out > most_elements:
+            return None
+        key = ("linear", v.shape[-1], out)
+        name = self.of.shared.setdefault(key, "/" + self.of.name("l")) if self.of.chance(0.2) else self.of.name("l")
+        self.has.add("save_matmuls")
+        bias = self.of.chance(0.7) or name.startswith("/")
+        self.names += [name + ".weight", name + ".bias"] if bias else [name + ".weight"]
+        layer = f'nn::linear{"" if bias else "_without_bias"}<"{name}", {out}>'
+        return self.add(f"({v.text} | {layer})", v.shape[:-1] + (out,), math.sqrt(v.shape[-1]) * v.bound + 1, v)
+
+    def product(self):
+        a = self.any()
+        if len(a.shape) < 2:
+            return None
+        turned = self.of.chance(0.3)
+        m, k = a.shape[-2:][::-1] if turned else a.shape[-2:]
+        left = f"transpose({a.text})" if turned else a.text
+        if self.of.chance(0.5):
+            n = self.draw.choice(extents)
+            lead = a.shape[:-2] if self.of.chance(0.3) else ()
+            b, shape, right, bound = None, lead + (k, n), "{}", 1.2
+            right = self.leaf(shape) if self.of.chance(0.5) else f"transpose({self.leaf(lead + (n, k))})"
+        else:
+            fits = [(v, t) for v in self.values for t in (False, True)
+                    if len(v.shape) > 1 and v.shape[-1 if t else -2] == k]
+            if not fits:
+                return None
+            b, t = self.draw.choice(fits)
+            n = b.shape[-2 if t else -1]
+            right, bound = f"transpose({b.text})" if t else b.text, b.bound
+            shape = b.shape
+        lead = broadcast(a.shape[:-2], shape[:-2])
+        if lead is None or count(lead) * m * n > most_elements:
+            return None
+        self.has.add("save_matmuls")
+        return self.add(f"matmul({left}, {right})", lead + (m, n), k * a.bound * bound, *filter(None, [a, b]))
+
+    def along_axis(self):
+        v = self.any()
+        if not v.shape:
+            return None
+        axis = self.draw.randrange(-len(v.shape), len(v.shape))
+        if self.of.chance(0.7):
+            return self.add(f"softmax<{axis}>({v.text})", v.shape, 1, v)
+        return self.add(f"log_softmax<{axis}>({v.text})", v.shape, 2 * v.bound + math.log(v.shape[axis]), v)
+
+    def reduction(self):
+        v = self.any()
+        axes = sorted(self.draw.sample(range(len(v.shape)), self.draw.randint(0, len(v.shape))))
+        keep = self.of.chance(0.6)
+        over = axes or range(len(v.shape))
+        shape = tuple(1 if i in over else n for i, n in enumerate(v.shape) if keep or i not in over)
+        kind, scale = self.draw.choice([("mean", 1), ("sum", count([v.shape[i] for i in over]))])
+        listed = f"<{', '.join(str(i - len(v.shape) * self.of.chance(0.5)) for i in axes)}>" if axes else ""
+        return self.add(f"{kind}{listed}({v.text}{', keepdim' if keep else ''})", shape, v.bound * scale, v)
+
+    def view(self):
+        v = self.any()
+        if len(v.shape) > 1 and self.of.chance(0.5):
+            order = list(range(len(v.shape)))
+            self.draw.shuffle(order)
+            return self.add(f"transpose<{', '.join(map(str, order))}>({v.text})", tuple(v.shape[i] for i in order),
+                            v.bound, v)
+        rest, shape = count(v.shape), []
+        while len(shape) < 3 and self.of.chance(0.7):
+            shape.append(self.draw.choice([n for n in range(1, rest + 1) if rest % n == 0]))
+            rest //= shape[-1]
+        shape.append(rest)
+        return self.add(f"reshape<{', '.join(map(str, shape))}>({v.text})", tuple(shape), v.bound, v)
+
+    def slice(self):
+        v = self.any()
+        if not v.shape:
+            return None
+        axis = self.draw.randrange(len(v.shape))
+        n = v.shape[axis]
+        begin = self.draw.randrange(n)
+        end = self.draw.randint(begin + 1, n)
+        bounds = f"{begin}, {end}" if end < n else f"{begin}"
+        shape = v.shape[:axis] + (end - begin,) + v.shape[axis + 1:]
+        return self.add(f"slice<{axis}, {bounds}>({v.text})", shape, v.bound, v)
+
+    def concatenate(self):
+        v = self.any()
+        if not v.shape:
+            return None
+        axis = self.draw.randrange(len(v.shape))
+        without = lambda shape: shape[:axis] + shape[axis + 1:]
+        fits = [w for w in self.values if len(w.shape) == len(v.shape) and without(w.shape) == without(v.shape)]
+        parts = [v] + self.draw.choices(fits, k=self.draw.choice([1, 1, 2, 4]))
+        shape = v.shape[:axis] + (sum(w.shape[axis] for w in parts),) + v.shape[axis + 1:]
+        if count(shape) > most_elements:
+            return None
+        return self.add(f"concatenate<{axis}>({', '.join(w.text for w in parts)})", shape,
+                        max(w.bound for w in parts), *parts)
+
+    def dropout(self):
+        v = self.any()
+        self.reusable = False  # one name draws once
+        return self.add(f'dropout<"{self.of.name("d")}", 0.25>({v.text})', v.shape, v.bound / 0.75, v)
+
+    def batch_norm(self):
+        v, name = self.any(), self.of.name("n")
+        if len(v.shape) < 2:
+            return None
+        self.reusable = False  # a step updates its statistics once
+        self.names += [name + ".weight", name + ".bias"]
+        bound = 1 + math.sqrt(count(v.shape[:-1]))
+        return self.add(f'({v.text} | nn::batch_norm<"{name}">)', v.shape, bound, v)
+
+    def tag(self):
+        v, name = self.any(), self.of.name("t")
+        self.has.add(name)
+        return self.add(f'tag<"{name}">({v.text})', v.shape, v.bound, v)
+
+    def detach(self):
+        if self.segment:
+            return None
+        v = self.any()
+        still = v in self.unread
+        self.detaches = True
+        made = self.add(f"detach({v.text})", v.shape, v.bound, v)
+        if still:
+            self.unread.append(v)
+        return made
+
+    # Calls.
+
+    def call(self):
+        """A function as a block, a segment, both, or repeated; or a segment of parameters only."""
+        segment = self.of.chance(0.75)
+        if segment and self.depth >= most_depth:
+            return None
+        inner = segment or self.segment
+        old = [f for f in self.of.functions if f.arguments and f.reusable and not (f.detaches and inner) and
+               all(any(v.shape == s for v in self.values) for s in f.arguments)]
+        if old and self.of.chance(0.3):
+            f = self.draw.choice(old)
+            arguments = [self.draw.choice([v for v in self.values if v.shape == s]) for s in f.arguments]
+        else:
+            alone = segment and self.of.chance(0.12)
+            arguments = [] if alone else [self.any() for _ in range(self.draw.choice([1, 1, 1, 2, 2, 3]))]
+            repeated = len(arguments) == 1 and self.of.chance(0.25)
+            inside = body(self.of, [value(f"a{i}", v.shape, most_bound) for i, v in enumerate(arguments)],
+                          self.depth + segment, inner)
+            f = inside.function(self.draw.randint(1, 7), repeated)
+            if repeated:
+                return self.repeat(f, arguments[0], segment)
+        prefix = self.of.name("b") if arguments and (not segment or self.of.chance(0.4)) else None
+        self.use(f, [prefix] if prefix else [])
+        layer = f'block<"{prefix}">({f.text})' if prefix else f.text
+        listed = ", ".join(v.text for v in arguments)
+        if segment and len(arguments) == len(f.results) == 1 and self.of.chance(0.5):
+            before = self.draw.choice(["", "nn::tanh | ", "nn::gelu | "])
+            text = f"({listed} | {self.segment_of(f, f'{before}layer({layer})')})"
+        elif segment:
+            text = self.segment_of(f, layer, listed)
+        else:
+            text = f"{layer}({listed})"
+        self.read(*arguments)
+        if len(f.results) == 1:
+            return self.add(text, *f.results[0], *arguments)
+        names = [value(self.of.name("v"), *r, any(v.own for v in arguments)) for r in f.results]
+        self.lines.append(f"const auto [{', '.join(v.text for v in names)}] = {text};")
+        names[f.main].of.update(*(v.of for v in arguments))
+        self.values += names
+        self.unread.append(names[f.main])
+        return names[f.main]
+
+    def chain(self):
+        """Layers as ckpt_sequential cuts them."""
+        v, layers = self.any(), []
+        if len(v.shape) < 2 or self.depth >= most_depth:
+            return None
+        shape = v.shape
+        for _ in range(self.draw.randint(2, 4)):
+            layers.append(self.draw.choice(["nn::tanh", "nn::gelu", "nn::softmax", "nn::linear"]))
+            if layers[-1] == "nn::linear":
+                fits = [n for n in extents if n * count(shape[:-1]) <= most_elements]
+                name, out = self.of.name("l"), self.draw.choice(fits)
+                layers[-1], shape = f'nn::linear<"{name}", {out}>', shape[:-1] + (out,)
+                self.names += [name + ".weight", name + ".bias"]
+        cut = self.draw.choice(["", ", by_bytes", ", by_flops"])
+        text = f"ckpt_sequential<{self.draw.randint(1, len(layers))}{cut}, allow_useless>"
+        return self.add(f"tanh({v.text} | {text}(boost::hana::make_tuple({', '.join(layers)})))", shape, 1, v)
+
+    def repeat(self, f, v, segment):
+        name, times = self.of.name("r"), self.draw.randint(2, 3)
+        self.use(f, [f"{name}.{i}" for i in range(times)])
+        layer = f"layer({f.text})"
+        if self.of.chance(0.4):
+            layer = f"nn::residual({layer} | nn::tanh)"
+        inside = self.segment_of(f, layer) if segment else layer
+        return self.add(f'({v.text} | repeat<{times}, "{name}">([](auto) {{ return {inside}; }}))', v.shape,
+                        most_bound + times, v)
+
+    def segment_of(self, f, *arguments):
+        tags, policies = sorted(f.has - {"save_matmuls"}), ["allow_useless"]
+        self.draw.shuffle(tags)
+        if self.of.chance(0.6):
+            cut = self.draw.randint(0, len(tags))
+            saving = [f"{policy}<{', '.join(map(quoted, some))}>"
+                      for policy, some in [("save", tags[:cut]), ("save_all_but", tags[cut:])] if some]
+            saving += f.has & {"save_matmuls"}
+            policies += self.draw.sample(saving, self.draw.randint(0, len(saving)))
+            if len(policies) == 1:
+                policies += self.draw.choice([["save_nothing"], ["save_everything"] * ("save_matmuls" in f.has), []])
+        return f'ckpt<{quoted(self.of.name("s"))}, {", ".join(policies)}>({", ".join(filter(None, arguments))})'
+
+    def use(self, f, prefixes):
+        self.has |= f.has
+        self.reusable &= f.reusable
+        self.detaches |= f.detaches
+        self.names += [n if n.startswith("/") else ".".join(filter(None, [p, n]))
+                       for p in prefixes or [""] for n in f.names]
+
+    # Whole bodies.
+
+    def grow(self, operations):
+        kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.linear, 4), (self.product, 3),
+                 (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.concatenate, 1.5),
+                 (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5), (self.fresh, 0.5),
+                 (self.call, 9), (self.chain, 1)]
+        draws, weights = zip(*kinds)
+        while operations > 0 and self.of.left > 0:
+            before = self.of.left
+            if self.draw.choices(draws, weights)[0]():
+                self.of.left -= 1
+            operations -= max(before - self.of.left, 0.1)
+
+    def joined(self):
+        """One value that depends on all that nothing reads yet."""
+        while len(self.unread) > 1:
+            a, b = self.draw.sample(self.unread, 2)
+            self.combine(a, b) or self.add(f"{a.text} * mean({b.text})", a.shape, a.bound * b.bound, a, b)
+        return self.unread[0] if self.unread else self.unary()
+
+    def function(self, operations, keeps_shape):
+        self.grow(operations)
+        main = self.joined()
+        if main in self.arguments:
+            main = self.unary()
+            main = self.joined()
+        if keeps_shape and main.shape != self.arguments[0].shape:
+            a = self.arguments[0]
+            fits = broadcast(a.shape, main.shape) == a.shape
+            main = self.add(f"tanh({a.text} + {main.text if fits else f'mean({main.text})'})", a.shape, 1, a, main)
+        others = [v for v in self.values if v is not main and (v.own or not self.arguments)]
+        if keeps_shape or self.of.chance(0.6):
+            others = []
+        results = [main] + self.draw.sample(others, min(len(others), self.draw.choice([1, 1, 2])))
+        self.draw.shuffle(results)
+        listed = ", ".join(v.text for v in results)
+        self.lines.append(f"return {listed};" if len(results) == 1 else f"return std::tuple{{{listed}}};")
+        name = self.of.name("f")
+        parameters = ", ".join(f"auto {v.text}" for v in self.arguments)
+        lines = "".join(f"  {line}\n" for line in self.lines)
+        self.of.text.append(f"inline constexpr auto {name} = []({parameters}) {{\n{lines}}};"
+                            if self.arguments else f"inline constexpr auto {name} = [] {{\n{lines}}};")
+        f = function(name, self, [(v.shape, v.bound) for v in results], results.index(main))
+        self.of.functions.append(f)
+        return f
+
+    def program(self):
+        self.grow(self.of.left // 3)
+        self.call()
+        self.grow(self.of.left)
+        h = self.joined()
+        results = [v.text for v in self.values if v is not self.arguments[0]]
+        if len(h.shape) < 2:
+            h = self.add(f"reshape<1, {count(h.shape)}>({h.text})", (1, count(h.shape)), h.bound, h)
+        self.of.text.append(f'constexpr auto y = labels<"y", 5{braced(*h.shape[:-1])}>;')
+        self.lines.append(f'const auto logits = {h.text} | nn::linear<"head", 5>;')
+        loss = f"cross_entropy(logits, y) + mean(square({h.text})) * 0.1_c"
+        if self.of.chance(0.1):
+            by = self.draw.choice([v.text for v in self.values if v.text in h.of])
+            self.lines.append(f"const auto slope = grad(mean(square({h.text})), {by});")
+            loss += " + mean(tanh(square(slope)))"
+        if self.of.chance(0.3):
+            others = ["accuracy(logits, y)", "logits"] + results
+            loss = f"outputs({', '.join([loss] + self.draw.sample(others, min(len(others), self.draw.randint(1, 3))))})"
+        self.lines.append(f"return {loss};")
+        lines = "".join(f"  {line}\n" for line in self.lines)
+        self.of.text.append(f"constexpr auto loss = [] {{\n{lines}}}();")
+        names = sorted({n for n in self.names if not n.startswith("/")})
+        self.of.frozen = []
+        self.of.wrt = self.of.chance(0.2)
+        if names and self.of.chance(0.25):
+            self.of.frozen = [n.rsplit(".", self.draw.randint(0, n.count(".")))[0]
+                              for n in self.draw.sample(names, min(len(names), self.draw.randint(1, 2)))]
+
+
+def written(operations, seeds, counted=True):
+    """The tests of the models of some seeds, as C++. `counted`: also how often they allocate."""
+    text = ["// Written by tests/fuzz.py.", '#include "laws/laws.hpp"']
+    for seed in seeds:
+        m = model(seed, operations)
+        options = f"seed_{seed}::loss" + (f", freeze<{', '.join(map(quoted, m.frozen))}>" if m.frozen else "")
+        options += ', wrt<"x">' * m.wrt
+        text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
+                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws<{options}>(); }}"]
+        if counted:
+            text.append(f"BOOST_AUTO_TEST_CASE(allocations_of_{seed}) {{ allocates_nothing<{options}>(); }}")
+    return "\n".join(text) + "\n"
+
+
+# The long run. Sanitizers have malloc for themselves.
+flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_TEST_DYN_LINK", "-march=native",
+         "-Iinclude", "-Itests"]
+sanitized = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+cells = [("g++", ["-O0"]), ("clang++-19", ["-O0"]), ("g++", ["-O2", "-Wno-restrict"]), ("clang++-19", ["-O0"]),
+         ("g++", ["-O0"]), ("clang++-19", sanitized)]
+at_once = 5  # models in one program: to read the headers takes as long as one of them
+most_operations = 40
+
+
+def call(*command):
+    done = subprocess.run(command, cwd=top, env=os.environ | {"LC_ALL": "C"}, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode == 0, done.stdout
+
+
+def judge(folder, compiler, options, seeds):
+    """What is printed where a model fails, by seed. A program that fails is taken apart."""
+    counted = options != sanitized
+    source, program = Path(folder, "models.cpp"), f"{folder}/models"
+    source.write_text(written(most_operations, seeds, counted))
+    sources = [str(source), "tests/run/main.cpp"] + ["tests/laws/counted.cpp"] * counted
+    ok, printed = call(compiler, *flags, *options, *sources, "-o", program, "-lboost_unit_test_framework", "-lz")
+    if ok:
+        ok, printed = call(program)
+    if ok:
+        return {}
+    apart = [judge(folder, compiler, options, [seed]) for seed in seeds if len(seeds) > 1]
+    return {seed: fault for faults in apart for seed, fault in faults.items()} or {seeds[0]: printed}
+
+
+def main(number, first=1):
+    """Which compiler and options a model gets depends on its seed alone."""
+    failed = 0
+    for group, seeds in itertools.groupby(range(first, first + number), lambda seed: seed // at_once):
+        seeds, (compiler, options) = list(seeds), cells[group % len(cells)]
+        with tempfile.TemporaryDirectory() as folder:
+            faults = judge(folder, compiler, options, seeds)
+        failed += len(faults)
+        print(f"{seeds[0]} to {seeds[-1]}: {compiler} {' '.join(options)}", flush=True)
+        for seed, printed in faults.items():
+            print(f"FAILED: ./dev test fuzz 1 {seed}, which is tests/fuzz.py write {most_operations} {seed} 1")
+            print(printed[:6000], flush=True)
+    finish(number - failed, failed)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "write":
+        operations, begin, number = map(int, sys.argv[2:])
+        print(written(operations, range(begin, begin + number)), end="")
+    else:
+        main(*map(int, sys.argv[1:]))
