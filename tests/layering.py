@@ -14,7 +14,7 @@ from compilers import finish, top
 order = ["core", "expr", "nn", "ir", "pass", "kernel", "exec", "train", "data"]
 homes = {
     r"xsimd/|.*intrin\.h": r"kernel/simd\.hpp",
-    r"xtensor/|xtl/": r"exec/program\.hpp|data/.*|report\.hpp",
+    r"xtensor/|xtl/": r"exec/machine\.hpp|data/.*|report\.hpp",
 }
 slow_in_constexpr = re.compile(r"\bstd::(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
 lists = {

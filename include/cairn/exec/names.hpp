@@ -1,0 +1,100 @@
+// Names and values of a compiled model as messages show them.
+#pragma once
+
+#include "cairn/pass/compile.hpp"
+
+#include <algorithm>
+
+namespace cairn::detail {
+
+template <auto Name>
+inline constexpr auto copied = [] {
+  constexpr std::string_view name = Name();
+  fixed_string<name.size() + 1> text;
+  std::copy_n(name.data(), name.size(), text.text);
+  text.text[name.size()] = '\0';  // clang prints only what was written
+  return text;
+}();
+template <class Compiled, int Leaf>
+inline constexpr auto leaf_name = copied<[] { return Compiled::graph.name(Compiled::graph.leaves[Leaf]); }>;
+template <class Compiled, int Tag>
+inline constexpr auto tag_name = copied<[] { return Compiled::graph.name(Compiled::graph.tags[Tag]); }>;
+template <class Compiled, int Segment>
+inline constexpr auto segment_name = copied<[] { return Compiled::graph.name(Compiled::graph.segments[Segment]); }>;
+
+/// The name of a leaf's node.
+template <class Compiled, int Node>
+inline constexpr auto node_name = leaf_name<Compiled, [] {
+  int leaf = 0;
+  while (Compiled::graph.leaves[leaf].node != Node) ++leaf;
+  return leaf;
+}()>;
+
+/// Which of `count` names begins and ends most like `wanted`; none if there are none. name(i) may be empty: no name.
+constexpr int nearest(int count, std::string_view wanted, auto name_of) {
+  int found = ir::none;
+  std::ptrdiff_t most = -1;
+  for (int i = 0; i < count; ++i) {
+    const std::string_view name = name_of(i);
+    if (name.empty()) continue;
+    const auto begin = std::mismatch(name.begin(), name.end(), wanted.begin(), wanted.end()).first;
+    const auto end = std::mismatch(name.rbegin(), name.rend(), wanted.rbegin(), wanted.rend()).first;
+    const std::ptrdiff_t alike = (begin - name.begin()) + (end - name.rbegin());
+    if (alike > most) {
+      most = alike;
+      found = i;
+    }
+  }
+  return found;
+}
+/// The same among the leaves of this role.
+template <class Graph>
+constexpr int nearest_leaf(const Graph& g, ir::role what, std::string_view wanted) {
+  return nearest(g.leaf_count, wanted, [&](int i) {
+    return g.nodes[g.leaves[i].node].op->what == what ? g.name(g.leaves[i]) : std::string_view{};
+  });
+}
+
+/// No leaf has the name that Fact shows.
+template <class Compiled, ir::role What, template <fixed_string...> class Fact, fixed_string Name>
+constexpr auto not_found() {
+  constexpr int nearest = nearest_leaf(Compiled::graph, What, Name);
+  if constexpr (nearest == ir::none) {
+    return mistake<unknown_name, top_scope, about<Fact, Name>>{};
+  } else {
+    using known = about<fact::nearest, leaf_name<Compiled, nearest>>;
+    return mistake<unknown_name, top_scope, about<Fact, Name>, known>{};
+  }
+}
+
+/// A value as messages show it.
+template <const ir::operation& Op>
+struct result_of {
+  static constexpr const ir::operation& op = Op;
+  static constexpr cairn::shape shape = Op.result;
+  static constexpr kind element = Op.element;
+  static constexpr int classes = Op.classes;
+};
+template <class Compiled, int Node>
+using value_of = result_of<*Compiled::graph.nodes[Node].op>;
+
+/// What tells a leaf from another one of its name.
+template <class Leaf, class Other>
+constexpr auto difference() {
+  constexpr const ir::operation& one = Leaf::op;
+  constexpr const ir::operation& other = Other::op;
+  if constexpr (one.result != other.result || one.element != other.element) {
+    return std::type_identity<fact::given<tensor_fact<Leaf>>>{};
+  } else if constexpr (one.classes != other.classes) {
+    return std::type_identity<fact::classes<one.classes>>{};
+  } else if constexpr (one.trainable != other.trainable) {
+    return std::type_identity<fact::trained<one.trainable>>{};
+  } else {
+    return std::type_identity<fact::initial<one.value, one.fill>>{};
+  }
+}
+template <class Name, class One, class Other>
+using conflict_of = mistake<parameter_conflict, top_scope, Name, typename decltype(difference<One, Other>())::type,
+                            typename decltype(difference<Other, One>())::type>;
+
+}  // namespace cairn::detail
