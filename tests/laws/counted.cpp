@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <new>
 
-long allocations = 0;
+namespace {
+long allocated = 0;
+}  // namespace
+long allocations() { return allocated; }
 
 // glibc's own names, behind which its functions can be replaced.
 extern "C" {
@@ -15,35 +18,35 @@ void* __libc_realloc(void* at, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 
 void* malloc(std::size_t size) {
-  ++allocations;
+  ++allocated;
   return __libc_malloc(size);
 }
 void* calloc(std::size_t count, std::size_t size) {
-  ++allocations;
+  ++allocated;
   return __libc_calloc(count, size);
 }
 void* realloc(void* at, std::size_t size) {
-  ++allocations;
+  ++allocated;
   return __libc_realloc(at, size);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++allocations;
+  ++allocated;
   return __libc_memalign(alignment, size);
 }
 int posix_memalign(void** at, std::size_t alignment, std::size_t size) {
-  ++allocations;
+  ++allocated;
   *at = __libc_memalign(alignment, size);
   return *at != nullptr ? 0 : ENOMEM;
 }
 }
 
 void* operator new(std::size_t size) {
-  ++allocations;
+  ++allocated;
   if (void* at = std::malloc(size)) return at;
   throw std::bad_alloc();
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
-  ++allocations;
+  ++allocated;
   const auto unit = static_cast<std::size_t>(alignment);
   if (void* at = std::aligned_alloc(unit, (size + unit - 1) / unit * unit)) return at;
   throw std::bad_alloc();

@@ -1,9 +1,8 @@
 // State in programs: what running statistics are after some steps, and who reads them.
-#include <boost/test/unit_test.hpp>
-#include <cairn/cairn.hpp>
-
 #include <algorithm>
 #include <array>
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
 #include <cmath>
 #include <vector>
 
@@ -127,6 +126,21 @@ BOOST_AUTO_TEST_CASE(states_change_at_the_end_of_a_step_all_together) {
     BOOST_TEST(step.grad<"w">()(0) == -sign);
     BOOST_TEST(step.param<"a">()(1) == 1.5F + sign / 2);
     BOOST_TEST(step.param<"b">()(1) == 1.5F - sign / 2);
+  }
+}
+
+/// A state among the results, or a view of one, is what the step read, as all else that the step computes.
+BOOST_AUTO_TEST_CASE(results_show_states_as_the_step_read_them) {
+  constexpr auto s = state<"s", initial{.fill = 1}, 2, 2>;
+  constexpr auto total = sum(updated(param<"w", 2, 2>, s, s * 2_c));
+  program<outputs(total, s, reshape<4>(s), sum(s))> step;
+  step.init(seed{1});
+  for (const float now : {1.0F, 2.0F, 4.0F}) {
+    const auto [loss, seen, viewed, added] = step.value_and_grad();
+    BOOST_TEST(seen(1, 1) == now);
+    BOOST_TEST(viewed(3) == now);
+    BOOST_TEST(added == 4 * now);
+    BOOST_TEST(step.param<"s">()(0, 1) == 2 * now);
   }
 }
 

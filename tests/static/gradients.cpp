@@ -1,4 +1,5 @@
 // Gradients as values of a model: what they are, what is computed for them, and what of it again.
+#include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/gradient.hpp"
 #include "cairn/expr/linalg.hpp"
 #include "cairn/nn/activation.hpp"
@@ -56,5 +57,24 @@ constexpr auto unread =
     grad(sum(ckpt<"s">([](auto v) { return f(v) * 2_c; }, transpose(param<"p", 8, 8>)) * x), param<"p", 8, 8>);
 static_assert(judged<forward_of<unread>>() == fault::none && runs_of<forward_of<unread>>("softmax") == runs{2, 0});
 static_assert(recomputed<forward_of<unread>>("s") == 0);
+
+// A body does not see that what it is applied to is a gradient: orders add up, also over chains and repetitions.
+constexpr auto slope = layer([](auto v) { return v + grad(sum(v * v * w), w); });
+static_assert(decltype(grad(sum(square(x) * w), x) | slope)::facts.order == 2);
+static_assert(decltype(ckpt<"s">(slope)(grad(sum(square(x) * w), x)))::facts.order == 2);
+static_assert(decltype(x | repeat<3, "block">([](auto) { return slope; }))::facts.order == 3);
+
+// A tag stays with its value, though a gradient computes what only it reads where it reads it.
+constexpr auto tagged_inside = [](auto v) { return tag<"late">(exp(tag<"hid">(gelu(v)) * softmax(v))); };
+constexpr auto by_gradient = [] {
+  const auto y = x * w;
+  return sum(square(grad(mean(square(ckpt<"s">(tagged_inside, y))), y)));
+}();
+template <int Tag>
+constexpr std::string_view operation_of_tag = [] {
+  constexpr const auto& s = step_of<by_gradient>::schedule;
+  return s.nodes[s.tagged[Tag]].op->name;
+}();
+static_assert(operation_of_tag<0> == "gelu" && operation_of_tag<1> == "exp");
 
 }  // namespace

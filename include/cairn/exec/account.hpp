@@ -5,6 +5,11 @@
 
 #include <span>
 
+namespace cairn {
+template <auto Output, class... Options>
+class program;
+}  // namespace cairn
+
 namespace cairn::report {
 
 /// A value of a step. Numbers of others are one more than these are, and 0 is none.
@@ -93,14 +98,8 @@ inline constexpr auto tables = [] {
     made.stored =
         v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
   }
-  int moved[g.node_count + 1] = {};  // by value of the graph: its number in the step
-  for (int v = 0, next = 0; v < g.node_count; ++v) {
-    if (!Compiled::needs.live[v]) continue;
-    while (s.again[next] > 0) ++next;
-    moved[v] = next++;
-  }
   for (int i = g.tag_count; i-- > 0;) {
-    if (Compiled::needs.live[g.tags[i].node]) out.values[moved[g.tags[i].node]].tag = i + 1;
+    if (s.tagged[i] != ir::none) out.values[s.tagged[i]].tag = i + 1;
   }
   for (int i = 0; i < g.leaf_count; ++i) {
     if (s.leaf_value[i] != ir::none) out.values[s.leaf_value[i]].leaf = i + 1;
@@ -119,8 +118,8 @@ inline constexpr auto tables = [] {
 
 template <class Program>
 struct accounting;
-template <template <auto, class...> class Program, auto Output, class... Options>
-struct accounting<Program<Output, Options...>> {
+template <auto Output, class... Options>
+struct accounting<program<Output, Options...>> {
   using compiled = cairn::detail::compiled_of<Output, true, Options...>;
   static account make() {
     static constexpr const auto& t = tables<compiled>;

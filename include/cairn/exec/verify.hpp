@@ -215,7 +215,10 @@ constexpr auto problem_in_policy() {
     return mistake<idle_policy, top_scope, where, fact::policy<g.wrong_policy.policy>>{};
   } else {
     constexpr auto wanted = copied<[] { return g.name(g.wrong_policy); }>;
-    constexpr int known = nearest(g.tag_count, wanted, [](int i) { return g.name(g.tags[i]); });
+    constexpr int known = nearest(g.tag_count, wanted, [](int i) {
+      const std::string_view name = g.name(g.tags[i]);
+      return name == std::string_view(wanted) ? std::string_view{} : name;  // it lies outside of the segment
+    });
     if constexpr (known == ir::none) return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>>{};
     else
       return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>,
@@ -249,7 +252,13 @@ constexpr auto problem_in_graph() {
                    fact::given<tensor_fact<value_of<Compiled, drawn_twice.one>>>,
                    fact::given<tensor_fact<value_of<Compiled, drawn_twice.other>>>>{};
   } else if constexpr (g.independent != ir::none) {
-    return mistake<zero_grad_argument, top_scope, fact::given<tensor_fact<value_of<Compiled, g.independent>>>>{};
+    using given = fact::given<tensor_fact<value_of<Compiled, g.independent>>>;
+    if constexpr (g.nodes[g.independent].op->what != ir::role::parameter) {
+      return mistake<zero_grad_argument, top_scope, given>{};
+    } else {
+      return mistake<zero_grad_argument, top_scope, given,
+                     about<fact::parameter, node_name<Compiled, g.independent>>>{};
+    }
   } else if constexpr (g.wrong_policy.segment != 0) {
     return problem_in_policy<Compiled>();
   } else if constexpr (g.updated_twice != ir::none) {

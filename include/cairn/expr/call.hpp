@@ -80,7 +80,7 @@ struct call : expression {
   static constexpr cairn::facts facts = [] {
     cairn::facts f = made_of({A::facts...});
     f.height = 1 + std::max(f.height, inside.height);
-    f.order = std::max(f.order, inside.order);
+    f.order += inside.order;
     f.detached |= inside.detached;
     f.fed |= inside.fed;
     f.captures |= inside.captures || (captured<owner, A> || ...);

@@ -68,7 +68,7 @@ struct stage_input : expression {
 /// The facts of a chain to which a stage is added.
 constexpr facts in_a_row(facts chain, const facts& stage) {
   chain.height = std::max(chain.height, stage.height);
-  chain.order = std::max(chain.order, stage.order);
+  chain.order += stage.order;
   chain.detached |= stage.detached;
   chain.fed |= stage.fed;
   chain.captures |= stage.captures;
@@ -221,7 +221,11 @@ struct repeated : expression {
   static constexpr cairn::shape shape = X::shape;
   static constexpr kind element = X::element;
   using body = call<stage_mark, L, detail::stage_input<X::facts.level, tensor_of<X>>>;
-  static constexpr cairn::facts facts = detail::in_a_row(made_of({X::facts}), body::facts);
+  static constexpr cairn::facts facts = [] {
+    cairn::facts f = detail::in_a_row(made_of({X::facts}), body::facts);
+    f.order += (N - 1) * body::facts.order;
+    return f;
+  }();
 };
 
 namespace detail {

@@ -107,7 +107,7 @@ struct facts {
   int level = 0;            ///< of the deepest placeholder below
   int height = 1;           ///< how far the expressions below nest
   int spelled = 1;          ///< nodes that the type's name spells out
-  int order = 0;            ///< how many gradients are taken of each other
+  int order = 0;            ///< how many gradients are taken of each other, at most
   bool detached = false;    ///< stops a gradient somewhere
   bool fed = false;         ///< computed from an input of the program
   bool captures = false;    ///< in a body: computes again what was computed from an input outside of all bodies

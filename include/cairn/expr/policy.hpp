@@ -18,6 +18,7 @@ struct saveable {
 template <class P>
 concept a_predicate = std::is_empty_v<P> && std::default_initializable<P> && requires(const saveable& v) {
   { P{}(v) } -> std::same_as<bool>;
+  typename std::bool_constant<(static_cast<void>(P{}(saveable{})), true)>;  // a constant expression
 };
 
 /// Policy: keeps the values that have one of these tags.
@@ -37,7 +38,7 @@ struct save_matmuls {
 struct save_unbatched_matmuls {
   constexpr bool operator()(const saveable& v) const { return v.operation == "matmul" && !v.batched; }
 };
-/// Policy: keeps all that backward reads, as if the segment were a block.
+/// Policy: keeps all of the inside that backward needs, even what a block would make again of few operations.
 struct save_everything {
   constexpr bool operator()(const saveable&) const { return true; }
 };

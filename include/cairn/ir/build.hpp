@@ -25,6 +25,7 @@ constexpr sizes size_of() {
   constexpr sizes size = [] {
     counter c;
     (lowering<Outputs>::count(c), ...);
+    c.total.nodes += sizeof...(Outputs);
     return c.total;
   }();
   if constexpr (((Outputs::facts.order == 0) && ...)) {
@@ -38,9 +39,21 @@ constexpr sizes size_of() {
     (static_cast<void>(lowering<Outputs>::template into<Target>(b)), ...);
     delete[] b.nodes;
     sizes grown = size;
-    grown.nodes = b.node_count;
+    grown.nodes = b.node_count + static_cast<int>(sizeof...(Outputs));
     return grown;
   }
+}
+
+/// A result that shows a state is a copy of it: the update comes before who reads the result.
+template <class Target, class Output>
+constexpr int kept_result(builder& b, int result) {
+  int root = result;
+  while (b.nodes[root].op->what == role::view) root = b.nodes[root].argument[0];
+  for (int i = 0; i < b.leaf_count; ++i) {
+    if (b.leaves[i].node != root || b.leaves[i].after == 0) continue;
+    return b.append(&operation_of<expand_op<Output::shape>, Target, tensor_of<Output>>, &result, 1);
+  }
+  return result;
 }
 
 /// Lowers the outputs of a model, and the leaf that is the gradient of the first, or no_leaf.
@@ -51,6 +64,9 @@ constexpr auto build() {
   b.write_to(g, Blocks);
   ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
   g.result_count = g.output_count;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((g.outputs[I] = kept_result<Target, Outputs>(b, g.outputs[I])), ...);
+  }(std::index_sequence_for<Outputs...>{});
   g.cotangent = lowering<Cotangent>::template into<Target>(b);
   g.node_count = b.node_count;
   g.leaf_count = b.leaf_count;

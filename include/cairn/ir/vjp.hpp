@@ -40,6 +40,12 @@ struct vjp_of {
   template <class... G>
   struct parts<gradients<G...>> {
     static_assert(sizeof...(G) == sizeof...(Tensors), "a vjp gives one gradient for each argument");
+    template <class G1>
+    static constexpr int order_of() {
+      if constexpr (std::same_as<G1, no_gradient>) return 0;
+      else return G1::facts.order;
+    }
+    static_assert(((order_of<G>() == 0) && ...), "a vjp is written without grad");
     template <class Tensor, class G1>
     using fitted_type = decltype(fitted<Tensor>(G1{}));
     static constexpr bool any = (!std::same_as<G, no_gradient> || ...);

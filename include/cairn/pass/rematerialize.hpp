@@ -16,7 +16,7 @@
 namespace cairn::pass {
 
 /// The values of a step in the order of their computation.
-template <int Nodes, int Leaves, int Segments, int Outputs>
+template <int Nodes, int Leaves, int Segments, int Tags, int Outputs>
 struct schedule {
   static constexpr int capacity = Nodes;
   struct cost {
@@ -24,11 +24,12 @@ struct schedule {
     std::int64_t flops = 0;
   };
   ir::node nodes[Nodes] = {};
-  bool kept[Nodes] = {};   ///< forward values that backward reads as they are
-  int again[Nodes] = {};   ///< of values that are computed a second time: one more than the first one's number
+  bool kept[Nodes] = {};  ///< forward values that backward reads as they are
+  int again[Nodes] = {};  ///< of values that are computed a second time: one more than the first one's number
   int node_count = 0, turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
   int earlier[Leaves] = {};  ///< by leaf: the gradient that its own is added to; 0, a forward value, where it is not
+  int tagged[Tags] = {};     ///< by tag; none where nothing needs the value
   int outputs[Outputs] = {}, output_count = 0;
   cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0 is the program outside of them
   std::int64_t boundary_bytes[Segments] = {};
@@ -60,7 +61,9 @@ struct rematerializer {
   const Gradient& d;
   const Needs& need;
   const int order;  ///< how many gradients are parts of the forward pass
-  schedule<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1, Graph::output_capacity> out{};
+  schedule<Capacity, Graph::capacity.leaves + 1, Graph::capacity.segments + 1, Graph::capacity.tags + 1,
+           Graph::output_capacity>
+      out{};
   bool own[nodes] = {};       ///< forward values that results are made of, but by gradients that recompute them
   bool computed[nodes] = {};  ///< forward values that are there, or were and so are computed again
   bool stored[nodes] = {}, read[nodes] = {};
@@ -240,6 +243,10 @@ constexpr auto rematerialize(const Graph& g, const Gradient& d, const Needs& nee
     if (d.gradient[i] == none) continue;
     r.out.gradient[i] = r.moved[d.gradient[i]];
     if (d.earlier[i] != 0) r.out.earlier[i] = r.moved[d.earlier[i]];
+  }
+  for (int i = 0; i < g.tag_count; ++i) {
+    const int v = g.tags[i].node;
+    r.out.tagged[i] = need.live[v] && r.computed[v] ? r.moved[v] : none;
   }
   for (int i = 0; i < g.output_count; ++i) r.out.outputs[r.out.output_count++] = r.moved[g.outputs[i]];
   return r.out;
