@@ -64,22 +64,4 @@ BOOST_AUTO_TEST_CASE(penalties) {
   BOOST_TEST(d.relative < 1e-6, "at " << d.at << ": " << d.gradient << " and " << d.quotient);
 }
 
-/// A gradient without any step: that of an input in a predictor.
-BOOST_AUTO_TEST_CASE(in_a_predictor) {
-  program<loss, real<double>> step;
-  step.init(seed{1});
-  predictor<loss, real<double>> value{step};
-  predictor<grad(loss, x), real<double>> slope{step};
-  const auto seen = slope(bind<"x">(xs));
-  for (std::size_t i = 0; i < xs.size(); ++i) {
-    const auto at = [&](double offset) {
-      auto moved = xs;
-      moved[i] += offset;
-      return value(bind<"x">(moved));
-    };
-    const double h = 1e-3, quotient = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
-    BOOST_TEST(std::abs(seen.flat(i) - quotient) <= 1e-6 * std::max(std::abs(quotient), 1e-3));
-  }
-}
-
 BOOST_AUTO_TEST_SUITE_END()
