@@ -17,9 +17,9 @@ struct gradient_deviation {
 };
 
 /// The largest deviation over all trained parameters of the loss, each drawn from `s`. The quotient is the five-point
-/// central difference, whose error is of fourth order in the step. Each loss is that of the first step from `s`, with the
-/// same random numbers and states. Gradients of inputs, as by wrt<...>, are not compared.
-/// `gradcheck<loss>(seed{1}, bind<"x">(x)).relative < 1e-6`; options are those of program, without real.
+/// central difference, whose error is of fourth order in the step. Each loss is that of the first step from `s`, with
+/// the same random numbers and states. Gradients of inputs, as by wrt<...>, are not compared. `gradcheck<loss>(seed{1},
+/// bind<"x">(x)).relative < 1e-6`; options are those of program, without real.
 template <auto Loss, class... Options, class... Bound>
 gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   program<Loss, real<double>, Options...> step;

@@ -32,8 +32,8 @@ struct accumulate {};
 struct plain {};
 /// Throws where a step's loss, or a number of its first output, is not finite: `program<loss, check_finite>`.
 struct check_finite {};
-/// The most threads that a step uses, with OpenMP (-fopenmp) and where the work is worth it: `program<loss, threads<4>>`.
-/// Results are the same in every bit for any number. Each thread has scratch of its own in the arena.
+/// The most threads that a step uses, with OpenMP (-fopenmp) and where the work is worth it: `program<loss,
+/// threads<4>>`. Results are the same in every bit for any number. Each thread has scratch of its own in the arena.
 template <int Most>
   requires(Most >= 1)
 struct threads {};

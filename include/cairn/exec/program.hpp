@@ -83,8 +83,8 @@ class program {
   /// Throws memory_error where they are too few, or do not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
 
-  /// Draws all parameters, and has states begin anew; a parameter's numbers depend on the seed and on its name alone. The seed is also what random
-  /// operations draw from: with the same seed, the steps from here on draw the same.
+  /// Draws all parameters, and has states begin anew; a parameter's numbers depend on the seed and on its name alone.
+  /// The seed is also what random operations draw from: with the same seed, the steps from here on draw the same.
   void init(seed s) {
     random_ = {s, 0};
     for (int i = 0; i < graph.leaf_count; ++i) {

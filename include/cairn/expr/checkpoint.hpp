@@ -46,8 +46,8 @@ struct segmenting<Mark, E> {
 /// ckpt<"cell">(lstm, x, h0, c0)` where f returns a std::tuple. Policies say what else is kept: `ckpt<"attention",
 /// save<"scores">>(f, x)`; several keep what any of them keeps. See expr/policy.hpp.
 /// Rejects: detach inside, values of other bodies or computed from inputs outside, arguments that f never reads, bodies
-/// with captures, policies that contradict each other; and in a program, segments without a gradient, those that keep no
-/// less than they free, and policies that fit nothing.
+/// with captures, policies that contradict each other; and in a program, segments without a gradient, those that keep
+/// no less than they free, and policies that fit nothing.
 template <fixed_string Name, class... Policy, class F, class... A>
   requires(sizeof...(A) > 0)
 constexpr typename detail::segmenting<segment_mark<Name, Policy...>, F, A...>::type ckpt(F, A...) {

@@ -67,10 +67,10 @@ struct differentiating<F, X...> {
 };
 }  // namespace detail
 
-/// The gradient of a scalar with respect to x, a leaf or any value that it is computed from, as torch.autograd.grad with
-/// create_graph: `loss + sum(square(grad(loss, x)))`. For several a tuple: `auto [gx, gy] = grad(f, x, y)`. Segments
-/// hold: what this gradient reads of them is recomputed, too.
-/// Rejects: a first argument that is no scalar; in a program, one that does not depend on x.
+/// The gradient of a scalar with respect to x, a leaf or any value that it is computed from, as torch.autograd.grad
+/// with create_graph: `loss + sum(square(grad(loss, x)))`. For several a tuple: `auto [gx, gy] = grad(f, x, y)`.
+/// Segments hold: what this gradient reads of them is recomputed, too. Rejects: a first argument that is no scalar; in
+/// a program, one that does not depend on x.
 template <an_operand F, an_operand... X>
   requires(sizeof...(X) > 0)
 constexpr typename detail::differentiating<F, X...>::type grad(F, X...) {

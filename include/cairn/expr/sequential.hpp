@@ -17,8 +17,8 @@ struct work {
 template <class Stage>
 constexpr work work_of();
 
-/// How ckpt_sequential cuts, where not by the number of layers: so that the most that is computed within a segment is as
-/// little as can be. What a cut itself keeps, the value between two segments, does not count.
+/// How ckpt_sequential cuts, where not by the number of layers: so that the most that is computed within a segment is
+/// as little as can be. What a cut itself keeps, the value between two segments, does not count.
 struct by_bytes {
   static constexpr std::int64_t of(const work& w) { return w.bytes; }
 };
@@ -163,7 +163,8 @@ struct sequencing<N, void, std::tuple<boost::hana::tuple<L...>>, Policy...> {
 /// A chain of layers in N segments, as torch.utils.checkpoint.checkpoint_sequential: `x |
 /// ckpt_sequential<2>(hana::make_tuple(l1, l2, l3))`. They have as many layers, or the first ones one more; the last is
 /// not checkpointed, since backward begins with it. Segments are named `sequential.0` and so on, which prefixes no
-/// parameters; policies are those of ckpt, and they may be useless, for nobody chose where they end. Rejects: what is no tuple, and N below 1 or above the number of layers.
+/// parameters; policies are those of ckpt, and they may be useless, for nobody chose where they end. Rejects: what is
+/// no tuple, and N below 1 or above the number of layers.
 template <int N, class... Policy, class... A>
   requires(!a_measure<Policy> && ...)
 constexpr typename detail::sequencing<N, void, std::tuple<A...>, Policy...>::type ckpt_sequential(A...) {

@@ -1,6 +1,7 @@
 // From an operation to its kernel. `compute(op, signature<Real, Tensors...>, operands)` is an operation's kernel for
 // arguments of those static shapes; operands are the result, the arguments, and scratch where the operation asks for
-// it. With a fourth parameter it is told how many threads it may use, and has scratch for each. It is found by argument-dependent lookup of the operation, so that users can add operations of their own.
+// it. With a fourth parameter it is told how many threads it may use, and has scratch for each. It is found by
+// argument-dependent lookup of the operation, so that users can add operations of their own.
 #pragma once
 
 #include "cairn/ir/operation.hpp"
