@@ -149,8 +149,8 @@ void check_close(const auto& some, const auto& others, float tolerance = 1e-6F) 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(accumulated_gradients_are_the_sum_of_those_of_the_steps) {
-  program<loss, accumulate, wrt<"x">> step;
-  program<loss, accumulate, wrt<"x">, plain> plainly;
+  program<loss, accumulate_gradients, wrt<"x">> step;
+  program<loss, accumulate_gradients, wrt<"x">, plain> plainly;
   program<loss, wrt<"x">> single;
   step.init(seed{3});
   plainly.init(seed{3});
@@ -181,11 +181,11 @@ BOOST_AUTO_TEST_CASE(accumulated_gradients_are_the_sum_of_those_of_the_steps) {
 
 template <class Step>
 constexpr bool starts_anew = requires(Step& step) { step.zero_grad(); };
-static_assert(starts_anew<program<loss, accumulate>> && !starts_anew<program<loss>>);
+static_assert(starts_anew<program<loss, accumulate_gradients>> && !starts_anew<program<loss>>);
 
 BOOST_AUTO_TEST_CASE(parts_of_a_batch_train_like_the_whole) {
   constexpr auto logits = [](auto rows) { return rows | nn::linear<"fc1", 6> | hidden | nn::linear<"head", 2>; };
-  program<0.5_c * cross_entropy(logits(x), y), accumulate> parts;
+  program<0.5_c * cross_entropy(logits(x), y), accumulate_gradients> parts;
   program<cross_entropy(logits(input<"x", 8, 3>), labels<"y", 2, 8>)> whole;
   parts.init(seed{3});
   whole.init(seed{3});
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(every_kernel_adds_in_place) {
   constexpr auto out = input<"x", 900, 37> | nn::linear<"a", 53> | nn::tanh | nn::linear<"b", 16> | nn::linear<"c", 16>;
   constexpr auto by_w = layer([](auto rows) { return tanh(matmul(rows, param<"w", 16, 16>) + param<"v", 16>); });
   constexpr auto model = mean(square(out | by_w | by_w) * 900_c);
-  program<model, accumulate> step;
+  program<model, accumulate_gradients> step;
   program<model> single;
   step.init(seed{3});
   single.init(seed{3});

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(product_with_the_hessian) {
   constexpr auto along_v = sum(grad(loss, param<"w.weight", 6, 6>) * v);
   program<along_v, real<double>> product;
   program<loss, real<double>> step;
-  for (const std::uint64_t start : {1, 2}) {
+  for (const std::uint64_t start : {1U, 2U}) {
     product.init(seed{start});
     step.init(seed{start});
     static_cast<void>(product.value_and_grad(bind<"x">(xs), bind<"v">(vs)));

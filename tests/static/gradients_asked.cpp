@@ -54,30 +54,35 @@ static_assert(std::same_as<detail::problem_in<pulled>, sound> && judged<pulled>(
 static_assert(stored<pulled> == 0 && gradient_of<pulled>("a.weight") == "matmul(v, rows)");
 static_assert(pulled::graph.find(ir::role::input, "v") == pulled::graph.leaf_count - 1);
 
-// ---- accumulate: what a step adds needs no memory of its own where one loop can make it and add it.
-static_assert(lawful<mapped, accumulate>() && peak<step_of<mapped, accumulate>> == peak<step_of<mapped>>);
-static_assert(runs_of<step_of<mapped, accumulate>>("add").backward == 4);  // as many as parameters
-static_assert(lawful<map, accumulate, cotangent<"v">>() && lawful<sum(param<"w", 8> + param<"b", 8>), accumulate>());
-using mapped_more = step_of<map, accumulate, cotangent<"v">>;
+// ---- accumulate_gradients: what a step adds needs no memory of its own where one loop can make it and add it.
+static_assert(lawful<mapped, accumulate_gradients>() &&
+              peak<step_of<mapped, accumulate_gradients>> == peak<step_of<mapped>>);
+static_assert(runs_of<step_of<mapped, accumulate_gradients>>("add").backward == 4);  // as many as parameters
+static_assert(lawful<map, accumulate_gradients, cotangent<"v">>() &&
+              lawful<sum(param<"w", 8> + param<"b", 8>), accumulate_gradients>());
+using mapped_more = step_of<map, accumulate_gradients, cotangent<"v">>;
 static_assert(gradient_of<mapped_more>("a.weight") == "add(gradient so far, matmul(v, rows))");
-static_assert(gradient_of<step_of<param<"w", 8>, accumulate, cotangent<"v">>>("w") == "add(gradient so far, v)");
-static_assert(lawful<param<"w", 8>, accumulate, cotangent<"v">>());
-static_assert(lawful<grad(loss, param<"upper", 8>), accumulate, cotangent<"v">, wrt<"x">>());
+static_assert(gradient_of<step_of<param<"w", 8>, accumulate_gradients, cotangent<"v">>>("w") ==
+              "add(gradient so far, v)");
+static_assert(lawful<param<"w", 8>, accumulate_gradients, cotangent<"v">>());
+static_assert(lawful<grad(loss, param<"upper", 8>), accumulate_gradients, cotangent<"v">, wrt<"x">>());
 // Values of backward that else lie in the place of a gradient before it is there: here the sum so far is.
-static_assert(lawful<loss, accumulate>() && lawful<loss, accumulate, wrt<"x">>());
-static_assert(stored<step_of<loss, accumulate>> == stored<trained>);
-static_assert(peak<trained> == 64 && peak<step_of<loss, accumulate>> == 2 * 64);
-static_assert(step_of<outputs(sum(param<"v", 8>), param<"w", 8>), accumulate>::gradient.gradient[1] == ir::none);
+static_assert(lawful<loss, accumulate_gradients>() && lawful<loss, accumulate_gradients, wrt<"x">>());
+static_assert(stored<step_of<loss, accumulate_gradients>> == stored<trained>);
+static_assert(peak<trained> == 64 && peak<step_of<loss, accumulate_gradients>> == 2 * 64);
+static_assert(step_of<outputs(sum(param<"v", 8>), param<"w", 8>), accumulate_gradients>::gradient.gradient[1] ==
+              ir::none);
 // A parameter that is used twice: what comes second is added to the sum with what came first, in its place.
 constexpr auto by_w = layer([](auto v) { return matmul(tanh(v), param<"w", 8, 8>); });
 constexpr auto twice = sum(input<"rows", 4, 8> | by_w | by_w);
-static_assert(gradient_of<step_of<twice, accumulate>>("w") ==
+static_assert(gradient_of<step_of<twice, accumulate_gradients>>("w") ==
               "add(add(gradient so far, matmul(tanh(matmul(tanh(rows), w)), expand(reshape(constant)))), "
               "matmul(tanh(rows), mul(matmul(expand(reshape(constant)), w), "
               "sub(constant, square(tanh(matmul(tanh(rows), w)))))))");
-static_assert(lawful<twice, accumulate>());
+static_assert(lawful<twice, accumulate_gradients>());
 // A product of several blocks of depth keeps sums where its result belongs, which so is not the gradient's place.
 constexpr auto deep = sum(input<"rows", 4096, 8> | nn::linear<"a", 8> | nn::tanh | nn::linear<"b", 8>);
-static_assert(lawful<deep, accumulate>() && peak<step_of<deep, accumulate>> == peak<step_of<deep>> + 8 * row);
+static_assert(lawful<deep, accumulate_gradients>() &&
+              peak<step_of<deep, accumulate_gradients>> == peak<step_of<deep>> + 8 * row);
 
 }  // namespace

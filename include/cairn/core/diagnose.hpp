@@ -367,7 +367,7 @@ struct unknown_option {
       static_assert(
           well_formed<Facts...>,
           "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
-          "cotangent<...>, accumulate, budget<...>, threads<...>, plain and check_finite");
+          "cotangent<...>, accumulate_gradients, budget<...>, threads<...>, plain and check_finite");
     }
   };
 };

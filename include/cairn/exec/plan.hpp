@@ -25,9 +25,9 @@ struct wrt {};
 /// that shape. `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
 template <fixed_string Name>
 struct cotangent {};
-/// Each step adds its gradients to those of the steps before, as for a batch in parts: `program<loss, accumulate>`;
+/// Each step adds its gradients to those of the steps before, as for a batch in parts: `program<loss, accumulate_gradients>`;
 /// `step.zero_grad()` starts anew.
-struct accumulate {};
+struct accumulate_gradients {};
 /// The same model with each ckpt taken as a block: only what costs little is computed again.
 struct plain {};
 /// Throws where a step's loss, or a number of its first output, is not finite: `program<loss, check_finite>`.
@@ -102,7 +102,7 @@ template <class R, bool G, class W, class V, bool A, int P, int T, class F, clas
 struct with<pass::request<R, pass::backward<G, W, V, A>, P, T, F, U...>, cotangent<Name>, More...>
     : with<pass::request<R, pass::backward<G, W, pass::name_list<Name>, A>, P, T, F, U...>, More...> {};
 template <class R, bool G, class W, class V, bool A, int P, int T, class F, class... U, class... More>
-struct with<pass::request<R, pass::backward<G, W, V, A>, P, T, F, U...>, accumulate, More...>
+struct with<pass::request<R, pass::backward<G, W, V, A>, P, T, F, U...>, accumulate_gradients, More...>
     : with<pass::request<R, pass::backward<G, W, V, true>, P, T, F, U...>, More...> {};
 
 template <class R, class G, int P, int T, class F, class... U, int Most, class... More>

@@ -50,7 +50,7 @@ struct loss_error : std::domain_error {
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
-/// cotangent<"name">, accumulate, plain, check_finite, budget<4_MiB>, threads<4>.
+/// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, threads<4>.
 /// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
 /// wrt<...> that it does not depend on; a segment in which nothing needs a gradient, or that keeps no less than it
 /// frees; one name for two leaves or for two random operations; two updates of one state; outputs of indices.
@@ -99,7 +99,7 @@ class program {
   }
 
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
-  /// Overwrites the gradients, or with accumulate adds to them, and updates states. Throws extent_error or label_error
+  /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or label_error
   /// before anything is computed; with check_finite, loss_error after a step whose loss is not finite, which leaves
   /// states as they were.
   template <class... Bound>
@@ -148,7 +148,7 @@ class program {
     constexpr int i = std::max(machine::template parameter<Name>, 0);
     return detail::tensor_view<machine::leaf(i).result>(real_at(i));
   }
-  /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate, of all since
+  /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of all since
   /// zero_grad.
   template <fixed_string Name>
   auto grad() {

@@ -215,7 +215,7 @@ constexpr auto problem_in_policy() {
     return mistake<idle_policy, top_scope, where, fact::policy<g.wrong_policy.policy>>{};
   } else {
     constexpr auto wanted = copied<[] { return g.name(g.wrong_policy); }>;
-    constexpr int known = nearest(g.tag_count, wanted, [](int i) {
+    constexpr int known = nearest(g.tag_count, wanted, [=](int i) {
       const std::string_view name = g.name(g.tags[i]);
       return name == std::string_view(wanted) ? std::string_view{} : name;  // it lies outside of the segment
     });
