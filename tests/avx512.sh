@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# `run` and `laws` on an AVX-512 processor, whichever this machine has: avx512.sh KERNEL RUN LAWS. Bochs
-# emulates it and boots Linux from a CD; the first process runs both programs, which print on a serial port.
+# Test programs on an AVX-512 processor, whichever this machine has: avx512.sh KERNEL PROGRAM... Bochs emulates
+# it and boots Linux from a CD; the first process runs the programs, which print on a serial port.
 # Not `learning`, which trains: too much for an emulator.
 set -euo pipefail
-kernel=$(realpath "$1") run=$(realpath "$2") laws=$(realpath "$3")
+kernel=$(realpath "$1")
+mapfile -t programs < <(realpath "${@:2}")
 folder=$(mktemp -d) bochs=
 trap '[[ -z $bochs ]] || kill -KILL "$bochs" || true; rm -rf "$folder"' EXIT  # Bochs outlives other signals
 cd "$folder"
 
 mkdir -p root/tmp disc
-cp -L "$run" root/run
-cp -L "$laws" root/laws
-ldd /bin/dash "$run" "$laws" | grep -o '/[^ ]* (' | cut -d' ' -f1 | sort -u | xargs cp -L --parents -t root
+cp -L "${programs[@]}" root
+ldd /bin/dash "${programs[@]}" | grep -o '/[^ ]* (' | cut -d' ' -f1 | sort -u | xargs cp -L --parents -t root
 cp --parents /bin/dash root
-cat >root/init <<'END'
+cat >root/init <<END
 #!/bin/dash
 export OPENBLAS_NUM_THREADS=1
-for suite in run laws; do
-  /$suite --report_level=short --color_output=no --run_test='!learning' 2>&1
-  echo "$suite ended with $?"
+for program in ${programs[*]##*/}; do
+  /\$program --report_level=short --color_output=no --run_test='!learning' 2>&1
+  echo "\$program ended with \$?"
 done
 echo the end
 read forever
@@ -55,6 +55,6 @@ tr -d '\r' <serial | tee printed
 sum() { sed -n "s/$1/\1/p" printed | awk '{ n += $1 } END { print n + 0 }'; }
 passed=$(sum '^ *\([0-9]*\) test cases* out of [0-9]* passed')
 failed=$(($(sum '^Running \([0-9]*\) test cases*.*') - passed))
-(($(grep -c ' ended with 0$' printed) == 2 || failed > 0)) || failed=1
+(($(grep -c ' ended with 0$' printed) == ${#programs[@]} || failed > 0)) || failed=1
 echo "$passed passed, $failed failed"
 ((failed == 0))
