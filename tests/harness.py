@@ -41,7 +41,7 @@ class rejects_finds(in_a_folder):
     def faults(self, text):
         """The faults of a case: the same with each compiler."""
         case = self.write("case.cpp", text)
-        found = [rejects.judge(case, compiler).faults for compiler in compilers]
+        found = [rejects.judge(case, each, rejects.complaints([case], each).get(case)).faults for each in compilers]
         self.assertEqual(found[0], found[1])
         return found[0]
 
@@ -54,6 +54,11 @@ class rejects_finds(in_a_folder):
 
     def test_a_twin_with_a_warning(self):
         self.assertIn("the twin is not accepted", self.faults(good + "char narrow(int i) { return i; }\n"))
+
+    def test_which_of_some_twins_is_wrong(self):
+        cases = [self.write(f"{i}.cpp", good + f"int x = {value};\n") for i, value in enumerate(["3", "four", "5"])]
+        for compiler in compilers:
+            self.assertEqual(list(rejects.complaints(cases, compiler)), cases[1:2])
 
     def test_misuse_that_is_accepted(self):
         self.assertEqual(self.faults(good.replace("false", "true")), ["accepted"])

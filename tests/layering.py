@@ -3,7 +3,7 @@
 
 A folder includes itself and the folders above it in `order`; a header beside the folders may include them all.
 xsimd and xtensor stay where `homes` says, and what runs in constant evaluation keeps to plain arrays. Also, each
-program of tests, examples and bench is named in a build file, and each model of tests/models.hpp in a test of the
+program of tests, examples and bench is named in a build file, and each model of tests/models in a test of the
 laws, or it would never run. What bench/scenario.py runs, it finds itself.
 """
 
@@ -66,7 +66,8 @@ def main():
             known = name == "main" or f"'{name}'" in text or name in at_run_time or name.startswith("scenario/")
             found[f"{folder}/{name}.cpp"] = [] if known else [f"not named in {build_file}"]
     laws = "".join(file.read_text() for file in (top / "tests/laws").glob("*.cpp"))
-    for name in model.findall((top / "tests/models.hpp").read_text()):
+    models = "".join(file.read_text() for file in (top / "tests/models").glob("*.hpp"))
+    for name in model.findall(models):
         found[f"models::{name}"] = [] if f"laws<models::{name}>" in laws else ["not named in tests/laws"]
     for name, wrong in found.items():
         for fault in wrong:

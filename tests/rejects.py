@@ -2,7 +2,7 @@
 """Misuse that must not compile: rejects.py [PART OF A NAME]
 
 Each file of tests/rejects opens with one or more lines `// rejects: REGEX`. Compiled as it is, it must be
-accepted without a warning: the twin. With -DCAIRN_REJECT it must be rejected with exactly one error, whose
+accepted without a warning: the twin, of which many are compiled at once, each in a namespace. With -DCAIRN_REJECT it must be rejected with exactly one error, whose
 message every REGEX matches, in few enough lines to read. Only what the compiler says counts as its message,
 not the source lines that it quotes. Files are named from the project's root, for clang spells a lambda as its
 file's path: how wide a message is must not depend on where the checkout lies.
@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import misuse
-from compilers import compile_file, compilers, finish, for_each, top
+from compilers import compile_file, compile_text, compilers, finish, for_each, top
 
 most_lines, most_columns = 12, 400
+at_once = 20  # twins: to read the headers takes as long as some of them
 foreign = """algorithm array bit cmath concepts cstring limits ranges span stdexcept string string_view tuple utility vector
 xsimd/xsimd.hpp xtensor/xadapt.hpp""".split()
 
@@ -55,18 +56,30 @@ def precompiled(compiler, folder):
     return ["-include", str(others)] if compiler == "g++" else ["-include-pch", str(ready)]
 
 
-def judge(source: Path, compiler: str, *options) -> verdict:
-    """What a compiler says of a case, a path from the project's root."""
-    twin_accepted, twin_printed = compile_file(compiler, source, *options)
+def complaints(sources, compiler, *options):
+    """What a compiler prints of the twins that it does not accept in silence, by source."""
+    texts = {source: (top / source).read_text() for source in sources}
+    lines = sorted({line for text in texts.values() for line in text.splitlines() if line.startswith("#include")})
+    lines += [f'namespace twin_{i} {{\n#include "{source}"\n}}' for i, source in enumerate(sources)]
+    accepted, printed = compile_text(compiler, "\n".join(lines) + "\n", *options)
+    if accepted and not printed:
+        return {}
+    if len(sources) == 1:
+        return {sources[0]: printed}
+    return {source: said for each in sources for source, said in complaints([each], compiler, *options).items()}
+
+
+def judge(source: Path, compiler: str, complaint, *options) -> verdict:
+    """What a compiler says of a case, a path from the project's root; and what it said of its twin, if anything."""
     accepted, printed = compile_file(compiler, source, "-DCAIRN_REJECT", *options)
     lines = printed.splitlines()
     errors = list(error_line.finditer(printed))
     result = verdict(len(errors), len(lines), max(map(len, lines), default=0), printed=printed)
     fault = result.faults.append
 
-    if not twin_accepted or twin_printed:
+    if complaint is not None:
         fault("the twin is not accepted")
-        result.printed = twin_printed
+        result.printed = complaint
     if not expected(source):
         fault("no line `// rejects: REGEX`")
     if accepted:
@@ -87,12 +100,17 @@ def judge(source: Path, compiler: str, *options) -> verdict:
 
 def main(part=""):
     sources = [file for file in sorted((top / "tests/rejects").glob("*.cpp")) if part in file.stem]
-    jobs = [(source.relative_to(top), compiler) for source in sources for compiler in compilers]
+    sources = [source.relative_to(top) for source in sources]
+    batches = [(sources[i:i + at_once], compiler) for i in range(0, len(sources), at_once) for compiler in compilers]
+    jobs = [(source, compiler) for source in sources for compiler in compilers]
     print(f"{'':4} {'compiler':10} errors lines columns  case")
     failed, verdicts = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         options = {compiler: precompiled(compiler, Path(folder)) for compiler in compilers}
-        for (source, compiler), seen in zip(jobs, for_each(lambda job: judge(*job, *options[job[1]]), jobs)):
+        said = {(source, compiler): text for (batch, compiler), found in zip(batches, for_each(
+                    lambda batch: complaints(*batch, *options[batch[1]]), batches)) for source, text in found.items()}
+        seen_by = for_each(lambda job: judge(*job, said.get(job), *options[job[1]]), jobs)
+        for (source, compiler), seen in zip(jobs, seen_by):
             verdicts[source, compiler] = seen
             mark = "FAIL" if seen.faults else "ok"
             print(f"{mark:4} {compiler:10} {seen.errors:6} {seen.lines:5} {seen.columns:7}  {source.stem}", flush=True)

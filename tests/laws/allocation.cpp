@@ -1,7 +1,10 @@
 // A step allocates nothing.
 #include <cstdlib>
 
-#include "../models.hpp"
+#include "../models/arguments.hpp"
+#include "../models/nesting.hpp"
+#include "../models/random.hpp"
+#include "../models/tensors.hpp"
 #include "laws.hpp"
 
 BOOST_AUTO_TEST_SUITE(allocation)

@@ -1,4 +1,4 @@
-#include "../models.hpp"
+#include "../models/nesting.hpp"
 #include "laws.hpp"
 
 BOOST_AUTO_TEST_SUITE(laws_of_nesting)

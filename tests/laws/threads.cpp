@@ -1,5 +1,5 @@
 // Threads change no bit of a step, and a step with threads touches what its plan says.
-#include "../models.hpp"
+#include "../models/parts.hpp"
 #include "laws.hpp"
 
 #ifdef _OPENMP

@@ -2,6 +2,9 @@
 // which a difference may be taken, and none with detach, which is no derivative.
 #include "gradients_models.hpp"
 
+#include "../models/segments.hpp"
+#include "../models/sharing.hpp"
+
 BOOST_AUTO_TEST_SUITE(gradients_of_models)
 
 BOOST_AUTO_TEST_CASE(one) { check_model<models::one>(); }
@@ -16,7 +19,7 @@ BOOST_AUTO_TEST_CASE(shared_by_blocks) { check_model<models::shared_by_blocks>()
 BOOST_AUTO_TEST_CASE(transposed_weight) { check_model<models::transposed_weight>(); }
 BOOST_AUTO_TEST_CASE(plain_models) {
   check_model<models::skip, plain>();
-  check_model<models::three_deep, plain>();
+  check_model<models::dense, plain>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,10 +1,9 @@
 // What the gradient tests of whole models share.
 #pragma once
 
-#include "../models.hpp"
-#include "gradients.hpp"
-
 #include <vector>
+
+#include "gradients.hpp"
 
 template <auto Model, class... Options>
 void check_model() {

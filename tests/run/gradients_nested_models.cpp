@@ -1,6 +1,12 @@
 // As gradients_models.cpp, the other half: two files compile at a time.
 #include "gradients_models.hpp"
 
+#include "../models/arguments.hpp"
+#include "../models/nesting.hpp"
+#include "../models/parameters.hpp"
+#include "../models/random.hpp"
+#include "../models/tensors.hpp"
+
 BOOST_AUTO_TEST_SUITE(gradients_of_nested_models)
 
 BOOST_AUTO_TEST_CASE(three_deep) { check_model<models::three_deep>(); }

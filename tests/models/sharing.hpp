@@ -1,0 +1,60 @@
+// Models with skips over segments, values read by several, and shared weights.
+#pragma once
+
+#include "parts.hpp"
+
+namespace models {
+
+// Skips over segments, and values read by several.
+constexpr auto skip = [] {
+  const auto h = x | nn::linear<"in", 12>;
+  return classify(h + ckpt<"s">(mlp, h) * h);
+}();
+constexpr auto two_readers = [] {
+  const auto h = x | nn::linear<"in", 12> | nn::tanh;
+  return classify(ckpt<"s">(mlp, h) + ckpt<"t">(block<"t">(mlp), h));
+}();
+constexpr auto dense = [] {
+  const auto a = x | nn::linear<"in", 12>;
+  const auto b = ckpt<"s">(mlp, a);
+  const auto c = ckpt<"t">([](auto p, auto q) { return tanh(p * q) | nn::linear<"join", 12>; }, a, b);
+  return classify(a + b + c);
+}();
+constexpr auto skip_over_two = [] {
+  const auto h = x | nn::linear<"in", 12>;
+  return classify(h * ckpt<"t">(block<"t">(mlp), ckpt<"s">(mlp, h)));
+}();
+constexpr auto crossing_skips = [] {
+  const auto a = x | nn::linear<"in", 12>;
+  const auto b = ckpt<"s">(mlp, a);
+  const auto c = ckpt<"t">(block<"t">(mlp), b + a);
+  return classify(ckpt<"u">(block<"u">(mlp), c + b) * a + b);
+}();
+constexpr auto read_by_two_segments = [] {
+  const auto gated = [](auto h, auto g) { return tanh(h | nn::linear<"w", 12>) * g; };
+  const auto gate = x | nn::linear<"gate", 12> | nn::sigmoid;
+  const auto once = ckpt<"s">(gated, x, gate);
+  return classify(ckpt<"t">(gated, once, gate));
+}();
+constexpr auto residual_of_residual =
+    classify(x | ckpt<"s">(nn::residual(nn::residual(mlp) | nn::tanh)) | nn::residual(ckpt<"t">(block<"t">(mlp))));
+
+// Shared weights.
+constexpr auto tied = classify(x | ckpt<"s">(mlp) | ckpt<"t">(mlp));
+constexpr auto inside_and_outside =
+    classify(x | nn::linear<"w", 12> | nn::tanh | ckpt<"s", allow_useless>(nn::linear<"w", 12> | nn::tanh) |
+             nn::linear<"w", 12>);
+
+constexpr auto inside_outside_between =
+    classify(x | ckpt<"s", allow_useless>(nn::linear<"w", 12> | nn::tanh) | nn::linear<"w", 12> | nn::sigmoid |
+             ckpt<"t">(nn::linear<"w", 12> | nn::gelu | ckpt<"inner", allow_useless>(nn::linear<"w", 12> | nn::tanh)));
+constexpr auto shared_by_blocks =
+    classify(x | repeat<3, "block">([](auto) {
+               return ckpt<"s">(nn::residual(nn::linear<"/w", 12> | nn::tanh) | nn::linear<"own", 12>);
+             }));
+constexpr auto transposed_weight = classify(x | ckpt<"s">(layer([](auto h) {
+                                              const auto w = param<"w", 12, 12>;
+                                              return matmul(tanh(matmul(h, w)), transpose(w)) + tanh(h);
+                                            })));
+
+}  // namespace models

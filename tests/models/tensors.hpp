@@ -1,0 +1,81 @@
+// Models of views, products with leading axes, and reductions.
+#pragma once
+
+#include "parts.hpp"
+
+namespace models {
+
+constexpr auto attention = classify(x | nn::linear<"in", 12> | ckpt<"attention">(attend) | nn::tanh);
+constexpr auto centered = classify(x | nn::linear<"in", 12> | ckpt<"norm", allow_useless>(layer([](auto h) {
+                                     const auto c = h - mean<-1>(h, keepdim);
+                                     return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c);
+                                   })) |
+                                   nn::linear<"mid", 12> | nn::relu);
+// Products with more than one block of depth and with one, beside values that can be written over, and weights used
+// thrice, whose gradients are added up as products make them.
+constexpr auto deep_products = classify(x | nn::linear<"in", 801> | ckpt<"s">(layer([](auto h) {
+                                          const auto w = param<"w", 801, 31>;
+                                          const auto low = softmax(matmul(tanh(h), w)) + matmul(h, w);
+                                          return matmul(relu(low), transpose(w)) * softmax(h) + h;
+                                        })));
+constexpr auto linear_attention =
+    classify(x | nn::linear<"in", 12> | ckpt<"outer">(layer([](auto h) {
+               const auto summed = [](auto k, auto v) { return matmul(transpose(softmax<0>(k)), v); };
+               const auto s = ckpt<"inner", allow_useless>(summed, h | nn::linear<"k", 7>, h | nn::linear<"v", 12>);
+               return matmul(softmax(h | nn::linear<"q", 7>), s) + matmul(h, transpose(matmul(transpose(s), s)));
+             })));
+constexpr auto over_axes = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
+                                      const auto t = reshape<8, 3, 4>(h);
+                                      const auto c =
+                                          exp(t - mean<0, 2>(t, keepdim)) / (sum<1>(square(t), keepdim) + 1_c);
+                                      return reshape<8, 12>(c * mean(c)) + mean<0>(h, keepdim);
+                                    })));
+constexpr auto ties = classify(x | nn::linear<"in", 12> | ckpt<"s", allow_useless>(layer([](auto h) {
+                                 return maximum(h, mean<-1>(h, keepdim)) + log(maximum(relu(h), 0.1_c));
+                               })));
+constexpr auto leading_axes =
+    classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
+               const auto t = transpose<1, 0, 2>(reshape<8, 3, 4>(tanh(h)));
+               const auto scores = log_softmax(matmul(t, param<"each", 3, 4, 4>));
+               return reshape<8, 12>(transpose<1, 2, 0>(scores * matmul(t, transpose(param<"all", 4, 4>))));
+             })));
+constexpr auto row_between = [] {
+  const auto h = x | nn::linear<"in", 12>;
+  const auto row = ckpt<"row", allow_useless>([](auto p) { return tanh(mean<0>(square(p))); }, h);
+  return classify(ckpt<"s", allow_useless>([](auto p, auto r) { return gelu(p * r) | nn::linear<"w", 12>; }, h, row) *
+                  row);
+}();
+// Layers that read all earlier values (Huang et al., Densely Connected Convolutional Networks, 2017): what they are
+// joined to is made again in backward.
+inline constexpr auto of_all = [](auto... earlier) {
+  return concatenate<1>(earlier...) | nn::softmax | nn::linear<"fc1", 20> | nn::gelu | nn::linear<"fc2", 7>;
+};
+constexpr auto densely_connected = [] {
+  const auto a = x | nn::linear<"in", 5>;
+  const auto b = ckpt<"l1">(block<"l1">(of_all), x, a);
+  const auto c = ckpt<"l2">(block<"l2">(of_all), x, a, b);
+  const auto d = ckpt<"l3">(block<"l3">(of_all), x, a, b, c);
+  const auto e = ckpt<"l4">(block<"l4">(of_all), x, a, b, c, d);
+  return classify(concatenate<-1>(a, b, c, d, e));
+}();
+// One product for all gates, and the same weights at each step.
+inline constexpr auto lstm_cell = [](auto in, auto h, auto c) {
+  const auto gates = concatenate<1>(in, h) | nn::linear<"gates", 36>;
+  const auto kept = sigmoid(slice<1, 0, 9>(gates)) * c;
+  const auto next = kept + sigmoid(slice<1, 9, 18>(gates)) * tanh(slice<1, 18, -9>(gates));
+  return std::tuple{sigmoid(slice<1, -9>(gates)) * tanh(next), next};
+};
+constexpr auto lstm = [] {
+  const auto h = x | nn::linear<"h", 9> | nn::tanh;
+  const auto c = x | nn::linear<"c", 9>;
+  const auto [h1, c1] = ckpt<"t1">(lstm_cell, slice<1, 0, 4>(x), h, c);
+  const auto [h2, c2] = ckpt<"t2">(lstm_cell, slice<1, 4, 8>(x), h1, c1);
+  const auto [h3, c3] = ckpt<"t3">(lstm_cell, slice<1, 8, 12>(x), h2, c2);
+  return classify(concatenate<0>(slice<0, 4>(h3), slice<0, 0, 4>(h1 * c3)));
+}();
+constexpr auto with_outputs = [] {
+  const auto logits = x | ckpt<"s">(mlp) | nn::linear<"head", 5>;
+  return outputs(cross_entropy(logits, y), accuracy(logits, y), logits);
+}();
+
+}  // namespace models
