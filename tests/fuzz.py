@@ -19,10 +19,14 @@ from pathlib import Path
 
 from compilers import finish, top
 
+predicate = """struct keeps_products {
+  constexpr bool operator()(const saveable& v) const { return v.operation == "matmul" && v.flops > 0; }
+};"""
 extents = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 31, 33]
 most_elements = 1500
 most_bound = 8  # of a number's magnitude: what may be larger is scaled
 most_depth = 4  # of nested segments
+most_slopes = 1  # gradients as values: each lengthens all behind it
 
 
 def count(shape):
@@ -63,7 +67,7 @@ class model:
     def __init__(self, seed, operations):
         self.draw = random.Random(seed)
         self.left = self.draw.randint(operations // 3, operations)
-        self.functions, self.shared, self.made = [], {}, 0
+        self.functions, self.shared, self.made, self.slopes = [], {}, 0, 0
         self.text = []
         shape = self.shape(self.draw.choice([1, 2, 2, 2, 3]))
         self.text.append(f'constexpr auto x = input<"x"{braced(*shape)}>;')
@@ -176,7 +180,7 @@ class body:
             return None
         key = ("linear", v.shape[-1], out)
         name = self.of.shared.setdefault(key, "/" + self.of.name("l")) if self.of.chance(0.2) else self.of.name("l")
-        self.has.add("save_matmuls")
+        self.has |= {"save_matmuls", "save_unbatched_matmuls"}
         bias = self.of.chance(0.7) or name.startswith("/")
         self.names += [name + ".weight", name + ".bias"] if bias else [name + ".weight"]
         layer = f'nn::linear{"" if bias else "_without_bias"}<"{name}", {out}>'
@@ -192,7 +196,7 @@ class body:
         if self.of.chance(0.5):
             n = self.draw.choice(extents)
             lead = a.shape[:-2] if self.of.chance(0.3) else ()
-            b, shape, right, bound = None, lead + (k, n), "{}", 1.2
+            b, shape, bound = None, lead + (k, n), 1.2
             right = self.leaf(shape) if self.of.chance(0.5) else f"transpose({self.leaf(lead + (n, k))})"
         else:
             fits = [(v, t) for v in self.values for t in (False, True)
@@ -206,7 +210,7 @@ class body:
         lead = broadcast(a.shape[:-2], shape[:-2])
         if lead is None or count(lead) * m * n > most_elements:
             return None
-        self.has.add("save_matmuls")
+        self.has |= {"save_matmuls"} if len(a.shape) > 2 < len(shape) else {"save_matmuls", "save_unbatched_matmuls"}
         return self.add(f"matmul({left}, {right})", lead + (m, n), k * a.bound * bound, *filter(None, [a, b]))
 
     def along_axis(self):
@@ -286,6 +290,17 @@ class body:
         v, name = self.any(), self.of.name("t")
         self.has.add(name)
         return self.add(f'tag<"{name}">({v.text})', v.shape, v.bound, v)
+
+    def slope(self):
+        """A gradient as a value. What it is taken of stays unread, for its parameters might not reach the gradient."""
+        pairs = [(w, v) for w in self.values for v in self.values if v is not w and v.text in w.of]
+        if self.of.slopes == most_slopes or not pairs:
+            return None
+        (w, v), unread = self.draw.choice(pairs), list(self.unread)
+        self.of.slopes += 1
+        made = self.add(f"tanh(grad(mean(square({w.text})), {v.text}))", v.shape, 1, w, v)
+        self.unread = [*unread, made]
+        return made
 
     def detach(self):
         if self.segment:
@@ -369,16 +384,17 @@ class body:
                         most_bound + times, v)
 
     def segment_of(self, f, *arguments):
-        tags, policies = sorted(f.has - {"save_matmuls"}), ["allow_useless"]
+        products = sorted(f.has & {"save_matmuls", "save_unbatched_matmuls"}) + ["keeps_products"] * ("save_matmuls" in f.has)
+        tags, policies = sorted(f.has - set(products)), ["allow_useless"]
         self.draw.shuffle(tags)
         if self.of.chance(0.6):
             cut = self.draw.randint(0, len(tags))
             saving = [f"{policy}<{', '.join(map(quoted, some))}>"
                       for policy, some in [("save", tags[:cut]), ("save_all_but", tags[cut:])] if some]
-            saving += f.has & {"save_matmuls"}
+            saving += self.draw.sample(products, min(len(products), 1))
             policies += self.draw.sample(saving, self.draw.randint(0, len(saving)))
             if len(policies) == 1:
-                policies += self.draw.choice([["save_nothing"], ["save_everything"] * ("save_matmuls" in f.has), []])
+                policies += self.draw.choice([["save_nothing"], ["save_everything"] * bool(products), []])
         return f'ckpt<{quoted(self.of.name("s"))}, {", ".join(policies)}>({", ".join(filter(None, arguments))})'
 
     def use(self, f, prefixes):
@@ -393,7 +409,7 @@ class body:
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.linear, 4), (self.product, 3),
                  (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.concatenate, 1.5),
-                 (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5), (self.fresh, 0.5),
+                 (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5),
                  (self.call, 9), (self.chain, 1)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:
@@ -446,7 +462,7 @@ class body:
         self.of.text.append(f'constexpr auto y = labels<"y", 5{braced(*h.shape[:-1])}>;')
         self.lines.append(f'const auto logits = {h.text} | nn::linear<"head", 5>;')
         loss = f"cross_entropy(logits, y) + mean(square({h.text})) * 0.1_c"
-        if self.of.chance(0.1):
+        if self.of.slopes < most_slopes and self.of.chance(0.1):
             by = self.draw.choice([v.text for v in self.values if v.text in h.of])
             self.lines.append(f"const auto slope = grad(mean(square({h.text})), {by});")
             loss += " + mean(tanh(square(slope)))"
@@ -458,7 +474,8 @@ class body:
         self.of.text.append(f"constexpr auto loss = [] {{\n{lines}}}();")
         names = sorted({n for n in self.names if not n.startswith("/")})
         self.of.frozen = []
-        self.of.wrt = self.of.chance(0.2)
+        self.of.wrt, self.of.accumulates = self.of.chance(0.2), self.of.chance(0.15)
+        self.of.detaches = self.detaches
         if names and self.of.chance(0.25):
             self.of.frozen = [n.rsplit(".", self.draw.randint(0, n.count(".")))[0]
                               for n in self.draw.sample(names, min(len(names), self.draw.randint(1, 2)))]
@@ -466,13 +483,16 @@ class body:
 
 def written(operations, seeds, counted=True):
     """The tests of the models of some seeds, as C++. `counted`: also how often they allocate."""
-    text = ["// Written by tests/fuzz.py.", '#include "laws/laws.hpp"']
+    text = ["// Written by tests/fuzz.py.", '#include "laws/laws.hpp"', predicate]
     for seed in seeds:
         m = model(seed, operations)
         options = f"seed_{seed}::loss" + (f", freeze<{', '.join(map(quoted, m.frozen))}>" if m.frozen else "")
         options += ', wrt<"x">' * m.wrt
+        accumulating = options + ", accumulate_gradients" * m.accumulates
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
-                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws<{options}>(); }}"]
+                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws<{accumulating}>(); }}"]
+        if not m.detaches:  # or what differences find is no gradient
+            text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if counted:
             text.append(f"BOOST_AUTO_TEST_CASE(allocations_of_{seed}) {{ allocates_nothing<{options}>(); }}")
     return "\n".join(text) + "\n"

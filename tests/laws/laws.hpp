@@ -2,12 +2,14 @@
 // allocates nothing, no two values that live at once share a byte, and the counts add up.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/report.hpp>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "../overlap.hpp"
@@ -66,20 +68,13 @@ std::span<const float> gradients_of(auto& step) {
   return {step.gradients().data(), static_cast<std::size_t>(step.memory().gradient_bytes) / sizeof(float)};
 }
 
-/// What segments may keep that plain makes again: their boundaries, what policies save, their results, and outside of
-/// segments what is made of these.
+/// What segments may keep that plain makes again: their boundaries, and what policies save.
 template <class Plan>
 constexpr std::int64_t kept_for_segments = [] {
   constexpr const auto& s = Plan::schedule;
-  bool follows[s.turn + 1] = {};
   std::int64_t bytes = 0;
   for (const segment_plan& segment : detail::segments_of<Plan>()) bytes += segment.boundary_bytes;
-  for (int v = 0; v < s.turn; ++v) {
-    const ir::node& n = s.nodes[v];
-    follows[v] = n.visible < Plan::graph.segments[n.segment].depth;
-    for (int i = 0; i < n.op->arguments && n.segment == 0; ++i) follows[v] |= follows[n.argument[i]];
-    if (n.saved || follows[v]) bytes += n.op->bytes;
-  }
+  for (int v = 0; v < s.turn; ++v) bytes += s.nodes[v].saved ? s.nodes[v].op->bytes : 0;
   return bytes;
 }();
 
@@ -141,6 +136,48 @@ void laws() {
   checkpointed_equals_plain<Model, Options...>();
   BOOST_TEST((touched_bytes<Model, Options...>()) == test::peak<checkpointed>);
   BOOST_TEST((touched_bytes<Model, plain, Options...>()) == test::peak<stored>);
+}
+
+/// The gradient along one direction, in double, is that of difference quotients. Starts are moved away from zeros, where
+/// kinks are; and of some lengths of a step one at least finds its way between them.
+template <auto Model, class... Options>
+void follows_differences() {
+  constexpr bool moves_x = (std::same_as<Options, wrt<"x">> || ...);
+  program<Model, real<double>, Options...> step;
+  const batch b(test::step_of<Model, Options...>::graph, 0);
+  std::vector<double> x(b.x.size());
+  // Calls visit(direction, gradient) for each number that moves.
+  const auto loss = [&](double length, auto visit) {
+    step.init(seed{1});
+    random_sequence draw(seed{5}, 0);
+    const auto moved = [&](double& number) {
+      const double direction = 2 * static_cast<double>(uniform(draw())) - 1;
+      number += 0.1 * static_cast<double>(uniform(draw())) + length * direction;
+      return direction;
+    };
+    std::vector<double> directions;
+    step.for_each_trained([&](std::size_t i) { directions.push_back(moved(step.parameters()[i])); });
+    std::ranges::copy(b.x, x.begin());
+    for (double& number : x) directions.push_back(moves_x ? moved(number) : 0);
+    const double value = first(step.value_and_grad(bind<"x">(x), bind<"y">(b.y)));
+    auto direction = directions.begin();
+    step.for_each_trained([&](std::size_t i) { visit(*direction++, step.gradients()[i]); });
+    if constexpr (moves_x) {
+      for (const double gradient : step.template grad<"x">()) visit(*direction++, gradient);
+    }
+    return value;
+  };
+  double slope = 0, squares = 0, least = std::numeric_limits<double>::infinity();
+  loss(0, [&](double direction, double gradient) {
+    slope += direction * gradient;
+    squares += gradient * gradient;
+  });
+  for (const double length : {1e-4, 1e-5, 1e-6}) {
+    const auto nobody = [](double, double) {};
+    const double quotient = (loss(length, nobody) - loss(-length, nobody)) / (2 * length);
+    least = std::min(least, std::abs(quotient - slope));
+  }
+  BOOST_TEST(least < 1e-6 * std::max(std::sqrt(squares), 1e-3), "off by " << least << ", gradient along it " << slope);
 }
 
 /// A step, an update and a prediction, once the first are done.

@@ -220,9 +220,16 @@ static_assert(stored<step_of<wasted>> == 2 * row && stored<step_of<wasted, plain
 static_assert(step_of<wasted>::schedule.interior_bytes[1] == row);
 static_assert(step_of<wasted>::schedule.only_bytes[1] == 2 * row);
 
-// Nothing outside is made of such a result if it is kept for nothing else.
+// What is made of such a result outside is computed again from it, as from any value: no more is kept than without the
+// segment, but for its boundary.
 using of_a_result = step_of<sum(sigmoid(ckpt<"s">(exp_of_tanh, h)))>;
-static_assert(stored<of_a_result> == 2 * row && reads<of_a_result>("sigmoid") && !reads<of_a_result>("exp"));
+static_assert(stored<of_a_result> == 2 * row && reads<of_a_result>("exp") && !reads<of_a_result>("sigmoid"));
+constexpr auto small_in_large = [] {
+  const auto temperature = ckpt<"s", allow_useless>([] { return tanh(sum(param<"p", 8>)); });
+  return sum(square(tanh(softmax(h) + temperature)));
+}();
+static_assert(stored<step_of<small_in_large>> == stored<step_of<small_in_large, plain>>);
+static_assert(stored<step_of<small_in_large>> == row + sizeof(float));
 
 // Of a chain of which all is read, one value in seventeen is kept.
 template <int Length>

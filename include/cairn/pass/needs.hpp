@@ -66,32 +66,29 @@ struct need_finder {
   /// lives on in its place, and so no more bytes live; for a kernel, which has it written, of leaves no more either.
   /// Boundaries are kept.
   constexpr void find_cheap() {
-    constexpr int most_operations = 16, nowhere = 1 << 29;
-    bool by_kernel[nodes] = {}, boundary[nodes] = {};
-    int kept[nodes] = {};        // the least depth at which backward reads it
+    constexpr int most_operations = 16;
+    bool kept[nodes] = {}, by_kernel[nodes] = {}, boundary[nodes] = {};
     int operations[nodes] = {};  // of what is cheap
     source_set sources[nodes] = {};
-    for (int& depth : kept) depth = nowhere;
     for (int v = 0; v < d.node_count; ++v) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
       for (int i = 0; i < n.op->arguments; ++i) {
         if (n.argument[i] >= d.turn) continue;
-        const int a = out.root[n.argument[i]], shared = common(g, d.nodes[a].segment, n.segment);
+        const int a = out.root[n.argument[i]];
         if (v < d.turn) {
-          boundary[a] |= shared != n.segment;
+          boundary[a] |= common(g, d.nodes[a].segment, n.segment) != n.segment;
         } else {
-          kept[a] = std::min(kept[a], g.segments[shared].depth);
+          kept[a] = true;
           by_kernel[a] |= n.op->what == ir::role::kernel;
         }
       }
     }
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
-      const int depth = g.segments[n.segment].depth;
       const bool view = n.op->what == ir::role::view;
-      if (!out.live[v] || (!view && n.op->what != ir::role::elementwise) || depth > 1 || out.constant[v] ||
-          out.output[out.root[v]] || boundary[out.root[v]])
+      if (!out.live[v] || (!view && n.op->what != ir::role::elementwise) || g.segments[n.segment].depth > 1 ||
+          out.constant[v] || out.output[out.root[v]] || boundary[out.root[v]])
         continue;
       bool cheap = true;
       operations[v] = view ? 0 : 1;
@@ -102,7 +99,7 @@ struct need_finder {
           sources[v].add(sources[a].one);
           sources[v].add(sources[a].other);
         } else {
-          cheap &= is_leaf(a) || out.constant[a] || out.output[root] || kept[root] <= depth;
+          cheap &= is_leaf(a) || out.constant[a] || out.output[root] || kept[root];
           if (d.nodes[a].op->bytes == n.op->bytes) sources[v].add(root + 1);
         }
       }
