@@ -68,13 +68,16 @@ std::span<const float> gradients_of(auto& step) {
   return {step.gradients().data(), static_cast<std::size_t>(step.memory().gradient_bytes) / sizeof(float)};
 }
 
-/// What segments may keep that plain makes again: their boundaries, and what policies save.
+/// What segments may keep that plain makes again: their boundaries and results, and what policies save.
 template <class Plan>
 constexpr std::int64_t kept_for_segments = [] {
   constexpr const auto& s = Plan::schedule;
   std::int64_t bytes = 0;
   for (const segment_plan& segment : detail::segments_of<Plan>()) bytes += segment.boundary_bytes;
-  for (int v = 0; v < s.turn; ++v) bytes += s.nodes[v].saved ? s.nodes[v].op->bytes : 0;
+  for (int v = 0; v < s.turn; ++v) {
+    const ir::node& n = s.nodes[v];
+    if (n.saved || n.visible < Plan::graph.segments[n.segment].depth) bytes += n.op->bytes;
+  }
   return bytes;
 }();
 

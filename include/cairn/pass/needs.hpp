@@ -61,10 +61,10 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds what backward computes again outside of segments, in few operations from leaves and from what is kept for it
-  /// anyway; and what it would, were its segment a block. Of values as large as the result it takes one at most, which
-  /// lives on in its place, and so no more bytes live; for a kernel, which has it written, of leaves no more either.
-  /// Boundaries are kept.
+  /// Finds what backward computes again outside of segments, in few operations from leaves and from values that it reads
+  /// anyway; and what it would, were its segment a block. A result of a segment is such a value, though its own gradient
+  /// reads a second copy. Of values as large as what is made it takes one at most, which lives on in its place, and so no
+  /// more bytes live; for a kernel, which has it written, of leaves no more either. Boundaries are kept.
   constexpr void find_cheap() {
     constexpr int most_operations = 16;
     bool kept[nodes] = {}, by_kernel[nodes] = {}, boundary[nodes] = {};
