@@ -231,8 +231,16 @@ class layering_finds(unittest.TestCase):
 
 
 class tally_counts(in_a_folder):
+    def totals(self, *tests):
+        return tally.totals(self.write("log.json", "".join(json.dumps(test) + "\n" for test in tests)))
+
     def total(self, *tests):
-        return tally.total(self.write("suite.json", "".join(json.dumps(test) + "\n" for test in tests)))
+        return self.totals(*({"suite": ["cairn:run"]} | test for test in tests))["run"]
+
+    def test_suites_by_themselves(self):
+        some = [{"suite": [f"cairn:{suite}"], "result": result}
+                for suite, result in [("run", "OK"), ("laws", "OK"), ("run", "FAIL")]]
+        self.assertEqual(self.totals(*some), {"run": (1, 1), "laws": (1, 0)})
 
     def test_its_own_line(self):
         self.assertEqual(self.total({"result": "FAIL", "stdout": "1 passed, 1 failed\n5 passed, 2 failed\n"}), (5, 2))
@@ -252,7 +260,7 @@ class tally_counts(in_a_folder):
         self.assertEqual(self.total({"result": "FAIL", "stdout": "5 passed, 0 failed\n"}), (5, 1))
 
     def test_a_suite_that_was_not_built(self):
-        self.assertEqual(tally.total(self.folder / "none.json"), (0, 1))
+        self.assertEqual(tally.totals(self.folder / "programs.json"), {"programs: not built": (0, 1)})
 
 
 class scenario_finds(in_a_folder):

@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""Adds up the cases of suites that `meson test --logbase` has logged: tally.py SUITE.json...
+"""Adds up the cases that `meson test --logbase` has logged, by suite: tally.py LOG.json...
 
-A suite's program says how many cases it has, in Boost.Test's short report or as a line "N passed, N failed";
-one that says nothing is one case. A suite without a log was not built: one failure.
+A program says how many cases it has, in Boost.Test's short report or as a line "N passed, N failed"; one that says
+nothing is one case. A log that is not there is of programs that were not built: one failure.
 """
 
 import json
@@ -32,19 +32,24 @@ def count(test):
     return passed, failed if test["result"] == "OK" else max(failed, 1)
 
 
-def total(log: Path):
+def totals(log: Path):
+    """Passed and failed cases by suite."""
     if not log.exists():
-        return 0, 1
-    counts = [count(json.loads(line)) for line in log.read_text().splitlines()]
-    return sum(passed for passed, _ in counts), sum(failed for _, failed in counts)
+        return {f"{log.stem}: not built": (0, 1)}
+    found = {}
+    for test in map(json.loads, log.read_text().splitlines()):
+        suite = test["suite"][0].removeprefix("cairn:")
+        found[suite] = tuple(map(sum, zip(found.get(suite, (0, 0)), count(test))))
+    return found
 
 
 def main(logs):
-    totals = [total(log) for log in logs]
-    for log, (passed, failed) in zip(logs, totals):
-        note = "" if log.exists() else "  (not built)"
-        print(f"{log.stem:10} {log.parents[1].name:10} {passed:5} passed {failed:3} failed{note}")
-    finish(sum(passed for passed, _ in totals), sum(failed for _, failed in totals))
+    passed = failed = 0
+    for log in logs:
+        for suite, (good, bad) in totals(log).items():
+            print(f"{suite:10} {log.parents[1].name:10} {good:5} passed {bad:3} failed")
+            passed, failed = passed + good, failed + bad
+    finish(passed, failed)
 
 
 if __name__ == "__main__":
