@@ -5,42 +5,72 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace cairn {
 
-/// How far a gradient is from a difference quotient, at the element where it is farthest.
+/// How far a gradient is from a difference quotient, at the number where it is farthest.
 struct gradient_deviation {
-  double relative = 0;   ///< |gradient - quotient| / max(|gradient|, |quotient|, 1e-3)
-  std::size_t at = 0;    ///< index in program::parameters()
+  double relative = 0;    ///< |gradient - quotient| / max(|gradient|, |quotient|, 1e-3)
+  std::string_view name;  ///< of the parameter or the input
+  std::size_t at = 0;     ///< which of its numbers, in row-major order
   double gradient = 0, quotient = 0;
 };
 
-/// The largest deviation over all trained parameters of the loss, each drawn from `s`. The quotient is the five-point
-/// central difference, whose error is of fourth order in the step. Each loss is that of the first step from `s`, with
-/// the same random numbers and states. Gradients of inputs, as by wrt<...>, are not compared. `gradcheck<loss>(seed{1},
-/// bind<"x">(x)).relative < 1e-6`; options are those of program, without real.
+/// The largest deviation over all trained parameters of the loss, each drawn from `s`, and over the inputs in wrt<...>.
+/// The quotient is the five-point central difference, whose error is of fourth order in the step. Each loss is that of
+/// the first step from `s`, with the same random numbers and states. `gradcheck<loss>(seed{1}, bind<"x">(x)).relative <
+/// 1e-6`; options are those of program, without real.
 template <auto Loss, class... Options, class... Bound>
 gradient_deviation gradcheck(seed s, const Bound&... inputs) {
+  using compiled = detail::compiled_of<Loss, true, real<double>, Options...>;
+  static constexpr const auto& graph = compiled::graph;
   program<Loss, real<double>, Options...> step;
-  const auto loss = [&](std::size_t i, double offset) {
-    step.init(s);
-    if (offset != 0) step.parameters()[i] += offset;
-    const auto result = step.value_and_grad(inputs...);
+  const auto loss_of = [&](const auto&... bound) {
+    const auto result = step.value_and_grad(bound...);
     if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
     else return result;
   };
+  step.init(s);
+  static_cast<void>(loss_of(inputs...));
+  const double* const gradients = step.gradients().data();
+  const std::vector<double> gradient(gradients, gradients + compiled::places.gradient_bytes / sizeof(double));
 
-  static_cast<void>(loss(0, 0));
-  const std::vector<double> gradient(step.gradients().begin(), step.gradients().end());
+  std::vector<double> copies[graph.leaf_count + 1];  // of what is moved and not the program's
+  [[maybe_unused]] const auto copied = [&](auto bound) {
+    constexpr int leaf = graph.find(ir::role::input, decltype(bound)::name);
+    if constexpr (compiled::asked.wanted[leaf]) {
+      copies[leaf].assign(bound.data, bound.data + bound.extents.count());
+      bound.data = copies[leaf].data();
+    }
+    return bound;
+  };
+  const std::tuple moved{copied(inputs)...};
   gradient_deviation worst;
-  step.for_each_trained([&](std::size_t i) {
-    const double h = 1e-3;
-    const double quotient = (8 * (loss(i, h) - loss(i, -h)) - (loss(i, 2 * h) - loss(i, -2 * h))) / (12 * h);
-    const double scale = std::max({std::abs(gradient[i]), std::abs(quotient), 1e-3});
-    const double relative = std::abs(gradient[i] - quotient) / scale;
-    if (!(relative <= worst.relative)) worst = {relative, i, gradient[i], quotient};
-  });
+  for (int leaf = 0; leaf < graph.leaf_count; ++leaf) {
+    if (!compiled::asked.wanted[leaf]) continue;
+    const std::size_t begin = static_cast<std::size_t>(compiled::places.offset[leaf]) / sizeof(double);
+    const auto count = static_cast<std::size_t>(graph.nodes[graph.leaves[leaf].node].op->result.count());
+    double* const numbers = compiled::asked.trained[leaf] ? &step.parameters()[begin] : copies[leaf].data();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto loss = [&](double offset) {
+        step.init(s);
+        const double before = std::exchange(numbers[i], numbers[i] + offset);
+        const double value = std::apply(loss_of, moved);
+        numbers[i] = before;
+        return value;
+      };
+      constexpr double h = 1e-3;
+      const double quotient = (8 * (loss(h) - loss(-h)) - (loss(2 * h) - loss(-2 * h))) / (12 * h);
+      const double scale = std::max({std::abs(gradient[begin + i]), std::abs(quotient), 1e-3});
+      const double relative = std::abs(gradient[begin + i] - quotient) / scale;
+      if (relative <= worst.relative || std::isnan(worst.relative)) continue;
+      worst = {relative, graph.name(graph.leaves[leaf]), i, gradient[begin + i], quotient};
+    }
+  }
   return worst;
 }
 

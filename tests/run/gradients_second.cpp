@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(penalties) {
     return loss + sum(square(grad(sum(square(by_x)), x))) + sum(square(by_a));
   }();
   const gradient_deviation d = gradcheck<third>(seed{1}, bind<"x">(xs));
-  BOOST_TEST(d.relative < 1e-6, "at " << d.at << ": " << d.gradient << " and " << d.quotient);
+  BOOST_TEST(d.relative < 1e-6, "at " << d.name << '[' << d.at << "]: " << d.gradient << " and " << d.quotient);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

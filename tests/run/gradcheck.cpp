@@ -1,0 +1,71 @@
+// gradcheck finds what is wrong, and where.
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+#include <cairn/gradcheck.hpp>
+#include <cmath>
+#include <vector>
+
+namespace wrong {
+
+/// x^2, with the gradient of x^2 / 2.
+struct crooked_op : cairn::elementwise_op {
+  static constexpr cairn::fixed_string name = "crooked";
+  static constexpr auto vjp(auto x, auto, auto g) { return cairn::gradients(g * x); }
+};
+template <class V>
+V lanewise(crooked_op, V x) {
+  return x * x;
+}
+template <cairn::an_expression X>
+constexpr cairn::made<crooked_op, X> crooked(X) {
+  return {};
+}
+
+}  // namespace wrong
+
+using namespace cairn;
+
+namespace {
+
+constexpr auto x = input<"x", 2, 3>;
+const std::vector<double> numbers{0.5, 0, 0, 0, 4, 0};  // crooked at 0 is right
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(gradient_checks)
+
+BOOST_AUTO_TEST_CASE(a_wrong_rule_is_found_at_the_parameter_where_it_is_worst) {
+  constexpr auto loss = sum(param<"right", 3>) + sum(wrong::crooked(param<"a.w", 2>));
+  const gradient_deviation worst = gradcheck<loss>(seed{1});
+  BOOST_TEST(worst.name == "a.w");
+  BOOST_TEST(std::abs(worst.relative - 0.5) < 1e-6);
+  BOOST_TEST(std::abs(worst.quotient - 2 * worst.gradient) < 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(inputs_are_moved_where_their_gradient_is_asked_for) {
+  constexpr auto right = sum(x * param<"w", 3> * x);
+  constexpr auto loss = right + sum(wrong::crooked(x));
+  BOOST_TEST(gradcheck<loss>(seed{1}, bind<"x">(numbers)).relative < 1e-6);
+  BOOST_TEST((gradcheck<right, wrt<"x">>(seed{1}, bind<"x">(numbers))).relative < 1e-6);
+  const gradient_deviation worst = gradcheck<loss, wrt<"x">>(seed{1}, bind<"x">(numbers));
+  BOOST_TEST(worst.name == "x");
+  BOOST_TEST((worst.at == 0 || worst.at == 4));
+  BOOST_TEST(worst.relative > 0.1);
+  BOOST_TEST(numbers[0] == 0.5);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_a_number_is_not_passed_over) {
+  constexpr auto loss = sum(log(x) * param<"a", 3>) + sum(param<"b", 3>);  // gradients of a: log(0), and log(-1)
+  const std::vector<double> some{1, 1, 1, -1, 1, 1};
+  const gradient_deviation worst = gradcheck<loss>(seed{1}, bind<"x">(some));
+  BOOST_TEST(std::isnan(worst.relative));
+  BOOST_TEST(worst.name == "a");
+  BOOST_TEST(worst.at == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_array_that_does_not_fit_is_refused_before_it_is_copied) {
+  const std::vector<double> few{1, 2};
+  BOOST_CHECK_THROW((gradcheck<sum(x * param<"w", 3>), wrt<"x">>(seed{1}, bind<"x">(few))), extent_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
