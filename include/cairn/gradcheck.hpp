@@ -20,41 +20,34 @@ struct gradient_deviation {
   double gradient = 0, quotient = 0;
 };
 
-/// The largest deviation over all trained parameters of the loss, each drawn from `s`, and over the inputs in wrt<...>.
-/// The quotient is the five-point central difference, whose error is of fourth order in the step. Each loss is that of
-/// the first step from `s`, with the same random numbers and states. `gradcheck<loss>(seed{1}, bind<"x">(x)).relative <
-/// 1e-6`; options are those of program, without real.
-template <auto Loss, class... Options, class... Bound>
-gradient_deviation gradcheck(seed s, const Bound&... inputs) {
-  using compiled = detail::compiled_of<Loss, true, real<double>, Options...>;
-  static constexpr const auto& graph = compiled::graph;
-  program<Loss, real<double>, Options...> step;
-  const auto loss_of = [&](const auto&... bound) {
-    const auto result = step.value_and_grad(bound...);
-    if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
-    else return result;
-  };
-  step.init(s);
-  static_cast<void>(loss_of(inputs...));
+namespace detail {
+/// After a first step from `s`, to which these inputs were bound.
+template <class Compiled, class... Bound>
+gradient_deviation worst_deviation(auto& step, seed s, const Bound&... inputs) {
+  static constexpr const auto& graph = Compiled::graph;
   const double* const gradients = step.gradients().data();
-  const std::vector<double> gradient(gradients, gradients + compiled::places.gradient_bytes / sizeof(double));
-
+  const std::vector<double> gradient(gradients, gradients + Compiled::places.gradient_bytes / sizeof(double));
   std::vector<double> copies[graph.leaf_count + 1];  // of what is moved and not the program's
   [[maybe_unused]] const auto copied = [&](auto bound) {
     constexpr int leaf = graph.find(ir::role::input, decltype(bound)::name);
-    if constexpr (compiled::asked.wanted[leaf]) {
+    if constexpr (Compiled::asked.wanted[leaf]) {
       copies[leaf].assign(bound.data, bound.data + bound.extents.count());
       bound.data = copies[leaf].data();
     }
     return bound;
   };
   const std::tuple moved{copied(inputs)...};
+  const auto loss_of = [&](const auto&... bound) {
+    const auto result = step.value_and_grad(bound...);
+    if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
+    else return result;
+  };
   gradient_deviation worst;
   for (int leaf = 0; leaf < graph.leaf_count; ++leaf) {
-    if (!compiled::asked.wanted[leaf]) continue;
-    const std::size_t begin = static_cast<std::size_t>(compiled::places.offset[leaf]) / sizeof(double);
+    if (!Compiled::asked.wanted[leaf]) continue;
+    const std::size_t begin = static_cast<std::size_t>(Compiled::places.offset[leaf]) / sizeof(double);
     const auto count = static_cast<std::size_t>(graph.nodes[graph.leaves[leaf].node].op->result.count());
-    double* const numbers = compiled::asked.trained[leaf] ? &step.parameters()[begin] : copies[leaf].data();
+    double* const numbers = Compiled::asked.trained[leaf] ? &step.parameters()[begin] : copies[leaf].data();
     for (std::size_t i = 0; i < count; ++i) {
       const auto loss = [&](double offset) {
         step.init(s);
@@ -72,6 +65,24 @@ gradient_deviation gradcheck(seed s, const Bound&... inputs) {
     }
   }
   return worst;
+}
+}  // namespace detail
+
+/// The largest deviation over all trained parameters of the loss, each drawn from `s`, and over the inputs in wrt<...>.
+/// The quotient is the five-point central difference, whose error is of fourth order in the step. Each loss is that of
+/// the first step from `s`, with the same random numbers and states. `gradcheck<loss>(seed{1}, bind<"x">(x)).relative <
+/// 1e-6`; options are those of program, without real. Rejects and throws what program does.
+template <auto Loss, class... Options, class... Bound>
+gradient_deviation gradcheck(seed s, const Bound&... inputs) {
+  program<Loss, real<double>, Options...> step;
+  step.init(s);
+  static_cast<void>(step.value_and_grad(inputs...));
+  if constexpr (detail::runs<Loss, true, real<double>, Options...>) {
+    using compiled = detail::compiled_of<Loss, true, real<double>, Options...>;
+    if constexpr (std::same_as<decltype(detail::problem_of_inputs<compiled, Bound...>()), sound>)
+      return detail::worst_deviation<compiled>(step, s, inputs...);
+  }
+  return {};
 }
 
 }  // namespace cairn
