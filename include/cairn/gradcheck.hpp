@@ -21,10 +21,11 @@ struct gradient_deviation {
 };
 
 namespace detail {
-/// After a first step from `s`, to which these inputs were bound.
 template <class Compiled, class... Bound>
 gradient_deviation worst_deviation(auto& step, seed s, const Bound&... inputs) {
   static constexpr const auto& graph = Compiled::graph;
+  step.init(s);
+  static_cast<void>(step.value_and_grad(inputs...));  // refuses arrays that do not fit
   const double* const gradients = step.gradients().data();
   const std::vector<double> gradient(gradients, gradients + Compiled::places.gradient_bytes / sizeof(double));
   std::vector<double> copies[graph.leaf_count + 1];  // of what is moved and not the program's
@@ -75,12 +76,11 @@ gradient_deviation worst_deviation(auto& step, seed s, const Bound&... inputs) {
 template <auto Loss, class... Options, class... Bound>
 gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   program<Loss, real<double>, Options...> step;
-  step.init(s);
-  static_cast<void>(step.value_and_grad(inputs...));
   if constexpr (detail::runs<Loss, true, real<double>, Options...>) {
     using compiled = detail::compiled_of<Loss, true, real<double>, Options...>;
-    if constexpr (std::same_as<decltype(detail::problem_of_inputs<compiled, Bound...>()), sound>)
-      return detail::worst_deviation<compiled>(step, s, inputs...);
+    using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, sound>) return detail::worst_deviation<compiled>(step, s, inputs...);
   }
   return {};
 }

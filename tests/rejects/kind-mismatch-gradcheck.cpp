@@ -1,0 +1,21 @@
+// rejects: cairn \[kind-mismatch\]: the array has other elements than the input that it is bound to
+// rejects: fact::input<cairn::fixed_string<2>\{"x"\}>, cairn::fact::expected<double>, cairn::fact::got<float>
+#include "cairn/core/rules.hpp"
+#include "cairn/core/diagnose.hpp"
+#include "cairn/gradcheck.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+using number = float;
+#else
+using number = double;
+#endif
+
+constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+
+int main() {
+  const number x[4] = {1, 2, 3, 4};
+  return gradcheck<loss, wrt<"x">>(seed{1}, bind<"x">(x)).relative > 1e-6;
+}
