@@ -83,7 +83,7 @@ struct dot_writer {
       if (v.first > 0 && v.what != ir::role::view) ++again[v.first - 1];
     }
     out << "digraph step {\n"
-           "  graph [fontname=\"Helvetica\", fontsize=12, ranksep=0.3, nodesep=0.3];\n"
+           "  graph [fontname=\"Helvetica\", fontsize=12, ranksep=0.3, nodesep=0.3, labeljust=l];\n"
            "  node [fontname=\"Helvetica\", fontsize=12, shape=box, style=\"filled,rounded\", color=\"#9aa2ad\", "
            "fillcolor=\"#ffffff\", margin=\"0.12,0.06\"];\n"
            "  edge [color=\"#9aa2ad\", arrowsize=0.6];\n";
