@@ -38,7 +38,7 @@ def totals(log: Path):
         return {f"{log.stem}: not built": (0, 1)}
     found = {}
     for test in map(json.loads, log.read_text().splitlines()):
-        suite = test["suite"][0].removeprefix("cairn:")
+        suite = test["name"].split(" / ")[0].removeprefix("cairn:")
         found[suite] = tuple(map(sum, zip(found.get(suite, (0, 0)), count(test))))
     return found
 

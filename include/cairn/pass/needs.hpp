@@ -62,33 +62,37 @@ struct need_finder {
   }
 
   /// Finds what backward computes again outside of segments, in few operations from leaves and from values that it reads
-  /// anyway; and what it would, were its segment a block. A result of a segment is such a value, though its own gradient
-  /// reads a second copy. Of values as large as what is made it takes one at most, which lives on in its place, and so no
-  /// more bytes live; for a kernel, which has it written, of leaves no more either. Boundaries are kept.
+  /// anyway; and what it would, were its segment a block. Of values as large as what is made it takes one at most, which
+  /// lives on in its place, and so no more bytes live; for a kernel, which has it written, of leaves no more either. Such
+  /// a value may be a segment's result that only the segment itself reads, but not where a block is imagined: to keep it
+  /// is not free there. Boundaries are kept.
   constexpr void find_cheap() {
-    constexpr int most_operations = 16;
-    bool kept[nodes] = {}, by_kernel[nodes] = {}, boundary[nodes] = {};
+    constexpr int most_operations = 16, nowhere = 1 << 29;
+    bool by_kernel[nodes] = {}, boundary[nodes] = {};
+    int kept[nodes] = {};        // the least depth at which backward reads it
     int operations[nodes] = {};  // of what is cheap
     source_set sources[nodes] = {};
+    for (int& depth : kept) depth = nowhere;
     for (int v = 0; v < d.node_count; ++v) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
       for (int i = 0; i < n.op->arguments; ++i) {
         if (n.argument[i] >= d.turn) continue;
-        const int a = out.root[n.argument[i]];
+        const int a = out.root[n.argument[i]], shared = common(g, d.nodes[a].segment, n.segment);
         if (v < d.turn) {
-          boundary[a] |= common(g, d.nodes[a].segment, n.segment) != n.segment;
+          boundary[a] |= shared != n.segment;
         } else {
-          kept[a] = true;
+          kept[a] = std::min(kept[a], g.segments[shared].depth);
           by_kernel[a] |= n.op->what == ir::role::kernel;
         }
       }
     }
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
+      const int depth = g.segments[n.segment].depth;
       const bool view = n.op->what == ir::role::view;
-      if (!out.live[v] || (!view && n.op->what != ir::role::elementwise) || g.segments[n.segment].depth > 1 ||
-          out.constant[v] || out.output[out.root[v]] || boundary[out.root[v]])
+      if (!out.live[v] || (!view && n.op->what != ir::role::elementwise) || depth > 1 || out.constant[v] ||
+          out.output[out.root[v]] || boundary[out.root[v]])
         continue;
       bool cheap = true;
       operations[v] = view ? 0 : 1;
@@ -99,7 +103,8 @@ struct need_finder {
           sources[v].add(sources[a].one);
           sources[v].add(sources[a].other);
         } else {
-          cheap &= is_leaf(a) || out.constant[a] || out.output[root] || kept[root];
+          cheap &= is_leaf(a) || out.constant[a] || out.output[root] ||
+                   kept[root] <= (depth == 0 ? Graph::capacity.depth : depth);
           if (d.nodes[a].op->bytes == n.op->bytes) sources[v].add(root + 1);
         }
       }
