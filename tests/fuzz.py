@@ -26,6 +26,7 @@ extents = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 31, 33]
 most_elements = 1500
 most_bound = 8  # of a number's magnitude: what may be larger is scaled
 most_depth = 4  # of nested segments
+product_policies = {"save_matmuls", "save_unbatched_matmuls", "keeps_products"}
 most_slopes = 1  # gradients as values: each lengthens all behind it
 
 
@@ -180,7 +181,7 @@ class body:
             return None
         key = ("linear", v.shape[-1], out)
         name = self.of.shared.setdefault(key, "/" + self.of.name("l")) if self.of.chance(0.2) else self.of.name("l")
-        self.has |= {"save_matmuls", "save_unbatched_matmuls"}
+        self.has |= product_policies
         bias = self.of.chance(0.7) or name.startswith("/")
         self.names += [name + ".weight", name + ".bias"] if bias else [name + ".weight"]
         layer = f'nn::linear{"" if bias else "_without_bias"}<"{name}", {out}>'
@@ -210,7 +211,8 @@ class body:
         lead = broadcast(a.shape[:-2], shape[:-2])
         if lead is None or count(lead) * m * n > most_elements:
             return None
-        self.has |= {"save_matmuls"} if len(a.shape) > 2 < len(shape) else {"save_matmuls", "save_unbatched_matmuls"}
+        batched = len(a.shape) > 2 and len(shape) > 2
+        self.has |= product_policies - ({"save_unbatched_matmuls"} if batched else set())
         return self.add(f"matmul({left}, {right})", lead + (m, n), k * a.bound * bound, *filter(None, [a, b]))
 
     def along_axis(self):
@@ -384,14 +386,14 @@ class body:
                         most_bound + times, v)
 
     def segment_of(self, f, *arguments):
-        products = sorted(f.has & {"save_matmuls", "save_unbatched_matmuls"}) + ["keeps_products"] * ("save_matmuls" in f.has)
-        tags, policies = sorted(f.has - set(products)), ["allow_useless"]
+        products = sorted(f.has & product_policies)
+        tags, policies = sorted(f.has - product_policies), ["allow_useless"]
         self.draw.shuffle(tags)
         if self.of.chance(0.6):
             cut = self.draw.randint(0, len(tags))
             saving = [f"{policy}<{', '.join(map(quoted, some))}>"
                       for policy, some in [("save", tags[:cut]), ("save_all_but", tags[cut:])] if some]
-            saving += self.draw.sample(products, min(len(products), 1))
+            saving += products and [self.draw.choice(products)]
             policies += self.draw.sample(saving, self.draw.randint(0, len(saving)))
             if len(policies) == 1:
                 policies += self.draw.choice([["save_nothing"], ["save_everything"] * bool(products), []])
@@ -409,8 +411,8 @@ class body:
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.linear, 4), (self.product, 3),
                  (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.concatenate, 1.5),
-                 (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5),
-                 (self.call, 9), (self.chain, 1)]
+                 (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5), (self.slope, 0.5),
+                 (self.fresh, 0.5), (self.call, 9), (self.chain, 1)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:
             before = self.of.left

@@ -2,10 +2,11 @@
 """Misuse that must not compile: rejects.py [PART OF A NAME]
 
 Each file of tests/rejects opens with one or more lines `// rejects: REGEX`. Compiled as it is, it must be
-accepted without a warning: the twin, of which many are compiled at once, each in a namespace. With -DCAIRN_REJECT it must be rejected with exactly one error, whose
-message every REGEX matches, in few enough lines to read. Only what the compiler says counts as its message,
-not the source lines that it quotes. Files are named from the project's root, for clang spells a lambda as its
-file's path: how wide a message is must not depend on where the checkout lies.
+accepted without a warning: the twin, of which many are compiled at once, each in a namespace. With
+-DCAIRN_REJECT it must be rejected with exactly one error, whose message every REGEX matches, in few enough lines
+to read. Only what the compiler says counts as its message, not the source lines that it quotes. Files are named
+from the project's root, for clang spells a lambda as its file's path: how wide a message is must not depend on
+where the checkout lies.
 """
 
 import re
@@ -107,8 +108,8 @@ def main(part=""):
     failed, verdicts = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         options = {compiler: precompiled(compiler, Path(folder)) for compiler in compilers}
-        said = {(source, compiler): text for (batch, compiler), found in zip(batches, for_each(
-                    lambda batch: complaints(*batch, *options[batch[1]]), batches)) for source, text in found.items()}
+        found = for_each(lambda batch: complaints(*batch, *options[batch[1]]), batches)
+        said = {(source, batch[1]): text for batch, each in zip(batches, found) for source, text in each.items()}
         seen_by = for_each(lambda job: judge(*job, said.get(job), *options[job[1]]), jobs)
         for (source, compiler), seen in zip(jobs, seen_by):
             verdicts[source, compiler] = seen
