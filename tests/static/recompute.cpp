@@ -230,6 +230,14 @@ constexpr auto small_in_large = [] {
 }();
 static_assert(stored<step_of<small_in_large>> == stored<step_of<small_in_large, plain>>);
 static_assert(stored<step_of<small_in_large>> == row + sizeof(float));
+// But not if that were more bytes than what is made of it.
+template <fixed_string Name, int... N>
+constexpr auto probabilities = ckpt<Name, allow_useless>([] { return softmax(param<Name, N...>); });
+constexpr auto matrix = param<"m", 2, 4>;
+static_assert(stored<step_of<sum(tanh(matrix + probabilities<"a", 4> + probabilities<"b", 4>))>> == row);
+static_assert(
+    stored<step_of<sum(tanh(matrix + probabilities<"a", 4> + probabilities<"b", 4> + probabilities<"c", 4>))>> == row);
+static_assert(stored<step_of<sum(tanh(probabilities<"m", 2, 4> + probabilities<"b", 4>))>> == row);
 
 // Of a chain of which all is read, one value in seventeen is kept.
 template <int Length>

@@ -61,16 +61,17 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds what backward computes again outside of segments, in few operations from leaves and from values that it reads
+  /// Finds what backward computes again outside of segments, in few operations from leaves and from what is kept for it
   /// anyway; and what it would, were its segment a block. Of values as large as what is made it takes one at most, which
-  /// lives on in its place, and so no more bytes live; for a kernel, which has it written, of leaves no more either. Such
-  /// a value may be a segment's result that only the segment itself reads, but not where a block is imagined: to keep it
-  /// is not free there. Boundaries are kept.
+  /// lives on in its place, and so no more bytes live; for a kernel, which has it written, of leaves no more either.
+  /// Outside of segments it also takes results that only their segments read, which are kept then, as far as they are
+  /// no more bytes than what is made. Boundaries are kept.
   constexpr void find_cheap() {
     constexpr int most_operations = 16, nowhere = 1 << 29;
     bool by_kernel[nodes] = {}, boundary[nodes] = {};
-    int kept[nodes] = {};        // the least depth at which backward reads it
-    int operations[nodes] = {};  // of what is cheap
+    int kept[nodes] = {};               // the least depth at which backward reads it
+    int operations[nodes] = {};         // of what is cheap
+    std::int64_t kept_for[nodes] = {};  // bytes that are kept for it alone
     source_set sources[nodes] = {};
     for (int& depth : kept) depth = nowhere;
     for (int v = 0; v < d.node_count; ++v) {
@@ -100,16 +101,18 @@ struct need_finder {
         const int a = n.argument[i], root = out.root[a];
         if (out.cheap[a] && d.nodes[a].segment == n.segment) {
           operations[v] += operations[a];
+          kept_for[v] += kept_for[a];
           sources[v].add(sources[a].one);
           sources[v].add(sources[a].other);
         } else {
-          cheap &= is_leaf(a) || out.constant[a] || out.output[root] ||
-                   kept[root] <= (depth == 0 ? Graph::capacity.depth : depth);
+          const bool there = is_leaf(a) || out.constant[a] || out.output[root] || kept[root] <= depth;
+          cheap &= there || (depth == 0 && kept[root] != nowhere);
+          if (!there) kept_for[v] += d.nodes[root].op->bytes;
           if (d.nodes[a].op->bytes == n.op->bytes) sources[v].add(root + 1);
         }
       }
       const source_set& of = sources[v];
-      out.cheap[v] = cheap && operations[v] <= most_operations && !of.more &&
+      out.cheap[v] = cheap && operations[v] <= most_operations && kept_for[v] <= n.op->bytes && !of.more &&
                      (of.other == 0 || (!by_kernel[v] && (is_leaf(of.one - 1) || is_leaf(of.other - 1))));
     }
   }
