@@ -504,7 +504,7 @@ def written(operations, seeds, counted=True):
 flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_TEST_DYN_LINK", "-march=native",
          "-Iinclude", "-Itests"]
 sanitized = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-cells = [("g++", ["-O0"]), ("clang++-19", ["-O0"]), ("g++", ["-O2", "-Wno-restrict"]), ("clang++-19", ["-O0"]),
+cells = [("g++", ["-O0"]), ("clang++-19", ["-O0"]), ("g++", ["-O3", "-Wno-restrict"]), ("clang++-19", ["-O2"]),
          ("g++", ["-O0"]), ("clang++-19", sanitized)]
 at_once = 5  # models in one program: to read the headers takes as long as one of them
 most_operations = 40

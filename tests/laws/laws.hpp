@@ -81,6 +81,21 @@ constexpr std::int64_t kept_for_segments = [] {
   return bytes;
 }();
 
+/// Values inside of segments that live to the turn, though nobody may keep them.
+template <class Plan>
+constexpr int kept_inside = [] {
+  constexpr const auto& s = Plan::schedule;
+  bool result[s.node_count + 1] = {};
+  for (int i = 0; i < s.output_count; ++i) result[test::root_of(s.nodes, s.outputs[i])] = true;
+  int count = 0;
+  for (int v = 0; v < s.turn; ++v) {
+    const ir::node& n = s.nodes[v];
+    const bool inside = n.visible >= Plan::graph.segments[n.segment].depth && n.segment != 0;
+    count += s.kept[v] && inside && !n.saved && !result[v] && !test::is_leaf(n) && !test::is_view(n);
+  }
+  return count;
+}();
+
 /// Whether the counts of a step add up: what is recomputed, of segments and outside of them.
 template <class Plan>
 constexpr bool adds_up() {
@@ -132,6 +147,7 @@ void laws() {
   using stored = test::step_of<Model, plain, Options...>;
   static_assert(test::lawful<Model, Options...>());
   static_assert(adds_up<checkpointed>() && adds_up<stored>());
+  static_assert(kept_inside<checkpointed> == 0);
   constexpr flop_counts work = detail::flops_of<checkpointed>(), least = detail::flops_of<stored>();
   BOOST_TEST(work.forward == least.forward);
   BOOST_TEST(work.backward == least.backward);

@@ -47,6 +47,17 @@ constexpr auto recurrent = [] {
   const auto [h3, c3] = ckpt<"cell3">(cell, h2, c2, x);
   return classify(h3 + h1);
 }();
+// Sequences of different lengths, which need no gradient: what is behind the end of one stays as it is.
+constexpr auto of_lengths = [] {
+  const auto lengths = sum<1>(square(slice<1, 0, 2>(x)), keepdim);
+  const auto cell = [](auto h, auto length, auto time) {
+    const auto on = relu(1_c - relu(time - length));
+    return on * (tanh(h) | nn::linear<"state", 12>)+(1_c - on) * h;
+  };
+  const auto h1 = ckpt<"t1">(cell, x | nn::linear<"in", 12>, lengths, 1_c);
+  const auto h2 = ckpt<"t2">(cell, h1, lengths, 2_c);
+  return classify(ckpt<"t3">(cell, h2, lengths, 3_c));
+}();
 constexpr auto loss_inside = [] {
   const auto of_labels = [](auto h, auto t) { return cross_entropy(tanh(h) | nn::linear<"head", 5>, t); };
   return ckpt<"s">(of_labels, x | nn::linear<"in", 12>, y);

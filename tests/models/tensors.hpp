@@ -46,9 +46,11 @@ constexpr auto row_between = [] {
                   row);
 }();
 // Layers that read all earlier values (Huang et al., Densely Connected Convolutional Networks, 2017): what they are
-// joined to is made again in backward.
+// joined to and its normalizations are made again in backward, and statistics move once (Pleiss et al., Memory-Efficient
+// Implementation of DenseNets, 2017).
 inline constexpr auto of_all = [](auto... earlier) {
-  return concatenate<1>(earlier...) | nn::softmax | nn::linear<"fc1", 20> | nn::gelu | nn::linear<"fc2", 7>;
+  return concatenate<1>(earlier...) | nn::batch_norm<"norm1"> | nn::tanh | nn::linear<"fc1", 20> |
+         nn::batch_norm<"norm2"> | nn::gelu | nn::linear<"fc2", 7>;
 };
 constexpr auto densely_connected = [] {
   const auto a = x | nn::linear<"in", 5>;

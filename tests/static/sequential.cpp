@@ -117,9 +117,19 @@ static_assert(
     has_segments<loss_of(ckpt_sequential<1>(hana::make_tuple([](auto v) { return v | nn::linear<"a", 5>; })))>());
 static_assert(has_segments<loss_of(block<"b">(ckpt_sequential<2>(chain)))>("b.sequential.0"));
 
-// Policies pass through: one layer a segment, of which the last is useless.
-constexpr auto ends_small = hana::make_tuple(nn::tanh, nn::sigmoid, nn::linear<"head", 5>);
-static_assert(detail::checked<loss_of(ckpt_sequential<3, allow_useless>(ends_small))>());
+// Policies pass through; each need fit one segment only.
+constexpr auto tagged_chain = hana::make_tuple(nn::linear<"a", 16> | nn::softmax | nn::tag<"t"> | nn::softmax,
+                                               nn::tanh | nn::softmax, nn::linear<"head", 5>);
+template <class... Policy>
+using kept_in_chain = step_of<loss_of(ckpt_sequential<3, Policy...>(tagged_chain))>;
+template <class... Policy>
+constexpr auto recomputed_in_chain = std::pair{recomputed<kept_in_chain<Policy...>>("sequential.0"),
+                                               recomputed<kept_in_chain<Policy...>>("sequential.1")};
+static_assert(recomputed_in_chain<> == std::pair{3, 1});
+static_assert(recomputed_in_chain<save<"t">> == std::pair{0, 1});
+static_assert(recomputed_in_chain<by_bytes, save<"t">> == std::pair{0, 1});
+static_assert(recomputed_in_chain<save_matmuls> == std::pair{2, 1});
+static_assert(recomputed_in_chain<save_everything> == std::pair{0, 0});
 
 // By what is computed: f3 makes most, for its result is wide; f4 computes as much, for its argument is.
 constexpr work of_f3 = work_of<

@@ -21,6 +21,9 @@ struct segment_mark {
   static constexpr bool segment = true;
   using problem = typename detail::wrong_policies<Policy...>::type;
 };
+/// Segment `Part` of `Parts` that have the same policies.
+template <fixed_string Name, int Part, int Parts, class... Policy>
+struct chain_mark : segment_mark<Name, Policy...> {};
 
 namespace detail {
 /// A class is not spelled out: its name may be as long as the model.
@@ -108,6 +111,8 @@ struct named_path<block_mark<Name>> {
 };
 template <fixed_string Name, class... Policy>
 struct named_path<segment_mark<Name, Policy...>> : named_path<block_mark<Name>> {};
+template <fixed_string Name, int Part, int Parts, class... Policy>
+struct named_path<chain_mark<Name, Part, Parts, Policy...>> : named_path<block_mark<Name>> {};
 template <>
 struct named_path<stage_mark> {
   template <class P, class Owner>

@@ -72,6 +72,9 @@ template <fixed_string Name, fixed_string... Other>
 inline constexpr bool is_among = ((std::string_view(Name) == std::string_view(Other)) || ...);
 template <fixed_string... Name, fixed_string... Other>
 inline constexpr bool contradicting<save<Name...>, save_all_but<Other...>> = (is_among<Name, Other...> || ...);
+template <fixed_string... Name, fixed_string... Other>
+inline constexpr bool contradicting<save_all_but<Name...>, save_all_but<Other...>> =
+    !((is_among<Name, Other...> && ...) && (is_among<Other, Name...> && ...));
 
 template <class First, class... Rest>
 struct first_mistake : First {};

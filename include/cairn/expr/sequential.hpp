@@ -89,7 +89,7 @@ constexpr auto segmented(std::integer_sequence<int, I...>) {
   constexpr int last = sizeof...(I);
   return joined(
       layer_list<
-          segment_layer<hiding<segment_mark<fixed_string{"sequential."} + digits<I>, allow_useless, Policy...>>,
+          segment_layer<hiding<chain_mark<fixed_string{"sequential."} + digits<I>, I, last, Policy...>>,
                         hiding<sequence<hiding<layers_between<Layers, Cuts.begin[I], Cuts.begin[I + 1]>>>>>...>{},
       layers_between<Layers, Cuts.begin[last], Cuts.begin[last + 1]>{});
 }
@@ -163,8 +163,8 @@ struct sequencing<N, void, std::tuple<boost::hana::tuple<L...>>, Policy...> {
 /// A chain of layers in N segments, as torch.utils.checkpoint.checkpoint_sequential: `x |
 /// ckpt_sequential<2>(hana::make_tuple(l1, l2, l3))`. They have as many layers, or the first ones one more; the last is
 /// not checkpointed, since backward begins with it. Segments are named `sequential.0` and so on, which prefixes no
-/// parameters; policies are those of ckpt, and they may be useless, for nobody chose where they end. Rejects: what is
-/// no tuple, and N below 1 or above the number of layers.
+/// parameters. Policies are those of ckpt, of which each must fit one of the segments, and these may be useless, for
+/// nobody chose where they end. Rejects: what is no tuple, and N below 1 or above the number of layers.
 template <int N, class... Policy, class... A>
   requires(!a_measure<Policy> && ...)
 constexpr typename detail::sequencing<N, void, std::tuple<A...>, Policy...>::type ckpt_sequential(A...) {

@@ -77,7 +77,7 @@ struct node {
   int argument[max_arguments] = {none, none, none, none};
   int segment = 0;     ///< innermost segment; 0 is the program outside all segments
   int visible = 0;     ///< depth of the outermost segment that this value is a result of, as seen from outside
-  int order = 0;    ///< how many gradients lie between it and what is not one
+  int order = 0;       ///< how many gradients lie between it and what is not one
   bool saved = false;  ///< the policy of an outermost segment keeps it for backward
 };
 
@@ -106,6 +106,7 @@ struct segment {
   int parent = none, depth = 0;
   int name = 0, name_length = 0;
   bool may_be_useless = false;
+  std::uint64_t found = 0;  ///< of a chain, to here: bits for what its policies ask for
 };
 
 /// How much a graph holds, or may come to hold.
@@ -147,7 +148,7 @@ struct graph {
   int conflict = none;               ///< a leaf whose name is used for another shape
   const operation* rival = nullptr;  ///< that other leaf
   misfit wrong_policy = {};
-  int independent = none;  ///< a value by which something is differentiated that does not depend on it
+  int independent = none;    ///< a value by which something is differentiated that does not depend on it
   int updated_twice = none;  ///< a state that is to become two different values
 
   constexpr std::string_view name(const auto& named) const {

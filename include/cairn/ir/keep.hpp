@@ -14,18 +14,29 @@ inline constexpr int tag_characters<save<Name...>> = (0 + ... + static_cast<int>
 template <fixed_string... Name>
 inline constexpr int tag_characters<save_all_but<Name...>> = tag_characters<save<Name...>>;
 
-/// A segment that closes: its values are those from first_node on, its tags those from first_tag on.
+/// A segment that closes: its values are those from first_node on, its tags those from first_tag on. In a chain of
+/// segments, what a policy asks for need be in one of them only.
 struct closing_segment {
   builder& b;
   int first_node, first_tag;
-  int policy = 0;  ///< its number in the list
+  int part = 0, parts = 1;  ///< its number in the chain
+  int policy = 0;           ///< its number in the list
+  int asked = 0;            ///< for how many things, by all policies
 
   template <class... Policy>
   constexpr void keep_by() {
+    if (part > 0) now().found = b.segments[before()].found;
     ((keep_by(Policy{}), ++policy), ...);
   }
 
  private:
+  constexpr segment& now() const { return b.segments[b.segment_now]; }
+  /// The segment of the chain before this one.
+  constexpr int before() const {
+    int s = b.segment_now - 1;
+    while (b.segments[s].parent != now().parent) --s;
+    return s;
+  }
   constexpr bool is_computed(int v) const { return b.nodes[v].op->arguments > 0 && b.nodes[v].op->what != role::view; }
   constexpr const shape& argument_shape(const node& n, int i) const { return b.nodes[n.argument[i]].op->result; }
   constexpr saveable described(int v) const {
@@ -34,12 +45,15 @@ struct closing_segment {
     return {n.op->name, n.op->result, n.op->flops, batched};
   }
 
-  constexpr void misfit(std::string_view tag) {
-    if (b.wrong_policy.segment == 0)
+  /// Notes whether what a policy asks for is there.
+  constexpr void note(bool there, std::string_view tag) {
+    const std::uint64_t bit = std::uint64_t{1} << asked++;
+    if (there) now().found |= bit;
+    if ((now().found & bit) == 0 && part + 1 == parts && b.wrong_policy.segment == 0)
       b.wrong_policy = {b.segment_now, policy, b.keep(tag), static_cast<int>(tag.size())};
   }
 
-  /// Calls visit with what has this tag, or notes that nothing has.
+  /// Calls visit with what has this tag.
   constexpr void for_each_tagged(std::string_view tag, auto visit) {
     bool any = false;
     for (int t = first_tag; t < b.tag_count; ++t) {
@@ -49,7 +63,7 @@ struct closing_segment {
       while (b.nodes[v].op->what == role::view) v = b.nodes[v].argument[0];
       if (v >= first_node) visit(v);
     }
-    if (!any) misfit(tag);
+    note(any, tag);
   }
 
   constexpr void keep_by(auto) {}  // allow_useless, save_nothing
@@ -60,7 +74,7 @@ struct closing_segment {
       b.save(v);
       any = true;
     }
-    if (!any) misfit({});
+    note(any, {});
   }
   template <fixed_string... Name>
   constexpr void keep_by(cairn::save<Name...>) {

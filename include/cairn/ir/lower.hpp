@@ -207,6 +207,12 @@ struct marking<segment_mark<Name, Policy...>> {
     closing_segment{b, first_node, first_tag}.template keep_by<Policy...>();
   }
 };
+template <fixed_string Name, int Part, int Parts, class... Policy>
+struct marking<chain_mark<Name, Part, Parts, Policy...>> : marking<segment_mark<Name, Policy..., allow_useless>> {
+  static constexpr void close(builder& b, int first_node, int first_tag) {
+    closing_segment{b, first_node, first_tag, Part, Parts}.template keep_by<Policy...>();
+  }
+};
 
 /// The values of a call, one for each of its results, appended in a scope of its own.
 template <class Mark, class Results>
