@@ -2,7 +2,7 @@
 """What must compile without a warning: accepts.py static|headers [PART OF A NAME]
 
 static   each file of tests/static, which are rows of static_assert: to compile is to pass
-headers  each header alone, included twice; with one compiler, for what is missing is missing for both
+headers  each header alone, included twice; with one compiler, for an include that is missing is so for both
 """
 
 import sys

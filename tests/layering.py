@@ -67,6 +67,7 @@ def main():
             found[f"{folder}/{name}.cpp"] = [] if known else [f"not named in {build_file}"]
     laws = "".join(file.read_text() for file in (top / "tests/laws").glob("*.cpp"))
     models = "".join(file.read_text() for file in (top / "tests/models").glob("*.hpp"))
+    found["tests/models"] = [] if models else ["no models"]
     for name in model.findall(models):
         found[f"models::{name}"] = [] if f"laws<models::{name}>" in laws else ["not named in tests/laws"]
     for name, wrong in found.items():

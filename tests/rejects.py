@@ -2,8 +2,8 @@
 """Misuse that must not compile: rejects.py [PART OF A NAME]
 
 Each file of tests/rejects opens with one or more lines `// rejects: REGEX`. Compiled as it is, it must be
-accepted without a warning: the twin, of which many are compiled at once, each in a namespace. With
--DCAIRN_REJECT it must be rejected with exactly one error, whose message every REGEX matches, in few enough lines
+accepted without a warning: the twin, of which many are compiled at once, each in a namespace, so that one may
+lack an include that another has. With -DCAIRN_REJECT it must be rejected with exactly one error, whose message every REGEX matches, in few enough lines
 to read. Only what the compiler says counts as its message, not the source lines that it quotes. Files are named
 from the project's root, for clang spells a lambda as its file's path: how wide a message is must not depend on
 where the checkout lies.
@@ -59,14 +59,15 @@ def precompiled(compiler, folder):
 
 def complaints(sources, compiler, *options):
     """What a compiler prints of the twins that it does not accept in silence, by source."""
+    if len(sources) == 1:
+        accepted, printed = compile_file(compiler, sources[0], *options)
+        return {} if accepted and not printed else {sources[0]: printed}
     texts = {source: (top / source).read_text() for source in sources}
     lines = sorted({line for text in texts.values() for line in text.splitlines() if line.startswith("#include")})
-    lines += [f'namespace twin_{i} {{\n#include "{source}"\n}}' for i, source in enumerate(sources)]
+    lines += [f'namespace twin_{i} {{\n#line 1 "{source}"\n{text}}}' for i, (source, text) in enumerate(texts.items())]
     accepted, printed = compile_text(compiler, "\n".join(lines) + "\n", *options)
     if accepted and not printed:
         return {}
-    if len(sources) == 1:
-        return {sources[0]: printed}
     return {source: said for each in sources for source, said in complaints([each], compiler, *options).items()}
 
 
@@ -100,18 +101,20 @@ def judge(source: Path, compiler: str, complaint, *options) -> verdict:
 
 
 def main(part=""):
-    sources = [file for file in sorted((top / "tests/rejects").glob("*.cpp")) if part in file.stem]
-    sources = [source.relative_to(top) for source in sources]
+    files = sorted((top / "tests/rejects").glob("*.cpp"))
+    sources = [file.relative_to(top) for file in files if part in file.stem]
     batches = [(sources[i:i + at_once], compiler) for i in range(0, len(sources), at_once) for compiler in compilers]
     jobs = [(source, compiler) for source in sources for compiler in compilers]
     print(f"{'':4} {'compiler':10} errors lines columns  case")
     failed, verdicts = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         options = {compiler: precompiled(compiler, Path(folder)) for compiler in compilers}
-        found = for_each(lambda batch: complaints(*batch, *options[batch[1]]), batches)
-        said = {(source, batch[1]): text for batch, each in zip(batches, found) for source, text in each.items()}
-        seen_by = for_each(lambda job: judge(*job, said.get(job), *options[job[1]]), jobs)
-        for (source, compiler), seen in zip(jobs, seen_by):
+        said = {}
+        complained = for_each(lambda batch: complaints(*batch, *options[batch[1]]), batches)
+        for (_, compiler), found in zip(batches, complained):
+            said |= {(source, compiler): printed for source, printed in found.items()}
+        judged = for_each(lambda job: judge(*job, said.get(job), *options[job[1]]), jobs)
+        for (source, compiler), seen in zip(jobs, judged):
             verdicts[source, compiler] = seen
             mark = "FAIL" if seen.faults else "ok"
             print(f"{mark:4} {compiler:10} {seen.errors:6} {seen.lines:5} {seen.columns:7}  {source.stem}", flush=True)

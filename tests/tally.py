@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""Adds up the cases that `meson test --logbase` has logged, by suite: tally.py LOG.json...
+"""Adds up the cases that `meson test --logbase` has logged, by suite: tally.py LOG.json:SUITE,SUITE...
 
 A program says how many cases it has, in Boost.Test's short report or as a line "N passed, N failed"; one that says
-nothing is one case. A log that is not there is of programs that were not built: one failure.
+nothing is one case. A suite of which the log says nothing was not built: one failure.
 """
 
 import json
@@ -32,25 +32,23 @@ def count(test):
     return passed, failed if test["result"] == "OK" else max(failed, 1)
 
 
-def totals(log: Path):
+def totals(log: Path, suites):
     """Passed and failed cases by suite."""
-    if not log.exists():
-        return {f"{log.stem}: not built": (0, 1)}
-    found = {}
-    for test in map(json.loads, log.read_text().splitlines()):
+    found = dict.fromkeys(suites, (0, 0))
+    for test in map(json.loads, log.read_text().splitlines() if log.exists() else []):
         suite = test["name"].split(" / ")[0].removeprefix("cairn:")
-        found[suite] = tuple(map(sum, zip(found.get(suite, (0, 0)), count(test))))
-    return found
+        found[suite] = tuple(map(sum, zip(found[suite], count(test))))
+    return {suite: (passed, failed if passed + failed > 0 else 1) for suite, (passed, failed) in found.items()}
 
 
-def main(logs):
+def main(*logs):
     passed = failed = 0
-    for log in logs:
-        for suite, (good, bad) in totals(log).items():
-            print(f"{suite:10} {log.parents[1].name:10} {good:5} passed {bad:3} failed")
+    for log, suites in (argument.rsplit(":", 1) for argument in logs):
+        for suite, (good, bad) in totals(Path(log), suites.split(",")).items():
+            print(f"{suite:10} {Path(log).parents[1].name:10} {good:5} passed {bad:3} failed")
             passed, failed = passed + good, failed + bad
     finish(passed, failed)
 
 
 if __name__ == "__main__":
-    main([Path(name) for name in sys.argv[1:]])
+    main(*sys.argv[1:])

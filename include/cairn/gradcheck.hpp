@@ -21,25 +21,25 @@ struct gradient_deviation {
 };
 
 namespace detail {
-template <class Compiled, class... Bound>
-gradient_deviation worst_deviation(auto& step, seed s, const Bound&... inputs) {
+template <class Compiled>
+gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
   static constexpr const auto& graph = Compiled::graph;
   step.init(s);
   static_cast<void>(step.value_and_grad(inputs...));  // refuses arrays that do not fit
   const double* const gradients = step.gradients().data();
   const std::vector<double> gradient(gradients, gradients + Compiled::places.gradient_bytes / sizeof(double));
-  std::vector<double> copies[graph.leaf_count + 1];  // of what is moved and not the program's
-  [[maybe_unused]] const auto copied = [&](auto bound) {
-    constexpr int leaf = graph.find(ir::role::input, decltype(bound)::name);
+  std::vector<double> copies[graph.leaf_count + 1];  // of inputs in wrt<...>, by leaf
+  [[maybe_unused]] const auto copied = [&](auto array) {
+    constexpr int leaf = graph.find(ir::role::input, decltype(array)::name);
     if constexpr (Compiled::asked.wanted[leaf]) {
-      copies[leaf].assign(bound.data, bound.data + bound.extents.count());
-      bound.data = copies[leaf].data();
+      copies[leaf].assign(array.data, array.data + array.extents.count());
+      array.data = copies[leaf].data();
     }
-    return bound;
+    return array;
   };
   const std::tuple moved{copied(inputs)...};
-  const auto loss_of = [&](const auto&... bound) {
-    const auto result = step.value_and_grad(bound...);
+  const auto loss_of = [&](const auto&... arrays) {
+    const auto result = step.value_and_grad(arrays...);
     if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
     else return result;
   };
@@ -72,15 +72,16 @@ gradient_deviation worst_deviation(auto& step, seed s, const Bound&... inputs) {
 /// The largest deviation over all trained parameters of the loss, each drawn from `s`, and over the inputs in wrt<...>.
 /// The quotient is the five-point central difference, whose error is of fourth order in the step. Each loss is that of
 /// the first step from `s`, with the same random numbers and states. `gradcheck<loss>(seed{1}, bind<"x">(x)).relative <
-/// 1e-6`; options are those of program, without real. Rejects and throws what program does.
+/// 1e-6`; options are those of program, without real and cotangent. Rejects and throws what program does.
 template <auto Loss, class... Options, class... Bound>
 gradient_deviation gradcheck(seed s, const Bound&... inputs) {
-  program<Loss, real<double>, Options...> step;
+  using step = program<Loss, real<double>, Options...>;
+  static_assert(report_of<decltype(detail::problem_of_program<Loss, true, real<double>, Options...>())>{}.shown);
   if constexpr (detail::runs<Loss, true, real<double>, Options...>) {
     using compiled = detail::compiled_of<Loss, true, real<double>, Options...>;
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
-    if constexpr (std::same_as<problem, sound>) return detail::worst_deviation<compiled>(step, s, inputs...);
+    if constexpr (std::same_as<problem, sound>) return detail::worst_deviation<compiled>(step(), s, inputs...);
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Gradients of whole models against finite differences: some of each kind, but none with detach, which is no derivative.
+// Gradients of whole models against finite differences: some of each kind, but none with detach, of which they differ.
 #include "../models/segments.hpp"
 #include "../models/sharing.hpp"
 #include "laws.hpp"

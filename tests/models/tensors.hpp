@@ -46,8 +46,8 @@ constexpr auto row_between = [] {
                   row);
 }();
 // Layers that read all earlier values (Huang et al., Densely Connected Convolutional Networks, 2017): what they are
-// joined to and its normalizations are made again in backward, and statistics move once (Pleiss et al., Memory-Efficient
-// Implementation of DenseNets, 2017).
+// joined to and its normalizations are made again in backward, and statistics move once (Pleiss et al.,
+// Memory-Efficient Implementation of DenseNets, 2017).
 inline constexpr auto of_all = [](auto... earlier) {
   return concatenate<1>(earlier...) | nn::batch_norm<"norm1"> | nn::tanh | nn::linear<"fc1", 20> |
          nn::batch_norm<"norm2"> | nn::gelu | nn::linear<"fc2", 7>;

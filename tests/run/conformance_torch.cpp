@@ -121,6 +121,18 @@ BOOST_AUTO_TEST_CASE(the_rounding_of_the_caller_holds_for_recomputation) {
   BOOST_TEST(upward != to_nearest);
 }
 
+#ifdef __SSE__
+BOOST_AUTO_TEST_CASE(the_subnormal_numbers_of_the_caller_hold_for_recomputation) {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);  // flush to zero, and take for zero
+  const auto flushed = gradients_of(), flushed_plain = gradients_of<program<loss, plain>>();
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  BOOST_TEST((after & 0x8040U) == 0x8040U);
+  BOOST_TEST(flushed == flushed_plain);
+}
+#endif
+
 BOOST_AUTO_TEST_CASE(programs_side_by_side_share_nothing) {
   const auto alone = gradients_of();
   std::array<std::vector<float>, 4> together;

@@ -1,8 +1,10 @@
 // gradcheck finds what is wrong, and where.
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 namespace wrong {
@@ -51,11 +53,22 @@ BOOST_AUTO_TEST_CASE(inputs_are_moved_where_their_gradient_is_asked_for) {
   BOOST_TEST(worst.name == "x");
   BOOST_TEST((worst.at == 0 || worst.at == 4));
   BOOST_TEST(worst.relative > 0.1);
-  BOOST_TEST(numbers[0] == 0.5);
+}
+
+BOOST_AUTO_TEST_CASE(several_inputs_of_any_container) {
+  constexpr auto loss = sum(tanh(x * input<"y", 2, 3> + input<"z", 3> * param<"w", 3>));
+  const double y[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  const std::array<double, 3> z{1, -1, 0.5};
+  const auto arrays = std::tuple{bind<"x">(numbers), bind<"y">(y), bind<"z">(z)};
+  std::apply([](auto... each) { BOOST_TEST((gradcheck<loss, wrt<"y", "z">>(seed{1}, each...)).relative < 1e-6); },
+             arrays);
+  std::apply(
+      [](auto... each) { BOOST_TEST((gradcheck<loss, freeze<"w">, wrt<"x">>(seed{1}, each...)).relative < 1e-6); },
+      arrays);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_a_number_is_not_passed_over) {
-  constexpr auto loss = sum(log(x) * param<"a", 3>) + sum(param<"b", 3>);  // gradients of a: log(0), and log(-1)
+  constexpr auto loss = sum(log(x) * param<"a", 3>) + sum(param<"b", 3>);  // of a[0]: log(1) + log(-1)
   const std::vector<double> some{1, 1, 1, -1, 1, 1};
   const gradient_deviation worst = gradcheck<loss>(seed{1}, bind<"x">(some));
   BOOST_TEST(std::isnan(worst.relative));

@@ -20,7 +20,7 @@ template <auto Loss, class... Options, class... Bound>
 void check(const Bound&... inputs) {
   for (const std::uint64_t s : {1U, 2U}) {
     const gradient_deviation worst = gradcheck<Loss, Options...>(seed{s}, inputs...);
-    BOOST_TEST(worst.relative < 1e-6,
-               "gradient " << worst.gradient << ", quotient " << worst.quotient << ", at " << worst.name << '[' << worst.at << ']');
+    BOOST_TEST(worst.relative < 1e-6, "gradient " << worst.gradient << ", quotient " << worst.quotient << ", at "
+                                                  << worst.name << '[' << worst.at << ']');
   }
 }

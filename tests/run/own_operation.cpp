@@ -83,16 +83,26 @@ BOOST_AUTO_TEST_CASE(gradients_are_right) {
   check<weighted(own::running_sum(square(x)))>();
   check<weighted(x | both)>();
 }
-BOOST_AUTO_TEST_CASE(they_are_checkpointed_like_any_other) {
-  constexpr auto segment = ckpt<"own">(both | both);
-  program<sum(x | nn::tanh | segment)> checkpointed;
-  program<sum(x | nn::tanh | segment), plain> stored;
+template <auto Segment, class... Options>
+using step_of = program<sum(x | nn::tanh | Segment), Options...>;
+template <auto Segment>
+void is_checkpointed() {
+  step_of<Segment> checkpointed;
+  step_of<Segment, plain> stored;
   checkpointed.init(seed{1});
   stored.init(seed{1});
   BOOST_TEST(checkpointed.value_and_grad() == stored.value_and_grad());
   const auto a = checkpointed.gradients(), b = stored.gradients();
   BOOST_TEST(std::equal(a.begin(), a.end(), b.begin(), b.end()));
-  BOOST_TEST(checkpointed.memory().stored_bytes < stored.memory().stored_bytes);
+}
+BOOST_AUTO_TEST_CASE(they_are_checkpointed_like_any_other) {
+  constexpr auto segment = ckpt<"own">(both | both);
+  constexpr auto keeping = ckpt<"own", save<"middle">>(both | nn::tag<"middle"> | both);
+  constexpr auto bytes = step_of<segment>::memory().stored_bytes;
+  static_assert(bytes < step_of<keeping>::memory().stored_bytes);
+  static_assert(bytes < step_of<segment, plain>::memory().stored_bytes);
+  is_checkpointed<segment>();
+  is_checkpointed<keeping>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

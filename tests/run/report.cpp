@@ -1,6 +1,7 @@
 #include "cairn/report.hpp"
 
 #include "cairn/dot.hpp"
+#include "cairn/dump.hpp"
 #include "cairn/residuals.hpp"
 #include "cairn/timeline.hpp"
 
@@ -19,10 +20,9 @@ struct with_segments {
   static constexpr memory_plan memory() { return {1536, 4096, 8192, 8192}; }
   static constexpr flop_counts flops() { return {1'000'000, 2'000'000, 500'000}; }
   static constexpr auto segments() {
-    return std::array{
-        segment_plan{"block.8.ff", 128, 1024, 3, 1000},  segment_plan{"block.8.ff.in", 64, 512, 1, 500},
-        segment_plan{"block.9.ff", 128, 1024, 3, 1000},  segment_plan{"block.9.ff.in", 64, 512, 2, 500},
-        segment_plan{"block.10.ff", 128, 1024, 3, 1000}, segment_plan{"block.10.gg", 128, 1024, 3, 1000}};
+    return std::array{segment_plan{"block.8.ff", 128, 1024, 3, 1000},  segment_plan{"block.8.ff.in", 64, 512, 1, 500},
+                      segment_plan{"block.9.ff", 128, 1024, 3, 1000},  segment_plan{"block.9.ff.in", 64, 512, 2, 500},
+                      segment_plan{"block.10.ff", 128, 1024, 3, 1000}, segment_plan{"block.10.gg", 128, 1024, 3, 1000}};
   }
 };
 struct without_segments : with_segments {
@@ -226,12 +226,22 @@ BOOST_AUTO_TEST_CASE(a_graph_has_each_segment_and_each_stored_value_once) {
   const std::string text = out.str();
   for (const char* once : {"label=<outer>", "label=<a.inner>", "label=<x {8, 6}>", "a.fc.weight {16, 16}", "\"first\""})
     BOOST_TEST(count_of(once, text) == 1, once);
-  BOOST_TEST(text.find("label=<outer>") < text.find("label=<a.inner>"));
+  const std::size_t outer = text.find("label=<outer>"), inner = text.find("label=<a.inner>");
+  BOOST_TEST(count_of("subgraph cluster", text) == 2);
+  BOOST_TEST(outer < inner);
+  BOOST_TEST(text.substr(outer, inner - outer).find("  }\n") == std::string::npos);  // which would end the outer one
   BOOST_TEST(count_of("stored, 512 B", text) == 2);
   BOOST_TEST(count_of("computed again, 2 times", text) == 2);
   BOOST_TEST(count_of("computed again", text) == 4);
   BOOST_TEST(count_of("penwidth=2.5", text) == 1);  // one boundary, of which both segments begin
   BOOST_TEST(count_of("{", text) - count_of("}", text) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_dump_has_each_pass_and_each_value) {
+  std::ostringstream out;
+  dump::all<nested>(out);
+  const std::string text = out.str();
+  for (const char* part : {"outer", "a.inner", "a.fc.weight", "matmul"}) BOOST_TEST(count_of(part, text) > 0, part);
 }
 
 BOOST_AUTO_TEST_CASE(a_timeline_has_the_plans_peaks) {

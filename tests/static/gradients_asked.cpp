@@ -19,6 +19,11 @@ constexpr auto of_lower = [](auto v) { return exp(v * param<"upper", 8>); };
 constexpr auto lower = ckpt<"1">(of_input, x);
 constexpr auto loss = sum(ckpt<"2">(of_lower, lower));
 
+// ---- Two losses: what both read of a segment is computed again once.
+constexpr auto squares = mean(square(ckpt<"2">(of_lower, lower)));
+static_assert(recomputed<step_of<outputs(loss + 0.1_c * squares, loss, squares)>>("2") ==
+              recomputed<step_of<squares>>("2"));
+
 // ---- wrt. Both segments end in what they read, so only the result of the first is stored.
 using trained = step_of<loss>;
 using all = step_of<loss, wrt<"x">>;

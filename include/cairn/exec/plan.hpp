@@ -25,8 +25,8 @@ struct wrt {};
 /// that shape. `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
 template <fixed_string Name>
 struct cotangent {};
-/// Each step adds its gradients to those of the steps before, as for a batch in parts: `program<loss, accumulate_gradients>`;
-/// `step.zero_grad()` starts anew.
+/// Each step adds its gradients to those of the steps before, as for a batch in parts: `program<loss,
+/// accumulate_gradients>`; `step.zero_grad()` starts anew.
 struct accumulate_gradients {};
 /// The same model with each ckpt taken as a block: only what costs little is computed again.
 struct plain {};

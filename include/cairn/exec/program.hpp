@@ -99,9 +99,9 @@ class program {
   }
 
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
-  /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or label_error
-  /// before anything is computed; with check_finite, loss_error after a step whose loss is not finite, which leaves
-  /// states as they were.
+  /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or
+  /// label_error before anything is computed; with check_finite, loss_error after a step whose loss is not finite,
+  /// which leaves states as they were.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
@@ -148,8 +148,8 @@ class program {
     constexpr int i = std::max(machine::template parameter<Name>, 0);
     return detail::tensor_view<machine::leaf(i).result>(real_at(i));
   }
-  /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of all since
-  /// zero_grad.
+  /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of
+  /// all since zero_grad.
   template <fixed_string Name>
   auto grad() {
     static_assert(report_of<decltype(detail::problem_of_gradient<compiled, Name>())>{}.shown);

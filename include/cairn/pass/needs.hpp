@@ -62,10 +62,10 @@ struct need_finder {
   }
 
   /// Finds what backward computes again outside of segments, in few operations from leaves and from what is kept for it
-  /// anyway; and what it would, were its segment a block. Of values as large as what is made it takes one at most, which
-  /// lives on in its place, and so no more bytes live; for a kernel, which has it written, of leaves no more either.
-  /// Outside of segments it also takes results that only their segments read, which are kept then, as far as they are
-  /// no more bytes than what is made. Boundaries are kept.
+  /// anyway; and what it would, were its segment a block. Of values as large as what is made it takes one at most,
+  /// which lives on in its place, and so no more bytes live; for a kernel, which has it written, of leaves no more
+  /// either. Outside of segments it also takes results that only their segments read, which are kept then, as far as
+  /// they are no more bytes than what is made. Boundaries are kept.
   constexpr void find_cheap() {
     constexpr int most_operations = 16, nowhere = 1 << 29;
     bool by_kernel[nodes] = {}, boundary[nodes] = {};
