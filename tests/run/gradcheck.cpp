@@ -4,7 +4,6 @@
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>
 #include <cmath>
-#include <tuple>
 #include <vector>
 
 namespace wrong {
@@ -58,13 +57,11 @@ BOOST_AUTO_TEST_CASE(inputs_are_moved_where_their_gradient_is_asked_for) {
 BOOST_AUTO_TEST_CASE(several_inputs_of_any_container) {
   constexpr auto loss = sum(tanh(x * input<"y", 2, 3> + input<"z", 3> * param<"w", 3>));
   const double y[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  const auto first = bind<"x">(numbers);
+  const auto second = bind<"y">(y);
   const std::array<double, 3> z{1, -1, 0.5};
-  const auto arrays = std::tuple{bind<"x">(numbers), bind<"y">(y), bind<"z">(z)};
-  std::apply([](auto... each) { BOOST_TEST((gradcheck<loss, wrt<"y", "z">>(seed{1}, each...)).relative < 1e-6); },
-             arrays);
-  std::apply(
-      [](auto... each) { BOOST_TEST((gradcheck<loss, freeze<"w">, wrt<"x">>(seed{1}, each...)).relative < 1e-6); },
-      arrays);
+  BOOST_TEST((gradcheck<loss, wrt<"y", "z">>(seed{1}, first, second, bind<"z">(z))).relative < 1e-6);
+  BOOST_TEST((gradcheck<loss, freeze<"w">, wrt<"x">>(seed{1}, first, second, bind<"z">(z))).relative < 1e-6);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_a_number_is_not_passed_over) {
