@@ -74,7 +74,7 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
 /// the first step from `s`, with the same random numbers and states. `gradcheck<loss>(seed{1}, bind<"x">(x)).relative <
 /// 1e-6`; options are those of program, without real and cotangent. Rejects and throws what program does.
 template <auto Loss, class... Options, class... Bound>
-gradient_deviation gradcheck(seed s, const Bound&... inputs) {
+[[nodiscard]] gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   using step = program<Loss, real<double>, Options...>;
   static_assert(report_of<decltype(detail::problem_of_program<Loss, true, real<double>, Options...>())>{}.shown);
   if constexpr (detail::runs<Loss, true, real<double>, Options...>) {

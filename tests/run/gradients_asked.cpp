@@ -177,6 +177,8 @@ BOOST_AUTO_TEST_CASE(accumulated_gradients_are_the_sum_of_those_of_the_steps) {
   BOOST_TEST(std::ranges::all_of(step.grad<"x">(), [](float g) { return g == 0; }));
   static_cast<void>(step.value_and_grad(bind<"x">(other_numbers), bind<"y">(other_classes)));
   BOOST_TEST(std::ranges::equal(step.gradients(), single.gradients()));
+  step.init(seed{3});
+  BOOST_TEST(std::ranges::all_of(step.gradients(), [](float g) { return g == 0; }));
 }
 
 template <class Step>

@@ -164,7 +164,7 @@ struct useless_segment {
       static_assert(
           well_formed<Facts...>,
           "cairn [useless-segment]: this segment frees no more bytes than the boundaries and results that only it"
-          " keeps; write block, put more into it, or add allow_useless");
+          " keeps; write block, put more into it, take a policy out, or add allow_useless");
     }
   };
 };

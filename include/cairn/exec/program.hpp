@@ -85,8 +85,10 @@ class program {
 
   /// Draws all parameters, and has states begin anew; a parameter's numbers depend on the seed and on its name alone.
   /// The seed is also what random operations draw from: with the same seed, the steps from here on draw the same.
+  /// Accumulated gradients are zero again.
   void init(seed s) {
     random_ = {s, 0};
+    if constexpr (compiled::request::backward::accumulates) zero_grad();
     for (int i = 0; i < graph.leaf_count; ++i) {
       const ir::operation& leaf = machine::leaf(i);
       if (leaf.what != ir::role::parameter) continue;
