@@ -191,7 +191,7 @@ class body:
         a = self.any()
         if len(a.shape) < 2:
             return None
-        turned = self.of.chance(0.3)
+        turned, names = self.of.chance(0.3), list(self.names)
         m, k = a.shape[-2:][::-1] if turned else a.shape[-2:]
         left = f"transpose({a.text})" if turned else a.text
         if self.of.chance(0.5):
@@ -210,6 +210,7 @@ class body:
             shape = b.shape
         lead = broadcast(a.shape[:-2], shape[:-2])
         if lead is None or count(lead) * m * n > most_elements:
+            self.names = names
             return None
         batched = len(a.shape) > 2 and len(shape) > 2
         self.has |= product_policies - ({"save_unbatched_matmuls"} if batched else set())
