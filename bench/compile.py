@@ -16,7 +16,7 @@ import time
 TOP = pathlib.Path(__file__).resolve().parent.parent
 COMPILERS = ['g++', 'clang++-19']
 
-NET = '''#include <cairn/exec/plan.hpp>
+NET = '''#include <cairn/check/model.hpp>
 #include <cairn/expr/checkpoint.hpp>
 #include <cairn/expr/loss.hpp>
 #include <cairn/nn/activation.hpp>
@@ -33,8 +33,8 @@ constexpr auto net = nn::linear<"in", 64>
 {segments} | nn::linear<"out", 10>;
 constexpr auto loss = cross_entropy(input<"x", 32, 64> | net, labels<"y", 10, 32>);
 using plan = detail::compiled_of<loss, true>;
-constexpr memory_plan figures = detail::memory_of<plan>();
-constexpr auto segments = detail::segments_of<plan>();
+constexpr memory_plan figures = detail::memory_in<plan>;
+constexpr auto segments = detail::segments_in<plan>;
 int main() {{ return figures.peak_bytes > 0 && segments.size() == {count} ? 0 : 1; }}
 '''
 

@@ -5,7 +5,7 @@
 //
 // Prints a table. With an argument, also writes a plot into that SVG file.
 #include <array>
-#include <cairn/exec/plan.hpp>
+#include <cairn/check/model.hpp>
 #include <cairn/expr/checkpoint.hpp>
 #include <cairn/expr/loss.hpp>
 #include <cairn/nn/activation.hpp>
@@ -79,8 +79,8 @@ struct figures {
 template <auto Loss, class... Options>
 constexpr figures figures_of() {
   using compiled = detail::compiled_of<Loss, true, Options...>;
-  return {live_bytes<compiled>(), detail::memory_of<compiled>().peak_bytes,
-          detail::flops_of<compiled>().total()};
+  return {live_bytes<compiled>(), detail::memory_in<compiled>.peak_bytes,
+          detail::flops_in<compiled>.total()};
 }
 
 constexpr std::array forms{"plain", "each block", "sqrt(n) groups", "both, nested"};

@@ -2,7 +2,7 @@
 // AdamW.
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
-#include <cairn/report.hpp>
+#include <cairn/report/tables.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Prints what each pass makes of a small model of two checkpointed blocks: docs/inside.md reads it.
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
-#include <cairn/dump.hpp>
-#include <cairn/residuals.hpp>
+#include <cairn/report/dump.hpp>
+#include <cairn/report/residuals.hpp>
 #include <iostream>
 
 using namespace cairn;

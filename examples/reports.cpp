@@ -2,9 +2,9 @@
 // the README's.
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
-#include <cairn/dot.hpp>
-#include <cairn/residuals.hpp>
-#include <cairn/timeline.hpp>
+#include <cairn/report/dot.hpp>
+#include <cairn/report/residuals.hpp>
+#include <cairn/report/timeline.hpp>
 #include <iostream>
 
 using namespace cairn;

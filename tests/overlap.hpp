@@ -9,24 +9,37 @@ namespace cairn::test {
 /// Whether a value is there before the first step and nobody's to write over.
 constexpr bool is_given(const ir::node& n) { return is_leaf(n) && n.op->what != ir::role::gradient; }
 
-/// Calls `visit(value, whether a result may lie over it)` for what a step reads.
+/// The value whose memory is read where v is: views and maps without a step of their own have none.
 template <class Plan>
-constexpr void for_each_operand(int index, auto visit) {
-  const auto& f = Plan::steps;
-  const auto& nodes = Plan::schedule.nodes;
-  const pass::step& step = f.steps[index];
-  const ir::operation& first = *nodes[f.members[step.begin]].op;
-  // A product with several blocks of depth keeps sums in a result before it is complete.
-  const bool sums = step.product && first.multiplied.k > depth_of(first.multiplied, first.element_bytes);
+constexpr int memory_of(int v) {
+  const auto& s = Plan::schedule;
+  while (is_view(s.nodes[v]) || (s.op(v).what == ir::role::map && Plan::steps.step_of[v] == ir::none))
+    v = s.argument(v, 0);
+  return v;
+}
+
+/// Calls `visit(value, whether result w may lie over it)` for what a step reads.
+template <class Plan>
+constexpr void for_each_operand(int index, int w, auto visit) {
+  const auto& s = Plan::schedule;
+  const pass::step& step = Plan::steps.steps[index];
+  const int head = Plan::steps.members[step.code];
+  // What makes tiles may keep sums in a result before it is complete.
+  const bool sums = step.tiles && s.op(head).tiles == tiling::summed_in_result;
+  const auto read = [&](int v, bool replaceable) {
+    if (!is_given(s.nodes[v])) visit(v, replaceable);
+  };
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
-    const int v = root_of(nodes, Plan::loops.inputs[i].value);
-    if (!is_given(nodes[v])) visit(v, !sums && Plan::loops.inputs[i].stretched == 0);
+    const pass::loop_input& in = Plan::loops.inputs[i];
+    const bool in_order = s.op(in.value).what != ir::role::map || in.value == in.source;
+    const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
+    read(memory_of<Plan>(in.source), !sums && by_element && s.nodes[w].number == 0);
   }
-  if (step.loop && !step.product) return;
-  const ir::node& n = nodes[f.members[step.begin]];
-  for (int i = 0; i < n.op->arguments; ++i) {
-    const int v = root_of(nodes, n.argument[i]);
-    if (!is_given(nodes[v])) visit(v, i == 0 && n.op->in_place);
+  if (step.loop && !step.tiles) return;
+  for (int i = 0; i < s.op(head).arguments; ++i) {
+    const int a = s.argument(head, i);
+    const bool in_order = s.op(a).what != ir::role::map || Plan::steps.step_of[a] != ir::none;
+    read(memory_of<Plan>(a), !step.loop && in_order && s.made(w).overwrites == i);
   }
 }
 
@@ -53,23 +66,23 @@ constexpr fault judged() {
     constexpr bool meets(const range& r) const { return base == r.base && begin < r.end && r.begin < end; }
   };
   const auto range_of = [&](int v) {
-    return range{l.of[v].base, l.of[v].offset, l.of[v].offset + s.nodes[v].op->bytes};
+    return range{l.of[v].base, l.of[v].offset, l.of[v].offset + s.made(v).bytes};
   };
 
   int born[s.node_count + 1] = {}, dies[s.node_count + 1] = {};
   for (int v = 0; v < s.node_count; ++v) born[v] = s.nodes[v].op->what == ir::role::gradient ? -1 : end;
   for (int i = 0; i < end; ++i) {
     bool early = false;
-    for_each_operand<Plan>(i, [&](int v, bool) {
+    for_each_operand<Plan>(i, f.members[f.steps[i].begin], [&](int v, bool) {
       early |= born[v] >= i;
       dies[v] = i;
     });
     if (early) return fault::read_too_early;
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) born[f.members[m]] = i;
   }
-  for (int i = 0; i < s.output_count; ++i) dies[root_of(s.nodes, s.outputs[i])] = end;
+  for (int i = 0; i < s.output_count; ++i) dies[memory_of<Plan>(s.outputs[i])] = end;
   for (int i = 0; i < Plan::graph.leaf_count; ++i) {
-    if (s.gradient[i] != ir::none) dies[root_of(s.nodes, s.gradient[i])] = end;
+    if (s.gradient[i] != ir::none) dies[memory_of<Plan>(s.gradient[i])] = end;
   }
 
   int living[s.node_count + 1] = {};
@@ -79,20 +92,20 @@ constexpr fault judged() {
   }
   std::int64_t highest = 0, living_bytes = 0, most_bytes = 0;
   const auto arena_bytes = [&](int v) {
-    return l.of[v].base == pass::arena_base ? pass::aligned(s.nodes[v].op->bytes) : 0;
+    return l.of[v].base == pass::arena_base ? pass::aligned(s.made(v).bytes) : 0;
   };
   for (int i = 0; i < end; ++i) {
     const pass::step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
-      if (step.loop && !Plan::loops.code[m].stored) continue;
+      if (!f.external[w]) continue;
       if (dies[w] <= i) return fault::never_read;
       const range mine = range_of(w);
       for (int k = 0; k < count; ++k) {
         const int v = living[k];
         if (!mine.meets(range_of(v))) continue;
         bool may = dies[v] == i && mine.begin == range_of(v).begin && mine.end == range_of(v).end;
-        for_each_operand<Plan>(i, [&](int read, bool replaceable) { may &= read != v || replaceable; });
+        for_each_operand<Plan>(i, w, [&](int read, bool replaceable) { may &= read != v || replaceable; });
         if (!may) return fault::overlap;
         living_bytes -= arena_bytes(w);
       }
@@ -103,7 +116,7 @@ constexpr fault judged() {
         return fault::outside;
       if (mine.base == pass::arena_base) highest = std::max(highest, pass::aligned(mine.end));
     }
-    const std::int64_t needed = s.nodes[f.members[step.begin]].op->scratch_bytes(Plan::request::threads);
+    const std::int64_t needed = s.op(f.members[step.code]).scratch_bytes(Plan::threads);
     if (needed > 0) {
       const range working{pass::arena_base, l.scratch[i], l.scratch[i] + needed};
       for (int k = 0; k < count; ++k) {

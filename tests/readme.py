@@ -10,7 +10,7 @@ from pathlib import Path
 
 from compilers import compile_text, compilers, finish, top
 
-reports = """#include <cairn/report.hpp>
+reports = """#include <cairn/report/tables.hpp>
 #include <iostream>
 #include <vector>
 template <class Step>

@@ -23,15 +23,15 @@ struct gradient_deviation {
 namespace detail {
 template <class Compiled>
 gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
-  static constexpr const auto& graph = Compiled::graph;
+  using machine = detail::machine<Compiled>;
   step.init(s);
   static_cast<void>(step.value_and_grad(inputs...));  // refuses arrays that do not fit
   const double* const gradients = step.gradients().data();
   const std::vector<double> gradient(gradients, gradients + Compiled::places.gradient_bytes / sizeof(double));
-  std::vector<double> copies[graph.leaf_count + 1];  // of inputs in wrt<...>, by leaf
+  std::vector<double> copies[machine::leaf_count + 1];  // of inputs in wrt<...>, by leaf
   [[maybe_unused]] const auto copied = [&](auto array) {
-    constexpr int leaf = graph.find(ir::role::input, decltype(array)::name);
-    if constexpr (Compiled::asked.wanted[leaf]) {
+    constexpr int leaf = bound_leaf<Compiled, decltype(array)>;
+    if constexpr (Compiled::model::chosen.wanted[leaf]) {
       copies[leaf].assign(array.data, array.data + array.extents.count());
       array.data = copies[leaf].data();
     }
@@ -44,11 +44,11 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
     else return result;
   };
   gradient_deviation worst;
-  for (int leaf = 0; leaf < graph.leaf_count; ++leaf) {
-    if (!Compiled::asked.wanted[leaf]) continue;
-    const std::size_t begin = static_cast<std::size_t>(Compiled::places.offset[leaf]) / sizeof(double);
-    const auto count = static_cast<std::size_t>(graph.nodes[graph.leaves[leaf].node].op->result.count());
-    double* const numbers = Compiled::asked.trained[leaf] ? &step.parameters()[begin] : copies[leaf].data();
+  for (int leaf = 0; leaf < machine::leaf_count; ++leaf) {
+    if (!Compiled::model::chosen.wanted[leaf]) continue;
+    const std::size_t begin = static_cast<std::size_t>(machine::leaf(leaf).offset) / sizeof(double);
+    const auto count = static_cast<std::size_t>(machine::leaf(leaf).count);
+    double* const numbers = machine::leaf(leaf).trained ? &step.parameters()[begin] : copies[leaf].data();
     for (std::size_t i = 0; i < count; ++i) {
       const auto loss = [&](double offset) {
         step.init(s);
@@ -62,7 +62,7 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
       const double scale = std::max({std::abs(gradient[begin + i]), std::abs(quotient), 1e-3});
       const double relative = std::abs(gradient[begin + i] - quotient) / scale;
       if (relative <= worst.relative || std::isnan(worst.relative)) continue;
-      worst = {relative, graph.name(graph.leaves[leaf]), i, gradient[begin + i], quotient};
+      worst = {relative, Compiled::graph.name(Compiled::graph.leaves[leaf]), i, gradient[begin + i], quotient};
     }
   }
   return worst;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>
-#include <cairn/report.hpp>
+#include <cairn/report/tables.hpp>
 #include <cmath>
 #include <complex>
 #include <functional>

@@ -7,7 +7,7 @@
 #include <bit>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
-#include <cairn/report.hpp>
+#include <cairn/report/tables.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -74,7 +74,7 @@ template <class Plan>
 constexpr std::int64_t kept_for_segments = [] {
   constexpr const auto& s = Plan::schedule;
   std::int64_t bytes = 0;
-  for (const segment_plan& segment : detail::segments_of<Plan>()) bytes += segment.boundary_bytes;
+  for (const segment_plan& segment : detail::segments_in<Plan>) bytes += segment.boundary_bytes;
   for (int v = 0; v < s.turn; ++v) {
     const ir::node& n = s.nodes[v];
     if (n.saved || n.visible < Plan::graph.segments[n.segment].depth) bytes += n.op->bytes;
@@ -107,8 +107,8 @@ constexpr bool adds_up() {
     ++operations;
     flops += Plan::schedule.nodes[v].op->flops;
   }
-  for (const segment_plan& s : detail::segments_of<Plan>()) in_segments += s.recomputed_operations;
-  return operations == in_segments && flops == detail::flops_of<Plan>().recomputed;
+  for (const segment_plan& s : detail::segments_in<Plan>) in_segments += s.recomputed_operations;
+  return operations == in_segments && flops == detail::flops_in<Plan>.recomputed;
 }
 
 /// Three steps of training, so that differences would grow.
@@ -150,7 +150,7 @@ void laws() {
   BOOST_TEST((test::lawful<Model, Options...>()));
   BOOST_TEST((adds_up<checkpointed>() && adds_up<stored>()));
   BOOST_TEST(kept_inside<checkpointed> == 0);
-  constexpr flop_counts work = detail::flops_of<checkpointed>(), least = detail::flops_of<stored>();
+  constexpr flop_counts work = detail::flops_in<checkpointed>, least = detail::flops_in<stored>;
   BOOST_TEST(work.forward == least.forward);
   BOOST_TEST(work.backward == least.backward);
   BOOST_TEST(test::stored<checkpointed> <= test::stored<stored> + kept_for_segments<checkpointed>);

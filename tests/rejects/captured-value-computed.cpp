@@ -1,7 +1,6 @@
 // rejects: cairn \[captured-value\]: a body uses a value that is neither its own nor its argument
 // rejects: fact::in<cairn::fixed_string<6>\{"b\.enc"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/reduce.hpp"
 

@@ -1,9 +1,8 @@
 // rejects: cairn \[captured-value\]
 // rejects: operation<cairn::fixed_string<8>\{"outputs"\}, float>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
-#include "cairn/expr/compose.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/expr/repeat.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,7 @@
 // rejects: cairn \[captured-value\]: a body uses a value that is neither its own nor its argument; pass it as an argument
 // rejects: fact::in<cairn::fixed_string<12>\{"outer\.inner"\}>
 // rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[4\], float ?\[4\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/reduce.hpp"
 

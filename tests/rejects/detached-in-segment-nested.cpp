@@ -1,7 +1,6 @@
 // rejects: cairn \[detached-in-segment\]: this segment contains a detach.*detach outside and pass the result as an argument
 // rejects: fact::in<cairn::fixed_string<6>\{"outer"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,6 @@
 // rejects: cairn \[duplicate-input\]: this input is bound more than once
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/exec/program.hpp"
 #include "cairn/expr/loss.hpp"
 

@@ -1,9 +1,8 @@
 // rejects: cairn \[expression-too-large\]: .*make layers of them and compose these with | or repeat
 // rejects: operation<cairn::fixed_string<5>\{"tanh"\}, float ?\[4\]>
 // rejects: height<401>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/compose.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/repeat.hpp"
 #include "cairn/expr/reduce.hpp"
 
 using namespace cairn;

@@ -1,8 +1,7 @@
 // rejects: cairn \[idle-policy\]: this policy \(the first is number 0\) fits no value inside of its segment
 // rejects: fact::segment<cairn::fixed_string<\d+>\{"act"\}>.*fact::policy<1>
-#include "cairn/core/diagnose.hpp"
-#include "cairn/core/rules.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

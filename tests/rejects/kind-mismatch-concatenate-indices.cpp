@@ -1,9 +1,8 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or class indices \(int\)
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], int ?\[4\]>
 // rejects: takes<float, float>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/join.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

@@ -1,10 +1,9 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.*write 0.5_c or constant<0.5>
 // rejects: fact::in<cairn::fixed_string<7>\{"padded"\}>
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], double>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/compose.hpp"
-#include "cairn/expr/join.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/repeat.hpp"
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/reduce.hpp"
 
 using namespace cairn;

@@ -1,9 +1,8 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers
 // rejects: operation<cairn::fixed_string<8>\{"dropout"\}, int ?\[8\], cairn::random_stream>
 // rejects: takes<float, cairn::random_stream>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/random.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/dropout.hpp"
 
 using namespace cairn;
 

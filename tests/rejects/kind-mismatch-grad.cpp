@@ -1,7 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or class indices \(int\)
 // rejects: fact::in<cairn::fixed_string<\d+>\{"s"\}>.*operation<cairn::fixed_string<5>\{"grad"\}, float, int ?\[8\]>
-#include "cairn/core/diagnose.hpp"
-#include "cairn/core/rules.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/gradient.hpp"
 #include "cairn/expr/loss.hpp"

@@ -1,7 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: the array has other elements than the input that it is bound to
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>, cairn::fact::expected<double>, cairn::fact::got<float>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/gradcheck.hpp"
 #include "cairn/expr/loss.hpp"
 

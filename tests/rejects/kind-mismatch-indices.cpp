@@ -2,8 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: operation<cairn::fixed_string<5>\{"gelu"\}, int ?\[4\]>
 // rejects: takes<float>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,9 +1,8 @@
 // rejects: cairn \[kind-mismatch\]
 // rejects: operation<cairn::fixed_string<8>\{"outputs"\}, float, int ?\[4\]>
 // rejects: takes<float>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

@@ -2,9 +2,8 @@
 // rejects: fact::in<cairn::fixed_string<6>\{"twice"\}>
 // rejects: operation<cairn::fixed_string<4>\{"mul"\}, float ?\[4\]>
 // rejects: given<int>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/compose.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/repeat.hpp"
 #include "cairn/expr/reduce.hpp"
 
 using namespace cairn;

@@ -1,8 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.*write 0.5_c or constant<0.5>
 // rejects: operation<cairn::fixed_string<4>\{"mul"\}, float ?\[4\]>
 // rejects: given<float>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/reduce.hpp"
 
 using namespace cairn;

@@ -1,8 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or class indices \(int\)
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[8\], float ?\[4\]>
 // rejects: takes<float, int>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

@@ -1,9 +1,8 @@
 // rejects: cairn \[kind-mismatch\]: labels are class indices, which have no gradient
 // rejects: fact::input<cairn::fixed_string<8>\{"classes"\}>
 // rejects: fact::given<int ?\[4\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/linear.hpp"
 

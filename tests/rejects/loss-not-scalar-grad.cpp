@@ -1,7 +1,6 @@
 // rejects: cairn \[loss-not-scalar\]: grad takes a scalar first, then what it is differentiated by
 // rejects: operation<cairn::fixed_string<5>\{"grad"\}, float ?\[8\]\[4\], float ?\[8\]\[3\]>
-#include "cairn/core/diagnose.hpp"
-#include "cairn/core/rules.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/gradient.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,8 +1,7 @@
 // rejects: cairn \[loss-not-scalar\]: .*must be a scalar; reduce it with mean or sum
 // rejects: got<float ?\[4\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 
 using namespace cairn;
 

@@ -1,7 +1,6 @@
 // rejects: cairn \[missing-input\]: the model reads this input, but no bind<\.\.\.> gives it
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/exec/program.hpp"
 #include "cairn/expr/loss.hpp"
 

@@ -1,8 +1,7 @@
 // rejects: cairn \[not-a-layer\]: repeat takes a function of the index
 // rejects: fact::in<cairn::fixed_string<6>\{"block"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/compose.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/repeat.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/nn/linear.hpp"
 

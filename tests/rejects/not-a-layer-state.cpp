@@ -1,9 +1,8 @@
 // rejects: cairn \[not-a-layer\]: a layer takes expressions by value, returns one and captures nothing; pass values as arguments
 // rejects: given<(cairn::)?scaled>
 // rejects: arguments<float ?\[4\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/compose.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/repeat.hpp"
 #include "cairn/expr/reduce.hpp"
 
 using namespace cairn;

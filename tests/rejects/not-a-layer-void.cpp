@@ -1,7 +1,6 @@
 // rejects: cairn \[not-a-layer\]: a layer takes expressions by value, returns one and captures nothing; pass values as arguments
 // rejects: returned<void>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/reduce.hpp"
 

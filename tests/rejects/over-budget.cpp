@@ -1,8 +1,7 @@
 // rejects: cairn \[over-budget\]: the arena of this program is larger than its budget
 // rejects: budget_bytes<1024L?>.*peak_bytes<\d+L?>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,8 +1,7 @@
 // rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
 // rejects: fact::input<cairn::fixed_string<\d+>\{"y"\}>.*fact::classes<10>.*fact::classes<9>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,8 +1,7 @@
 // rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
 // rejects: fact::parameter<cairn::fixed_string<2>\{"w"\}>.*fact::trained<true>.*fact::trained<false>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 
 using namespace cairn;
 

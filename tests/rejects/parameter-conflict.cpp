@@ -2,9 +2,8 @@
 // rejects: fact::parameter<cairn::fixed_string<2>\{"w"\}>
 // rejects: given<float ?\[4\]>
 // rejects: given<float ?\[3\]\[4\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 
 using namespace cairn;
 

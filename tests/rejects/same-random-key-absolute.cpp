@@ -1,9 +1,8 @@
 // rejects: cairn \[same-random-key\]: two random operations have one name
 // rejects: fact::key<cairn::fixed_string<2>\{"d"\}>
 // rejects: given<float ?\[8\]\[3\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,10 +1,9 @@
 // rejects: cairn \[same-random-key\]: two random operations have one name
 // rejects: fact::key<cairn::fixed_string<2>\{"d"\}>
 // rejects: given<float ?\[4\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
-#include "cairn/expr/random.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/expr/dropout.hpp"
 
 using namespace cairn;
 

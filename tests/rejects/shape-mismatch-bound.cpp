@@ -2,8 +2,7 @@
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
 // rejects: expected<float ?\[2\]\[3\]>
 // rejects: got<float ?\[3\]\[2\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/exec/program.hpp"
 #include "cairn/expr/loss.hpp"
 

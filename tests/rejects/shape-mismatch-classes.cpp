@@ -1,9 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: these labels can name a class for which there is no logit
 // rejects: fact::input<cairn::fixed_string<2>\{"y"\}>
 // rejects: expected<cairn::fact::classes<10>>|expected<cairn::fact::classes<10> >
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

@@ -2,10 +2,9 @@
 // rejects: fact::in<cairn::fixed_string<5>\{"many"\}>
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], float ?\[4\]\[1\]>
 // rejects: axes<0>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/compose.hpp"
-#include "cairn/expr/join.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/repeat.hpp"
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

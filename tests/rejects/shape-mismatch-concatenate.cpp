@@ -2,10 +2,9 @@
 // rejects: fact::in<cairn::fixed_string<14>\{"block\.0\.dense"\}>
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[8\]\[16\], float ?\[4\]\[16\]>
 // rejects: axes<-1>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/join.hpp"
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

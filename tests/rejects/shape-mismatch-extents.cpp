@@ -1,8 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant, that of the batch too
 // rejects: fact::in<cairn::fixed_string<2>\{"x"\}>
 // rejects: fact::extents<-1, 16>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

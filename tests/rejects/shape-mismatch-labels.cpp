@@ -1,7 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: logits .* take one label for each row
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[32\]\[10\], int ?\[16\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

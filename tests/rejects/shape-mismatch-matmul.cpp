@@ -1,8 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be \{\.\.\., m, k\} and \{\.\.\., k, n\}
 // rejects: operation<cairn::fixed_string<7>\{"matmul"\}, float ?\[4\]\[3\], float ?\[7\]\[2\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/linalg.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/matmul.hpp"
 
 using namespace cairn;
 

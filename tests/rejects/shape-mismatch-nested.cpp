@@ -1,8 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: extents must be equal or 1
 // rejects: fact::in<cairn::fixed_string<15>\{"block\.0\.mlp\.ff"\}>
 // rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[4\]\[8\], float ?\[4\]\[6\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

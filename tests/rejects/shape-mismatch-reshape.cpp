@@ -1,8 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: reshape keeps the number of elements
 // rejects: operation<cairn::fixed_string<8>\{"reshape"\}, float ?\[4\]\[6\]>
 // rejects: result<float ?\[5\]\[5\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

@@ -1,9 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: a slice is one or more elements \[begin, end\) of an axis that exists
 // rejects: operation<cairn::fixed_string<6>\{"slice"\}, float ?\[4\]\[6\]>
 // rejects: slice<2, 0, 4>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/join.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

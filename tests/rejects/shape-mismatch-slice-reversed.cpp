@@ -2,10 +2,9 @@
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
 // rejects: operation<cairn::fixed_string<6>\{"slice"\}, float ?\[8\]\[24\]>
 // rejects: slice<-1, 12, -12>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/join.hpp"
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/linear.hpp"
 

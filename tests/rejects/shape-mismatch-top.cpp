@@ -1,7 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: extents must be equal or 1
 // rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[4\]\[3\], float ?\[5\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

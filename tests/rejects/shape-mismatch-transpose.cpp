@@ -1,8 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes
 // rejects: operation<cairn::fixed_string<10>\{"transpose"\}, float ?\[4\]\[6\]>
 // rejects: axes<0, 0>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

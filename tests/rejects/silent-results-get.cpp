@@ -1,7 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: extents must be equal or 1
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/reduce.hpp"
 

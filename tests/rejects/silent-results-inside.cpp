@@ -1,7 +1,6 @@
 // rejects: cairn \[detached-in-segment\]
 // rejects: fact::in<cairn::fixed_string<14>\{"encoder\.inner"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/reduce.hpp"
 

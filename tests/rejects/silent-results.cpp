@@ -1,10 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: extents must be equal or 1
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
 // rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[2\]\[4\], float ?\[5\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/matmul.hpp"
 
 using namespace cairn;
 

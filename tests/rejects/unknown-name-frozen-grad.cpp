@@ -1,7 +1,6 @@
 // rejects: cairn \[unknown-name\]: this parameter is frozen in this program
 // rejects: fact::parameter<cairn::fixed_string<2>\{"v"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/exec/program.hpp"
 #include "cairn/expr/loss.hpp"
 

@@ -1,7 +1,6 @@
 // rejects: cairn \[unknown-name\]: this input has no gradient in this program; ask for it with the option wrt<"name">
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/exec/program.hpp"
 #include "cairn/expr/loss.hpp"
 

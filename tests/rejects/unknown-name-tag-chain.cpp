@@ -1,9 +1,8 @@
 // rejects: cairn \[unknown-name\]: nothing in this segment has the tag that its policy names
 // rejects: "sequential.1"
 // rejects: "gone"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/core/rules.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/expr/sequential.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,8 +1,7 @@
 // rejects: cairn \[unknown-name\]: wrt<\.\.\.> names inputs, and this is a parameter
 // rejects: fact::parameter<cairn::fixed_string<10>\{"fc\.weight"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,9 +1,8 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::input<cairn::fixed_string<6>\{"image"\}>
 // rejects: fact::nearest<cairn::fixed_string<7>\{"images"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,8 +1,7 @@
 // rejects: cairn \[unknown-option\]: this is no option of a program; options are real<
 // rejects: fact::given<double>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 
 using namespace cairn;
 

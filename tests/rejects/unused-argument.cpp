@@ -1,8 +1,7 @@
 // rejects: cairn \[unused-argument\]: the body of this segment never reads this argument
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: argument<1>, cairn::fact::arguments<float ?\[4\], float ?\[8\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/reduce.hpp"
 

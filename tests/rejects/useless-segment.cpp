@@ -1,8 +1,7 @@
 // rejects: cairn \[useless-segment\]: this segment frees no more bytes than the boundaries and results
 // rejects: fact::segment<cairn::fixed_string<\d+>\{"block\.0\.act"\}>.*frees<128L?>.*keeps<256L?>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,8 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: ckpt, block and repeat take a name in <\.\.\.>: ckpt<"name">\(layer\)
 // rejects: fact::in<cairn::fixed_string<12>\{"block\.0\.seg"\}>
 // rejects: operation<cairn::fixed_string<6>\{"block"\}, cairn::fact::layer
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

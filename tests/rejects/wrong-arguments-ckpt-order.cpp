@@ -1,7 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: ckpt takes a function, then the expressions to call it with
 // rejects: operation<cairn::fixed_string<5>\{"ckpt"\}, float ?\[8\]\[16\], cairn::fact::layer
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

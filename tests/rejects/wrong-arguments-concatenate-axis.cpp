@@ -1,8 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments; write
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[8\]\[16\], float ?\[8\]\[16\], int>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/join.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

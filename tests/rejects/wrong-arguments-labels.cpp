@@ -1,7 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: this takes two arguments: cross_entropy\(logits, labels\)
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[8\]\[4\]
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,7 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: a layer stands where an expression is needed; apply it: x \| layer, or layer\(x\)
 // rejects: operation<cairn::fixed_string<5>\{"relu"\}, cairn::fact::layer
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,7 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: to the right of \| stands a layer, not an expression; write x \| layer
 // rejects: operation<cairn::fixed_string<2>\{"\|"\}, cairn::fact::layer, float ?\[8\]\[16\]
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

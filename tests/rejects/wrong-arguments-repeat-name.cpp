@@ -1,7 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: ckpt, block and repeat take a name in <\.\.\.>: ckpt<"name">\(layer\)
 // rejects: operation<cairn::fixed_string<7>\{"repeat"\}
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

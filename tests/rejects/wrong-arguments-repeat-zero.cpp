@@ -1,8 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: repeat<N, "name"> applies a layer N times; N is at least 1
 // rejects: fact::in<cairn::fixed_string<6>\{"block"\}>
 // rejects: fact::iterations<0>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

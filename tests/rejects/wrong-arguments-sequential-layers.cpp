@@ -1,7 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: ckpt_sequential<N> takes the layers of a chain in one tuple; write
 // rejects: operation<cairn::fixed_string<16>\{"ckpt_sequential"\}, cairn::fact::layer, cairn::fact::layer
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/sequential.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"

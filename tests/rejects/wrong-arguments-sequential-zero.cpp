@@ -1,7 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: ckpt_sequential<N> makes N segments of these layers; N is at least 1 and at most
 // rejects: fact::in<cairn::fixed_string<6>\{"block"\}>.*fact::segments<0>.*fact::layers<3>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/sequential.hpp"
 #include "cairn/ir/work.hpp"
 #include "cairn/expr/loss.hpp"

@@ -1,9 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: updated takes a value, a state and what that becomes
 // rejects: fact::in<cairn::fixed_string<\d+>\{"block"\}>
 // rejects: operation<cairn::fixed_string<8>\{"updated"\}, float ?\[8\]\[3\], float ?\[3\], float ?\[3\]>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/expr/compose.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/repeat.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/expr/state.hpp"
 

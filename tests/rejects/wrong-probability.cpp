@@ -2,8 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<11>\{"block\.0\.ff"\}>
 // rejects: operation<cairn::fixed_string<8>\{"dropout"\}, float ?\[4\]\[8\]
 // rejects: fact::probability<1\.
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/nn/dropout.hpp"

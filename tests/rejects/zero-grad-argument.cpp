@@ -1,8 +1,7 @@
 // rejects: cairn \[zero-grad-argument\]: a gradient is asked by a value of this shape on which the scalar does not depend
 // rejects: fact::given<float ?\[8\]\[3\]>
-#include "cairn/core/diagnose.hpp"
-#include "cairn/core/rules.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/expr/gradient.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,8 +1,7 @@
 // rejects: cairn \[zero-grad-input\]: no gradient of the loss reaches this input.*take it out of wrt<
 // rejects: fact::input<cairn::fixed_string<5>\{"mask"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 
 using namespace cairn;
 

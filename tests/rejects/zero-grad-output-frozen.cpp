@@ -1,7 +1,6 @@
 // rejects: cairn \[zero-grad-output\]: no gradient of the loss reaches any parameter: it has none to train
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

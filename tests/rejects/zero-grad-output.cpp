@@ -1,8 +1,7 @@
 // rejects: cairn \[zero-grad-output\]: no gradient of the loss reaches any parameter
 // rejects: fact::operation<cairn::fixed_string<7>\{"detach"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,9 +1,8 @@
 // rejects: cairn \[zero-grad-segment\]: nothing in this segment needs a gradient
 // rejects: fact::segment<cairn::fixed_string<6>\{"b\.enc"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
-#include "cairn/expr/norm.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/expr/softmax.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,7 @@
 // rejects: cairn \[zero-grad-segment\]: nothing in this segment needs a gradient.*write block, or allow_useless
 // rejects: fact::segment<cairn::fixed_string<4>\{"enc"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 
 using namespace cairn;
 

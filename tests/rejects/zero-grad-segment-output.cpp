@@ -1,8 +1,7 @@
 // rejects: cairn \[zero-grad-segment\]: nothing in this segment needs a gradient
 // rejects: fact::segment<cairn::fixed_string<6>\{"probe"\}>
-#include "cairn/core/rules.hpp"
-#include "cairn/core/diagnose.hpp"
-#include "cairn/exec/plan.hpp"
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 
 using namespace cairn;
 

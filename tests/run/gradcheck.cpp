@@ -11,7 +11,7 @@ namespace wrong {
 /// x^2, with the gradient of x^2 / 2.
 struct crooked_op : cairn::elementwise_op {
   static constexpr cairn::fixed_string name = "crooked";
-  static constexpr auto vjp(auto x, auto, auto g) { return cairn::gradients(g * x); }
+  static constexpr auto vjp(auto g, auto, auto x) { return cairn::gradients(g * x); }
 };
 template <class V>
 V lanewise(crooked_op, V x) {

@@ -10,7 +10,7 @@ namespace own {
 /// log(1 + exp(x)), elementwise.
 struct softplus_op : elementwise_op {
   static constexpr fixed_string name = "softplus";
-  static constexpr auto vjp(auto x, auto /* result */, auto g) { return gradients(g * sigmoid(x)); }
+  static constexpr auto vjp(auto g, auto /* result */, auto x) { return gradients(g * sigmoid(x)); }
 };
 template <an_expression X>
 constexpr made<softplus_op, X> softplus(X) {
@@ -31,16 +31,16 @@ template <bool FromEnd>
 struct running_sum_op : op {
   static constexpr fixed_string name = "running_sum";
   using rule = rule::axes_exist;
-  static constexpr bool in_place = true;
+  static constexpr int overwrites(int /* result */) { return 0; }
   static constexpr shape result(const shape& x) { return x.rank > 0 ? x : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
-  static constexpr auto vjp(auto, auto, auto g) { return gradients(make<running_sum_op<!FromEnd>>(g)); }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<running_sum_op<!FromEnd>>(g)); }
 };
 template <an_expression X>
 constexpr made<running_sum_op<false>, X> running_sum(X) {
   return {};
 }
-/// Operands: the result, then the arguments. in_place allows both to be the same memory.
+/// Operands: the result, then the argument. `overwrites` allows both to be the same memory.
 template <bool FromEnd, class Real, class X>
 void compute(running_sum_op<FromEnd>, signature<Real, X>, void* const* operands) {
   constexpr int columns = X::shape[-1];

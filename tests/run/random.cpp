@@ -235,7 +235,7 @@ struct noise_op : op {
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::key : kind::real; }
   static constexpr shape result(const shape& x, const shape&) { return x; }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
-  static constexpr auto vjp(auto, auto, auto, auto g) { return gradients(g, no_gradient{}); }
+  static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, no_gradient{}); }
 };
 template <fixed_string Name, an_expression X>
 constexpr made<noise_op, X, random_key_leaf<Name>> noise(X) {

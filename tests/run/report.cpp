@@ -1,9 +1,9 @@
-#include "cairn/report.hpp"
+#include "cairn/report/tables.hpp"
 
-#include "cairn/dot.hpp"
-#include "cairn/dump.hpp"
-#include "cairn/residuals.hpp"
-#include "cairn/timeline.hpp"
+#include "cairn/report/dot.hpp"
+#include "cairn/report/dump.hpp"
+#include "cairn/report/residuals.hpp"
+#include "cairn/report/timeline.hpp"
 
 #include <array>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // What PyTorch's tests of checkpoints check, counted in plans. docs/conformance.md lists them.
-#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
@@ -23,8 +23,8 @@ constexpr int repeated = [] {
   int n = 0;
   for (int v = s.turn; v < s.node_count; ++v) {
     if (s.again[v] == 0) continue;
-    const ir::node& first = s.nodes[s.again[v] - 1];
-    if (s.again[v] > s.turn || first.op != s.nodes[v].op || first.segment != s.nodes[v].segment) return -1;
+    const int first = s.again[v] - 1;
+    if (first >= s.turn || s.origin[first] != s.origin[v] || s.nodes[first].op != s.nodes[v].op) return -1;
     ++n;
   }
   return n;

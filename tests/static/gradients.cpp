@@ -1,7 +1,7 @@
 // Gradients as values of a model: what they are, what is computed for them, and what of it again.
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/gradient.hpp"
-#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
@@ -31,9 +31,9 @@ constexpr auto bent = tanh(x * w);
 static_assert(written<grad(sum(square(bent)), bent)> ==
               "mul(mul(expand(reshape(constant)), constant), tanh(mul(x, w)))");
 constexpr auto times_hessian = grad(sum(grad(sum(square(w)), w) * x), w);
-static_assert(decltype(times_hessian)::facts.order == 2);
-static_assert(step_of<sum(times_hessian* w)>::order == 2 && forward_of<times_hessian>::order == 2);
-static_assert(forward_of<sum(bent)>::order == 0);
+static_assert(decltype(times_hessian)::traits.order == 2);
+static_assert(step_of<sum(times_hessian* w)>::model::order == 2 && forward_of<times_hessian>::model::order == 2);
+static_assert(forward_of<sum(bent)>::model::order == 0);
 
 // A gradient in the forward pass reads of a segment what is computed again for it, and not what the segment computed.
 constexpr auto f = [](auto v) { return softmax(softmax(v)); };
@@ -60,9 +60,9 @@ static_assert(recomputed<forward_of<unread>>("s") == 0);
 
 // A body does not see that what it is applied to is a gradient: orders add up, also over chains and repetitions.
 constexpr auto slope = layer([](auto v) { return v + grad(sum(v * v * w), w); });
-static_assert(decltype(grad(sum(square(x) * w), x) | slope)::facts.order == 2);
-static_assert(decltype(ckpt<"s">(slope)(grad(sum(square(x) * w), x)))::facts.order == 2);
-static_assert(decltype(x | repeat<3, "block">([](auto) { return slope; }))::facts.order == 3);
+static_assert(decltype(grad(sum(square(x) * w), x) | slope)::traits.order == 2);
+static_assert(decltype(ckpt<"s">(slope)(grad(sum(square(x) * w), x)))::traits.order == 2);
+static_assert(decltype(x | repeat<3, "block">([](auto) { return slope; }))::traits.order == 3);
 
 // A tag stays with its value, though a gradient computes what only it reads where it reads it.
 constexpr auto tagged_inside = [](auto v) { return tag<"late">(exp(tag<"hid">(gelu(v)) * softmax(v))); };

@@ -1,6 +1,6 @@
 // Which gradients a program is asked for, and that nothing else is computed, computed again or stored for them.
 #include "cairn/expr/gradient.hpp"
-#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
@@ -29,7 +29,7 @@ using trained = step_of<loss>;
 using all = step_of<loss, wrt<"x">>;
 static_assert(stored<all> == row && recomputed<all>("1") == 2 && recomputed<all>("2") == 2);
 static_assert(runs_of<all>("mul").backward == runs_of<trained>("mul").backward + 1);  // the gradient of x
-static_assert(detail::memory_of<all>().gradient_bytes == 3 * 64 && detail::memory_of<all>().parameter_bytes == 2 * 64);
+static_assert(detail::memory_in<all>.gradient_bytes == 3 * 64 && detail::memory_in<all>.parameter_bytes == 2 * 64);
 static_assert(all::places.trained_bytes == 2 * 64 && all::places.offset[all::graph.find(ir::role::input, "x")] == 128);
 static_assert(judged<all>() == fault::none);
 // Nothing is trained: the products that make the gradients of parameters are gone, and nothing else.
@@ -37,7 +37,7 @@ using input_only = step_of<loss, freeze<"lower", "upper">, wrt<"x">>;
 static_assert(std::same_as<detail::problem_in<input_only>, sound> && judged<input_only>() == fault::none);
 static_assert(stored<input_only> == row && recomputed<input_only>("1") == 2 && recomputed<input_only>("2") == 2);
 static_assert(runs_of<input_only>("mul").backward == runs_of<all>("mul").backward - 2);
-static_assert(detail::memory_of<input_only>().gradient_bytes == 64 && input_only::places.trained_bytes == 0);
+static_assert(detail::memory_in<input_only>.gradient_bytes == 64 && input_only::places.trained_bytes == 0);
 // An input that enters late: what lies before it is neither stored nor computed again.
 constexpr auto late =
     sum(ckpt<"2">([](auto v, auto u) { return exp(v * param<"upper", 8> * u); }, lower, input<"u", 8>));
@@ -47,7 +47,7 @@ static_assert(!late_input::gradient.reached[1] && runs_of<late_input>("sigmoid")
 // Of a layer's linear map backward reads the weights alone: nothing is stored, nothing computed a second time.
 constexpr auto mapped = sum(input<"rows", 4, 8> | nn::linear<"a", 8> | nn::linear<"b", 3>);
 using saliency = step_of<mapped, freeze<"a", "b">, wrt<"rows">>;
-static_assert(stored<saliency> == 0 && detail::flops_of<saliency>().recomputed == 0);
+static_assert(stored<saliency> == 0 && detail::flops_in<saliency>.recomputed == 0);
 static_assert(runs_of<saliency>("matmul") == runs{2, 2} &&
               runs_of<step_of<mapped, wrt<"rows">>>("matmul") == runs{2, 4});
 static_assert(runs_of<step_of<mapped>>("matmul") == runs{2, 3});

@@ -34,7 +34,7 @@ static_assert(written<x | repeat<2, "r">([](auto) { return layer(f); })> == f_of
 // The very same function object inside its own body, at three levels.
 struct nested {
   constexpr auto operator()(an_expression auto v) const {
-    if constexpr (v.facts.level < 3)
+    if constexpr (v.traits.level < 3)
       return tanh(v) * block<"in">(nested{})(gelu(v));
     else
       return v;
@@ -160,6 +160,6 @@ constexpr auto stretched = layer([](auto v) {
 });
 constexpr auto twice_masked = input<"v", 4, 8> | repeat<2, "b">([](auto) { return masked; }) | stretched;
 static_assert(an_expression<decltype(twice_masked)> && !wrong<decltype(twice_masked)>);
-static_assert(twice_masked.facts.captures && !(input<"v", 4, 8> | nn::tanh).facts.captures);
+static_assert(twice_masked.traits.captures && !(input<"v", 4, 8> | nn::tanh).traits.captures);
 
 }  // namespace

@@ -20,17 +20,17 @@ constexpr bool same(A, B) {
   return std::same_as<A, B>;
 }
 
-/// Stages of a flat sequence or chain; -1 for anything else.
+/// Stages of a flat chain, by itself or applied; -1 for anything else.
 template <class>
 constexpr int length = -1;
 template <class... L>
-constexpr int length<detail::layer_list<L...>> = sizeof...(L);
-template <chain_facts Facts, class X, class... L>
-constexpr int length<links<Facts, X, L...>> = sizeof...(L);
-template <class Hiding>
-constexpr int length<sequence<Hiding>> = length<detail::hidden_in<Hiding>>;
-template <class Hiding>
-constexpr int length<brief<Hiding>> = length<detail::hidden_in<Hiding>>;
+constexpr int length<detail::chain_of<L...>> = sizeof...(L);
+template <chain_traits Last, class X, class Layers>
+constexpr int length<chained<Last, X, Layers>> = length<Layers>;
+template <class Opaque>
+constexpr int length<chain<Opaque>> = length<detail::revealed<Opaque>>;
+template <class Opaque>
+constexpr int length<renamed<Opaque>> = length<detail::revealed<Opaque>>;
 constexpr int length_of(auto e) { return length<decltype(e)>; }
 
 // `|` is associative and flat: one sequence of layers, or one chain on an expression.
@@ -87,7 +87,7 @@ constexpr bool has_parameters(auto... names) {
 }
 template <auto Model>
 constexpr bool has_segments(auto... names) {
-  constexpr auto segments = detail::segments_of<step_of<sum(Model)>>();
+  constexpr auto segments = detail::segments_in<step_of<sum(Model)>>;
   const std::array<std::string_view, sizeof...(names)> expected{names...};
   bool equal = segments.size() == expected.size();
   for (std::size_t i = 0; equal && i < expected.size(); ++i) equal = segments[i].path == expected[i];
@@ -153,9 +153,9 @@ constexpr auto results = outputs(loss, accuracy(logits, classes), logits);
 static_assert(step_of<results>::graph.output_count == 3 && step_of<loss>::graph.output_count == 1);
 static_assert(step_of<results>::graph.outputs[2] != step_of<results>::graph.outputs[0]);
 static_assert(operations<results>() == operations<loss>() + 1);  // the logits are the same values
-static_assert(!step_of<sum(x + frozen<"w", 8>)>::asked.trained[1] && step_of<sum(x + param<"w", 8>)>::asked.trained[1]);
-static_assert(!step_of<sum(x + param<"a.w", 8>), freeze<"a">>::asked.trained[1]);  // by the name of a block
-static_assert(step_of<sum(x + param<"ab.w", 8>), freeze<"a">>::asked.trained[1]);
+static_assert(!step_of<sum(x + frozen<"w", 8>)>::model::chosen.trained[1] && step_of<sum(x + param<"w", 8>)>::model::chosen.trained[1]);
+static_assert(!step_of<sum(x + param<"a.w", 8>), freeze<"a">>::model::chosen.trained[1]);  // by the name of a block
+static_assert(step_of<sum(x + param<"ab.w", 8>), freeze<"a">>::model::chosen.trained[1]);
 
 // Expressions, layers and outputs are empty and structural: they cost nothing and can be template arguments.
 template <class T>
@@ -166,9 +166,9 @@ static_assert(weightless<decltype(f)> && weightless<decltype(f | g)> && weightle
 static_assert(sizeof(loss) == 1 && sizeof(widening) == 1 && sizeof(f | g | h) == 1);
 
 // How deep lowering must go: through arguments and bodies, but not from stage to stage of a chain.
-static_assert(x.facts.height == 1 && (x + x).facts.height == 2 && ((x + x) + x).facts.height == 3);
-static_assert(block<"b">(twice)(x + x).facts.height == 4 && block<"b">(f)(x).facts.height == 2 + f(x).facts.height);
-static_assert((x | twice).facts.height == (x | twice | twice | twice).facts.height);
+static_assert(x.traits.height == 1 && (x + x).traits.height == 2 && ((x + x) + x).traits.height == 3);
+static_assert(block<"b">(twice)(x + x).traits.height == 4 && block<"b">(f)(x).traits.height == 2 + f(x).traits.height);
+static_assert((x | twice).traits.height == (x | twice | twice | twice).traits.height);
 
 // A value used twice at every step costs one step each: neither names nor capacities grow with the paths through it.
 template <int Steps>
@@ -177,7 +177,7 @@ constexpr auto doubled(auto y) {
   else return doubled<Steps - 1>(y + y);
 }
 static_assert(operations<sum(doubled<40>(x + param<"w", 8>))>() == 42);
-static_assert(doubled<399>(x).facts.height == max_height && operations<sum(doubled<300>(doubled<96>(x)))>() == 397);
+static_assert(doubled<399>(x).traits.height == max_height && operations<sum(doubled<300>(doubled<96>(x)))>() == 397);
 
 // Nor do the results of calls, each made of all results of the one before.
 constexpr auto mixed = [](auto a, auto b) { return std::tuple{a + b, a * b}; };

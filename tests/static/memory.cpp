@@ -1,5 +1,5 @@
 // Where values lie, drawn on paper for small models, and how many bytes that makes.
-#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
@@ -74,7 +74,7 @@ static_assert(peak<repeated_row> == 64 + 1024);
 
 // A product's working space stands behind what lives, for its step.
 template <product P, int Bytes>
-constexpr std::int64_t scratch = pass::aligned(blocking<P, Bytes>::scratch.numbers(1) * Bytes);
+constexpr std::int64_t scratch = pass::aligned(blocking_of(P, Bytes).scratch.numbers(1) * Bytes);
 using one_product = forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 3>)>;
 static_assert(one_product::layout.scratch[0] == 64);
 static_assert(peak<one_product> == 64 + scratch<product{4, 3, 8}, 4>);
@@ -137,13 +137,13 @@ static_assert(unit::places.copy_count == 1 &&
 // Parameters and their gradients: two blocks of one layout, each tensor on a line of its own. Frozen ones
 // come last and have no gradient.
 using blocks = step_of<sum((frozen<"f", 16> + x) * w + param<"c", 3, 1> * param<"s">)>;
-static_assert(detail::memory_of<blocks>().parameter_bytes == 4 * 64);
-static_assert(detail::memory_of<blocks>().gradient_bytes == 3 * 64);
-static_assert(detail::memory_of<blocks>().total_bytes() == peak<blocks> + 7 * 64);
+static_assert(detail::memory_in<blocks>.parameter_bytes == 4 * 64);
+static_assert(detail::memory_in<blocks>.gradient_bytes == 3 * 64);
+static_assert(detail::memory_in<blocks>.total_bytes() == peak<blocks> + 7 * 64);
 static_assert(blocks::places.offset[blocks::graph.find(ir::role::parameter, "f")] == 3 * 64);
-static_assert(detail::memory_of<step_of<sum(w + b), freeze<"w">>>().gradient_bytes == 64);
-static_assert(detail::memory_of<step_of<sum(w), real<double>>>().parameter_bytes == 16 * 8);
-static_assert(detail::memory_of<forward_of<w + x>>().gradient_bytes == 0);
+static_assert(detail::memory_in<step_of<sum(w + b), freeze<"w">>>.gradient_bytes == 64);
+static_assert(detail::memory_in<step_of<sum(w), real<double>>>.parameter_bytes == 16 * 8);
+static_assert(detail::memory_in<forward_of<w + x>>.gradient_bytes == 0);
 
 // ---- Checkpoints lower the peak where interiors outweigh boundaries: here 256 bytes a block that plain keeps too, for
 // it computes gelu again, against 128.

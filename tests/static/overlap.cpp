@@ -2,7 +2,7 @@
 // And little of the arena is lost between values.
 #include "../overlap.hpp"
 
-#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,7 @@
 // What the static suite asks of a model: its graph as a formula, how often an operation runs, what is stored.
 #pragma once
 
-#include "cairn/exec/plan.hpp"
+#include "cairn/check/model.hpp"
 
 namespace cairn::test {
 
@@ -12,14 +12,8 @@ using forward_of = detail::compiled_of<Model, false, Options...>;
 template <auto Loss, class... Options>
 using step_of = detail::compiled_of<Loss, true, Options...>;
 
-constexpr bool is_leaf(const ir::node& n) { return n.op->arguments == 0; }
+constexpr bool is_leaf(const ir::node& n) { return ir::is_leaf(n.op->what); }
 constexpr bool is_view(const ir::node& n) { return n.op->what == ir::role::view; }
-
-/// The value whose memory `v` reads.
-constexpr int root_of(const auto& nodes, int v) {
-  while (is_view(nodes[v])) v = nodes[v].argument[0];
-  return v;
-}
 
 /// A value as it is computed: "mul(gelu(x), tanh(x))".
 struct formula {
@@ -34,17 +28,21 @@ struct formula {
     text[length++] = static_cast<char>('0' + n % 10);
   }
   template <class Graph>
-  constexpr void write(const Graph& g, const auto& nodes, int v) {
-    const ir::node& n = nodes[v];
+  constexpr void write(const Graph& g, const auto& values, int v) {
+    const ir::operation& op = values.op(v);
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (g.nodes[g.leaves[i].node].op == n.op && g.leaves[i].node == v) return write(g.name(g.leaves[i]));
+      if (&g.leaf_op(i) == &op && g.leaves[i].node == v) return write(g.name(g.leaves[i]));
     }
-    write(n.op->name);
-    for (int i = 0; i < n.op->arguments; ++i) {
+    write(op.name);
+    if (op.results > 1) {
+      write(".");
+      write_number(values.nodes[v].number);
+    }
+    for (int i = 0; i < op.arguments; ++i) {
       write(i == 0 ? "(" : ", ");
-      write(g, nodes, n.argument[i]);
+      write(g, values, values.argument(v, i));
     }
-    if (n.op->arguments > 0) write(")");
+    if (op.arguments > 0) write(")");
   }
   constexpr int count(char wanted) const {
     int n = 0;
@@ -61,7 +59,7 @@ template <auto Model>
 constexpr formula written = [] {
   constexpr const auto& g = forward_of<Model>::graph;
   formula f;
-  f.write(g, g.nodes, g.outputs[0]);
+  f.write(g, g, g.outputs[0]);
   return f;
 }();
 
@@ -69,7 +67,7 @@ constexpr formula written = [] {
 template <class Step>
 constexpr formula gradient_of(std::string_view parameter) {
   formula f;
-  f.write(Step::graph, Step::gradient.nodes,
+  f.write(Step::graph, Step::gradient,
           Step::gradient.gradient[Step::graph.find(ir::role::parameter, parameter)]);
   return f;
 }
@@ -80,7 +78,7 @@ constexpr int operations(std::string_view name = {}) {
   constexpr const auto& g = forward_of<Model>::graph;
   int n = 0;
   for (int v = 0; v < g.node_count; ++v)
-    n += !is_leaf(g.nodes[v]) && (name.empty() || g.nodes[v].op->name == name);
+    n += !is_leaf(g.nodes[v]) && g.nodes[v].number == 0 && (name.empty() || g.op(v).name == name);
   return n;
 }
 
@@ -94,7 +92,9 @@ template <class Step>
 constexpr runs runs_of(std::string_view name) {
   constexpr const auto& s = Step::schedule;
   runs n;
-  for (int v = 0; v < s.node_count; ++v) (v < s.turn ? n.forward : n.backward) += s.nodes[v].op->name == name;
+  for (int v = 0; v < s.node_count; ++v) {
+    if (s.nodes[v].number == 0) (v < s.turn ? n.forward : n.backward) += s.op(v).name == name;
+  }
   return n;
 }
 
@@ -103,24 +103,24 @@ template <class Step>
 constexpr bool reads(std::string_view name) {
   constexpr const auto& s = Step::schedule;
   for (int v = s.turn; v < s.node_count; ++v) {
-    for (int i = 0; i < s.nodes[v].op->arguments; ++i) {
-      const int a = root_of(s.nodes, s.nodes[v].argument[i]);
-      if (a < s.turn && !is_leaf(s.nodes[a]) && s.nodes[a].op->name == name) return true;
+    for (int i = 0; i < s.op(v).arguments; ++i) {
+      const int a = s.root(s.argument(v, i));
+      if (a < s.turn && !is_leaf(s.nodes[a]) && s.op(a).name == name) return true;
     }
   }
   return false;
 }
 
 template <class Step>
-constexpr std::int64_t stored = detail::memory_of<Step>().stored_bytes;
+constexpr std::int64_t stored = detail::memory_in<Step>.stored_bytes;
 template <class Step>
-constexpr std::int64_t peak = detail::memory_of<Step>().peak_bytes;
+constexpr std::int64_t peak = detail::memory_in<Step>.peak_bytes;
 
 /// The segment of a path.
 template <class Step>
 constexpr segment_plan segment(std::string_view path) {
   segment_plan found{};
-  for (const segment_plan& s : detail::segments_of<Step>()) {
+  for (const segment_plan& s : detail::segments_in<Step>) {
     if (s.path == path) found = s;
   }
   return found;

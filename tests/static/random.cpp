@@ -1,6 +1,6 @@
 // Random operations: what they are made of, and that they cost no memory.
 #include "cairn/expr/gradient.hpp"
-#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
 
@@ -28,7 +28,7 @@ static_assert(runs_of<simple>("dropout") == runs{1, 1} && stored<simple> == 0);
 static_assert(simple::graph.leaf_count == 3 && simple::graph.find(ir::role::random, "d") != ir::none);
 static_assert(simple::graph.find(ir::role::input, "d") == ir::none &&
               simple::graph.find(ir::role::parameter, "d") == ir::none);
-static_assert(detail::memory_of<simple>().parameter_bytes == 64 && detail::memory_of<simple>().gradient_bytes == 64);
+static_assert(detail::memory_in<simple>.parameter_bytes == 64 && detail::memory_in<simple>.gradient_bytes == 64);
 // In place: 32 numbers and the loss; backward needs no more than where the gradient lies.
 static_assert(peak<step_of<sum(dropout<"d">(param<"w", 32> + input<"x", 32>))>> == 128 + 64);
 
@@ -69,8 +69,8 @@ static_assert(runs_of<step_of<sum(dropout<"w">(h) * dropout<"w">(h))>>("dropout"
 // A predictor has nothing of it.
 static_assert(written<sum(dropping(x))> == "sum(softmax(softmax(x)))" && forward_of<deep>::graph.leaf_count == 2);
 static_assert(written<ckpt<"s">(nn::dropout<"d">)(exp(x))> == "exp(x)" && written<dropout<"d">(x)> == "x");
-static_assert(detail::flops_of<forward_of<sum(dropping(h))>>().total() ==
-              detail::flops_of<forward_of<sum(network(h))>>().total());
-static_assert(detail::flops_of<simple>().forward == 3 * 8 && detail::flops_of<simple>().backward == 8);
+static_assert(detail::flops_in<forward_of<sum(dropping(h))>>.total() ==
+              detail::flops_in<forward_of<sum(network(h))>>.total());
+static_assert(detail::flops_in<simple>.forward == 3 * 8 && detail::flops_in<simple>.backward == 8);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What a step stores without checkpoints: what gradients read, an argument, a result, both or nothing.
-#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
@@ -25,7 +25,7 @@ constexpr read read_by(F) {
   using step = step_of<sum(F{}(h))>;
   constexpr const auto& g = step::graph;
   const bool argument = reads<step>("transpose");
-  const bool result = reads<step>(g.nodes[g.nodes[g.outputs[0]].argument[0]].op->name);
+  const bool result = reads<step>(g.op(g.argument(g.outputs[0], 0)).name);
   const bool again = step::schedule.recomputed[0].operations > 0;
   if (stored<step> != row * (argument + result)) throw "something else is stored";
   if (again && (!argument || result)) throw "computed again from nothing";

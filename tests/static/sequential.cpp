@@ -91,16 +91,19 @@ constexpr bool equal_steps() {
   if (a::schedule.node_count != b::schedule.node_count || a::schedule.turn != b::schedule.turn) return false;
   for (int v = 0; v < a::schedule.node_count; ++v) {
     const ir::node &n = a::schedule.nodes[v], &m = b::schedule.nodes[v];
-    if (n.op != m.op || n.segment != m.segment || a::schedule.again[v] != b::schedule.again[v]) return false;
-    if (!std::ranges::equal(n.argument, m.argument)) return false;
+    if (n.op != m.op || a::schedule.segment[v] != b::schedule.segment[v] || a::schedule.again[v] != b::schedule.again[v])
+      return false;
+    for (int i = 0; i < n.op->arguments; ++i) {
+      if (a::schedule.argument(v, i) != b::schedule.argument(v, i)) return false;
+    }
   }
   return stored<a> == stored<b> && peak<a> == peak<b> &&
-         std::ranges::equal(detail::segments_of<a>(), detail::segments_of<b>(), {}, &segment_plan::boundary_bytes,
+         std::ranges::equal(detail::segments_in<a>, detail::segments_in<b>, {}, &segment_plan::boundary_bytes,
                             &segment_plan::boundary_bytes);
 }
 template <auto Loss>
 constexpr bool has_segments(auto... names) {
-  return std::ranges::equal(detail::segments_of<step_of<Loss>>(),
+  return std::ranges::equal(detail::segments_in<step_of<Loss>>,
                             std::array<std::string_view, sizeof...(names)>{names...}, {}, &segment_plan::path);
 }
 

@@ -1,6 +1,6 @@
 // No false alarm: models that look like misuse and are none.
-#include "cairn/exec/plan.hpp"
-#include "cairn/expr/linalg.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
@@ -13,9 +13,9 @@ namespace {
 
 template <auto Output, class... Options>
 constexpr bool silent =
-    std::same_as<detail::problem_with<detail::compiled_of<Output, true, Options...>, Options...>, sound>;
+    std::same_as<decltype(detail::problem_of_program<Output, true, Options...>()), sound>;
 template <auto Output>
-constexpr bool predicts = std::same_as<detail::problem_with<detail::compiled_of<Output, false>>, sound>;
+constexpr bool predicts = std::same_as<decltype(detail::problem_of_program<Output, false>()), sound>;
 
 constexpr auto x = input<"x", 8, 12>;
 constexpr auto mask = input<"mask", 8, 12>;

@@ -26,7 +26,7 @@ template <class Step>
 constexpr formula after(std::string_view name) {
   const ir::leaf& l = Step::graph.leaves[Step::graph.find(ir::role::parameter, name)];
   formula f;
-  if (l.after != 0) f.write(Step::graph, Step::graph.nodes, l.after - 1);
+  if (l.after != ir::none) f.write(Step::graph, Step::graph, l.after);
   return f;
 }
 /// How many states a step updates; -1 if one is not read once in the forward pass and never again.
@@ -36,11 +36,11 @@ constexpr int updates = [] {
   constexpr const auto& s = Step::schedule;
   int n = 0;
   for (int leaf = 0; leaf < g.leaf_count; ++leaf) {
-    if (g.leaves[leaf].after == 0) continue;
+    if (g.leaves[leaf].after == ir::none) continue;
     runs reads;
     for (int v = 0; v < s.node_count; ++v) {
-      for (int i = 0; i < s.nodes[v].op->arguments; ++i)
-        (v < s.turn ? reads.forward : reads.backward) += s.nodes[v].argument[i] == s.leaf_value[leaf];
+      for (int i = 0; i < s.op(v).arguments; ++i)
+        (v < s.turn ? reads.forward : reads.backward) += s.argument(v, i) == s.leaf_value[leaf];
     }
     if (reads != runs{1, 0}) return -1;
     ++n;
@@ -56,7 +56,7 @@ static_assert(simple::graph.result_count == 2 && simple::graph.output_count == 3
 static_assert(after<simple>("s") == "add(mul(s, constant), mul(sum(tanh(matmul(x, w))), constant))");
 static_assert(gradient_of<simple>("w") == std::string_view(of_h.text, of_h.length));
 static_assert(runs_of<simple>("tanh") == runs{1, 0} && stored<simple> == 0);
-static_assert(detail::memory_of<simple>().gradient_bytes == 256 && detail::memory_of<simple>().parameter_bytes == 320);
+static_assert(detail::memory_in<simple>.gradient_bytes == 256 && detail::memory_in<simple>.parameter_bytes == 320);
 
 // A predictor updates nothing, and reads states where it says so.
 static_assert(written<sum(moving)> == "sum(matmul(x, w))" && written<in_training(moving, x)> == "x");
@@ -73,7 +73,7 @@ static_assert(after<normalizing>("bn.running_var") ==
               "add(mul(bn.running_var, constant), mul(mul(sum(square(sub(matmul(x, w), mul(sum(matmul(x, w)), "
               "constant)))), constant), constant))");
 static_assert(after<normalizing>("bn.weight") == "" && after<normalizing>("bn.bias") == "");
-static_assert(!normalizing::asked.trained[normalizing::graph.find(ir::role::parameter, "bn.running_mean")]);
+static_assert(!normalizing::model::chosen.trained[normalizing::graph.find(ir::role::parameter, "bn.running_mean")]);
 static_assert(lawful<normalized>());
 
 // In segments, however deep, in blocks and in plain: forward reads a state once, and backward never.

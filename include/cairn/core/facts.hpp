@@ -6,7 +6,7 @@
 namespace cairn {
 
 /// Facts that a message shows. Tensors are array types: `float[128][784]` of real numbers, `int[128]` of
-/// class indices. Names are packs of strings, since clang cuts long ones.
+/// indices. Names are packs of strings, since clang cuts long ones.
 namespace fact {
 template <fixed_string... Path>
 struct in;
@@ -61,7 +61,9 @@ struct expected;
 template <class What>
 struct got;
 template <int N>
-struct classes;
+struct bound;
+template <int N>
+struct extent;
 template <bool Trained>
 struct trained;
 template <double Bound, double Fill>

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
 namespace cairn {
 
@@ -14,6 +13,12 @@ struct seed {
   constexpr std::array<std::uint32_t, 2> key() const {
     return {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
   }
+};
+
+/// Which random numbers a program's next step draws.
+struct random_state {
+  seed from;               ///< of init
+  std::uint32_t step = 0;  ///< how many steps were since; after 2^32 the numbers come again
 };
 
 /// Philox4x32-10: four random words for each counter and key.
@@ -32,13 +37,6 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
 
 /// A random word as a number in [0, 1): a multiple of 2^-24, so that it is exact in float and in double.
 constexpr float uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
-
-/// A number for a name: FNV-1a, 64 bits.
-constexpr std::uint64_t number_of(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
 
 /// The random words of one operation in one step: element i has word i % 4 of counter i / 4, whatever else is computed,
 /// in which order, and in how wide registers. So what is computed twice gets the same words twice.

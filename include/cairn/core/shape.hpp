@@ -9,10 +9,6 @@ namespace cairn {
 
 inline constexpr int max_rank = 6;
 
-/// What a tensor's elements are: real numbers of the program's type, class indices (std::int32_t), or none: the key of
-/// a random operation.
-enum class kind : std::uint8_t { real, index, key };
-
 /// The extents of a row-major tensor. Rank 0 is a scalar; a negative rank is "no such shape".
 struct shape {
   int rank = 0;

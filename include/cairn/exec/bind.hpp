@@ -1,7 +1,7 @@
 // How arrays enter a program: named, checked, never copied.
 #pragma once
 
-#include "cairn/expr/misuse.hpp"
+#include "cairn/expr/mistake.hpp"
 
 #include <array>
 #include <cstddef>
@@ -24,14 +24,14 @@ struct extent_error : std::invalid_argument {
   std::string input, expected, actual;
 };
 
-/// A label outside [0, classes).
+/// An index or label outside [0, bound).
 struct label_error : std::out_of_range {
-  label_error(std::string_view name, std::size_t at, int classes, int label)
+  label_error(std::string_view name, std::size_t at, int bound, int label)
       : std::out_of_range("cairn: labels '" + std::string(name) + "': label number " + std::to_string(at) + " is " +
-                          std::to_string(label) + ", expected 0 to " + std::to_string(classes - 1)),
+                          std::to_string(label) + ", expected 0 to " + std::to_string(bound - 1)),
         input(name),
         index(at),
-        expected(classes),
+        expected(bound),
         actual(label) {}
   std::string input;
   std::size_t index;
@@ -90,36 +90,22 @@ struct bound {
     return given == wanted || (given.rank <= 1 && given.count() == wanted.count());
   }
 
-  /// Checks extents and labels against an input; a flat array stands for any shape of as many elements.
-  template <shape Wanted, int Classes>
+  /// Checks extents and indices against an input; a flat array stands for any shape of as many elements.
+  template <shape Wanted, int Bound>
   void check() const {
     if constexpr (dynamic) {
       if (!fits(extents, Wanted)) throw extent_error(Name, detail::to_string(Wanted), detail::to_string(extents));
       if (!row_major) throw extent_error(Name, "a contiguous row-major array", "other strides");
     }
-    if constexpr (Classes > 0) {
+    if constexpr (Bound > 0) {
       for (std::int64_t i = 0; i < Wanted.count(); ++i) {
-        if (data[i] < 0 || data[i] >= Classes) throw label_error(Name, static_cast<std::size_t>(i), Classes, data[i]);
+        if (data[i] < 0 || data[i] >= Bound) throw label_error(Name, static_cast<std::size_t>(i), Bound, data[i]);
       }
     }
   }
 };
 
 namespace detail {
-/// The mistake of binding an array to the input Wanted of a program over Real, or sound.
-template <class Real, class Wanted, class Bound>
-constexpr auto problem_of_bound() {
-  using name = about<fact::input, Bound::name>;
-  using element = std::conditional_t<Wanted::element == kind::real, Real, std::int32_t>;
-  if constexpr (!std::is_same_v<typename Bound::element, element>) {
-    return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>, fact::got<typename Bound::element>>{};
-  } else if constexpr (!Bound::dynamic && !Bound::fits(Bound::known, Wanted::shape)) {
-    return mistake<bound_shape_mismatch, top_scope, name, fact::expected<tensor_fact<Wanted>>,
-                   fact::got<typename Bound::array>>{};
-  } else {
-    return sound{};
-  }
-}
 template <class A>
 concept an_array = shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
 }  // namespace detail

@@ -1,11 +1,13 @@
-// A compiled plan as the tables that a program walks: for each step a kernel and where its operands lie.
+// A compiled plan as the tables that a program walks: for each step a kernel, what it is told, and where its operands lie.
+// Nothing else of the plan is left at run time.
 #pragma once
 
-#include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/kernels.hpp"
+#include "cairn/kernel/loop.hpp"
 #include "cairn/pass/compile.hpp"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 
 namespace cairn {
@@ -13,6 +15,7 @@ namespace cairn {
 /// One step at run time: operands [begin, end) of the operand table.
 struct runtime_step {
   ir::kernel_pointer run = nullptr;
+  const void* constants = nullptr;
   int begin = 0, end = 0;
 };
 
@@ -20,117 +23,275 @@ struct runtime_step {
 template <class Compiled>
 struct executable {
   using real = typename Compiled::real;
-  static constexpr const auto& schedule = Compiled::schedule;
-  static constexpr const auto& fused = Compiled::steps;
-  static constexpr const auto& loops = Compiled::loops;
+  static constexpr const auto& s = Compiled::schedule;
+  static constexpr const auto& f = Compiled::steps;
+  static constexpr const auto& l = Compiled::loops;
   static constexpr const auto& layout = Compiled::layout;
-  static constexpr int step_count = fused.step_count;
-  static constexpr int max_operands = pass::max_loop_inputs + pass::max_loop_operations + 3;
+
+  static constexpr const pass::loop& loop_of(int step) { return l.of[step]; }
+  static constexpr int inputs_of(int step) { return l.of[step].input_end - l.of[step].input_begin; }
+  static constexpr int outer_axes(int step) { return std::max(l.of[step].extents.rank - 1, 0); }
+  static constexpr const ir::operation& maker_of(int step) { return s.op(f.members[f.steps[step].code]); }
+
+  // The loops' code, by the first step of those that share it.
 
   static constexpr kernel::loop_operand operand_of(int i) {
-    const pass::loop_input& in = loops.inputs[i];
-    return {in.stretched, in.constant, in.immediate};
+    const pass::loop_input& in = l.inputs[i];
+    return {in.type, in.how, in.how == access::constant ? in.immediate : 0};
   }
-  static constexpr kernel::loop_operation operation_of(int m) {
-    kernel::loop_operation o{loops.code[m].lanes, {}, loops.code[m].stored};
-    for (int i = 0; i < ir::max_arguments; ++i) o.argument[i] = loops.code[m].argument[i];
-    return o;
+  static constexpr kernel::loop_operation operation_of(int m, int arguments_before) {
+    const pass::loop_value& v = l.code[m];
+    return {v.lanes, v.type, v.first - arguments_before, v.arguments, v.stored};
   }
-
-  /// The kernels of distinct loops, by the number of the first step that runs them.
-  template <int Step>
-  static constexpr pass::loop loop_at = loops.of[Step];
-  template <int Step, int... I, int... O>
-  static constexpr ir::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>) {
-    constexpr pass::loop l = loop_at<Step>;
-    using loop = kernel::loop<real, l.extents, l.summed, kernel::values<operand_of(l.input_begin + I)...>,
-                              kernel::values<operation_of(fused.steps[Step].begin + O)...>>;
-    if constexpr (l.product == nullptr) return &loop::run;
-    else return &kernel::multiply_into<real, l.product->multiplied, loop>;
+  template <int Step, int... I, int... O, int... A>
+  static constexpr ir::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>,
+                                                  std::integer_sequence<int, A...>) {
+    constexpr pass::step st = f.steps[Step];
+    constexpr int inputs = l.of[Step].input_begin, arguments = l.code[st.code].first;
+    using loop = kernel::loop<real, l.of[Step].sum, st.tiles, kernel::values<operand_of(inputs + I)...>,
+                              kernel::values<operation_of(st.code + O, arguments)...>,
+                              kernel::values<l.arguments[arguments + A]...>>;
+    if constexpr (st.tiles) return &kernel::run_with_tiles<loop>;
+    else return &loop::run;
   }
   template <int Step>
   static constexpr ir::kernel_pointer loop_kernel() {
-    constexpr int inputs = loop_at<Step>.input_end - loop_at<Step>.input_begin;
-    constexpr int operations = fused.steps[Step].end - fused.steps[Step].begin;
-    return loop_kernel<Step>(std::make_integer_sequence<int, inputs>{}, std::make_integer_sequence<int, operations>{});
+    constexpr pass::step st = f.steps[Step];
+    constexpr pass::loop_value last = l.code[st.end - 1];
+    return loop_kernel<Step>(std::make_integer_sequence<int, inputs_of(Step)>{},
+                             std::make_integer_sequence<int, st.end - st.code>{},
+                             std::make_integer_sequence<int, last.first + last.arguments - l.code[st.code].first>{});
   }
+  static constexpr bool is_first(int step) { return f.steps[step].loop && l.of[step].same_as == step; }
   static constexpr int distinct_count = [] {
     int n = 0;
-    for (int i = 0; i < step_count; ++i) n += fused.steps[i].loop && loops.of[i].same_as == i ? 1 : 0;
+    for (int i = 0; i < f.step_count; ++i) n += is_first(i);
     return n;
   }();
   static constexpr auto distinct = [] {
     std::array<int, distinct_count + 1> steps{};
-    int n = 0;
-    for (int i = 0; i < step_count; ++i) {
-      if (fused.steps[i].loop && loops.of[i].same_as == i) steps[static_cast<std::size_t>(n++)] = i;
+    std::size_t n = 0;
+    for (int i = 0; i < f.step_count; ++i) {
+      if (is_first(i)) steps[n++] = i;
     }
     return steps;
   }();
   static constexpr auto kernels = []<std::size_t... K>(std::index_sequence<K...>) {
     struct {
-      ir::kernel_pointer of[fused.step_count + 1] = {};
+      ir::kernel_pointer of[f.step_count + 1] = {};
     } out;
     ((out.of[distinct[K]] = loop_kernel<distinct[K]>()), ...);
     return out;
   }(std::make_index_sequence<static_cast<std::size_t>(distinct_count)>{});
 
+  // What steps are told: strides and maps of the inputs of loops, rows of arguments that lie apart.
+
+  /// How many numbers all steps are told of each sort.
+  struct counts {
+    int strides = 0, maps = 0, apart = 0, loops = 0, tiled = 0;
+  };
+  /// Whether a kernel reads an argument in place of a map.
+  static constexpr bool is_mapped(int v) { return s.op(v).what == ir::role::map && f.root[v] != v; }
+  static constexpr bool reads_apart(int v) {
+    for (int i = 0; i < s.op(v).arguments; ++i) {
+      if (is_mapped(s.argument(v, i))) return true;
+    }
+    return false;
+  }
+  /// Counts what step i adds; before that it is what the steps before it have.
+  static constexpr void count(counts& n, int i) {
+    const pass::step& st = f.steps[i];
+    if (st.loop) {
+      (st.tiles ? n.tiled : n.loops) += 1;
+      n.strides += inputs_of(i) * outer_axes(i);
+      for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) {
+        if (l.inputs[k].how == access::mapped) n.maps += outer_axes(i) + 1;
+      }
+    }
+    if ((!st.loop || st.tiles) && reads_apart(f.members[st.code])) n.apart += maker_of(i).arguments;
+  }
+  static constexpr counts all = [] {
+    counts n;
+    for (int i = 0; i < f.step_count; ++i) count(n, i);
+    return n;
+  }();
+
+  static constexpr mapped_axis axis_of_map(const pass::loop_input& in, const shape& whole, int axis, int merged_extent) {
+    const pass::operand_axis at = pass::axis_of_operand(s, in, whole, axis);
+    if (!at.mapped) return {{0, 1, 1, edge::none}, merged_extent, at.stride};
+    const int here = axis - (whole.rank - s.made(in.value).extents.rank);
+    return {s.op(in.value).map[here], s.made(s.argument(in.value, 0)).extents.extent[here], at.stride};
+  }
+  static constexpr auto told = [] {
+    struct {
+      std::int64_t strides[all.strides + 1] = {}, apart[all.apart + 1] = {};
+      mapped_axis maps[all.maps + 1] = {};
+    } out;
+    counts n;
+    for (int i = 0; i < f.step_count; ++i) {
+      const pass::step& st = f.steps[i];
+      counts at = n;
+      if (st.loop) {
+        const pass::loop& here = l.of[i];
+        const shape& whole = s.made(f.members[st.code]).extents;
+        for (int k = here.input_begin; k < here.input_end; ++k) {
+          const pass::loop_input& in = l.inputs[k];
+          for (int axis = 0; axis < outer_axes(i); ++axis) {
+            if (in.how != access::constant)
+              out.strides[at.strides] = pass::axis_of_operand(s, in, whole, here.last_axis[axis]).stride;
+            ++at.strides;
+          }
+          if (in.how != access::mapped) continue;
+          for (int axis = 0; axis < outer_axes(i) + 1; ++axis)
+            out.maps[at.maps++] = axis_of_map(in, whole, here.last_axis[axis], here.extents.extent[axis]);
+        }
+      }
+      if ((!st.loop || st.tiles) && reads_apart(f.members[st.code])) {
+        const int v = f.members[st.code];
+        for (int a = 0; a < s.op(v).arguments; ++a)
+          out.apart[at.apart++] = is_mapped(s.argument(v, a)) ? pass::rows_apart(s, s.argument(v, a)) : 0;
+      }
+      count(n, i);
+    }
+    return out;
+  }();
+  static constexpr loop_table table_of(int i, const counts& before) {
+    const shape& extents = l.of[i].extents;
+    loop_table t;
+    t.columns = extents.rank == 0 ? 1 : extents[-1];
+    t.rows = extents.count() / t.columns;
+    t.outer = outer_axes(i);
+    for (int axis = 0; axis < t.outer; ++axis) t.extent[axis] = extents.extent[axis];
+    t.strides = told.strides + before.strides;
+    t.maps = told.maps + before.maps;
+    return t;
+  }
+  static constexpr auto loop_tables = [] {
+    struct {
+      loop_table of[all.loops + 1] = {};
+      kernel::tiled_loop tiled[all.tiled + 1] = {};
+    } out;
+    counts n;
+    for (int i = 0; i < f.step_count; ++i) {
+      if (f.steps[i].tiles) {
+        const bool apart = reads_apart(f.members[f.steps[i].code]);
+        out.tiled[n.tiled] = {table_of(i, n), maker_of(i).run_tiles, apart ? told.apart + n.apart : nullptr};
+      } else if (f.steps[i].loop) {
+        out.of[n.loops] = table_of(i, n);
+      }
+      count(n, i);
+    }
+    return out;
+  }();
+
+  // Where operands lie.
+
+  /// A value that is read at its place, or through a map that does not lead to its first element.
+  static constexpr pass::place place_of(int v, bool map) {
+    pass::place p = layout.of[v];
+    if (!map) return p;
+    const ir::result& from = s.made(s.argument(v, 0));
+    p = layout.of[s.argument(v, 0)];
+    std::int64_t stride = from.bytes / from.count;
+    for (int axis = from.extents.rank; axis-- > 0; stride *= from.extents.extent[axis]) {
+      if (s.op(v).map[axis].in_steps()) p.offset += s.op(v).map[axis].begin * stride;
+    }
+    return p;
+  }
   /// Calls `visit` with the places of a step's operands, in the order that its kernel expects.
   static constexpr void for_each_operand(int index, auto visit) {
-    const pass::step& s = fused.steps[index];
-    if (s.loop) {
-      for (int m = s.begin; m < s.end; ++m) {
-        if (loops.code[m].stored) visit(layout.of[fused.members[m]]);
+    const pass::step& st = f.steps[index];
+    const int head = f.members[st.code];
+    const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : pass::place{pass::nowhere, 0}); };
+    pass::place first{pass::nowhere, 0};
+    if (st.loop) {
+      for (int m = st.end; m-- > st.code;) {
+        if (l.code[m].stored) first = layout.of[f.members[m]];
       }
-      for (int i = loops.of[index].input_begin; i < loops.of[index].input_end; ++i) {
-        if (!loops.inputs[i].constant) visit(layout.of[loops.inputs[i].value]);
+      for (int m = st.code; m < st.end; ++m) {
+        if (l.code[m].stored) visit(layout.of[f.members[m]]);
       }
+      for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
+        if (l.inputs[i].how != access::constant) visit(place_of(l.inputs[i].value, l.inputs[i].map));
+      }
+      if (!st.tiles) return;
+      visit(first);
     } else {
-      visit(layout.of[fused.members[s.begin]]);
+      result(head);
     }
-    if (!s.loop || s.product) {
-      const ir::node& n = schedule.nodes[fused.members[s.begin]];
-      for (int i = 0; i < n.op->arguments; ++i) visit(layout.of[n.argument[i]]);
-      if (n.op->scratch.numbers(1) > 0) visit(pass::place{pass::arena_base, layout.scratch[index]});
-    }
+    for (int r = 1; r < s.op(head).results; ++r) result(head + r);
+    for (int i = 0; i < s.op(head).arguments; ++i) visit(place_of(s.argument(head, i), is_mapped(s.argument(head, i))));
+    if (s.op(head).scratch.numbers(1) > 0) visit(pass::place{pass::arena_base, layout.scratch[index]});
   }
 
-  static constexpr int operand_count = [] {
-    int n = 0;
-    for (int i = 0; i < step_count; ++i) for_each_operand(i, [&](pass::place) { ++n; });
+  struct operand_counts {
+    int all = 0, most = 1;
+  };
+  static constexpr operand_counts operands = [] {
+    operand_counts n;
+    for (int i = 0; i < f.step_count; ++i) {
+      int here = 0;
+      for_each_operand(i, [&](pass::place) { ++here; });
+      n.all += here;
+      n.most = std::max(n.most, here);
+    }
     return n;
   }();
 
   static constexpr auto tables = [] {
     struct {
-      runtime_step steps[step_count + 1] = {};
-      pass::place operands[operand_count + 1] = {};
-      real constants[Compiled::places.constant_count + 1] = {};
+      runtime_step steps[f.step_count + 1] = {};
+      pass::place operands[executable::operands.all + 1] = {};
     } out;
-    int n = 0;
-    for (int i = 0; i < step_count; ++i) {
-      const pass::step& s = fused.steps[i];
-      out.steps[i].begin = n;
-      for_each_operand(i, [&](pass::place p) { out.operands[n++] = p; });
-      out.steps[i].end = n;
-      out.steps[i].run = s.loop ? kernels.of[loops.of[i].same_as] : schedule.nodes[fused.members[s.begin]].op->run;
-    }
-    for (int i = 0; i < Compiled::places.constant_count; ++i) {
-      out.constants[i] = static_cast<real>(schedule.nodes[Compiled::places.constants[i]].op->value);
+    int next = 0;
+    counts n;
+    for (int i = 0; i < f.step_count; ++i) {
+      const pass::step& st = f.steps[i];
+      runtime_step& made = out.steps[i];
+      made.begin = next;
+      for_each_operand(i, [&](pass::place p) { out.operands[next++] = p; });
+      made.end = next;
+      if (st.loop) {
+        made.run = kernels.of[l.of[i].same_as];
+        if (st.tiles) made.constants = &loop_tables.tiled[n.tiled];
+        else made.constants = &loop_tables.of[n.loops];
+      } else {
+        made.run = maker_of(i).run;
+        if (reads_apart(f.members[st.code])) made.constants = told.apart + n.apart;
+      }
+      count(n, i);
     }
     return out;
   }();
 
-  /// Runs all steps. `bases` are the arena, the gradients, the constants, and the leaves in order.
+  /// A constant that kernels read from memory, in elements of a type.
+  template <dtype T>
+  static constexpr void write(double value, std::byte* to) {
+    using number = stored_as<T, real>;
+    const auto bytes = std::bit_cast<std::array<std::byte, sizeof(number)>>(number(static_cast<real>(value)));
+    for (std::size_t i = 0; i < sizeof(number); ++i) to[i] = bytes[i];
+  }
+  template <int... I>
+  static constexpr auto written(std::integer_sequence<int, I...>) {
+    struct {
+      alignas(pass::constant_bytes) std::byte at[(sizeof...(I) + 1) * pass::constant_bytes] = {};
+    } out;
+    (write<s.made(Compiled::places.constants[I]).element.type>(s.op(Compiled::places.constants[I]).value,
+                                                               out.at + I * pass::constant_bytes),
+     ...);
+    return out;
+  }
+  static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::places.constant_count>{});
+
+  /// Runs all steps. `bases` are those of places.hpp: the arena, the gradients, the constants, nowhere, then the leaves.
   static void run(std::byte* const* bases) {
-    const int threads = kernel::threads_at_hand(Compiled::request::threads);
-    for (int i = 0; i < step_count; ++i) {
-      const runtime_step& s = tables.steps[i];
-      void* operands[max_operands];
-      for (int k = s.begin; k < s.end; ++k) {
-        operands[k - s.begin] = bases[tables.operands[k].base] + tables.operands[k].offset;
-      }
-      s.run(operands, threads);
+    const int threads = kernel::threads_at_hand(Compiled::threads);
+    for (int i = 0; i < f.step_count; ++i) {
+      const runtime_step& step = tables.steps[i];
+      void* at[operands.most];
+      for (int k = step.begin; k < step.end; ++k)
+        at[k - step.begin] = bases[tables.operands[k].base] + tables.operands[k].offset;
+      step.run(step.constants, at, threads);
     }
   }
 };

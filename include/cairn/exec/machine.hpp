@@ -1,21 +1,32 @@
 // Where a program and a predictor have their memory, and how both run.
 #pragma once
 
+#include "cairn/check/use.hpp"
 #include "cairn/core/philox.hpp"
 #include "cairn/exec/executable.hpp"
-#include "cairn/exec/use.hpp"
 
 #include <xtensor/xadapt.hpp>
 
 namespace cairn::detail {
 
 /// A tensor in foreign memory as an xtensor view of static rank.
-template <shape S, class Real>
-auto tensor_view(Real* at) {
+template <shape S, class Number>
+auto tensor_view(Number* at) {
   std::array<std::size_t, static_cast<std::size_t>(S.rank)> extents;
   for (std::size_t axis = 0; axis < extents.size(); ++axis) extents[axis] = static_cast<std::size_t>(S.extent[axis]);
   return xt::adapt(at, static_cast<std::size_t>(S.count()), xt::no_ownership(), extents);
 }
+
+/// What is known of a leaf at run time.
+struct runtime_leaf {
+  ir::role what;
+  bool trained, updated;
+  std::int64_t count, bytes, offset;
+  initial start;
+  std::uint32_t hash;      ///< of its name
+  std::uint64_t number;    ///< likewise, of a key
+  pass::place next;        ///< of a state that a step updates: what it becomes
+};
 
 /// What program and predictor share: where the memory of a compiled model is, its inputs and its results.
 template <class Compiled>
@@ -23,12 +34,23 @@ class machine {
  public:
   using real = typename Compiled::real;
   static constexpr const auto& graph = Compiled::graph;
-  static constexpr const auto& layout = Compiled::layout;
+  static constexpr int leaf_count = graph.leaf_count;
 
-  static constexpr const ir::operation& leaf(int i) { return *graph.nodes[graph.leaves[i].node].op; }
-
-  template <fixed_string Name>
-  static constexpr int parameter = graph.find(ir::role::parameter, Name);
+  static constexpr auto leaves = [] {
+    std::array<runtime_leaf, static_cast<std::size_t>(leaf_count) + 1> out{};
+    int updated = graph.result_count;
+    for (int i = 0; i < leaf_count; ++i) {
+      const ir::operation& op = graph.leaf_op(i);
+      const std::string_view name = graph.name(graph.leaves[i]);
+      runtime_leaf& made = out[static_cast<std::size_t>(i)];
+      made = {op.what, Compiled::model::chosen.trained[i], graph.leaves[i].after != ir::none, op.made->count,
+              op.made->bytes, Compiled::places.offset[i], op.start, hash_of(name), number_of(name), {}};
+      if (made.updated) made.next = Compiled::layout.of[Compiled::schedule.outputs[updated++]];
+    }
+    return out;
+  }();
+  static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
+  static constexpr const shape& extents_of(int i) { return graph.leaf_op(i).made->extents; }
 
   std::byte*& base(int which) { return bases_[which]; }
   std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
@@ -37,27 +59,28 @@ class machine {
   /// Runs all steps on these inputs, which are all checked before any is used.
   template <class... Bound>
   void run(const Bound&... bound) {
-    (bound.template check<wanted<Bound>::shape, wanted<Bound>::classes>(), ...);
-    ((leaf_base(graph.find(ir::role::input, Bound::name)) = bytes_of(bound.data)), ...);
-    base(pass::constant_base) = bytes_of(executable<Compiled>::tables.constants);
+    (bound.template check<input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound>(), ...);
+    ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
+    base(pass::constant_base) = bytes_of(executable<Compiled>::constants.at);
     executable<Compiled>::run(bases_);
   }
 
   /// The keys of random operations: how many, and their streams in a step.
   static constexpr std::size_t key_count = [] {
     std::size_t n = 0;
-    for (int i = 0; i < graph.leaf_count; ++i) n += leaf(i).what == ir::role::random ? 1 : 0;
+    for (int i = 0; i < leaf_count; ++i) n += leaf(i).what == ir::role::random ? 1 : 0;
     return n;
   }();
   using streams = std::array<random_stream, key_count>;
-  static constexpr streams first_streams = [] {
+  /// The streams of a step.
+  static streams streams_of(seed from, std::uint32_t step) {
     streams out;
     std::size_t n = 0;
     for (int i = 0; n < key_count; ++i) {
-      if (leaf(i).what == ir::role::random) out[n++].operation = number_of(graph.name(graph.leaves[i]));
+      if (leaf(i).what == ir::role::random) out[n++] = {from, leaf(i).number, step};
     }
     return out;
-  }();
+  }
   /// Has random operations draw from `drawn`, which must outlive the next run.
   void draw_from(const streams& drawn) {
     std::size_t n = 0;
@@ -69,16 +92,14 @@ class machine {
   /// The numbers of a result.
   template <int I>
   std::span<real> numbers() const {
-    constexpr shape extents = graph.nodes[graph.outputs[I]].op->result;
-    return {reinterpret_cast<real*>(at(layout.of[Compiled::schedule.outputs[I]])),
-            static_cast<std::size_t>(extents.count())};
+    constexpr pass::place place = Compiled::layout.of[Compiled::schedule.outputs[I]];
+    return {reinterpret_cast<real*>(at(place)), static_cast<std::size_t>(extents_of_result<I>.count())};
   }
   /// A number for a scalar, a view for a tensor.
   template <int I>
   auto result() const {
-    constexpr shape extents = graph.nodes[graph.outputs[I]].op->result;
-    if constexpr (extents.rank == 0) return numbers<I>()[0];
-    else return tensor_view<extents>(numbers<I>().data());
+    if constexpr (extents_of_result<I>.rank == 0) return numbers<I>()[0];
+    else return tensor_view<extents_of_result<I>>(numbers<I>().data());
   }
   /// The result, or a tuple where there are several.
   auto results() const {
@@ -89,16 +110,16 @@ class machine {
   }
 
  private:
+  template <int I>
+  static constexpr shape extents_of_result = graph.made(graph.outputs[I]).extents;
+
   /// Kernels only read what is bound; the table of bases is one for all memory.
   template <class T>
   static std::byte* bytes_of(const T* data) {
     return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data));
   }
 
-  template <class Bound>
-  using wanted = input_of<Compiled, Bound>;
-
-  std::byte* bases_[pass::leaf_base + graph.leaf_count + 1] = {};
+  std::byte* bases_[pass::leaf_base + leaf_count + 1] = {};
 };
 
 }  // namespace cairn::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cairn/expr/callable.hpp"
-#include "cairn/expr/operation.hpp"
 #include "cairn/expr/policy.hpp"
 
 #include <bit>
@@ -31,9 +30,9 @@ template <class T>
 using returned_fact = fact::returned<std::conditional_t<std::is_class_v<T>, fact::object, T>>;
 
 template <class F, int Level, class Indices, class... Tensors>
-struct application;
+struct application_of;
 template <class F, int Level, std::size_t... I, class... Tensors>
-struct application<F, Level, std::index_sequence<I...>, Tensors...> {
+struct application_of<F, Level, std::index_sequence<I...>, Tensors...> {
   using applied = applying<F, argument<Level, static_cast<int>(I), Tensors, F>...>;
   static constexpr bool broken = applied::broken;
   static constexpr bool invocable = std::is_empty_v<F> && applied::invocable;
@@ -50,13 +49,13 @@ template <class T>
 concept a_body = an_expression<T> || is_tuple<T>;
 
 template <class>
-struct results_of;
+struct as_tuple;
 template <an_expression E>
-struct results_of<E> {
+struct as_tuple<E> {
   using type = std::tuple<E>;
 };
 template <class... E>
-struct results_of<std::tuple<E...>> {
+struct as_tuple<std::tuple<E...>> {
   using type = std::tuple<E...>;
 };
 }  // namespace detail
@@ -66,39 +65,30 @@ struct results_of<std::tuple<E...>> {
 template <class Mark, class F, an_expression... A>
 struct call : expression {
   using owner = owner_of<A...>;
-  static constexpr int level = made_of({A::facts...}).level + 1;
-  using applied = detail::application<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
-  using body = typename applied::template result<>;
-  using results = typename detail::results_of<body>::type;
-  using first = std::tuple_element_t<0, results>;
+  static constexpr int level = merged({A::traits...}).level + 1;
+  using applied = detail::application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
+  using bodies = typename detail::as_tuple<typename applied::template result<>>::type;
   using inner_owner = scope<level, F>;
 
-  static constexpr cairn::shape shape = first::shape;
-  static constexpr kind element = first::element;
-  static constexpr cairn::facts inside = []<class... E>(std::type_identity<std::tuple<E...>>) {
-    cairn::facts f = made_of({E::facts...});
-    f.captures |= (captured<inner_owner, E> || ...);
-    return f;
-  }(std::type_identity<results>{});
-  static constexpr cairn::facts facts = [] {
-    cairn::facts f = made_of({A::facts...});
-    f.height = 1 + std::max(f.height, inside.height);
-    f.order += inside.order;
-    f.detached |= inside.detached;
-    f.fed |= inside.fed;
-    f.captures |= inside.captures || (captured<owner, A> || ...);
-    return f;
+  static constexpr auto results = []<class... E>(std::type_identity<std::tuple<E...>>) {
+    return std::array{tensor_type{E::shape, E::element}...};
+  }(std::type_identity<bodies>{});
+  static constexpr cairn::shape shape = results[0];
+  static constexpr element_type element = results[0].element;
+  static constexpr expression_traits inside = []<class... E>(std::type_identity<std::tuple<E...>>) {
+    expression_traits t = merged({E::traits...});
+    t.captures |= (captured<inner_owner, E> || ...);
+    return t;
+  }(std::type_identity<bodies>{});
+  static constexpr expression_traits traits = [] {
+    expression_traits t = merged({A::traits...});
+    t.height = 1 + std::max(t.height, inside.height);
+    t.order += inside.order;
+    t.detached |= inside.detached;
+    t.fed |= inside.fed;
+    t.captures |= inside.captures || (captured<owner, A> || ...);
+    return t;
   }();
-};
-
-/// Result number I of a call with several.
-template <int I, class Call>
-struct pick : expression {
-  using owner = typename Call::owner;
-  using which = std::tuple_element_t<static_cast<std::size_t>(I), typename Call::results>;
-  static constexpr cairn::shape shape = which::shape;
-  static constexpr kind element = which::element;
-  static constexpr cairn::facts facts = Call::facts;
 };
 
 namespace detail {
@@ -142,21 +132,15 @@ constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
 
 template <class Call, std::size_t... I>
 constexpr auto picks(std::index_sequence<I...>) {
-  return std::tuple{in_brief<pick<static_cast<int>(I), Call>>{}...};
+  return std::tuple{by_other_name<pick<static_cast<int>(I), Call>>{}...};
 }
 
-/// What stands in place of the results of a body: P alone, or for a tuple P and silence, so that
-/// `auto [h, c] = ...` can go on.
-template <class Body, class P>
-constexpr auto spread(P p) {
-  if constexpr (is_tuple<Body>) {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple<std::conditional_t<I == 0, P, rejected>...>{};
-    }(std::make_index_sequence<std::tuple_size_v<Body>>{});
-  } else {
-    return p;
-  }
-}
+/// How many results a body has.
+template <class Body>
+inline constexpr std::size_t body_size = 1;
+template <class... E>
+inline constexpr std::size_t body_size<std::tuple<E...>> = sizeof...(E);
+
 /// The body of F where its arguments are mistakes; void where it has none.
 template <class F, an_expression... A>
 constexpr auto silent_body(A... args) {
@@ -167,11 +151,11 @@ constexpr auto silent_body(A... args) {
 template <class Mark, class F, an_expression... A>
 constexpr auto called_silently(A... args) {
   using owner = owner_of<A...>;
-  constexpr int level = made_of({A::facts...}).level + 1;
-  using applied = application<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
+  constexpr int level = merged({A::traits...}).level + 1;
+  using applied = application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
   if constexpr ((wrong<A> || ...)) {
     using body = decltype(silent_body<F>((static_cast<void>(args), rejected{})...));
-    return spread<body>(pass_on<owner>(args...));
+    return spread<body_size<body>>(pass_on<owner>(args...));
   } else if constexpr (!std::is_void_v<typename Mark::problem>) {
     return leave<Mark, owner>(typename Mark::problem{});
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
@@ -185,27 +169,27 @@ constexpr auto called_silently(A... args) {
     if constexpr (!a_body<body>) {
       return mistake_in<Mark, not_a_layer, owner, fact::given<F>, returned_fact<body>>();
     } else {
-      using results = std::type_identity<typename results_of<body>::type>;
-      using problem = decltype(any_wrong(results{}));
+      using bodies = std::type_identity<typename as_tuple<body>::type>;
+      using problem = decltype(any_wrong(bodies{}));
       using made = call<Mark, F, A...>;
       if constexpr (!std::is_void_v<problem>) {
-        return spread<body>(leave<Mark, owner>(problem{}));
-      } else if constexpr (!closed<typename made::inner_owner>(results{})) {
-        return spread<body>(mistake_in<Mark, captured_value, owner>());
+        return spread<body_size<body>>(leave<Mark, owner>(problem{}));
+      } else if constexpr (!closed<typename made::inner_owner>(bodies{})) {
+        return spread<body_size<body>>(mistake_in<Mark, captured_value, owner>());
       } else if constexpr (Mark::segment && made::inside.captures) {
-        return spread<body>(mistake_in<Mark, captured_value, owner>());
+        return spread<body_size<body>>(mistake_in<Mark, captured_value, owner>());
       } else if constexpr (Mark::segment && made::inside.detached) {
-        return spread<body>(mistake_in<Mark, detached_in_segment, owner>());
-      } else if constexpr (made::facts.height > max_height) {
-        return spread<body>(mistake_in<Mark, expression_too_large, owner, fact::height<made::facts.height>>());
+        return spread<body_size<body>>(mistake_in<Mark, detached_in_segment, owner>());
+      } else if constexpr (made::traits.height > max_height) {
+        return spread<body_size<body>>(mistake_in<Mark, expression_too_large, owner, fact::height<made::traits.height>>());
       } else if constexpr (Mark::segment && std::countr_one(made::inside.reads) < static_cast<int>(sizeof...(A))) {
-        return spread<body>(
+        return spread<body_size<body>>(
             mistake_in<Mark, unused_argument, owner, fact::argument<std::countr_one(made::inside.reads)>,
                        fact::arguments<tensor_fact<A>...>>());
       } else if constexpr (is_tuple<body>) {
         return picks<made>(std::make_index_sequence<std::tuple_size_v<body>>{});
       } else {
-        return in_brief<made>{};
+        return by_other_name<made>{};
       }
     }
   }

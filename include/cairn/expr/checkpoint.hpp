@@ -2,16 +2,16 @@
 // Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016.
 #pragma once
 
-#include "cairn/expr/compose.hpp"
+#include "cairn/expr/repeat.hpp"
 
 namespace cairn {
 
 namespace detail {
-template <class HidingMark, class Hiding>
+template <class OpaqueMark, class Opaque>
 struct segment_layer : layer_base {
   template <an_expression... A>
     requires(sizeof...(A) > 0)
-  constexpr called<hidden_in<HidingMark>, hidden_in<Hiding>, A...> operator()(A...) const {
+  constexpr called<revealed<OpaqueMark>, revealed<Opaque>, A...> operator()(A...) const {
     return {};
   }
 };
@@ -33,7 +33,7 @@ struct segmenting<Mark, F, A...> {
 template <class Mark, class F>
   requires(!an_expression<F> && !takes_nothing<F>)
 struct segmenting<Mark, F> {
-  using type = segment_layer<hiding<Mark>, hiding<F>>;
+  using type = segment_layer<opaque<Mark>, opaque<F>>;
 };
 template <class Mark, an_expression E>
 struct segmenting<Mark, E> {

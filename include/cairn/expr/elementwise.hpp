@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cairn/expr/leaf.hpp"
-#include "cairn/expr/operation.hpp"
 
 #include <numbers>
 
@@ -16,38 +15,43 @@ inline constexpr auto half = constant<0.5>;
 
 struct add_op : elementwise_op {
   static constexpr fixed_string name = "add";
-  static constexpr auto vjp(auto, auto, auto, auto g) { return gradients(g, g); }
+  static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, g); }
 };
 struct sub_op : elementwise_op {
   static constexpr fixed_string name = "sub";
-  static constexpr auto vjp(auto, auto, auto, auto g) { return gradients(g, -g); }
+  static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, -g); }
 };
 struct mul_op : elementwise_op {
   static constexpr fixed_string name = "mul";
-  static constexpr auto vjp(auto a, auto b, auto, auto g) { return gradients(g * b, g * a); }
+  static constexpr auto vjp(auto g, auto, auto a, auto b) { return gradients(g * b, g * a); }
 };
 struct div_op : elementwise_op {
   static constexpr fixed_string name = "div";
-  static constexpr auto vjp(auto, auto b, auto y, auto g) { return gradients(g / b, -(g * y) / b); }
+  static constexpr auto vjp(auto g, auto y, auto, auto b) { return gradients(g / b, -(g * y) / b); }
 };
 struct neg_op : elementwise_op {
   static constexpr fixed_string name = "neg";
-  static constexpr auto vjp(auto, auto, auto g) { return gradients(-g); }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(-g); }
 };
 
-template <an_operand A, an_operand B>
+// A plain number beside an expression is a mistake with a message: 0.5_c and constant<0.5> are constants.
+template <class A, class B>
+  requires some_operands<A, B>
 constexpr made<add_op, A, B> operator+(A, B) {
   return {};
 }
-template <an_operand A, an_operand B>
+template <class A, class B>
+  requires some_operands<A, B>
 constexpr made<sub_op, A, B> operator-(A, B) {
   return {};
 }
-template <an_operand A, an_operand B>
+template <class A, class B>
+  requires some_operands<A, B>
 constexpr made<mul_op, A, B> operator*(A, B) {
   return {};
 }
-template <an_operand A, an_operand B>
+template <class A, class B>
+  requires some_operands<A, B>
 constexpr made<div_op, A, B> operator/(A, B) {
   return {};
 }
@@ -60,98 +64,46 @@ constexpr auto operator-(constant_leaf<Value>) {
   return constant<-Value>;
 }
 
-// A plain number beside an expression is a mistake: 0.5_c and constant<0.5> are constants.
-namespace detail {
-template <class Op, class E, class Number>
-struct mixing {};
-template <class Op, an_expression E, class Number>
-  requires std::is_arithmetic_v<Number>
-struct mixing<Op, E, Number> {
-  using what = fact::operation<Op::name, tensor_fact<E>>;
-  using found = mistake<raw_number, typename E::owner, what, fact::given<Number>>;
-  using type = surfaced<std::conditional_t<wrong<E>, E, found>>;
-};
-template <class Op, a_layer L, class Number>
-  requires std::is_arithmetic_v<Number>
-struct mixing<Op, L, Number> {
-  using type = made<Op, L>;
-};
-template <class Op, class E, class Number>
-using with_number = typename mixing<Op, E, Number>::type;
-}  // namespace detail
-
-template <class E, class Number>
-constexpr detail::with_number<add_op, E, Number> operator+(E, Number) {
-  return {};
-}
-template <class E, class Number>
-constexpr detail::with_number<add_op, E, Number> operator+(Number, E) {
-  return {};
-}
-template <class E, class Number>
-constexpr detail::with_number<sub_op, E, Number> operator-(E, Number) {
-  return {};
-}
-template <class E, class Number>
-constexpr detail::with_number<sub_op, E, Number> operator-(Number, E) {
-  return {};
-}
-template <class E, class Number>
-constexpr detail::with_number<mul_op, E, Number> operator*(E, Number) {
-  return {};
-}
-template <class E, class Number>
-constexpr detail::with_number<mul_op, E, Number> operator*(Number, E) {
-  return {};
-}
-template <class E, class Number>
-constexpr detail::with_number<div_op, E, Number> operator/(E, Number) {
-  return {};
-}
-template <class E, class Number>
-constexpr detail::with_number<div_op, E, Number> operator/(Number, E) {
-  return {};
-}
-
 struct exp_op : elementwise_op {
   static constexpr fixed_string name = "exp";
-  static constexpr auto vjp(auto, auto y, auto g) { return gradients(g * y); }
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * y); }
 };
 struct log_op : elementwise_op {
   static constexpr fixed_string name = "log";
-  static constexpr auto vjp(auto x, auto, auto g) { return gradients(g / x); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / x); }
 };
 struct sqrt_op : elementwise_op {
   static constexpr fixed_string name = "sqrt";
-  static constexpr auto vjp(auto, auto y, auto g) { return gradients(g * detail::half / y); }
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * detail::half / y); }
 };
 struct square_op : elementwise_op {
   static constexpr fixed_string name = "square";
-  static constexpr auto vjp(auto x, auto, auto g) { return gradients(g * detail::two * x); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * detail::two * x); }
 };
 struct tanh_op : elementwise_op {
   static constexpr fixed_string name = "tanh";
-  static constexpr auto vjp(auto, auto y, auto g) { return gradients(g * (detail::one - make<square_op>(y))); }
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * (detail::one - make<square_op>(y))); }
 };
 struct sigmoid_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid";
-  static constexpr auto vjp(auto, auto y, auto g) { return gradients(g * y * (detail::one - y)); }
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * y * (detail::one - y)); }
 };
 
 /// 1 where x > 0, else 0: the slope of relu, read off its result.
 struct step_op : elementwise_op {
   static constexpr fixed_string name = "step";
+  static constexpr bool piecewise_constant = true;
   static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
 };
 struct relu_op : elementwise_op {
   static constexpr fixed_string name = "relu";
-  static constexpr auto vjp(auto, auto y, auto g) { return gradients(g * make<step_op>(y)); }
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * make<step_op>(y)); }
 };
 
 /// The derivative of gelu: Phi(x) + x phi(x), with the normal distribution Phi and its density phi.
 struct gelu_slope_op : elementwise_op {
   static constexpr fixed_string name = "gelu_slope";
-  static constexpr auto vjp(auto x, auto, auto g) {
+  static constexpr auto vjp(auto g, auto, auto x) {
     constexpr auto density_at_zero = constant<0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2>;
     return gradients(g * density_at_zero * make<exp_op>(x * x * constant<-0.5>) * (detail::two - x * x));
   }
@@ -159,28 +111,32 @@ struct gelu_slope_op : elementwise_op {
 /// x Phi(x), exact, as in PyTorch's default (Hendrycks and Gimpel, 2016).
 struct gelu_op : elementwise_op {
   static constexpr fixed_string name = "gelu";
-  static constexpr auto vjp(auto x, auto, auto g) { return gradients(g * make<gelu_slope_op>(x)); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<gelu_slope_op>(x)); }
 };
 
 /// The share of the first argument in a maximum's gradient: 1 where it is larger, 0.5 where both are equal.
 struct share_op : elementwise_op {
   static constexpr fixed_string name = "share";
+  static constexpr bool piecewise_constant = true;
   static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
 };
 struct maximum_op : elementwise_op {
   static constexpr fixed_string name = "maximum";
-  static constexpr auto vjp(auto a, auto b, auto, auto g) {
+  static constexpr auto vjp(auto g, auto, auto a, auto b) {
     return gradients(g * make<share_op>(a, b), g * make<share_op>(b, a));
   }
 };
 
-/// The argument repeated along broadcast axes to the shape To; elsewhere a plain copy.
+/// The argument repeated along broadcast axes to the shape To; where that is its own, a copy.
 template <shape To>
 struct expand_op : elementwise_op {
   static constexpr fixed_string name = "expand";
-  static constexpr shape result(const shape& from) { return broadcast(from, To) == To ? To : no_shape; }
+  static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr tensor_type result(const tensor_type& x) {
+    return {broadcast(x, To) == To ? To : no_shape, x.element};
+  }
   static constexpr std::int64_t flops(auto) { return 0; }
-  static constexpr auto vjp(auto, auto, auto g) { return gradients(g); }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
 };
 
 template <an_operand X>
@@ -216,16 +172,9 @@ constexpr made<gelu_op, X> gelu(X) {
   return {};
 }
 /// The larger of two elements; where they are equal, each gets half of the gradient. NaN wins.
-template <an_operand A, an_operand B>
+template <class A, class B>
+  requires some_operands<A, B>
 constexpr made<maximum_op, A, B> maximum(A, B) {
-  return {};
-}
-template <class E, class Number>
-constexpr detail::with_number<maximum_op, E, Number> maximum(E, Number) {
-  return {};
-}
-template <class E, class Number>
-constexpr detail::with_number<maximum_op, E, Number> maximum(Number, E) {
   return {};
 }
 

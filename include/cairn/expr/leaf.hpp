@@ -1,17 +1,20 @@
-// The leaves of a model: inputs, labels, parameters and constants.
+// The leaves of a model: inputs, indices, parameters and constants.
 #pragma once
 
-#include "cairn/expr/misuse.hpp"
+#include "cairn/expr/apply.hpp"
 
 namespace cairn {
 
+template <fixed_string Name, int Bound, int... Extents>
+struct indices_leaf;
+
 namespace detail {
-template <kind K, int... Extents>
+template <element_type E, int... Extents>
 struct leaf : expression {
   using owner = top_scope;
-  static constexpr cairn::shape shape = tensor<K, Extents...>::shape;
-  static constexpr kind element = K;
-  static constexpr cairn::facts facts{};
+  static constexpr cairn::shape shape = tensor<E, Extents...>::shape;
+  static constexpr element_type element = E;
+  static constexpr expression_traits traits{};
 };
 
 /// Whether a tensor can have these extents.
@@ -28,6 +31,15 @@ template <fixed_string Name, class Leaf, int... Extents>
   requires proper<Extents...>
 struct checked_leaf<Name, Leaf, Extents...> {
   using type = Leaf;
+};
+
+/// Indices, or the mistake in their bound or extents.
+template <fixed_string Name, int Bound, int... Extents>
+struct checked_indices : checked_leaf<Name, indices_leaf<Name, Bound, Extents...>, Extents...> {};
+template <fixed_string Name, int Bound, int... Extents>
+  requires(Bound < 1)
+struct checked_indices<Name, Bound, Extents...> {
+  using type = surfaced<mistake<rule::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>>;
 };
 
 /// Newton's iteration; std::sqrt is no constant expression in C++20.
@@ -50,7 +62,7 @@ constexpr initial fan_in(std::int64_t n) { return {.bound = 1 / detail::square_r
 template <int... Extents>
 constexpr std::int64_t fan_in_of() {
   if constexpr (detail::proper<Extents...>) {
-    constexpr shape s = tensor<kind::real, Extents...>::shape;
+    constexpr shape s = tensor<element_type{}, Extents...>::shape;
     return s.rank < 2 ? s.count() : s.count() / s[0];
   } else {
     return 1;
@@ -58,31 +70,42 @@ constexpr std::int64_t fan_in_of() {
 }
 
 template <fixed_string Name, int... Extents>
-struct input_leaf : detail::leaf<kind::real, Extents...> {
-  static constexpr cairn::facts facts{.fed = true};
+struct input_leaf : detail::leaf<element_type{}, Extents...> {
+  static constexpr expression_traits traits{.fed = true};
 };
 
-template <fixed_string Name, int Classes, int... Extents>
-struct labels_leaf : detail::leaf<kind::index, Extents...> {
-  static constexpr cairn::facts facts{.fed = true};
+template <fixed_string Name, int Bound, int... Extents>
+struct indices_leaf : detail::leaf<index_below(Bound), Extents...> {
+  static constexpr expression_traits traits{.fed = true};
 };
 
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
-struct parameter_leaf : detail::leaf<kind::real, Extents...> {};
+struct parameter_leaf : detail::leaf<element_type{}, Extents...> {};
 
 template <fixed_string Name>
-struct random_key_leaf : detail::leaf<kind::key> {};
+struct random_key_leaf : detail::leaf<element_type{dtype::key}> {};
 
 template <double Value>
-struct constant_leaf : detail::leaf<kind::real> {};
+struct constant_leaf : detail::leaf<element_type{}> {};
+
+namespace detail {
+template <double Value>
+inline constexpr bool is_constant<constant_leaf<Value>> = true;
+template <fixed_string Name, initial Init, int... Extents>
+inline constexpr bool is_state<parameter_leaf<Name, false, Init, Extents...>> = true;
+}  // namespace detail
 
 /// An input of the program: real numbers, bound at each step; needs no gradient.
 template <fixed_string Name, int... Extents>
 inline constexpr typename detail::checked_leaf<Name, input_leaf<Name, Extents...>, Extents...>::type input{};
 
-/// Class indices in [0, Classes), std::int32_t, bound at each step and checked.
+/// Whole numbers in [0, Bound), std::int32_t, bound at each step and checked: `indices<"tokens", 256, 8, 128>`.
+template <fixed_string Name, int Bound, int... Extents>
+inline constexpr typename detail::checked_indices<Name, Bound, Extents...>::type indices{};
+
+/// The same, of classes: `labels<"y", 10, 128>`.
 template <fixed_string Name, int Classes, int... Extents>
-inline constexpr typename detail::checked_leaf<Name, labels_leaf<Name, Classes, Extents...>, Extents...>::type labels{};
+inline constexpr typename detail::checked_indices<Name, Classes, Extents...>::type labels{};
 
 /// A trainable parameter, initialized uniformly with bound 1 / sqrt(fan in).
 template <fixed_string Name, int... Extents>

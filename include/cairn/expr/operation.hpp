@@ -1,45 +1,90 @@
-// What an operation states, and how expressions are made of it.
+// What an operation states of itself: all that the passes, the kernels and the programs know of it.
 #pragma once
 
+#include "cairn/core/element.hpp"
+#include "cairn/core/map.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/core/parts.hpp"
-#include "cairn/expr/misuse.hpp"
+
+#include <array>
 
 namespace cairn {
 
-/// Defaults of every operation. An operation is an empty struct with
-///   name         how messages, graphs and reports call it
-///   result(...)  its shape rule: shapes to shape, or no_shape
-///   rule         what messages say where it is broken
-///   asked        optional: a fact that they show beside the arguments, such as the wanted shape
-///   vjp(args..., result, cotangent)  the gradient of each argument, written in the language itself
-///   flops(...)   floating-point operations, from the shapes
-/// Its kernel stands in the file of the same stem in kernel/.
-struct op {
-  static constexpr kind element = kind::real;
-  /// Kind of argument number i.
-  static constexpr kind argument_kind(int) { return kind::real; }
-  static constexpr bool elementwise = false;       ///< one result element from one element of each broadcast argument
-  static constexpr bool view = false;              ///< same elements in the same order: no step, no memory
-  static constexpr bool in_place = false;          ///< the kernel may write its result over its first argument
-  static constexpr bool detaches = false;          ///< stops the gradient on purpose
-  static constexpr bool only_in_training = false;  ///< a predictor takes the first argument in its place
-  /// The shape of argument number i as the user wrote it.
-  static constexpr shape shown(std::size_t, const shape& s) { return s; }
-  /// Working space of the kernel, for each part of its work, in elements of the program's type, of `Bytes` bytes each.
-  template <int Bytes, shape... Shapes>
-  static constexpr workspace scratch{};
+/// Whether an operation can hand its first result to a loop in tiles: complete ones alone, or such that meanwhile the
+/// sums lie in the result's memory, so that nothing else may be written there.
+enum class tiling : std::uint8_t { none, complete, summed_in_result };
+
+/// What a state is when the step is over: a result or an argument of the operation that updates it.
+struct next_state {
+  int result = -1, argument = -1;
 };
 
-/// An operation that computes each element of the result from the elements at the same place.
+/// Defaults of every operation. An operation is an empty struct that states
+///   name            how messages, graphs and reports call it
+///   result(x...)    what it makes of arguments x, each a tensor_type, which is a shape: a shape (its elements are real
+///                   numbers, of the arguments' type), a tensor_type, or a std::array of either: several results.
+///                   no_shape where the arguments do not fit
+///   rule            the misuse that this is then (core/misuse.hpp, or one of the user's), and
+///   asked           optional: a fact that the message shows beside the arguments, such as the wanted shape
+///   flops(x...)     floating-point operations
+///   vjp(g..., y..., x...)  the gradients of its arguments, by gradients(...), from the cotangents of its results of real
+///                   numbers, its results and its arguments; written in the language itself. Where it has several results
+///                   there may be a second rule with the first cotangent alone: for where nobody reads the other results
+///                   but these rules
+/// and what of the following differs. Its kernel stands in the file of the same stem in kernel/.
+struct op {
+  /// Sort of argument number i. Arguments of real numbers are all of one type; constants take that of the others.
+  static constexpr kind argument_kind(int) { return kind::real; }
+  /// Of an argument of indices: the extent of what they are positions in, which their bound may not exceed; 0 where they
+  /// are none.
+  static constexpr int extent_indexed(int /*argument*/, const auto&...) { return 0; }
+  /// The shape of argument number i as the user wrote it.
+  static constexpr shape shown(std::size_t, const shape& s) { return s; }
+
+  // How it is computed. What is none of these first three has a kernel, `compute`.
+
+  /// One element of each result from one of each broadcast argument: `lanewise`. Loops join such operations.
+  static constexpr bool elementwise = false;
+  /// The elements of its argument in the same order: no step, no memory.
+  static constexpr bool view = false;
+  /// Elements of its argument in other places, which map(x, axis) tells by axis: who reads it reads them there, where
+  /// that is possible, and loops copy them where it is not.
+  static constexpr bool mapped = false;
+  /// The axes over which it adds its argument up, if it does just that: a loop that computes this may do it.
+  static constexpr axis_set summed = 0;
+  /// Whether it gives its first result in tiles, of `bytes` a number: then `compute` takes a tile_reader.
+  static constexpr tiling tiles(int /*bytes*/, const auto&...) { return tiling::none; }
+  /// Over which argument its kernel may write a result; -1 for none.
+  static constexpr int overwrites(int /*result*/) { return -1; }
+  /// Whether its kernel reads rows of argument number i that lie further apart than they are long: parts of longer ones.
+  static constexpr bool reads_rows(int /*argument*/) { return false; }
+  /// Working space of its kernel, in numbers of the program's type, of `bytes` each.
+  static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
+
+  // What it means.
+
+  /// A matrix product, a convolution: much work for each number, which policies keep.
+  static constexpr bool contraction = false;
+  /// Cuts the gradient of arguments that have one. Refused in segments.
+  static constexpr bool detaches = false;
+  /// Is constant wherever it has a derivative, as a comparison is: gives its arguments no gradient, which is right.
+  static constexpr bool piecewise_constant = false;
+  /// The argument that it is in a program, which trains, or in a predictor; -1 where it is an operation of its own.
+  static constexpr int stands_for(bool /*training*/) { return -1; }
+  /// What argument number i, a state, is when the step of a program is over.
+  static constexpr next_state becomes(int /*argument*/) { return {}; }
+};
+
+/// An operation that computes each element of its results from the elements at the same place.
 struct elementwise_op : op {
   static constexpr bool elementwise = true;
   using rule = rule::extents_equal_or_one;
-  static constexpr shape result(const shape& a, auto... more) {
-    shape out = a;
+  static constexpr shape result(const shape& x, const auto&... more) {
+    shape out = x;
     ((out = out.valid() ? broadcast(out, more) : out), ...);
     return out;
   }
-  static constexpr std::int64_t flops(auto... shapes) { return result(shapes...).count(); }
+  static constexpr std::int64_t flops(const auto&... x) { return result(x...).count(); }
 };
 
 /// Marks an argument that gets no gradient.
@@ -50,81 +95,5 @@ template <class... G>
 struct gradients {
   constexpr explicit gradients(G...) {}
 };
-
-namespace detail {
-template <class Op, class... A, std::size_t... I>
-constexpr bool kinds_fit(std::index_sequence<I...>) {
-  return ((Op::argument_kind(static_cast<int>(I)) == A::element) && ...);
-}
-
-template <class Op, std::size_t I>
-using kind_fact = shown_element<Op::argument_kind(static_cast<int>(I))>;
-template <class Op, class Owner, class... A, std::size_t... I>
-constexpr auto wrong_kinds(std::index_sequence<I...>) {
-  return mistake<kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,
-                 fact::takes<kind_fact<Op, I>...>>{};
-}
-template <class Op, class A, std::size_t I>
-struct shown_argument {
-  static constexpr cairn::shape shape = Op::shown(I, A::shape);
-  static constexpr kind element = A::element;
-};
-template <class Op, class Owner, class... A, std::size_t... I>
-constexpr auto wrong_shapes(std::index_sequence<I...>) {
-  using what = fact::operation<Op::name, tensor_fact<shown_argument<Op, A, I>>...>;
-  if constexpr (requires { typename Op::asked; }) {
-    return mistake<typename Op::rule, Owner, what, typename Op::asked>{};
-  } else {
-    return mistake<typename Op::rule, Owner, what>{};
-  }
-}
-
-template <class Op, class... A>
-constexpr auto made_silently(A... args) {
-  using owner = owner_of<A...>;
-  if constexpr ((wrong<A> || ...)) {
-    return pass_on<owner>(args...);
-  } else if constexpr (std::same_as<owner, mixed_scopes>) {
-    return mistake<captured_value, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
-  } else if constexpr (!kinds_fit<Op, A...>(std::index_sequence_for<A...>{})) {
-    return wrong_kinds<Op, owner, A...>(std::index_sequence_for<A...>{});
-  } else if constexpr (!Op::result(A::shape...).valid()) {
-    return wrong_shapes<Op, owner, A...>(std::index_sequence_for<A...>{});
-  } else if constexpr (expr<Op, A...>::facts.height > max_height) {
-    return mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>,
-                   fact::height<expr<Op, A...>::facts.height>>{};
-  } else {
-    return shortened<expr<Op, A...>>{};
-  }
-}
-
-// No type for anything but expressions: clang forms return types before it looks at constraints.
-template <class Op, class... A>
-struct making {};
-template <class Op, an_expression... A>
-struct making<Op, A...> {
-  using silent = decltype(made_silently<Op>(A{}...));
-  using type = surfaced<silent>;
-};
-template <class Op, an_operand... A>
-  requires(a_layer<A> || ...)
-struct making<Op, A...> {
-  using silent = decltype(misused_silently<layer_for_expression, Op::name, A...>());
-  using type = typename std::conditional_t<(a_layer<A> && ...), surfacing_at_once<silent>, surfacing<silent>>::type;
-};
-}  // namespace detail
-
-/// The type of Op(args...), or of the mistake that it is.
-template <class Op, class... A>
-using made = typename detail::making<Op, A...>::type;
-/// The same as a part of a function that reports for all of its operations: `surfaced<part<Op, ...>>`.
-template <class Op, class... A>
-using part = typename detail::making<Op, A...>::silent;
-
-/// Makes the expression Op(args...).
-template <class Op, an_expression... A>
-constexpr made<Op, A...> make(A...) {
-  return {};
-}
 
 }  // namespace cairn

@@ -2,7 +2,7 @@
 // backward's own reads decide what is.
 #pragma once
 
-#include "cairn/expr/misuse.hpp"
+#include "cairn/expr/apply.hpp"
 
 namespace cairn {
 
@@ -10,8 +10,9 @@ namespace cairn {
 struct saveable {
   std::string_view operation;  ///< that computes it, such as "matmul"
   cairn::shape shape;
-  std::int64_t flops = 0;  ///< to compute it again
-  bool batched = false;    ///< two arguments of the operation have leading axes
+  std::int64_t flops = 0;    ///< to compute it again
+  bool contraction = false;  ///< the operation is a matrix product or the like
+  bool batched = false;      ///< two arguments of the operation have leading axes
 };
 
 /// A policy of the user's: a stateless function object, `constexpr bool operator()(const saveable&) const`.
@@ -29,14 +30,14 @@ struct save {};
 template <fixed_string... Name>
   requires(sizeof...(Name) > 0)
 struct save_all_but {};
-/// Policy: keeps the results of matrix products (JAX's dots_saveable).
+/// Policy: keeps the results of matrix products and other contractions (JAX's dots_saveable).
 struct save_matmuls {
-  constexpr bool operator()(const saveable& v) const { return v.operation == "matmul"; }
+  constexpr bool operator()(const saveable& v) const { return v.contraction; }
 };
 /// Policy: keeps products with weights, and not those of two batches of matrices, as in attention (JAX's
 /// dots_with_no_batch_dims_saveable).
 struct save_unbatched_matmuls {
-  constexpr bool operator()(const saveable& v) const { return v.operation == "matmul" && !v.batched; }
+  constexpr bool operator()(const saveable& v) const { return v.contraction && !v.batched; }
 };
 /// Policy: keeps all of the inside that backward needs, even what a block would make again of few operations.
 struct save_everything {
@@ -105,27 +106,25 @@ template <fixed_string Name, an_expression X>
 struct tagged : expression {
   using owner = typename X::owner;
   static constexpr cairn::shape shape = X::shape;
-  static constexpr kind element = X::element;
-  static constexpr cairn::facts facts = made_of({X::facts});
+  static constexpr element_type element = X::element;
+  static constexpr expression_traits traits = merged({X::traits});
 };
 
 namespace detail {
-template <fixed_string Name, class X>
-struct tagging {};
-template <fixed_string Name, an_expression X>
-struct tagging<Name, X> {
-  using type = std::conditional_t<wrong<X>, X, shortened<tagged<Name, X>>>;
-};
-template <fixed_string Name, a_layer L>
-struct tagging<Name, L> {
-  using type = misused<layer_for_expression, "tag", L>;
+template <fixed_string Name>
+struct tag_form : form_of_one<"tag"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    if constexpr (wrong<X>) return x;
+    else return shortened<tagged<Name, X>>{};
+  }
 };
 }  // namespace detail
 
 /// Names a value for the policies of the segments around it (JAX's checkpoint_name): `tag<"scores">(matmul(q, k))`. The
 /// value and its gradient stay as they are, at no cost. Blocks add nothing to the name. In a vjp it names nothing.
 template <fixed_string Name, an_operand X>
-constexpr typename detail::tagging<Name, X>::type tag(X) {
+constexpr applied<detail::tag_form<Name>, X> tag(X) {
   return {};
 }
 

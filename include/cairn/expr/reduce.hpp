@@ -11,9 +11,10 @@ template <axis_set Axes, bool Keep>
 struct sum_op : op {
   static constexpr fixed_string name = "sum";
   using rule = rule::axes_exist;
+  static constexpr axis_set summed = Axes;
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
-  static constexpr auto vjp(auto x, auto, auto g) {
+  static constexpr auto vjp(auto g, auto, auto x) {
     constexpr shape from = decltype(x)::shape;
     return gradients(make<expand_op<from>>(make<reshape_op<reduced(from, Axes, true)>>(g)));
   }
@@ -29,6 +30,7 @@ constexpr axis_set axis_bit(const shape& s, int axis) {
   const int at = axis < 0 ? s.rank + axis : axis;
   return axis_set{1} << (at >= 0 && at < s.rank ? at : 31);
 }
+/// A set of axes; all where none is named.
 template <shape S, int... Axes>
 constexpr axis_set axes_of() {
   if constexpr (sizeof...(Axes) == 0) return (axis_set{1} << S.rank) - 1;
@@ -38,7 +40,7 @@ constexpr axis_set axes_of() {
 template <bool Keep, int... Axes, class X>
 constexpr auto summed(X x) {
   constexpr axis_set axes = axes_of<X::shape, Axes...>();
-  if constexpr (wrong<X> || X::element != kind::real || axes >> X::shape.rank == 0) {
+  if constexpr (wrong<X> || kind_of(X::element.type) != kind::real || axes >> X::shape.rank == 0) {
     return made_silently<sum_op<axes, Keep>>(x);
   } else {
     using what = fact::operation<sum_op<axes, Keep>::name, tensor_fact<X>>;
@@ -52,47 +54,47 @@ constexpr auto averaged(X x) {
   return made_silently<mul_op>(total{}, constant<share>);
 }
 
-template <class X, bool Keep, int... Axes>
-struct reducing {};
-template <an_expression X, bool Keep, int... Axes>
-struct reducing<X, Keep, Axes...> {
-  using sum = surfaced<decltype(summed<Keep, Axes...>(X{}))>;
-  using mean = surfaced<decltype(averaged<Keep, Axes...>(X{}))>;
+/// Forms of one expression that lose axes, or keep them where `keepdim` follows.
+template <fixed_string Name>
+struct reducing_form {
+  static constexpr fixed_string name = Name;
+  using misuse = axes_as_arguments;
+  template <class, class... Keep>
+  static constexpr bool fits = sizeof...(Keep) < 2 && (std::same_as<Keep, keepdim_t> && ...);
 };
-template <a_layer L, bool Keep, int... Axes>
-struct reducing<L, Keep, Axes...> {
-  using sum = misused<layer_for_expression, "sum", L>;
-  using mean = misused<layer_for_expression, "mean", L>;
+template <int... Axes>
+struct sum_form : reducing_form<"sum"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return summed<false, Axes...>(x);
+  }
+  template <class X>
+  static constexpr auto of(X x, keepdim_t) {
+    return summed<true, Axes...>(x);
+  }
+};
+template <int... Axes>
+struct mean_form : reducing_form<"mean"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return averaged<false, Axes...>(x);
+  }
+  template <class X>
+  static constexpr auto of(X x, keepdim_t) {
+    return averaged<true, Axes...>(x);
+  }
 };
 }  // namespace detail
 
-/// Sum over the given axes (negative ones count from the last), or over all.
-template <int... Axes, an_operand X>
-constexpr typename detail::reducing<X, false, Axes...>::sum sum(X) {
-  return {};
-}
-template <int... Axes, an_operand X>
-constexpr typename detail::reducing<X, true, Axes...>::sum sum(X, keepdim_t) {
-  return {};
-}
-template <int... Axes, an_operand X, class... Surplus>
-  requires(sizeof...(Surplus) > 0)
-constexpr misused<axes_as_arguments, "sum", X, Surplus...> sum(X, Surplus...) {
+/// Sum over the given axes (negative ones count from the last), or over all: `sum<-1>(x)`, `sum<-1>(x, keepdim)`.
+template <int... Axes, an_operand X, class... Keep>
+constexpr applied<detail::sum_form<Axes...>, X, Keep...> sum(X, Keep...) {
   return {};
 }
 
 /// Mean over the given axes, or over all.
-template <int... Axes, an_operand X>
-constexpr typename detail::reducing<X, false, Axes...>::mean mean(X) {
-  return {};
-}
-template <int... Axes, an_operand X>
-constexpr typename detail::reducing<X, true, Axes...>::mean mean(X, keepdim_t) {
-  return {};
-}
-template <int... Axes, an_operand X, class... Surplus>
-  requires(sizeof...(Surplus) > 0)
-constexpr misused<axes_as_arguments, "mean", X, Surplus...> mean(X, Surplus...) {
+template <int... Axes, an_operand X, class... Keep>
+constexpr applied<detail::mean_form<Axes...>, X, Keep...> mean(X, Keep...) {
   return {};
 }
 

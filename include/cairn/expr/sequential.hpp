@@ -78,7 +78,7 @@ constexpr cuts<Segments> cut_by_cost(const std::int64_t (&cost)[Layers]) {
 }
 
 template <class Layers, int Begin, std::size_t... I>
-layer_list<std::tuple_element_t<Begin + I, Layers>...> layers_from(std::index_sequence<I...>);
+chain_of<std::tuple_element_t<Begin + I, Layers>...> layers_from(std::index_sequence<I...>);
 /// Layers [Begin, End) of a std::tuple.
 template <class Layers, int Begin, int End>
 using layers_between = decltype(layers_from<Layers, Begin>(std::make_index_sequence<End - Begin>{}));
@@ -88,9 +88,9 @@ template <auto Cuts, class Layers, class... Policy, int... I>
 constexpr auto segmented(std::integer_sequence<int, I...>) {
   constexpr int last = sizeof...(I);
   return joined(
-      layer_list<
-          segment_layer<hiding<chain_mark<fixed_string{"sequential."} + digits<I>, I, last, Policy...>>,
-                        hiding<sequence<hiding<layers_between<Layers, Cuts.begin[I], Cuts.begin[I + 1]>>>>>...>{},
+      chain_of<
+          segment_layer<opaque<chain_mark<fixed_string{"sequential."} + digits<I>, I, last, Policy...>>,
+                        opaque<chain<opaque<layers_between<Layers, Cuts.begin[I], Cuts.begin[I + 1]>>>>>...>{},
       layers_between<Layers, Cuts.begin[last], Cuts.begin[last + 1]>{});
 }
 template <auto Cuts, int N, class Layers, class... Policy>
@@ -115,12 +115,12 @@ struct chain_by_cost<N, By, std::tuple<L...>, Policy...> : layer_base {
   template <class X>
   static constexpr auto best = [] {
     std::int64_t cost[sizeof...(L)] = {};
-    static_cast<void>((cost_fold<By, X::facts.level, tensor_of<X>>{cost} << ... << std::type_identity<L>{}));
+    static_cast<void>((cost_fold<By, X::traits.level, tensor_of<X>>{cost} << ... << std::type_identity<L>{}));
     return cut_by_cost<N>(cost);
   }();
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using whole = decltype(piped_silently<X, sequence<hiding<layer_list<L...>>>>(x));
+    using whole = decltype(piped_silently<X, chain<opaque<chain_of<L...>>>>(x));
     if constexpr (wrong<whole>) return surfaced<whole>{};
     else return typename piping<X, segments_of_chain<best<X>, N, std::tuple<L...>, Policy...>>::type{};
   }

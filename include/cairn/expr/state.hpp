@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cairn/expr/leaf.hpp"
-#include "cairn/expr/operation.hpp"
 
 namespace cairn {
 
@@ -18,35 +17,22 @@ struct updated_op : op {
   static constexpr shape result(const shape& value, const shape& state, const shape& next) {
     return state == next ? value : no_shape;
   }
+  static constexpr int stands_for(bool) { return 0; }
+  static constexpr next_state becomes(int argument) { return {.argument = argument == 1 ? 2 : -1}; }
 };
 
 struct in_training_op : op {
   static constexpr fixed_string name = "in_training";
   using rule = rule::equal_shapes;
   static constexpr shape result(const shape& a, const shape& b) { return a == b ? a : no_shape; }
+  static constexpr int stands_for(bool training) { return training ? 0 : 1; }
 };
-
-namespace detail {
-template <class Value, class State, class Next>
-struct updating {
-  using type = made<updated_op, Value, State, Next>;
-};
-template <class E>
-inline constexpr bool is_state = wrong<E>;
-template <fixed_string Name, initial Init, int... Extents>
-inline constexpr bool is_state<parameter_leaf<Name, false, Init, Extents...>> = true;
-template <an_expression Value, an_expression State, an_expression Next>
-  requires(!is_state<State>)
-struct updating<Value, State, Next> {
-  using type = misused<state_second, updated_op::name, Value, State, Next>;
-};
-}  // namespace detail
 
 /// The value, with its gradient; and when a step of a program is over, the state is what `next` was in it. That is once
 /// a step, in a segment too. A predictor updates nothing.
 /// Rejects: states of another shape than `next`, and in a program two different updates of one state.
 template <an_operand Value, an_operand State, an_operand Next>
-constexpr typename detail::updating<Value, State, Next>::type updated(Value, State, Next) {
+constexpr made<updated_op, Value, State, Next> updated(Value, State, Next) {
   return {};
 }
 

@@ -2,13 +2,12 @@
 #pragma once
 
 #include "cairn/ir/gradient.hpp"
-#include "cairn/ir/vjp.hpp"
 
 namespace cairn::ir {
 
 /// In place of a leaf that is not there.
 struct no_leaf {
-  static constexpr cairn::facts facts{};
+  static constexpr expression_traits traits{};
 };
 template <>
 struct lowering<no_leaf> {
@@ -20,26 +19,26 @@ struct lowering<no_leaf> {
 };
 
 /// Bounds what lowering appends. Gradients of a model are part of it: how much they append only lowering tells.
-template <class Target, int Blocks, class... Outputs>
+template <class Target, class... Outputs>
 constexpr sizes size_of() {
-  constexpr sizes size = [] {
+  constexpr int outputs = static_cast<int>(sizeof...(Outputs));
+  constexpr sizes size = [](int copies) {
     counter c;
     (lowering<Outputs>::count(c), ...);
-    c.total.nodes += sizeof...(Outputs);
+    c.total += {.nodes = copies, .arguments = copies, .regions = 1};
     return c.total;
-  }();
-  if constexpr (((Outputs::facts.order == 0) && ...)) {
+  }(outputs);
+  if constexpr (((Outputs::traits.order == 0) && ...)) {
     return size;
   } else {
     graph<size> g;
     builder b;
-    b.write_to(g, Blocks);
-    b.room = size.nodes + 1;
-    b.nodes = new node[static_cast<std::size_t>(b.room)]{};
+    b.write_to(g);
+    b.write_apart(size);
     (static_cast<void>(lowering<Outputs>::template into<Target>(b)), ...);
-    delete[] b.nodes;
     sizes grown = size;
-    grown.nodes = b.node_count + static_cast<int>(sizeof...(Outputs));
+    grown.nodes = b.node_count + outputs;
+    grown.arguments = b.argument_count + outputs;
     return grown;
   }
 }
@@ -47,21 +46,20 @@ constexpr sizes size_of() {
 /// A result that shows a state is a copy of it: the update comes before who reads the result.
 template <class Target, class Output>
 constexpr int kept_result(builder& b, int result) {
-  int root = result;
-  while (b.nodes[root].op->what == role::view) root = b.nodes[root].argument[0];
+  const int root = b.root(result);
   for (int i = 0; i < b.leaf_count; ++i) {
-    if (b.leaves[i].node != root || b.leaves[i].after == 0) continue;
-    return b.append(&operation_of<expand_op<Output::shape>, Target, tensor_of<Output>>, &result, 1);
+    if (b.leaves[i].node == root && b.leaves[i].after != none)
+      return b.append(&copy_of<Target, tensor_of<Output>>, &result);
   }
   return result;
 }
 
 /// Lowers the outputs of a model, and the leaf that is the gradient of the first, or no_leaf.
-template <class Target, int Blocks, class Cotangent, class... Outputs>
+template <class Target, class Cotangent, class... Outputs>
 constexpr auto build() {
-  graph<size_of<Target, Blocks, Outputs..., Cotangent>()> g;
+  graph<size_of<Target, Outputs..., Cotangent>()> g;
   builder b;
-  b.write_to(g, Blocks);
+  b.write_to(g);
   ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
   g.result_count = g.output_count;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -69,17 +67,15 @@ constexpr auto build() {
   }(std::index_sequence_for<Outputs...>{});
   g.cotangent = lowering<Cotangent>::template into<Target>(b);
   g.node_count = b.node_count;
+  g.argument_count = b.argument_count;
   g.leaf_count = b.leaf_count;
-  g.segment_count = b.segment_count;
+  g.region_count = b.region_count;
+  g.keep_count = b.keep_count;
   g.tag_count = b.tag_count;
   g.character_count = b.character_count;
-  g.conflict = b.conflict;
-  g.rival = b.rival;
-  g.wrong_policy = b.wrong_policy;
-  g.independent = b.independent;
-  g.updated_twice = b.updated_twice;
+  g.wrong = b.wrong;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaves[i].after != 0) g.outputs[g.output_count++] = g.leaves[i].after - 1;
+    if (g.leaves[i].after != none) g.outputs[g.output_count++] = g.leaves[i].after;
   }
   return g;
 }

@@ -1,6 +1,7 @@
 // Where lowering writes: the tables of a graph, the open scopes with their bindings, and the path of names.
 #pragma once
 
+#include "cairn/core/hash.hpp"
 #include "cairn/ir/graph.hpp"
 
 #include <limits>
@@ -25,46 +26,73 @@ struct counter {
 /// node.
 struct builder {
   struct frame {
-    int bindings, memo, path, segment, depth, nested;
+    int bindings, memo, path, region;
   };
 
   node* nodes = nullptr;
+  int* arguments = nullptr;
   leaf* leaves = nullptr;
-  segment* segments = nullptr;
+  region* regions = nullptr;
+  keep* keeps = nullptr;
   tag* tags = nullptr;  ///< none while gradients are appended: what they compute, policies cannot keep
   char* names = nullptr;
-  int room = std::numeric_limits<int>::max();  ///< of nodes, where these are to grow
-  int node_count = 0, leaf_count = 0, segment_count = 1, tag_count = 0, character_count = 0;
-  int conflict = none;
-  const operation* rival = nullptr;
-  misfit wrong_policy = {};
-  int independent = none;
-  int updated_twice = none;
-  int blocks = 0;  ///< of the segments around each other, so many of the outermost are lowered as blocks
+  /// How many nodes and arguments there is room for, where these are to grow.
+  int room = std::numeric_limits<int>::max(), argument_room = std::numeric_limits<int>::max();
+  int node_count = 0, argument_count = 0, leaf_count = 0, region_count = 1, keep_count = 0, tag_count = 0,
+      character_count = 0;
+  mistakes wrong = {};
 
   stack<int> bindings;
   memo known;
   stack<char> path;
-  int first_binding = 0, segment_now = 0, depth = 0, nested = 0;
+  int first_binding = 0;
+  int region_now = 0;  ///< of what is appended
+  int home_now = 0;    ///< the innermost open one
 
-  constexpr int append(const operation* op, const int* arguments, int count) {
-    if (node_count == room) grow();
-    node& n = nodes[node_count];
-    n.op = op;
-    n.segment = segment_now;
-    n.visible = depth;
-    for (int i = 0; i < count; ++i) n.argument[i] = arguments[i];
-    return node_count++;
+  /// Appends the results of an operation; returns the first.
+  constexpr int append(const operation* op, const int* of) {
+    if (node_count + op->results > room) grow(nodes, node_count, room);
+    if (argument_count + op->arguments > argument_room) grow(arguments, argument_count, argument_room);
+    const int first = argument_count, made = node_count;
+    for (int i = 0; i < op->arguments; ++i) arguments[argument_count++] = of[i];
+    for (int r = 0; r < op->results; ++r) nodes[node_count++] = {op, op->made + r, first, r, region_now, home_now, 0};
+    return made;
+  }
+  /// Appends what belongs to no region: a leaf.
+  constexpr int append_leaf(const operation* op) {
+    const int made = append(op, nullptr);
+    nodes[made].region = nodes[made].home = 0;
+    return made;
   }
 
-  /// Has the tables of a graph written, with so many of the outermost segments as blocks.
-  constexpr void write_to(auto& g, int outermost) {
+  /// Has the tables of a graph written.
+  constexpr void write_to(auto& g) {
     nodes = g.nodes;
+    arguments = g.arguments;
     leaves = g.leaves;
-    segments = g.segments;
+    regions = g.regions;
+    keeps = g.keeps;
     tags = g.tags;
     names = g.names;
-    blocks = outermost;
+  }
+  /// Has nodes and arguments written to tables of their own, which grow and end with this.
+  constexpr void write_apart(const sizes& expected) {
+    room = expected.nodes + 1;
+    argument_room = expected.arguments + 1;
+    nodes = own_nodes_ = new node[static_cast<std::size_t>(room)]{};
+    arguments = own_arguments_ = new int[static_cast<std::size_t>(argument_room)]{};
+  }
+  constexpr builder() = default;
+  builder(const builder&) = delete;
+  constexpr ~builder() {
+    delete[] own_nodes_;
+    delete[] own_arguments_;
+  }
+
+  constexpr int argument(int v, int i) const { return arguments[nodes[v].first + i]; }
+  constexpr int root(int v) const {
+    while (nodes[v].op->what == role::view) v = argument(v, 0);
+    return v;
   }
 
   constexpr void extend_path(std::string_view name) {
@@ -72,45 +100,34 @@ struct builder {
     for (char c : name) path.push(c);
   }
   constexpr std::string_view full_path() const { return {path.begin(), path.size()}; }
-  constexpr int keep(std::string_view name) {
+  constexpr int write_name(std::string_view name) {
     const int begin = character_count;
     for (char c : name) names[character_count++] = c;
     return begin;
   }
 
-  /// Opens a scope; the caller closes it with what this returns.
-  constexpr frame open(const int* arguments, int count) {
-    const frame before{first_binding, known.open(), path.count(), segment_now, depth, nested};
+  /// Opens a scope, a region of its own; the caller closes it with what this returns.
+  constexpr frame open(part what, const int* of, int count) {
+    const frame before{first_binding, known.open(), path.count(), home_now};
+    regions[region_count] = {home_now, what};
+    region_now = home_now = region_count++;
     first_binding = bindings.count();
-    for (int i = 0; i < count; ++i) bindings.push(arguments[i]);
+    for (int i = 0; i < count; ++i) bindings.push(of[i]);
     return before;
   }
-  constexpr void open_segment(std::string_view name, bool may_be_useless) {
-    if (nested++ < blocks) return;
-    const int length = path.count();
-    extend_path(name);
-    segments[segment_count] = {segment_now, ++depth, keep(full_path()), path.count(), may_be_useless};
-    path.shrink(length);
-    segment_now = segment_count++;
-  }
-  /// Keeps a value inside of the open segment, and what it views, for those outside.
-  constexpr void save(int v) {
-    for (;; v = nodes[v].argument[0]) {
-      node& n = nodes[v];
-      if (n.visible < depth || n.op->arguments == 0) return;
-      n.visible = depth - 1;
-      n.saved = depth == 1;
-      if (n.op->what != role::view) return;
-    }
+  /// The same for a gradient rule, whose values belong to the region of the value that it is for.
+  constexpr frame open_rule(int region) {
+    const frame before{first_binding, known.open(), path.count(), home_now};
+    region_now = region;
+    first_binding = bindings.count();
+    return before;
   }
   constexpr void close(const frame& before) {
     bindings.shrink(first_binding);
     first_binding = before.bindings;
     known.close(before.memo);
     path.shrink(before.path);
-    segment_now = before.segment;
-    depth = before.depth;
-    nested = before.nested;
+    region_now = home_now = before.region;
   }
 
   /// The number of the leaf of a name: one leaf however often it is mentioned.
@@ -126,48 +143,46 @@ struct builder {
     return found;
   }
 
-  /// Has a state become `next` after the step: a result that lies until then where the forward pass put it.
+  /// Has a state become `next` after the step.
   constexpr void update(int state, int next) {
     int& after = leaves[state].after;
-    if (after != 0 && after != next + 1) updated_twice = state;
-    after = next + 1;
-    for (int v = next; nodes[v].visible > 0; v = nodes[v].argument[0]) {
-      nodes[v].visible = 0;
-      if (nodes[v].op->what != role::view) break;
-    }
+    if (after != none && after != next) wrong.updated_twice = state;
+    after = next;
   }
 
  private:
-  constexpr void grow() {
-    room *= 2;
-    node* const more = new node[static_cast<std::size_t>(room)]{};
-    for (int v = 0; v < node_count; ++v) more[v] = nodes[v];
-    delete[] nodes;
-    nodes = more;
+  template <class T>
+  constexpr void grow(T*& table, int count, int& room_for) {
+    room_for *= 2;
+    T* const more = new T[static_cast<std::size_t>(room_for)]{};
+    for (int i = 0; i < count; ++i) more[i] = table[i];
+    delete[] table;
+    table = more;
+    if constexpr (std::is_same_v<T, node>) own_nodes_ = more;
+    else own_arguments_ = more;
   }
   constexpr int find_or_append(const operation* op, std::string_view name) {
-    std::uint32_t hash = static_cast<std::uint32_t>(op->what);
-    for (char c : name) hash = hash * 31 + static_cast<unsigned char>(c);
-    int& bucket = buckets_[hash % 256];
+    int& bucket = buckets_[(hash_of(name) + static_cast<std::uint32_t>(op->what)) % 256];
     for (int i = bucket - 1; i != none; i = leaves[i].next) {
-      const node& known = nodes[leaves[i].node];
-      if (known.op->what == op->what &&
+      const operation& there = *nodes[leaves[i].node].op;
+      if (there.what == op->what &&
           std::string_view(names + leaves[i].name, static_cast<std::size_t>(leaves[i].name_length)) == name) {
-        if (!known.op->same_leaf(*op)) {
-          conflict = i;
-          rival = op;
+        if (!there.same_leaf(*op)) {
+          wrong.conflict = i;
+          wrong.rival = op;
         }
         return i;
       }
     }
-    const int made = append(op, nullptr, 0);
-    nodes[made].segment = nodes[made].visible = 0;
-    leaves[leaf_count] = {made, keep(name), static_cast<int>(name.size()), bucket - 1};
+    const int made = append_leaf(op);
+    leaves[leaf_count] = {made, write_name(name), static_cast<int>(name.size()), bucket - 1};
     bucket = leaf_count + 1;
     return leaf_count++;
   }
 
   int buckets_[256] = {};
+  node* own_nodes_ = nullptr;
+  int* own_arguments_ = nullptr;
 };
 
 }  // namespace cairn::ir

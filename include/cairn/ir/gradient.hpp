@@ -2,29 +2,42 @@
 #pragma once
 
 #include "cairn/expr/gradient.hpp"
-#include "cairn/ir/lower.hpp"
+#include "cairn/ir/vjp.hpp"
 
 namespace cairn::ir {
 
-/// Marks what depends on the marked nodes by operations with a gradient, up to node `last`.
-constexpr void spread_wanted(const node* nodes, int last, bool* wanted) {
+/// Marks what depends on the marked values by operations with a gradient, up to value `last`.
+constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
-    const operation& op = *nodes[v].op;
-    if (op.vjp == nullptr) continue;
-    for (int i = 0; i < op.arguments; ++i) wanted[v] |= wanted[nodes[v].argument[i]];
+    const operation& op = *b.nodes[v].op;
+    if (op.vjp == nullptr || kind_of(b.nodes[v].made->element.type) != kind::real) continue;
+    for (int i = 0; i < op.arguments; ++i) wanted[v] |= wanted[b.argument(v, i)];
   }
 }
 
-/// Appends the gradients of all that is wanted of what node `last` and those before it are computed from. `gradient` is
-/// a table by node, 0 where there is none. Calls visit with each node whose gradient is handed on.
+/// Appends the gradients of all that is wanted of what value `last` and those before it are computed from. `gradient` is
+/// a table by value, 0 where there is none. Calls visit with each value whose gradient is handed on.
 constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
   for (int v = last; v >= 0; --v) {
     const operation& op = *b.nodes[v].op;
-    if (!wanted[v] || gradient[v] == 0 || op.vjp == nullptr) continue;
-    op.vjp(b, v, wanted, gradient);
+    if (b.nodes[v].number > 0 || op.vjp == nullptr) continue;
+    int cotangents = 0, differentiable = 0;
+    bool any = false, first_alone = op.vjp_first != nullptr;
+    for (int r = 0; r < op.results; ++r) {
+      any |= wanted[v + r];
+      if (kind_of(op.made[r].element.type) != kind::real) continue;
+      cotangents += gradient[v + r] != 0;
+      first_alone &= differentiable++ == 0 || gradient[v + r] == 0;
+    }
+    if (!any || cotangents == 0) continue;
+    (first_alone ? op.vjp_first : op.vjp)(b, v, wanted, gradient);
     visit(v);
   }
 }
+
+/// The sum of two values of one tensor.
+template <class Target, class Tensor>
+inline constexpr const operation& sum_of_two = operation_of<add_op, Target, Tensor, Tensor>;
 
 /// A table in constant evaluation, all of it 0.
 template <class T>
@@ -42,7 +55,7 @@ class table {
 template <int I, class F, class... X>
 struct lowering<derivative<I, F, X...>> {
   using type = derivative<I, F, X...>;
-  static constexpr int height = type::facts.height;
+  static constexpr int height = type::traits.height;
   static constexpr void count(counter& c) {
     if (!c.first(&id_of<derivative<0, F, X...>>, height)) return;
     (lowering<X>::count(c), ...);
@@ -56,14 +69,12 @@ struct lowering<derivative<I, F, X...>> {
     table<bool> wanted(end);
     table<int> gradient(end);
     for (const int x : by) wanted.data()[x] = true;
-    spread_wanted(b.nodes, of, wanted.data());
-    const int one = b.append(&leaf_operation<constant_leaf<1.0>, typename Target::real>, nullptr, 0);
-    b.nodes[one].segment = b.nodes[one].visible = 0;
-    gradient.data()[of] = one;
+    spread_wanted(b, of, wanted.data());
+    gradient.data()[of] = b.append_leaf(&leaf_operation<constant_leaf<1.0>, typename Target::real, tensor_of<F>>);
     append_gradients(b, of, wanted.data(), gradient.data(), [](int) {});
-    for (int v = end; v < b.node_count; ++v) b.nodes[v].order = type::facts.order;
+    for (int v = end; v < b.node_count; ++v) b.nodes[v].order = type::traits.order;
     for (const int x : by) {
-      if (gradient.data()[x] == 0) b.independent = x;
+      if (gradient.data()[x] == 0) b.wrong.independent = x;
     }
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       (b.known.add(&id_of<derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[by[K]]), ...);

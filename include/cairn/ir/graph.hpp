@@ -1,84 +1,105 @@
 // The graph: plain tables that the passes read and write in constant evaluation. No expression types from here on.
 #pragma once
 
-#include "cairn/core/product.hpp"
-#include "cairn/core/shape.hpp"
+#include "cairn/core/element.hpp"
+#include "cairn/core/map.hpp"
+#include "cairn/expr/leaf.hpp"
+#include "cairn/expr/outputs.hpp"
 #include "cairn/ir/memo.hpp"
 
 #include <string_view>
 
 namespace cairn::ir {
 
-inline constexpr int max_arguments = 4;
-
-/// What a node is to the passes.
+/// What a value is to the passes.
 enum class role : std::uint8_t {
   input,        ///< bound at each step
   parameter,    ///< lives in the program
   random,       ///< the key of a random operation: made anew for each step
   gradient,     ///< a leaf's gradient of the steps before, which lies where this step's sum with it will
   constant,     ///< an immediate scalar
-  view,         ///< another shape of its argument: no step, no memory
-  elementwise,  ///< fused into loops
+  view,         ///< its argument in another shape: no step, no memory
+  map,          ///< elements of its argument in other places: read there, or copied by a loop
+  elementwise,  ///< computed by loops
   kernel,       ///< a step of its own, unless a loop takes it in
 };
+constexpr bool is_leaf(role r) { return r < role::view; }
 
 struct builder;
+struct sizes;
 
-/// A kernel: operands are the result, the arguments in order, and scratch where the operation asks for it.
-/// For a fused loop: the results, then the inputs; if it begins with a product, then A, B and scratch for that.
-using kernel_pointer = void (*)(void* const* operands, int threads);
-/// An elementwise operation on one SIMD register; the pointers are to lanes of the program's type.
+/// A kernel. Operands are the results, none in place of those that nobody reads; then the arguments, in order, and
+/// scratch where the operation asks for it. Of a loop: its results, then its inputs; if it begins with an operation that
+/// makes tiles, then the operands of that but for its first result. `constants` is what the kernel is told of the step.
+using kernel_pointer = void (*)(const void* constants, void* const* operands, int threads);
+/// The same for an operation that hands its first result to a loop. `reader` is a kernel::tile_reader.
+using tiles_pointer = void (*)(const void* constants, void* const* operands, int threads, const void* reader);
+/// An elementwise operation on one register of each argument; the pointers are to registers.
 struct lane_code {
-  void (*run)(void* result, const void* const* arguments);
+  void (*run)(void* const* results, const void* const* arguments);
 };
-/// Appends the gradients of a node's arguments to the graph and adds them to `gradient`, a table by node, 0 at first.
+/// Appends the gradients of a value's arguments to the graph and adds them to `gradient`, a table by node, 0 at first.
 using vjp_pointer = void (*)(builder&, int node, const bool* wanted, int* gradient);
 
+/// A result of an operation.
+struct result {
+  shape extents;
+  element_type element;
+  std::int64_t count = 0, bytes = 0;
+  const shape* same_shape = nullptr;  ///< one address for each shape: cheaper to compare
+  int overwrites = none;              ///< the argument over which it may be written
+};
+
 /// An operation with its shapes and its functions, taken while its type is at hand. One object for each distinct
-/// operation, shapes and element type; its address is its identity.
+/// operation, shapes and elements; its address is its identity.
 struct operation {
   std::string_view name;
-  role what;
-  kind element;
-  shape result;
-  int arguments = 0;
+  role what = role::kernel;
+  int arguments = 0, results = 1;
+  const result* made = nullptr;  ///< by result
   std::int64_t flops = 0;
-  workspace scratch = {};
-  axis_set summed = 0;      ///< of a sum: over which axes
-  product multiplied = {};  ///< of a matrix product, if it is a single one
-  int element_bytes = 0;
-  bool in_place = false;
   std::uint32_t hash = 0;
-  double value = 0;        ///< of a constant; of a parameter: the bound of its uniform initialization
-  double fill = 0;         ///< of a parameter whose bound is 0: its initial value
-  bool trainable = false;  ///< of a parameter
-  int classes = 0;         ///< of labels
+
+  // What it declares: see expr/operation.hpp.
+  axis_set summed = 0;
+  tiling tiles = tiling::none;
+  std::uint64_t reads_rows = 0;  ///< a bit for each argument
+  bool contraction = false;
+  const axis_map* map = nullptr;  ///< by axis
+  workspace scratch = {};
+  int number_bytes = 0;  ///< of a number of scratch
+
+  // Of leaves.
+  double value = 0;  ///< of a constant
+  initial start = {};
+  bool trainable = false;
+
   kernel_pointer run = nullptr;
+  tiles_pointer run_tiles = nullptr;
   const lane_code* lanes = nullptr;
-  vjp_pointer vjp = nullptr;
-  int vjp_nodes = 0;  ///< upper bound of what vjp appends
+  vjp_pointer vjp = nullptr;        ///< from the cotangents of all results
+  vjp_pointer vjp_first = nullptr;  ///< from that of the first, where it has a rule of its own
+  int vjp_nodes = 0, vjp_arguments = 0;  ///< upper bounds of what these append
 
-  constexpr std::int64_t scratch_bytes(int threads) const { return scratch.numbers(threads) * element_bytes; }
-
-  std::int64_t count = 0, bytes = 0;  ///< of the result
-  const shape* same_shape = nullptr;  ///< one address for each shape: cheaper to compare
+  constexpr std::int64_t scratch_bytes(int threads) const { return scratch.numbers(threads) * number_bytes; }
+  constexpr int operands() const { return results + arguments + (scratch.numbers(1) > 0 ? 1 : 0); }
 
   /// Whether two leaves of one name are one leaf.
   constexpr bool same_leaf(const operation& other) const {
-    return result == other.result && element == other.element && classes == other.classes &&
-           trainable == other.trainable && value == other.value && fill == other.fill;
+    return made->extents == other.made->extents && made->element == other.made->element &&
+           trainable == other.trainable && start.bound == other.start.bound && start.fill == other.start.fill;
   }
 };
 
-/// A value: an operation applied to earlier values.
+/// A value: one result of an operation applied to earlier values. Results of one application follow each other.
 struct node {
-  const operation* op = nullptr;
-  int argument[max_arguments] = {none, none, none, none};
-  int segment = 0;     ///< innermost segment; 0 is the program outside all segments
-  int visible = 0;     ///< depth of the outermost segment that this value is a result of, as seen from outside
-  int order = 0;       ///< how many gradients lie between it and what is not one
-  bool saved = false;  ///< the policy of an outermost segment keeps it for backward
+  const operation* op;
+  const result* made;
+  int first;   ///< where its arguments begin in the table of arguments
+  int number;  ///< which result it is
+  int region;  ///< innermost; of a gradient, that of the value whose gradient it computes
+  int home;    ///< the region in which it was written: of a gradient, where that was asked for
+  int order;   ///< how many gradients lie between it and what is not one
 };
 
 /// A named leaf.
@@ -86,7 +107,7 @@ struct leaf {
   int node = none;
   int name = 0, name_length = 0;  ///< in graph::names
   int next = none;                ///< in the hash chain
-  int after = 0;                  ///< of a state that a step updates: one more than the node of what it becomes
+  int after = none;               ///< of a state that a step updates: what it becomes
 };
 
 /// A value's name for policies.
@@ -95,69 +116,109 @@ struct tag {
   int name = 0, name_length = 0;
 };
 
+/// Where values are computed: bodies, in the order in which they begin; the first is the program.
+enum class part : std::uint8_t { program, block, stage, iteration, segment };
+struct region {
+  int parent = none;
+  part what = part::program;
+  int name = 0, name_length = 0;  ///< the path of a segment
+  bool may_be_useless = false;
+  std::uint64_t found = 0;  ///< of a chain of segments, to here: bits for what its policies ask for
+};
+
+/// That the policies of a region keep a value inside of it for backward, where the region is a segment.
+struct keep {
+  int node = none, region = none;
+};
+
 /// A policy that fits no value in its segment, or a tag in it that no value has.
 struct misfit {
-  int segment = 0;  ///< 0 where there is none
+  int region = 0;  ///< 0 where there is none
   int policy = 0;
   int name = 0, name_length = 0;  ///< of the tag
 };
 
-struct segment {
-  int parent = none, depth = 0;
-  int name = 0, name_length = 0;
-  bool may_be_useless = false;
-  std::uint64_t found = 0;  ///< of a chain, to here: bits for what its policies ask for
+/// Mistakes that only lowering can see.
+struct mistakes {
+  int conflict = none;               ///< a leaf whose name is used for another one
+  const operation* rival = nullptr;  ///< that other leaf
+  misfit policy = {};
+  int independent = none;    ///< a value by which something is differentiated that does not depend on it
+  int updated_twice = none;  ///< a state that is to become two different values
 };
 
 /// How much a graph holds, or may come to hold.
 struct sizes {
-  int nodes = 0, leaves = 0, segments = 0, tags = 0, characters = 0, updates = 0;
+  int nodes = 0, arguments = 0, leaves = 0, regions = 0, segments = 0, keeps = 0, tags = 0, characters = 0, updates = 0;
   int depth = 0;  ///< of nested segments
 
-  friend constexpr sizes operator+(const sizes& a, const sizes& b) {
-    return {a.nodes + b.nodes,
-            a.leaves + b.leaves,
-            a.segments + b.segments,
-            a.tags + b.tags,
-            a.characters + b.characters,
-            a.updates + b.updates,
-            a.depth > b.depth ? a.depth : b.depth};
+  constexpr sizes& operator+=(const sizes& more) {
+    nodes += more.nodes;
+    arguments += more.arguments;
+    leaves += more.leaves;
+    regions += more.regions;
+    segments += more.segments;
+    keeps += more.keeps;
+    tags += more.tags;
+    characters += more.characters;
+    updates += more.updates;
+    depth = std::max(depth, more.depth);
+    return *this;
   }
-  constexpr sizes& operator+=(const sizes& more) { return *this = *this + more; }
-  friend constexpr sizes operator*(int n, const sizes& a) {
-    return {n * a.nodes, n * a.leaves, n * a.segments, n * a.tags, n * a.characters, n * a.updates, a.depth};
+  /// N times this.
+  friend constexpr sizes operator*(int n, const sizes& s) {
+    return {n * s.nodes, n * s.arguments, n * s.leaves,     n * s.regions, n * s.segments,
+            n * s.keeps, n * s.tags,      n * s.characters, n * s.updates, s.depth};
+  }
+  /// Characters for the names inside of something whose own name has so many.
+  constexpr void prefix_names(int characters_more) { characters += (leaves + segments) * characters_more; }
+};
+
+
+/// Values in the order of their computation, and their arguments.
+template <int Nodes, int Arguments>
+struct values {
+  static constexpr int capacity = Nodes, argument_capacity = Arguments;
+  node nodes[Nodes] = {};
+  int arguments[Arguments] = {};
+  int node_count = 0, argument_count = 0;
+
+  constexpr int argument(int v, int i) const { return arguments[nodes[v].first + i]; }
+  constexpr const operation& op(int v) const { return *nodes[v].op; }
+  constexpr const result& made(int v) const { return *nodes[v].made; }
+  /// The first result of the application of which v is a result.
+  constexpr int head(int v) const { return v - nodes[v].number; }
+  /// The value whose memory a view reads.
+  constexpr int root(int v) const {
+    while (nodes[v].op->what == role::view) v = argument(v, 0);
+    return v;
   }
 };
 
-inline constexpr int max_outputs = 8;
-
-/// A model as tables, in the order of its computation.
+/// A model as tables.
 template <sizes Size>
-struct graph {
-  static constexpr sizes capacity = Size;
+struct graph : values<Size.nodes + 1, Size.arguments + 1> {
+  static constexpr sizes size = Size;
   static constexpr int output_capacity = max_outputs + Size.updates;
-  node nodes[Size.nodes + 1] = {};
   leaf leaves[Size.leaves + 1] = {};
-  segment segments[Size.segments + 1] = {};
+  region regions[Size.regions + 1] = {};
+  keep keeps[Size.keeps + 1] = {};
   tag tags[Size.tags + 1] = {};
   char names[Size.characters + 1] = {};
-  int node_count = 0, leaf_count = 0, segment_count = 1, tag_count = 0, character_count = 0;
+  int leaf_count = 0, region_count = 1, keep_count = 0, tag_count = 0, character_count = 0;
   int outputs[output_capacity] = {};  ///< the results, then what states become, in the order of their leaves
   int output_count = 0, result_count = 0;
-  int cotangent = none;              ///< a leaf, the gradient of the first output; none where that is 1
-  int conflict = none;               ///< a leaf whose name is used for another shape
-  const operation* rival = nullptr;  ///< that other leaf
-  misfit wrong_policy = {};
-  int independent = none;    ///< a value by which something is differentiated that does not depend on it
-  int updated_twice = none;  ///< a state that is to become two different values
+  int cotangent = none;  ///< a leaf, the gradient of the first output; none where that is 1
+  mistakes wrong = {};
 
   constexpr std::string_view name(const auto& named) const {
     return {names + named.name, static_cast<std::size_t>(named.name_length)};
   }
+  constexpr const operation& leaf_op(int i) const { return *this->nodes[leaves[i].node].op; }
   /// The leaf of a name, or none.
   constexpr int find(role what, std::string_view wanted) const {
     for (int i = 0; i < leaf_count; ++i) {
-      if (nodes[leaves[i].node].op->what == what && name(leaves[i]) == wanted) return i;
+      if (leaf_op(i).what == what && name(leaves[i]) == wanted) return i;
     }
     return none;
   }

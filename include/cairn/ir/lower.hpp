@@ -2,51 +2,23 @@
 #pragma once
 
 #include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/state.hpp"
 #include "cairn/ir/keep.hpp"
 
 namespace cairn::ir {
 
-template <class Leaf>
-constexpr void count_leaf(counter& c, int characters) {
-  if (c.first(&id_of<Leaf>, Leaf::facts.height)) c.total += {.nodes = 1, .leaves = 1, .characters = characters};
-}
-
-template <fixed_string Name, int... E>
-struct lowering<input_leaf<Name, E...>> {
-  static constexpr void count(counter& c) { count_leaf<input_leaf<Name, E...>>(c, sizeof(Name.text)); }
-  static constexpr void describe(operation&) {}
-  template <class Target>
-  static constexpr int into(builder& b) {
-    return b.leaves[b.leaf_of(&leaf_operation<input_leaf<Name, E...>, typename Target::real>, Name, false)].node;
-  }
-};
-
-template <fixed_string Name, int Classes, int... E>
-struct lowering<labels_leaf<Name, Classes, E...>> {
-  static constexpr void count(counter& c) { count_leaf<labels_leaf<Name, Classes, E...>>(c, sizeof(Name.text)); }
-  static constexpr void describe(operation& o) { o.classes = Classes; }
-  template <class Target>
-  static constexpr int into(builder& b) {
-    return b.leaves[b.leaf_of(&leaf_operation<labels_leaf<Name, Classes, E...>, typename Target::real>, Name, false)]
-        .node;
-  }
-};
-
-template <fixed_string Name, bool Trainable, initial Init, int... E>
-struct lowering<parameter_leaf<Name, Trainable, Init, E...>> {
+/// A leaf that has a name.
+template <class Leaf, fixed_string Name, bool Prefixed>
+struct named_leaf {
   static constexpr void count(counter& c) {
-    count_leaf<parameter_leaf<Name, Trainable, Init, E...>>(c, sizeof(Name.text));
+    if (!c.first(&id_of<Leaf>, Leaf::traits.height)) return;
+    c.total += {.nodes = 1, .leaves = 1, .characters = sizeof(Name.text)};
   }
-  static constexpr void describe(operation& o) {
-    o.what = role::parameter;
-    o.value = Init.bound;
-    o.fill = Init.fill;
-    o.trainable = Trainable;
-  }
+  /// Its number among the leaves.
   template <class Target>
   static constexpr int leaf(builder& b) {
-    return b.leaf_of(&leaf_operation<parameter_leaf<Name, Trainable, Init, E...>, typename Target::real>, Name, true);
+    return b.leaf_of(&leaf_operation<Leaf, typename Target::real>, Name, Prefixed);
   }
   template <class Target>
   static constexpr int into(builder& b) {
@@ -54,16 +26,27 @@ struct lowering<parameter_leaf<Name, Trainable, Init, E...>> {
   }
 };
 
-template <fixed_string Name>
-struct lowering<random_key_leaf<Name>> {
-  static constexpr void count(counter& c) { count_leaf<random_key_leaf<Name>>(c, sizeof(Name.text)); }
-  static constexpr void describe(operation& o) { o.what = role::random; }
-  template <class Target>
-  static constexpr int into(builder& b) {
-    return b.leaves[b.leaf_of(&leaf_operation<random_key_leaf<Name>, typename Target::real>, Name, true)].node;
+template <fixed_string Name, int... E>
+struct lowering<input_leaf<Name, E...>> : named_leaf<input_leaf<Name, E...>, Name, false> {
+  static constexpr void describe(operation& o) { o.what = role::input; }
+};
+template <fixed_string Name, int Bound, int... E>
+struct lowering<indices_leaf<Name, Bound, E...>> : named_leaf<indices_leaf<Name, Bound, E...>, Name, false> {
+  static constexpr void describe(operation& o) { o.what = role::input; }
+};
+template <fixed_string Name, bool Trainable, initial Init, int... E>
+struct lowering<parameter_leaf<Name, Trainable, Init, E...>>
+    : named_leaf<parameter_leaf<Name, Trainable, Init, E...>, Name, true> {
+  static constexpr void describe(operation& o) {
+    o.what = role::parameter;
+    o.start = Init;
+    o.trainable = Trainable;
   }
 };
-
+template <fixed_string Name>
+struct lowering<random_key_leaf<Name>> : named_leaf<random_key_leaf<Name>, Name, true> {
+  static constexpr void describe(operation& o) { o.what = role::random; }
+};
 template <double Value>
 struct lowering<constant_leaf<Value>> {
   static constexpr void count(counter& c) { c.total += {.nodes = 1}; }
@@ -74,9 +57,17 @@ struct lowering<constant_leaf<Value>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    const int made = b.append(&leaf_operation<constant_leaf<Value>, typename Target::real>, nullptr, 0);
-    b.nodes[made].segment = b.nodes[made].visible = 0;
-    return made;
+    return b.append_leaf(&leaf_operation<constant_leaf<Value>, typename Target::real>);
+  }
+};
+/// A constant among numbers of another type than the program's.
+template <class Constant, dtype Type>
+struct constant_among {};
+template <class Constant, dtype Type>
+struct lowering<constant_among<Constant, Type>> : lowering<Constant> {
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.append_leaf(&leaf_operation<Constant, typename Target::real, tensor<element_type{Type}>>);
   }
 };
 
@@ -89,24 +80,87 @@ struct lowering<argument<Level, Index, Tensor, F>> {
   }
 };
 
+template <class Opaque>
+struct lowering<renamed<Opaque>> : lowering<cairn::detail::revealed<Opaque>> {};
+
+/// A copy of a value of this tensor.
+template <class Target, class Tensor>
+inline constexpr const operation& copy_of = operation_of<expand_op<Tensor::shape>, Target, Tensor>;
+
 template <class Op, class... A>
 struct lowering<expr<Op, A...>> {
-  static constexpr const char* type = &id_of<expr<Op, A...>>;
-  static constexpr int height = expr<Op, A...>::facts.height;
+  using type = expr<Op, A...>;
+  static constexpr int height = type::traits.height;
+  static constexpr dtype common = cairn::detail::common_type_of<A...>().type;
+  template <std::size_t I>
+  using nth = std::tuple_element_t<I, std::tuple<A...>>;
+  template <class X>
+  static constexpr bool adapts = cairn::detail::is_constant<X> && common != dtype::real;
+  template <class X>
+  using tensor_met = std::conditional_t<adapts<X>, tensor<element_type{common}>, tensor_of<X>>;
+  template <class X>
+  using met = std::conditional_t<adapts<X>, constant_among<X, common>, X>;
+  static constexpr bool updates = [] {
+    bool any = false;
+    for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
+      const next_state next = Op::becomes(i);
+      any |= next.result >= 0 || next.argument >= 0;
+    }
+    return any;
+  }();
+
   static constexpr void count(counter& c) {
-    if (!c.first(type, height)) return;
+    if (!c.first(&id_of<type>, height)) return;
     (lowering<A>::count(c), ...);
-    c.total += {.nodes = 1};
+    constexpr int count = static_cast<int>(sizeof...(A));
+    c.total += {.nodes = static_cast<int>(type::results.size()), .arguments = count};
+    if (updates) c.total += {.nodes = count, .arguments = count, .updates = count};
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    if constexpr (Op::only_in_training && !Target::training) {
-      return lowering<std::tuple_element_t<0, std::tuple<A...>>>::template into<Target>(b);
+    if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
+    constexpr int same_as = Op::stands_for(Target::training);
+    int made = none;
+    if constexpr (same_as >= 0) {
+      made = lowering<nth<same_as>>::template into<Target>(b);
     } else {
-      if (const int known = b.known.find(type, height); known != none) return known;
-      const int arguments[]{lowering<A>::template into<Target>(b)..., none};
-      return b.known.add(type, height, b.append(&operation_of<Op, Target, tensor_of<A>...>, arguments, sizeof...(A)));
+      const int arguments[]{lowering<met<A>>::template into<Target>(b)..., none};
+      made = b.append(&operation_of<Op, Target, tensor_met<A>...>, arguments);
     }
+    if constexpr (updates && Target::training) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (update<Target, I>(b, made), ...);
+      }(std::index_sequence_for<A...>{});
+    }
+    return b.known.add(&id_of<type>, height, made);
+  }
+  template <class Target, int Which>
+  static constexpr int result(builder& b) {
+    return into<Target>(b) + Which;
+  }
+
+ private:
+  /// What argument number I, a state, becomes; of a state a copy, for that may itself be updated before.
+  template <class Target, std::size_t I>
+  static constexpr void update(builder& b, int made) {
+    constexpr next_state next = Op::becomes(static_cast<int>(I));
+    if constexpr (next.result >= 0) {
+      b.update(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
+    } else if constexpr (next.argument >= 0) {
+      using value = nth<static_cast<std::size_t>(next.argument)>;
+      int v = lowering<value>::template into<Target>(b);
+      if (b.nodes[b.root(v)].op->what == role::parameter) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
+      b.update(lowering<nth<I>>::template leaf<Target>(b), v);
+    }
+  }
+};
+
+template <int I, class E>
+struct lowering<pick<I, E>> {
+  static constexpr void count(counter& c) { lowering<E>::count(c); }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return lowering<E>::template result<Target, I>(b);
   }
 };
 
@@ -114,94 +168,57 @@ template <fixed_string Name, class X>
 struct lowering<tagged<Name, X>> {
   using type = tagged<Name, X>;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, type::facts.height)) return;
+    if (!c.first(&id_of<type>, type::traits.height)) return;
     lowering<X>::count(c);
     c.total += {.tags = 1, .characters = sizeof(Name.text)};
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    if (const int known = b.known.find(&id_of<type>, type::facts.height); known != none) return known;
+    if (const int known = b.known.find(&id_of<type>, type::traits.height); known != none) return known;
     const int value = lowering<X>::template into<Target>(b);
     if (b.tags == nullptr) return value;
-    b.tags[b.tag_count++] = {value, b.keep(Name), static_cast<int>(std::string_view(Name).size())};
-    return b.known.add(&id_of<type>, type::facts.height, value);
+    b.tags[b.tag_count++] = {value, b.write_name(Name), static_cast<int>(std::string_view(Name).size())};
+    return b.known.add(&id_of<type>, type::traits.height, value);
   }
 };
 
-// No nodes of their own: what is updated is its first argument, and what is in_training one of the two.
-template <class Value, class State, class Next>
-struct lowering<expr<updated_op, Value, State, Next>> {
-  using type = expr<updated_op, Value, State, Next>;
-  static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, type::facts.height)) return;
-    lowering<Value>::count(c);
-    lowering<State>::count(c);
-    lowering<Next>::count(c);
-    c.total += {.nodes = 2, .updates = 1};
-  }
-  template <class Target>
-  static constexpr int into(builder& b) {
-    if (const int known = b.known.find(&id_of<type>, type::facts.height); known != none) return known;
-    const int value = lowering<Value>::template into<Target>(b);
-    if constexpr (Target::training) b.update(lowering<State>::template leaf<Target>(b), computed<Target>(b));
-    return b.known.add(&id_of<type>, type::facts.height, value);
-  }
-
- private:
-  /// What the state becomes; of a leaf a copy, for that may be a state which is updated before.
-  template <class Target>
-  static constexpr int computed(builder& b) {
-    const int next = lowering<Next>::template into<Target>(b);
-    int root = next;
-    while (b.nodes[root].op->what == role::view) root = b.nodes[root].argument[0];
-    if (b.nodes[root].op->what != role::parameter) return next;
-    const int factors[]{next, lowering<constant_leaf<1.0>>::template into<Target>(b)};
-    return b.append(&operation_of<mul_op, Target, tensor_of<Next>, tensor<kind::real>>, factors, 2);
-  }
-};
-
-template <class Program, class Predictor>
-struct lowering<expr<in_training_op, Program, Predictor>> {
-  using type = expr<in_training_op, Program, Predictor>;
-  static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, type::facts.height)) return;
-    lowering<Program>::count(c);
-    lowering<Predictor>::count(c);
-  }
-  template <class Target>
-  static constexpr int into(builder& b) {
-    return lowering<std::conditional_t<Target::training, Program, Predictor>>::template into<Target>(b);
-  }
-};
-
-template <class Hiding>
-struct lowering<brief<Hiding>> : lowering<cairn::detail::hidden_in<Hiding>> {};
-
-// What a mark adds to the names inside a call, and what it does when the scope opens and when a segment closes.
+// What a mark adds to the names inside a call, and what it does when the scope opens and when it closes.
 template <class Mark>
 struct marking {
+  static constexpr part what = part::stage;
   static constexpr sizes around(const sizes& inner) { return inner; }
   static constexpr void open(builder&) {}
+  static constexpr void close(builder&, int, int) {}
 };
 template <fixed_string Name>
-struct marking<block_mark<Name>> {
+struct marking<block_mark<Name>> : marking<void> {
+  static constexpr part what = part::block;
   static constexpr sizes around(sizes inner) {
-    inner.characters += (inner.leaves + inner.segments) * static_cast<int>(sizeof(Name.text));
+    inner.prefix_names(sizeof(Name.text));
     return inner;
   }
   static constexpr void open(builder& b) { b.extend_path(Name); }
 };
 template <fixed_string Name, class... Policy>
 struct marking<segment_mark<Name, Policy...>> {
+  static constexpr part what = part::segment;
   static constexpr sizes around(sizes inner) {
     inner.segments += 1;
     inner.characters += inner.segments * static_cast<int>(sizeof(Name.text));
     inner.characters += (0 + ... + tag_characters<Policy>);  // to name the one that is not found
+    if (sizeof...(Policy) > 0) inner.keeps += inner.nodes;
     inner.depth += 1;
     return inner;
   }
   static constexpr void open(builder& b) {
-    b.open_segment(Name, ((std::same_as<Policy, allow_useless> || std::same_as<Policy, save_everything>) || ...));
+    const int length = b.path.count();
+    b.extend_path(Name);
+    region& made = b.regions[b.region_now];
+    made.name = b.write_name(b.full_path());
+    made.name_length = b.path.count();
+    made.may_be_useless =
+        ((std::same_as<Policy, allow_useless> || std::same_as<Policy, save_everything>) || ...);
+    b.path.shrink(length);
   }
   static constexpr void close(builder& b, int first_node, int first_tag) {
     closing_segment{b, first_node, first_tag}.template keep_by<Policy...>();
@@ -215,32 +232,24 @@ struct marking<chain_mark<Name, Part, Parts, Policy...>> : marking<segment_mark<
 };
 
 /// The values of a call, one for each of its results, appended in a scope of its own.
-template <class Mark, class Results>
+template <class Mark, class Bodies>
 struct body_lowering;
 template <class Mark, class... E>
 struct body_lowering<Mark, std::tuple<E...>> {
   static constexpr sizes size = [] {
     counter c;
     (lowering<E>::count(c), ...);
+    c.total.regions += 1;
     return marking<Mark>::around(c.total);
   }();
   template <class Target>
   static constexpr void into(builder& b, const int* arguments, int count, int* results) {
-    const builder::frame before = b.open(arguments, count);
+    const builder::frame before = b.open(marking<Mark>::what, arguments, count);
     marking<Mark>::open(b);
     const int first_node = b.node_count, first_tag = b.tag_count;
     int* result = results;
     ((*result++ = lowering<E>::template into<Target>(b)), ...);
-    if (b.depth > before.depth) {
-      if constexpr (Mark::segment) marking<Mark>::close(b, first_node, first_tag);
-      for (int i = 0; i < static_cast<int>(sizeof...(E)); ++i) {
-        // What a result views is kept with it.
-        for (int v = results[i]; b.nodes[v].visible == b.depth; v = b.nodes[v].argument[0]) {
-          b.nodes[v].visible = before.depth;
-          if (b.nodes[v].op->what != role::view) break;
-        }
-      }
-    }
+    marking<Mark>::close(b, first_node, first_tag);
     b.close(before);
   }
 };
@@ -248,8 +257,8 @@ struct body_lowering<Mark, std::tuple<E...>> {
 template <class Mark, class F, class... A>
 struct lowering<call<Mark, F, A...>> {
   using type = call<Mark, F, A...>;
-  using body = body_lowering<Mark, typename type::results>;
-  static constexpr int height = type::facts.height;
+  using body = body_lowering<Mark, typename type::bodies>;
+  static constexpr int height = type::traits.height;
 
   static constexpr void count(counter& c) {
     if (!c.first(&id_of<type>, height)) return;
@@ -261,11 +270,11 @@ struct lowering<call<Mark, F, A...>> {
   static constexpr int result(builder& b) {
     if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
     const int arguments[]{lowering<A>::template into<Target>(b)..., none};
-    int results[std::tuple_size_v<typename type::results>] = {};
+    int results[type::results.size()] = {};
     body::template into<Target>(b, arguments, sizeof...(A), results);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, results[I]), ...);
-    }(std::make_index_sequence<std::tuple_size_v<typename type::results>>{});
+    }(std::make_index_sequence<type::results.size()>{});
     return results[Which];
   }
   template <class Target>
@@ -274,21 +283,12 @@ struct lowering<call<Mark, F, A...>> {
   }
 };
 
-template <int I, class Call>
-struct lowering<pick<I, Call>> {
-  static constexpr void count(counter& c) { lowering<Call>::count(c); }
-  template <class Target>
-  static constexpr int into(builder& b) {
-    return lowering<Call>::template result<Target, I>(b);
-  }
-};
-
 namespace detail {
 /// One stage of a chain as a type: what it is applied to decides its body.
 template <int Level, class Tensor, class L>
 using stage_call = call<stage_mark, L, cairn::detail::stage_input<Level, Tensor>>;
 
-/// Folds over the stages of a chain, carrying the shape from one to the next.
+/// Folds over the stages of a chain, carrying the tensor from one to the next.
 template <class Target, int Level, class Tensor>
 struct stage_fold {
   builder* b;
@@ -298,7 +298,7 @@ struct stage_fold {
     using stage = stage_call<Level, Tensor, L>;
     int next = b->known.find(&id_of<L>, value);
     if (next == none) {
-      body_lowering<stage_mark, typename stage::results>::template into<Target>(*b, &value, 1, &next);
+      body_lowering<stage_mark, typename stage::bodies>::template into<Target>(*b, &value, 1, &next);
       b->known.add(&id_of<L>, value, next);
     }
     return stage_fold<Target, Level, tensor_of<stage>>{b, next};
@@ -310,23 +310,23 @@ struct count_fold {
   template <class L>
   constexpr auto operator<<(std::type_identity<L>) const {
     using stage = stage_call<Level, Tensor, L>;
-    c->total += body_lowering<stage_mark, typename stage::results>::size;
+    c->total += body_lowering<stage_mark, typename stage::bodies>::size;
     return count_fold<Level, tensor_of<stage>>{c};
   }
 };
 }  // namespace detail
 
-template <chain_facts Facts, class X, class... L>
-struct lowering<links<Facts, X, L...>> {
-  static constexpr const char* type = &id_of<links<Facts, X, L...>>;
+template <chain_traits Last, class X, class... L>
+struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
+  using type = chained<Last, X, cairn::detail::chain_of<L...>>;
   static constexpr void count(counter& c) {
-    if (!c.first(type, Facts.rest.height)) return;
+    if (!c.first(&id_of<type>, Last.rest.height)) return;
     lowering<X>::count(c);
-    static_cast<void>((detail::count_fold<X::facts.level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
+    static_cast<void>((detail::count_fold<X::traits.level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    return (detail::stage_fold<Target, X::facts.level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
+    return (detail::stage_fold<Target, X::traits.level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
             << ... << std::type_identity<L>{})
         .value;
   }
@@ -335,21 +335,22 @@ struct lowering<links<Facts, X, L...>> {
 template <int N, fixed_string Name, class L, class X>
 struct lowering<repeated<N, Name, L, X>> {
   using type = repeated<N, Name, L, X>;
-  using stage = detail::stage_call<X::facts.level, tensor_of<X>, L>;
-  using body = body_lowering<stage_mark, typename stage::results>;
+  using stage = detail::stage_call<X::traits.level, tensor_of<X>, L>;
+  using body = body_lowering<stage_mark, typename stage::bodies>;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, type::facts.height)) return;
+    if (!c.first(&id_of<type>, type::traits.height)) return;
     lowering<X>::count(c);
     sizes iteration = body::size;
-    iteration.characters += (iteration.leaves + iteration.segments) * static_cast<int>(sizeof(Name.text) + 8);
+    iteration.regions += 1;
+    iteration.prefix_names(sizeof(Name.text) + 8);
     c.total += N * iteration;
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    if (const int known = b.known.find(&id_of<type>, type::facts.height); known != none) return known;
+    if (const int known = b.known.find(&id_of<type>, type::traits.height); known != none) return known;
     int value = lowering<X>::template into<Target>(b);
     for (int i = 0; i < N; ++i) {
-      const builder::frame before = b.open(nullptr, 0);
+      const builder::frame before = b.open(part::iteration, nullptr, 0);
       b.extend_path(Name);
       b.path.push('.');
       char digits[8] = {};
@@ -360,7 +361,7 @@ struct lowering<repeated<N, Name, L, X>> {
       body::template into<Target>(b, &input, 1, &value);
       b.close(before);
     }
-    return b.known.add(&id_of<type>, type::facts.height, value);
+    return b.known.add(&id_of<type>, type::traits.height, value);
   }
 };
 

@@ -5,6 +5,7 @@
 
 namespace cairn::ir {
 
+/// In place of the number of a value, a leaf, a step or an argument: there is none.
 inline constexpr int none = -1;
 
 /// A type's identity in constant evaluation: the address.

@@ -1,34 +1,40 @@
 // From an operation's type to what the graph says of it: the last place where the type is at hand.
 #pragma once
 
-#include "cairn/expr/linalg.hpp"
+#include "cairn/core/philox.hpp"
 #include "cairn/ir/builder.hpp"
 
 namespace cairn {
 
 /// Runs an operation's kernel. Declared here, defined in kernel/: models can be checked without any kernel.
 template <class Op, class Real, class... Tensors>
-void run(void* const* operands, int threads);
-/// Applies an elementwise operation to one register. Defined in kernel/elementwise.hpp.
-template <class Op, class Real>
-void run_lanes(void* result, const void* const* arguments);
+void run(const void* constants, void* const* operands, int threads);
+/// The same, for a kernel that gives its first result to a loop.
+template <class Op, class Real, class... Tensors>
+void run_tiles(const void* constants, void* const* operands, int threads, const void* reader);
+/// Applies an elementwise operation to one register of each argument. Results: their types; Tensors: the arguments.
+template <class Op, class Real, class Results, dtype... Arguments>
+void run_lanes(void* const* results, const void* const* arguments);
 
 namespace ir {
 
+template <dtype...>
+struct type_list {};
+
 /// An elementwise operation's code as an object, whose address can be part of a template argument.
-template <class Op, class Real>
-inline constexpr lane_code lanes_of{&run_lanes<Op, Real>};
+template <class Op, class Real, class Results, dtype... Arguments>
+inline constexpr lane_code lanes_of{&run_lanes<Op, Real, Results, Arguments...>};
 
 template <shape S>
 inline constexpr shape the_shape = S;
 
-/// Completes what every operation says of its result.
-template <class Real, shape Result>
-constexpr void describe_result(operation& o) {
-  o.element_bytes = o.element == kind::real ? static_cast<int>(sizeof(Real)) : 4;
-  o.count = Result.count();
-  o.bytes = o.count * o.element_bytes;
-  o.same_shape = &the_shape<Result>;
+/// What every operation says of a result.
+template <class Real, class Tensor>
+constexpr result described(int overwrites = none) {
+  const std::int64_t count = Tensor::shape.count();
+  return {Tensor::shape, Tensor::element, count,
+          count * static_cast<std::int64_t>(sizeof(stored_as<Tensor::element.type, Real>)), &the_shape<Tensor::shape>,
+          overwrites};
 }
 
 /// What lowering is for: the element type, how many times the graph will be differentiated, and whether it is a
@@ -40,33 +46,6 @@ struct target {
   static constexpr bool training = Training;
 };
 
-constexpr std::uint32_t mix(std::uint32_t hash, std::uint32_t more) { return (hash ^ more) * 0x01000193U; }
-constexpr std::uint32_t hash_of(std::string_view text) {
-  std::uint32_t hash = 0x811c9dc5U;
-  for (char c : text) hash = mix(hash, static_cast<unsigned char>(c));
-  return hash;
-}
-
-/// What loops take in beside elementwise operations: sums, by their axes, and single matrix products. These alone, and
-/// nothing that derives from them, for a loop does not call their kernels.
-template <class Op>
-struct in_loops {
-  static constexpr axis_set summed = 0;
-  static constexpr product multiplied(const auto&...) { return {}; }
-};
-template <axis_set Axes, bool Keep>
-struct in_loops<sum_op<Axes, Keep>> : in_loops<void> {
-  static constexpr axis_set summed = Axes;
-};
-template <bool TransposeA, bool TransposeB>
-struct in_loops<matmul_op<TransposeA, TransposeB>> : in_loops<void> {
-  static constexpr product multiplied(const shape& a, const shape& b) {
-    using op = matmul_op<TransposeA, TransposeB>;
-    const product each = op::one(a, b);
-    return op::result(a, b).count() == std::int64_t{each.m} * each.n ? each : product{};
-  }
-};
-
 /// How the expression E becomes nodes: count(counter&) bounds how many, into<Target>(builder&) appends them and
 /// returns the value's node.
 template <class E>
@@ -75,40 +54,73 @@ struct lowering;
 template <class Op, class Target, class... Tensors>
 struct vjp_of;
 
+template <class Op, class Real, class... Tensors>
+inline constexpr auto results_made = [] {
+  return []<std::size_t... R>(std::index_sequence<R...>) {
+    return std::array{described<Real, cairn::detail::result_tensor<Op, static_cast<int>(R), Tensors...>>(
+        Op::overwrites(static_cast<int>(R)))...};
+  }(std::make_index_sequence<cairn::detail::result_count<Op, Tensors...>>{});
+}();
+
+template <class Op, class X>
+inline constexpr auto axes_read = [] {
+  std::array<axis_map, max_rank> map{};
+  for (int axis = 0; axis < max_rank; ++axis) {
+    map[static_cast<std::size_t>(axis)] = axis < X::shape.rank ? Op::map(X::shape, axis) : axis_map{0, 1, 1, edge::none};
+  }
+  return map;
+}();
+
+/// The code of an elementwise operation, by the types of its results and arguments.
+template <class Op, class Real, class... Tensors, std::size_t... R>
+constexpr const lane_code* lanes_with(std::index_sequence<R...>) {
+  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
+  return &lanes_of<Op, Real, type_list<made[R].element.type...>, Tensors::element.type...>;
+}
+
 template <class Op, class Target, class... Tensors>
 inline constexpr operation operation_of = [] {
   using real = typename Target::real;
-  operation o{.name = Op::name,
-              .what = Op::view          ? role::view
-                      : Op::elementwise ? role::elementwise
-                                        : role::kernel,
-              .element = Op::element,
-              .result = Op::result(Tensors::shape...)};
-  o.arguments = static_cast<int>(sizeof...(Tensors));
-  static_assert(sizeof...(Tensors) <= max_arguments);
-  o.flops = Op::flops(Tensors::shape...);
-  describe_result<real, Op::result(Tensors::shape...)>(o);
-  o.scratch = workspace{Op::template scratch<sizeof(real), Tensors::shape...>};
-  o.summed = in_loops<Op>::summed;
-  o.multiplied = in_loops<Op>::multiplied(Tensors::shape...);
-  o.in_place = Op::in_place;
+  constexpr const auto& made = results_made<Op, real, Tensors...>;
+  constexpr int bytes = sizeof(real);
+  operation o;
+  o.name = Op::name;
   o.hash = hash_of(Op::name);
-  if constexpr (Op::elementwise) o.lanes = &lanes_of<Op, real>;
-  else if constexpr (!Op::view) o.run = &run<Op, real, Tensors...>;
+  o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
+  o.arguments = static_cast<int>(sizeof...(Tensors));
+  o.results = static_cast<int>(made.size());
+  o.made = made.data();
+  o.flops = Op::flops(Tensors::shape...);
+  o.contraction = Op::contraction;
+  if constexpr (Op::mapped) {
+    o.map = axes_read<Op, Tensors...>.data();
+  }
+  if constexpr (Op::elementwise || Op::mapped) {
+    o.lanes = lanes_with<Op, real, Tensors...>(std::make_index_sequence<made.size()>{});
+  } else if constexpr (!Op::view) {
+    o.run = &run<Op, real, Tensors...>;
+    o.summed = Op::summed;
+    o.tiles = Op::tiles(bytes, Tensors::shape...);
+    if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none) o.run_tiles = &run_tiles<Op, real, Tensors...>;
+    o.scratch = Op::scratch(bytes, Tensors::shape...);
+    o.number_bytes = bytes;
+    for (int i = 0; i < o.arguments; ++i) o.reads_rows |= std::uint64_t{Op::reads_rows(i)} << i;
+  }
   if constexpr (Target::order > 0) {
     using vjp = vjp_of<Op, target<real, Target::order - 1, Target::training>, Tensors...>;
-    if constexpr (vjp::any) {
-      o.vjp = &vjp::append;
-      o.vjp_nodes = vjp::nodes;
-    }
+    vjp::describe(o);
   }
   return o;
 }();
 
-template <class Leaf, class Real>
+/// Tensor: that of the leaf; constants have the type of what they meet.
+template <class Real, class Tensor>
+inline constexpr result leaf_result = described<Real, Tensor>();
+template <class Leaf, class Real, class Tensor = tensor_of<Leaf>>
 inline constexpr operation leaf_operation = [] {
-  operation o{.name = "leaf", .what = role::input, .element = Leaf::element, .result = Leaf::shape};
-  describe_result<Real, Leaf::shape>(o);
+  operation o;
+  o.name = "leaf";
+  o.made = &leaf_result<Real, Tensor>;
   lowering<Leaf>::describe(o);
   return o;
 }();

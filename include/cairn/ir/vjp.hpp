@@ -1,6 +1,7 @@
 // Gradient rules: an operation's vjp over placeholders, lowered into a graph that is being differentiated.
 #pragma once
 
+#include "cairn/expr/convert.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/ir/lower.hpp"
 
@@ -8,25 +9,56 @@
 
 namespace cairn::ir {
 
-/// The gradient rule of an operation, lowered: its vjp over placeholders for arguments, result and cotangent.
-template <class Op, class Target, class... Tensors>
-struct vjp_of {
-  using result = tensor_of<expr<Op, argument<1, 0, Tensors, Op>...>>;
-  static constexpr int arity = static_cast<int>(sizeof...(Tensors));
+/// The gradient rule of an operation, lowered: its vjp over placeholders for the first `Cotangents` of its cotangents,
+/// its results and its arguments.
+template <class Op, class Target, int Cotangents, class... Tensors>
+struct rule_of {
+  static constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
+  static constexpr int results = static_cast<int>(made.size()), arity = static_cast<int>(sizeof...(Tensors));
 
-  template <class Indices>
-  struct rule;
-  template <std::size_t... I>
-  struct rule<std::index_sequence<I...>> {
-    using type = decltype(Op::vjp(argument<1, static_cast<int>(I), Tensors, Op>{}...,
-                                  argument<1, arity, result, Op>{}, argument<1, arity + 1, result, Op>{}));
+  /// The results that have a cotangent, in order.
+  static constexpr auto differentiable = [] {
+    std::array<int, made.size()> which{};
+    int n = 0;
+    for (int r = 0; r < results; ++r) {
+      if (kind_of(made[static_cast<std::size_t>(r)].element.type) == kind::real) which[static_cast<std::size_t>(n++)] = r;
+    }
+    return which;
+  }();
+  template <int R>
+  using result_tensor = tensor_of<cairn::detail::result_tensor<Op, R, Tensors...>>;
+  template <class Lists>
+  struct applied_to;
+  template <std::size_t... G, std::size_t... Y, std::size_t... X>
+  struct applied_to<std::tuple<std::index_sequence<G...>, std::index_sequence<Y...>, std::index_sequence<X...>>> {
+    template <int I, class Tensor>
+    using at = argument<1, I, Tensor, Op>;
+    template <class O>
+    static constexpr bool exists = requires {
+      O::vjp(at<static_cast<int>(G), result_tensor<differentiable[G]>>{}...,
+             at<Cotangents + static_cast<int>(Y), result_tensor<Y>>{}...,
+             at<Cotangents + results + static_cast<int>(X), Tensors>{}...);
+    };
+    template <class O>
+    using type = decltype(O::vjp(at<static_cast<int>(G), result_tensor<differentiable[G]>>{}...,
+                                 at<Cotangents + static_cast<int>(Y), result_tensor<Y>>{}...,
+                                 at<Cotangents + results + static_cast<int>(X), Tensors>{}...));
   };
+  using placeholders = applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
+                                             std::index_sequence_for<Tensors...>>>;
+  template <class O>
+  static constexpr bool exists = placeholders::template exists<O>;
 
-  /// A gradient has its argument's shape: what broadcasting repeated is summed up again.
+  /// A gradient has its argument's type and shape: what broadcasting repeated is summed up again.
   template <class Tensor, class G>
   static constexpr auto fitted(G g) {
     if constexpr (std::same_as<G, no_gradient>) {
+      static_assert(kind_of(Tensor::element.type) != kind::real || Op::detaches || Op::piecewise_constant,
+                    "cairn: the vjp of an operation gives no gradient to an argument of real numbers; say that the "
+                    "operation detaches, or that it is piecewise_constant");
       return g;
+    } else if constexpr (G::element.type != Tensor::element.type) {
+      return fitted<Tensor>(make<as_op<Tensor::element.type>>(g));
     } else if constexpr (G::shape == Tensor::shape) {
       return g;
     } else {
@@ -43,7 +75,7 @@ struct vjp_of {
     template <class G1>
     static constexpr int order_of() {
       if constexpr (std::same_as<G1, no_gradient>) return 0;
-      else return G1::facts.order;
+      else return G1::traits.order;
     }
     static_assert(((order_of<G>() == 0) && ...), "a vjp is written without grad");
     template <class Tensor, class G1>
@@ -54,50 +86,89 @@ struct vjp_of {
     static constexpr void count(counter& c) {
       if constexpr (!std::same_as<G1, no_gradient>) {
         lowering<G1>::count(c);
-        c.total += {.nodes = 1};  // the sum, where the argument has a gradient already
+        c.total += {.nodes = 1, .arguments = 2};  // the sum, where the argument has a gradient already
       }
     }
-    static constexpr int nodes = [] {
+    static constexpr sizes size = [] {
       counter c;
       (count<fitted_type<Tensors, G>>(c), ...);
-      return c.total.nodes;
+      if (Cotangents > 1) c.total += {.nodes = 2 * Cotangents, .arguments = Cotangents};  // zeros
+      return c.total;
     }();
 
     template <class Tensor, class G1>
-    static constexpr void append_one(builder& b, int node, int which, const bool* wanted, int* gradient) {
+    static constexpr void append_one(builder& b, int argument, const bool* wanted, int* gradient) {
       if constexpr (!std::same_as<G1, no_gradient>) {
-        const int argument = b.nodes[node].argument[which];
         if (!wanted[argument]) return;
         const int more = lowering<G1>::template into<Target>(b);
         if (gradient[argument] == 0) {
           gradient[argument] = more;
         } else {
           const int both[]{gradient[argument], more};
-          gradient[argument] = b.append(&operation_of<add_op, Target, Tensor, Tensor>, both, 2);
+          gradient[argument] = b.append(&operation_of<add_op, Target, Tensor, Tensor>, both);
         }
       }
     }
-    using rule_of = void (*)(builder&, int, int, const bool*, int*);
+    /// The cotangent of a result that nobody differentiates.
+    template <class Tensor>
+    static constexpr int zeros(builder& b) {
+      using zero = constant_leaf<0.0>;
+      const int number = b.append_leaf(&leaf_operation<zero, typename Target::real, tensor<Tensor::element>>);
+      return b.append(&operation_of<expand_op<Tensor::shape>, Target, tensor<Tensor::element>>, &number);
+    }
+
+    using append_pointer = void (*)(builder&, int, const bool*, int*);
     /// From the last argument: a layer's weights. Then its input may die, and not live beside its gradient.
     static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
-      constexpr rule_of rules[]{&append_one<Tensors, fitted_type<Tensors, G>>...};
-      int bound[max_arguments + 2] = {};
-      for (int i = 0; i < arity; ++i) bound[i] = b.nodes[node].argument[i];
-      bound[arity] = node;
-      bound[arity + 1] = gradient[node];
-      const builder::frame before = b.open(bound, arity + 2);
+      constexpr append_pointer rules[]{&append_one<Tensors, fitted_type<Tensors, G>>...};
+      const builder::frame before = b.open_rule(b.nodes[node].region);
       tag* const tags = std::exchange(b.tags, nullptr);
-      b.segment_now = b.nodes[node].segment;
-      for (int which = arity; which-- > 0;) rules[which](b, node, which, wanted, gradient);
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        const auto bind_cotangent = [&]<int R>(std::integral_constant<int, R>) {
+          const int known = gradient[node + R];
+          b.bindings.push(known != 0 ? known : zeros<result_tensor<R>>(b));
+        };
+        (bind_cotangent(std::integral_constant<int, differentiable[I]>{}), ...);
+      }(std::make_index_sequence<Cotangents>{});
+      for (int r = 0; r < results; ++r) b.bindings.push(node + r);
+      for (int i = 0; i < arity; ++i) b.bindings.push(b.argument(node, i));
+      for (int which = arity; which-- > 0;) rules[which](b, b.argument(node, which), wanted, gradient);
       b.tags = tags;
       b.close(before);
     }
   };
-  using found = parts<typename rule<std::index_sequence_for<Tensors...>>::type>;
-  static constexpr bool any = found::any;
-  static constexpr int nodes = found::nodes;
+  using found = parts<typename placeholders::template type<Op>>;
+};
+
+template <class Op, class Target, class... Tensors>
+struct vjp_of {
+  static constexpr int cotangents = [] {
+    int n = 0;
+    for (const tensor_type& made : cairn::detail::results_of<Op, Tensors...>) n += kind_of(made.element.type) == kind::real;
+    return n;
+  }();
+
+  /// Rules are for constant evaluation alone: so no code of theirs is made.
+  template <class Found>
   static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
-    found::append(b, node, wanted, gradient);
+    if (std::is_constant_evaluated()) Found::append(b, node, wanted, gradient);
+  }
+  template <int Cotangents>
+  static constexpr vjp_pointer rule(operation& o) {
+    using found = typename rule_of<Op, Target, Cotangents, Tensors...>::found;
+    if constexpr (!found::any) {
+      return nullptr;
+    } else {
+      o.vjp_nodes = std::max(o.vjp_nodes, found::size.nodes);
+      o.vjp_arguments = std::max(o.vjp_arguments, found::size.arguments);
+      return &append<found>;
+    }
+  }
+  static constexpr void describe(operation& o) {
+    if constexpr (cotangents > 0) o.vjp = rule<cotangents>(o);
+    if constexpr (cotangents > 1) {
+      if constexpr (rule_of<Op, Target, 1, Tensors...>::template exists<Op>) o.vjp_first = rule<1>(o);
+    }
   }
 };
 

@@ -1,59 +1,95 @@
-// Losses of logits {N, C} against N class indices in [0, C).
+// Losses of logits {rows, classes} against class indices in [0, classes).
 #pragma once
 
-#include "cairn/kernel/norm.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/kernel/softmax.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-namespace cairn::kernel {
+namespace cairn {
 
-/// The mean of term(row) over N rows, summed in double. Many are summed in sections, the same for any number of
+namespace kernel {
+
+/// Logits and labels, and how many of them.
+template <class Real>
+struct labelled_rows {
+  const Real* logits;
+  const std::int32_t* labels;
+  int rows, classes;
+
+  const Real* row(std::int64_t i) const { return logits + i * classes; }
+};
+
+/// The mean of term(row) over so many rows, summed in double. Many are summed in sections, the same for any number of
 /// threads.
-template <std::int64_t Work, int N, class Term>
-double mean_of_rows(int threads, Term term) {
-  constexpr int sections = parts_of(Work, N) == 1 ? 1 : std::min(N, 64);
-  double sums[sections];
-  in_shares<Work, sections>(threads, [&sums, term](range own) {
+template <class Term>
+double mean_of_rows(std::int64_t work, int rows, int threads, Term term) {
+  constexpr int most = 64;
+  const int sections = parts_of(work, rows) == 1 ? 1 : std::min(rows, most);
+  double sums[most];
+  shares{work, sections}(threads, [&](range own) {
     for (auto s = own.begin; s < own.end; ++s) {
-      const range rows = share(N, 1, static_cast<int>(s), sections);
+      const range some = share(rows, 1, static_cast<int>(s), sections);
       double sum = 0;
-      for (auto row = rows.begin; row < rows.end; ++row) sum += term(row);
+      for (auto row = some.begin; row < some.end; ++row) sum += term(row);
       sums[s] = sum;
     }
   });
-  return std::accumulate(sums, sums + sections, 0.0) / N;
+  return std::accumulate(sums, sums + sections, 0.0) / rows;
 }
 
-/// loss {} = the mean over rows of log(sum exp(row)) - row[label].
-template <class Real, int N, int C>
-void cross_entropy(const Real* logits, const std::int32_t* labels, Real* loss, int threads = 1) {
-  constexpr std::int64_t work = normalizing * N * C;
-  *loss = static_cast<Real>(mean_of_rows<work, N>(threads, [=](std::int64_t i) {
-    const Real* row = logits + i * C;
-    const Real most = row_largest<C>(row);
-    return most - row[labels[i]] + std::log(row_sum_exp<C>(row, most));
+/// The mean over rows of log(sum exp(row)) - row[label].
+template <class Real>
+[[gnu::noinline]] Real cross_entropy(const labelled_rows<Real>& x, int threads = 1) {
+  return static_cast<Real>(mean_of_rows(normalizing * x.rows * x.classes, x.rows, threads, [&x](std::int64_t i) {
+    const Real* row = x.row(i);
+    const Real most = row_largest(row, x.classes);
+    return most - row[x.labels[i]] + std::log(row_sum_exp(row, x.classes, most));
   }));
 }
 
-/// out {N, C} = softmax(row) - onehot(label): N times the gradient of cross_entropy. out == logits is
+/// out {rows, classes} = softmax(row) - onehot(label): `rows` times the gradient of cross_entropy. out == logits is
 /// allowed.
-template <class Real, int N, int C>
-void softmax_error(const Real* logits, const std::int32_t* labels, Real* out, int threads = 1) {
-  in_shares<normalizing * N * C, N>(threads, [=](range own) {
-    for (auto i = own.begin; i < own.end; ++i) normalize_row<normalized::softmax, C>(logits + i * C, out + i * C);
-    for (auto i = own.begin; i < own.end; ++i) out[i * C + labels[i]] -= 1;
+template <class Real>
+[[gnu::noinline]] void softmax_error(const labelled_rows<Real>& x, Real* out, int threads = 1) {
+  shares{normalizing * x.rows * x.classes, x.rows}(threads, [&x, out](range own) {
+    for (auto i = own.begin; i < own.end; ++i)
+      normalize_row<normalized::softmax>(x.row(i), out + i * x.classes, x.classes);
+    for (auto i = own.begin; i < own.end; ++i) out[i * x.classes + x.labels[i]] -= 1;
   });
 }
 
-/// out {} = the fraction of rows whose largest logit, the first if there are several, is the label's.
-template <class Real, int N, int C>
-void accuracy(const Real* logits, const std::int32_t* labels, Real* out, int threads = 1) {
-  constexpr std::int64_t work = (2 * 10 + 40) * std::int64_t{N} * C;
-  *out = static_cast<Real>(mean_of_rows<work, N>(threads, [=](std::int64_t i) {
-    const Real* row = logits + i * C;
-    return std::find(row, row + C, row_largest<C>(row)) - row == labels[i] ? 1 : 0;
+/// The fraction of rows whose largest logit, the first if there are several, is the label's.
+template <class Real>
+[[gnu::noinline]] Real accuracy(const labelled_rows<Real>& x, int threads = 1) {
+  const std::int64_t work = (2 * 10 + 40) * std::int64_t{x.rows} * x.classes;
+  return static_cast<Real>(mean_of_rows(work, x.rows, threads, [&x](std::int64_t i) {
+    const Real* row = x.row(i);
+    return std::find(row, row + x.classes, row_largest(row, x.classes)) - row == x.labels[i] ? 1 : 0;
   }));
 }
 
-}  // namespace cairn::kernel
+/// Operands 1 and 2 of an operation on logits and labels.
+template <class Real, class X, class L>
+labelled_rows<Real> rows_of(void* const* p) {
+  return {static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<int>(L::shape.count()),
+          X::shape[-1]};
+}
+
+}  // namespace kernel
+
+template <class Real, class X, class L>
+void compute(cross_entropy_op, signature<Real, X, L>, void* const* p, int threads) {
+  *static_cast<Real*>(p[0]) = kernel::cross_entropy(kernel::rows_of<Real, X, L>(p), threads);
+}
+template <class Real, class X, class L>
+void compute(softmax_error_op, signature<Real, X, L>, void* const* p, int threads) {
+  kernel::softmax_error(kernel::rows_of<Real, X, L>(p), static_cast<Real*>(p[0]), threads);
+}
+template <class Real, class X, class L>
+void compute(accuracy_op, signature<Real, X, L>, void* const* p, int threads) {
+  *static_cast<Real*>(p[0]) = kernel::accuracy(kernel::rows_of<Real, X, L>(p), threads);
+}
+
+}  // namespace cairn

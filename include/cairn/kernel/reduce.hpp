@@ -1,21 +1,21 @@
 // Sums over axes.
 #pragma once
 
-#include "cairn/core/shape.hpp"
+#include "cairn/expr/reduce.hpp"
+#include "cairn/kernel/run.hpp"
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 
-#include <algorithm>
-#include <array>
-#include <type_traits>
+namespace cairn {
 
-namespace cairn::kernel {
+namespace kernel {
 
 /// A reduction as nested pairs of loops, outermost pair first: over `gone` axes, and within it over `kept`
 /// ones.
 struct reduction {
   struct pair {
     int gone = 1, kept = 1;
+    std::int64_t in = 1, out = 1;  ///< numbers for one turn of the loops
   };
   int pairs = 1;
   std::array<pair, max_rank + 1> at{};
@@ -35,145 +35,142 @@ constexpr reduction as_pairs(const shape& from, axis_set axes) {
       last->gone *= extent;
     }
   }
+  for (auto k = static_cast<std::size_t>(r.pairs - 1); k-- > 0;) {
+    const auto& inner = r.at[k + 1];
+    r.at[k].in = inner.in * inner.gone * inner.kept;
+    r.at[k].out = inner.out * inner.kept;
+  }
   return r;
 }
 
-/// out {Columns of a row} = or += the sum of Rows rows of `stride` numbers, row after row, in registers.
-template <int Rows, int Columns, class Real>
-void sum_columns(const Real* in, int stride, Real* out, bool add) {
+/// out = or += the sums of `rows` rows of some registers of columns, row after row, in registers; the last register has
+/// `last` columns.
+template <int Registers, class Real>
+void sum_columns(const Real* in, int rows, std::int64_t stride, Real* out, bool add, int last) {
   using vec = lanes<Real>;
-  constexpr int registers = (Columns + vec::width - 1) / vec::width;
-  vec sum[registers];
+  const auto load = [last](const Real* at, int j) {
+    return j + 1 < Registers || last == vec::width ? vec::load(at + j * vec::width)
+                                                   : vec::load(at + j * vec::width, last);
+  };
+  vec sum[Registers];
 #pragma GCC unroll 4
-  for (int j = 0; j < registers; ++j) sum[j] = add ? load_row<Columns>(out, j * vec::width) : vec::fill(0);
-  for (int row = 0; row < Rows; ++row, in += stride)
+  for (int j = 0; j < Registers; ++j) sum[j] = add ? load(out, j) : vec::fill(0);
+  for (int row = 0; row < rows; ++row, in += stride)
 #pragma GCC unroll 4
-    for (int j = 0; j < registers; ++j) sum[j] = sum[j] + load_row<Columns>(in, j * vec::width);
+    for (int j = 0; j < Registers; ++j) sum[j] = sum[j] + load(in, j);
 #pragma GCC unroll 4
-  for (int j = 0; j < registers; ++j) store_row<Columns>(sum[j], out, j * vec::width);
+  for (int j = 0; j < Registers; ++j) {
+    if (j + 1 < Registers || last == vec::width) sum[j].store(out + j * vec::width);
+    else sum[j].store(out + j * vec::width, last);
+  }
 }
 
 /// Columns that are summed together.
 template <class Real>
 inline constexpr int chunk = 4 * lanes<Real>::width;
 
-/// out {Columns} = or += the sum of `in` {Rows, Columns} over the rows, for some of the columns.
-template <int Rows, int Columns, class Real>
-void sum_rows(const Real* in, Real* out, bool add, range columns) {
-  constexpr int tail = Columns % chunk<Real>;
-  std::int64_t j = columns.begin;
-  for (; j + chunk<Real> <= columns.end; j += chunk<Real>) {
-    sum_columns<Rows, chunk<Real>>(in + j, Columns, out + j, add);
+/// out {columns} = or += the sum of `in` {rows, columns} over the rows, for some of the columns. Long rows are read a few
+/// at a time, along the rows, for processors fetch ahead few streams.
+template <class Real>
+[[gnu::noinline]] void sum_rows(const Real* in, int rows, int columns, Real* out, bool add, range own) {
+  constexpr int width = lanes<Real>::width;
+  const int some = columns <= chunk<Real> ? rows : std::min(rows, 8);
+  for (int row = 0; row < rows; row += some, add = true) {
+    const int count = std::min(some, rows - row);
+    const Real* const from = in + std::int64_t{row} * columns;
+    std::int64_t j = own.begin;
+    for (; j + chunk<Real> <= own.end; j += chunk<Real>) sum_columns<4>(from + j, count, columns, out + j, add, width);
+    const int left = static_cast<int>(own.end - j);
+    const int last = left % width == 0 ? width : left % width;
+    if (left > 3 * width) sum_columns<4>(from + j, count, columns, out + j, add, last);
+    else if (left > 2 * width) sum_columns<3>(from + j, count, columns, out + j, add, last);
+    else if (left > width) sum_columns<2>(from + j, count, columns, out + j, add, last);
+    else if (left > 0) sum_columns<1>(from + j, count, columns, out + j, add, last);
   }
-  if constexpr (tail != 0)
-    if (j < columns.end) sum_columns<Rows, tail>(in + j, Columns, out + j, add);
 }
 
-/// The same for any number of rows: long rows are read a few at a time, along the rows, for processors fetch ahead few
-/// streams.
-template <int Rows, int Columns, class Real>
-void sum_long_rows(const Real* in, Real* out, bool add, range columns) {
-  constexpr int some = Columns <= chunk<Real> ? Rows : std::min(Rows, 8);
-  int row = 0;
-  for (; row + some <= Rows; row += some)
-    sum_rows<some, Columns>(in + std::int64_t{row} * Columns, out, add || row > 0, columns);
-  if constexpr (Rows % some != 0)
-    sum_rows<Rows % some, Columns>(in + std::int64_t{row} * Columns, out, add || row > 0, columns);
-}
-
-/// The sum of N numbers, of which at(i) gives the register from number i on: four registers of partial sums, so that an
-/// addition need not wait for the one before.
-template <int N, class Real>
-Real sum_row(auto at) {
+/// The sum of n numbers, of which at(i) gives the register from number i on, zeros behind the last: four registers of
+/// partial sums, so that an addition need not wait for the one before.
+template <class Real>
+[[gnu::always_inline]] inline Real sum_row(std::int64_t n, auto at) {
   using vec = lanes<Real>;
   vec part[4] = {vec::fill(0), vec::fill(0), vec::fill(0), vec::fill(0)};
-  int i = 0;
-  for (; i + 4 * vec::width <= N; i += 4 * vec::width)
+  std::int64_t i = 0;
+  for (; i + 4 * vec::width <= n; i += 4 * vec::width)
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) part[j] = part[j] + at(i + j * vec::width);
-  for (; i < N; i += vec::width) part[0] = part[0] + at(i);
+  for (; i < n; i += vec::width) part[0] = part[0] + at(i);
   return sum((part[0] + part[1]) + (part[2] + part[3]));
 }
-template <int N, class Real>
-Real sum_row(const Real* in) {
-  return sum_row<N, Real>([in](int i) { return load_row<N>(in, i); });
+template <class Real>
+Real sum_row(const Real* in, std::int64_t n) {
+  return sum_row<Real>(n, [in, n](std::int64_t i) { return load_row(in, i, n); });
 }
 
-template <std::int64_t N>
-inline constexpr std::integral_constant<int, static_cast<int>(N)> length{};
-
-/// The sum of N numbers, of which sum_section(begin, length) sums some. Many are summed in sections, the same for any
+/// The sum of n numbers, of which sum_section(begin, length) sums some. Many are summed in sections, the same for any
 /// number of threads.
-template <std::int64_t N, class Real, std::int64_t Work = 40 * N>
-Real sum_all(int threads, auto sum_section) {
-  constexpr std::int64_t most = 64, section = (N + most - 1) / most, whole = N / section, rest = N % section;
-  constexpr int sections = static_cast<int>(whole + (rest > 0));
-  if constexpr (N < 16 * 1024) {
-    return sum_section(std::int64_t{0}, length<N>);
-  } else {
-    Real sums[sections];
-    in_shares<Work, sections>(threads, [&sums, sum_section](range own) {
-      for (auto s = own.begin; s < own.end; ++s) {
-        if (s < whole) sums[s] = sum_section(s * section, length<section>);
-        else sums[s] = sum_section(s * section, length<rest>);
-      }
-    });
-    return sum_row<sections>(sums);
-  }
+template <class Real>
+Real sum_all(std::int64_t n, std::int64_t work, int threads, auto sum_section) {
+  if (n < 16 * 1024) return sum_section(std::int64_t{0}, n);
+  constexpr std::int64_t most = 64;
+  const std::int64_t section = (n + most - 1) / most, sections = (n + section - 1) / section;
+  Real sums[most];
+  shares{work, sections}(threads, [&sums, n, section, &sum_section](range own) {
+    for (auto s = own.begin; s < own.end; ++s)
+      sums[s] = sum_section(s * section, std::min(section, n - s * section));
+  });
+  return sum_row(sums, sections);
 }
 
-/// Numbers of `in` and of `out` for one turn of the loops of a pair.
-struct turn {
-  std::int64_t in = 1, out = 1;
-};
-constexpr turn turn_of(const reduction& r, int pair) {
-  turn size;
-  for (int k = pair + 1; k < r.pairs; ++k) {
-    size.in *= std::int64_t{r.at[static_cast<std::size_t>(k)].gone} * r.at[static_cast<std::size_t>(k)].kept;
-    size.out *= r.at[static_cast<std::size_t>(k)].kept;
-  }
-  return size;
-}
-
-template <class Real, reduction R, int Pair = 0>
-void reduce_pairs(const Real* in, Real* out, bool add) {
-  constexpr auto pair = R.at[Pair];
-  if constexpr (Pair + 1 < R.pairs) {
-    constexpr turn size = turn_of(R, Pair);
+template <class Real>
+void reduce_pairs(const reduction& r, int number, const Real* in, Real* out, bool add) {
+  const auto& pair = r.at[static_cast<std::size_t>(number)];
+  if (number + 1 < r.pairs) {
     for (int gone = 0; gone < pair.gone; ++gone)
-      for (int kept = 0; kept < pair.kept; ++kept, in += size.in)
-        reduce_pairs<Real, R, Pair + 1>(in, out + kept * size.out, add || gone > 0);
-  } else if constexpr (pair.kept == 1) {
-    const Real total = sum_row<pair.gone>(in);
+      for (int kept = 0; kept < pair.kept; ++kept, in += pair.in)
+        reduce_pairs(r, number + 1, in, out + kept * pair.out, add || gone > 0);
+  } else if (pair.kept == 1) {
+    const Real total = sum_row(in, pair.gone);
     *out = add ? *out + total : total;
   } else {
-    sum_long_rows<pair.gone, pair.kept>(in, out, add, {0, pair.kept});
+    sum_rows(in, pair.gone, pair.kept, out, add, {0, pair.kept});
   }
 }
 
-/// out = the sums of `in` {From} over the axes in Axes; which of them stay as 1 makes no difference here. Threads share
-/// what is kept.
-template <class Real, shape From, axis_set Axes>
-void reduce_sum(const Real* in, Real* out, int threads = 1) {
-  constexpr reduction r = as_pairs(From, Axes);
-  constexpr auto first = r.at[0];
-  constexpr bool one_pair = r.pairs == 1;
-  if constexpr (one_pair && first.kept == 1) {
-    *out = sum_all<From.count(), Real>(
-        threads, [in](std::int64_t begin, auto count) { return sum_row<count.value>(in + begin); });
-  } else if constexpr (one_pair || first.gone == 1) {
-    in_shares<40 * From.count(), first.kept, one_pair ? chunk<Real> : 1>(threads, [=](range own) {
-      if constexpr (one_pair) {
-        sum_long_rows<first.gone, first.kept>(in, out, false, own);
-      } else {
-        constexpr turn size = turn_of(r, 0);
-        for (auto kept = own.begin; kept < own.end; ++kept)
-          reduce_pairs<Real, r, 1>(in + kept * size.in, out + kept * size.out, false);
-      }
+/// out = the sums of `in`, of so many numbers. Threads share what is kept.
+template <class Real>
+[[gnu::noinline]] void reduce_sum(const reduction& r, std::int64_t count, const Real* in, Real* out, int threads) {
+  const auto& first = r.at[0];
+  const bool one_pair = r.pairs == 1;
+  if (one_pair && first.kept == 1) {
+    *out = sum_all<Real>(count, 40 * count, threads,
+                         [in](std::int64_t begin, std::int64_t n) { return sum_row(in + begin, n); });
+  } else if (one_pair || first.gone == 1) {
+    shares{40 * count, first.kept, one_pair ? chunk<Real> : 1}(threads, [&r, &first, in, out, one_pair](range own) {
+      if (one_pair) return sum_rows(in, first.gone, first.kept, out, false, own);
+      for (auto kept = own.begin; kept < own.end; ++kept)
+        reduce_pairs(r, 1, in + kept * first.in, out + kept * first.out, false);
     });
   } else {
-    reduce_pairs<Real, r>(in, out, false);
+    reduce_pairs(r, 0, in, out, false);
   }
 }
 
-}  // namespace cairn::kernel
+/// out = the sums of `in` {from} over the axes; which of them stay as 1 makes no difference here.
+template <class Real>
+void reduce_sum(const shape& from, axis_set axes, const Real* in, Real* out, int threads = 1) {
+  reduce_sum(as_pairs(from, axes), from.count(), in, out, threads);
+}
+
+template <shape From, axis_set Axes>
+inline constexpr reduction reduction_of = as_pairs(From, Axes);
+
+}  // namespace kernel
+
+template <axis_set Axes, bool Keep, class Real, class X>
+void compute(sum_op<Axes, Keep>, signature<Real, X>, void* const* p, int threads) {
+  kernel::reduce_sum(kernel::reduction_of<X::shape, Axes>, X::shape.count(), static_cast<const Real*>(p[1]),
+                     static_cast<Real*>(p[0]), threads);
+}
+
+}  // namespace cairn

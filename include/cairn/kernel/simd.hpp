@@ -221,18 +221,21 @@ struct lanes {
 #endif
 };
 
-/// As many of the numbers from row[i] on as fit into a register, of a row of N; `rest` past its end.
-template <int N, class Real>
-[[gnu::always_inline]] inline lanes<Real> load_row(const Real* row, int i, Real rest = 0) {
-  constexpr int width = lanes<Real>::width;
-  if (N % width == 0 || i + width <= N) return lanes<Real>::load(row + i);
-  return rest == 0 ? lanes<Real>::load(row + i, N - i) : lanes<Real>::load(row + i, N - i, rest);
+/// As many of the numbers from row[i] on as fit into a register, of a row of n; `rest` past its end.
+template <class Real>
+[[gnu::always_inline]] inline lanes<Real> load_row(const Real* row, std::int64_t i, std::int64_t n) {
+  if (i + lanes<Real>::width <= n) return lanes<Real>::load(row + i);
+  return lanes<Real>::load(row + i, static_cast<int>(n - i));
 }
-template <int N, class Real>
-[[gnu::always_inline]] inline void store_row(lanes<Real> x, Real* row, int i) {
-  constexpr int width = lanes<Real>::width;
-  if (N % width == 0 || i + width <= N) x.store(row + i);
-  else x.store(row + i, N - i);
+template <class Real>
+[[gnu::always_inline]] inline lanes<Real> load_row(const Real* row, std::int64_t i, std::int64_t n, Real rest) {
+  if (i + lanes<Real>::width <= n) return lanes<Real>::load(row + i);
+  return lanes<Real>::load(row + i, static_cast<int>(n - i), rest);
+}
+template <class Real>
+[[gnu::always_inline]] inline void store_row(lanes<Real> x, Real* row, std::int64_t i, std::int64_t n) {
+  if (i + lanes<Real>::width <= n) x.store(row + i);
+  else x.store(row + i, static_cast<int>(n - i));
 }
 
 /// A register of 32-bit words in lanes of 64 bits, so that there is room for a product; nothing reads the upper halves.

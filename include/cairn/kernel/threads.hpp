@@ -31,17 +31,17 @@ void in_parts(int parts, Body body) {
   for (int part = 0; part < parts; ++part) body(part);
 }
 
-/// Calls body(own) for each thread's share of [0, Extent), cut at multiples of Unit; once where the work is not worth a
-/// second thread.
-template <std::int64_t Work, std::int64_t Extent, std::int64_t Unit = 1, class Body>
-void in_shares(int threads, Body body) {
-  constexpr int most = parts_of(Work, (Extent + Unit - 1) / Unit);
-  if constexpr (most == 1) {
-    body(range{0, Extent});
-  } else {
-    const int parts = std::min(most, threads);
-    in_parts(parts, [=](int part) { body(share(Extent, Unit, part, parts)); });
+/// Some work that can be cut at multiples of `unit`: a share of [0, extent) for each thread, or all of it for one where
+/// it is not worth a second.
+struct shares {
+  std::int64_t work, extent, unit = 1;
+
+  template <class Body>
+  void operator()(int threads, Body body) const {
+    const int parts = threads == 1 ? 1 : std::min(parts_of(work, (extent + unit - 1) / unit), threads);
+    if (parts == 1) return body(range{0, extent});
+    in_parts(parts, [this, parts, &body](int part) { body(share(extent, unit, part, parts)); });
   }
-}
+};
 
 }  // namespace cairn::kernel

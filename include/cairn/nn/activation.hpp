@@ -1,8 +1,8 @@
 // Operations as layers, and the residual connection.
 #pragma once
 
-#include "cairn/expr/compose.hpp"
-#include "cairn/expr/norm.hpp"
+#include "cairn/expr/block.hpp"
+#include "cairn/expr/softmax.hpp"
 
 namespace cairn::nn {
 
@@ -18,7 +18,7 @@ struct operation_layer : layer_base {
 template <fixed_string Name>
 struct tag_layer : layer_base {
   template <an_expression X>
-  constexpr typename cairn::detail::tagging<Name, X>::type operator()(X) const {
+  constexpr applied<cairn::detail::tag_form<Name>, X> operator()(X) const {
     return {};
   }
 };
@@ -46,7 +46,7 @@ inline constexpr detail::tag_layer<Name> tag{};
 
 /// x + f(x) (He et al., 2015); f keeps the shape.
 template <class L>
-constexpr cairn::detail::made_of_layer<"residual", L, detail::residual_layer<L>> residual(L) {
+constexpr cairn::detail::made_from_layer<"residual", L, detail::residual_layer<L>> residual(L) {
   return {};
 }
 

@@ -1,7 +1,7 @@
 // Batch normalization.
 #pragma once
 
-#include "cairn/expr/compose.hpp"
+#include "cairn/expr/block.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/expr/state.hpp"
 
@@ -15,7 +15,7 @@ struct batch_norm_layer : layer_base {
     using what = fact::operation<"batch_norm", tensor_fact<X>>;
     if constexpr (wrong<X>) {
       return x;
-    } else if constexpr (X::element != kind::real) {
+    } else if constexpr (kind_of(X::element.type) != kind::real) {
       return surfaced<poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>>{};
     } else if constexpr (X::shape.rank < 2) {
       return surfaced<poison<rule::at_least_two_axes, owner, fact::in<Name>, what>>{};

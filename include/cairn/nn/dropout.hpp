@@ -1,8 +1,8 @@
 // Dropout as a layer.
 #pragma once
 
-#include "cairn/expr/compose.hpp"
-#include "cairn/expr/random.hpp"
+#include "cairn/expr/block.hpp"
+#include "cairn/expr/dropout.hpp"
 
 namespace cairn::nn {
 

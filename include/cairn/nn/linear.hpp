@@ -1,8 +1,8 @@
 // Fully connected layers.
 #pragma once
 
-#include "cairn/expr/compose.hpp"
-#include "cairn/expr/linalg.hpp"
+#include "cairn/expr/block.hpp"
+#include "cairn/expr/matmul.hpp"
 
 namespace cairn::nn {
 
@@ -14,7 +14,7 @@ struct linear_layer : layer_base {
     using what = fact::operation<"linear", tensor_fact<X>>;
     if constexpr (wrong<X>) {
       return x;
-    } else if constexpr (X::element != kind::real) {
+    } else if constexpr (kind_of(X::element.type) != kind::real) {
       return surfaced<poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>>{};
     } else if constexpr (X::shape.rank < 2) {
       return surfaced<poison<rule::at_least_two_axes, owner, fact::in<Name>, what>>{};

@@ -1,6 +1,6 @@
 // Fusion: elementwise values of one shape that follow each other become one loop. One group is open at a time; other
-// steps overtake it as long as they do not read it. A product hands its result to the loop that reads it tile by tile, and
-// a sum of what a loop computes is made as it goes.
+// steps overtake it as long as they do not read it. An operation that makes its result in tiles hands them to the loop
+// that reads it, and a sum of what a loop computes is made as it goes.
 #pragma once
 
 #include "cairn/pass/readers.hpp"
@@ -10,11 +10,12 @@ namespace cairn::pass {
 inline constexpr int max_loop_inputs = 16;
 inline constexpr int max_loop_operations = 32;
 
-/// A step: a kernel of its own (one member), or a loop over several members.
+/// A step: a kernel of its own (the results of one operation), or a loop over several values.
 struct step {
   int begin = 0, end = 0;  ///< members in fused::members
+  int code = 0;            ///< of a loop: where its own values begin among them; before are further results of its maker
   bool loop = false;
-  bool product = false;  ///< the first member of the loop is a matrix product
+  bool tiles = false;  ///< the loop is given its first value in tiles, by the operation that makes it
 };
 
 /// Which steps a program has, in order.
@@ -22,8 +23,8 @@ template <int Nodes>
 struct fused {
   int members[Nodes] = {};  ///< values in step order
   step steps[Nodes] = {};
-  int step_of[Nodes] = {};    ///< by value; none for leaves and views
-  int root[Nodes] = {};       ///< the value whose memory a view reads; else itself
+  int step_of[Nodes] = {};    ///< by value; none for leaves, views, and maps that are read in place
+  int root[Nodes] = {};       ///< the value whose memory is read; its own, if it has any
   int position[Nodes] = {};   ///< by value: where it stands in members
   bool external[Nodes] = {};  ///< read outside its step
   int member_count = 0, step_count = 0, turn = 0;
@@ -38,94 +39,119 @@ struct fuser {
   fused<nodes> out{};
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
-  int open_sum = none;        ///< the sum in the open group
-  bool open_product = false;  ///< the open group begins with a product
-  bool open_deep = false;     ///< of several blocks of depth: it keeps sums in its result, over which nothing lies then
-  bool open_flat = true;      ///< what the open group reads are numbers or has its shape
+  int open_sum = none;      ///< the sum in the open group
+  bool open_tiles = false;  ///< the open group begins with what makes tiles
+  bool open_sums = false;   ///< that keeps sums in its result, over which nothing lies then
+  bool open_flat = true;    ///< what the open group reads are numbers or has its shape
 
   constexpr bool in_open(int v) const { return open_count > 0 && out.step_of[v] == out.step_count; }
   constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
+  constexpr const ir::result& made_by(int v) const { return *s.nodes[v].made; }
+  constexpr bool same_shape(int v, int w) const { return made_by(v).same_shape == made_by(w).same_shape; }
 
   constexpr void add_member(int v) {
     out.position[v] = out.member_count;
     out.members[out.member_count++] = v;
   }
-
   constexpr void add_open(int v) {
     open[open_count++] = v;
     out.step_of[v] = out.step_count;
   }
 
+  constexpr void add_results(int v) {
+    for (int r = 0; r < op_of(v).results; ++r) add_member(v + r);
+  }
+  /// Has all results of v made at step `index`.
+  constexpr void put(int v, int index) {
+    for (int r = 0; r < op_of(v).results; ++r) out.step_of[v + r] = index;
+  }
+
   constexpr void close() {
     if (open_count == 0) return;
     step& made = out.steps[out.step_count++];
-    made.loop = !open_product || open_count > 1;
-    made.product = made.loop && open_product;
-    made.begin = out.member_count;
-    for (int i = 0; i < open_count; ++i) add_member(open[i]);
+    made.begin = made.code = out.member_count;
+    made.loop = !open_tiles || open_count > 1;
+    made.tiles = made.loop && open_tiles;
+    if (!made.loop) {
+      add_results(open[0]);
+    } else {
+      for (int r = 1; made.tiles && r < op_of(open[0]).results; ++r) add_member(open[0] + r);
+      made.code = out.member_count;
+      for (int i = 0; i < open_count; ++i) add_member(open[i]);
+    }
     made.end = out.member_count;
     open_count = open_inputs = 0;
     open_sum = none;
-    open_product = open_deep = false;
+    open_tiles = open_sums = false;
     open_flat = true;
   }
 
   /// A kernel runs before the open group, whose steps it does not read.
   constexpr void add_kernel(int v) {
     step& made = out.steps[out.step_count];
-    made.begin = out.member_count;
-    add_member(v);
+    made.begin = made.code = out.member_count;
+    add_results(v);
     made.end = out.member_count;
-    out.step_of[v] = out.step_count++;
+    put(v, out.step_count++);
+    if (open_tiles) put(open[0], out.step_count);
     for (int i = 0; i < open_count; ++i) out.step_of[open[i]] = out.step_count;
   }
 
-  /// Whether v would be written over a, its argument.
-  constexpr bool takes_over(int v, int a) const {
-    return readers.last[a] == v && op_of(a).count == op_of(v).count &&
-           (out.step_of[a] != none || op_of(a).what == ir::role::gradient);
+  /// Whether value v reads its argument a element by element: no map leads elsewhere.
+  constexpr bool reads_plainly(int v, int a) const {
+    return op_of(v).what != ir::role::map && (op_of(a).what != ir::role::map || readers.root[a] == a);
   }
-  constexpr bool is_deep(const ir::operation& op) const {
-    return op.multiplied.k > depth_of(op.multiplied, op.element_bytes);
+  /// Whether v would be written over its argument a.
+  constexpr bool takes_over(int v, int a) const {
+    const int root = readers.root[a];
+    return readers.last[root] == v && made_by(root).bytes == made_by(v).bytes && reads_plainly(v, a) &&
+           (out.step_of[root] != none || op_of(root).what == ir::role::gradient);
+  }
+  constexpr bool is_flat(int v, int a) const {
+    const std::int64_t count = made_by(readers.root[a]).count;
+    return count == 1 || (count == made_by(v).count && reads_plainly(v, a));
   }
 
   constexpr bool joins(int v) const {
     const ir::node& n = s.nodes[v];
-    if (open_count == 0 || open_count == max_loop_operations || open_inputs + n.op->arguments > max_loop_inputs ||
-        op_of(open[0]).same_shape != n.op->same_shape)
+    if (open_count == 0 || open_count + n.op->results > max_loop_operations ||
+        open_inputs + n.op->arguments > max_loop_inputs || !same_shape(open[0], v))
       return false;
     for (int i = 0; i < n.op->arguments; ++i) {
-      const int a = n.argument[i], root = readers.root[a];
-      if (in_open(root) ? a != root || a == open_sum : !fits_open(v, root)) return false;
+      const int a = s.arguments[n.first + i], root = readers.root[a];
+      if (in_open(root) ? a != root || !in_registers(a) || !reads_plainly(v, a) : !fits_open(v, a)) return false;
     }
     return true;
   }
+  /// Of a value of the open group: whether its loop has it at hand. Not a sum, nor further results of what makes tiles.
+  constexpr bool in_registers(int a) const { return a != open_sum && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).results); }
   /// Whether a loop with v may read a, which is made before it.
   constexpr bool fits_open(int v, int a) const {
-    return (open_sum == none || is_flat(v, a)) && !(open_deep && takes_over(v, a));
+    return (open_sum == none || is_flat(v, a)) && !(open_sums && takes_over(v, a));
   }
-  constexpr bool is_flat(int v, int a) const { return op_of(a).count == op_of(v).count || op_of(a).count == 1; }
 
   constexpr void add_elementwise(int v) {
     const ir::node& n = s.nodes[v];
     if (!joins(v)) close();
     for (int i = 0; i < n.op->arguments; ++i) {
-      if (in_open(n.argument[i])) continue;
+      const int a = s.arguments[n.first + i];
+      if (in_open(a)) continue;
       ++open_inputs;
-      open_flat &= is_flat(v, n.argument[i]);
+      open_flat &= is_flat(v, a);
     }
-    add_open(v);
+    for (int r = 0; r < n.op->results; ++r) add_open(v + r);
   }
 
   /// Whether a sum is made by the open loop: over all of its elements, over its rows or over its columns. The order of
   /// the additions is a function of the shape alone, so that a sum has the same bits in a loop and by itself.
   constexpr bool joins_as_sum(int v) const {
     const ir::node& n = s.nodes[v];
-    const int a = n.argument[0];
-    if (n.op->summed == 0 || !in_open(a) || open_sum != none || open_product || !open_flat ||
-        open_count == max_loop_operations || n.op->count == op_of(a).count)
+    if (n.op->summed == 0) return false;
+    const int a = s.arguments[n.first];
+    if (!in_open(a) || open_sum != none || open_tiles || !open_flat || open_count == max_loop_operations ||
+        n.made->count == made_by(a).count || n.made->element != made_by(a).element)
       return false;
-    const shape& from = op_of(a).result;
+    const shape& from = made_by(a).extents;
     int changes = 0, before = none;
     for (int axis = 0; axis < from.rank; ++axis) {
       if (from.extent[axis] == 1) continue;
@@ -136,24 +162,30 @@ struct fuser {
     return changes <= 1;
   }
 
-  /// Whether a product hands its tiles to a loop.
+  /// Whether an operation that makes tiles hands them to a loop.
   constexpr bool begins_loop(int v) const {
     const int reader = readers.first[v];
-    return op_of(v).multiplied.n > 1 && reader != none && (v >= s.turn || reader < s.turn) &&
-           op_of(reader).what == ir::role::elementwise && op_of(reader).same_shape == op_of(v).same_shape;
+    if (op_of(v).tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
+        op_of(reader).what != ir::role::elementwise || !same_shape(reader, v))
+      return false;
+    for (int i = 0; i < op_of(reader).arguments; ++i) {
+      const int a = s.argument(reader, i);
+      if (readers.root[a] == v && !reads_plainly(reader, a)) return false;
+    }
+    return true;
   }
 
-  /// Whether the open group, which does not read the product v, can follow it in one loop.
+  /// Whether the open group, which does not read v, can follow it in one loop.
   constexpr bool goes_before_open(int v) const {
-    return open_count < max_loop_operations && open_sum == none && !is_deep(op_of(v)) &&
-           op_of(open[0]).same_shape == op_of(v).same_shape;
+    return open_count < max_loop_operations && open_sum == none && op_of(v).tiles == tiling::complete &&
+           same_shape(open[0], v);
   }
-  constexpr void add_product(int v) {
+  constexpr void add_maker(int v) {
     for (int i = open_count++; i > 0; --i) open[i] = open[i - 1];
     open[0] = v;
-    open_product = true;
-    open_deep = is_deep(op_of(v));
-    out.step_of[v] = out.step_count;
+    open_tiles = true;
+    open_sums = op_of(v).tiles == tiling::summed_in_result;
+    put(v, out.step_count);
   }
 
   constexpr void group() {
@@ -164,17 +196,18 @@ struct fuser {
       }
       const ir::node& n = s.nodes[v];
       out.root[v] = readers.root[v];
+      if (n.number > 0) continue;
       out.step_of[v] = none;
-      if (n.op->what == ir::role::elementwise) {
+      if (n.op->what == ir::role::elementwise || (n.op->what == ir::role::map && out.root[v] == v)) {
         add_elementwise(v);
       } else if (n.op->what == ir::role::kernel && joins_as_sum(v)) {
         open_sum = v;
         add_open(v);
       } else if (n.op->what == ir::role::kernel) {
-        bool waits = open_product;  // a product that waited would keep its arguments
-        for (int i = 0; i < n.op->arguments; ++i) waits |= in_open(readers.root[n.argument[i]]);
+        bool waits = open_tiles;  // what waited would keep its arguments
+        for (int i = 0; i < n.op->arguments; ++i) waits |= in_open(readers.root[s.arguments[n.first + i]]);
         if (waits || (begins_loop(v) && !goes_before_open(v))) close();
-        if (begins_loop(v)) add_product(v);
+        if (begins_loop(v)) add_maker(v);
         else add_kernel(v);
       }
     }

@@ -11,18 +11,18 @@ struct live_ranges {
   int last[Nodes] = {};  ///< the last step that reads it; step_count for outputs and gradients, which stay
 };
 
-/// Calls `visit` with each value that a step reads, views replaced by what they view.
+/// Calls `visit` with each value whose memory a step reads.
 template <class Schedule, class Fused, class Loops>
 constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, int index, auto visit) {
   const step& st = f.steps[index];
   if (st.loop) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-      if (!l.inputs[i].constant) visit(f.root[l.inputs[i].value]);
+      if (l.inputs[i].how != access::constant) visit(l.inputs[i].source);
     }
   }
-  if (!st.loop || st.product) {
-    const ir::node& n = s.nodes[f.members[st.begin]];
-    for (int i = 0; i < n.op->arguments; ++i) visit(f.root[n.argument[i]]);
+  if (!st.loop || st.tiles) {
+    const ir::node& n = s.nodes[f.members[st.code]];
+    for (int i = 0; i < n.op->arguments; ++i) visit(f.root[s.arguments[n.first + i]]);
   }
 }
 

@@ -1,55 +1,82 @@
 // The code of the loops: for each fused group its operands, its operations and its extents, and which loops
-// are equal.
+// have equal code.
 #pragma once
 
+#include "cairn/core/hash.hpp"
+#include "cairn/core/loop_table.hpp"
 #include "cairn/pass/fuse.hpp"
 
 #include <bit>
 
 namespace cairn::pass {
 
-/// One operand of a loop: a value, or an immediate constant.
+/// An operand of a loop: a value, or an immediate constant.
 struct loop_input {
-  int value = none;
-  axis_set stretched = 0;  ///< axes of the loop along which it is repeated
-  bool constant = false;
+  int value = none;   ///< as the loop sees it
+  int source = none;  ///< where it is read: itself, what it views, or what it is a map of
+  dtype type = dtype::real;
+  access how = access::contiguous;
+  bool map = false;      ///< a map leads from the value to its source
+  bool stretched = false;  ///< repeated along some axes
   double immediate = 0;
 
   constexpr bool same_code(const loop_input& other) const {
-    return stretched == other.stretched && constant == other.constant &&
-           (!constant ||  // -0 is not 0
+    return type == other.type && how == other.how &&
+           (how != access::constant ||  // -0 is not 0
             std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
+  /// Whether a result of the loop may be written over it.
+  constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched; }
 };
 
-/// One operation of a loop; argument k >= 0 is the result of operation k, k < 0 is input -k - 1. A product and a sum
-/// have no code for a register: the one comes first and is given to the loop, the other is made of its argument.
-struct loop_operation {
+/// One value of a loop. Further results of an operation have no code of their own; nor has the first value where it
+/// comes in tiles, nor a sum, which is made of its argument.
+struct loop_value {
   const ir::lane_code* lanes = nullptr;
-  int argument[ir::max_arguments] = {};
-  bool stored = false;  ///< read outside the loop
+  dtype type = dtype::real;
+  int first = 0, arguments = 0;  ///< in loops::arguments: k >= 0 is value k of the loop, k < 0 is input -k - 1
+  bool stored = false;           ///< read outside the loop
 
-  constexpr bool same_code(const loop_operation& other) const {
-    return lanes == other.lanes && stored == other.stored && argument[0] == other.argument[0] &&
-           argument[1] == other.argument[1] && argument[2] == other.argument[2] && argument[3] == other.argument[3];
+  constexpr bool same_code(const loop_value& other) const {
+    return lanes == other.lanes && type == other.type && arguments == other.arguments && stored == other.stored;
   }
 };
 
 struct loop {
-  int input_begin = 0, input_end = 0;      ///< in loops::inputs; empty for kernels
-  shape extents;                           ///< with axes merged that all operands treat alike
-  axis_set summed = 0;                     ///< of these, those over which its sum goes
-  const ir::operation* product = nullptr;  ///< its first member, where it begins with a product
-  int same_as = 0;                         ///< the first step with an equal loop
+  int input_begin = 0, input_end = 0;  ///< in loops::inputs; empty for kernels
+  shape extents;                       ///< with axes merged that all operands treat alike
+  int last_axis[max_rank] = {};        ///< by merged axis: the last of the axes that it is
+  sums sum = sums::none;
+  int same_as = 0;  ///< the first step with equal code
 };
 
-template <int Nodes>
+template <int Nodes, int Arguments>
 struct loops {
-  loop_operation code[Nodes] = {};  ///< by position in fused::members
-  loop_input inputs[2 * Nodes] = {};
+  loop_value code[Nodes] = {};  ///< by position in fused::members
+  int arguments[Arguments] = {};
+  loop_input inputs[Arguments] = {};
   loop of[Nodes] = {};  ///< by step
-  int input_count = 0;
+  int argument_count = 0, input_count = 0;
 };
+
+/// Where an operand of a loop lies along an axis of the loop.
+struct operand_axis {
+  std::int64_t stride = 0;  ///< of its source; 0 where it is repeated
+  int begin = 0;            ///< in elements of that axis
+  bool mapped = false;      ///< its map does more than to begin elsewhere and to go in steps
+};
+template <class Schedule>
+constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, const shape& whole, int axis) {
+  const shape& own = s.made(in.value).extents;
+  const int here = axis - (whole.rank - own.rank);
+  if (here < 0 || (own.extent[here] == 1 && whole.extent[axis] != 1)) return {};
+  const shape& from = in.map ? s.made(s.argument(in.value, 0)).extents : own;
+  std::int64_t stride = 1;
+  for (int k = here + 1; k < from.rank; ++k) stride *= from.extent[k];
+  if (!in.map) return {stride, 0, false};
+  const axis_map& map = s.op(in.value).map[here];
+  return map.in_steps() ? operand_axis{stride * map.step, map.begin, false} : operand_axis{stride, 0, true};
+}
 
 namespace detail {
 template <class Schedule, class Fused>
@@ -57,103 +84,115 @@ struct loop_writer {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   const Fused& f;
-  loops<nodes> out{};
+  loops<nodes, Schedule::argument_capacity> out{};
   int input_number[nodes] = {};  ///< by value, of the last loop that reads it: one more than its place in inputs
   int buckets[256] = {}, chain[nodes] = {};
 
-  constexpr int input_of(const loop& l, int v, const ir::operation& whole) {
+  /// The number of an input. `by` is the operation that reads it: a map among the loop's own reads its argument where
+  /// the map leads.
+  constexpr int input_of(const loop& l, int a, int by) {
+    const bool own_map = s.op(by).what == ir::role::map;
+    const int v = own_map ? by : a;
     if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
-    const ir::operation& source = *s.nodes[f.root[v]].op;
     loop_input& in = out.inputs[out.input_count];
     in.value = v;
+    in.source = f.root[a];
+    in.type = s.made(a).element.type;
+    in.map = own_map || (s.op(a).what == ir::role::map && f.root[a] != a);
+    const ir::operation& source = s.op(in.source);
     if (source.what == ir::role::constant) {
-      in.constant = true;
+      in.how = access::constant;
       in.immediate = source.value;
-    } else if (s.nodes[v].op->count != whole.count) {
-      in.stretched = stretched_axes(s.nodes[v].op->result, whole.result);
     }
     input_number[v] = ++out.input_count;
     return out.input_count - 1 - l.input_begin;
   }
 
   /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1. A sum treats those apart
-  /// over which it goes, and a product its columns.
-  constexpr void merge_axes(loop& l, const shape& extents) {
-    axis_set treatment[max_rank] = {};  // by axis, the inputs stretched along it
-    const int last = l.input_end - l.input_begin;
-    const axis_set apart = l.product == nullptr ? l.summed : axis_set{1} << (extents.rank - 1);
-    bool alike = apart == 0;
-    for (int axis = 0; axis < extents.rank; ++axis) treatment[axis] = (apart >> axis & 1U) << last;
+  /// over which it goes, and what comes in tiles its columns.
+  constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
+    const ir::result& whole = s.made(f.members[st.code]);
+    const shape& extents = whole.extents;
+    bool flat = summed == 0 && !st.tiles;
     for (int i = l.input_begin; i < l.input_end; ++i) {
-      if (out.inputs[i].stretched == 0) continue;
-      alike = false;
-      for (int axis = 0; axis < extents.rank; ++axis) {
-        treatment[axis] |= (out.inputs[i].stretched >> axis & 1U) << (i - l.input_begin);
-      }
+      loop_input& in = out.inputs[i];
+      in.stretched = s.made(in.value).count != whole.count;
+      if (in.how != access::constant) flat &= !in.stretched && !in.map;
     }
-    if (alike) {
-      const std::int64_t count = extents.count();
-      l.extents.rank = count == 1 ? 0 : 1;
-      l.extents.extent[0] = count == 1 ? 0 : static_cast<int>(count);
+    if (flat) {
+      l.extents.rank = whole.count == 1 ? 0 : 1;
+      l.extents.extent[0] = whole.count == 1 ? 0 : static_cast<int>(whole.count);
       return;
     }
-    axis_set merged[max_rank] = {};
+    const auto merge = [&](int axis, int before) {
+      if (((summed >> axis ^ summed >> before) & 1U) != 0 || (st.tiles && axis == extents.rank - 1)) return false;
+      for (int i = l.input_begin; i < l.input_end; ++i) {
+        if (out.inputs[i].how == access::constant) continue;
+        const operand_axis here = axis_of_operand(s, out.inputs[i], extents, axis),
+                           there = axis_of_operand(s, out.inputs[i], extents, before);
+        if (here.mapped || there.mapped || there.stride != here.stride * extents.extent[axis]) return false;
+      }
+      return true;
+    };
     int rank = 0;
     for (int axis = 0; axis < extents.rank; ++axis) {
       if (extents.extent[axis] == 1) continue;
-      if (rank > 0 && merged[rank - 1] == treatment[axis]) {
-        l.extents.extent[rank - 1] *= extents.extent[axis];
-      } else {
-        merged[rank] = treatment[axis];
-        l.extents.extent[rank++] = extents.extent[axis];
-      }
+      if (rank == 0 || !merge(axis, l.last_axis[rank - 1])) l.extents.extent[rank++] = 1;
+      l.extents.extent[rank - 1] *= extents.extent[axis];
+      l.last_axis[rank - 1] = axis;
     }
     l.extents.rank = rank;
-    const auto treated = [&](int operand) {
-      axis_set axes = 0;
-      for (int axis = 0; axis < rank; ++axis) axes |= (merged[axis] >> operand & 1U) << axis;
-      return axes;
-    };
     for (int i = l.input_begin; i < l.input_end; ++i) {
-      if (out.inputs[i].stretched != 0) out.inputs[i].stretched = treated(i - l.input_begin);
+      loop_input& in = out.inputs[i];
+      if (in.how == access::constant) continue;
+      bool mapped = false;
+      for (int k = 0; k < rank && in.map; ++k) mapped |= axis_of_operand(s, in, extents, l.last_axis[k]).mapped;
+      const std::int64_t step = rank == 0 ? 1 : axis_of_operand(s, in, extents, l.last_axis[rank - 1]).stride;
+      in.how = mapped || (step != 0 && step != 1) ? access::mapped : step == 0 ? access::repeated : access::contiguous;
     }
-    if (l.summed != 0) l.summed = treated(last);
+    if (summed != 0) l.sum = rank == 1 ? sums::all : (summed >> l.last_axis[1] & 1U) != 0 ? sums::rows : sums::columns;
   }
 
   /// Writes a loop's code; the result tells it from most others.
   constexpr std::uint32_t write(const step& st, loop& l) {
-    const ir::operation& whole = *s.nodes[f.members[st.begin]].op;
-    std::uint32_t hash = static_cast<std::uint32_t>(whole.count);
+    std::uint32_t hash = 0;
+    axis_set summed = 0;
     l.input_begin = out.input_count;
-    for (int m = st.begin; m < st.end; ++m) {
-      const ir::node& n = s.nodes[f.members[m]];
-      loop_operation& o = out.code[m];
+    for (int m = st.code; m < st.end; ++m) {
+      const int v = f.members[m];
+      const ir::node& n = s.nodes[v];
+      loop_value& o = out.code[m];
+      o.type = n.made->element.type;
+      o.stored = f.external[v];
+      o.first = out.argument_count;
+      hash = mix(hash, n.op->hash + o.stored);
+      if (n.op->summed != 0) summed = n.op->summed;
+      if (n.number > 0 || (m == st.code && st.tiles)) continue;
       o.lanes = n.op->lanes;
-      o.stored = f.external[f.members[m]];
-      hash = ir::mix(hash, n.op->hash + o.stored);
-      if (n.op->summed != 0) l.summed = n.op->summed;
-      if (n.op->multiplied.m > 0) {
-        l.product = n.op;
-        continue;
-      }
+      o.arguments = n.op->arguments;
       for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = n.argument[i];
-        o.argument[i] = f.step_of[a] == f.step_of[f.members[m]] ? f.position[a] - st.begin : -1 - input_of(l, a, whole);
+        const int a = s.arguments[n.first + i];
+        out.arguments[out.argument_count++] =
+            f.step_of[a] == f.step_of[v] ? f.position[a] - st.code : -1 - input_of(l, a, v);
       }
     }
     l.input_end = out.input_count;
-    merge_axes(l, whole.result);
+    merge_axes(st, l, summed);
     return hash ^ hash >> 16;
   }
 
   constexpr bool equal(int one, int two) const {
     const step &p = f.steps[one], &q = f.steps[two];
     const loop &a = out.of[one], &b = out.of[two];
-    if (p.end - p.begin != q.end - q.begin || a.input_end - a.input_begin != b.input_end - b.input_begin ||
-        a.extents != b.extents || a.summed != b.summed || a.product != b.product)
+    if (p.end - p.code != q.end - q.code || p.tiles != q.tiles || a.sum != b.sum ||
+        a.input_end - a.input_begin != b.input_end - b.input_begin)
       return false;
-    for (int m = 0; m < p.end - p.begin; ++m) {
-      if (!out.code[p.begin + m].same_code(out.code[q.begin + m])) return false;
+    for (int m = 0; m < p.end - p.code; ++m) {
+      const loop_value &x = out.code[p.code + m], &y = out.code[q.code + m];
+      if (!x.same_code(y)) return false;
+      for (int i = 0; i < x.arguments; ++i) {
+        if (out.arguments[x.first + i] != out.arguments[y.first + i]) return false;
+      }
     }
     for (int i = 0; i < a.input_end - a.input_begin; ++i) {
       if (!out.inputs[a.input_begin + i].same_code(out.inputs[b.input_begin + i])) return false;
@@ -161,7 +200,7 @@ struct loop_writer {
     return true;
   }
 
-  /// Equal loops of different layers share one kernel.
+  /// Loops with equal code share one kernel, whatever their extents.
   constexpr int first_equal(int index, std::uint32_t hash) {
     int& bucket = buckets[hash % 256];
     for (int other = bucket - 1; other != none; other = chain[other]) {

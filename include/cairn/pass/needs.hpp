@@ -1,14 +1,14 @@
 // What a step needs of a differentiated graph, and which of it costs so little that it is not kept for backward.
 #pragma once
 
-#include "cairn/pass/differentiate.hpp"
+#include "cairn/pass/segments.hpp"
 
 namespace cairn::pass {
 
 /// By value of the graph and its gradient.
 template <int Nodes>
 struct needs {
-  bool live[Nodes] = {};      ///< outputs and gradients depend on it
+  bool live[Nodes] = {};      ///< outputs and gradients depend on it, or on another result of its operation
   bool constant[Nodes] = {};  ///< of forward values: made of constants alone
   bool output[Nodes] = {};    ///< of forward values: a result of the program, or viewed by one
   bool cheap[Nodes] = {};     ///< of forward values: computed again in backward, or would be, were its segment a block
@@ -30,14 +30,15 @@ struct source_set {
   }
 };
 
-template <class Graph, class Gradient>
+template <class Graph, class Gradient, class Segments>
 struct need_finder {
   static constexpr int nodes = Gradient::capacity;
   const Graph& g;
   const Gradient& d;
+  const Segments& in;
   needs<nodes> out{};
 
-  constexpr bool is_leaf(int v) const { return d.nodes[v].op->what < ir::role::view; }
+  constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
 
   constexpr void find_live() {
     for (int i = 0; i < g.output_count; ++i) out.live[g.outputs[i]] = true;
@@ -47,16 +48,20 @@ struct need_finder {
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
-      for (int i = 0; i < n.op->arguments; ++i) out.live[n.argument[i]] = true;
+      if (n.number > 0) out.live[v - n.number] = true;
+      for (int i = 0; i < n.op->arguments; ++i) out.live[d.arguments[n.first + i]] = true;
+    }
+    for (int v = 0; v < d.node_count; ++v) {
+      if (d.nodes[v].number > 0) out.live[v] = out.live[d.head(v)];
     }
   }
 
   constexpr void find_constants() {
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
-      out.root[v] = n.op->what == ir::role::view ? out.root[n.argument[0]] : v;
+      out.root[v] = n.op->what == ir::role::view ? out.root[d.arguments[n.first]] : v;
       out.constant[v] = n.op->what == ir::role::constant || n.op->arguments > 0;
-      for (int i = 0; i < n.op->arguments; ++i) out.constant[v] &= out.constant[n.argument[i]];
+      for (int i = 0; i < n.op->arguments; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
@@ -73,33 +78,34 @@ struct need_finder {
     int operations[nodes] = {};         // of what is cheap
     std::int64_t kept_for[nodes] = {};  // bytes that are kept for it alone
     source_set sources[nodes] = {};
-    for (int& depth : kept) depth = nowhere;
+    for (int v = 0; v < d.turn; ++v) kept[v] = nowhere;
     for (int v = 0; v < d.node_count; ++v) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
       for (int i = 0; i < n.op->arguments; ++i) {
-        if (n.argument[i] >= d.turn) continue;
-        const int a = out.root[n.argument[i]], shared = common(g, d.nodes[a].segment, n.segment);
+        if (d.arguments[n.first + i] >= d.turn) continue;
+        const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
         if (v < d.turn) {
-          boundary[a] |= shared != n.segment;
+          boundary[a] |= shared != in.of[v];
         } else {
-          kept[a] = std::min(kept[a], g.segments[shared].depth);
+          kept[a] = std::min(kept[a], in.all[shared].depth);
           by_kernel[a] |= n.op->what == ir::role::kernel;
         }
       }
     }
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
-      const int depth = g.segments[n.segment].depth;
+      const int depth = in.depth_of(v);
       const bool view = n.op->what == ir::role::view;
-      if (!out.live[v] || (!view && n.op->what != ir::role::elementwise) || depth > 1 || out.constant[v] ||
+      const bool in_loops = n.op->what == ir::role::elementwise || n.op->what == ir::role::map;
+      if (!out.live[v] || (!view && !in_loops) || n.op->results > 1 || depth > 1 || out.constant[v] ||
           out.output[out.root[v]] || boundary[out.root[v]])
         continue;
       bool cheap = true;
       operations[v] = view ? 0 : 1;
       for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = n.argument[i], root = out.root[a];
-        if (out.cheap[a] && d.nodes[a].segment == n.segment) {
+        const int a = d.arguments[n.first + i], root = out.root[a];
+        if (out.cheap[a] && in.of[a] == in.of[v]) {
           operations[v] += operations[a];
           kept_for[v] += kept_for[a];
           sources[v].add(sources[a].one);
@@ -107,12 +113,12 @@ struct need_finder {
         } else {
           const bool there = is_leaf(a) || out.constant[a] || out.output[root] || kept[root] <= depth;
           cheap &= there || (depth == 0 && kept[root] != nowhere);
-          if (!there) kept_for[v] += d.nodes[root].op->bytes;
-          if (d.nodes[a].op->bytes == n.op->bytes) sources[v].add(root + 1);
+          if (!there) kept_for[v] += d.nodes[root].made->bytes;
+          if (d.nodes[a].made->bytes == n.made->bytes) sources[v].add(root + 1);
         }
       }
       const source_set& of = sources[v];
-      out.cheap[v] = cheap && operations[v] <= most_operations && kept_for[v] <= n.op->bytes && !of.more &&
+      out.cheap[v] = cheap && operations[v] <= most_operations && kept_for[v] <= n.made->bytes && !of.more &&
                      (of.other == 0 || (!by_kernel[v] && (is_leaf(of.one - 1) || is_leaf(of.other - 1))));
     }
   }
@@ -120,9 +126,9 @@ struct need_finder {
 }  // namespace detail
 
 /// Finds what a step needs.
-template <class Graph, class Gradient>
-constexpr auto find_needs(const Graph& g, const Gradient& d) {
-  detail::need_finder<Graph, Gradient> f{g, d};
+template <class Graph, class Gradient, class Segments>
+constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& in) {
+  detail::need_finder<Graph, Gradient, Segments> f{g, d, in};
   f.find_live();
   f.find_constants();
   f.find_cheap();

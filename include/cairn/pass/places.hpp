@@ -6,11 +6,13 @@
 
 namespace cairn::pass {
 
+inline constexpr std::int64_t constant_bytes = 8;  ///< of a constant that kernels read from memory, whatever its type
 inline constexpr std::int64_t alignment = 64;  ///< of every value, in bytes: a cache line and the widest register
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Where memory comes from. Leaves have a base of their own each, from `leaf_base` on.
-enum base : int { arena_base, gradient_base, constant_base, leaf_base };
+/// Where memory comes from. Nowhere: of a result that nobody reads. Leaves have a base of their own each, from `leaf_base`
+/// on.
+enum base : int { arena_base, gradient_base, constant_base, nowhere, leaf_base };
 
 struct place {
   int base = arena_base;
@@ -39,15 +41,28 @@ struct places {
 template <class Schedule, class Fused, class Ranges, class Places>
 constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index, int v,
                         int w) {
-  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && s.nodes[v].op->bytes == s.nodes[w].op->bytes;
+  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && s.made(v).bytes == s.made(w).bytes;
 }
 
-/// Whether a step reads v as an argument of its product, so all of it before its results are complete.
+/// Whether a step reads v to make tiles, so perhaps all of it for each.
 template <class Schedule, class Fused>
-constexpr bool multiplies(const Schedule& s, const Fused& f, int index, int v) {
-  if (!f.steps[index].product) return false;
-  const ir::node& n = s.nodes[f.members[f.steps[index].begin]];
-  return f.root[n.argument[0]] == v || f.root[n.argument[1]] == v;
+constexpr bool makes_tiles_of(const Schedule& s, const Fused& f, int index, int v) {
+  const step& st = f.steps[index];
+  if (!st.tiles) return false;
+  const ir::node& n = s.nodes[f.members[st.code]];
+  for (int i = 0; i < n.op->arguments; ++i) {
+    if (f.root[s.arguments[n.first + i]] == v) return true;
+  }
+  return false;
+}
+
+/// Whether a loop reads the source of its input i nowhere else but at the same element.
+template <class Loops>
+constexpr bool read_once(const Loops& l, int index, int i) {
+  for (int other = l.of[index].input_begin; other < l.of[index].input_end; ++other) {
+    if (l.inputs[other].source == l.inputs[i].source && !l.inputs[other].replaceable()) return false;
+  }
+  return true;
 }
 
 /// The arguments of a step over which its result w may be written: visit(v) until it says that it takes one.
@@ -55,17 +70,18 @@ template <class Schedule, class Fused, class Loops, class Ranges, class Places>
 constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
                                     const Places& p, int index, int w, auto visit) {
   if (f.steps[index].loop) {
+    if (f.position[w] < f.steps[index].code) return;  // a further result of what makes tiles
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-      const loop_input& in = l.inputs[i];
-      if (in.constant || in.stretched != 0) continue;
-      const int v = f.root[in.value];
-      if (!multiplies(s, f, index, v) && replaces(s, f, live, p, index, v, w) && visit(v)) return;
+      const int v = l.inputs[i].source;
+      if (l.inputs[i].replaceable() && read_once(l, index, i) && !makes_tiles_of(s, f, index, v) &&
+          replaces(s, f, live, p, index, v, w) && visit(v))
+        return;
     }
-  } else if (s.nodes[w].op->in_place) {
+  } else if (const int a = s.made(w).overwrites; a != none) {
     const ir::node& n = s.nodes[w];
-    const int v = f.root[n.argument[0]];
-    bool once = true;
-    for (int i = 1; i < n.op->arguments; ++i) once &= f.root[n.argument[i]] != v;
+    const int v = f.root[s.arguments[n.first + a]];
+    bool once = s.op(s.arguments[n.first + a]).what != ir::role::map || v == s.arguments[n.first + a];
+    for (int i = 0; i < n.op->arguments; ++i) once &= i == a || f.root[s.arguments[n.first + i]] != v;
     if (once && replaces(s, f, live, p, index, v, w)) visit(v);
   }
 }
@@ -79,23 +95,23 @@ struct fixed_placer {
   const Fused& f;
   const Loops& l;
   const Ranges& live;
-  places<nodes, Graph::capacity.leaves + 1> out{};
+  places<nodes, Graph::size.leaves + 1> out{};
 
   constexpr void place_leaves() {
     for (const bool trained : {true, false}) {
       for (int i = 0; i < g.leaf_count; ++i) {
-        const ir::operation& leaf = *g.nodes[g.leaves[i].node].op;
+        const ir::operation& leaf = g.leaf_op(i);
         if (leaf.what != ir::role::parameter || (s.gradient[i] != none) != trained) continue;
         out.offset[i] = out.parameter_bytes;
-        out.parameter_bytes += aligned(leaf.bytes);
+        out.parameter_bytes += aligned(leaf.made->bytes);
       }
       if (trained) out.trained_bytes = out.gradient_bytes = out.parameter_bytes;
     }
     for (int i = 0; i < g.leaf_count; ++i) {
-      const ir::operation& leaf = *g.nodes[g.leaves[i].node].op;
+      const ir::operation& leaf = g.leaf_op(i);
       if (leaf.what == ir::role::input && s.gradient[i] != none) {
         out.offset[i] = out.gradient_bytes;
-        out.gradient_bytes += aligned(leaf.bytes);
+        out.gradient_bytes += aligned(leaf.made->bytes);
       }
       if (s.leaf_value[i] != none) out.of[s.leaf_value[i]] = {leaf_base + i, 0};
     }
@@ -105,8 +121,8 @@ struct fixed_placer {
   constexpr void place_constants() {
     for (int m = 0; m < f.member_count; ++m) {
       const ir::node& n = s.nodes[f.members[m]];
-      if (n.op->what != ir::role::kernel) continue;
-      for (int i = 0; i < n.op->arguments; ++i) place_constant(f.root[n.argument[i]]);
+      if (n.op->what != ir::role::kernel || n.number > 0) continue;
+      for (int i = 0; i < n.op->arguments; ++i) place_constant(f.root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < s.output_count; ++i) place_constant(f.root[s.outputs[i]]);
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -114,9 +130,8 @@ struct fixed_placer {
     }
   }
   constexpr void place_constant(int v) {
-    const ir::operation& op = *s.nodes[v].op;
-    if (op.what != ir::role::constant || out.of[v].base == constant_base) return;
-    out.of[v] = {constant_base, out.constant_count * op.element_bytes};
+    if (s.op(v).what != ir::role::constant || out.of[v].base == constant_base) return;
+    out.of[v] = {constant_base, out.constant_count * constant_bytes};
     out.constants[out.constant_count++] = v;
   }
 

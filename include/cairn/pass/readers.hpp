@@ -1,4 +1,5 @@
-// Who reads a value: the first and the last of a schedule, views left out.
+// Who reads a value: the first and the last of a schedule, views left out. And which maps are read in place: their
+// readers find the elements where the argument has them, and no memory is needed for the result.
 #pragma once
 
 #include "cairn/pass/rematerialize.hpp"
@@ -8,26 +9,105 @@ namespace cairn::pass {
 /// By value of the schedule.
 template <int Nodes>
 struct readers {
-  int root[Nodes] = {};                     ///< the value whose memory a view reads; else itself
-  int first[Nodes] = {}, last[Nodes] = {};  ///< none where nobody reads it
+  int root[Nodes] = {};                     ///< the value whose memory it is read from; its own, if it has any
+  int first[Nodes] = {}, last[Nodes] = {};  ///< by root: none where nobody reads it
 };
+
+/// How far rows of a mapped value lie apart in its argument, where these are equally far apart and whole; else 0.
+template <class Schedule>
+constexpr std::int64_t rows_apart(const Schedule& s, int v) {
+  const axis_map* const map = s.op(v).map;
+  const shape &to = s.made(v).extents, &from = s.made(s.argument(v, 0)).extents;
+  std::int64_t stride = 1, apart = 0, expected = 0;
+  for (int axis = to.rank; axis-- > 0; stride *= from.extent[axis]) {
+    if (!map[axis].in_steps()) return 0;
+    if (to.extent[axis] == 1) continue;
+    const std::int64_t step = map[axis].step * stride;
+    if (axis == to.rank - 1) {
+      if (step != 1) return 0;
+      continue;
+    }
+    if (apart == 0) apart = step;
+    else if (step != expected) return 0;
+    expected = step * to.extent[axis];
+  }
+  return apart != 0 ? apart : to[-1];
+}
+
+namespace detail {
+template <class Schedule>
+struct reader_finder {
+  static constexpr int nodes = Schedule::capacity;
+  const Schedule& s;
+  readers<nodes> out{};
+  bool in_place[nodes] = {};  ///< of maps
+  int last[nodes] = {};       ///< of maps: who reads it last
+  int kernels[nodes] = {};    ///< by value: how many kernels come before it
+
+  constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
+  /// Whether value v, an operation, can read its argument number i, a map, in place.
+  constexpr bool reads_through(int v, int i, int map) const {
+    const ir::operation& op = op_of(v);
+    if (op.what == ir::role::elementwise) return true;
+    return op.what == ir::role::kernel && i < 64 && (op.reads_rows >> i & 1U) != 0 && rows_apart(s, map) != 0;
+  }
+
+  /// What is read in backward, too, is copied, unless its argument is always there; and what keeps a larger argument
+  /// alive for a while.
+  constexpr void find_maps() {
+    bool any = false;
+    int kernels_so_far = 0;
+    for (int v = 0; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      kernels[v] = kernels_so_far += n.op->what == ir::role::kernel && n.number == 0;
+      if (n.op->what == ir::role::map) {
+        in_place[v] = any = true;
+        last[v] = v;
+      }
+      if (!any || n.number > 0) continue;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = s.arguments[n.first + i];
+        if (!in_place[a]) continue;
+        in_place[a] = reads_through(v, i, a) && (v < s.turn || a >= s.turn || ir::is_leaf(op_of(s.root(s.argument(a, 0))).what));
+        last[a] = v;
+      }
+    }
+    if (!any) return;
+    for (int i = 0; i < s.output_count; ++i) in_place[s.root(s.outputs[i])] = false;
+    for (const int v : s.gradient) {
+      if (v != none) in_place[s.root(v)] = false;
+    }
+    for (int v = 0; v < s.node_count; ++v) {
+      if (!in_place[v]) continue;
+      const int of = s.root(s.argument(v, 0));
+      const bool small = s.made(v).bytes < s.made(of).bytes && !ir::is_leaf(op_of(of).what);
+      if (small && kernels[last[v]] - kernels[v] > 1) in_place[v] = false;
+    }
+  }
+
+  constexpr void find_readers() {
+    for (int v = 0; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      const bool elsewhere = n.op->what == ir::role::view || in_place[v];
+      out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
+      out.first[v] = out.last[v] = none;
+      if (elsewhere || n.number > 0) continue;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = out.root[s.arguments[n.first + i]];
+        if (out.first[a] == none) out.first[a] = v;
+        out.last[a] = v;
+      }
+    }
+  }
+};
+}  // namespace detail
 
 template <class Schedule>
 constexpr auto find_readers(const Schedule& s) {
-  readers<Schedule::capacity> out;
-  for (int v = 0; v < s.node_count; ++v) {
-    const ir::node& n = s.nodes[v];
-    const bool view = n.op->what == ir::role::view;
-    out.root[v] = view ? out.root[n.argument[0]] : v;
-    out.first[v] = out.last[v] = none;
-    if (view) continue;
-    for (int i = 0; i < n.op->arguments; ++i) {
-      const int a = out.root[n.argument[i]];
-      if (out.first[a] == none) out.first[a] = v;
-      out.last[a] = v;
-    }
-  }
-  return out;
+  detail::reader_finder<Schedule> f{s};
+  f.find_maps();
+  f.find_readers();
+  return f.out;
 }
 
 }  // namespace cairn::pass

@@ -53,7 +53,7 @@ struct slot_writer {
       out.all[out.of[w]].last = live.last[w];
       return held[w] = true;
     });
-    if (!held[w]) out.of[w] = add(aligned(s.nodes[w].op->bytes), index, live.last[w]);
+    if (!held[w]) out.of[w] = add(aligned(s.made(w).bytes), index, live.last[w]);
     held[w] = true;
   }
 
@@ -65,7 +65,7 @@ struct slot_writer {
         const int w = f.members[m];
         if (f.external[w] && !p.fixed[w]) hold_result(index, w);
       }
-      const std::int64_t scratch = aligned(s.nodes[f.members[st.begin]].op->scratch_bytes(threads));
+      const std::int64_t scratch = aligned(s.op(f.members[st.code]).scratch_bytes(threads));
       if (scratch > 0) out.scratch[index] = add(scratch, index, index);
       out.live[index] = sum;
       if (sum > out.live_bytes) out.live_bytes = sum;
@@ -94,7 +94,7 @@ struct slot_writer {
   constexpr void count_stored() {
     for (int v = 0; v < s.turn; ++v) {
       const bool alive = p.fixed[v] ? live.last[v] >= f.turn : held[v];
-      if (alive && !p.output[v]) out.stored_bytes += s.nodes[v].op->bytes;
+      if (alive && !p.output[v]) out.stored_bytes += s.made(v).bytes;
     }
   }
 };

@@ -1,8 +1,8 @@
 // Optimizers: one pass over a program's flat blocks of parameters and gradients.
 #pragma once
 
-#include "cairn/exec/unknown.hpp"
-#include "cairn/expr/misuse.hpp"
+#include "cairn/exec/stand_in.hpp"
+#include "cairn/expr/mistake.hpp"
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 

@@ -1,0 +1,73 @@
+// The figures of a plan, as constants.
+#pragma once
+
+#include "cairn/pass/compile.hpp"
+
+namespace cairn {
+
+/// Bytes of a step.
+struct memory_plan {
+  std::int64_t stored_bytes;     ///< forward values alive at the turn, without leaves and results
+  std::int64_t peak_bytes;       ///< the arena: values of forward, recomputation and backward, and kernel scratch
+  std::int64_t parameter_bytes;  ///< the flat block of parameters, each aligned to 64 bytes
+  std::int64_t gradient_bytes;   ///< of the trained parameters, in the same layout; then of inputs in wrt<...>
+  constexpr std::int64_t total_bytes() const { return peak_bytes + parameter_bytes + gradient_bytes; }
+};
+
+/// Floating-point operations of a step; a product of {m, k} and {k, n} counts 2 m n k.
+struct flop_counts {
+  std::int64_t forward, backward, recomputed;
+  constexpr std::int64_t total() const { return forward + backward + recomputed; }
+};
+
+/// What a segment costs and frees.
+struct segment_plan {
+  std::string_view path;
+  std::int64_t boundary_bytes;  ///< arguments that are computed values
+  std::int64_t interior_bytes;  ///< what would be kept for backward if the segment were a block
+  int recomputed_operations;    ///< graph operations executed a second time, before fusion
+  std::int64_t recomputed_flops;
+};
+
+namespace detail {
+// As constants of their own, so that a program needs nothing else of its plan at run time.
+
+template <class Compiled>
+inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes, Compiled::layout.peak_bytes,
+                                       Compiled::places.parameter_bytes, Compiled::places.gradient_bytes};
+
+template <class Compiled>
+inline constexpr flop_counts flops_in = [] {
+  const auto& s = Compiled::schedule;
+  flop_counts counts{};
+  for (int v = 0; v < s.node_count; ++v) {
+    if (s.nodes[v].number > 0) continue;
+    std::int64_t& part = s.again[v] ? counts.recomputed : v < s.turn ? counts.forward : counts.backward;
+    part += s.op(v).flops;
+  }
+  return counts;
+}();
+
+template <class Compiled>
+inline constexpr auto names_in = [] {
+  std::array<char, static_cast<std::size_t>(Compiled::graph.character_count) + 1> out{};
+  for (std::size_t i = 0; i + 1 < out.size(); ++i) out[i] = Compiled::graph.names[i];
+  return out;
+}();
+
+template <class Compiled>
+inline constexpr auto segments_in = [] {
+  const auto& in = Compiled::segments;
+  std::array<segment_plan, static_cast<std::size_t>(Compiled::segments.count - 1)> out{};
+  for (std::size_t i = 1; i <= out.size(); ++i) {
+    const auto& again = Compiled::schedule.recomputed[i];
+    const ir::region& r = Compiled::graph.regions[in.all[i].region];
+    const std::string_view path(names_in<Compiled>.data() + r.name, static_cast<std::size_t>(r.name_length));
+    out[i - 1] = {path, Compiled::costs.boundary_bytes[i], Compiled::costs.interior_bytes[i], again.operations,
+                  again.flops};
+  }
+  return out;
+}();
+}  // namespace detail
+
+}  // namespace cairn

@@ -1,0 +1,106 @@
+// Names and values of a compiled model as messages show them.
+#pragma once
+
+#include "cairn/pass/compile.hpp"
+
+#include <algorithm>
+
+namespace cairn::detail {
+
+template <auto Name>
+inline constexpr auto copied = [] {
+  constexpr std::string_view name = Name();
+  fixed_string<name.size() + 1> text;
+  std::copy_n(name.data(), name.size(), text.text);
+  text.text[name.size()] = '\0';  // clang prints only what was written
+  return text;
+}();
+template <class Compiled, int Leaf>
+inline constexpr auto leaf_name = copied<[] { return Compiled::graph.name(Compiled::graph.leaves[Leaf]); }>;
+template <class Compiled, int Tag>
+inline constexpr auto tag_name = copied<[] { return Compiled::graph.name(Compiled::graph.tags[Tag]); }>;
+/// The path of the segment that a region is.
+template <class Compiled, int Region>
+inline constexpr auto region_name = copied<[] { return Compiled::graph.name(Compiled::graph.regions[Region]); }>;
+
+/// The name of a leaf's node.
+template <class Compiled, int Node>
+inline constexpr auto node_name = leaf_name<Compiled, [] {
+  int leaf = 0;
+  while (Compiled::graph.leaves[leaf].node != Node) ++leaf;
+  return leaf;
+}()>;
+
+/// Which of `count` names begins and ends most like `wanted`; none if there are none. name(i) may be empty: no name.
+constexpr int nearest(int count, std::string_view wanted, auto name_of) {
+  int found = ir::none;
+  std::ptrdiff_t most = -1;
+  for (int i = 0; i < count; ++i) {
+    const std::string_view name = name_of(i);
+    if (name.empty()) continue;
+    const auto begin = std::mismatch(name.begin(), name.end(), wanted.begin(), wanted.end()).first;
+    const auto end = std::mismatch(name.rbegin(), name.rend(), wanted.rbegin(), wanted.rend()).first;
+    const std::ptrdiff_t alike = (begin - name.begin()) + (end - name.rbegin());
+    if (alike > most) {
+      most = alike;
+      found = i;
+    }
+  }
+  return found;
+}
+/// The same among the leaves of this role.
+template <class Graph>
+constexpr int nearest_leaf(const Graph& g, ir::role what, std::string_view wanted) {
+  return nearest(g.leaf_count, wanted, [&](int i) {
+    return g.leaf_op(i).what == what ? g.name(g.leaves[i]) : std::string_view{};
+  });
+}
+
+/// No leaf has the name that Fact shows.
+template <class Compiled, ir::role What, template <fixed_string...> class Fact, fixed_string Name>
+constexpr auto not_found() {
+  constexpr int nearest = nearest_leaf(Compiled::graph, What, Name);
+  if constexpr (nearest == ir::none) {
+    return mistake<unknown_name, top_scope, about<Fact, Name>>{};
+  } else {
+    using known = about<fact::nearest, leaf_name<Compiled, nearest>>;
+    return mistake<unknown_name, top_scope, about<Fact, Name>, known>{};
+  }
+}
+
+/// A result of an operation as messages show it.
+template <const ir::result& Made>
+struct shown_result {
+  static constexpr cairn::shape shape = Made.extents;
+  static constexpr element_type element = Made.element;
+};
+/// The first result of an operation as messages show it.
+template <const ir::operation& Op>
+struct result_of : shown_result<*Op.made> {
+  static constexpr const ir::operation& op = Op;
+};
+template <class Compiled, int Node>
+using value_of = shown_result<*Compiled::graph.nodes[Node].made>;
+template <class Compiled, int Leaf>
+using leaf_value = result_of<*Compiled::graph.nodes[Compiled::graph.leaves[Leaf].node].op>;
+
+/// What tells a leaf from another one of its name.
+template <class Leaf, class Other>
+constexpr auto difference() {
+  constexpr const ir::operation& one = Leaf::op;
+  constexpr const ir::operation& other = Other::op;
+  if constexpr (Leaf::shape != Other::shape || Leaf::element.type != Other::element.type) {
+    return std::type_identity<fact::given<tensor_fact<Leaf>>>{};
+  } else if constexpr (Leaf::element != Other::element) {
+    return std::type_identity<fact::bound<Leaf::element.bound>>{};
+  } else if constexpr (one.trainable != other.trainable) {
+    return std::type_identity<fact::trained<one.trainable>>{};
+  } else {
+    return std::type_identity<fact::initial<one.start.bound, one.start.fill>>{};
+  }
+}
+template <class Name, class One, class Other>
+using conflict_of = mistake<parameter_conflict, top_scope, Name, typename decltype(difference<One, Other>())::type,
+                            typename decltype(difference<Other, One>())::type>;
+
+}  // namespace cairn::detail

@@ -1,0 +1,146 @@
+// What is wrong with how a program is used: names that it lacks, inputs that are not bound once, parameters of another.
+#pragma once
+
+#include "cairn/check/model.hpp"
+
+namespace cairn::detail {
+
+/// The mistake of asking for a parameter, or sound.
+template <class Compiled, fixed_string Name>
+constexpr auto problem_of_parameter() {
+  if constexpr (Compiled::graph.find(ir::role::parameter, Name) != ir::none) return sound{};
+  else return not_found<Compiled, ir::role::parameter, fact::parameter, Name>();
+}
+
+/// The parameter of a name, else the input, or none.
+template <class Compiled, fixed_string Name>
+inline constexpr int gradient_leaf = [] {
+  const int parameter = Compiled::graph.find(ir::role::parameter, Name);
+  return parameter != ir::none ? parameter : Compiled::graph.find(ir::role::input, Name);
+}();
+
+/// The mistake of asking for a gradient, or sound.
+template <class Compiled, fixed_string Name>
+constexpr auto problem_of_gradient() {
+  constexpr int i = gradient_leaf<Compiled, Name>;
+  if constexpr (i == ir::none) {
+    return problem_of_parameter<Compiled, Name>();
+  } else if constexpr (Compiled::model::chosen.wanted[i]) {
+    return sound{};
+  } else if constexpr (Compiled::graph.find(ir::role::parameter, Name) != ir::none) {
+    return mistake<frozen_parameter, top_scope, about<fact::parameter, Name>>{};
+  } else {
+    return mistake<input_without_gradient, top_scope, about<fact::input, Name>>{};
+  }
+}
+
+/// The input to which an array is bound.
+template <class Compiled, class Bound>
+inline constexpr int bound_leaf = Compiled::graph.find(ir::role::input, Bound::name);
+template <class Compiled, class Bound>
+using input_of = leaf_value<Compiled, bound_leaf<Compiled, Bound>>;
+
+/// The first input that is not bound once, or none.
+template <class Compiled, class... Bound>
+constexpr int badly_bound() {
+  constexpr const auto& g = Compiled::graph;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    const int times = (0 + ... + (bound_leaf<Compiled, Bound> == i ? 1 : 0));
+    if (g.leaf_op(i).what == ir::role::input && times != 1) return i;
+  }
+  return ir::none;
+}
+template <class Compiled, class Bound>
+constexpr auto problem_of_name() {
+  if constexpr (bound_leaf<Compiled, Bound> != ir::none) return sound{};
+  else return not_found<Compiled, ir::role::input, fact::input, Bound::name>();
+}
+
+/// The mistake of binding an array to the input Wanted of a program over Real, or sound.
+template <class Real, class Wanted, class Bound>
+constexpr auto problem_of_bound() {
+  using name = about<fact::input, Bound::name>;
+  using element = stored_as<Wanted::element.type, Real>;
+  if constexpr (!std::is_same_v<typename Bound::element, element>) {
+    return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>, fact::got<typename Bound::element>>{};
+  } else if constexpr (!Bound::dynamic && !Bound::fits(Bound::known, Wanted::shape)) {
+    return mistake<bound_shape_mismatch, top_scope, name, fact::expected<tensor_fact<Wanted>>,
+                   fact::got<typename Bound::array>>{};
+  } else {
+    return sound{};
+  }
+}
+
+/// The mistake of binding these arrays for a step, or sound.
+template <class Compiled, class... Bound>
+constexpr auto problem_of_bindings() {
+  constexpr int bad = badly_bound<Compiled, Bound...>();
+  using unknown = decltype(first_problem(problem_of_name<Compiled, Bound>()...));
+  if constexpr (!std::same_as<unknown, sound>) {
+    return unknown{};
+  } else if constexpr (bad != ir::none) {
+    constexpr bool given = ((bound_leaf<Compiled, Bound> == bad) || ...);
+    using what = std::conditional_t<given, duplicate_input, missing_input>;
+    return mistake<what, top_scope, about<fact::input, leaf_name<Compiled, bad>>>{};
+  } else {
+    return first_problem(problem_of_bound<typename Compiled::real, input_of<Compiled, Bound>, Bound>()...);
+  }
+}
+
+/// An array under the name of an input: what bind returns.
+template <class T>
+concept a_binding = requires {
+  T::name;
+  T::known;
+  typename T::element;
+};
+template <class First, class... Rest>
+constexpr auto first_unbound() {
+  if constexpr (a_binding<First>) return first_unbound<Rest...>();
+  else return std::type_identity<First>{};
+}
+
+/// The mistake of binding these arrays for a step, or sound.
+template <class Compiled, class... Bound>
+constexpr auto problem_of_inputs() {
+  if constexpr ((wrong<Bound> || ...)) {
+    return rejected{};
+  } else if constexpr (!(a_binding<Bound> && ...)) {
+    return mistake<array_without_name, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
+  } else {
+    return problem_of_bindings<Compiled, Bound...>();
+  }
+}
+
+/// The mistake of running one model with the parameters of another that has not all of them, or sound.
+template <class Compiled, class Owner>
+constexpr auto problem_of_sharing() {
+  using element = typename Compiled::real;
+  using element_there = typename Owner::real;
+  constexpr const auto& g = Compiled::graph;
+  constexpr const auto& other = Owner::graph;
+  constexpr int i = [] {
+    for (int leaf = 0; leaf < g.leaf_count; ++leaf) {
+      const ir::operation& wanted = g.leaf_op(leaf);
+      if (wanted.what != ir::role::parameter) continue;
+      const int found = other.find(ir::role::parameter, g.name(g.leaves[leaf]));
+      if (found == ir::none || other.leaf_op(found).made->extents != wanted.made->extents) return leaf;
+    }
+    return ir::none;
+  }();
+  if constexpr (!std::same_as<element, element_there>) {
+    return mistake<other_element, top_scope, fact::given<element>, fact::expected<element_there>>{};
+  } else if constexpr (i == ir::none) {
+    return sound{};
+  } else {
+    constexpr auto name = leaf_name<Compiled, i>;
+    constexpr int there = other.find(ir::role::parameter, name);
+    if constexpr (there == ir::none) {
+      return not_found<Owner, ir::role::parameter, fact::parameter, name>();
+    } else {
+      return conflict_of<about<fact::parameter, name>, leaf_value<Compiled, i>, leaf_value<Owner, there>>{};
+    }
+  }
+}
+
+}  // namespace cairn::detail

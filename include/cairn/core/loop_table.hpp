@@ -1,0 +1,37 @@
+// What a fused loop is told of the arrays that it runs over: its code is compiled once for all extents.
+#pragma once
+
+#include "cairn/core/map.hpp"
+#include "cairn/core/shape.hpp"
+
+namespace cairn {
+
+/// How a loop reads an input along its innermost axis.
+enum class access : std::uint8_t {
+  contiguous,
+  repeated,  ///< one number for the whole row
+  mapped,    ///< where a map leads
+  constant,  ///< an immediate, no array
+};
+
+/// The sum that a loop makes of what it computes: over everything, over its columns (one sum each), or over its rows.
+enum class sums : std::uint8_t { none, all, columns, rows };
+
+/// A mapped input along an axis of the loop: elements of the argument's axis, which lie `stride` apart.
+struct mapped_axis {
+  axis_map map;
+  int extent = 1;  ///< of the argument
+  std::int64_t stride = 0;
+};
+
+/// The extents of a loop, and where its inputs lie. Results lie in order.
+struct loop_table {
+  std::int64_t rows = 1;  ///< of all axes but the innermost
+  int columns = 1;
+  int outer = 0;              ///< axes outside of the innermost
+  int extent[max_rank] = {};  ///< of these
+  const std::int64_t* strides = nullptr;  ///< by input and outer axis, in elements; of mapped inputs unused
+  const mapped_axis* maps = nullptr;      ///< by mapped input and axis, the innermost last
+};
+
+}  // namespace cairn

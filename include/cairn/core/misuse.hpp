@@ -1,0 +1,203 @@
+// The table of all misuse: what compile-time messages say, one sentence each.
+//
+// A misuse is a tag with a nested template `found<Silent, Facts...>`, whose constructor holds the one static_assert. It
+// is called, and so the misuse reported, where the user's outermost call returns it, and goes on as `Silent`, of which
+// everything is accepted. In the constructor and not in the class, for clang accepts nothing of a class in which an
+// assertion failed. Expression types carry only the tag and the facts (core/facts.hpp). clang prints facts and sentence
+// in one line: both must be short. A macro would make rows of these structs, and each message six lines longer.
+#pragma once
+
+#include "cairn/core/facts.hpp"
+
+namespace cairn {
+
+// clang-format off
+
+/// What operations ask of the shapes of their arguments.
+namespace rule {
+struct extents_equal_or_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: extents must be equal or 1, aligned at the last axis; change an argument"); } }; };
+struct inner_extents_equal { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: matrices must be {..., m, k} and {..., k, n}; transpose or change an argument"); } }; };
+struct same_number_of_elements { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: reshape keeps the number of elements; ask for extents with the same product"); } }; };
+struct axes_exist { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: the argument has no such axes: they count from 0, or backward from -1, and transpose "
+  "names each once"); } }; };
+struct equal_but_along_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: extents must be equal except along the joined axis, which all must have; change an "
+  "argument"); } }; };
+struct part_of_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a slice is one or more elements [begin, end) of an axis that exists; negative ones count "
+  "from the end"); } }; };
+struct one_label_per_row { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: logits {..., classes} take one label for each row, labels<\"name\", classes, rows>; "
+  "change one of the two"); } }; };
+struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
+struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-probability]: elements are dropped with a probability from 0 to below 1; change it"); } }; };
+struct scalar_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [loss-not-scalar]: grad takes a scalar first, then what it is differentiated by; reduce it with mean or "
+  "sum"); } }; };
+struct positive_extents { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a tensor has at most 6 extents, each a positive constant, that of the batch too"); } }; };
+struct positive_bound { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: indices are in [0, bound), for a bound of at least 1: indices<\"name\", bound, extents...>"); } }; };
+struct at_least_two_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: this layer takes {..., rows, features}; reshape its argument"); } }; };
+}  // namespace rule
+
+// Calls that fit no function.
+struct layer_for_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a layer stands where an expression is needed; apply it: x | layer, or layer(x)"); } }; };
+struct expression_for_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: an expression stands where a layer is needed; give the layer itself, and apply the "
+  "result: x | ckpt<\"name\">(layer)"); } }; };
+struct piped_into_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: to the right of | stands a layer, not an expression; write x | layer, or relu(x) "
+  "without x |"); } }; };
+struct axes_as_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: axes and extents are template arguments; write sum<-1>(x), reshape<8, 4>(x), slice<1, "
+  "0, 4>(x)"); } }; };
+struct two_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: this takes two arguments: cross_entropy(logits, labels), accuracy(logits, labels), "
+  "mse(result, target)"); } }; };
+struct two_or_more_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: this takes two expressions or more: concatenate<1>(a, b)"); } }; };
+struct no_state { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: what becomes another value when a step is over is a state: updated(x, state<\"s\", "
+  "initial{}, 8>, next)"); } }; };
+struct function_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: ckpt takes a function, then the expressions to call it with: ckpt<\"name\">(f, a, b), "
+  "or ckpt<\"name\">(layer)"); } }; };
+struct no_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: after its name ckpt takes policies: save<\"tag\">, save_matmuls, allow_useless, or a "
+  "predicate on a saveable without state"); } }; };
+struct contradicting_policies { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [contradicting-policies]: these two policies of one segment contradict each other; take one out"); } }; };
+struct no_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: ckpt, block and repeat take a name in <...>: ckpt<\"name\">(layer), "
+  "block<\"name\">(layer), repeat<8, \"name\">(f)"); } }; };
+struct no_iterations { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: repeat<N, \"name\"> applies a layer N times; N is at least 1"); } }; };
+struct no_tuple_of_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: ckpt_sequential<N> takes the layers of a chain in one tuple; write "
+  "ckpt_sequential<2>(hana::make_tuple(l1, l2))"); } }; };
+struct segments_without_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: ckpt_sequential<N> makes N segments of these layers; N is at least 1 and at most their "
+  "number"); } }; };
+struct array_without_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: an array enters under the name of an input, a template argument; write "
+  "bind<\"x\">(array)"); } }; };
+struct no_array { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: bind takes elements that lie side by side: a span, C array, std::array, std::vector, or "
+  "xtensor container"); } }; };
+struct options_in_braces { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: an optimizer takes its program, and options in braces: sgd optimizer{step, {.lr = 0.1}}"); } }; };
+struct no_program_to_train { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: an optimizer updates a program<...> of its own element type; write sgd optimizer{step}"); } }; };
+
+// Elements, shapes and bodies.
+struct kind_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [kind-mismatch]: arguments are real numbers (float) or class indices (int), as the operation takes them; "
+  "check their order"); } }; };
+struct different_types { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [kind-mismatch]: real numbers of different types meet in this operation; convert one: as<double>(x), as_real(x)"); } }; };
+struct raw_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [kind-mismatch]: a plain number cannot enter an expression, which is a type without a value; write 0.5_c "
+  "or constant<0.5>"); } }; };
+struct bound_shape_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: the array has other extents than the input that it is bound to; bind the expected one, "
+  "or a flat one of as many elements"); } }; };
+struct bound_kind_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [kind-mismatch]: the array has other elements than the input that it is bound to; convert it, or choose "
+  "the program's type with real<...>"); } }; };
+struct other_element { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [kind-mismatch]: a predictor computes in its program's type; write predictor<..., real<...>>"); } }; };
+struct bound_above_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: these indices can be positions that are not there: their bound is above the extent that "
+  "they index, or unknown; make it larger, or choose a smaller bound"); } }; };
+struct detached_in_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [detached-in-segment]: this segment contains a detach, though its interior is differentiated again in "
+  "backward; detach outside and pass the result as an argument of ckpt"); } }; };
+struct captured_value { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [captured-value]: a body uses a value that is neither its own nor its argument; pass it as an argument"); } }; };
+struct unused_argument { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [unused-argument]: the body of this segment never reads this argument (the first is number 0), which ckpt "
+  "would keep for nothing; remove it from both"); } }; };
+struct not_a_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-a-layer]: a layer takes expressions by value, returns one and captures nothing; pass values as "
+  "arguments"); } }; };
+struct no_function_of_index { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-a-layer]: repeat takes a function of the index that returns a layer; write repeat<N, "
+  "\"name\">([](auto i) { return ...; })"); } }; };
+struct expression_too_large { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [expression-too-large]: too many operations one inside the other; make layers of them and compose these "
+  "with | or repeat, which may be as long as you like"); } }; };
+struct zero_grad_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [zero-grad-segment]: nothing in this segment needs a gradient in this program, so nothing of it is "
+  "recomputed; write block, or allow_useless where another program trains it"); } }; };
+struct useless_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [useless-segment]: this segment frees no more bytes than the boundaries and results that only it keeps; "
+  "write block, put more into it, take a policy out, or add allow_useless"); } }; };
+struct whole_model_in_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [useless-segment]: the whole model is this segment, so backward has all of it in memory again and the "
+  "arena is no smaller; make segments of its parts"); } }; };
+struct over_budget { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [over-budget]: the arena of this program is larger than its budget<...>; put more of it into segments, "
+  "make the batch smaller, or allow these bytes"); } }; };
+struct zero_grad_output { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none to train, or only behind "
+  "the operation named here; take that out, name inputs in wrt<...>, or use predictor<...>"); } }; };
+struct zero_grad_argument { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [zero-grad-argument]: a gradient is asked by a value of this shape on which the scalar does not depend, or "
+  "only through detach or indices; take it out of grad"); } }; };
+struct zero_grad_parameter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [zero-grad-parameter]: no gradient of the loss reaches this parameter: it is unused or only behind detach; "
+  "name it in freeze<...> or remove it"); } }; };
+struct zero_grad_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [zero-grad-input]: no gradient of the loss reaches this input: only other outputs read it, or it is behind "
+  "detach; take it out of wrt<...>"); } }; };
+struct gradient_of_indices { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [kind-mismatch]: labels are class indices, which have no gradient; wrt<...> names inputs of real numbers"); } }; };
+struct parameter_as_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [unknown-name]: wrt<...> names inputs, and this is a parameter; its gradient is there anyway, unless it is "
+  "frozen"); } }; };
+struct parameter_conflict { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [parameter-conflict]: one name stands for two different leaves; rename one, or put them into different "
+  "blocks"); } }; };
+struct same_random_key { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [same-random-key]: two random operations have one name and would draw the same numbers; rename one, or put "
+  "them into different blocks"); } }; };
+struct two_updates { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [two-updates]: a step would update this state to two different values, as where a batch_norm is applied "
+  "twice; rename one, or put them into different blocks"); } }; };
+struct loss_not_scalar { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [loss-not-scalar]: the first output of a program is differentiated and must be a scalar; reduce it with "
+  "mean or sum, or give its gradient with cotangent<\"name\">"); } }; };
+struct unknown_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [unknown-name]: the model has nothing of this name; names contain those of the blocks around them, as in "
+  "\"block.0.fc1.weight\""); } }; };
+struct unknown_tag { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [unknown-name]: nothing in this segment has the tag that its policy names; write tag<\"name\">(value) "
+  "there, or correct it"); } }; };
+struct idle_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [idle-policy]: this policy (the first is number 0) fits no value inside of its segment; take it out, or "
+  "move it to the segment that is meant"); } }; };
+struct frozen_parameter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [unknown-name]: this parameter is frozen in this program and has no gradient; do not ask for it, or train "
+  "the parameter"); } }; };
+struct input_without_gradient { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [unknown-name]: this input has no gradient in this program; ask for it with the option wrt<\"name\">"); } }; };
+struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
+  "cotangent<...>, accumulate_gradients, budget<...>, threads<...>, plain and check_finite"); } }; };
+struct missing_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [missing-input]: the model reads this input, but no bind<...> gives it; bind an array to it"); } }; };
+struct duplicate_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [duplicate-input]: this input is bound more than once; remove a bind<...>"); } }; };
+
+// clang-format on
+
+}  // namespace cairn

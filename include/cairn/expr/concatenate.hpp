@@ -1,0 +1,77 @@
+// Tensors joined along an axis.
+#pragma once
+
+#include "cairn/expr/slice.hpp"
+
+namespace cairn {
+
+/// The arguments one after the other along an axis.
+template <int Axis>
+struct concatenate_op : op {
+  static constexpr fixed_string name = "concatenate";
+  using rule = rule::equal_but_along_axis;
+  using asked = fact::axes<Axis>;
+  static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr tensor_type result(const tensor_type& first, const auto&... more) {
+    int extent = detail::extent_along(first, Axis);
+    ((extent += detail::extent_along(more, Axis)), ...);
+    const auto in_whole = [=](const tensor_type& x) -> shape {
+      return detail::extent_along(x, Axis) > 0 ? detail::with_extent(x, Axis, extent) : no_shape;
+    };
+    tensor_type whole{in_whole(first), first.element};
+    const bool alike = ((in_whole(more) == whole && more.element.type == first.element.type) && ...);
+    ((whole.element.bound = std::max(whole.element.bound, more.element.bound)), ...);
+    return alike ? whole : no_shape;
+  }
+  static constexpr std::int64_t flops(const auto&...) { return 0; }
+  template <class G, class Y, class... X>
+  static constexpr auto vjp(G g, Y, X...) {
+    return [=]<std::size_t... I>(std::index_sequence<I...>) {
+      return gradients(make<slice_op<Axis, begin<I, X...>, begin<I + 1, X...>>>(g)...);
+    }(std::index_sequence_for<X...>{});
+  }
+
+ private:
+  /// Where argument number I of X begins in the result.
+  template <std::size_t I, class... X>
+  static constexpr int begin = [] {
+    const int extents[]{X::shape[Axis]...};
+    int sum = 0;
+    for (std::size_t i = 0; i < I; ++i) sum += extents[i];
+    return sum;
+  }();
+};
+
+namespace detail {
+template <int... Axes>
+struct concatenate_form {
+  static constexpr fixed_string name = "concatenate";
+  using misuse = axes_as_arguments;
+  template <class...>
+  static constexpr bool fits = false;
+};
+template <int Axis>
+struct concatenate_form<Axis> {
+  static constexpr fixed_string name = "concatenate";
+  using misuse = two_or_more_arguments;
+  template <class... A>
+  static constexpr bool fits = sizeof...(A) > 1;
+  /// Of many, a message shows the first and the one that does not fit it.
+  template <an_expression First, an_expression... More>
+  static constexpr auto of(First first, More... more) {
+    using whole = decltype(made_silently<concatenate_op<Axis>>(first, more...));
+    if constexpr (!wrong<whole>) return whole{};
+    else return first_wrong(made_silently<concatenate_op<Axis>>(first, more)..., whole{});
+  }
+};
+}  // namespace detail
+
+/// Two or more expressions one after the other along an axis, as torch.cat: `concatenate<-1>(a, b, c)`. A negative axis
+/// counts from the last; the other extents are equal.
+template <int... Axes, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::concatenate_form<Axes...>, A...> concatenate(A...) {
+  return {};
+}
+
+}  // namespace cairn

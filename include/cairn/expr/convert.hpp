@@ -1,0 +1,50 @@
+// Conversions of elements.
+#pragma once
+
+#include "cairn/expr/apply.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// The type of elements that a C++ type stands for; one of a user's says so by its member `dtype`.
+template <class T>
+inline constexpr dtype dtype_of = T::dtype;
+template <>
+inline constexpr dtype dtype_of<float> = dtype::f32;
+template <>
+inline constexpr dtype dtype_of<double> = dtype::f64;
+template <>
+inline constexpr dtype dtype_of<std::int32_t> = dtype::i32;
+template <>
+inline constexpr dtype dtype_of<std::uint8_t> = dtype::u8;
+}  // namespace detail
+
+/// The argument's numbers as those of another type, rounded to it.
+template <dtype To>
+struct as_op : op {
+  static constexpr fixed_string name = "as";
+  using rule = rule::equal_shapes;
+  static constexpr bool elementwise = true, piecewise_constant = kind_of(To) != kind::real;
+  static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr tensor_type result(const tensor_type& x) { return {x, {To}}; }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+  static constexpr auto vjp(auto g, auto, auto x) {
+    constexpr dtype from = decltype(x)::element.type;
+    if constexpr (kind_of(To) == kind::real && kind_of(from) == kind::real) return gradients(make<as_op<from>>(g));
+    else return gradients(no_gradient{});
+  }
+};
+
+/// x in elements of the type T: float, double, std::int32_t, std::uint8_t or one of your own. Real numbers are rounded
+/// to the nearest of T, or cut off to whole ones, which have no gradient.
+template <class T, an_operand X>
+constexpr made<as_op<detail::dtype_of<T>>, X> as(X) {
+  return {};
+}
+/// x in real numbers of the program's type.
+template <an_operand X>
+constexpr made<as_op<dtype::real>, X> as_real(X) {
+  return {};
+}
+
+}  // namespace cairn

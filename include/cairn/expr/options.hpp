@@ -1,0 +1,143 @@
+// Options of a program, and what a list of them asks for.
+#pragma once
+
+#include "cairn/core/fixed_string.hpp"
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace cairn {
+
+/// The element type: `program<loss, real<double>>`.
+template <std::floating_point Real>
+struct real {};
+/// Parameters that are not trained, by name or by the name of a block around them.
+template <fixed_string... Name>
+struct freeze {};
+/// Inputs that get a gradient, too: `program<loss, wrt<"images">>`, then `step.grad<"images">()`. With freeze, of what
+/// is left alone backward computes the gradient.
+template <fixed_string... Name>
+struct wrt {};
+/// Backward goes out from a given gradient of the first output, which may have any shape: an input of this name and of
+/// that shape. `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
+template <fixed_string Name>
+struct cotangent {};
+/// Each step adds its gradients to those of the steps before, as for a batch in parts: `program<loss,
+/// accumulate_gradients>`; `step.zero_grad()` starts anew.
+struct accumulate_gradients {};
+/// The same model with each ckpt taken as a block: only what costs little is computed again.
+struct plain {};
+/// Throws where a step's loss, or a number of its first output, is not finite: `program<loss, check_finite>`.
+struct check_finite {};
+/// The most threads that a step uses, with OpenMP (-fopenmp) and where the work is worth it: `program<loss,
+/// threads<4>>`. Results are the same in every bit for any number. Each thread has scratch of its own in the arena.
+template <int Most>
+  requires(Most >= 1)
+struct threads {};
+/// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`; a step that needs more does not compile.
+template <std::int64_t Bytes>
+struct budget {};
+
+/// Sizes: `static_assert(train_step::memory().peak_bytes <= 4_MiB)`.
+inline namespace literals {
+consteval std::int64_t operator""_KiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 10; }
+consteval std::int64_t operator""_MiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 20; }
+consteval std::int64_t operator""_GiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 30; }
+}  // namespace literals
+
+namespace detail {
+
+/// Names given by options.
+template <fixed_string... Name>
+struct name_list {
+  static constexpr int count = static_cast<int>(sizeof...(Name));
+  /// Whether one of them is `name`, or a block around it.
+  static constexpr bool cover([[maybe_unused]] std::string_view name) {
+    return (... || (name.starts_with(std::string_view(Name)) &&
+                    (name.size() == std::string_view(Name).size() || name[std::string_view(Name).size()] == '.')));
+  }
+  static constexpr bool contain([[maybe_unused]] std::string_view name) { return (... || (name == std::string_view(Name))); }
+};
+template <fixed_string... A, fixed_string... B>
+name_list<A..., B...> operator+(name_list<A...>, name_list<B...>);
+
+/// What one option says; the defaults are those of no option.
+struct said_by_default {
+  using real = void;
+  static constexpr int threads = 1;
+  static constexpr std::int64_t budget = std::numeric_limits<std::int64_t>::max();
+  using frozen = name_list<>;
+  using wanted = name_list<>;
+  using cotangent = name_list<>;
+  static constexpr bool known = true;
+};
+template <class Option>
+struct said_by : said_by_default {
+  static constexpr bool known = false;
+};
+template <class Real>
+struct said_by<cairn::real<Real>> : said_by_default {
+  using real = Real;
+};
+template <fixed_string... Name>
+struct said_by<cairn::freeze<Name...>> : said_by_default {
+  using frozen = name_list<Name...>;
+};
+template <fixed_string... Name>
+struct said_by<wrt<Name...>> : said_by_default {
+  using wanted = name_list<Name...>;
+};
+template <fixed_string Name>
+struct said_by<cairn::cotangent<Name>> : said_by_default {
+  using cotangent = name_list<Name>;
+};
+template <>
+struct said_by<accumulate_gradients> : said_by_default {};
+template <>
+struct said_by<plain> : said_by_default {};
+template <>
+struct said_by<check_finite> : said_by_default {};
+template <int Most>
+struct said_by<cairn::threads<Most>> : said_by_default {
+  static constexpr int threads = Most;
+};
+template <std::int64_t Bytes>
+struct said_by<cairn::budget<Bytes>> : said_by_default {
+  static constexpr std::int64_t budget = Bytes;
+};
+
+template <class Given, class Real>
+struct last_real {
+  using type = Real;
+};
+template <class Given>
+struct last_real<Given, void> {
+  using type = Given;
+};
+/// Carries the element type through a fold.
+template <class Real>
+struct real_so_far {
+  using type = Real;
+  template <class Option>
+  real_so_far<typename last_real<Real, typename said_by<Option>::real>::type> operator+(std::type_identity<Option>) const;
+};
+
+/// What a list of options asks for.
+template <class... Options>
+struct request {
+  using real = typename decltype((real_so_far<float>{} + ... + std::type_identity<Options>{}))::type;
+  template <class Option>
+  static constexpr bool has = (std::same_as<Option, Options> || ...);
+  static constexpr int threads = std::max({1, said_by<Options>::threads...});
+  static constexpr std::int64_t budget = std::min({said_by_default::budget, said_by<Options>::budget...});
+  using frozen = decltype((name_list<>{} + ... + typename said_by<Options>::frozen{}));
+  using wanted = decltype((name_list<>{} + ... + typename said_by<Options>::wanted{}));
+  using cotangent = decltype((name_list<>{} + ... + typename said_by<Options>::cotangent{}));
+  static constexpr bool known = (said_by<Options>::known && ...);
+};
+}  // namespace detail
+
+}  // namespace cairn

@@ -1,0 +1,54 @@
+// Softmax along one axis.
+#pragma once
+
+#include "cairn/expr/reduce.hpp"
+
+namespace cairn {
+
+namespace detail {
+template <int Axis>
+struct along_axis : op {
+  using rule = rule::axes_exist;
+  using asked = fact::axes<Axis>;
+  static constexpr int overwrites(int) { return 0; }
+  static constexpr bool exists(const shape& x) { return Axis < x.rank && Axis >= -x.rank; }
+  static constexpr shape result(const shape& x) { return exists(x) ? x : no_shape; }
+  /// Maximum, difference, exponential, sum, quotient.
+  static constexpr std::int64_t flops(const shape& x) { return 5 * x.count(); }
+};
+}  // namespace detail
+
+template <int Axis>
+struct softmax_op : detail::along_axis<Axis> {
+  static constexpr fixed_string name = "softmax";
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients((g - sum<Axis>(g * y, keepdim)) * y); }
+};
+template <int Axis>
+struct log_softmax_op : detail::along_axis<Axis> {
+  static constexpr fixed_string name = "log_softmax";
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g - exp(y) * sum<Axis>(g, keepdim)); }
+};
+
+namespace detail {
+/// An operation along an axis as a form of one expression.
+template <class Op>
+struct along_axis_form : form_of_one<Op::name> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return made_silently<Op>(x);
+  }
+};
+}  // namespace detail
+
+/// exp(x) / sum(exp(x)) along an axis (the last by default).
+template <int Axis = -1, an_operand X, class... Surplus>
+constexpr applied<detail::along_axis_form<softmax_op<Axis>>, X, Surplus...> softmax(X, Surplus...) {
+  return {};
+}
+/// x - log(sum(exp(x))) along an axis (the last by default).
+template <int Axis = -1, an_operand X, class... Surplus>
+constexpr applied<detail::along_axis_form<log_softmax_op<Axis>>, X, Surplus...> log_softmax(X, Surplus...) {
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,67 @@
+// Random numbers, as many counters of Philox at a time as a register holds, and what is made of them.
+#pragma once
+
+#include "cairn/core/philox.hpp"
+#include "cairn/expr/dropout.hpp"
+#include "cairn/kernel/run.hpp"
+#include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/threads.hpp"
+
+namespace cairn {
+
+namespace kernel {
+
+/// Elements that are drawn at once: four for each counter.
+inline constexpr int drawn_at_once = 4 * wide_words::width;
+
+/// The words of elements 4 n to 4 n + drawn_at_once - 1 of a stream: `philox`, lane by lane.
+[[gnu::always_inline]] inline void draw(const random_stream& stream, std::uint32_t n, std::uint32_t* words) {
+  const auto operation = seed{stream.operation}.key();
+  auto key = stream.from.key();
+  wide_words counter[4] = {wide_words::count_from(n), wide_words::fill(stream.step), wide_words::fill(operation[0]),
+                           wide_words::fill(operation[1])};
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    const wide_words a = counter[0] * wide_words::fill(0xD2511F53);
+    const wide_words b = counter[2] * wide_words::fill(0xCD9E8D57);
+    counter[0] = upper(b) ^ counter[1] ^ wide_words::fill(key[0]);
+    counter[1] = b;
+    counter[2] = upper(a) ^ counter[3] ^ wide_words::fill(key[1]);
+    counter[3] = a;
+    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+  }
+  wide_words::store(counter, words);
+}
+
+/// What an element counts for as work: its word as 200, two other operations as ten each, twice moved as forty.
+inline constexpr std::int64_t dropping = 200 + 2 * 10 + 2 * 40;
+
+/// out = in / (1 - p), or 0 where an element's word is below p 2^32, for so many numbers; in == out is allowed. The words
+/// are the same for every Real.
+template <class Real>
+[[gnu::noinline]] void dropout(const Real* in, const random_stream& stream, double p, Real* out, std::int64_t count,
+                               int threads = 1) {
+  using vec = lanes<Real>;
+  static_assert(drawn_at_once % vec::width == 0);
+  const auto least = static_cast<std::uint32_t>(p * 0x1p32);
+  shares{dropping * count, count, drawn_at_once}(threads, [=, &stream](range own) {
+    const vec scale = vec::fill(static_cast<Real>(1 / (1 - p)));
+    alignas(64) std::uint32_t words[drawn_at_once];
+    for (std::int64_t i = own.begin; i < own.end; i += drawn_at_once) {
+      draw(stream, static_cast<std::uint32_t>(i / 4), words);
+      for (int j = 0; j < drawn_at_once && i + j < count; j += vec::width)
+        store_row(where_at_least(load_row(in, i + j, count) * scale, words + j, least), out, i + j, count);
+    }
+  });
+}
+
+}  // namespace kernel
+
+template <double P, bool Forward, class Real, class X, class Key>
+void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p, int threads) {
+  static_assert(X::shape.count() <= std::int64_t{1} << 34, "counters of 32 bits");
+  kernel::dropout(static_cast<const Real*>(p[1]), *static_cast<const random_stream*>(p[2]), P,
+                  static_cast<Real*>(p[0]), X::shape.count(), threads);
+}
+
+}  // namespace cairn

@@ -1,0 +1,407 @@
+// The loop that runs a fused group of operations: compiled once for each distinct code, whatever the extents.
+#pragma once
+
+#include "cairn/core/loop_table.hpp"
+#include "cairn/kernel/elementwise.hpp"
+#include "cairn/kernel/reduce.hpp"
+#include "cairn/kernel/tiles.hpp"
+
+namespace cairn::kernel {
+
+/// An input of a loop.
+struct loop_operand {
+  dtype type = dtype::real;
+  access how = access::contiguous;
+  double immediate = 0;
+};
+
+/// A value of a loop. Argument k >= 0 is value k, k < 0 is input -k - 1; they begin at `first` in the loop's list. Without
+/// lanes it is the first value, which comes in tiles, or a sum of its argument, or a further result of the one before.
+struct loop_operation {
+  const ir::lane_code* lanes = nullptr;
+  dtype type = dtype::real;
+  int first = 0, arguments = 0;
+  bool stored = false;
+};
+
+template <auto... V>
+struct values {
+  static constexpr int count = static_cast<int>(sizeof...(V));
+};
+
+/// Registers by number, each of its own type.
+template <int I, class V>
+struct numbered {
+  V value;
+};
+template <class Indices, class... V>
+struct register_file;
+template <std::size_t... I, class... V>
+struct register_file<std::index_sequence<I...>, V...> : numbered<static_cast<int>(I), V>... {};
+template <int I, class V>
+[[gnu::always_inline]] inline V& at(numbered<I, V>& n) {
+  return n.value;
+}
+
+/// Which element of the argument's axis element i of a mapped axis is; -1 for none, which is zero.
+inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
+  const std::int64_t extent = std::int64_t{a.extent} * a.map.repeat;
+  std::int64_t j = a.map.begin + a.map.step * i;
+  if (a.map.outside == edge::wrap) j = (j % extent + extent) % extent;
+  else if (a.map.outside == edge::nearest) j = std::clamp<std::int64_t>(j, 0, extent - 1);
+  else if (j < 0 || j >= extent) return -1;
+  return j / a.map.repeat;
+}
+
+/// One pass over the elements of a loop: loads the inputs, applies the operations in order, stores the results that are
+/// read elsewhere. Operands: the stored results, then the inputs that are no constants; `constants` is a loop_table. A
+/// result may lie over a contiguous input, unless the first value comes in tiles that are made of this one, or whose sums
+/// lie in the result.
+template <class Real, sums Sum, bool Tiles, class Inputs, class Code, class Arguments>
+struct loop;
+template <class Real, sums Sum, bool Tiles, loop_operand... Input, loop_operation... Code, int... Argument>
+struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument...>> {
+  static constexpr int inputs = static_cast<int>(sizeof...(Input)), operations = static_cast<int>(sizeof...(Code));
+  static constexpr int stored = (0 + ... + Code.stored);
+  static constexpr int operands = stored + (0 + ... + (Input.how != access::constant));
+
+  /// Threads share the rows, or the only row; where columns are summed up, columns. An operation counts as ten, a number
+  /// moved as forty.
+  static void run(const void* constants, void* const* operands, int threads) {
+    const loop_table& t = *static_cast<const loop_table*>(constants);
+    const std::int64_t work = t.rows * t.columns * (10 * operations + 40 * (stored + inputs));
+    if constexpr (Sum == sums::all) {
+      const cursor c = start(t, operands, 0);
+      *static_cast<Real*>(operands[total.result]) =
+          sum_all<Real>(t.columns, work, threads, [&t, &c](std::int64_t begin, std::int64_t n) {
+            return sum_along(t, c, begin, n);
+          });
+    } else if (Sum != sums::columns && t.rows > 1) {
+      shares{work, t.rows}(threads, [&t, operands](range own) { rows(t, operands, own, {0, t.columns}); });
+    } else {
+      shares{work, t.columns, width}(threads, [&t, operands](range own) { rows(t, operands, {0, t.rows}, own); });
+    }
+  }
+
+  /// Brings what run_tile will read and write into the first-level cache.
+  static void fetch_tile(const void* constants, void* const* operands, int row, int column, int height, int columns) {
+    const loop_table& t = *static_cast<const loop_table*>(constants);
+    for_each_row(t, operands, {row, row + height}, [&](const cursor& c, std::int64_t) {
+      [&]<int... K>(std::integer_sequence<int, K...>) {
+        (fetch_result<K>(c, column, columns), ...);
+      }(std::make_integer_sequence<int, operations>{});
+      [&]<int... K>(std::integer_sequence<int, K...>) {
+        (fetch_input<K>(c, column, columns), ...);
+      }(std::make_integer_sequence<int, inputs>{});
+    });
+  }
+
+  /// The same for a tile of the first value: `height` rows, `stride` apart, and `columns` columns from (row, column) on.
+  static void run_tile(const void* constants, void* const* operands, const void* tile, int stride, int row, int column,
+                       int height, int columns) {
+    const loop_table& t = *static_cast<const loop_table*>(constants);
+    const auto* from = static_cast<const typename result_held<0>::number*>(tile);
+    for_each_row(t, operands, {row, row + height}, [&](const cursor& c, std::int64_t) {
+      int i = 0;
+      for (; i + width <= columns; i += width) step<false>(t, c, column + i, width, from + i);
+      if (i < columns) step<true>(t, c, column + i, columns - i, from + i);
+      from += stride;
+    });
+  }
+
+ private:
+  static constexpr int width = lanes<Real>::width;
+  static constexpr loop_operation code[operations]{Code...};
+  static constexpr loop_operand input[inputs + 1]{Input...};
+  static constexpr int argument[sizeof...(Argument) + 1]{Argument...};
+  static constexpr bool any_mapped = ((Input.how == access::mapped) || ...);
+
+  template <int K>
+  using result_held = held<code[K].type, Real>;
+  template <int K>
+  using input_held = held<input[K].type, Real>;
+
+  /// Values of which there may be none, as an array.
+  template <int N>
+  struct list {
+    int at[N + 1] = {};
+  };
+  /// By value, which of the stored results it is; by input, which of the operands after these, and which of the maps.
+  static constexpr list<operations> place_of_result = [] {
+    list<operations> places;
+    for (int k = 0, n = 0; k < operations; ++k) places.at[k] = code[k].stored ? n++ : 0;
+    return places;
+  }();
+  static constexpr list<inputs> place_of_input = [] {
+    list<inputs> places;
+    for (int k = 0, n = 0; k < inputs; ++k) places.at[k] = input[k].how == access::constant ? 0 : n++;
+    return places;
+  }();
+  static constexpr list<inputs> map_of_input = [] {
+    list<inputs> places;
+    for (int k = 0, n = 0; k < inputs; ++k) places.at[k] = input[k].how == access::mapped ? n++ : 0;
+    return places;
+  }();
+
+  static constexpr bool adds_up(int k) { return Sum != sums::none && code[k].lanes == nullptr && code[k].arguments == 1; }
+  /// The sum: which of the stored results it is, and the value that it adds up.
+  struct sum_place {
+    int result = 0, of = 0;
+  };
+  static constexpr sum_place total = [] {
+    sum_place place;
+    for (int k = 0; k < operations; ++k) {
+      if (adds_up(k)) place = {place_of_result.at[k], argument[code[k].first]};
+    }
+    return place;
+  }();
+
+  /// Where a row begins, of results and of inputs; null for a row that a map leads nowhere.
+  struct cursor {
+    void* out[stored + 1];
+    const void* in[operands - stored + 1];
+
+    template <int K>
+    [[gnu::always_inline]] auto* result() const {
+      return static_cast<typename result_held<K>::number*>(out[place_of_result.at[K]]);
+    }
+    template <int K>
+    [[gnu::always_inline]] const auto* operand() const {
+      return static_cast<const typename input_held<K>::number*>(in[place_of_input.at[K]]);
+    }
+  };
+
+  template <int K>
+  [[gnu::always_inline]] static void start_result(const loop_table& t, void* const* operands, std::int64_t row,
+                                                  cursor& c) {
+    if constexpr (code[K].stored) {
+      constexpr int place = place_of_result.at[K];
+      c.out[place] = operands[place];
+      c.out[place] = c.template result<K>() + (adds_up(K) ? 0 : row * t.columns);
+    }
+  }
+  template <int K>
+  [[gnu::always_inline]] static void start_input(const loop_table& t, void* const* operands, const std::int64_t* index,
+                                                 cursor& c) {
+    if constexpr (input[K].how != access::constant) {
+      constexpr int place = place_of_input.at[K];
+      std::int64_t offset = 0;
+      bool nowhere = false;
+      for (int axis = 0; axis < t.outer; ++axis) {
+        if constexpr (input[K].how == access::mapped) {
+          const mapped_axis& a = t.maps[map_of_input.at[K] * (t.outer + 1) + axis];
+          const std::int64_t i = mapped_to(a, index[axis]);
+          nowhere |= i < 0;
+          offset += i * a.stride;
+        } else {
+          offset += index[axis] * t.strides[K * t.outer + axis];
+        }
+      }
+      c.in[place] = operands[stored + place];
+      c.in[place] = nowhere ? nullptr : c.template operand<K>() + offset;
+    }
+  }
+  [[gnu::always_inline]] static cursor start(const loop_table& t, void* const* operands, std::int64_t row) {
+    cursor c;
+    std::int64_t index[max_rank], rest = row;
+    for (int axis = t.outer; axis-- > 0; rest /= t.extent[axis]) index[axis] = axis == 0 ? rest : rest % t.extent[axis];
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      (start_result<K>(t, operands, row, c), ...);
+    }(std::make_integer_sequence<int, operations>{});
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      (start_input<K>(t, operands, index, c), ...);
+    }(std::make_integer_sequence<int, inputs>{});
+    return c;
+  }
+  /// To the next row along the innermost of the outer axes.
+  template <int K>
+  [[gnu::always_inline]] static void advance_result(const loop_table& t, cursor& c) {
+    if constexpr (code[K].stored && !adds_up(K)) c.out[place_of_result.at[K]] = c.template result<K>() + t.columns;
+  }
+  template <int K>
+  [[gnu::always_inline]] static void advance_input(const loop_table& t, cursor& c) {
+    if constexpr (input[K].how != access::constant)
+      c.in[place_of_input.at[K]] = c.template operand<K>() + t.strides[K * t.outer + t.outer - 1];
+  }
+  [[gnu::always_inline]] static void advance(const loop_table& t, cursor& c) {
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      (advance_result<K>(t, c), ...);
+    }(std::make_integer_sequence<int, operations>{});
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      (advance_input<K>(t, c), ...);
+    }(std::make_integer_sequence<int, inputs>{});
+  }
+
+  /// Calls visit(cursor, row) for some rows.
+  template <class Visit>
+  [[gnu::always_inline]] static void for_each_row(const loop_table& t, void* const* operands, range rows, Visit visit) {
+    for (std::int64_t row = rows.begin; row < rows.end;) {
+      cursor c = start(t, operands, row);
+      if (any_mapped || t.outer == 0) {
+        visit(c, row++);
+        continue;
+      }
+      const std::int64_t extent = t.extent[t.outer - 1];
+      const std::int64_t end = t.outer == 1 ? rows.end : std::min(rows.end, row + extent - row % extent);
+      for (;;) {
+        visit(c, row);
+        if (++row == end) break;
+        advance(t, c);
+      }
+    }
+  }
+
+  static void rows(const loop_table& t, void* const* operands, range rows, range columns) {
+    for_each_row(t, operands, rows, [&](const cursor& c, std::int64_t row) {
+      if constexpr (Sum == sums::rows) {
+        static_cast<Real*>(c.out[total.result])[row] = sum_along(t, c, 0, t.columns);
+      } else {
+        std::int64_t i = columns.begin;
+        for (; i + width <= columns.end; i += width) add<false>(t, c, i, width, row > 0);
+        if (i < columns.end) add<true>(t, c, i, static_cast<int>(columns.end - i), row > 0);
+      }
+    });
+  }
+
+  /// A step; where columns are summed, its value is added to their sums.
+  template <bool Tail>
+  [[gnu::always_inline]] static void add(const loop_table& t, const cursor& c, std::int64_t i, int n, bool more) {
+    [[maybe_unused]] result_registers made = step<Tail>(t, c, i, n);
+    if constexpr (Sum == sums::columns) {
+      using V = lanes<Real>;
+      Real* const to = static_cast<Real*>(c.out[total.result]) + i;
+      const V sum = (!more ? V::fill(0) : Tail ? V::load(to, n) : V::load(to)) + at<total.of>(made);
+      if constexpr (Tail) sum.store(to, n);
+      else sum.store(to);
+    }
+  }
+  /// The sum of n elements of a row, from `begin` on.
+  static Real sum_along(const loop_table& t, const cursor& c, std::int64_t begin, std::int64_t n) {
+    return sum_row<Real>(n, [&](std::int64_t i) {
+      const int count = static_cast<int>(std::min<std::int64_t>(n - i, width));
+      result_registers made = count == width ? step<false>(t, c, begin + i, width) : step<true>(t, c, begin + i, count);
+      return count == width ? at<total.of>(made) : masked(at<total.of>(made), count);
+    });
+  }
+
+  template <int K>
+  [[gnu::always_inline]] static void fetch_result(const cursor& c, int column, int columns) {
+    if constexpr (code[K].stored) {
+      using number = typename result_held<K>::number;
+      for (int i = 0; i < columns; i += 64 / static_cast<int>(sizeof(number)))
+        fetch(c.template result<K>() + column + i);
+    }
+  }
+  template <int K>
+  [[gnu::always_inline]] static void fetch_input(const cursor& c, int column, int columns) {
+    if constexpr (input[K].how == access::contiguous) {
+      using number = typename input_held<K>::number;
+      for (int i = 0; i < columns; i += 64 / static_cast<int>(sizeof(number)))
+        fetch(c.template operand<K>() + column + i);
+    }
+  }
+
+  using input_registers =
+      register_file<std::make_index_sequence<sizeof...(Input)>, register_of<Input.type, Real>...>;
+  using result_registers =
+      register_file<std::make_index_sequence<sizeof...(Code)>, register_of<Code.type, Real>...>;
+
+  template <int K, bool Tail>
+  [[gnu::always_inline]] static auto load(const loop_table& t, const cursor& c, std::int64_t i, int n) {
+    using held = input_held<K>;
+    constexpr access how = input[K].how;
+    if constexpr (how == access::constant) {
+      return held::fill(input[K].immediate);
+    } else {
+      const auto* const row = c.template operand<K>();
+      if constexpr (how == access::repeated) return held::repeat(row);
+      else if constexpr (how == access::mapped)
+        return load_mapped<K>(t.maps[map_of_input.at[K] * (t.outer + 1) + t.outer], row, i, n);
+      else if constexpr (Tail) return held::load(row + i, n);
+      else return held::load(row + i);
+    }
+  }
+  template <int K, class Number>
+  [[gnu::noinline]] static typename input_held<K>::type load_mapped(const mapped_axis& a, const Number* row,
+                                                                    std::int64_t i, int n) {
+    using held = input_held<K>;
+    Number part[width] = {};
+    if (row == nullptr) return held::load(part);
+    if (a.map.step == 1 && a.map.repeat == 1 && a.stride == 1) {
+      const std::int64_t first = mapped_to(a, i), last = mapped_to(a, i + n - 1);
+      if (first >= 0 && last == first + n - 1) return n == width ? held::load(row + first) : held::load(row + first, n);
+    }
+    for (int k = 0; k < n; ++k) {
+      const std::int64_t from = mapped_to(a, i + k);
+      if (from >= 0) part[k] = row[from * a.stride];
+    }
+    return held::load(part);
+  }
+
+  /// The values of the loop for a register of elements.
+  template <bool Tail>
+  [[gnu::always_inline]] static result_registers step(const loop_table& t, const cursor& c, std::int64_t i, int n,
+                                                      const void* tile = nullptr) {
+    input_registers in;
+    result_registers made;
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      ((at<K>(in) = load<K, Tail>(t, c, i, n)), ...);
+    }(std::make_integer_sequence<int, inputs>{});
+    if constexpr (Tiles) {
+      const auto* from = static_cast<const typename result_held<0>::number*>(tile);
+      at<0>(made) = Tail ? result_held<0>::load(from, n) : result_held<0>::load(from);
+    }
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      (apply<K>(in, made), ...);
+      (store<K, Tail>(made, c, i, n), ...);
+    }(std::make_integer_sequence<int, operations>{});
+    return made;
+  }
+
+  /// How many results operation K has: it is followed by what has no code.
+  static constexpr int results_of(int k) {
+    int n = 1;
+    while (k + n < operations && code[k + n].lanes == nullptr && code[k + n].arguments == 0) ++n;
+    return n;
+  }
+  template <int K>
+  [[gnu::always_inline]] static void apply(input_registers& in, result_registers& made) {
+    if constexpr (code[K].lanes != nullptr) {
+      constexpr auto lanes = code[K].lanes->run;
+      [&]<int... R, int... A>(std::integer_sequence<int, R...>, std::integer_sequence<int, A...>) {
+        void* const results[]{&at<K + R>(made)...};
+        const void* const arguments[]{argument_at<argument[code[K].first + A]>(in, made)..., nullptr};
+        lanes(results, arguments);
+      }(std::make_integer_sequence<int, results_of(K)>{}, std::make_integer_sequence<int, code[K].arguments>{});
+    }
+  }
+  template <int A>
+  [[gnu::always_inline]] static const void* argument_at(input_registers& in, result_registers& made) {
+    if constexpr (A < 0) return &at<-1 - A>(in);
+    else return &at<A>(made);
+  }
+  template <int K, bool Tail>
+  [[gnu::always_inline]] static void store(result_registers& made, const cursor& c, std::int64_t i, int n) {
+    if constexpr (code[K].stored && !adds_up(K)) {
+      auto* const to = c.template result<K>() + i;
+      if constexpr (Tail) result_held<K>::store(at<K>(made), to, n);
+      else result_held<K>::store(at<K>(made), to);
+    }
+  }
+};
+
+/// A loop whose first value comes in tiles: the loop's table, and what makes these. Operands: those of the loop, then
+/// those of the maker, of which the first result is the loop's first.
+struct tiled_loop {
+  loop_table table;
+  ir::tiles_pointer make;
+  const void* constants;  ///< of the maker
+};
+template <class Loop>
+void run_with_tiles(const void* constants, void* const* operands, int threads) {
+  const tiled_loop& t = *static_cast<const tiled_loop*>(constants);
+  const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &t.table, operands};
+  t.make(t.constants, operands + Loop::operands, threads, &reader);
+}
+
+}  // namespace cairn::kernel

@@ -1,0 +1,100 @@
+// Numbers that are not of the program's type, as many as one of its registers holds, so that they go through the same
+// loops: whole numbers, truth values, doubles among floats. The words are those of `lanes`.
+#pragma once
+
+#include "cairn/kernel/simd.hpp"
+
+namespace cairn::kernel {
+
+template <class T, int W>
+struct packed {
+  using vector [[gnu::vector_size(sizeof(T) * W)]] = T;
+  static constexpr int width = W;
+  vector value;
+
+  [[gnu::always_inline]] static packed fill(T x) { return {vector{} + x}; }
+  [[gnu::always_inline]] static packed load(const T* from) {
+    packed out;
+    std::memcpy(&out, from, sizeof out);
+    return out;
+  }
+  /// The first n numbers and zeros; reads nothing past from[n - 1].
+  [[gnu::always_inline]] static packed load(const T* from, int n) {
+    T part[W] = {};
+    for (int i = 0; i < n; ++i) part[i] = from[i];
+    return load(part);
+  }
+  [[gnu::always_inline]] void store(T* to) const { std::memcpy(to, this, sizeof *this); }
+  [[gnu::always_inline]] void store(T* to, int n) const {
+    for (int i = 0; i < n; ++i) to[i] = value[i];
+  }
+
+  /// Of real numbers: keeps compilers from merging what is before with what comes after.
+  [[gnu::always_inline]] friend void barrier(packed& x) {
+    if constexpr (std::floating_point<T>) asm("" : "+m"(x.value));
+  }
+  [[gnu::always_inline]] friend packed settled(packed x) {
+    barrier(x);
+    return x;
+  }
+  [[gnu::always_inline]] friend packed operator+(packed a, packed b) { return {a.value + b.value}; }
+  [[gnu::always_inline]] friend packed operator-(packed a, packed b) { return {a.value - b.value}; }
+  [[gnu::always_inline]] friend packed operator*(packed a, packed b) { return settled({a.value * b.value}); }
+  [[gnu::always_inline]] friend packed operator/(packed a, packed b) { return {a.value / b.value}; }
+  [[gnu::always_inline]] friend packed operator-(packed a) { return {-a.value}; }
+
+  /// f of each number.
+  template <class F>
+  [[gnu::always_inline]] static packed each(packed a, F f) {
+    for (int i = 0; i < W; ++i) a.value[i] = f(a.value[i]);
+    return settled(a);
+  }
+  [[gnu::always_inline]] friend packed exp(packed a) {
+    return each(a, [](T x) { return std::exp(x); });
+  }
+  [[gnu::always_inline]] friend packed log(packed a) {
+    return each(a, [](T x) { return std::log(x); });
+  }
+  [[gnu::always_inline]] friend packed tanh(packed a) {
+    return each(a, [](T x) { return std::tanh(x); });
+  }
+  [[gnu::always_inline]] friend packed erf(packed a) {
+    return each(a, [](T x) { return std::erf(x); });
+  }
+  [[gnu::always_inline]] friend packed sqrt(packed a) {
+    return each(a, [](T x) { return std::sqrt(x); });
+  }
+  [[gnu::always_inline]] friend packed abs(packed a) {
+    return each(a, [](T x) { return std::abs(x); });
+  }
+
+  using mask = decltype(vector{} > vector{});
+  [[gnu::always_inline]] friend mask greater(packed a, packed b) { return a.value > b.value; }
+  [[gnu::always_inline]] friend mask equal(packed a, packed b) { return a.value == b.value; }
+  [[gnu::always_inline]] friend packed select(mask which, packed a, packed b) {
+    return {which ? a.value : b.value};
+  }
+  [[gnu::always_inline]] friend packed max(packed a, packed b) { return select(greater(a, b), a, b); }
+};
+
+/// The numbers of a register one by one.
+template <class V>
+[[gnu::always_inline]] inline auto number_at(const V& v, int i) {
+  if constexpr (requires { v.value.data; }) return v.value.data[i];
+  else return v.value[i];
+}
+
+/// Numbers of one type as those of another: real numbers rounded to the nearest, or cut off to whole ones.
+template <class To, class From>
+[[gnu::always_inline]] inline To converted(From from) {
+  if constexpr (std::is_same_v<To, From>) {
+    return from;
+  } else {
+    using number = std::remove_cvref_t<decltype(number_at(To{}, 0))>;
+    number part[To::width];
+    for (int i = 0; i < To::width; ++i) part[i] = static_cast<number>(number_at(from, i));
+    return To::load(part);
+  }
+}
+
+}  // namespace cairn::kernel

@@ -1,0 +1,69 @@
+// Elements of any type in registers: how loops hold, load and store them.
+#pragma once
+
+#include "cairn/core/element.hpp"
+#include "cairn/kernel/packed.hpp"
+
+namespace cairn::kernel {
+
+/// Elements of type T in a program over Real: as many as one of its registers has. Real numbers of a user's own type are
+/// computed as Real, and rounded after each operation: Real(T) and T(Real) say how.
+template <dtype T, class Real>
+struct held {
+  using number = stored_as<T, Real>;
+  static constexpr bool own = T >= dtype::own;
+  using type = std::conditional_t<own || std::is_same_v<number, Real>, lanes<Real>, packed<number, lanes<Real>::width>>;
+
+  [[gnu::always_inline]] static type load(const number* from) {
+    if constexpr (!own) return type::load(from);
+    else return widened(from, type::width);
+  }
+  [[gnu::always_inline]] static type load(const number* from, int n) {
+    if constexpr (!own) return type::load(from, n);
+    else return widened(from, n);
+  }
+  [[gnu::always_inline]] static void store(const type& x, number* to) {
+    if constexpr (!own) x.store(to);
+    else narrow(x, to, type::width);
+  }
+  [[gnu::always_inline]] static void store(const type& x, number* to, int n) {
+    if constexpr (!own) x.store(to, n);
+    else narrow(x, to, n);
+  }
+  [[gnu::always_inline]] static type fill(double x) {
+    if constexpr (own) return type::fill(static_cast<Real>(number(static_cast<Real>(x))));
+    else return type::fill(static_cast<number>(x));
+  }
+  /// One number in all lanes.
+  [[gnu::always_inline]] static type repeat(const number* from) {
+    if constexpr (own) return type::fill(static_cast<Real>(*from));
+    else return type::fill(*from);
+  }
+  /// What an operation made, as this type: rounded whether or not it goes to memory.
+  template <class Made>
+  [[gnu::always_inline]] static type rounded(const Made& made) {
+    type x = converted<type>(made);
+    if constexpr (own) {
+      number part[type::width];
+      narrow(x, part, type::width);
+      x = widened(part, type::width);
+    }
+    return x;
+  }
+
+ private:
+  [[gnu::always_inline]] static type widened(const number* from, int n) {
+    Real part[type::width] = {};
+    for (int i = 0; i < n; ++i) part[i] = static_cast<Real>(from[i]);
+    return type::load(part);
+  }
+  [[gnu::always_inline]] static void narrow(const type& x, number* to, int n) {
+    Real part[type::width];
+    x.store(part);
+    for (int i = 0; i < n; ++i) to[i] = number(part[i]);
+  }
+};
+template <dtype T, class Real>
+using register_of = typename held<T, Real>::type;
+
+}  // namespace cairn::kernel

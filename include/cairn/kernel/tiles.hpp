@@ -1,0 +1,26 @@
+// How a kernel gives its result to a loop, tile by tile, in place of storing it.
+#pragma once
+
+namespace cairn::kernel {
+
+/// What a kernel does with each tile of its first result, seen as {rows, columns}, once it is complete: run(...) with the
+/// tile's numbers, of which rows lie `stride` apart and each has room for whole registers, the row and the column where it
+/// begins, and its extents. fetch(...) before, while there is still much to compute, where the result is far away.
+struct tile_reader {
+  using run_pointer = void (*)(const void* table, void* const* operands, const void* tile, int stride, int row,
+                               int column, int height, int width);
+  using fetch_pointer = void (*)(const void* table, void* const* operands, int row, int column, int height, int width);
+  run_pointer run_tile;
+  fetch_pointer fetch_tile;
+  const void* table;
+  void* const* operands;
+
+  void run(const void* tile, int stride, int row, int column, int height, int width) const {
+    run_tile(table, operands, tile, stride, row, column, height, width);
+  }
+  void fetch(int row, int column, int height, int width) const {
+    fetch_tile(table, operands, row, column, height, width);
+  }
+};
+
+}  // namespace cairn::kernel

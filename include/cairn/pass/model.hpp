@@ -1,0 +1,94 @@
+// A model and its gradient: what all forms of a program share, checkpointed and plain, on one thread and on several.
+#pragma once
+
+#include "cairn/expr/options.hpp"
+#include "cairn/pass/differentiate.hpp"
+
+namespace cairn::pass {
+
+/// What a model is lowered for.
+template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent>
+struct purpose {
+  using real = Real;
+  using frozen = Frozen;
+  using wanted = Wanted;        ///< inputs that get a gradient, too
+  using cotangent = Cotangent;  ///< the name of the first output's gradient where it is given
+  static constexpr bool trains = Trains, accumulates = Accumulates;
+};
+
+/// The leaf of an output's gradient, if that has a name.
+template <class Output>
+constexpr ir::no_leaf cotangent_of(cairn::detail::name_list<>) {
+  return {};
+}
+template <class Output, fixed_string Name, fixed_string... Others>
+constexpr auto cotangent_of(cairn::detail::name_list<Name, Others...>) {
+  return []<std::size_t... Axis>(std::index_sequence<Axis...>) {
+    return input_leaf<Name, Output::shape.extent[Axis]...>{};
+  }(std::make_index_sequence<static_cast<std::size_t>(Output::shape.rank)>{});
+}
+
+/// The leaves that a program trains, and those of which it wants the gradient: these, and inputs.
+template <class Purpose, class Graph>
+constexpr auto choose_leaves(const Graph& g) {
+  struct {
+    bool trained[Graph::size.leaves + 1] = {}, wanted[Graph::size.leaves + 1] = {};
+  } out;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    const ir::operation& leaf = g.leaf_op(i);
+    const std::string_view name = g.name(g.leaves[i]);
+    out.trained[i] = leaf.trainable && !Purpose::frozen::cover(name);
+    const bool asked = leaf.what == ir::role::input && kind_of(leaf.made->element.type) == kind::real;
+    out.wanted[i] = out.trained[i] || (asked && Purpose::wanted::contain(name));
+  }
+  return out;
+}
+
+/// The leaves' gradients of the steps before.
+template <const auto& Graph>
+inline constexpr auto earlier_gradients = [] {
+  struct {
+    ir::operation of[Graph.leaf_count + 1] = {};
+  } out;
+  for (int i = 0; i < Graph.leaf_count; ++i) {
+    out.of[i] = Graph.leaf_op(i);
+    out.of[i].name = "gradient so far";
+    out.of[i].what = ir::role::gradient;
+  }
+  return out;
+}();
+
+template <class Purpose, class Outputs>
+struct model;
+template <class Purpose, class First, class... Rest>
+struct model<Purpose, output_list<First, Rest...>> {
+  using purpose = Purpose;
+  using real = typename Purpose::real;
+  using outputs = output_list<First, Rest...>;
+  /// How many gradients the model takes of each other.
+  static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
+  using target = ir::target<real, order + (Purpose::trains ? 1 : 0), Purpose::trains>;
+  using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
+
+  static constexpr auto graph = ir::build<target, cotangent, First, Rest...>();
+  static constexpr auto chosen = choose_leaves<Purpose>(graph);
+  static constexpr auto gradient = [] {
+    constexpr ir::sizes size = gradient_size(graph);
+    constexpr const ir::operation* one = &ir::leaf_operation<constant_leaf<1.0>, real, tensor<First::element>>;
+    if constexpr (Purpose::accumulates) {
+      constexpr ir::sizes more = [](ir::sizes s, int leaves) {
+        s.nodes += leaves + 1;
+        s.arguments += 2;
+        return s;
+      }(size, graph.leaf_count);
+      return differentiate<more>(graph, chosen.wanted, one, earlier_gradients<graph>.of,
+                                 &ir::sum_of_two<ir::target<real, 0, true>, tensor_of<First>>);
+    } else if constexpr (Purpose::trains) {
+      return differentiate<size>(graph, chosen.wanted, one);
+    } else {
+      return undifferentiated<size>(graph);
+    }
+  }();
+};
+
+}  // namespace cairn::pass

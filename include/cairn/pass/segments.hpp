@@ -1,0 +1,95 @@
+// Which regions of a model are segments, and who sees the values inside of them. Lowering records where bodies begin
+// and what they are; which of them a program checkpoints is decided here, so that all forms of a model share one graph
+// and one gradient.
+#pragma once
+
+#include "cairn/pass/differentiate.hpp"
+
+namespace cairn::pass {
+
+struct segment {
+  int parent = none, depth = 0, region = 0;
+};
+
+/// The first segment is the program outside of all others.
+template <int Nodes, int Regions, int Segments>
+struct segmentation {
+  segment all[Segments] = {};
+  int count = 1, most_depth = 0;
+  int of_region[Regions] = {};
+  int of[Nodes] = {};       ///< by value of the graph and its gradient
+  int visible[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees it
+  bool saved[Nodes] = {};   ///< of forward values: the policy of an outermost segment keeps it for backward
+
+  /// The innermost segment that contains both.
+  constexpr int common(int a, int b) const {
+    while (a != b) {
+      if (all[a].depth >= all[b].depth) a = all[a].parent;
+      else b = all[b].parent;
+    }
+    return a;
+  }
+  constexpr int depth_of(int v) const { return all[of[v]].depth; }
+};
+
+namespace detail {
+template <class Graph, class Gradient>
+struct segment_finder {
+  const Graph& g;
+  const Gradient& d;
+  segmentation<Gradient::capacity, Graph::size.regions + 1, Graph::size.segments + 1> out{};
+
+  /// `blocks`: so many of the segments around each other, from outside, are blocks.
+  constexpr void choose(int blocks) {
+    int marks[Graph::size.regions + 1] = {};  // segments that the user wrote around a region, itself among them
+    for (int r = 1; r < g.region_count; ++r) {
+      const ir::region& here = g.regions[r];
+      const int around = out.of_region[here.parent];
+      const bool marked = here.what == ir::part::segment;
+      marks[r] = marks[here.parent] + marked;
+      out.of_region[r] = around;
+      if (!marked || marks[r] <= blocks) continue;
+      out.of_region[r] = out.count;
+      out.all[out.count++] = {around, out.all[around].depth + 1, r};
+      out.most_depth = std::max(out.most_depth, out.all[around].depth + 1);
+    }
+    for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
+  }
+
+  /// A value is seen where it is read, but for gradients of it, which find it as backward does.
+  constexpr void find_visible() {
+    const auto home = [&](int v) { return out.of_region[d.nodes[v].home]; };
+    for (int v = 0; v < d.turn; ++v) out.visible[v] = out.all[home(v)].depth;
+    for (int i = 0; i < g.output_count; ++i) out.visible[g.outputs[i]] = 0;
+    for (int v = d.turn; v-- > 0;) {
+      const ir::node& n = d.nodes[v];
+      const bool view = n.op->what == ir::role::view;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = d.arguments[n.first + i];
+        if (d.nodes[a].order < n.order) continue;
+        int seen = out.all[out.common(home(a), home(v))].depth;
+        if (view && home(a) == home(v)) seen = std::min(seen, out.visible[v]);
+        out.visible[a] = std::min(out.visible[a], seen);
+      }
+    }
+    for (int i = 0; i < g.keep_count; ++i) {
+      const auto [v, region] = g.keeps[i];
+      const segment& by = out.all[out.of_region[region]];
+      if (by.region != region) continue;  // a block
+      out.visible[v] = std::min(out.visible[v], by.depth - 1);
+      out.saved[v] |= by.depth == 1;
+    }
+  }
+};
+}  // namespace detail
+
+/// Finds the segments of a model.
+template <class Graph, class Gradient>
+constexpr auto find_segments(const Graph& g, const Gradient& d, int blocks) {
+  detail::segment_finder<Graph, Gradient> f{g, d};
+  f.choose(blocks);
+  if (f.out.count > 1) f.find_visible();
+  return f.out;
+}
+
+}  // namespace cairn::pass

@@ -1,0 +1,165 @@
+// What the passes made of a model as plain data, for reports: no expression types, and no kernels.
+#pragma once
+
+#include "cairn/check/model.hpp"
+
+#include <span>
+
+namespace cairn {
+template <auto Output, class... Options>
+class program;
+}  // namespace cairn
+
+namespace cairn::report {
+
+/// A value of a step. Numbers of others are one more than these are, and 0 is none.
+struct value {
+  std::string_view operation;
+  ir::role what;
+  shape extents;
+  std::int64_t bytes, flops;
+  double number;  ///< of a constant
+  int arguments, first;  ///< where these begin in account::arguments
+  int segment;         ///< the innermost; 0 is the program outside of them
+  int leaf, gradient;  ///< the leaf that it is, and that whose gradient it is
+  int tag;             ///< its first
+  int again;           ///< the value that it is, computed a second time
+  bool stored;         ///< counted in memory_plan::stored_bytes
+};
+
+struct segment_entry {
+  int parent, depth;
+  int name, name_length;
+};
+
+struct step {
+  std::int64_t live;          ///< bytes of the arena that it needs: the values that live, and scratch
+  std::int64_t flops, again;  ///< operations, and those that are executed a second time
+  int segment;
+};
+
+/// All of a program's step: views of tables that are constants.
+struct account {
+  std::string_view names;
+  std::span<const segment_entry> segments;  ///< the first is the program outside of them
+  std::span<const ir::leaf> leaves;
+  std::span<const ir::tag> tags;
+  std::span<const value> values;  ///< in the order of their computation
+  std::span<const int> arguments;  ///< numbers of values
+  std::span<const step> steps;
+  int value_turn, step_turn;  ///< where backward begins
+  memory_plan memory;
+  flop_counts flops;
+
+  std::string_view name(const auto& named) const {
+    return names.substr(static_cast<std::size_t>(named.name), static_cast<std::size_t>(named.name_length));
+  }
+  const value& operator[](int number) const { return values[static_cast<std::size_t>(number)]; }
+  /// The number of a value's argument.
+  int argument(int number, int i) const { return arguments[static_cast<std::size_t>((*this)[number].first + i)]; }
+  const segment_entry& segment(int number) const { return segments[static_cast<std::size_t>(number)]; }
+  const ir::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
+  const ir::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
+  /// The value that a view shows.
+  int root(int number) const {
+    while ((*this)[number].what == ir::role::view) number = argument(number, 0);
+    return number;
+  }
+  /// The segment around this one at a depth, 1 being outermost; 0 where it is not as deep.
+  int around(int number, int depth) const {
+    while (segment(number).depth > depth) number = segment(number).parent;
+    return segment(number).depth == depth ? number : 0;
+  }
+};
+
+namespace detail {
+template <class Compiled>
+inline constexpr auto tables = [] {
+  constexpr const auto& g = Compiled::graph;
+  constexpr const auto& s = Compiled::schedule;
+  constexpr const auto& f = Compiled::steps;
+  constexpr const auto& in = Compiled::segments;
+  struct {
+    char names[g.character_count + 1] = {};
+    segment_entry segments[in.count] = {};
+    ir::leaf leaves[g.leaf_count + 1] = {};
+    ir::tag tags[g.tag_count + 1] = {};
+    value values[s.node_count] = {};
+    int arguments[s.argument_count + 1] = {};
+    step steps[f.step_count + 1] = {};
+  } out;
+  std::copy_n(g.names, g.character_count, out.names);
+  for (int i = 0; i < in.count; ++i) {
+    const ir::region& r = g.regions[in.all[i].region];
+    out.segments[i] = {in.all[i].parent, in.all[i].depth, r.name, r.name_length};
+  }
+  std::copy_n(g.leaves, g.leaf_count, out.leaves);
+  std::copy_n(g.tags, g.tag_count, out.tags);
+  std::copy_n(s.arguments, s.argument_count, out.arguments);
+  for (int v = 0; v < s.node_count; ++v) {
+    const ir::node& n = s.nodes[v];
+    value& made = out.values[v];
+    made.operation = n.op->name;
+    made.what = n.op->what;
+    made.extents = n.made->extents;
+    made.bytes = n.made->bytes;
+    made.flops = n.number == 0 ? n.op->flops : 0;
+    made.number = n.op->value;
+    made.arguments = n.op->arguments;
+    made.first = n.first;
+    made.segment = in.of[s.origin[v]];
+    made.again = s.again[v];
+    made.stored =
+        v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
+  }
+  for (int i = g.tag_count; i-- > 0;) {
+    if (s.tagged[i] != ir::none) out.values[s.tagged[i]].tag = i + 1;
+  }
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (s.leaf_value[i] != ir::none) out.values[s.leaf_value[i]].leaf = i + 1;
+    if (s.gradient[i] != ir::none) out.values[s.gradient[i]].gradient = i + 1;
+  }
+  for (int i = 0; i < f.step_count; ++i) {
+    out.steps[i] = {Compiled::slots.live[i], 0, 0, in.of[s.origin[f.members[f.steps[i].code]]]};
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      const int v = f.members[m];
+      out.steps[i].flops += out.values[v].flops;
+      if (s.again[v] > 0) out.steps[i].again += out.values[v].flops;
+    }
+  }
+  return out;
+}();
+
+template <class Program>
+struct accounting;
+template <auto Output, class... Options>
+struct accounting<program<Output, Options...>> {
+  using compiled = cairn::detail::compiled_of<Output, true, Options...>;
+  static account make() {
+    static constexpr const auto& t = tables<compiled>;
+    const auto counted = [](const auto& table, int count) { return std::span(table, static_cast<std::size_t>(count)); };
+    constexpr int leaves = compiled::graph.leaf_count, tags = compiled::graph.tag_count, steps = compiled::steps.step_count;
+    constexpr int value_turn = compiled::schedule.turn, step_turn = compiled::steps.turn;
+    return {.names = t.names,
+            .segments = t.segments,
+            .leaves = counted(t.leaves, leaves),
+            .tags = counted(t.tags, tags),
+            .values = t.values,
+            .arguments = t.arguments,
+            .steps = counted(t.steps, steps),
+            .value_turn = value_turn,
+            .step_turn = step_turn,
+            .memory = cairn::detail::memory_in<compiled>,
+            .flops = cairn::detail::flops_in<compiled>};
+  }
+};
+}  // namespace detail
+
+/// The account of a program; an empty one where a mistake in it was reported.
+template <class Program>
+account account_of() {
+  if constexpr (std::same_as<decltype(Program::memory()), memory_plan>) return detail::accounting<Program>::make();
+  else return {};
+}
+
+}  // namespace cairn::report

@@ -1,0 +1,106 @@
+// The forward pass as a graph for Graphviz: `report::dot<program<loss>>(out)`, then `dot -Tsvg`.
+#pragma once
+
+#include "cairn/report/account.hpp"
+#include "cairn/report/print.hpp"
+#include "cairn/report/tables.hpp"
+
+#include <map>
+
+namespace cairn::report {
+
+namespace detail {
+struct dot_writer {
+  std::ostream& out;
+  const account& a;
+  std::map<int, int> again;  ///< by value: how often it is computed again
+
+  /// Parameters and constants are lines of the operations that read them, inputs have nodes.
+  bool is_line(int v) const {
+    const value& of = a[a.root(v)];
+    return of.what == ir::role::parameter || of.what == ir::role::random || of.what == ir::role::constant;
+  }
+  std::string line_of(int v) const {
+    std::ostringstream text;
+    const value& of = a[a.root(v)];
+    if (of.what == ir::role::constant) text << of.number;
+    else text << escaped(a.name(a.leaf(of.leaf - 1)));
+    if (of.what == ir::role::parameter) text << ' ' << extents_of{a[v].extents};
+    return text.str();
+  }
+
+  /// One more line of a label, smaller.
+  void line(std::string_view color, const auto&... parts) {
+    out << "<br/><font color='" << color << "' point-size='10'>";
+    (out << ... << parts) << "</font>";
+  }
+  void node(int v) {
+    const value& n = a[v];
+    if (is_line(v)) return;
+    out << "  v" << v << " [label=<" << (n.leaf > 0 ? escaped(a.name(a.leaf(n.leaf - 1))) : escaped(n.operation)) << ' '
+        << extents_of{n.extents};
+    for (int i = 0; i < n.arguments; ++i) {
+      if (is_line(a.argument(v, i))) line("#7a808a", line_of(a.argument(v, i)));
+    }
+    if (n.tag > 0) line("#7a808a", '"', escaped(a.name(a.tag(n.tag - 1))), '"');
+    if (n.stored) line("#1f5fa8", "stored, ", bytes(n.bytes));
+    const auto times = again.find(v);
+    if (times != again.end())
+      line("#b35900", "computed again", times->second > 1 ? ", " + std::to_string(times->second) + " times" : "");
+    out << '>';
+    if (n.leaf > 0) out << ", shape=plaintext, fontcolor=\"#7a808a\"";
+    else if (n.stored) out << ", color=\"#2878d0\", fillcolor=\"#d8e8f8\", penwidth=2";
+    else if (times != again.end()) out << ", color=\"#d9730d\", style=\"filled,rounded,dashed\"";
+    out << "];\n";
+  }
+  void edges(int v) {
+    const value& n = a[v];
+    for (int i = 0; i < n.arguments; ++i) {
+      const int of = a.argument(v, i);
+      if (is_line(of)) continue;
+      const int depth = a.segment(n.segment).depth;
+      const bool boundary = depth > 0 && a[a.root(of)].leaf == 0 && a.around(a[of].segment, depth) != n.segment;
+      out << "  v" << of << " -> v" << v << (boundary ? " [color=\"#2878d0\", penwidth=2.5]" : "") << ";\n";
+    }
+  }
+  void cluster(int s) {
+    if (s > 0) {
+      out << "  subgraph cluster" << s << " { label=<" << escaped(a.name(a.segment(s)))
+          << ">; style=rounded; color=\"#9aa2ad\"; bgcolor=\"#" << (a.segment(s).depth % 2 == 1 ? "f4f6f8" : "e9edf1")
+          << "\";\n";
+    }
+    for (int v = 0; v < a.value_turn; ++v) {
+      if (a[v].segment == s) node(v);
+    }
+    for (int inner = s + 1; inner < static_cast<int>(a.segments.size()); ++inner) {
+      if (a.segment(inner).parent == s) cluster(inner);
+    }
+    if (s > 0) out << "  }\n";
+  }
+
+  void write() {
+    for (const value& v : a.values) {
+      if (v.again > 0 && v.what != ir::role::view) ++again[v.again - 1];
+    }
+    out << "digraph step {\n"
+           "  graph [fontname=\"Helvetica\", fontsize=12, ranksep=0.3, nodesep=0.3, labeljust=l];\n"
+           "  node [fontname=\"Helvetica\", fontsize=12, shape=box, style=\"filled,rounded\", color=\"#9aa2ad\", "
+           "fillcolor=\"#ffffff\", margin=\"0.12,0.06\"];\n"
+           "  edge [color=\"#9aa2ad\", arrowsize=0.6];\n";
+    if (!a.segments.empty()) cluster(0);
+    for (int v = 0; v < a.value_turn; ++v) edges(v);
+    out << "}\n";
+  }
+};
+}  // namespace detail
+
+/// Writes the forward pass in the DOT language: a box for each value, around them a box for each segment. Blue is what
+/// is stored for backward, and where it enters a segment; dashed, what is computed again; parameters stand in grey with
+/// what reads them.
+inline void dot(std::ostream& out, const account& a) { detail::dot_writer{out, a, {}}.write(); }
+template <class Program>
+void dot(std::ostream& out) {
+  dot(out, account_of<Program>());
+}
+
+}  // namespace cairn::report

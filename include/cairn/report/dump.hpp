@@ -1,0 +1,140 @@
+// What each pass made of a model, as text: `dump::all<loss>(std::cout)`. Values are numbered twice: once in
+// the graph and its gradient, and anew in the schedule, where backward's recomputation is among them.
+#pragma once
+
+#include "cairn/check/model.hpp"
+#include "cairn/kernel/kernels.hpp"  // the tables point to the kernels
+#include "cairn/report/print.hpp"
+
+namespace cairn::dump {
+
+/// The path of the segment in which a value lies.
+template <class Compiled>
+std::string_view path_of(int segment) {
+  const auto& g = Compiled::graph;
+  return segment == 0 ? std::string_view{} : g.name(g.regions[Compiled::segments.all[segment].region]);
+}
+
+/// The model as the user wrote it.
+template <class Compiled>
+void graph(std::ostream& out) {
+  const auto& g = Compiled::graph;
+  out << "graph: " << g.node_count << " values, " << Compiled::segments.count - 1 << " segments\n";
+  for (int v = 0; v < g.node_count; ++v) {
+    int leaf = g.leaf_count;
+    while (leaf-- > 0 && g.leaves[leaf].node != v) {
+    }
+    report::print(out << "  ", g, g, v, leaf, path_of<Compiled>(Compiled::segments.of[v]));
+  }
+  out << "  results:";
+  for (int i = 0; i < g.result_count; ++i) out << " %" << g.outputs[i];
+  out << '\n';
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.leaves[i].after != ir::none) out << "  " << g.name(g.leaves[i]) << " becomes %" << g.leaves[i].after << '\n';
+  }
+}
+
+/// What differentiation appends to the graph, and which value is the gradient of which parameter.
+template <class Compiled>
+void gradient(std::ostream& out) {
+  const auto& g = Compiled::graph;
+  const auto& d = Compiled::gradient;
+  out << "gradient: " << d.node_count - d.turn << " values more\n";
+  for (int v = d.turn; v < d.node_count; ++v)
+    report::print(out << "  ", g, d, v, ir::none, path_of<Compiled>(Compiled::segments.of[v]));
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (d.gradient[i] != ir::none) out << "  of " << g.name(g.leaves[i]) << ": %" << d.gradient[i] << '\n';
+  }
+}
+
+/// The order of a step. Forward values that are stored for backward are marked, and so is what is recomputed.
+template <class Compiled>
+void schedule(std::ostream& out) {
+  const auto& g = Compiled::graph;
+  const auto& s = Compiled::schedule;
+  out << "schedule: " << s.turn << " values forward, " << s.node_count - s.turn << " backward\n";
+  for (int v = 0; v < s.node_count; ++v) {
+    if (v == s.turn) out << "  -------- the turn\n";
+    int leaf = g.leaf_count;
+    while (leaf-- > 0 && s.leaf_value[leaf] != v) {
+    }
+    const bool computed = s.op(v).arguments > 0;
+    report::print_column(out, 11, s.again[v] > 0 ? "  again" : computed && s.kept[v] ? "  stored" : "");
+    report::print(out, g, s, v, leaf, path_of<Compiled>(Compiled::segments.of[s.origin[v]]));
+  }
+}
+
+/// The steps that run: kernels, and loops over all their values at once. `>` marks what is written to memory.
+template <class Compiled>
+void steps(std::ostream& out) {
+  const auto& s = Compiled::schedule;
+  const auto& f = Compiled::steps;
+  const auto& l = Compiled::loops;
+  out << "steps: " << f.turn << " forward, " << f.step_count - f.turn << " backward\n";
+  for (int i = 0; i < f.step_count; ++i) {
+    if (i == f.turn) out << "  -------- the turn\n";
+    const pass::step& st = f.steps[i];
+    for (int m = st.begin; m < st.end; ++m) {
+      const int v = f.members[m];
+      if (m > st.begin) report::print_column(out, 15, "");
+      else report::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.loop ? "loop" : "kernel");
+      const bool again = s.again[v] > 0, shared = m == st.begin && st.loop && l.of[i].same_as != i;
+      report::print_column(out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
+                           report::formula_of<std::remove_cvref_t<decltype(Compiled::graph)>, std::remove_cvref_t<decltype(s)>>{
+                               Compiled::graph, s, v, ir::none});
+      if (again) out << (shared ? "again, " : "again");
+      if (shared) out << "code of step " << l.of[i].same_as;
+      out << '\n';
+    }
+  }
+}
+
+/// Where each value lies, and at which steps it lives; `|` is the turn. Gradients lie where the user reads
+/// them.
+template <class Compiled>
+void memory(std::ostream& out) {
+  const auto& s = Compiled::schedule;
+  const auto& f = Compiled::steps;
+  const auto& a = Compiled::layout;
+  const auto row = [&](const pass::place& at, std::int64_t bytes, int first, int last) {
+    report::print_column(out, 10, bytes);
+    report::print_column(out, 18, at.base == pass::arena_base ? "arena + " : "gradients + ", at.offset);
+    for (int i = 0; i < f.step_count; ++i) out << (i == f.turn ? "|" : "") << (first <= i && i <= last ? '#' : '.');
+    out << '\n';
+  };
+  out << "memory: value, bytes, place, steps\n";
+  for (int i = 0; i < f.step_count; ++i) {
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      const int v = f.members[m];
+      if (!f.external[v]) continue;
+      report::print_column(out, 24, "  %", v, ' ', s.op(v).name);
+      row(a.of[v], s.made(v).bytes, i, Compiled::ranges.last[v]);
+    }
+    const std::int64_t scratch = s.op(f.members[f.steps[i].code]).scratch_bytes(Compiled::threads);
+    if (scratch == 0) continue;
+    report::print_column(out, 24, "  scratch of step ", i);
+    row({pass::arena_base, a.scratch[i]}, scratch, i, i);
+  }
+}
+
+/// The bytes of a step.
+template <class Compiled>
+void bytes(std::ostream& out) {
+  constexpr memory_plan m = detail::memory_in<Compiled>;
+  out << "bytes: " << m.stored_bytes << " stored at the turn, " << m.peak_bytes << " in the arena at the peak, "
+      << m.parameter_bytes << " of parameters, " << m.gradient_bytes << " of gradients\n";
+}
+
+/// All of it for the step of a loss; options are those of program.
+template <auto Loss, class... Options>
+void all(std::ostream& out) {
+  using compiled = detail::compiled_of<Loss, true, Options...>;
+  static_assert(detail::checked<Loss, Options...>());
+  for (const auto part : {graph<compiled>, gradient<compiled>, schedule<compiled>, steps<compiled>, memory<compiled>}) {
+    part(out);
+    out << '\n';
+  }
+  bytes<compiled>(out);
+}
+
+}  // namespace cairn::dump

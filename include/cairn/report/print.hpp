@@ -1,0 +1,66 @@
+// The graph as text, one line a value: "%4 = matmul(%0, %1)", its shape, its segment.
+#pragma once
+
+#include <iomanip>
+#include <ostream>
+#include <sstream>
+
+#include "cairn/ir/graph.hpp"
+
+namespace cairn::report {
+
+/// Writes parts one after another, then blanks up to `width` characters.
+void print_column(std::ostream& out, int width, const auto&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  out << text.view() << std::setw(width - static_cast<int>(text.view().size())) << "";
+}
+
+/// {16, 32}; {} is a scalar.
+struct extents_of {
+  const shape& of;
+  friend std::ostream& operator<<(std::ostream& out, extents_of s) {
+    out << '{';
+    for (int axis = 0; axis < s.of.rank; ++axis) out << (axis > 0 ? ", " : "") << s.of.extent[axis];
+    return out << '}';
+  }
+};
+
+/// What a value is: matmul(%0, %1), or the leaf's kind and name.
+template <class Graph, class Values>
+struct formula_of {
+  const Graph& graph;
+  const Values& values;
+  int value;
+  int leaf;  ///< its number, or none
+  friend std::ostream& operator<<(std::ostream& out, formula_of f) {
+    const ir::operation& op = f.values.op(f.value);
+    if (op.what == ir::role::constant) return out << op.value;
+    if (f.leaf != ir::none) {
+      const ir::leaf& named = f.graph.leaves[f.leaf];
+      const char* what = op.what == ir::role::input    ? "input "
+                         : op.what == ir::role::random ? "key "
+                         : op.trainable                ? "parameter "
+                         : named.after != ir::none     ? "state "
+                                                       : "frozen ";
+      return out << what << f.graph.name(named);
+    }
+    out << op.name;
+    if (op.results > 1) out << '.' << f.values.nodes[f.value].number;
+    if (op.arguments == 0) return out;
+    out << '(';
+    for (int i = 0; i < op.arguments; ++i) out << (i > 0 ? ", %" : "%") << f.values.argument(f.value, i);
+    return out << ')';
+  }
+};
+
+/// Writes value `number` of a table of values; `leaf` is the number of the leaf that it is, or none; `path` is that of its
+/// segment.
+template <class Graph, class Values>
+void print(std::ostream& out, const Graph& g, const Values& values, int number, int leaf, std::string_view path) {
+  print_column(out, 42, '%', number, " = ", formula_of<Graph, Values>{g, values, number, leaf});
+  print_column(out, path.empty() ? 0 : 12, extents_of{values.made(number).extents});
+  out << path << '\n';
+}
+
+}  // namespace cairn::report

@@ -1,0 +1,221 @@
+// What a step stores for backward and what it computes again, value by value: `report::residuals<program<loss>>(out)`.
+#pragma once
+
+#include "cairn/report/account.hpp"
+#include "cairn/report/print.hpp"
+#include "cairn/report/tables.hpp"
+
+namespace cairn::report {
+
+namespace detail {
+/// A text that stands for several: numbers in which first and last differ are stars.
+struct text_range {
+  std::string first, last;
+
+  bool alike(const text_range& t) const { return without_numbers(first) == without_numbers(t.first); }
+  std::string shown() const {
+    if (without_numbers(first) != without_numbers(last)) return first + " ... " + last;
+    const auto end_of_number = [](const std::string& t, std::size_t i) { return t.find_first_not_of("0123456789", i); };
+    std::string text;
+    for (std::size_t i = 0, k = 0; i < first.size();) {
+      const std::size_t a = std::min(end_of_number(first, i), first.size()),
+                        b = std::min(end_of_number(last, k), last.size());
+      if (a == i) {
+        text += first[i++];
+        ++k;
+        continue;
+      }
+      const std::string number = first.substr(i, a - i);
+      text += number == last.substr(k, b - k) ? number : "*";
+      i = a;
+      k = b;
+    }
+    return text;
+  }
+};
+
+/// A stored value, or several that are alike.
+struct residual {
+  std::string what, extents;
+  text_range from, reader;
+  std::int64_t bytes;
+  int count = 1;
+
+  bool same_but_origin(const residual& r) const {
+    return what == r.what && extents == r.extents && bytes == r.bytes && reader.alike(r.reader);
+  }
+  bool operator==(const residual& r) const { return same_but_origin(r) && count == r.count; }
+  void extend(const residual& r) {
+    from.last = r.from.last;
+    reader.last = r.reader.last;
+  }
+};
+/// A segment, or several that are equal but for numbers in their paths; or the program outside of them.
+struct kept_part {
+  std::string first_path, last_path;
+  int count = 1;
+  std::vector<residual> stored;
+  std::vector<std::pair<std::string_view, int>> again;  ///< operations and how many
+  std::int64_t again_flops = 0;
+};
+
+/// The layer in which each forward value is computed, or the one before: the name of the nearest parameter above,
+/// without its last part.
+inline std::vector<std::string> layers_of(const account& a) {
+  std::vector<std::string> layers(static_cast<std::size_t>(a.value_turn));
+  for (int v = 0; v < a.value_turn; ++v) {
+    std::string& layer = layers[static_cast<std::size_t>(v)];
+    if (a[v].leaf > 0) {
+      layer = a.name(a.leaf(a[v].leaf - 1));
+      if (const std::size_t dot = layer.rfind('.'); a[v].what == ir::role::parameter && dot != layer.npos)
+        layer.resize(dot);
+      continue;
+    }
+    int nearest = -1;
+    bool parameter = false;
+    for (int i = 0; i < a[v].arguments; ++i) {
+      const int of = a.argument(v, i);
+      const ir::role what = a[a.root(of)].what;
+      const bool named = what == ir::role::parameter || what == ir::role::random;
+      if (what == ir::role::constant || named < parameter || (named == parameter && of < nearest)) continue;
+      nearest = of;
+      parameter = named;
+    }
+    if (nearest >= 0) layer = layers[static_cast<std::size_t>(nearest)];
+  }
+  return layers;
+}
+
+inline void add_once(std::string& list, const std::string& text) {
+  if ((", " + list + ", ").find(", " + text + ", ") != list.npos) return;
+  list.append(list.empty() ? "" : ", ") += text;
+}
+
+/// Who reads stored values, by value: the outermost segment around all of its readers, and their names.
+struct readers {
+  int segment = -1;
+  std::string names;
+};
+inline std::vector<readers> readers_of(const account& a) {
+  std::vector<readers> found(static_cast<std::size_t>(a.value_turn));
+  const auto for_each = [&](auto visit) {
+    const auto read = [&](int by, int value, int segment) {
+      const int root = a.root(value);
+      if (root < a.value_turn && a[root].stored) visit(found[static_cast<std::size_t>(root)], by, segment);
+    };
+    for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
+      if (a[v].gradient > 0) read(v, v, 0);  // a forward value that is one
+      for (int i = 0; i < a[v].arguments && v >= a.value_turn && a[v].what != ir::role::view; ++i)
+        read(v, a.argument(v, i), a.around(a[v].segment, 1));
+    }
+  };
+  for_each([&](readers& r, int, int segment) { r.segment = r.segment < 0 || r.segment == segment ? segment : 0; });
+  for_each([&](readers& r, int v, int segment) {
+    if (segment != r.segment) add_once(r.names, std::string(a.name(a.segment(segment))));
+    else if (a[v].again > 0) add_once(r.names, std::string(a[v].operation) + " again");
+    else if (a[v].gradient > 0) add_once(r.names, "gradient of " + std::string(a.name(a.leaf(a[v].gradient - 1))));
+    else add_once(r.names, std::string(a[v].operation));
+  });
+  return found;
+}
+
+inline std::vector<kept_part> kept_parts(const account& a) {
+  std::vector<kept_part> all(a.segments.size());
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    all[s].first_path = all[s].last_path = s == 0 ? "outside of segments" : a.name(a.segments[s]);
+  }
+  const std::vector<std::string> layers = layers_of(a);
+  const std::vector<readers> read = readers_of(a);
+  for (int v = 0; v < a.value_turn; ++v) {
+    if (!a[v].stored) continue;
+    const auto at = static_cast<std::size_t>(v);
+    std::ostringstream extents;
+    extents << extents_of{a[v].extents};
+    std::string what(a[v].operation);
+    if (a[v].tag > 0) what.append(" \"").append(a.name(a.tag(a[v].tag - 1))) += '"';
+    const residual made{what, extents.str(), {layers[at], layers[at]}, {read[at].names, read[at].names}, a[v].bytes};
+    auto& rows = all[static_cast<std::size_t>(read[at].segment)].stored;
+    const auto row = std::ranges::find_if(
+        rows, [&](const residual& r) { return r.same_but_origin(made) && r.from.alike(made.from); });
+    if (row == rows.end()) {
+      rows.push_back(made);
+    } else {
+      row->extend(made);
+      ++row->count;
+    }
+  }
+  for (const value& v : a.values) {
+    if (v.again == 0 || v.what == ir::role::view) continue;
+    kept_part& part = all[static_cast<std::size_t>(v.segment)];
+    part.again_flops += v.flops;
+    const auto known = std::ranges::find(part.again, v.operation, [](const auto& entry) { return entry.first; });
+    if (known == part.again.end()) part.again.emplace_back(v.operation, 1);
+    else ++known->second;
+  }
+  return all;
+}
+
+/// One part in place of those that `same` finds equal, and whose paths are but for numbers.
+inline std::vector<kept_part> folded(const std::vector<kept_part>& all, auto same) {
+  std::vector<kept_part> groups;
+  for (const kept_part& p : all) {
+    const auto group = std::ranges::find_if(groups, [&](const kept_part& g) {
+      return same(g, p) && without_numbers(g.first_path) == without_numbers(p.first_path);
+    });
+    if (group == groups.end()) {
+      groups.push_back(p);
+      continue;
+    }
+    group->last_path = p.last_path;
+    ++group->count;
+    for (std::size_t i = 0; i < p.stored.size() && i < group->stored.size(); ++i) group->stored[i].extend(p.stored[i]);
+  }
+  return groups;
+}
+}  // namespace detail
+
+/// Writes what is alive between forward and backward and why: by the segment that reads it in backward, each value with
+/// its operation, its shape, the layer that it is from, and what reads it. Then what is computed again, by the segment
+/// in which it stands. Equal segments share their lines, which show the figures of one of them.
+inline void residuals(std::ostream& out, const account& a) {
+  using detail::kept_part;
+  const std::vector<kept_part> parts = detail::kept_parts(a);
+  const auto times = [](int n) { return n > 1 ? std::to_string(n) + " x" : ""; };
+  detail::table stored({"stored for", "", "", "from", "read by", "", ""}, 5);
+  for (const kept_part& p : detail::folded(parts, [](auto& one, auto& other) { return one.stored == other.stored; })) {
+    const std::string path = detail::from_to(p.first_path, p.last_path, p.count);
+    for (const detail::residual& r : p.stored) {
+      stored.add({&r == &p.stored.front() ? path : "", r.what, r.extents, r.from.shown(), r.reader.shown(),
+                  times(p.count * r.count), bytes(r.bytes)});
+    }
+  }
+  detail::table again({"segment", "", "computed again", "", "", "of forward"}, 3);
+  int count = 0;
+  for (const kept_part& p : detail::folded(parts, [](auto& one, auto& other) {
+         return one.again == other.again && one.again_flops == other.again_flops;
+       })) {
+    std::string names;
+    int operations = 0;
+    for (const auto& [name, n] : p.again) {
+      operations += n;
+      names.append(names.empty() ? "" : ", ");
+      names.append(n > 1 ? std::to_string(n) + " " : "") += name;
+    }
+    count += p.count * operations;
+    if (operations == 0) continue;
+    again.add({detail::from_to(p.first_path, p.last_path, p.count), times(p.count), names,
+               detail::operations(operations), flops(p.again_flops), detail::percent(p.again_flops, a.flops.forward)});
+  }
+  stored.add({"in all", "", "", "", "", "", bytes(a.memory.stored_bytes)});
+  again.add({"in all", "", "", detail::operations(count), flops(a.flops.recomputed),
+             detail::percent(a.flops.recomputed, a.flops.forward)});
+  stored.print(out);
+  out << '\n';
+  again.print(out);
+}
+template <class Program>
+void residuals(std::ostream& out) {
+  residuals(out, account_of<Program>());
+}
+
+}  // namespace cairn::report

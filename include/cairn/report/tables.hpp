@@ -1,0 +1,212 @@
+// The memory and the work of a step as a table, and what a step really touches of its arena.
+#pragma once
+
+#include "cairn/check/figures.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdio>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::report {
+
+namespace detail {
+/// Three digits and the largest unit that is not above n.
+inline std::string scaled(std::int64_t n, double base, std::span<const char* const> units) {
+  double value = static_cast<double>(n);
+  std::size_t unit = 0;
+  for (; value >= base && unit + 1 < units.size(); ++unit) value /= base;
+  const int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*f %s", digits, value, units[unit]);
+  return text;
+}
+
+/// 3145728 as 3,145,728.
+inline std::string grouped(std::int64_t n) {
+  const std::string digits = std::to_string(n);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+/// `part` of `whole` in percent; nothing where there is no whole.
+inline std::string percent(std::int64_t part, std::int64_t whole) {
+  if (whole == 0) return "";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+/// Rows of text under a heading: the first columns to the left, the others to the right.
+class table {
+ public:
+  explicit table(std::vector<std::string> heading, std::size_t left = 1) : rows_{std::move(heading)}, left_(left) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  void print(std::ostream& out) const {
+    std::vector<std::size_t> width(rows_[0].size());
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+    }
+    for (const auto& row : rows_) {
+      std::string line = row[0];
+      std::size_t end = width[0];
+      for (std::size_t i = 1; i < row.size(); ++i) {
+        end += 3 + width[i];
+        const std::size_t begin = i < left_ ? end - width[i] : end - row[i].size();
+        if (!row[i].empty()) line.append(begin - line.size(), ' ') += row[i];
+      }
+      out << line << '\n';
+      if (&row == &rows_[0]) out << std::string(end, '-') << '\n';
+    }
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::size_t left_;
+};
+
+/// 3 operations.
+inline std::string operations(int n) { return std::to_string(n) + (n == 1 ? " operation" : " operations"); }
+/// The first and the last of some.
+inline std::string from_to(std::string_view first, std::string_view last, int count) {
+  std::string text(first);
+  if (last != first) text.append(count > 2 ? " ... " : ", ") += last;
+  return text;
+}
+/// For XML, which names may not break.
+inline std::string escaped(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    if (c == '&') made += "&amp;";
+    else if (c == '<') made += "&lt;";
+    else if (c == '>') made += "&gt;";
+    else made += c;
+  }
+  return made;
+}
+/// A path with each number as 0.
+inline std::string without_numbers(std::string_view path) {
+  std::string text;
+  for (const char c : path) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!digit || !text.ends_with('0')) text += digit ? '0' : c;
+  }
+  return text;
+}
+
+/// Segments whose paths differ in numbers only and whose figures are equal.
+struct alike {
+  segment_plan first, last;
+  int count = 1;
+
+  bool takes(const segment_plan& s) const {
+    return s.boundary_bytes == first.boundary_bytes && s.interior_bytes == first.interior_bytes &&
+           s.recomputed_operations == first.recomputed_operations && s.recomputed_flops == first.recomputed_flops &&
+           without_numbers(s.path) == without_numbers(first.path);
+  }
+};
+
+inline std::vector<alike> folded(std::span<const segment_plan> segments) {
+  std::vector<alike> groups;
+  for (const segment_plan& s : segments) {
+    const auto group = std::ranges::find_if(groups, [&](const alike& g) { return g.takes(s); });
+    if (group == groups.end()) {
+      groups.push_back({s, s});
+    } else {
+      group->last = s;
+      ++group->count;
+    }
+  }
+  return groups;
+}
+}  // namespace detail
+
+/// 1.13 MiB.
+inline std::string bytes(std::int64_t n) {
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  return detail::scaled(n, 1024, units);
+}
+/// 1.13 GFLOP.
+inline std::string flops(std::int64_t n) {
+  static constexpr const char* units[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
+  return detail::scaled(n, 1000, units);
+}
+
+/// Bytes of the arena that a step writes, in lines of 64. The arena is filled with a pattern before a step, and what
+/// differs afterwards was written; a second pattern shows what happened to equal the first. Takes two steps: leaves the
+/// parameters as they are, the gradients of these inputs (with accumulate_gradients, added up), and states after two updates.
+/// Throws what value_and_grad throws.
+template <class Program, class... Bound>
+std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
+  constexpr std::size_t line = 64;
+  const std::span<std::byte> arena = step.arena();
+  std::vector<bool> touched((arena.size() + line - 1) / line);
+  for (const std::byte pattern : {std::byte{0x55}, std::byte{0xAA}}) {
+    std::ranges::fill(arena, pattern);
+    static_cast<void>(step.value_and_grad(inputs...));
+    for (std::size_t i = 0; i < arena.size(); ++i) {
+      if (arena[i] != pattern) touched[i / line] = true;
+    }
+  }
+  return static_cast<std::int64_t>(line) * std::ranges::count(touched, true);
+}
+
+/// What touched_bytes measured of two programs.
+struct touched {
+  std::int64_t checkpointed, plain;
+};
+
+/// The segments of a program: bytes of the boundaries, bytes that are not stored and that a block would store, and
+/// what is computed a second time for that. Segments with equal figures share a line, which shows those of
+/// one of them.
+template <class Program>
+void segment_table(std::ostream& out) {
+  static constexpr auto segments = Program::segments();
+  detail::table t({"segment", "", "boundary", "not stored", "recomputed", ""});
+  for (const detail::alike& g : detail::folded(segments)) {
+    const segment_plan& s = g.first;
+    t.add({detail::from_to(s.path, g.last.path, g.count), g.count > 1 ? std::to_string(g.count) + " x" : "",
+           bytes(s.boundary_bytes), bytes(s.interior_bytes), detail::operations(s.recomputed_operations),
+           flops(s.recomputed_flops)});
+  }
+  t.print(out);
+}
+
+/// Bytes and operations of a step, checkpointed beside plain: `step_table<program<loss>, program<loss,
+/// plain>>`. With `measured`, the predicted size of the arena stands beside what was touched of it.
+template <class Checkpointed, class Plain>
+void step_table(std::ostream& out, std::optional<touched> measured = std::nullopt) {
+  constexpr memory_plan m = Checkpointed::memory(), p = Plain::memory();
+  constexpr flop_counts f = Checkpointed::flops(), q = Plain::flops();
+  detail::table t({"a step", "ckpt", "plain", "ckpt / plain"});
+  const auto row = [&](const char* name, std::string (*text)(std::int64_t), std::int64_t ours, std::int64_t theirs) {
+    t.add({name, text(ours), text(theirs), detail::percent(ours, theirs)});
+  };
+  row("stored for backward", bytes, m.stored_bytes, p.stored_bytes);
+  row("peak: the arena", bytes, m.peak_bytes, p.peak_bytes);
+  if (measured) {
+    row("  predicted, in bytes", detail::grouped, m.peak_bytes, p.peak_bytes);
+    row("  touched, in bytes", detail::grouped, measured->checkpointed, measured->plain);
+  }
+  row("parameters", bytes, m.parameter_bytes, p.parameter_bytes);
+  row("gradients", bytes, m.gradient_bytes, p.gradient_bytes);
+  row("memory in all", bytes, m.total_bytes(), p.total_bytes());
+  row("forward", flops, f.forward, q.forward);
+  row("backward", flops, f.backward, q.backward);
+  t.add({"recomputed", flops(f.recomputed), flops(q.recomputed), ""});
+  row("work in all", flops, f.total(), q.total());
+  t.print(out);
+}
+
+}  // namespace cairn::report
