@@ -49,7 +49,7 @@ constexpr std::int64_t live_bytes() {
   constexpr const auto& l = Compiled::loops;
   constexpr const auto& live = Compiled::ranges;
   constexpr const auto& p = Compiled::places;
-  const auto bytes = [&](int v) { return pass::aligned(s.nodes[v].op->bytes); };
+  const auto bytes = [&](int v) { return pass::aligned(s.made(v).bytes); };
   bool alive[std::size(s.nodes)] = {};
   std::int64_t sum = 0, most = 0;
   const auto end = [&](int v) {
@@ -64,7 +64,7 @@ constexpr std::int64_t live_bytes() {
       alive[w] = true;
       sum += bytes(w);
     }
-    const ir::operation& first = *s.nodes[f.members[f.steps[i].begin]].op;
+    const ir::operation& first = s.op(f.members[f.steps[i].code]);
     most = std::max(most, sum + pass::aligned(first.scratch_bytes(1)));
     pass::for_each_read(s, f, l, i, [&](int v) {
       if (live.last[v] == i) end(v);

@@ -25,8 +25,8 @@ struct batch {
 
   template <class Graph>
   batch(const Graph& g, std::uint64_t number) {
-    const auto read = [&](std::string_view name) { return *g.nodes[g.leaves[g.find(ir::role::input, name)].node].op; };
-    const auto classes = static_cast<std::uint32_t>(read("y").classes);
+    const auto read = [&](std::string_view name) { return *g.leaf_op(g.find(ir::role::input, name)).made; };
+    const auto classes = static_cast<std::uint32_t>(read("y").element.bound);
     x.resize(static_cast<std::size_t>(read("x").count));
     y.resize(static_cast<std::size_t>(read("y").count));
     random_sequence draw(seed{7}, number);
@@ -76,8 +76,9 @@ constexpr std::int64_t kept_for_segments = [] {
   std::int64_t bytes = 0;
   for (const segment_plan& segment : detail::segments_in<Plan>) bytes += segment.boundary_bytes;
   for (int v = 0; v < s.turn; ++v) {
-    const ir::node& n = s.nodes[v];
-    if (n.saved || n.visible < Plan::graph.segments[n.segment].depth) bytes += n.op->bytes;
+    const int origin = s.origin[v];
+    if (Plan::segments.saved[origin] || Plan::segments.visible[origin] < Plan::segments.depth_of(origin))
+      bytes += s.made(v).bytes;
   }
   return bytes;
 }();
@@ -87,12 +88,13 @@ template <class Plan>
 constexpr int kept_inside = [] {
   constexpr const auto& s = Plan::schedule;
   bool result[s.node_count + 1] = {};
-  for (int i = 0; i < s.output_count; ++i) result[test::root_of(s.nodes, s.outputs[i])] = true;
+  for (int i = 0; i < s.output_count; ++i) result[s.root(s.outputs[i])] = true;
   int count = 0;
   for (int v = 0; v < s.turn; ++v) {
     const ir::node& n = s.nodes[v];
-    const bool inside = n.visible >= Plan::graph.segments[n.segment].depth && n.segment != 0;
-    count += s.kept[v] && inside && !n.saved && !result[v] && !test::is_leaf(n) && !test::is_view(n);
+    const int origin = s.origin[v];
+    const bool inside = Plan::segments.visible[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
+    count += s.kept[v] && inside && !Plan::segments.saved[origin] && !result[v] && !test::is_leaf(n) && !test::is_view(n);
   }
   return count;
 }();
@@ -103,7 +105,8 @@ constexpr bool adds_up() {
   int operations = 0, in_segments = Plan::schedule.recomputed[0].operations;
   std::int64_t flops = 0;
   for (int v = 0; v < Plan::schedule.node_count; ++v) {
-    if (!Plan::schedule.again[v] || test::is_view(Plan::schedule.nodes[v])) continue;
+    const ir::node& n = Plan::schedule.nodes[v];
+    if (!Plan::schedule.again[v] || n.number > 0 || test::is_view(n)) continue;
     ++operations;
     flops += Plan::schedule.nodes[v].op->flops;
   }

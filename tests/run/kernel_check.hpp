@@ -1,5 +1,9 @@
-// What the tests of kernels share: numbers to compute with, and results whose surroundings are watched.
+// What the tests of kernels share: numbers to compute with, results whose surroundings are watched, and kernels run as
+// steps run them.
 #pragma once
+
+#include <cairn/ir/loop_table.hpp>
+#include <cairn/kernel/run.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -43,7 +47,7 @@ inline std::vector<std::int32_t> labels(int n, int classes) {
 template <class Real>
 class guarded {
   static constexpr std::size_t margin = 35;
-  static constexpr Real untouched = 12345;
+  static constexpr Real untouched = static_cast<Real>(12345);
   std::vector<Real> cells;
 
  public:
@@ -69,5 +73,42 @@ double worst(const Real* x, const Real* y, std::int64_t n, Bound bound) {
   }
   return most;
 }
+
+/// A tensor of the program's numbers, or of others.
+template <cairn::shape S, cairn::element_type E = {}>
+struct array {
+  static constexpr cairn::shape shape = S;
+  static constexpr cairn::element_type element = E;
+};
+
+/// Runs the kernel of Op on such tensors; operands: its results, its arguments, scratch.
+template <class Op, class Real, class... Tensors>
+void run_kernel(std::vector<const void*> operands, int threads = 1) {
+  cairn::run<Op, Real, Tensors...>(nullptr, const_cast<void* const*>(operands.data()), threads);
+}
+
+/// What a loop over {extents} is told of inputs that are repeated along some of its axes.
+class table_of {
+  std::vector<std::int64_t> strides;
+  cairn::ir::loop_table table;
+
+ public:
+  table_of(const cairn::shape& extents, std::initializer_list<cairn::axis_set> repeated_along) {
+    table.columns = extents[-1];
+    table.rows = extents.count() / table.columns;
+    table.outer = extents.rank - 1;
+    for (int axis = 0; axis < table.outer; ++axis) table.extent[axis] = extents.extent[axis];
+    for (const cairn::axis_set repeated : repeated_along) {
+      for (int axis = 0; axis < table.outer; ++axis) {
+        std::int64_t stride = 1;
+        for (int k = axis + 1; k < extents.rank; ++k) stride *= (repeated >> k & 1U) != 0 ? 1 : extents.extent[k];
+        strides.push_back((repeated >> axis & 1U) != 0 ? 0 : stride);
+      }
+    }
+    table.strides = strides.data();
+  }
+  table_of(const table_of&) = delete;
+  const cairn::ir::loop_table& operator*() const { return table; }
+};
 
 }  // namespace kernel_check

@@ -1,6 +1,6 @@
 // What is fused has the bits of what is not: tiles of a product in a loop, and sums in a loop.
-#include "cairn/kernel/elementwise.hpp"
-#include "cairn/kernel/gemm.hpp"
+#include "cairn/kernel/loop.hpp"
+#include "cairn/kernel/matmul.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,18 +11,20 @@ using namespace kernel_check;
 
 namespace {
 
-constexpr auto code = [](const ir::lane_code* lanes, int x, int y, bool stored) {
-  return kernel::loop_operation{lanes, {x, y}, stored};
-};
+constexpr dtype real = dtype::real;
+/// Operation Op, of which the arguments begin at `first` in the loop's list; without one what comes in tiles, or a sum.
 template <class Op>
-constexpr const ir::lane_code* lanes = &ir::lanes_of<Op, float>;
-constexpr kernel::loop_operand whole{}, row{0b01};
+constexpr auto code(int first, bool stored) {
+  return kernel::loop_operation{&ir::lanes_of<Op, float, ir::type_list<real>, real, real>, real, first, 2, stored};
+}
+constexpr kernel::loop_operation tiles{nullptr, real, 0, 0, true};
+constexpr kernel::loop_operand whole{}, once{real, ir::access::repeated};
 
 bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
   return std::equal(a.data(), a.data() + n, b.data()) && a.intact() && b.intact();
 }
 
-/// relu(A B * row + c), and A B itself; the result lies over c where the product does not keep its sums there.
+/// max(A B * row + c, row), and A B itself; the result lies over c where the product does not keep its sums there.
 template <product P>
 void product_in_a_loop() {
   constexpr shape extents{P.m, P.n};
@@ -32,29 +34,33 @@ void product_in_a_loop() {
   const auto c = numbers<float>(size);
   const auto fill = [&](guarded<float>& with) { std::copy_n(c.data(), size, with.data()); };
 
-  using gemm = kernel::gemm<float, P>;
-  using inputs = kernel::values<row, whole>;
-  using fused = kernel::loop<float, extents, 0, inputs,
-                             kernel::values<code(nullptr, 0, 0, true), code(lanes<mul_op>, 0, -1, false),
-                                            code(lanes<add_op>, 1, -2, false), code(lanes<relu_op>, 2, 0, true)>>;
-  using separate = kernel::loop<float, extents, 0, kernel::values<row, whole, whole>,
-                                kernel::values<code(lanes<mul_op>, -3, -1, false), code(lanes<add_op>, 0, -2, false),
-                                               code(lanes<relu_op>, 1, 0, true)>>;
-  guarded<float> scratch(cairn::blocking<P, 4>::scratch.numbers(3)), expected_product(size), expected(size);
-  gemm::run(a.data(), b.data(), expected_product.data(), scratch.data());
+  using op = matmul_op<P.transpose_a, P.transpose_b>;
+  using of_a = array<(P.transpose_a ? shape{P.k, P.m} : shape{P.m, P.k})>;
+  using of_b = array<(P.transpose_b ? shape{P.n, P.k} : shape{P.k, P.n})>;
+  using fused = kernel::loop<float, ir::sums::none, true, kernel::values<whole, whole>,
+                             kernel::values<tiles, code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
+                             kernel::values<0, -1, 1, -2, 2, -1>>;
+  using separate = kernel::loop<float, ir::sums::none, false, kernel::values<whole, whole, whole>,
+                                kernel::values<code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
+                                kernel::values<-3, -1, 0, -2, 1, -1>>;
+  guarded<float> scratch(op::scratch(4, of_a::shape, of_b::shape).numbers(3)), expected_product(size), expected(size);
+  run_kernel<op, float, of_a, of_b>({expected_product.data(), a.data(), b.data(), scratch.data()});
   guarded<float> added(size);
   fill(added);
   void* own[]{expected.data(), scale.data(), added.data(), expected_product.data()};
-  separate::run(own);
+  const table_of table_alone(extents, {0b01, 0, 0});
+  separate::run(&*table_alone, own, 1);
 
+  const table_of table(extents, {0b01, 0});
+  const kernel::tiled_loop told{*table, &run_tiles<op, float, of_a, of_b>, nullptr};
   for (int threads = 1; threads <= 3; ++threads) {
     guarded<float> product(size), result(size), apart(size);
     fill(result);
     fill(apart);
-    const bool deep = P.k > depth_of(P, 4);
-    void* operands[]{product.data(), result.data(), scale.data(),  deep ? apart.data() : result.data(),
-                     a.data(),       b.data(),      scratch.data()};
-    kernel::multiply_into<float, P, fused>(operands, threads);
+    const bool sums_in_result = op::tiles(4, of_a::shape, of_b::shape) == tiling::summed_in_result;
+    void* operands[]{product.data(), result.data(), scale.data(), sums_in_result ? apart.data() : result.data(),
+                     product.data(), a.data(),      b.data(),     scratch.data()};
+    kernel::run_with_tiles<fused>(&told, operands, threads);
     BOOST_TEST_CONTEXT("m " << P.m << " n " << P.n << " k " << P.k << " threads " << threads) {
       BOOST_TEST(same(product, expected_product, size));
       BOOST_TEST(same(result, expected, size));
@@ -68,23 +74,25 @@ void product_in_a_loop() {
 template <shape Extents, axis_set Summed, bool Stored>
 void sum_in_a_loop() {
   constexpr std::int64_t size = Extents.count(), left = reduced(Extents, Summed, false).count();
+  constexpr ir::sums sort = Extents.rank == 1 ? ir::sums::all : Summed == 0b10 ? ir::sums::rows : ir::sums::columns;
   auto x = numbers<float>(size), y = numbers<float>(size), z = numbers<float>(1);
-  constexpr kernel::loop_operand once{(axis_set{1} << Extents.rank) - 1};
   using inputs = kernel::values<whole, whole, once>;
-  using separate = kernel::loop<float, Extents, 0, inputs,
-                                kernel::values<code(lanes<mul_op>, -1, -2, false), code(lanes<mul_op>, 0, -3, true)>>;
-  using fused = kernel::loop<float, Extents, Summed, inputs,
-                             kernel::values<code(lanes<mul_op>, -1, -2, false), code(lanes<mul_op>, 0, -3, Stored),
-                                            code(nullptr, 1, 0, true)>>;
+  using separate = kernel::loop<float, ir::sums::none, false, inputs,
+                                kernel::values<code<mul_op>(0, false), code<mul_op>(2, true)>, kernel::values<-1, -2, 0, -3>>;
+  constexpr kernel::loop_operation total{nullptr, real, 4, 1, true};
+  using fused = kernel::loop<float, sort, false, inputs,
+                             kernel::values<code<mul_op>(0, false), code<mul_op>(2, Stored), total>,
+                             kernel::values<-1, -2, 0, -3, 1>>;
+  const table_of table(Extents, {0, 0, 0b11});
   guarded<float> products(size), expected(left);
   void* own[]{products.data(), x.data(), y.data(), z.data()};
-  separate::run(own);
-  kernel::reduce_sum<float, Extents, Summed>(products.data(), expected.data());
+  separate::run(&*table, own, 1);
+  run_kernel<sum_op<Summed, false>, float, array<Extents>>({expected.data(), products.data()});
 
   for (int threads = 1; threads <= 3; ++threads) {
     guarded<float> stored(size), sums(left);
     void* operands[]{stored.data(), sums.data(), x.data(), y.data(), z.data()};
-    fused::run(operands + !Stored, threads);
+    fused::run(&*table, operands + !Stored, threads);
     BOOST_TEST_CONTEXT("extents " << Extents[0] << " " << Extents[-1] << " axes " << Summed << " threads " << threads) {
       BOOST_TEST(same(sums, expected, left));
       if (Stored) BOOST_TEST(same(stored, products, size));

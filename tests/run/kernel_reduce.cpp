@@ -5,7 +5,7 @@
 
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/reference.hpp"
-#include "cairn/kernel/view.hpp"
+#include "cairn/kernel/transpose.hpp"
 #include "kernel_check.hpp"
 
 using cairn::axis_set, cairn::shape;
@@ -20,7 +20,7 @@ void check_sum() {
   std::vector<Real> expected(static_cast<std::size_t>(count));
   cairn::reference::reduce_sum(in.data(), expected.data(), From, Axes);
   guarded<Real> out(count);
-  cairn::kernel::reduce_sum<Real, From, Axes>(in.data(), out.data());
+  run_kernel<cairn::sum_op<Axes, false>, Real, array<From>>({out.data(), in.data()});
 
   // n numbers below 1 have partial sums of about sqrt(n), and as many roundings at most as there are
   // additions.
@@ -63,7 +63,7 @@ void check_transpose() {
   auto expected = in;
   cairn::reference::transpose(in.data(), expected.data(), From, order.data());
   guarded<Real> out(From.count());
-  cairn::kernel::transpose<Real, From, order>(in.data(), out.data());
+  run_kernel<cairn::transpose_op<order>, Real, array<From>>({out.data(), in.data()});
   BOOST_TEST_CONTEXT("extents " << From[0] << " " << From[1] << " ... of rank " << From.rank) {
     BOOST_TEST(worst(out.data(), expected.data(), From.count(), [](std::int64_t) { return 1; }) == 0);
     BOOST_TEST(out.intact());

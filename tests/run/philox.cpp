@@ -1,3 +1,4 @@
+#include "cairn/core/hash.hpp"
 #include "cairn/core/philox.hpp"
 
 #include <array>

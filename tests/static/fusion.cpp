@@ -47,12 +47,12 @@ static_assert(argument(1, 0) == 0 && argument(1, 1) == -2);
 static_assert(argument(2, 0) == 1 && argument(2, 1) == -1);
 static_assert(argument(3, 0) == 2 && chained.input_count == 2);
 // Constants are immediates: no operand, no memory. Also the 1 from which backward starts, whatever its shape.
-static_assert(chained.inputs[0].how == access::contiguous && chained.inputs[1].how == access::constant && chained.inputs[1].immediate == 2);
+static_assert(chained.inputs[0].how == ir::access::contiguous && chained.inputs[1].how == ir::access::constant && chained.inputs[1].immediate == 2);
 static_assert(chain_plan::places.constant_count == 0);
 using training = step_of<sum(tanh(w + x))>;
 // Backward computes tanh again, in the loop that reads it.
 static_assert(steps<training> == "[add tanh sum] | [expand add tanh square sub mul]");
-static_assert(training::loops.inputs[2].how == access::constant &&
+static_assert(training::loops.inputs[2].how == ir::access::constant &&
               training::loops.inputs[2].immediate == 1);  // after w and x
 static_assert(training::places.constant_count == 0);
 static_assert(forward_of<sum(2_c)>::places.constant_count == 1);  // a kernel reads memory

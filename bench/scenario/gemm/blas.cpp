@@ -78,8 +78,8 @@ void measure(const std::vector<rival>& rivals) {
   constexpr std::int64_t m = P.m, n = P.n, k = P.k;
   const std::vector<float> a = drawn(m * k), b = drawn(k * n);
   std::vector<float> expected(static_cast<std::size_t>(m * n));
-  using gemm = cairn::kernel::gemm<float, P>;
-  std::vector<float> own(static_cast<std::size_t>(gemm::scratch) + 16);
+  constexpr const auto& plan = cairn::kernel::plan_of<float, P>;
+  std::vector<float> own(static_cast<std::size_t>(plan.cut.scratch.numbers(1)) + 16);
   float* const scratch = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(own.data()) + 63) / 64 * 64);
 
   std::string fault;
@@ -95,7 +95,7 @@ void measure(const std::vector<rival>& rivals) {
   }
   const auto call = [&](contestant& one) {
     if (one.who) one.who->call(one.who->function, P, a.data(), b.data(), one.c.data());
-    else gemm::run(a.data(), b.data(), one.c.data(), scratch);
+    else cairn::kernel::multiplication<float>(plan, a.data(), b.data(), one.c.data()).run(scratch);
   };
   for (contestant& one : all) {
     call(one);

@@ -37,7 +37,7 @@ struct executable {
 
   static constexpr kernel::loop_operand operand_of(int i) {
     const pass::loop_input& in = l.inputs[i];
-    return {in.type, in.how, in.how == access::constant ? in.immediate : 0};
+    return {in.type, in.how, in.how == ir::access::constant ? in.immediate : 0};
   }
   static constexpr kernel::loop_operation operation_of(int m, int arguments_before) {
     const pass::loop_value& v = l.code[m];
@@ -105,7 +105,7 @@ struct executable {
       (st.tiles ? n.tiled : n.loops) += 1;
       n.strides += inputs_of(i) * outer_axes(i);
       for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) {
-        if (l.inputs[k].how == access::mapped) n.maps += outer_axes(i) + 1;
+        if (l.inputs[k].how == ir::access::mapped) n.maps += outer_axes(i) + 1;
       }
     }
     if ((!st.loop || st.tiles) && reads_apart(f.members[st.code])) n.apart += maker_of(i).arguments;
@@ -116,7 +116,7 @@ struct executable {
     return n;
   }();
 
-  static constexpr mapped_axis axis_of_map(const pass::loop_input& in, const shape& whole, int axis, int merged_extent) {
+  static constexpr ir::mapped_axis axis_of_map(const pass::loop_input& in, const shape& whole, int axis, int merged_extent) {
     const pass::operand_axis at = pass::axis_of_operand(s, in, whole, axis);
     if (!at.mapped) return {{0, 1, 1, edge::none}, merged_extent, at.stride};
     const int here = axis - (whole.rank - s.made(in.value).extents.rank);
@@ -125,7 +125,7 @@ struct executable {
   static constexpr auto told = [] {
     struct {
       std::int64_t strides[all.strides + 1] = {}, apart[all.apart + 1] = {};
-      mapped_axis maps[all.maps + 1] = {};
+      ir::mapped_axis maps[all.maps + 1] = {};
     } out;
     counts n;
     for (int i = 0; i < f.step_count; ++i) {
@@ -137,11 +137,11 @@ struct executable {
         for (int k = here.input_begin; k < here.input_end; ++k) {
           const pass::loop_input& in = l.inputs[k];
           for (int axis = 0; axis < outer_axes(i); ++axis) {
-            if (in.how != access::constant)
+            if (in.how != ir::access::constant)
               out.strides[at.strides] = pass::axis_of_operand(s, in, whole, here.last_axis[axis]).stride;
             ++at.strides;
           }
-          if (in.how != access::mapped) continue;
+          if (in.how != ir::access::mapped) continue;
           for (int axis = 0; axis < outer_axes(i) + 1; ++axis)
             out.maps[at.maps++] = axis_of_map(in, whole, here.last_axis[axis], here.extents.extent[axis]);
         }
@@ -155,9 +155,9 @@ struct executable {
     }
     return out;
   }();
-  static constexpr loop_table table_of(int i, const counts& before) {
+  static constexpr ir::loop_table table_of(int i, const counts& before) {
     const shape& extents = l.of[i].extents;
-    loop_table t;
+    ir::loop_table t;
     t.columns = extents.rank == 0 ? 1 : extents[-1];
     t.rows = extents.count() / t.columns;
     t.outer = outer_axes(i);
@@ -168,7 +168,7 @@ struct executable {
   }
   static constexpr auto loop_tables = [] {
     struct {
-      loop_table of[all.loops + 1] = {};
+      ir::loop_table of[all.loops + 1] = {};
       kernel::tiled_loop tiled[all.tiled + 1] = {};
     } out;
     counts n;
@@ -212,7 +212,7 @@ struct executable {
         if (l.code[m].stored) visit(layout.of[f.members[m]]);
       }
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-        if (l.inputs[i].how != access::constant) visit(place_of(l.inputs[i].value, l.inputs[i].map));
+        if (l.inputs[i].how != ir::access::constant) visit(place_of(l.inputs[i].value, l.inputs[i].map));
       }
       if (!st.tiles) return;
       visit(first);

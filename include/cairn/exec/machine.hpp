@@ -2,9 +2,11 @@
 #pragma once
 
 #include "cairn/check/use.hpp"
+#include "cairn/core/hash.hpp"
 #include "cairn/core/philox.hpp"
 #include "cairn/exec/executable.hpp"
 
+#include <span>
 #include <xtensor/xadapt.hpp>
 
 namespace cairn::detail {

@@ -1,12 +1,14 @@
 // The loop that runs a fused group of operations: compiled once for each distinct code, whatever the extents.
 #pragma once
 
-#include "cairn/core/loop_table.hpp"
+#include "cairn/ir/loop_table.hpp"
 #include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/tiles.hpp"
 
 namespace cairn::kernel {
+
+using ir::access, ir::loop_table, ir::mapped_axis, ir::sums;
 
 /// An input of a loop.
 struct loop_operand {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "cairn/core/hash.hpp"
-#include "cairn/core/loop_table.hpp"
+#include "cairn/ir/loop_table.hpp"
 #include "cairn/pass/fuse.hpp"
 
 #include <bit>
 
 namespace cairn::pass {
+
+using ir::access, ir::sums;
 
 /// An operand of a loop: a value, or an immediate constant.
 struct loop_input {

@@ -4,7 +4,7 @@
 #include "cairn/core/map.hpp"
 #include "cairn/core/shape.hpp"
 
-namespace cairn {
+namespace cairn::ir {
 
 /// How a loop reads an input along its innermost axis.
 enum class access : std::uint8_t {
@@ -34,4 +34,4 @@ struct loop_table {
   const mapped_axis* maps = nullptr;      ///< by mapped input and axis, the innermost last
 };
 
-}  // namespace cairn
+}  // namespace cairn::ir

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "cairn/kernel/loss.hpp"
-#include "cairn/kernel/norm.hpp"
 #include "cairn/kernel/reference.hpp"
 #include "kernel_check.hpp"
 
@@ -29,10 +28,10 @@ void check_softmax(Real scale, Real shift, int threads = 1) {
   cairn::reference::softmax(in.data(), expected.data(), S, Axis);
   cairn::reference::log_softmax(in.data(), expected_log.data(), S, Axis);
   guarded<Real> out(S.count()), in_place(in), log_out(S.count()), log_in_place(in);
-  cairn::kernel::softmax<Real, S, Axis>(in.data(), out.data(), threads);
-  cairn::kernel::softmax<Real, S, Axis>(in_place.data(), in_place.data(), threads);
-  cairn::kernel::log_softmax<Real, S, Axis>(in.data(), log_out.data(), threads);
-  cairn::kernel::log_softmax<Real, S, Axis>(log_in_place.data(), log_in_place.data(), threads);
+  run_kernel<cairn::softmax_op<Axis>, Real, array<S>>({out.data(), in.data()}, threads);
+  run_kernel<cairn::softmax_op<Axis>, Real, array<S>>({in_place.data(), in_place.data()}, threads);
+  run_kernel<cairn::log_softmax_op<Axis>, Real, array<S>>({log_out.data(), in.data()}, threads);
+  run_kernel<cairn::log_softmax_op<Axis>, Real, array<S>>({log_in_place.data(), log_in_place.data()}, threads);
 
   const double roundings = 8 + std::sqrt(S[Axis]) + 2 * double{scale};
   const auto relative = [&](std::int64_t i) {
@@ -59,6 +58,12 @@ void check_softmaxes() {
   });
 }
 
+/// An operation on logits {N, C} and labels.
+template <class Op, class Real, int N, int C>
+void of_labels(const Real* logits, const std::int32_t* label, Real* out, int threads = 1) {
+  run_kernel<Op, Real, array<shape{N, C}>, array<shape{N}, cairn::index_below(C)>>({out, logits, label}, threads);
+}
+
 // In every third row the label's logit is the largest.
 template <class Real, int N, int C>
 void check_losses(int threads = 1) {
@@ -69,10 +74,10 @@ void check_losses(int threads = 1) {
   cairn::reference::softmax_error(logits.data(), label.data(), expected.data(), N, C);
   const Real loss = cairn::reference::cross_entropy(logits.data(), label.data(), N, C);
   guarded<Real> error(N * C), in_place(logits), got_loss(1), got_accuracy(1);
-  cairn::kernel::softmax_error<Real, N, C>(logits.data(), label.data(), error.data(), threads);
-  cairn::kernel::softmax_error<Real, N, C>(in_place.data(), label.data(), in_place.data(), threads);
-  cairn::kernel::cross_entropy<Real, N, C>(logits.data(), label.data(), got_loss.data(), threads);
-  cairn::kernel::accuracy<Real, N, C>(logits.data(), label.data(), got_accuracy.data(), threads);
+  of_labels<cairn::softmax_error_op, Real, N, C>(logits.data(), label.data(), error.data(), threads);
+  of_labels<cairn::softmax_error_op, Real, N, C>(in_place.data(), label.data(), in_place.data(), threads);
+  of_labels<cairn::cross_entropy_op, Real, N, C>(logits.data(), label.data(), got_loss.data(), threads);
+  of_labels<cairn::accuracy_op, Real, N, C>(logits.data(), label.data(), got_accuracy.data(), threads);
 
   const auto bound = [](std::int64_t) { return (16 + std::sqrt(C)) * epsilon<Real>; };
   BOOST_TEST_CONTEXT("rows " << N << " classes " << C << " threads " << threads) {
@@ -174,7 +179,7 @@ void check_parts() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(kernel_norm)
+BOOST_AUTO_TEST_SUITE(kernel_softmax)
 
 BOOST_AUTO_TEST_CASE(softmax_in_float) { check_softmaxes<float, awkward>(); }
 BOOST_AUTO_TEST_CASE(softmax_in_double) { check_softmaxes<double, few>(); }
@@ -198,10 +203,10 @@ BOOST_AUTO_TEST_CASE(sum_of_losses_does_not_depend_on_threads) {
   const auto logits = numbers<double>(rows * classes, 4);
   const auto label = labels(rows, classes);
   double alone = 0;
-  cairn::kernel::cross_entropy<double, rows, classes>(logits.data(), label.data(), &alone);
+  of_labels<cairn::cross_entropy_op, double, rows, classes>(logits.data(), label.data(), &alone);
   for (const int threads : {2, 3, 5}) {
     double together = 0;
-    cairn::kernel::cross_entropy<double, rows, classes>(logits.data(), label.data(), &together, threads);
+    of_labels<cairn::cross_entropy_op, double, rows, classes>(logits.data(), label.data(), &together, threads);
     BOOST_TEST(together == alone);
   }
 }
@@ -211,8 +216,8 @@ BOOST_AUTO_TEST_CASE(accuracy_of_ties) {
   const float logits[] = {1, 3, 3, 0, 2, 2, 2, 1, 0, -1, -1, -2};
   const std::int32_t first[] = {1, 0, 0}, second[] = {2, 1, 1};
   float all = -1, none = -1;
-  cairn::kernel::accuracy<float, 3, 4>(logits, first, &all);
-  cairn::kernel::accuracy<float, 3, 4>(logits, second, &none);
+  of_labels<cairn::accuracy_op, float, 3, 4>(logits, first, &all);
+  of_labels<cairn::accuracy_op, float, 3, 4>(logits, second, &none);
   BOOST_TEST(all == 1);
   BOOST_TEST(none == 0);
 }

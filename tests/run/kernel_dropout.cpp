@@ -1,5 +1,5 @@
 // Random kernels against plain loops, bit for bit: what is drawn is the same in every width of register.
-#include "cairn/kernel/random.hpp"
+#include "cairn/kernel/dropout.hpp"
 #include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -8,7 +8,7 @@
 
 #include "kernel_check.hpp"
 
-using cairn::random_stream, cairn::seed;
+using cairn::random_stream, cairn::seed, cairn::shape;
 using namespace kernel_check;
 
 namespace {
@@ -16,13 +16,19 @@ namespace {
 constexpr random_stream some{seed{0x0123456789abcdef}, 0xfedcba9876543210, 0x89abcdef};
 
 template <class Real, int N, double P>
+void dropped(const Real* in, Real* out, int threads = 1) {
+  using key = array<shape{}, {cairn::dtype::key}>;
+  run_kernel<cairn::dropout_op<P, true>, Real, array<shape{N}>, key>({out, in, &some}, threads);
+}
+
+template <class Real, int N, double P>
 void check_dropout(int threads = 1) {
   const auto in = numbers<Real>(N);
   std::vector<Real> expected(in.size());
   cairn::reference::dropout(in.data(), some, P, expected.data(), N);
   guarded<Real> out(N), in_place(in);
-  cairn::kernel::dropout<Real, N, P>(in.data(), some, out.data(), threads);
-  cairn::kernel::dropout<Real, N, P>(in_place.data(), some, in_place.data(), threads);
+  dropped<Real, N, P>(in.data(), out.data(), threads);
+  dropped<Real, N, P>(in_place.data(), in_place.data(), threads);
   BOOST_TEST_CONTEXT("elements " << N << " probability " << P << " threads " << threads) {
     BOOST_TEST(std::memcmp(out.data(), expected.data(), N * sizeof(Real)) == 0);
     BOOST_TEST(std::memcmp(in_place.data(), expected.data(), N * sizeof(Real)) == 0);
@@ -46,7 +52,7 @@ void check_dropouts() {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(kernel_random)
+BOOST_AUTO_TEST_SUITE(kernel_dropout)
 
 BOOST_AUTO_TEST_CASE(registers_draw_what_philox_draws) {
   for (const std::uint32_t n : {0U, 1U, 1000U, 0x7fffffffU, 0xfffffff0U}) {
@@ -69,8 +75,8 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_is_zero_whatever_it_was) {
   for (std::size_t i = 0; i < n; ++i) {
     x[i] = i % 2 == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
   }
-  cairn::kernel::dropout<float, n, 0.5>(x.data(), some, y.data());
-  cairn::kernel::dropout<float, n, 0.5>(ones.data(), some, kept.data());
+  dropped<float, n, 0.5>(x.data(), y.data());
+  dropped<float, n, 0.5>(ones.data(), kept.data());
   for (std::size_t i = 0; i < n; ++i) BOOST_TEST((y[i] == 0) == (kept[i] == 0));
 }
 

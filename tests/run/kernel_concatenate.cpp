@@ -1,0 +1,77 @@
+// Tensors joined along an axis against plain loops.
+#include "cairn/kernel/concatenate.hpp"
+#include "cairn/kernel/reference.hpp"
+
+#include <array>
+#include <boost/test/unit_test.hpp>
+
+#include "kernel_check.hpp"
+
+using cairn::shape;
+using namespace kernel_check;
+
+namespace {
+
+template <class Real>
+void check_copied(guarded<Real>& out, const std::vector<Real>& expected) {
+  BOOST_TEST(worst(out.data(), expected.data(), std::ssize(expected), [](std::int64_t) { return 1; }) == 0);
+  BOOST_TEST(out.intact());
+}
+
+constexpr shape along(shape s, int axis, int extent) {
+  s.extent[axis] = extent;
+  return s;
+}
+
+/// Tensors {S} but for their extents along an axis.
+template <class Real, shape S, int Axis, int... Extents>
+void check_concatenate(int threads = 1) {
+  constexpr shape to = along(S, Axis, (Extents + ...));
+  const std::array in{numbers<Real>(along(S, Axis, Extents).count())...};
+  std::vector<Real> expected(static_cast<std::size_t>(to.count()));
+  guarded<Real> out(to.count());
+  std::vector<const void*> operands{out.data()};
+  int begin = 0;
+  for (std::size_t k = 0; const int extent : {Extents...}) {
+    operands.push_back(in[k].data());
+    cairn::reference::copy_part(in[k].data(), along(S, Axis, extent), 0, expected.data(), to, begin, Axis, extent);
+    begin += extent;
+    ++k;
+  }
+  run_kernel<cairn::concatenate_op<Axis>, Real, array<along(S, Axis, Extents)>...>(operands, threads);
+  BOOST_TEST_CONTEXT("to extents " << to[0] << " " << to[1] << " ... of rank " << to.rank << ", axis " << Axis) {
+    check_copied(out, expected);
+  }
+}
+
+template <class Real, class Extents>
+void check_concatenates() {
+  for_each(Extents{}, []<int Extent>() {
+    check_concatenate<Real, shape{1}, 0, Extent, 3>();
+    check_concatenate<Real, shape{1, 5}, 0, 2, Extent, 1>();
+    check_concatenate<Real, shape{7, 1}, 1, Extent, 9>();
+    check_concatenate<Real, shape{7, 1}, 1, 1, Extent, 2, 17>();
+    check_concatenate<Real, shape{3, 1, Extent}, 1, 2, 5>();
+    check_concatenate<Real, shape{2, 1, 3}, 1, 4, Extent, 1>();
+  });
+  check_concatenate<Real, shape{1, 1, 1}, 2, 1, 1>();
+  check_concatenate<Real, shape{1, 4, 1}, 1, 3, 3>();
+  check_concatenate<Real, shape{2, 3, 1, 3, 2, 3}, 2, 3, 1, 2>();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_concatenate)
+
+BOOST_AUTO_TEST_CASE(concatenates_in_float) { check_concatenates<float, awkward>(); }
+BOOST_AUTO_TEST_CASE(concatenates_in_double) { check_concatenates<double, few>(); }
+
+// Enough for three threads, which share rows, or one row.
+BOOST_AUTO_TEST_CASE(in_parts) {
+  for (const int threads : {2, 3, 64}) {
+    check_concatenate<float, shape{1001, 1}, 1, 100, 61, 7>(threads);
+    check_concatenate<float, shape{1, 1009}, 0, 100, 61, 7>(threads);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

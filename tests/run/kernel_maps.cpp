@@ -1,0 +1,129 @@
+// Loops that read their input through maps against plain index arithmetic: parts, borders, turns, repetitions.
+#include <boost/test/unit_test.hpp>
+#include <cairn/kernel/loop.hpp>
+
+#include <vector>
+
+#include "kernel_check.hpp"
+
+using namespace cairn;
+using namespace kernel_check;
+
+namespace {
+
+/// Which element of an axis element i of the mapped one is; -1 for zero. As core/map.hpp says it, step by step.
+int element_of(const axis_map& map, int extent, int i) {
+  const int repeated = extent * map.repeat;
+  int j = map.begin + map.step * i;
+  switch (map.outside) {
+    case edge::none:
+    case edge::zero: return j < 0 || j >= repeated ? -1 : j / map.repeat;
+    case edge::wrap:
+      while (j < 0) j += repeated;
+      while (j >= repeated) j -= repeated;
+      return j / map.repeat;
+    case edge::nearest:
+      while (j < 0) ++j;
+      while (j >= repeated) --j;
+      return j / map.repeat;
+  }
+  return -1;
+}
+
+struct axis {
+  int extent;    ///< of the argument
+  axis_map map;
+  int mapped;    ///< of the result
+};
+
+/// `in` through maps.
+template <class Real, dtype Type>
+void check(const std::vector<axis>& axes, int threads) {
+  using number = stored_as<Type, Real>;
+  std::int64_t from = 1, to = 1;
+  shape extents;
+  std::vector<ir::mapped_axis> maps;
+  for (const axis& a : axes) {
+    from *= a.extent;
+    to *= a.mapped;
+    extents.extent[extents.rank++] = a.mapped;
+    maps.push_back({a.map, a.extent, 1});
+  }
+  for (std::size_t k = axes.size() - 1; k-- > 0;) maps[k].stride = maps[k + 1].stride * axes[k + 1].extent;
+
+  std::vector<number> in(static_cast<std::size_t>(from));
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<number>(i % 251 + 1);
+  guarded<number> out(to);
+  using copied = expand_op<shape{}>;
+  using loop = kernel::loop<
+      Real, ir::sums::none, false, kernel::values<kernel::loop_operand{Type, ir::access::mapped}>,
+      kernel::values<kernel::loop_operation{&ir::lanes_of<copied, Real, ir::type_list<Type>, Type>, Type, 0, 1, true}>,
+      kernel::values<-1>>;
+  ir::loop_table table = *table_of(extents, {});
+  table.maps = maps.data();
+  void* operands[]{out.data(), in.data()};
+  loop::run(&table, operands, threads);
+
+  BOOST_TEST(out.intact());
+  for (std::int64_t o = 0; o < to; ++o) {
+    std::int64_t rest = o, stride = 1, at = 0;
+    bool nowhere = false;
+    for (std::size_t k = axes.size(); k-- > 0; rest /= axes[k].mapped, stride *= axes[k].extent) {
+      const int i = element_of(axes[k].map, axes[k].extent, static_cast<int>(rest % axes[k].mapped));
+      nowhere |= i < 0;
+      at += i * stride;
+    }
+    BOOST_TEST(out.data()[o] == (nowhere ? number{} : in[static_cast<std::size_t>(at)]));
+  }
+}
+
+void check_all(const std::vector<axis>& axes, int threads = 1) {
+  check<float, dtype::real>(axes, threads);
+  check<double, dtype::real>(axes, threads);
+  check<float, dtype::i32>(axes, threads);
+  check<double, dtype::i32>(axes, threads);
+  check<float, dtype::u8>(axes, threads);
+}
+
+constexpr axis whole(int n) { return {n, {}, n}; }
+constexpr axis cut(int n, int begin, int end) { return {n, {.begin = begin}, end - begin}; }
+constexpr axis between_zeros(int n, int before, int after) {
+  return {n, {.begin = -before, .outside = edge::zero}, before + n + after};
+}
+constexpr axis flipped(int n) { return {n, {.begin = n - 1, .step = -1}, n}; }
+constexpr axis rolled(int n, int by) { return {n, {.begin = -by, .outside = edge::wrap}, n}; }
+constexpr axis repeated(int n, int times) { return {n, {.repeat = times}, n * times}; }
+constexpr axis every(int n, int step) { return {n, {.step = step}, (n + step - 1) / step}; }
+constexpr axis with_border(int n, int wide) {
+  return {n, {.begin = -wide, .outside = edge::nearest}, n + 2 * wide};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_maps)
+
+BOOST_AUTO_TEST_CASE(one_axis) {
+  for (const int n : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 100}) {
+    for (const axis& a : {whole(n), cut(n, n / 2, n), cut(n, 0, (n + 1) / 2), between_zeros(n, 3, 20), flipped(n),
+                          rolled(n, 5), rolled(n, -2 * n - 1), repeated(n, 3), every(n, 2), with_border(n, 17)})
+      check_all({a});
+  }
+}
+BOOST_AUTO_TEST_CASE(several_axes) {
+  for (const int n : {1, 3, 8, 17, 33}) {
+    check_all({cut(5, 1, 4), whole(n)});
+    check_all({whole(3), between_zeros(n, 1, 2)});
+    check_all({between_zeros(4, 2, 1), between_zeros(n, 2, 1)});
+    check_all({flipped(4), rolled(3, 1), flipped(n)});
+    check_all({repeated(2, 2), repeated(n, 2)});
+    check_all({with_border(2, 1), every(5, 3), with_border(n, 1), whole(2)});
+  }
+}
+BOOST_AUTO_TEST_CASE(shared_by_threads) {
+  for (const int threads : {2, 3, 64}) {
+    check<float, dtype::real>({cut(409, 101, 300), cut(401, 1, 400)}, threads);
+    check<float, dtype::real>({between_zeros(70'001, 5, 7)}, threads);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
