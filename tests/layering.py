@@ -2,20 +2,23 @@
 """The order of the library's folders: layering.py
 
 A folder includes itself and the folders above it in `order`; a header beside the folders may include them all.
-xsimd and xtensor stay where `homes` says, and what runs in constant evaluation keeps to plain arrays. Also, each
+xsimd and xtensor stay where `homes` says, and what runs in constant evaluation keeps to plain arrays. The passes, the
+programs and the kernels that drive others know operations by what these declare: none is named there. Also, each
 program of tests, examples and bench is named in a build file, and each model of tests/models in a test of the
 laws, or it would never run. What bench/scenario.py runs, it finds itself.
 """
 
 import re
+from itertools import chain
 
 from compilers import finish, top
 
-order = ["core", "expr", "nn", "ir", "pass", "kernel", "exec", "train", "data"]
+order = ["core", "expr", "nn", "ir", "pass", "check", "kernel", "exec", "train", "data", "report"]
 homes = {
     r"xsimd/|.*intrin\.h": r"kernel/simd\.hpp",
-    r"xtensor/|xtl/": r"exec/machine\.hpp|data/.*|report\.hpp",
+    r"xtensor/|xtl/": r"exec/machine\.hpp|data/.*",
 }
+blind = re.compile(r"(pass|check|exec|train|report)/.*|kernel/(run|tiles|loop|threads|simd|packed|registers|gemm)\.hpp")
 slow_in_constexpr = re.compile(r"\bstd::(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
 lists = {
     "tests/run": "tests/meson.build",
@@ -27,6 +30,8 @@ at_run_time = ["heap", "processor"]  # built by bench/scenario.py
 
 include = re.compile(r'^\s*#\s*include\s*([<"])(.+?)[>"]', re.MULTILINE)
 comment = re.compile(r"//.*")
+operation = re.compile(r"^struct (\w+_op)\b", re.MULTILINE)
+named = re.compile(r'fixed_string name = "(\w+)"')
 model = re.compile(r"^constexpr auto (\w+) =(?!\s*(?:input|labels)<)", re.MULTILINE)
 
 
@@ -36,8 +41,8 @@ def rank(header):
     return order.index(folder) if folder in order else len(order)
 
 
-def faults(header, text):
-    """What is wrong with the header include/cairn/`header`."""
+def faults(header, text, operations):
+    """What is wrong with the header include/cairn/`header`; `operations` matches what names one."""
     folder = header.split("/")[0]
     if "/" in header and folder not in order:
         yield f"the folder {folder} has no place in the order"
@@ -50,6 +55,9 @@ def faults(header, text):
         for library, home in homes.items():
             if re.match(library, path) and not re.fullmatch(home, header):
                 yield f"includes {path}, which belongs in {home}"
+    if blind.fullmatch(header):
+        for name in sorted(set(operations.findall(code))):
+            yield f"names the operation {name}"
     if folder in ("ir", "pass"):
         for name in slow_in_constexpr.findall(code):
             yield f"std::{name} is slow in constant evaluation"
@@ -58,7 +66,12 @@ def faults(header, text):
 def main():
     root = top / "include/cairn"
     headers = [str(file.relative_to(root)) for file in sorted(root.rglob("*.hpp"))]
-    found = {f"include/cairn/{header}": list(faults(header, (root / header).read_text())) for header in headers}
+    texts = {header: (root / header).read_text() for header in headers}
+    types = set(chain(*(operation.findall(text) for text in texts.values()))) - {"elementwise_op"}
+    strings = set(chain(*(named.findall(text) for header, text in texts.items() if header.startswith("expr/"))))
+    operations = re.compile("|".join([*(rf"\b{name}\b" for name in types), *(f'"{name}"' for name in strings)]))
+    found = {f"include/cairn/{header}": list(faults(header, text, operations)) for header, text in texts.items()}
+    found["operations"] = [] if len(types) > 20 and len(strings) > 20 else ["too few are found to look for"]
     for folder, build_file in lists.items():
         text = (top / build_file).read_text()
         for file in (top / folder).rglob("*.cpp"):

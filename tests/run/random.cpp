@@ -231,7 +231,8 @@ namespace own {
 struct noise_op : op {
   static constexpr fixed_string name = "noise";
   using rule = rule::equal_shapes;
-  static constexpr bool in_place = true, only_in_training = true;
+  static constexpr int overwrites(int) { return 0; }
+  static constexpr int stands_for(bool training) { return training ? -1 : 0; }
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::key : kind::real; }
   static constexpr shape result(const shape& x, const shape&) { return x; }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }

@@ -233,7 +233,8 @@ class predictor {
   /// By leaf: which it is in a program.
   template <class Program>
   static constexpr auto leaf_there = [] {
-    constexpr const auto &own = compiled::graph, &other = Program::compiled::graph;
+    constexpr const auto& own = compiled::graph;
+    constexpr const auto& other = Program::compiled::graph;
     std::array<int, static_cast<std::size_t>(own.leaf_count) + 1> out{};
     for (int i = 0; i < own.leaf_count; ++i)
       out[static_cast<std::size_t>(i)] = other.find(ir::role::parameter, own.name(own.leaves[i]));

@@ -73,7 +73,7 @@ inline constexpr batched_product<Real> batched = [] {
 }  // namespace kernel
 
 template <bool TransposeA, bool TransposeB, class Real, class A, class B>
-void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p, const launch& how) {
+void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p, const kernel::launch& how) {
   kernel::multiply(kernel::batched<matmul_op<TransposeA, TransposeB>, Real, A::shape, B::shape>, p, how);
 }
 

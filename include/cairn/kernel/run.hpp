@@ -1,7 +1,7 @@
 // From an operation to its kernel. `compute(op, signature<Real, Tensors...>, operands)` is an operation's kernel for
 // arguments of those static tensors; operands are the results, null where nobody reads one, then the arguments, and
 // scratch where the operation asks for it. With a fourth parameter, an int, it is told how many threads it may use, and
-// has scratch for each; with a `launch` all else, too. It is found by argument-dependent lookup of the operation, so that
+// has scratch for each; with a `const kernel::launch&` all else, too. It is found by argument-dependent lookup of the operation, so that
 // users can add operations of their own.
 #pragma once
 
@@ -10,20 +10,22 @@
 
 namespace cairn {
 
-/// The program's type and the arguments of a kernel.
-template <class Real, class... Tensors>
-struct signature {};
-
+namespace kernel {
 /// What a kernel is told when it runs.
 struct launch {
   int threads = 1;
   /// Gets the first result in tiles, which is not stored then; null where it is. Of operations that say `tiles`.
-  const kernel::tile_reader* reader = nullptr;
+  const tile_reader* reader = nullptr;
   /// By argument, how far its rows lie apart; 0 where they are whole. Null where all are. Of those that say `reads_rows`.
   const std::int64_t* rows_apart = nullptr;
 
   std::int64_t apart(int argument) const { return rows_apart == nullptr ? 0 : rows_apart[argument]; }
 };
+}  // namespace kernel
+
+/// The program's type and the arguments of a kernel.
+template <class Real, class... Tensors>
+struct signature {};
 
 namespace detail {
 /// The type in which an operation computes: that of its arguments, or the program's where they have none.
@@ -31,7 +33,7 @@ template <class Real, class... Tensors>
 using computed_as = stored_as<common_type_of<Tensors...>().type, Real>;
 
 template <class Op, class Real, class... Tensors>
-void call_kernel(void* const* operands, const launch& how) {
+void call_kernel(void* const* operands, const kernel::launch& how) {
   constexpr signature<computed_as<Real, Tensors...>, Tensors...> arguments;
   if constexpr (requires { compute(Op{}, arguments, operands, how); }) compute(Op{}, arguments, operands, how);
   else if constexpr (requires { compute(Op{}, arguments, operands, how.threads); })
