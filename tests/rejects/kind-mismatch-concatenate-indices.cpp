@@ -1,4 +1,4 @@
-// rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or class indices \(int\)
+// rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], int ?\[4\]>
 // rejects: takes<float, float>
 #include "cairn/core/misuse.hpp"

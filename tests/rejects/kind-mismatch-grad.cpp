@@ -1,4 +1,4 @@
-// rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or class indices \(int\)
+// rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: fact::in<cairn::fixed_string<\d+>\{"s"\}>.*operation<cairn::fixed_string<5>\{"grad"\}, float, int ?\[8\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

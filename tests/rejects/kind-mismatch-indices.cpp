@@ -1,4 +1,4 @@
-// rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or class indices \(int\)
+// rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: operation<cairn::fixed_string<5>\{"gelu"\}, int ?\[4\]>
 // rejects: takes<float>

@@ -1,7 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.*write 0.5_c or constant<0.5>
 // rejects: fact::in<cairn::fixed_string<6>\{"twice"\}>
-// rejects: operation<cairn::fixed_string<4>\{"mul"\}, float ?\[4\]>
-// rejects: given<int>
+// rejects: operation<cairn::fixed_string<4>\{"mul"\}, int, float ?\[4\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/repeat.hpp"
 #include "cairn/expr/reduce.hpp"

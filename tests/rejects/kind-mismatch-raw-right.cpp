@@ -1,6 +1,5 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.*write 0.5_c or constant<0.5>
-// rejects: operation<cairn::fixed_string<4>\{"mul"\}, float ?\[4\]>
-// rejects: given<float>
+// rejects: operation<cairn::fixed_string<4>\{"mul"\}, float ?\[4\], float>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/reduce.hpp"
 

@@ -1,4 +1,4 @@
-// rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or class indices \(int\)
+// rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[8\], float ?\[4\]>
 // rejects: takes<float, int>
 #include "cairn/core/misuse.hpp"

@@ -1,4 +1,4 @@
-// rejects: cairn \[kind-mismatch\]: labels are class indices, which have no gradient
+// rejects: cairn \[kind-mismatch\]: indices have no gradient
 // rejects: fact::input<cairn::fixed_string<8>\{"classes"\}>
 // rejects: fact::given<int ?\[4\]>
 #include "cairn/core/misuse.hpp"

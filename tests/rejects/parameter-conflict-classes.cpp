@@ -1,5 +1,5 @@
 // rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
-// rejects: fact::input<cairn::fixed_string<\d+>\{"y"\}>.*fact::classes<10>.*fact::classes<9>
+// rejects: fact::input<cairn::fixed_string<\d+>\{"y"\}>.*fact::bound<10>.*fact::bound<9>
 #include "cairn/core/misuse.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/expr/loss.hpp"

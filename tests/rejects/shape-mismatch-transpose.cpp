@@ -3,6 +3,7 @@
 // rejects: axes<0, 0>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/transpose.hpp"
 
 using namespace cairn;
 

@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: updated takes a value, a state and what that becomes
+// rejects: cairn \[wrong-arguments\]: what becomes another value when a step is over is a state
 // rejects: fact::in<cairn::fixed_string<\d+>\{"block"\}>
 // rejects: operation<cairn::fixed_string<8>\{"updated"\}, float ?\[8\]\[3\], float ?\[3\], float ?\[3\]>
 #include "cairn/core/misuse.hpp"

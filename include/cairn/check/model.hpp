@@ -20,25 +20,6 @@ struct first_found<Compiled, Check, Rest...> {
   }
 };
 
-/// An output made in a body and smuggled out of it, or of indices.
-struct outputs_are_results {
-  template <class... E>
-  static constexpr auto judge(output_list<E...>) {
-    using what = fact::operation<"outputs", tensor_fact<E>...>;
-    if constexpr (!(std::same_as<typename E::owner, top_scope> && ...)) {
-      return mistake<captured_value, top_scope, what>{};
-    } else if constexpr (!((kind_of(E::element.type) == kind::real) && ...)) {
-      return mistake<kind_mismatch, top_scope, what, fact::takes<float>>{};
-    } else {
-      return sound{};
-    }
-  }
-  template <class Compiled>
-  static constexpr auto of() {
-    return judge(typename Compiled::model::outputs{});
-  }
-};
-
 /// One name for two leaves.
 struct names_are_one_leaf {
   template <class Compiled>
@@ -353,14 +334,30 @@ struct segments_are_parts {
   }
 };
 
+/// A predictor draws nothing: what is random in a program has to be something else there.
+struct nothing_is_random {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr int drawn = [] {
+      constexpr const auto& s = Compiled::schedule;
+      for (int v = 0; v < s.node_count; ++v) {
+        if (s.op(v).what == ir::role::random) return s.origin[v];
+      }
+      return ir::none;
+    }();
+    if constexpr (drawn == ir::none) return sound{};
+    else return mistake<random_in_predictor, top_scope, about<fact::key, node_name<Compiled, drawn>>>{};
+  }
+};
+
 /// The mistake in a compiled model, or sound.
 template <class Compiled>
 constexpr auto problem_of() {
-  using problem = decltype(first_found<Compiled, outputs_are_results, names_are_one_leaf, keys_are_drawn_from_once,
+  using problem = decltype(first_found<Compiled, names_are_one_leaf, keys_are_drawn_from_once,
                                        gradients_depend, policies_fit, states_become_one_value,
                                        frozen_names_are_known>::of());
   if constexpr (!std::same_as<problem, sound>) return problem{};
-  else if constexpr (!Compiled::model::purpose::trains) return sound{};
+  else if constexpr (!Compiled::model::purpose::trains) return nothing_is_random::of<Compiled>();
   else
     return first_found<Compiled, cotangent_has_a_name, loss_is_scalar, wanted_inputs_have_gradients, gradients_flow,
                        segments_are_differentiated, parameters_have_gradients, segments_are_of_use,
@@ -395,6 +392,19 @@ inline constexpr bool mistaken<output_list<E...>> = (wrong<E> || ...);
 template <class Output>
 inline constexpr bool mistaken<const Output> = mistaken<Output>;
 
+/// An output made in a body and smuggled out of it, or of indices.
+template <class... E>
+constexpr auto problem_of_outputs(output_list<E...>) {
+  using what = fact::operation<"outputs", tensor_fact<E>...>;
+  if constexpr (!(std::same_as<typename E::owner, top_scope> && ...)) {
+    return mistake<captured_value, top_scope, what>{};
+  } else if constexpr (!((kind_of(E::element.type) == kind::real) && ...)) {
+    return mistake<kind_mismatch, top_scope, what, fact::takes<float>>{};
+  } else {
+    return sound{};
+  }
+}
+
 /// The mistake in a model or in what is asked of it; sound where there is none, or where the model's is reported.
 template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_program() {
@@ -405,6 +415,8 @@ constexpr auto problem_of_program() {
     return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
   } else if constexpr (!asked::known) {
     return mistake<unknown_option, top_scope, fact::given<typename decltype(first_unknown_option<Options...>())::type>>{};
+  } else if constexpr (!std::same_as<decltype(problem_of_outputs(as_outputs(Output))), sound>) {
+    return problem_of_outputs(as_outputs(Output));
   } else {
     using compiled = compiled_of<Output, Trains, Options...>;
     if constexpr (!std::same_as<problem_in<compiled>, sound>) {

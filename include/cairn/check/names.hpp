@@ -68,19 +68,19 @@ constexpr auto not_found() {
   }
 }
 
-/// A result of an operation as messages show it.
-template <const ir::result& Made>
-struct shown_result {
-  static constexpr cairn::shape shape = Made.extents;
-  static constexpr element_type element = Made.element;
-};
 /// The first result of an operation as messages show it.
 template <const ir::operation& Op>
-struct result_of : shown_result<*Op.made> {
+struct result_of {
   static constexpr const ir::operation& op = Op;
+  static constexpr cairn::shape shape = Op.made->extents;
+  static constexpr element_type element = Op.made->element;
 };
+/// A value as messages show it.
 template <class Compiled, int Node>
-using value_of = shown_result<*Compiled::graph.nodes[Node].made>;
+struct value_of {
+  static constexpr cairn::shape shape = Compiled::graph.made(Node).extents;
+  static constexpr element_type element = Compiled::graph.made(Node).element;
+};
 template <class Compiled, int Leaf>
 using leaf_value = result_of<*Compiled::graph.nodes[Compiled::graph.leaves[Leaf].node].op>;
 

@@ -100,8 +100,8 @@ struct no_program_to_train { template <class Silent, class... Facts> struct foun
 
 // Elements, shapes and bodies.
 struct kind_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: arguments are real numbers (float) or class indices (int), as the operation takes them; "
-  "check their order"); } }; };
+  "cairn [kind-mismatch]: arguments are real numbers (float) or indices (int), as the operation takes them; check "
+  "their order"); } }; };
 struct different_types { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: real numbers of different types meet in this operation; convert one: as<double>(x), as_real(x)"); } }; };
 struct raw_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -116,8 +116,8 @@ struct bound_kind_mismatch { template <class Silent, class... Facts> struct foun
 struct other_element { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: a predictor computes in its program's type; write predictor<..., real<...>>"); } }; };
 struct bound_above_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: these indices can be positions that are not there: their bound is above the extent that "
-  "they index, or unknown; make it larger, or choose a smaller bound"); } }; };
+  "cairn [shape-mismatch]: indices may lie outside of what they index: their bound is above its extent, or unknown; "
+  "change one of the two"); } }; };
 struct detached_in_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [detached-in-segment]: this segment contains a detach, though its interior is differentiated again in "
   "backward; detach outside and pass the result as an argument of ckpt"); } }; };
@@ -160,7 +160,7 @@ struct zero_grad_input { template <class Silent, class... Facts> struct found : 
   "cairn [zero-grad-input]: no gradient of the loss reaches this input: only other outputs read it, or it is behind "
   "detach; take it out of wrt<...>"); } }; };
 struct gradient_of_indices { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: labels are class indices, which have no gradient; wrt<...> names inputs of real numbers"); } }; };
+  "cairn [kind-mismatch]: indices have no gradient; wrt<...> names inputs of real numbers"); } }; };
 struct parameter_as_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-name]: wrt<...> names inputs, and this is a parameter; its gradient is there anyway, unless it is "
   "frozen"); } }; };
@@ -170,6 +170,9 @@ struct parameter_conflict { template <class Silent, class... Facts> struct found
 struct same_random_key { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [same-random-key]: two random operations have one name and would draw the same numbers; rename one, or put "
   "them into different blocks"); } }; };
+struct random_in_predictor { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [random-in-predictor]: nothing is random in a predictor, and this operation draws; it says what it is there "
+  "by stands_for(false)"); } }; };
 struct two_updates { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [two-updates]: a step would update this state to two different values, as where a batch_norm is applied "
   "twice; rename one, or put them into different blocks"); } }; };

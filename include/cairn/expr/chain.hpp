@@ -10,17 +10,20 @@ template <class... L>
 struct chain_of {};
 /// Longer lists are nested: clang folds over at most 256 types.
 inline constexpr std::size_t max_layers = 128;
-}  // namespace detail
+
+template <class X, class L>
+struct piping {};
 
 /// Layers one after another, in one flat list.
 template <class Opaque>
 struct chain : layer_base {
-  using layers = detail::revealed<Opaque>;
+  using layers = revealed<Opaque>;
   template <an_expression X>
-  constexpr typename detail::piping<X, chain>::type operator()(X) const {
+  constexpr typename piping<X, chain>::type operator()(X) const {
     return {};
   }
 };
+}  // namespace detail
 
 /// What the last stage of a chain says of the whole.
 struct chain_traits {
@@ -141,8 +144,6 @@ constexpr auto piped_silently(X x) {
           chained<last_of(last), typename before::first, decltype(typename before::layers{} + layers{})>>{};
   }
 }
-template <class X, class L>
-struct piping {};
 template <an_expression X, class L>
 struct piping<X, L> {
   using type = surfaced<decltype(piped_silently<X, L>(X{}))>;

@@ -49,6 +49,19 @@ struct builder {
   int region_now = 0;  ///< of what is appended
   int home_now = 0;    ///< the innermost open one
 
+ private:
+  template <class T>  // before its callers, or clang has no body for it in constant evaluation
+  constexpr void grow(T*& table, int count, int& room_for) {
+    room_for *= 2;
+    T* const more = new T[static_cast<std::size_t>(room_for)]{};
+    for (int i = 0; i < count; ++i) more[i] = table[i];
+    delete[] table;
+    table = more;
+    if constexpr (std::is_same_v<T, node>) own_nodes_ = more;
+    else own_arguments_ = more;
+  }
+
+ public:
   /// Appends the results of an operation; returns the first.
   constexpr int append(const operation* op, const int* of) {
     if (node_count + op->results > room) grow(nodes, node_count, room);
@@ -151,16 +164,6 @@ struct builder {
   }
 
  private:
-  template <class T>
-  constexpr void grow(T*& table, int count, int& room_for) {
-    room_for *= 2;
-    T* const more = new T[static_cast<std::size_t>(room_for)]{};
-    for (int i = 0; i < count; ++i) more[i] = table[i];
-    delete[] table;
-    table = more;
-    if constexpr (std::is_same_v<T, node>) own_nodes_ = more;
-    else own_arguments_ = more;
-  }
   constexpr int find_or_append(const operation* op, std::string_view name) {
     int& bucket = buckets_[(hash_of(name) + static_cast<std::uint32_t>(op->what)) % 256];
     for (int i = bucket - 1; i != none; i = leaves[i].next) {
