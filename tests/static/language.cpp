@@ -28,7 +28,7 @@ constexpr int length<detail::chain_of<L...>> = sizeof...(L);
 template <chain_traits Last, class X, class Layers>
 constexpr int length<chained<Last, X, Layers>> = length<Layers>;
 template <class Opaque>
-constexpr int length<chain<Opaque>> = length<detail::revealed<Opaque>>;
+constexpr int length<detail::chain<Opaque>> = length<detail::revealed<Opaque>>;
 template <class Opaque>
 constexpr int length<renamed<Opaque>> = length<detail::revealed<Opaque>>;
 constexpr int length_of(auto e) { return length<decltype(e)>; }
