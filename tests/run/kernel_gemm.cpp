@@ -1,4 +1,5 @@
-// Matrix products against plain loops: awkward extents, all transposes, rows that lie apart, nothing written outside.
+// Matrix products against plain loops: awkward extents, all transposes, rows that lie apart, code that is shared and code
+// of their own; nothing is written outside.
 #include <boost/test/unit_test.hpp>
 #include <limits>
 
@@ -33,27 +34,31 @@ void check() {
   reference(a, b, expected);
   reference(size_a, size_b, magnitude);
 
-  constexpr const auto& plan = cairn::kernel::plan_of<Real, P>;
-  constexpr std::int64_t working = plan.cut.scratch.numbers(1);
-  static_assert(working * sizeof(Real) <= 1024 * 1024);
   const auto bound = [&](std::int64_t i) {
     return (std::sqrt(P.k) + 1) * std::numeric_limits<Real>::epsilon() *
            double{magnitude[static_cast<std::size_t>(i)]};
   };
+  const auto equal = [&](guarded<Real>& x, guarded<Real>& y) { return std::equal(x.data(), x.data() + expected.size(), y.data()); };
+  constexpr const auto& shared = cairn::kernel::shared_plan_of<Real, P>;
+  constexpr std::int64_t working = shared.cut.scratch.numbers(1);
+  static_assert(working * sizeof(Real) <= 1024 * 1024);
   const int length_a = P.transpose_a ? P.m : P.k, length_b = P.transpose_b ? P.k : P.n;
   const auto apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
-  guarded<Real> c(std::ssize(expected)), again(std::ssize(expected)), of_parts(std::ssize(expected)), scratch(working);
-  cairn::kernel::multiplication<Real>(plan, a.data(), b.data(), c.data()).run(scratch.data());
-  cairn::kernel::multiplication<Real>(plan, a.data(), b.data(), again.data()).run(scratch.data());
-  cairn::kernel::multiplication<Real>(plan, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5,
-                                      length_b + 3)
+  const std::int64_t size = std::ssize(expected);
+  guarded<Real> c(size), again(size), of_parts(size), own(size), scratch(working);
+  using cairn::kernel::multiplication;
+  multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
+  multiplication(shared, a.data(), b.data(), again.data()).run(scratch.data());
+  multiplication(shared, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5, length_b + 3)
       .run(scratch.data());
+  multiplication(cairn::kernel::plan_of<Real, P>, a.data(), b.data(), own.data()).run(scratch.data());
   BOOST_TEST_CONTEXT("m " << P.m << " n " << P.n << " k " << P.k << " transposes " << P.transpose_a
                           << P.transpose_b) {
-    BOOST_TEST(worst(c.data(), expected.data(), std::ssize(expected), bound) <= 1);
-    BOOST_TEST(worst(c.data(), again.data(), std::ssize(expected), bound) == 0);
-    BOOST_TEST(worst(c.data(), of_parts.data(), std::ssize(expected), bound) == 0);
-    for (const auto* buffer : {&c, &again, &of_parts, &scratch}) BOOST_TEST(buffer->intact());
+    BOOST_TEST(worst(c.data(), expected.data(), size, bound) <= 1);
+    BOOST_TEST(equal(c, again));
+    BOOST_TEST(equal(c, of_parts));
+    BOOST_TEST(equal(c, own));
+    for (const auto* buffer : {&c, &again, &of_parts, &own, &scratch}) BOOST_TEST(buffer->intact());
   }
 }
 

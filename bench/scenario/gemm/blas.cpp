@@ -95,7 +95,7 @@ void measure(const std::vector<rival>& rivals) {
   }
   const auto call = [&](contestant& one) {
     if (one.who) one.who->call(one.who->function, P, a.data(), b.data(), one.c.data());
-    else cairn::kernel::multiplication<float>(plan, a.data(), b.data(), one.c.data()).run(scratch);
+    else cairn::kernel::multiplication(plan, a.data(), b.data(), one.c.data()).run(scratch);
   };
   for (contestant& one : all) {
     call(one);

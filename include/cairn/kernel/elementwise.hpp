@@ -134,37 +134,39 @@ inline constexpr bool is_several<std::array<V, N>> = true;
 template <class... V>
 inline constexpr bool is_several<std::tuple<V...>> = true;
 
-/// Writes what an operation made, one register or several. A barrier keeps the compiler from merging an operation with
-/// its neighbours, so that a value has the same bits in whichever loop it is computed.
-template <class Real, dtype... Result, class Made>
-[[gnu::always_inline]] inline void put_results(ir::type_list<Result...>, void* const* results, const Made& made) {
-  const auto put = [results]<dtype R>(std::integral_constant<dtype, R>, int i, const auto& value) {
-    auto& out = *static_cast<kernel::register_of<R, Real>*>(results[i]);
-    out = kernel::held<R, Real>::rounded(value);
-    barrier(out);
-  };
-  if constexpr (is_several<Made>) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (put(std::integral_constant<dtype, Result>{}, static_cast<int>(I), std::get<I>(made)), ...);
-    }(std::make_index_sequence<sizeof...(Result)>{});
-  } else {
-    (put(std::integral_constant<dtype, Result>{}, 0, made), ...);
-  }
+/// Writes what an operation made. A barrier keeps the compiler from merging an operation with its neighbours, so that a
+/// value has the same bits in whichever loop it is computed.
+template <class Real, dtype T, class Made>
+[[gnu::always_inline]] inline void put_result(void* result, const Made& made) {
+  auto x = kernel::held<T, Real>::rounded(made);
+  barrier(x);
+  *static_cast<kernel::register_of<T, Real>*>(result) = x;
+}
+/// The same for one register or several.
+template <class Real, dtype... Result, std::size_t... R, class Made>
+[[gnu::always_inline]] inline void put_results(ir::type_list<Result...>, std::index_sequence<R...>,
+                                               void* const* results, const Made& made) {
+  if constexpr (is_several<Made>) (put_result<Real, Result>(results[R], std::get<R>(made)), ...);
+  else (put_result<Real, Result>(results[R], made), ...);
+}
+template <class Real, dtype T>
+[[gnu::always_inline]] inline const auto& register_at(const void* argument) {
+  return *static_cast<const kernel::register_of<T, Real>*>(argument);
+}
+template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t... A>
+[[gnu::always_inline]] inline void run_lanes(ir::type_list<Result...> types, ir::type_list<Argument...>,
+                                             std::index_sequence<A...>, void* const* results,
+                                             const void* const* arguments) {
+  constexpr std::make_index_sequence<sizeof...(Result)> each;
+  if constexpr (Op::mapped) put_results<Real>(types, each, results, register_at<Real, Argument>(arguments[A])...);
+  else put_results<Real>(types, each, results, lanewise(Op{}, register_at<Real, Argument>(arguments[A])...));
 }
 }  // namespace detail
 
 template <class Op, class Real, class Results, dtype... Argument>
 [[gnu::always_inline]] inline void run_lanes(void* const* results, const void* const* arguments) {
-  [=]<std::size_t... I>(std::index_sequence<I...>) {
-    const auto argument = [arguments]<dtype A>(std::integral_constant<dtype, A>, std::size_t i) {
-      return *static_cast<const kernel::register_of<A, Real>*>(arguments[i]);
-    };
-    if constexpr (Op::mapped) {
-      detail::put_results<Real>(Results{}, results, argument(std::integral_constant<dtype, Argument>{}, I)...);
-    } else {
-      detail::put_results<Real>(Results{}, results, lanewise(Op{}, argument(std::integral_constant<dtype, Argument>{}, I)...));
-    }
-  }(std::make_index_sequence<sizeof...(Argument)>{});
+  detail::run_lanes<Op, Real>(Results{}, ir::type_list<Argument...>{}, std::make_index_sequence<sizeof...(Argument)>{},
+                              results, arguments);
 }
 
 }  // namespace cairn

@@ -32,16 +32,13 @@ struct tile_target {
   const tile_reader* reader;
 };
 
-/// A column of tiles, of `height` rows and `columns` columns of C from (row, column) on.
-template <class Real>
-using tiles_of_column = void (*)(const Real* a, const Real* b, const tile_source& from, const tile_target<Real>& to,
-                                 int row, int column, int columns, int height);
-
-/// Tiles of `Rows` rows and at most `Registers` registers of columns: in registers over all steps. Of a C that is far
-/// away it is fetched meanwhile, and added last. RowsApart: which of the two ways A is read.
+/// A column of tiles, of `height` rows and `columns` columns of C from (row, column) on. Tiles have `Rows` rows and at most
+/// `Registers` registers of columns: in registers over all steps. Of a C that is far away it is fetched meanwhile, and
+/// added last. RowsApart: which of the two ways A is read.
 template <class Real, int Rows, int Registers, bool RowsApart>
-void column_of_tiles(const Real* a, const Real* b, const tile_source& from, const tile_target<Real>& to, int row,
-                     int column, int columns, int height) {
+[[gnu::always_inline]] inline void tiles_in_registers(const Real* a, const Real* b, const tile_source& from,
+                                                      const tile_target<Real>& to, int row, int column, int columns,
+                                                      int height) {
   using vec = lanes<Real>;
   constexpr int width = vec::width;
   constexpr int reached = RowsApart ? 3 : Rows, pointers = (Rows + reached - 1) / reached;  // rows by one pointer
@@ -105,58 +102,134 @@ void column_of_tiles(const Real* a, const Real* b, const tile_source& from, cons
   }
 }
 
-/// A product, how it is cut, and the code of its tiles: of whole ones and of the last rows, of whole ones and of the last
-/// columns. So only tiles that occur are compiled.
+/// Steps [p, end) of a tile of rows of a transposed A, as {steps, Rows}. A register is stored whole where what comes after
+/// it is written later.
+template <class Real, int Rows>
+void pack_tile(const Real* from, std::int64_t apart, int p, int end, int steps, Real* to) {
+  constexpr int width = lanes<Real>::width, whole = Rows / width * width;
+  const int safe = std::min(end, steps - width / Rows - 1);
+  from += p * apart;
+  to += std::int64_t{p} * Rows;
+  for (; p < end; ++p, from += apart, to += Rows) {
+#pragma GCC unroll 4
+    for (int i = 0; i < whole; i += width) lanes<Real>::load(from + i).store(to + i);
+    if constexpr (whole < Rows) {
+      const lanes<Real> rest = lanes<Real>::load(from + whole, Rows - whole);
+      if (p < safe) rest.store(to + whole);
+      else rest.store(to + whole, Rows - whole);
+    }
+  }
+}
+/// How a product is cut: the rows and the registers of whole tiles, and of the last.
+template <class Real, product P>
+struct tile_extents {
+  static constexpr blocking cut = blocking_of(P, sizeof(Real));
+  static constexpr bool rows_apart = !P.transpose_a;
+  static constexpr int rows_left = P.m % cut.tile_rows, columns_left = P.n % cut.tile_columns;
+  static constexpr int rows = std::min(P.m, cut.tile_rows), last_rows = rows_left == 0 ? rows : rows_left;
+  static constexpr int registers_of(int columns) { return (columns + lanes<Real>::width - 1) / lanes<Real>::width; }
+  static constexpr int registers = registers_of(std::min(P.n, cut.tile_columns)),
+                       last_registers = columns_left == 0 ? registers : registers_of(columns_left);
+};
+
+/// A product with the code of its tiles, which products share: of whole tiles and of the last rows, of whole ones and of
+/// the last columns. So only tiles that occur are compiled.
 template <class Real>
-struct product_plan {
+struct shared_plan {
+  static constexpr bool shared = true;
   product of;
   blocking cut;
-  tiles_of_column<Real> tiles[2][2];
+  int rows_left;  ///< of the last tile, where it has less than others
+  void (*code[2][2])(const Real*, const Real*, const tile_source&, const tile_target<Real>&, int, int, int, int);
+  void (*packing[2])(const Real*, std::int64_t, int, int, int, Real*);
+
+  void tiles(bool last_rows, bool last_columns, const auto&... arguments) const {
+    code[last_rows][last_columns](arguments...);
+  }
+  void pack(bool last_rows, const auto&... arguments) const { packing[last_rows](arguments...); }
 };
+template <class Real, int Rows, int Registers, bool RowsApart>
+void column_of_tiles(const Real* a, const Real* b, const tile_source& from, const tile_target<Real>& to, int row,
+                     int column, int columns, int height) {
+  tiles_in_registers<Real, Rows, Registers, RowsApart>(a, b, from, to, row, column, columns, height);
+}
 template <class Real, product P>
-inline constexpr product_plan<Real> plan_of = [] {
-  constexpr blocking cut = blocking_of(P, sizeof(Real));
-  constexpr int width = lanes<Real>::width;
-  constexpr auto registers = [](int columns) { return (columns + width - 1) / width; };
-  constexpr int rows = std::min(P.m, cut.tile_rows), columns = std::min(P.n, cut.tile_columns);
-  constexpr int last_rows = P.m % cut.tile_rows == 0 ? rows : P.m % cut.tile_rows;
-  constexpr int last_columns = P.n % cut.tile_columns == 0 ? columns : P.n % cut.tile_columns;
-  constexpr bool apart = !P.transpose_a;
-  return product_plan<Real>{P,
-                            cut,
-                            {{&column_of_tiles<Real, rows, registers(columns), apart>,
-                              &column_of_tiles<Real, rows, registers(last_columns), apart>},
-                             {&column_of_tiles<Real, last_rows, registers(columns), apart>,
-                              &column_of_tiles<Real, last_rows, registers(last_columns), apart>}}};
+inline constexpr shared_plan<Real> shared_plan_of = [] {
+  using cut = tile_extents<Real, P>;
+  constexpr bool apart = cut::rows_apart;
+  shared_plan<Real> plan{P,
+                         cut::cut,
+                         cut::rows_left,
+                         {{&column_of_tiles<Real, cut::rows, cut::registers, apart>,
+                           &column_of_tiles<Real, cut::rows, cut::last_registers, apart>},
+                          {&column_of_tiles<Real, cut::last_rows, cut::registers, apart>,
+                           &column_of_tiles<Real, cut::last_rows, cut::last_registers, apart>}},
+                         {}};
+  if constexpr (P.transpose_a && cut::cut.pack_a) {
+    plan.packing[0] = &pack_tile<Real, cut::rows>;
+    plan.packing[1] = &pack_tile<Real, cut::last_rows>;
+  }
+  return plan;
+}();
+
+/// A product with code of its own, for its extents alone.
+template <class Real, product P>
+struct own_plan : tile_extents<Real, P> {
+  using cuts = tile_extents<Real, P>;
+  static constexpr bool shared = false;
+  static constexpr product of = P;
+
+  static void tiles(bool last_rows, bool last_columns, const auto&... arguments) {
+    if (last_rows && cuts::rows_left > 0) return in_rows<cuts::last_rows>(last_columns, arguments...);
+    in_rows<cuts::rows>(last_columns, arguments...);
+  }
+  static void pack(bool last_rows, const auto&... arguments) {
+    if (last_rows && cuts::rows_left > 0) return pack_tile<Real, cuts::last_rows>(arguments...);
+    pack_tile<Real, cuts::rows>(arguments...);
+  }
+
+ private:
+  template <int Rows>
+  [[gnu::always_inline]] static void in_rows(bool last_columns, const auto&... arguments) {
+    constexpr bool apart = cuts::rows_apart;
+    if (last_columns && cuts::last_registers < cuts::registers)
+      return tiles_in_registers<Real, Rows, cuts::last_registers, apart>(arguments...);
+    tiles_in_registers<Real, Rows, cuts::registers, apart>(arguments...);
+  }
+};
+
+/// The plan of a product. Code of its own is worth it where all is over in some hundred nanoseconds: bench/NOTES.md.
+template <class Real, product P>
+inline constexpr auto plan_of = [] {
+  if constexpr (std::int64_t{P.m} * P.n * P.k <= 64 * 64 * 64) return own_plan<Real, P>{};
+  else return shared_plan_of<Real, P>;
 }();
 
 /// One product: C = op(A) op(B). Rows of A and of B as they are stored lie `apart`. Where a reader gets the tiles, C holds
 /// sums until they are complete, if k is greater than the depth. Each number of C is summed in an order that only the
 /// shape and the processor decide.
-template <class Real>
+template <class Real, class Plan>
 class multiplication {
   using vec = lanes<Real>;
   static constexpr int width = vec::width;
-  const product& of;
-  const blocking& cut;
-  const product_plan<Real>& plan;
+  const Plan& plan;
   const Real *a, *b;
-  std::int64_t apart_a, apart_b;
   Real* c;
   const tile_reader* reader;
+  std::int64_t given_a, given_b;
 
  public:
-  multiplication(const product_plan<Real>& of_plan, const Real* of_a, const Real* of_b, Real* to,
-                 const tile_reader* given_to = nullptr, std::int64_t rows_of_a_apart = 0,
-                 std::int64_t rows_of_b_apart = 0)
-      : of(of_plan.of), cut(of_plan.cut), plan(of_plan), a(of_a), b(of_b),
-        apart_a(rows_of_a_apart != 0 ? rows_of_a_apart : of.transpose_a ? of.m : of.k),
-        apart_b(rows_of_b_apart != 0 ? rows_of_b_apart : of.transpose_b ? of.k : of.n), c(to), reader(given_to) {}
+  multiplication(const Plan& of_plan, const Real* of_a, const Real* of_b, Real* to, const tile_reader* given_to = nullptr,
+                 std::int64_t rows_of_a_apart = 0, std::int64_t rows_of_b_apart = 0)
+      : plan(of_plan), a(of_a), b(of_b), c(to), reader(given_to), given_a(rows_of_a_apart), given_b(rows_of_b_apart) {}
 
   /// `scratch` numbers of working space, aligned to 64 bytes, are the caller's to lend: cut.scratch says how many.
   [[gnu::noinline]] void run(Real* scratch, int threads = 1) const {
+    const product& of = plan.of;
+    const blocking& cut = plan.cut;
+    if (cut.parts == 1 || threads == 1) return run_alone(scratch);
     const int parts = std::min(cut.parts, threads);
-    in_parts(parts, [this, scratch, parts](int part) {
+    in_parts(parts, [this, &of, &cut, scratch, parts](int part) {
       const range own = share(cut.extent(of), cut.unit(), part, parts);
       const int begin = static_cast<int>(own.begin), end = static_cast<int>(own.end);
       Real* const panel = scratch + part * cut.scratch.each;
@@ -170,11 +243,28 @@ class multiplication {
   }
 
  private:
+  void run_alone(Real* scratch) const {
+    if constexpr (Plan::shared) block(scratch, scratch + plan.cut.panel, 0, plan.of.m, 0, plan.of.n);
+    else run_in_one(scratch);
+  }
+  [[gnu::flatten]] void run_in_one(Real* scratch) const {
+    block(scratch, scratch + plan.cut.panel, 0, plan.of.m, 0, plan.of.n);
+  }
+  /// How far rows of A and of B lie apart; as far as they are long where code is compiled for its extents.
+  std::int64_t rows_of_a() const {
+    return Plan::shared && given_a != 0 ? given_a : plan.of.transpose_a ? plan.of.m : plan.of.k;
+  }
+  std::int64_t rows_of_b() const {
+    return Plan::shared && given_b != 0 ? given_b : plan.of.transpose_b ? plan.of.k : plan.of.n;
+  }
   /// Rows [top, bottom) and columns [left, right) of C.
-  [[gnu::noinline]] void block(Real* panel, Real* packed, int top, int bottom, int left, int right) const {
+  void block(Real* panel, Real* packed, int top, int bottom, int left, int right) const {
+    const product& of = plan.of;
+    const blocking& cut = plan.cut;
     const int tile_columns = cut.tile_columns, tile_rows = cut.tile_rows;
+    const std::int64_t apart_a = rows_of_a(), apart_b = rows_of_b();
     for (int i = top; i < bottom; i += cut.rows) {
-      const int count = std::min(cut.rows, bottom - i), whole = count / tile_rows * tile_rows;
+      const int count = std::min(cut.rows, bottom - i), whole = i + count < of.m ? count : count - plan.rows_left;
       for (int p = 0; p < of.k; p += cut.depth) {
         const int steps = std::min(cut.depth, of.k - p);
         const tile_target<Real> to{c, of.n, p > 0, cut.far_c, p + steps == of.k ? reader : nullptr};
@@ -193,31 +283,37 @@ class multiplication {
           const Real* block_b = b + (of.transpose_b ? j * apart_b + p : p * apart_b + j);
           if (cut.pack_b) block_b = pack_b(block_b, columns, steps, panel);
           const bool last = columns < tile_columns;
-          if (whole > 0) plan.tiles[0][last](block_a, block_b, from, to, i, j, columns, whole);
+          if (whole > 0) plan.tiles(false, last, block_a, block_b, from, to, i, j, columns, whole);
           if (whole < count)
-            plan.tiles[1][last](block_a + whole * row_a, block_b, rest, to, i + whole, j, columns, count - whole);
+            plan.tiles(true, last, block_a + whole * row_a, block_b, rest, to, i + whole, j, columns, count - whole);
         }
       }
     }
   }
 
   /// Columns of op(B) as {steps, tile_columns}, filled up to whole registers with zeros.
-  [[gnu::noinline]] const Real* pack_b(const Real* from, int columns, int steps, Real* to) const {
-    if (of.transpose_b) {
+  const Real* pack_b(const Real* from, int columns, int steps, Real* to) const {
+    const blocking& cut = plan.cut;
+    if (plan.of.transpose_b) {
       pack_b_transposed(from, columns, steps, to);
       return to;
     }
-    const std::int64_t step = cut.tile_columns;
+    const std::int64_t step = cut.tile_columns, apart_b = rows_of_b();
+    const bool pair = columns == 2 * width;
     Real* out = to;
     for (int p = 0; p < steps; ++p, from += apart_b, out += step) {
-      int j = 0;
-      for (; j + width <= columns; j += width) vec::load(from + j).store(out + j);
-      if (j < columns) vec::load(from + j, columns - j).store(out + j);
+      if (pair) {
+        const vec first = vec::load(from), second = vec::load(from + width);
+        first.store(out);
+        second.store(out + width);
+      } else {
+        for (int j = 0; j < columns; j += width) load_row(from, j, columns).store(out + j);
+      }
     }
     return to;
   }
   void pack_b_transposed(const Real* from, int columns, int steps, Real* to) const {
-    const std::int64_t step = cut.tile_columns;
+    const std::int64_t step = plan.cut.tile_columns, apart_b = rows_of_b();
     for (int p = 0; p < steps; p += width) {
       const int filled = std::min(width, steps - p);
       for (int j = 0; j < columns; j += width) {
@@ -241,31 +337,19 @@ class multiplication {
   }
 
   /// Rows of op(A): of A as they are; of a transposed A `tile_rows` at a time, as {steps, tile_rows}.
-  [[gnu::noinline]] const Real* pack_a(const Real* from, int count, int steps, Real* to) const {
-    if (of.transpose_a) {
-      constexpr int some = 8;  // rows of A at a time, so that few lines are written by turns
-      for (int p = 0; p < steps; p += some) {
-        for (int i = 0; i < count; i += cut.tile_rows)
-          pack_rows(from + i, p, std::min(p + some, steps), steps, to + std::int64_t{i} * steps,
-                    std::min(cut.tile_rows, count - i));
-      }
-    } else {
-      for (int i = 0; i < count; ++i) std::copy_n(from + i * apart_a, steps, to + std::int64_t{i} * cut.depth);
+  const Real* pack_a(const Real* from, int count, int steps, Real* to) const {
+    const blocking& cut = plan.cut;
+    if (!plan.of.transpose_a) {
+      for (int i = 0; i < count; ++i) std::copy_n(from + i * rows_of_a(), steps, to + std::int64_t{i} * cut.depth);
+      return to;
+    }
+    constexpr int some = 8;  // rows of A at a time, so that few lines are written by turns
+    for (int p = 0; p < steps; p += some) {
+      const int end = std::min(p + some, steps);
+      for (int i = 0; i < count; i += cut.tile_rows)
+        plan.pack(i + cut.tile_rows > count, from + i, rows_of_a(), p, end, steps, to + std::int64_t{i} * steps);
     }
     return to;
-  }
-  /// Steps [p, end) of so many rows. A register is stored whole where what comes after it is written later.
-  [[gnu::always_inline]] void pack_rows(const Real* from, int p, int end, int steps, Real* to, int rows) const {
-    const int whole = rows / width * width, safe = std::min(end, steps - (width + rows - 1) / rows);
-    from += p * apart_a;
-    to += std::int64_t{p} * rows;
-    for (; p < end; ++p, from += apart_a, to += rows) {
-      for (int i = 0; i < whole; i += width) vec::load(from + i).store(to + i);
-      if (whole == rows) continue;
-      const vec rest = vec::load(from + whole, rows - whole);
-      if (p < safe) rest.store(to + whole);
-      else rest.store(to + whole, rows - whole);
-    }
   }
 };
 

@@ -73,7 +73,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     const loop_table& t = *static_cast<const loop_table*>(constants);
     const std::int64_t work = t.rows * t.columns * (10 * operations + 40 * (stored + inputs));
     if constexpr (Sum == sums::all) {
-      const cursor c = start(t, operands, 0);
+      const cursor c = start(t, operands, {0, 1});
       *static_cast<Real*>(operands[total.result]) =
           sum_all<Real>(t.columns, work, threads, [&t, &c](std::int64_t begin, std::int64_t n) {
             return sum_along(t, c, begin, n);
@@ -88,14 +88,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   /// Brings what run_tile will read and write into the first-level cache.
   static void fetch_tile(const void* constants, void* const* operands, int row, int column, int height, int columns) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
-    for_each_row(t, operands, {row, row + height}, [&](const cursor& c, std::int64_t) {
-      [&]<int... K>(std::integer_sequence<int, K...>) {
-        (fetch_result<K>(c, column, columns), ...);
-      }(std::make_integer_sequence<int, operations>{});
-      [&]<int... K>(std::integer_sequence<int, K...>) {
-        (fetch_input<K>(c, column, columns), ...);
-      }(std::make_integer_sequence<int, inputs>{});
-    });
+    for (cursor c = start(t, operands, {row, row + height}); c.row < c.end; next(t, operands, c))
+      fetch_row(c, column, columns, each_operation{}, each_input{});
   }
 
   /// The same for a tile of the first value: `height` rows, `stride` apart, and `columns` columns from (row, column) on.
@@ -103,12 +97,11 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
                        int height, int columns) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
     const auto* from = static_cast<const typename result_held<0>::number*>(tile);
-    for_each_row(t, operands, {row, row + height}, [&](const cursor& c, std::int64_t) {
+    for (cursor c = start(t, operands, {row, row + height}); c.row < c.end; next(t, operands, c), from += stride) {
       int i = 0;
       for (; i + width <= columns; i += width) step<false>(t, c, column + i, width, from + i);
       if (i < columns) step<true>(t, c, column + i, columns - i, from + i);
-      from += stride;
-    });
+    }
   }
 
  private:
@@ -116,6 +109,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   static constexpr loop_operation code[operations]{Code...};
   static constexpr loop_operand input[inputs + 1]{Input...};
   static constexpr int argument[sizeof...(Argument) + 1]{Argument...};
+  using each_input = std::make_integer_sequence<int, inputs>;
+  using each_operation = std::make_integer_sequence<int, operations>;
   static constexpr bool any_mapped = ((Input.how == access::mapped) || ...);
 
   template <int K>
@@ -160,6 +155,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
 
   /// Where a row begins, of results and of inputs; null for a row that a map leads nowhere.
   struct cursor {
+    std::int64_t row, turn, end;  ///< up to the turn a row lies where the one before tells
     void* out[stored + 1];
     const void* in[operands - stored + 1];
 
@@ -203,19 +199,34 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
       c.in[place] = nowhere ? nullptr : c.template operand<K>() + offset;
     }
   }
-  [[gnu::always_inline]] static cursor start(const loop_table& t, void* const* operands, std::int64_t row) {
+  [[gnu::always_inline]] static cursor start(const loop_table& t, void* const* operands, range rows) {
     cursor c;
-    std::int64_t index[max_rank], rest = row;
+    c.row = rows.begin;
+    c.end = rows.end;
+    std::int64_t index[max_rank] = {}, rest = c.row;
     for (int axis = t.outer; axis-- > 0; rest /= t.extent[axis]) index[axis] = axis == 0 ? rest : rest % t.extent[axis];
-    [&]<int... K>(std::integer_sequence<int, K...>) {
-      (start_result<K>(t, operands, row, c), ...);
-    }(std::make_integer_sequence<int, operations>{});
-    [&]<int... K>(std::integer_sequence<int, K...>) {
-      (start_input<K>(t, operands, index, c), ...);
-    }(std::make_integer_sequence<int, inputs>{});
+    c.turn = c.row + (any_mapped || t.outer == 0 ? 1 : t.extent[t.outer - 1] - index[t.outer - 1]);
+    start(t, operands, index, c, each_operation{}, each_input{});
     return c;
   }
-  /// To the next row along the innermost of the outer axes.
+  template <int... K, int... I>
+  [[gnu::always_inline]] static void start(const loop_table& t, void* const* operands,
+                                           [[maybe_unused]] const std::int64_t* index, cursor& c, std::integer_sequence<int, K...>,
+                                           std::integer_sequence<int, I...>) {
+    (start_result<K>(t, operands, c.row, c), ...);
+    (start_input<I>(t, operands, index, c), ...);
+  }
+
+  [[gnu::always_inline]] static void next(const loop_table& t, void* const* operands, cursor& c) {
+    if (++c.row < c.turn) advance(t, c, each_operation{}, each_input{});
+    else if (c.row < c.end) c = start(t, operands, {c.row, c.end});
+  }
+  template <int... K, int... I>
+  [[gnu::always_inline]] static void advance(const loop_table& t, cursor& c, std::integer_sequence<int, K...>,
+                                             std::integer_sequence<int, I...>) {
+    (advance_result<K>(t, c), ...);
+    (advance_input<I>(t, c), ...);
+  }
   template <int K>
   [[gnu::always_inline]] static void advance_result(const loop_table& t, cursor& c) {
     if constexpr (code[K].stored && !adds_up(K)) c.out[place_of_result.at[K]] = c.template result<K>() + t.columns;
@@ -225,54 +236,28 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     if constexpr (input[K].how != access::constant)
       c.in[place_of_input.at[K]] = c.template operand<K>() + t.strides[K * t.outer + t.outer - 1];
   }
-  [[gnu::always_inline]] static void advance(const loop_table& t, cursor& c) {
-    [&]<int... K>(std::integer_sequence<int, K...>) {
-      (advance_result<K>(t, c), ...);
-    }(std::make_integer_sequence<int, operations>{});
-    [&]<int... K>(std::integer_sequence<int, K...>) {
-      (advance_input<K>(t, c), ...);
-    }(std::make_integer_sequence<int, inputs>{});
-  }
 
-  /// Calls visit(cursor, row) for some rows.
-  template <class Visit>
-  [[gnu::always_inline]] static void for_each_row(const loop_table& t, void* const* operands, range rows, Visit visit) {
-    for (std::int64_t row = rows.begin; row < rows.end;) {
-      cursor c = start(t, operands, row);
-      if (any_mapped || t.outer == 0) {
-        visit(c, row++);
-        continue;
-      }
-      const std::int64_t extent = t.extent[t.outer - 1];
-      const std::int64_t end = t.outer == 1 ? rows.end : std::min(rows.end, row + extent - row % extent);
-      for (;;) {
-        visit(c, row);
-        if (++row == end) break;
-        advance(t, c);
+  static void rows(const loop_table& t, void* const* operands, range rows, range columns) {
+    for (cursor c = start(t, operands, rows); c.row < c.end; next(t, operands, c)) {
+      if constexpr (Sum == sums::rows) {
+        static_cast<Real*>(c.out[total.result])[c.row] = sum_along(t, c, 0, t.columns);
+      } else {
+        std::int64_t i = columns.begin;
+        for (; i + width <= columns.end; i += width) add<false>(t, c, i, width);
+        if (i < columns.end) add<true>(t, c, i, static_cast<int>(columns.end - i));
       }
     }
   }
 
-  static void rows(const loop_table& t, void* const* operands, range rows, range columns) {
-    for_each_row(t, operands, rows, [&](const cursor& c, std::int64_t row) {
-      if constexpr (Sum == sums::rows) {
-        static_cast<Real*>(c.out[total.result])[row] = sum_along(t, c, 0, t.columns);
-      } else {
-        std::int64_t i = columns.begin;
-        for (; i + width <= columns.end; i += width) add<false>(t, c, i, width, row > 0);
-        if (i < columns.end) add<true>(t, c, i, static_cast<int>(columns.end - i), row > 0);
-      }
-    });
-  }
-
   /// A step; where columns are summed, its value is added to their sums.
   template <bool Tail>
-  [[gnu::always_inline]] static void add(const loop_table& t, const cursor& c, std::int64_t i, int n, bool more) {
-    [[maybe_unused]] result_registers made = step<Tail>(t, c, i, n);
-    if constexpr (Sum == sums::columns) {
+  [[gnu::always_inline]] static void add(const loop_table& t, const cursor& c, std::int64_t i, int n) {
+    if constexpr (Sum != sums::columns) {
+      step<Tail>(t, c, i, n);
+    } else {
       using V = lanes<Real>;
       Real* const to = static_cast<Real*>(c.out[total.result]) + i;
-      const V sum = (!more ? V::fill(0) : Tail ? V::load(to, n) : V::load(to)) + at<total.of>(made);
+      const V sum = (c.row == 0 ? V::fill(0) : Tail ? V::load(to, n) : V::load(to)) + step<Tail>(t, c, i, n);
       if constexpr (Tail) sum.store(to, n);
       else sum.store(to);
     }
@@ -281,11 +266,16 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   static Real sum_along(const loop_table& t, const cursor& c, std::int64_t begin, std::int64_t n) {
     return sum_row<Real>(n, [&](std::int64_t i) {
       const int count = static_cast<int>(std::min<std::int64_t>(n - i, width));
-      result_registers made = count == width ? step<false>(t, c, begin + i, width) : step<true>(t, c, begin + i, count);
-      return count == width ? at<total.of>(made) : masked(at<total.of>(made), count);
+      return count == width ? step<false>(t, c, begin + i, width) : masked(step<true>(t, c, begin + i, count), count);
     });
   }
 
+  template <int... K, int... I>
+  [[gnu::always_inline]] static void fetch_row(const cursor& c, int column, int columns,
+                                               std::integer_sequence<int, K...>, std::integer_sequence<int, I...>) {
+    (fetch_result<K>(c, column, columns), ...);
+    (fetch_input<I>(c, column, columns), ...);
+  }
   template <int K>
   [[gnu::always_inline]] static void fetch_result(const cursor& c, int column, int columns) {
     if constexpr (code[K].stored) {
@@ -340,24 +330,25 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     return held::load(part);
   }
 
-  /// The values of the loop for a register of elements.
+  /// The values of the loop for a register of elements; of a loop with a sum, what it adds up.
   template <bool Tail>
-  [[gnu::always_inline]] static result_registers step(const loop_table& t, const cursor& c, std::int64_t i, int n,
-                                                      const void* tile = nullptr) {
+  [[gnu::always_inline]] static auto step(const loop_table& t, const cursor& c, std::int64_t i, int n,
+                                          const void* tile = nullptr) {
+    return step<Tail>(t, c, i, n, tile, each_input{}, each_operation{});
+  }
+  template <bool Tail, int... I, int... K>
+  [[gnu::always_inline]] static auto step(const loop_table& t, const cursor& c, std::int64_t i, int n, const void* tile,
+                                          std::integer_sequence<int, I...>, std::integer_sequence<int, K...>) {
     input_registers in;
     result_registers made;
-    [&]<int... K>(std::integer_sequence<int, K...>) {
-      ((at<K>(in) = load<K, Tail>(t, c, i, n)), ...);
-    }(std::make_integer_sequence<int, inputs>{});
+    ((at<I>(in) = load<I, Tail>(t, c, i, n)), ...);
     if constexpr (Tiles) {
       const auto* from = static_cast<const typename result_held<0>::number*>(tile);
       at<0>(made) = Tail ? result_held<0>::load(from, n) : result_held<0>::load(from);
     }
-    [&]<int... K>(std::integer_sequence<int, K...>) {
-      (apply<K>(in, made), ...);
-      (store<K, Tail>(made, c, i, n), ...);
-    }(std::make_integer_sequence<int, operations>{});
-    return made;
+    (apply<K>(in, made), ...);
+    (store<K, Tail>(made, c, i, n), ...);
+    if constexpr (Sum != sums::none) return at<total.of>(made);
   }
 
   /// How many results operation K has: it is followed by what has no code.
@@ -368,14 +359,17 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   }
   template <int K>
   [[gnu::always_inline]] static void apply(input_registers& in, result_registers& made) {
-    if constexpr (code[K].lanes != nullptr) {
-      constexpr auto lanes = code[K].lanes->run;
-      [&]<int... R, int... A>(std::integer_sequence<int, R...>, std::integer_sequence<int, A...>) {
-        void* const results[]{&at<K + R>(made)...};
-        const void* const arguments[]{argument_at<argument[code[K].first + A]>(in, made)..., nullptr};
-        lanes(results, arguments);
-      }(std::make_integer_sequence<int, results_of(K)>{}, std::make_integer_sequence<int, code[K].arguments>{});
-    }
+    if constexpr (code[K].lanes != nullptr)
+      apply<K>(in, made, std::make_integer_sequence<int, results_of(K)>{},
+               std::make_integer_sequence<int, code[K].arguments>{});
+  }
+  template <int K, int... R, int... A>
+  [[gnu::always_inline]] static void apply(input_registers& in, result_registers& made,
+                                           std::integer_sequence<int, R...>, std::integer_sequence<int, A...>) {
+    constexpr auto lanes = code[K].lanes->run;
+    void* const results[]{&at<K + R>(made)...};
+    const void* const arguments[]{argument_at<argument[code[K].first + A]>(in, made)..., nullptr};
+    lanes(results, arguments);
   }
   template <int A>
   [[gnu::always_inline]] static const void* argument_at(input_registers& in, result_registers& made) {

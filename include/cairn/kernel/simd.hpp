@@ -287,9 +287,16 @@ struct wide_words {
   }
 };
 
-/// Brings the line of a number that will be read or written into the first-level cache.
-inline void fetch(const void* at) { __builtin_prefetch(at); }
-inline void fetch(void* at) { __builtin_prefetch(at, 1); }
+/// Brings the line of a number that will be read or written into the first-level cache. The empty assembler keeps g++ from
+/// dropping functions that do nothing else.
+[[gnu::always_inline]] inline void fetch(const void* at) {
+  __builtin_prefetch(at);
+  asm volatile("");
+}
+[[gnu::always_inline]] inline void fetch(void* at) {
+  __builtin_prefetch(at, 1);
+  asm volatile("");
+}
 
 /// The same vocabulary for single numbers, so that a formula written once runs on both.
 template <std::floating_point Real>
