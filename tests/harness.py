@@ -2,6 +2,7 @@
 """The tests of the tests: what checks by compiling, reading or adding up must be able to fail."""
 
 import json
+import re
 import sys
 import tempfile
 import unittest
@@ -205,7 +206,7 @@ inline constexpr auto loss = mean(input<"x", 8, 4> | layer(body{}));
 
 class layering_finds(unittest.TestCase):
     def faults(self, header, text):
-        return len(list(layering.faults(header, text)))
+        return len(list(layering.faults(header, text, re.compile(r"\bsum_op\b"))))
 
     def test_nothing_wrong(self):
         self.assertEqual(self.faults("nn/a.hpp", "#include <vector>\n#include <cairn/expr/b.hpp>\n"), 0)
@@ -226,6 +227,10 @@ class layering_finds(unittest.TestCase):
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <xsimd/xsimd.hpp>\n"), 1)
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <immintrin.h>\n"), 1)
         self.assertEqual(self.faults("exec/arena.hpp", "#include <xtensor/xadapt.hpp>\n"), 1)
+
+    def test_an_operation_that_is_named(self):
+        self.assertEqual(self.faults("pass/a.hpp", "sum_op of;  // and what sum_op means\n"), 1)
+        self.assertEqual(self.faults("kernel/reduce.hpp", "sum_op of;\n"), 0)
 
     def test_slow_constant_evaluation(self):
         self.assertEqual(self.faults("ir/a.hpp", "std::vector<int> v;\nstd::string s;\n"), 2)

@@ -63,7 +63,7 @@ constexpr auto problem_of_bound() {
   using element = stored_as<Wanted::element.type, Real>;
   if constexpr (!std::is_same_v<typename Bound::element, element>) {
     return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>, fact::got<typename Bound::element>>{};
-  } else if constexpr (!Bound::dynamic && !Bound::fits(Bound::known, Wanted::shape)) {
+  } else if constexpr (!Bound::dynamic && !extents_fit(Bound::known, Wanted::shape)) {
     return mistake<bound_shape_mismatch, top_scope, name, fact::expected<tensor_fact<Wanted>>,
                    fact::got<typename Bound::array>>{};
   } else {

@@ -1,10 +1,12 @@
 // Examples in memory.
 #pragma once
 
+#include "cairn/core/text.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace cairn::data {
@@ -13,9 +15,9 @@ namespace cairn::data {
 struct size_error : std::runtime_error {
   std::int64_t expected, actual;
 
-  size_error(const std::string& what, std::int64_t expected, std::int64_t actual)
-      : std::runtime_error(what + ": expected " + std::to_string(expected) + ", got " +
-                           std::to_string(actual)),
+  [[gnu::cold]] size_error(std::string_view what, std::int64_t expected, std::int64_t actual)
+      : std::runtime_error(cairn::detail::text_of({what, ": expected ", cairn::detail::text_of(expected), ", got ",
+                                                   cairn::detail::text_of(actual)})),
         expected(expected),
         actual(actual) {}
 };

@@ -22,12 +22,14 @@
 
 namespace cairn::data {
 
+using cairn::detail::text_of;
+
 /// A file that is missing, corrupt, or does not fit to the others.
 struct file_error : std::runtime_error {
   std::string file, expected, actual;
 
-  file_error(const std::filesystem::path& path, const std::string& expected, const std::string& actual)
-      : std::runtime_error(path.string() + ": expected " + expected + ", got " + actual),
+  [[gnu::cold]] file_error(const std::filesystem::path& path, std::string_view expected, std::string_view actual)
+      : std::runtime_error(text_of({path.string(), ": expected ", expected, ", got ", actual})),
         file(path.string()),
         expected(expected),
         actual(actual) {}
@@ -94,7 +96,7 @@ inline byte_array read_idx(const std::filesystem::path& path) {
     const std::int64_t extent = std::int64_t{word[0]} << 24 | word[1] << 16 | word[2] << 8 | word[3];
     if (extent == 0 || extent > limit / total) {
       throw file_error(path, "extents above 0 and at most 2^31 - 1 bytes",
-                       "an extent of " + std::to_string(extent));
+                       text_of({"an extent of ", text_of(extent)}));
     }
     array.extents.push_back(extent);
     total *= extent;
@@ -105,11 +107,11 @@ inline byte_array read_idx(const std::filesystem::path& path) {
   for (std::size_t count = 0; count < announced;) {
     array.bytes.resize(std::min(announced, count + piece));
     const std::size_t more = file.read(std::span(array.bytes).subspan(count));
-    if (more == 0) throw file_error(path, std::to_string(total) + " bytes of data", std::to_string(count));
+    if (more == 0) throw file_error(path, text_of({text_of(total), " bytes of data"}), text_of(static_cast<std::int64_t>(count)));
     count += more;
   }
   if (file.read(std::span(word).first(1)) != 0)
-    throw file_error(path, std::to_string(total) + " bytes of data", "more");
+    throw file_error(path, text_of({text_of(total), " bytes of data"}), "more");
   return array;
 }
 
@@ -122,17 +124,17 @@ struct labelled_images {
 inline labelled_images read_labelled_images(const std::filesystem::path& images_file,
                                             const std::filesystem::path& labels_file, int classes) {
   labelled_images set{read_idx(images_file), read_idx(labels_file)};
-  const auto expect_rank = [](const std::filesystem::path& file, const byte_array& array, std::size_t rank) {
-    if (array.extents.size() != rank)
-      throw file_error(file, "rank " + std::to_string(rank), "rank " + std::to_string(array.extents.size()));
+  const auto expect_rank = [](const std::filesystem::path& file, const byte_array& array, std::int64_t rank) {
+    if (std::ssize(array.extents) != rank)
+      throw file_error(file, text_of({"rank ", text_of(rank)}), text_of({"rank ", text_of(std::ssize(array.extents))}));
   };
   expect_rank(images_file, set.images, 3);
   expect_rank(labels_file, set.labels, 1);
   if (const auto images = set.images.extents[0], labels = set.labels.extents[0]; images != labels) {
-    throw file_error(labels_file, std::to_string(images) + " labels, one an image", std::to_string(labels));
+    throw file_error(labels_file, text_of({text_of(images), " labels, one an image"}), text_of(labels));
   }
   if (const int largest = std::ranges::max(set.labels.bytes); largest >= classes) {
-    throw file_error(labels_file, "labels below " + std::to_string(classes), std::to_string(largest));
+    throw file_error(labels_file, text_of({"labels below ", text_of(classes)}), text_of(largest));
   }
   return set;
 }
@@ -181,22 +183,22 @@ struct train_and_test {
 inline train_and_test fashion_mnist(
     const std::filesystem::path& folder = "/usr/share/datasets/fashion-mnist") {
   constexpr int classes = 10;
-  const auto read = [&](const std::string& name) {
-    return read_labelled_images(folder / (name + "-images-idx3-ubyte.gz"),
-                                folder / (name + "-labels-idx1-ubyte.gz"), classes);
+  const auto read = [&folder](std::string_view name) {
+    return read_labelled_images(folder / text_of({name, "-images-idx3-ubyte.gz"}),
+                                folder / text_of({name, "-labels-idx1-ubyte.gz"}), classes);
   };
   const auto train = read("train"), test = read("t10k");
   const auto size = [](const labelled_images& set) {
-    return std::to_string(set.images.extents[1]) + " x " + std::to_string(set.images.extents[2]);
+    return text_of({text_of(set.images.extents[1]), " x ", text_of(set.images.extents[2])});
   };
   if (size(test) != size(train)) {
     throw file_error(folder / "t10k-images-idx3-ubyte.gz",
-                     "images of " + size(train) + " pixels, as the training set's", size(test));
+                     text_of({"images of ", size(train), " pixels, as the training set's"}), size(test));
   }
   const pixel_moments moments(train.images.bytes);
   if (moments.deviation == 0) {
     throw file_error(folder / "train-images-idx3-ubyte.gz", "pixels that differ",
-                     std::to_string(train.images.bytes[0]) + " only");
+                     text_of({text_of(train.images.bytes[0]), " only"}));
   }
   return {standardized(train, moments, classes), standardized(test, moments, classes)};
 }

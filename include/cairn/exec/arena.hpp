@@ -1,6 +1,8 @@
 // Memory of a program: a block of its own, or the caller's.
 #pragma once
 
+#include "cairn/core/text.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +10,6 @@
 #include <new>
 #include <span>
 #include <stdexcept>
-#include <string>
 
 namespace cairn {
 
@@ -17,9 +18,10 @@ inline constexpr std::size_t memory_alignment = 64;
 
 /// Memory given to a program that is too small or not aligned.
 struct memory_error : std::invalid_argument {
-  memory_error(const std::string& what, std::size_t wanted, std::size_t given)
-      : std::invalid_argument("cairn: " + what + ": expected " + std::to_string(wanted) + ", got " +
-                              std::to_string(given)),
+  [[gnu::cold]] memory_error(std::string_view what, std::size_t wanted, std::size_t given)
+      : std::invalid_argument(detail::text_of({"cairn: ", what, ": expected ",
+                                               detail::text_of(static_cast<std::int64_t>(wanted)), ", got ",
+                                               detail::text_of(static_cast<std::int64_t>(given))})),
         expected(wanted),
         actual(given) {}
   std::size_t expected, actual;

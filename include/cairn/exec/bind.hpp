@@ -1,6 +1,7 @@
 // How arrays enter a program: named, checked, never copied.
 #pragma once
 
+#include "cairn/core/text.hpp"
 #include "cairn/expr/mistake.hpp"
 
 #include <array>
@@ -16,19 +17,20 @@ namespace cairn {
 
 /// An array whose extents are not the input's.
 struct extent_error : std::invalid_argument {
-  extent_error(std::string_view name, std::string wanted, std::string given)
-      : std::invalid_argument("cairn: input '" + std::string(name) + "': expected " + wanted + ", got " + given),
+  [[gnu::cold]] extent_error(std::string_view name, std::string_view wanted, std::string_view given)
+      : std::invalid_argument(detail::text_of({"cairn: input '", name, "': expected ", wanted, ", got ", given})),
         input(name),
-        expected(std::move(wanted)),
-        actual(std::move(given)) {}
+        expected(wanted),
+        actual(given) {}
   std::string input, expected, actual;
 };
 
 /// An index or label outside [0, bound).
 struct label_error : std::out_of_range {
-  label_error(std::string_view name, std::size_t at, int bound, int label)
-      : std::out_of_range("cairn: labels '" + std::string(name) + "': label number " + std::to_string(at) + " is " +
-                          std::to_string(label) + ", expected 0 to " + std::to_string(bound - 1)),
+  [[gnu::cold]] label_error(std::string_view name, std::size_t at, int bound, int label)
+      : std::out_of_range(detail::text_of({"cairn: labels '", name, "': label number ",
+                                           detail::text_of(static_cast<std::int64_t>(at)), " is ",
+                                           detail::text_of(label), ", expected 0 to ", detail::text_of(bound - 1)})),
         input(name),
         index(at),
         expected(bound),
@@ -39,10 +41,28 @@ struct label_error : std::out_of_range {
 };
 
 namespace detail {
-inline std::string to_string(const shape& s) {
+[[gnu::cold]] inline std::string text_of(const shape& s) {
   std::string text = "{";
-  for (int axis = 0; axis < s.rank; ++axis) text += (axis > 0 ? ", " : "") + std::to_string(s.extent[axis]);
-  return text + "}";
+  for (int axis = 0; axis < s.rank; ++axis) text += text_of({axis > 0 ? ", " : "", text_of(s.extent[axis])});
+  return text += '}';
+}
+
+/// Whether an array has the extents of an input; a flat one stands for any shape of as many elements.
+constexpr bool extents_fit(const shape& given, const shape& wanted) {
+  return given == wanted || (given.rank <= 1 && given.count() == wanted.count());
+}
+/// Throws extent_error where they do not fit.
+[[gnu::noinline]] inline void check_extents(std::string_view name, const shape& wanted, const shape& given,
+                                            bool row_major) {
+  if (!extents_fit(given, wanted)) throw extent_error(name, text_of(wanted), text_of(given));
+  if (!row_major) throw extent_error(name, "a contiguous row-major array", "other strides");
+}
+/// Throws label_error where an index is not in [0, bound).
+[[gnu::noinline]] inline void check_indices(std::string_view name, const std::int32_t* index, std::int64_t count,
+                                            int bound) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (index[i] < 0 || index[i] >= bound) throw label_error(name, static_cast<std::size_t>(i), bound, index[i]);
+  }
 }
 
 /// A container of static extents as a C array of its elements; of anything else, its type.
@@ -86,21 +106,11 @@ struct bound {
   shape extents = known;
   bool row_major = true;
 
-  static constexpr bool fits(const shape& given, const shape& wanted) {
-    return given == wanted || (given.rank <= 1 && given.count() == wanted.count());
-  }
-
-  /// Checks extents and indices against an input; a flat array stands for any shape of as many elements.
-  template <shape Wanted, int Bound>
-  void check() const {
-    if constexpr (dynamic) {
-      if (!fits(extents, Wanted)) throw extent_error(Name, detail::to_string(Wanted), detail::to_string(extents));
-      if (!row_major) throw extent_error(Name, "a contiguous row-major array", "other strides");
-    }
-    if constexpr (Bound > 0) {
-      for (std::int64_t i = 0; i < Wanted.count(); ++i) {
-        if (data[i] < 0 || data[i] >= Bound) throw label_error(Name, static_cast<std::size_t>(i), Bound, data[i]);
-      }
+  /// Checks extents and indices against an input.
+  void check(const shape& wanted, [[maybe_unused]] int bound) const {
+    if constexpr (dynamic) detail::check_extents(Name, wanted, extents, row_major);
+    if constexpr (std::same_as<element, std::int32_t>) {
+      if (bound > 0) detail::check_indices(Name, data, wanted.count(), bound);
     }
   }
 };

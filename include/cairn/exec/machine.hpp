@@ -61,7 +61,7 @@ class machine {
   /// Runs all steps on these inputs, which are all checked before any is used.
   template <class... Bound>
   void run(const Bound&... bound) {
-    (bound.template check<input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound>(), ...);
+    (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
     base(pass::constant_base) = bytes_of(executable<Compiled>::constants.at);
     executable<Compiled>::run(bases_);
