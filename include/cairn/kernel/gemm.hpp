@@ -23,18 +23,40 @@ struct tile_source {
   int steps;
 };
 
-/// Where tiles go: into C, of which rows are `apart`, or added to it; or to a reader.
+/// Where tiles go: into C, of which rows are `apart`, or added to it; or to a reader. A C that is far away, or what the
+/// reader writes, is fetched while a tile is made.
 template <class Real>
 struct tile_target {
   Real* c;
   std::int64_t apart;
   bool add, far;
   const tile_reader* reader;
+
+  Real* at(int row, int column) const { return c + row * apart + column; }
+  [[gnu::noinline]] void fetch_tile(int row, int column, int rows, int columns) const {
+    if (reader != nullptr) reader->fetch(row, column, rows, columns);
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < columns; j += 64 / static_cast<int>(sizeof(Real))) fetch(at(row + i, column + j));
+  }
+  /// Takes a tile that is to be read, or whose columns do not fill its registers.
+  void take(Real* tile, int stride, int row, int column, int rows, int columns) const {
+    constexpr int width = lanes<Real>::width;
+    for (int i = 0; i < rows; ++i) {
+      Real *const here = tile + i * stride, *const there = at(row + i, column);
+      for (int j = 0; j < columns; j += width) {
+        lanes<Real> sum = lanes<Real>::load(here + j);
+        if (add) sum = load_row(there, j, columns) + sum;
+        if (reader == nullptr) store_row(sum, there, j, columns);
+        else if (add) sum.store(here + j);
+      }
+    }
+    if (reader != nullptr) reader->run(tile, stride, row, column, rows, columns);
+  }
 };
 
 /// A column of tiles, of `height` rows and `columns` columns of C from (row, column) on. Tiles have `Rows` rows and at most
-/// `Registers` registers of columns: in registers over all steps. Of a C that is far away it is fetched meanwhile, and
-/// added last. RowsApart: which of the two ways A is read.
+/// `Registers` registers of columns: in registers over all steps, and added to C last. RowsApart: which of the two ways A
+/// is read.
 template <class Real, int Rows, int Registers, bool RowsApart>
 [[gnu::always_inline]] inline void tiles_in_registers(const Real* a, const Real* b, const tile_source& from,
                                                       const tile_target<Real>& to, int row, int column, int columns,
@@ -42,23 +64,14 @@ template <class Real, int Rows, int Registers, bool RowsApart>
   using vec = lanes<Real>;
   constexpr int width = vec::width;
   constexpr int reached = RowsApart ? 3 : Rows, pointers = (Rows + reached - 1) / reached;  // rows by one pointer
-  const int last = columns - (Registers - 1) * width;
-  const auto load = [last](const Real* at, int j) {
-    return j + 1 < Registers || last == width ? vec::load(at + j * width) : vec::load(at + j * width, last);
-  };
+  const bool direct = to.reader == nullptr && columns == Registers * width;
   for (const int bottom = row + height; row < bottom; row += Rows, a += from.below) {
-    Real* const c = to.c + row * to.apart + column;
+    if (to.far) to.fetch_tile(row, column, Rows, columns);
     vec sum[Rows][Registers];
-    if (to.far) {
-      if (to.reader != nullptr) to.reader->fetch(row, column, Rows, columns);
-      for (int i = 0; i < Rows; ++i)
-        for (int j = 0; j < Registers; ++j) fetch(c + i * to.apart + j * width);
-    }
-    const bool goes_on = to.add && !to.far;
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
-      for (int j = 0; j < Registers; ++j) sum[i][j] = goes_on ? load(c + i * to.apart, j) : vec::fill(0);
+      for (int j = 0; j < Registers; ++j) sum[i][j] = vec::fill(0);
     const Real* at[pointers];
     const Real* step = b;
 #pragma GCC unroll 4
@@ -77,27 +90,25 @@ template <class Real, int Rows, int Registers, bool RowsApart>
       for (int q = 0; q < pointers; ++q) at[q] += RowsApart ? 1 : from.apart;
       step += from.step_b;
     }
-    if (to.add && to.far) {
+    if (direct) {
+      Real* const c = to.at(row, column);
+      if (to.add) {
+#pragma GCC unroll 16
+        for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 2
+          for (int j = 0; j < Registers; ++j) sum[i][j] = vec::load(c + i * to.apart + j * width) + sum[i][j];
+      }
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
-        for (int j = 0; j < Registers; ++j) sum[i][j] = load(c + i * to.apart, j) + sum[i][j];
-    }
-    const auto store = [&sum, last](Real* out, std::int64_t apart, bool full) {
-#pragma GCC unroll 16
-      for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 2
-        for (int j = 0; j < Registers; ++j) {
-          if (j + 1 < Registers || full) sum[i][j].store(out + i * apart + j * width);
-          else sum[i][j].store(out + i * apart + j * width, last);
-        }
-    };
-    if (to.reader == nullptr) {
-      store(c, to.apart, last == width);
+        for (int j = 0; j < Registers; ++j) sum[i][j].store(c + i * to.apart + j * width);
     } else {
-      alignas(64) Real complete[Rows * Registers * width];
-      store(complete, Registers * width, true);
-      to.reader->run(complete, Registers * width, row, column, Rows, columns);
+      alignas(64) Real tile[Rows * Registers * width];
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 2
+        for (int j = 0; j < Registers; ++j) sum[i][j].store(tile + (i * Registers + j) * width);
+      to.take(tile, Registers * width, row, column, Rows, columns);
     }
   }
 }
@@ -312,21 +323,23 @@ class multiplication {
     }
     return to;
   }
-  void pack_b_transposed(const Real* from, int columns, int steps, Real* to) const {
+  [[gnu::noinline]] void pack_b_transposed(const Real* from, int columns, int steps, Real* to) const {
     const std::int64_t step = plan.cut.tile_columns, apart_b = rows_of_b();
     for (int p = 0; p < steps; p += width) {
       const int filled = std::min(width, steps - p);
       for (int j = 0; j < columns; j += width) {
-        vec square[width];
-        const Real* const at = from + j * apart_b + p;
-        if (filled == width && j + width <= columns) {
-#pragma GCC unroll 16
-          for (int i = 0; i < width; ++i) square[i] = vec::load(at + i * apart_b);
-        } else {
-#pragma GCC unroll 16
+        const Real* at = from + j * apart_b + p;
+        std::int64_t apart = apart_b;
+        Real part[width][width];
+        if (filled < width || j + width > columns) {
           for (int i = 0; i < width; ++i)
-            square[i] = j + i >= columns ? vec::fill(0) : filled == width ? vec::load(at + i * apart_b) : vec::load(at + i * apart_b, filled);
+            (j + i < columns ? vec::load(at + i * apart_b, filled) : vec::fill(0)).store(part[i]);
+          at = part[0];
+          apart = width;
         }
+        vec square[width];
+#pragma GCC unroll 16
+        for (int i = 0; i < width; ++i) square[i] = vec::load(at + i * apart);
         vec::transpose(square);
         Real* const out = to + p * step + j;
 #pragma GCC unroll 16

@@ -6,6 +6,8 @@
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/tiles.hpp"
 
+#include <span>
+
 namespace cairn::kernel {
 
 using ir::access, ir::loop_table, ir::mapped_axis, ir::sums;
@@ -55,6 +57,78 @@ inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
   return j / a.map.repeat;
 }
 
+/// An array that a loop reads or writes: the bytes of a number, and of an input which it is, and which of the maps.
+struct stream {
+  int bytes = 0, input = -1, map = -1;
+  access how = access::contiguous;
+  bool stays = false;  ///< a sum, which does not move on with the rows
+};
+
+/// Where the rows of a loop begin, in streams: null where a map leads nowhere.
+struct row_range {
+  std::int64_t row, turn, end;  ///< up to the turn a row lies where the one before tells
+
+  /// Finds where row `row` begins, and how far on the next does.
+  [[gnu::noinline]] void start(std::span<const stream> streams, const loop_table& t, void* const* operands,
+                               std::byte** at, std::int64_t* step) {
+    std::int64_t index[max_rank] = {}, rest = row;
+    for (int axis = t.outer; axis-- > 0; rest /= t.extent[axis]) index[axis] = axis == 0 ? rest : rest % t.extent[axis];
+    turn = row + (t.outer == 0 ? 1 : t.extent[t.outer - 1] - index[t.outer - 1]);
+    for (const stream& s : streams) {
+      std::int64_t offset = s.input >= 0 || s.stays ? 0 : row * t.columns;
+      bool nowhere = false;
+      for (int axis = 0; axis < (s.input < 0 ? 0 : t.outer); ++axis) {
+        if (s.how == access::mapped) {
+          turn = row + 1;
+          const mapped_axis& a = t.maps[s.map * (t.outer + 1) + axis];
+          const std::int64_t i = mapped_to(a, index[axis]);
+          nowhere |= i < 0;
+          offset += i * a.stride;
+        } else {
+          offset += index[axis] * t.strides[s.input * t.outer + axis];
+        }
+      }
+      *at++ = nowhere ? nullptr : static_cast<std::byte*>(*operands) + offset * s.bytes;
+      *step++ = s.bytes * (s.stays || t.outer == 0 ? 0 : s.input < 0 ? t.columns : t.strides[s.input * t.outer + t.outer - 1]);
+      ++operands;
+    }
+  }
+};
+
+/// Brings what lies under a tile, of `height` rows and `columns` columns from (row, column) on, into the first-level cache.
+[[gnu::noinline]] inline void fetch_streams(std::span<const stream> streams, const loop_table& t, void* const* operands,
+                                            int row, int column, int height, int columns) {
+  std::byte* at;
+  std::int64_t step;
+  for (const stream& s : streams) {
+    if (s.how == access::contiguous) {
+      for (row_range r{row, 0, row + height}; r.row < r.end; ++r.row, at += step) {
+        if (r.row >= r.turn) r.start({&s, 1}, t, operands, &at, &step);
+        for (int i = column * s.bytes; i < (column + columns) * s.bytes; i += 64)
+          s.input < 0 ? fetch(at + i) : fetch(static_cast<const void*>(at + i));
+      }
+    }
+    ++operands;
+  }
+}
+
+/// Elements that a map leads to, where its argument's row begins.
+template <class Held>
+[[gnu::noinline]] typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row, std::int64_t i,
+                                                  int n) {
+  typename Held::number part[Held::type::width] = {};
+  if (row == nullptr) return Held::load(part);
+  if (a.map.step == 1 && a.map.repeat == 1 && a.stride == 1) {
+    const std::int64_t first = mapped_to(a, i), last = mapped_to(a, i + n - 1);
+    if (first >= 0 && last == first + n - 1) return Held::load(row + first, n);
+  }
+  for (int k = 0; k < n; ++k) {
+    const std::int64_t from = mapped_to(a, i + k);
+    if (from >= 0) part[k] = row[from * a.stride];
+  }
+  return Held::load(part);
+}
+
 /// One pass over the elements of a loop: loads the inputs, applies the operations in order, stores the results that are
 /// read elsewhere. Operands: the stored results, then the inputs that are no constants; `constants` is a loop_table. A
 /// result may lie over a contiguous input, unless the first value comes in tiles that are made of this one, or whose sums
@@ -73,10 +147,10 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     const loop_table& t = *static_cast<const loop_table*>(constants);
     const std::int64_t work = t.rows * t.columns * (10 * operations + 40 * (stored + inputs));
     if constexpr (Sum == sums::all) {
-      const cursor c = start(t, operands, {0, 1});
+      const cursor c(t, operands, {0, 1});
       *static_cast<Real*>(operands[total.result]) =
           sum_all<Real>(t.columns, work, threads, [&t, &c](std::int64_t begin, std::int64_t n) {
-            return sum_along(t, c, begin, n);
+            return sum_along(t, c.now, begin, n);
           });
     } else if (Sum != sums::columns && t.rows > 1) {
       shares{work, t.rows}(threads, [&t, operands](range own) { rows(t, operands, own, {0, t.columns}); });
@@ -87,9 +161,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
 
   /// Brings what run_tile will read and write into the first-level cache.
   static void fetch_tile(const void* constants, void* const* operands, int row, int column, int height, int columns) {
-    const loop_table& t = *static_cast<const loop_table*>(constants);
-    for (cursor c = start(t, operands, {row, row + height}); c.row < c.end; next(t, operands, c))
-      fetch_row(c, column, columns, each_operation{}, each_input{});
+    fetch_streams(streams, *static_cast<const loop_table*>(constants), operands, row, column, height, columns);
   }
 
   /// The same for a tile of the first value: `height` rows, `stride` apart, and `columns` columns from (row, column) on.
@@ -97,10 +169,10 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
                        int height, int columns) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
     const auto* from = static_cast<const typename result_held<0>::number*>(tile);
-    for (cursor c = start(t, operands, {row, row + height}); c.row < c.end; next(t, operands, c), from += stride) {
+    for (cursor c(t, operands, {row, row + height}); c.row < c.end; c.next(t, operands), from += stride) {
       int i = 0;
-      for (; i + width <= columns; i += width) step<false>(t, c, column + i, width, from + i);
-      if (i < columns) step<true>(t, c, column + i, columns - i, from + i);
+      for (; i + width <= columns; i += width) step<false>(t, c.now, column + i, width, from + i);
+      if (i < columns) step<true>(t, c.now, column + i, columns - i, from + i);
     }
   }
 
@@ -111,7 +183,6 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   static constexpr int argument[sizeof...(Argument) + 1]{Argument...};
   using each_input = std::make_integer_sequence<int, inputs>;
   using each_operation = std::make_integer_sequence<int, operations>;
-  static constexpr bool any_mapped = ((Input.how == access::mapped) || ...);
 
   template <int K>
   using result_held = held<code[K].type, Real>;
@@ -134,12 +205,6 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     for (int k = 0, n = 0; k < inputs; ++k) places.at[k] = input[k].how == access::constant ? 0 : n++;
     return places;
   }();
-  static constexpr list<inputs> map_of_input = [] {
-    list<inputs> places;
-    for (int k = 0, n = 0; k < inputs; ++k) places.at[k] = input[k].how == access::mapped ? n++ : 0;
-    return places;
-  }();
-
   static constexpr bool adds_up(int k) { return Sum != sums::none && code[k].lanes == nullptr && code[k].arguments == 1; }
   /// The sum: which of the stored results it is, and the value that it adds up.
   struct sum_place {
@@ -153,144 +218,106 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     return place;
   }();
 
-  /// Where a row begins, of results and of inputs; null for a row that a map leads nowhere.
-  struct cursor {
-    std::int64_t row, turn, end;  ///< up to the turn a row lies where the one before tells
-    void* out[stored + 1];
-    const void* in[operands - stored + 1];
+  static constexpr bool any_mapped = ((Input.how == access::mapped) || ...);
+  static constexpr auto streams = [] {
+    std::array<stream, static_cast<std::size_t>(operands)> all{};
+    const int result_bytes[]{static_cast<int>(sizeof(typename held<Code.type, Real>::number))...};
+    const int input_bytes[]{static_cast<int>(sizeof(typename held<Input.type, Real>::number))..., 0};
+    std::size_t n = 0;
+    for (int k = 0; k < operations; ++k) {
+      if (code[k].stored) all[n++] = {.bytes = result_bytes[k], .stays = adds_up(k)};
+    }
+    for (int k = 0, maps = 0; k < inputs; ++k) {
+      if (input[k].how == access::constant) continue;
+      all[n++] = {input_bytes[k], k, input[k].how == access::mapped ? maps++ : -1, input[k].how};
+    }
+    return all;
+  }();
+
+  /// Where a row begins, by operand.
+  struct places {
+    std::byte* at[operands + 1];
 
     template <int K>
     [[gnu::always_inline]] auto* result() const {
-      return static_cast<typename result_held<K>::number*>(out[place_of_result.at[K]]);
+      return reinterpret_cast<typename result_held<K>::number*>(at[place_of_result.at[K]]);
     }
     template <int K>
     [[gnu::always_inline]] const auto* operand() const {
-      return static_cast<const typename input_held<K>::number*>(in[place_of_input.at[K]]);
+      return reinterpret_cast<const typename input_held<K>::number*>(at[stored + place_of_input.at[K]]);
+    }
+  };
+  /// The rows one after another. The places never leave registers, but for a copy that is filled out of line.
+  struct cursor : row_range {
+    places now;
+    std::int64_t step[operands + 1];
+
+    [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, range rows)
+        : row_range{rows.begin, rows.end, rows.end} {
+      if (any_mapped || t.outer > 1) {
+        turn_to_row(t, of);
+        return;
+      }
+#pragma GCC unroll 16
+      for (int k = 0; k < operands; ++k) {
+        const stream& s = streams[static_cast<std::size_t>(k)];
+        step[k] = s.bytes * (s.stays || t.outer == 0 ? 0 : s.input < 0 ? t.columns : t.strides[s.input]);
+        now.at[k] = static_cast<std::byte*>(of[k]) + row * step[k];
+      }
+    }
+    [[gnu::always_inline]] void next(const loop_table& t, void* const* of) {
+      if (++row >= turn && row < end) return turn_to_row(t, of);
+#pragma GCC unroll 16
+      for (int k = 0; k < operands; ++k) now.at[k] += step[k];
+    }
+
+   private:
+    [[gnu::always_inline]] void turn_to_row(const loop_table& t, void* const* of) {
+      row_range found = *this;
+      places first;
+      std::int64_t apart[operands + 1];
+      found.start(streams, t, of, first.at, apart);
+      turn = found.turn;
+#pragma GCC unroll 16
+      for (int k = 0; k < operands; ++k) {
+        now.at[k] = first.at[k];
+        step[k] = apart[k];
+      }
     }
   };
 
-  template <int K>
-  [[gnu::always_inline]] static void start_result(const loop_table& t, void* const* operands, std::int64_t row,
-                                                  cursor& c) {
-    if constexpr (code[K].stored) {
-      constexpr int place = place_of_result.at[K];
-      c.out[place] = operands[place];
-      c.out[place] = c.template result<K>() + (adds_up(K) ? 0 : row * t.columns);
-    }
-  }
-  template <int K>
-  [[gnu::always_inline]] static void start_input(const loop_table& t, void* const* operands, const std::int64_t* index,
-                                                 cursor& c) {
-    if constexpr (input[K].how != access::constant) {
-      constexpr int place = place_of_input.at[K];
-      std::int64_t offset = 0;
-      bool nowhere = false;
-      for (int axis = 0; axis < t.outer; ++axis) {
-        if constexpr (input[K].how == access::mapped) {
-          const mapped_axis& a = t.maps[map_of_input.at[K] * (t.outer + 1) + axis];
-          const std::int64_t i = mapped_to(a, index[axis]);
-          nowhere |= i < 0;
-          offset += i * a.stride;
-        } else {
-          offset += index[axis] * t.strides[K * t.outer + axis];
-        }
-      }
-      c.in[place] = operands[stored + place];
-      c.in[place] = nowhere ? nullptr : c.template operand<K>() + offset;
-    }
-  }
-  [[gnu::always_inline]] static cursor start(const loop_table& t, void* const* operands, range rows) {
-    cursor c;
-    c.row = rows.begin;
-    c.end = rows.end;
-    std::int64_t index[max_rank] = {}, rest = c.row;
-    for (int axis = t.outer; axis-- > 0; rest /= t.extent[axis]) index[axis] = axis == 0 ? rest : rest % t.extent[axis];
-    c.turn = c.row + (any_mapped || t.outer == 0 ? 1 : t.extent[t.outer - 1] - index[t.outer - 1]);
-    start(t, operands, index, c, each_operation{}, each_input{});
-    return c;
-  }
-  template <int... K, int... I>
-  [[gnu::always_inline]] static void start(const loop_table& t, void* const* operands,
-                                           [[maybe_unused]] const std::int64_t* index, cursor& c, std::integer_sequence<int, K...>,
-                                           std::integer_sequence<int, I...>) {
-    (start_result<K>(t, operands, c.row, c), ...);
-    (start_input<I>(t, operands, index, c), ...);
-  }
-
-  [[gnu::always_inline]] static void next(const loop_table& t, void* const* operands, cursor& c) {
-    if (++c.row < c.turn) advance(t, c, each_operation{}, each_input{});
-    else if (c.row < c.end) c = start(t, operands, {c.row, c.end});
-  }
-  template <int... K, int... I>
-  [[gnu::always_inline]] static void advance(const loop_table& t, cursor& c, std::integer_sequence<int, K...>,
-                                             std::integer_sequence<int, I...>) {
-    (advance_result<K>(t, c), ...);
-    (advance_input<I>(t, c), ...);
-  }
-  template <int K>
-  [[gnu::always_inline]] static void advance_result(const loop_table& t, cursor& c) {
-    if constexpr (code[K].stored && !adds_up(K)) c.out[place_of_result.at[K]] = c.template result<K>() + t.columns;
-  }
-  template <int K>
-  [[gnu::always_inline]] static void advance_input(const loop_table& t, cursor& c) {
-    if constexpr (input[K].how != access::constant)
-      c.in[place_of_input.at[K]] = c.template operand<K>() + t.strides[K * t.outer + t.outer - 1];
-  }
-
   static void rows(const loop_table& t, void* const* operands, range rows, range columns) {
-    for (cursor c = start(t, operands, rows); c.row < c.end; next(t, operands, c)) {
+    for (cursor c(t, operands, rows); c.row < c.end; c.next(t, operands)) {
       if constexpr (Sum == sums::rows) {
-        static_cast<Real*>(c.out[total.result])[c.row] = sum_along(t, c, 0, t.columns);
+        reinterpret_cast<Real*>(c.now.at[total.result])[c.row] = sum_along(t, c.now, 0, t.columns);
       } else {
         std::int64_t i = columns.begin;
-        for (; i + width <= columns.end; i += width) add<false>(t, c, i, width);
-        if (i < columns.end) add<true>(t, c, i, static_cast<int>(columns.end - i));
+        for (; i + width <= columns.end; i += width) add<false>(t, c.now, c.row == 0, i, width);
+        if (i < columns.end) add<true>(t, c.now, c.row == 0, i, static_cast<int>(columns.end - i));
       }
     }
   }
 
   /// A step; where columns are summed, its value is added to their sums.
   template <bool Tail>
-  [[gnu::always_inline]] static void add(const loop_table& t, const cursor& c, std::int64_t i, int n) {
+  [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first_row,
+                                         std::int64_t i, int n) {
     if constexpr (Sum != sums::columns) {
-      step<Tail>(t, c, i, n);
+      step<Tail>(t, here, i, n);
     } else {
       using V = lanes<Real>;
-      Real* const to = static_cast<Real*>(c.out[total.result]) + i;
-      const V sum = (c.row == 0 ? V::fill(0) : Tail ? V::load(to, n) : V::load(to)) + step<Tail>(t, c, i, n);
+      Real* const to = reinterpret_cast<Real*>(here.at[total.result]) + i;
+      const V sum = (first_row ? V::fill(0) : Tail ? V::load(to, n) : V::load(to)) + step<Tail>(t, here, i, n);
       if constexpr (Tail) sum.store(to, n);
       else sum.store(to);
     }
   }
   /// The sum of n elements of a row, from `begin` on.
-  static Real sum_along(const loop_table& t, const cursor& c, std::int64_t begin, std::int64_t n) {
-    return sum_row<Real>(n, [&](std::int64_t i) {
+  static Real sum_along(const loop_table& t, const places& here, std::int64_t begin, std::int64_t n) {
+    return sum_row<Real>(n, [&t, here, begin, n](std::int64_t i) {
       const int count = static_cast<int>(std::min<std::int64_t>(n - i, width));
-      return count == width ? step<false>(t, c, begin + i, width) : masked(step<true>(t, c, begin + i, count), count);
+      return count == width ? step<false>(t, here, begin + i, width) : masked(step<true>(t, here, begin + i, count), count);
     });
-  }
-
-  template <int... K, int... I>
-  [[gnu::always_inline]] static void fetch_row(const cursor& c, int column, int columns,
-                                               std::integer_sequence<int, K...>, std::integer_sequence<int, I...>) {
-    (fetch_result<K>(c, column, columns), ...);
-    (fetch_input<I>(c, column, columns), ...);
-  }
-  template <int K>
-  [[gnu::always_inline]] static void fetch_result(const cursor& c, int column, int columns) {
-    if constexpr (code[K].stored) {
-      using number = typename result_held<K>::number;
-      for (int i = 0; i < columns; i += 64 / static_cast<int>(sizeof(number)))
-        fetch(c.template result<K>() + column + i);
-    }
-  }
-  template <int K>
-  [[gnu::always_inline]] static void fetch_input(const cursor& c, int column, int columns) {
-    if constexpr (input[K].how == access::contiguous) {
-      using number = typename input_held<K>::number;
-      for (int i = 0; i < columns; i += 64 / static_cast<int>(sizeof(number)))
-        fetch(c.template operand<K>() + column + i);
-    }
   }
 
   using input_registers =
@@ -299,55 +326,39 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
       register_file<std::make_index_sequence<sizeof...(Code)>, register_of<Code.type, Real>...>;
 
   template <int K, bool Tail>
-  [[gnu::always_inline]] static auto load(const loop_table& t, const cursor& c, std::int64_t i, int n) {
+  [[gnu::always_inline]] static auto load(const loop_table& t, const places& here, std::int64_t i, int n) {
     using held = input_held<K>;
     constexpr access how = input[K].how;
     if constexpr (how == access::constant) {
       return held::fill(input[K].immediate);
     } else {
-      const auto* const row = c.template operand<K>();
+      const auto* const row = here.template operand<K>();
       if constexpr (how == access::repeated) return held::repeat(row);
       else if constexpr (how == access::mapped)
-        return load_mapped<K>(t.maps[map_of_input.at[K] * (t.outer + 1) + t.outer], row, i, n);
+        return load_mapped<held>(t.maps[streams[stored + place_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i, n);
       else if constexpr (Tail) return held::load(row + i, n);
       else return held::load(row + i);
     }
   }
-  template <int K, class Number>
-  [[gnu::noinline]] static typename input_held<K>::type load_mapped(const mapped_axis& a, const Number* row,
-                                                                    std::int64_t i, int n) {
-    using held = input_held<K>;
-    Number part[width] = {};
-    if (row == nullptr) return held::load(part);
-    if (a.map.step == 1 && a.map.repeat == 1 && a.stride == 1) {
-      const std::int64_t first = mapped_to(a, i), last = mapped_to(a, i + n - 1);
-      if (first >= 0 && last == first + n - 1) return n == width ? held::load(row + first) : held::load(row + first, n);
-    }
-    for (int k = 0; k < n; ++k) {
-      const std::int64_t from = mapped_to(a, i + k);
-      if (from >= 0) part[k] = row[from * a.stride];
-    }
-    return held::load(part);
-  }
 
   /// The values of the loop for a register of elements; of a loop with a sum, what it adds up.
   template <bool Tail>
-  [[gnu::always_inline]] static auto step(const loop_table& t, const cursor& c, std::int64_t i, int n,
+  [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, int n,
                                           const void* tile = nullptr) {
-    return step<Tail>(t, c, i, n, tile, each_input{}, each_operation{});
+    return step<Tail>(t, here, i, n, tile, each_input{}, each_operation{});
   }
   template <bool Tail, int... I, int... K>
-  [[gnu::always_inline]] static auto step(const loop_table& t, const cursor& c, std::int64_t i, int n, const void* tile,
+  [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, int n, const void* tile,
                                           std::integer_sequence<int, I...>, std::integer_sequence<int, K...>) {
     input_registers in;
     result_registers made;
-    ((at<I>(in) = load<I, Tail>(t, c, i, n)), ...);
+    ((at<I>(in) = load<I, Tail>(t, here, i, n)), ...);
     if constexpr (Tiles) {
       const auto* from = static_cast<const typename result_held<0>::number*>(tile);
       at<0>(made) = Tail ? result_held<0>::load(from, n) : result_held<0>::load(from);
     }
     (apply<K>(in, made), ...);
-    (store<K, Tail>(made, c, i, n), ...);
+    (store<K, Tail>(made, here, i, n), ...);
     if constexpr (Sum != sums::none) return at<total.of>(made);
   }
 
@@ -377,9 +388,9 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     else return &at<A>(made);
   }
   template <int K, bool Tail>
-  [[gnu::always_inline]] static void store(result_registers& made, const cursor& c, std::int64_t i, int n) {
+  [[gnu::always_inline]] static void store(result_registers& made, const places& here, std::int64_t i, int n) {
     if constexpr (code[K].stored && !adds_up(K)) {
-      auto* const to = c.template result<K>() + i;
+      auto* const to = here.template result<K>() + i;
       if constexpr (Tail) result_held<K>::store(at<K>(made), to, n);
       else result_held<K>::store(at<K>(made), to);
     }

@@ -80,12 +80,8 @@ template <class Real>
     const Real* const from = in + std::int64_t{row} * columns;
     std::int64_t j = own.begin;
     for (; j + chunk<Real> <= own.end; j += chunk<Real>) sum_columns<4>(from + j, count, columns, out + j, add, width);
-    const int left = static_cast<int>(own.end - j);
-    const int last = left % width == 0 ? width : left % width;
-    if (left > 3 * width) sum_columns<4>(from + j, count, columns, out + j, add, last);
-    else if (left > 2 * width) sum_columns<3>(from + j, count, columns, out + j, add, last);
-    else if (left > width) sum_columns<2>(from + j, count, columns, out + j, add, last);
-    else if (left > 0) sum_columns<1>(from + j, count, columns, out + j, add, last);
+    for (; j < own.end; j += width)
+      sum_columns<1>(from + j, count, columns, out + j, add, static_cast<int>(std::min<std::int64_t>(width, own.end - j)));
   }
 }
 

@@ -20,6 +20,8 @@ struct launch {
   const std::int64_t* rows_apart = nullptr;
 
   std::int64_t apart(int argument) const { return rows_apart == nullptr ? 0 : rows_apart[argument]; }
+  /// For kernels that ask for threads alone.
+  operator int() const { return threads; }
 };
 }  // namespace kernel
 
@@ -36,8 +38,6 @@ template <class Op, class Real, class... Tensors>
 void call_kernel(void* const* operands, const kernel::launch& how) {
   constexpr signature<computed_as<Real, Tensors...>, Tensors...> arguments;
   if constexpr (requires { compute(Op{}, arguments, operands, how); }) compute(Op{}, arguments, operands, how);
-  else if constexpr (requires { compute(Op{}, arguments, operands, how.threads); })
-    compute(Op{}, arguments, operands, how.threads);
   else compute(Op{}, arguments, operands);
 }
 }  // namespace detail

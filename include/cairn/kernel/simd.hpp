@@ -38,7 +38,7 @@ struct lanes {
 
   [[gnu::always_inline]] static lanes fill(Real x) { return {batch(x)}; }
   [[gnu::always_inline]] static lanes load(const Real* from) { return {batch::load_unaligned(from)}; }
-  /// The first n numbers (0 <= n < width) and zeros; reads nothing past from[n - 1].
+  /// The first n numbers (0 <= n <= width) and zeros; reads nothing past from[n - 1].
   [[gnu::always_inline]] static lanes load(const Real* from, int n) {
 #if XSIMD_WITH_AVX512F
     if constexpr (sizeof(Real) == 4) return {batch(_mm512_maskz_loadu_ps(first<__mmask16>(n), from))};
@@ -59,7 +59,7 @@ struct lanes {
   /// The first n numbers of a, and zeros.
   [[gnu::always_inline]] friend lanes masked(lanes a, int n) { return select(lanes_below(n), a, fill(0)); }
   [[gnu::always_inline]] void store(Real* to) const { value.store_unaligned(to); }
-  /// The first n numbers (0 <= n < width); writes nothing past to[n - 1].
+  /// The first n numbers (0 <= n <= width); writes nothing past to[n - 1].
   [[gnu::always_inline]] void store(Real* to, int n) const {
 #if XSIMD_WITH_AVX512F
     if constexpr (sizeof(Real) == 4) _mm512_mask_storeu_ps(to, first<__mmask16>(n), value);
