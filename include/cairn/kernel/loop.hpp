@@ -89,7 +89,8 @@ struct row_range {
         }
       }
       *at++ = nowhere ? nullptr : static_cast<std::byte*>(*operands) + offset * s.bytes;
-      *step++ = s.bytes * (s.stays || t.outer == 0 ? 0 : s.input < 0 ? t.columns : t.strides[s.input * t.outer + t.outer - 1]);
+      const bool moves = !s.stays && s.how != access::mapped && t.outer > 0;
+      *step++ = !moves ? 0 : s.bytes * (s.input < 0 ? t.columns : t.strides[s.input * t.outer + t.outer - 1]);
       ++operands;
     }
   }
