@@ -137,7 +137,9 @@ struct rule_of {
       b.close(before);
     }
   };
-  using found = parts<typename placeholders::template type<Op>>;
+  /// O is Op: so nothing is asked of a rule that does not exist before `exists` has been.
+  template <class O>
+  using found = parts<typename placeholders::template type<O>>;
 };
 
 template <class Op, class Target, class... Tensors>
@@ -155,7 +157,7 @@ struct vjp_of {
   }
   template <int Cotangents>
   static constexpr vjp_pointer rule(operation& o) {
-    using found = typename rule_of<Op, Target, Cotangents, Tensors...>::found;
+    using found = typename rule_of<Op, Target, Cotangents, Tensors...>::template found<Op>;
     if constexpr (!found::any) {
       return nullptr;
     } else {
