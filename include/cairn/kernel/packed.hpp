@@ -39,7 +39,7 @@ struct packed {
   }
   [[gnu::always_inline]] friend packed operator+(packed a, packed b) { return {a.value + b.value}; }
   [[gnu::always_inline]] friend packed operator-(packed a, packed b) { return {a.value - b.value}; }
-  [[gnu::always_inline]] friend packed operator*(packed a, packed b) { return settled({a.value * b.value}); }
+  [[gnu::always_inline]] friend packed operator*(packed a, packed b) { return settled(packed{a.value * b.value}); }
   [[gnu::always_inline]] friend packed operator/(packed a, packed b) { return {a.value / b.value}; }
   [[gnu::always_inline]] friend packed operator-(packed a) { return {-a.value}; }
 
