@@ -52,13 +52,14 @@ struct op {
   static constexpr bool mapped = false;
   /// The axes over which it adds its argument up, if it does just that: a loop that computes this may do it.
   static constexpr axis_set summed = 0;
-  /// Whether it gives its first result in tiles, of `bytes` a number: then `compute` takes a tile_reader.
+  /// Whether it gives its first result in tiles: then `compute` takes a tile_reader. Here and below, `bytes` are those of
+  /// a number of the type in which it computes: that of its arguments.
   static constexpr tiling tiles(int /*bytes*/, const auto&...) { return tiling::none; }
   /// Over which argument its kernel may write a result; -1 for none.
   static constexpr int overwrites(int /*result*/) { return -1; }
   /// Whether its kernel reads rows of argument number i that lie further apart than they are long: parts of longer ones.
   static constexpr bool reads_rows(int /*argument*/) { return false; }
-  /// Working space of its kernel, in numbers of the program's type, of `bytes` each.
+  /// Working space of its kernel, in such numbers.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
 
   // What it means.

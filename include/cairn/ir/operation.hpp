@@ -16,6 +16,12 @@ void run_tiles(const void* constants, void* const* operands, int threads, const 
 template <class Op, class Real, class Results, dtype... Arguments>
 void run_lanes(void* const* results, const void* const* arguments);
 
+namespace detail {
+/// The type in which an operation computes: that of its arguments, or the program's where they have none.
+template <class Real, class... Tensors>
+using computed_as = stored_as<common_type_of<Tensors...>().type, Real>;
+}  // namespace detail
+
 namespace ir {
 
 template <dtype...>
@@ -82,7 +88,7 @@ template <class Op, class Target, class... Tensors>
 inline constexpr operation operation_of = [] {
   using real = typename Target::real;
   constexpr const auto& made = results_made<Op, real, Tensors...>;
-  constexpr int bytes = sizeof(real);
+  constexpr int bytes = sizeof(cairn::detail::computed_as<real, Tensors...>);
   operation o;
   o.name = Op::name;
   o.hash = hash_of(Op::name);

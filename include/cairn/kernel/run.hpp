@@ -30,10 +30,6 @@ template <class Real, class... Tensors>
 struct signature {};
 
 namespace detail {
-/// The type in which an operation computes: that of its arguments, or the program's where they have none.
-template <class Real, class... Tensors>
-using computed_as = stored_as<common_type_of<Tensors...>().type, Real>;
-
 template <class Op, class Real, class... Tensors>
 void call_kernel(void* const* operands, const kernel::launch& how) {
   constexpr signature<computed_as<Real, Tensors...>, Tensors...> arguments;

@@ -142,14 +142,14 @@ struct fuser {
     for (int r = 0; r < n.op->results; ++r) add_open(v + r);
   }
 
-  /// Whether a sum is made by the open loop: over all of its elements, over its rows or over its columns. The order of
+  /// Whether a sum of the program's numbers is made by the open loop: over all, over rows or over columns. The order of
   /// the additions is a function of the shape alone, so that a sum has the same bits in a loop and by itself.
   constexpr bool joins_as_sum(int v) const {
     const ir::node& n = s.nodes[v];
     if (n.op->summed == 0) return false;
     const int a = s.arguments[n.first];
     if (!in_open(a) || open_sum != none || open_tiles || !open_flat || open_count == max_loop_operations ||
-        n.made->count == made_by(a).count || n.made->element != made_by(a).element)
+        n.made->count == made_by(a).count || n.made->element.type != dtype::real)
       return false;
     const shape& from = made_by(a).extents;
     int changes = 0, before = none;
