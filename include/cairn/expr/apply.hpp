@@ -101,6 +101,10 @@ struct pick : expression {
 };
 
 namespace detail {
+/// Whether an operation has a kernel that computes: kernels know no types of users, which only loops convert.
+template <class Op>
+inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
+
 /// The types that an operation takes in place of these: where it takes numbers of any sort, those of the first such.
 template <class Op, class... A>
 constexpr auto types_taken() {
@@ -110,11 +114,12 @@ constexpr auto types_taken() {
   for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
     const kind wanted = Op::argument_kind(i);
     if (wanted == kind::any && first_of_any < 0) first_of_any = i;
-    taken[static_cast<std::size_t>(i)] = wanted == kind::any                ? given[first_of_any]
-                                         : wanted == kind_of(given[i])      ? given[i]
-                                         : wanted == kind::whole            ? dtype::i32
-                                         : wanted == kind::key              ? dtype::key
-                                                                            : dtype::real;
+    const bool known = given[i] < dtype::own || !has_kernel<Op>;
+    taken[static_cast<std::size_t>(i)] = wanted == kind::any                    ? given[first_of_any]
+                                         : wanted == kind_of(given[i]) && known ? given[i]
+                                         : wanted == kind::whole                ? dtype::i32
+                                         : wanted == kind::key                  ? dtype::key
+                                                                                : dtype::real;
   }
   return taken;
 }

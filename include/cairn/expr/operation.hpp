@@ -33,7 +33,8 @@ struct next_state {
 ///                   but these rules
 /// and what of the following differs. Its kernel stands in the file of the same stem in kernel/.
 struct op {
-  /// Sort of argument number i. Arguments of real numbers are all of one type; constants take that of the others.
+  /// Sort of argument number i. Arguments of real numbers are all of one type; constants take that of the others. A kernel
+  /// gets real numbers of no user's type, but where it takes any sort.
   static constexpr kind argument_kind(int) { return kind::real; }
   /// Of an argument of indices: the extent of what they are positions in, which their bound may not exceed; 0 where they
   /// are none.

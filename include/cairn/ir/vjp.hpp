@@ -57,13 +57,15 @@ struct rule_of {
                     "cairn: the vjp of an operation gives no gradient to an argument of real numbers; say that the "
                     "operation detaches, or that it is piecewise_constant");
       return g;
-    } else if constexpr (G::element.type != Tensor::element.type) {
-      return fitted<Tensor>(make<as_op<Tensor::element.type>>(g));
-    } else if constexpr (G::shape == Tensor::shape) {
-      return g;
-    } else {
+    } else if constexpr (G::shape != Tensor::shape && G::element.type >= dtype::own) {
+      return fitted<Tensor>(make<as_op<dtype::real>>(g));
+    } else if constexpr (G::shape != Tensor::shape) {
       constexpr axis_set axes = stretched_axes(Tensor::shape, G::shape);
-      return make<reshape_op<Tensor::shape>>(make<sum_op<axes, true>>(g));
+      return fitted<Tensor>(make<reshape_op<Tensor::shape>>(make<sum_op<axes, true>>(g)));
+    } else if constexpr (G::element.type != Tensor::element.type) {
+      return make<as_op<Tensor::element.type>>(g);
+    } else {
+      return g;
     }
   }
 
