@@ -91,11 +91,12 @@ class machine {
     }
   }
 
-  /// The numbers of a result.
+  /// The numbers of a result, in its own type.
   template <int I>
-  std::span<real> numbers() const {
+  auto numbers() const {
+    using number = stored_as<graph.made(graph.outputs[I]).element.type, real>;
     constexpr pass::place place = Compiled::layout.of[Compiled::schedule.outputs[I]];
-    return {reinterpret_cast<real*>(at(place)), static_cast<std::size_t>(extents_of_result<I>.count())};
+    return std::span(reinterpret_cast<number*>(at(place)), static_cast<std::size_t>(extents_of_result<I>.count()));
   }
   /// A number for a scalar, a view for a tensor.
   template <int I>

@@ -89,8 +89,8 @@ class program {
       std::memcpy(gradient_at(copy.leaf), machine_.at(copy.from), static_cast<std::size_t>(machine::leaf(copy.leaf).bytes));
     }
     if constexpr ((std::same_as<Options, check_finite> || ...)) {
-      for (const real_type number : machine_.template numbers<0>()) {
-        if (!std::isfinite(number)) throw loss_error(static_cast<double>(number));
+      for (const auto number : machine_.template numbers<0>()) {
+        if (!std::isfinite(static_cast<double>(number))) throw loss_error(static_cast<double>(number));
       }
     }
     for (int i = 0; i < machine::leaf_count; ++i) {
