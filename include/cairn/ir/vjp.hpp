@@ -159,14 +159,19 @@ struct vjp_of {
   }
   template <int Cotangents>
   static constexpr vjp_pointer rule(operation& o) {
-    using found = typename rule_of<Op, Target, Cotangents, Tensors...>::template found<Op>;
-    if constexpr (!found::any) {
-      return nullptr;
-    } else {
-      o.vjp_nodes = std::max(o.vjp_nodes, found::size.nodes);
-      o.vjp_arguments = std::max(o.vjp_arguments, found::size.arguments);
-      return &append<found>;
+    using rules = rule_of<Op, Target, Cotangents, Tensors...>;
+    static_assert(rules::template exists<Op>,
+                  "cairn: this operation is differentiated and has no vjp(cotangents..., results..., arguments...) for so "
+                  "many; cotangents are those of its results of real numbers");
+    if constexpr (rules::template exists<Op>) {
+      using found = typename rules::template found<Op>;
+      if constexpr (found::any) {
+        o.vjp_nodes = std::max(o.vjp_nodes, found::size.nodes);
+        o.vjp_arguments = std::max(o.vjp_arguments, found::size.arguments);
+        return &append<found>;
+      }
     }
+    return nullptr;
   }
   static constexpr void describe(operation& o) {
     if constexpr (cotangents > 0) o.vjp = rule<cotangents>(o);
