@@ -2,7 +2,7 @@
 """docs/inside.md says what is: inside.py PROGRAM
 
 Its excerpts are lines of what examples/plan prints, in the same order; its operations are those that
-tests/run/own_operation.cpp tests; and the files that it names exist.
+tests/own.hpp has, which are tested; and the files that it names exist.
 """
 
 import re
@@ -35,7 +35,7 @@ def faults(page, printed, tested):
         yield f"excerpt: {excerpt.splitlines()[0]}", first_missing(excerpt, printed)
     for operation in tested.split("// [")[1::2]:
         name, code = operation.split("]\n", 1)
-        yield f"operation: {name}", "" if code in blocks(page, "cpp") else "not as in tests/run/own_operation.cpp"
+        yield f"operation: {name}", "" if code in blocks(page, "cpp") else "not as in tests/own.hpp"
     for path in sorted(set(re.findall(r"`([\w/]+\.[chp]{3}|[\w/]+/)`", page))):
         known = any((top / folder / path).exists() for folder in ("", "include/cairn"))
         yield f"file: {path}", "" if known else "does not exist"
@@ -43,7 +43,7 @@ def faults(page, printed, tested):
 
 def main(program):
     printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
-    page, tested = ((top / path).read_text() for path in ("docs/inside.md", "tests/run/own_operation.cpp"))
+    page, tested = ((top / path).read_text() for path in ("docs/inside.md", "tests/own.hpp"))
     passed = failed = 0
     for what, wrong in faults(page, printed, tested):
         print("FAIL" if wrong else "ok  ", what, wrong)

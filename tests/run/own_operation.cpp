@@ -1,108 +1,145 @@
-// Operations that are not the library's: docs/inside.md shows this file.
+// Operations that are not the library's: what they compute, and their gradients. Plans: tests/static/own.cpp;
+// checkpoints: tests/laws/own.cpp.
 #include <array>
 #include <cmath>
+#include <vector>
 
+#include "../models/own.hpp"
 #include "gradients.hpp"
 
-namespace own {
+namespace {
 
-// [elementwise]
-/// log(1 + exp(x)), elementwise.
-struct softplus_op : elementwise_op {
-  static constexpr fixed_string name = "softplus";
-  static constexpr auto vjp(auto g, auto /* result */, auto x) { return gradients(g * sigmoid(x)); }
-};
-template <an_expression X>
-constexpr made<softplus_op, X> softplus(X) {
-  return {};
-}
-/// V is one SIMD register, or one number. exp of what is never positive cannot overflow.
-template <class V>
-V lanewise(softplus_op, V x) {
-  using kernel::abs, kernel::exp, kernel::log, kernel::max;
-  return max(x, kernel::all<V>(0)) + log(kernel::all<V>(1) + exp(-abs(x)));
-}
-// [elementwise]
+constexpr auto p = param_from<"p", initial{.bound = 2}, 8, 12>;  // numbers far apart: the largest stays the largest
+constexpr std::array<std::int32_t, 8> which{0, 3, 1, 0, 4, 2, 0, 1};
 
-// [kernel]
-/// Running sums of each row of {..., columns}: y[j] = x[0] + ... + x[j]; or, from the end, x[j] + ... +
-/// x[columns - 1].
-template <bool FromEnd>
-struct running_sum_op : op {
-  static constexpr fixed_string name = "running_sum";
-  using rule = rule::axes_exist;
-  static constexpr int overwrites(int /* result */) { return 0; }
-  static constexpr shape result(const shape& x) { return x.rank > 0 ? x : no_shape; }
-  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
-  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<running_sum_op<!FromEnd>>(g)); }
-};
-template <an_expression X>
-constexpr made<running_sum_op<false>, X> running_sum(X) {
-  return {};
-}
-/// Operands: the result, then the argument. `overwrites` allows both to be the same memory.
-template <bool FromEnd, class Real, class X>
-void compute(running_sum_op<FromEnd>, signature<Real, X>, void* const* operands) {
-  constexpr int columns = X::shape[-1];
-  const Real* in = static_cast<const Real*>(operands[1]);
-  Real* out = static_cast<Real*>(operands[0]);
-  for (std::int64_t row = 0; row < X::shape.count(); row += columns) {
-    Real sum = 0;
-    for (int k = 0; k < columns; ++k) {
-      const std::int64_t j = row + (FromEnd ? columns - 1 - k : k);
-      out[j] = sum += in[j];
-    }
-  }
-}
-// [kernel]
+/// p is 0.5, -1, 1.5, ...: 96 different numbers.
+double number(std::size_t i) { return (i % 2 == 0 ? 0.5 : -0.5) * static_cast<double>(i + 1); }
 
-}  // namespace own
+/// What a predictor makes of p.
+template <auto Model>
+auto predicted(const auto&... inputs) {
+  program<sum(p)> step;
+  for (std::size_t i = 0; i < 96; ++i) step.parameters()[i] = static_cast<float>(number(i));
+  predictor<Model> predict{step};
+  const auto view = predict(inputs...);
+  return std::vector(view.begin(), view.end());
+}
+bool near(double a, double b) { return std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)); }
+
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(own_operations)
 
-constexpr auto x = param<"x", 3, 5>;
-constexpr auto both = layer([](auto v) { return own::running_sum(own::softplus(v * 3_c)) | nn::tanh; });
-
-BOOST_AUTO_TEST_CASE(values) {
-  constexpr auto v = param<"v", 2, 3>;
-  const std::array<float, 6> given{-100, -1, 0, 1, 2, 100};
-  program<sum(own::softplus(v))> step;
-  std::copy(given.begin(), given.end(), step.parameters().begin());
-  predictor<outputs(own::softplus(v), own::running_sum(v))> predict{step};
-  const auto [soft, sums] = predict();
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const double exact = std::log1p(std::exp(static_cast<double>(given[i])));
-    BOOST_TEST(std::abs(static_cast<double>(soft(i / 3, i % 3)) - exact) < 1e-6);
+BOOST_AUTO_TEST_CASE(elementwise_and_a_kernel) {
+  const auto soft = predicted<own::softplus(p)>();
+  for (std::size_t i = 0; i < 96; ++i) BOOST_TEST(near(soft[i], std::log1p(std::exp(number(i)))));
+  const auto sums = predicted<own::running_sum(p)>();
+  double sum = 0;
+  for (std::size_t i = 0; i < 96; ++i) BOOST_TEST(near(sums[i], sum = number(i) + (i % 12 == 0 ? 0 : sum)));
+}
+BOOST_AUTO_TEST_CASE(several_results) {
+  const auto most = predicted<std::get<0>(own::largest(p))>();
+  const auto at = predicted<as_real(std::get<1>(own::largest(p)))>();
+  const auto picked = predicted<own::picked(p, models::y)>(bind<"y">(which));
+  for (std::size_t row = 0; row < 8; ++row) {
+    BOOST_TEST(most[row] == number(row * 12 + 10));
+    BOOST_TEST(at[row] == 10);
+    BOOST_TEST(picked[row] == number(row * 12 + static_cast<std::size_t>(which[row])));
   }
-  BOOST_TEST(sums(0, 2) == -101);
-  BOOST_TEST(sums(1, 0) == 1);
-  BOOST_TEST(sums(1, 2) == 103);
+  const auto scale = predicted<std::get<1>(own::normalized(p))>();
+  for (const auto& y :
+       {predicted<std::get<0>(own::normalized(p))>(), predicted<std::get<0>(own::normalized(p)) + 0_c>()}) {
+    for (std::size_t row = 0; row < 8; ++row) {
+      double sum = 0, squares = 0;
+      for (std::size_t k = 0; k < 12; ++k) sum += number(row * 12 + k);
+      for (std::size_t k = 0; k < 12; ++k) squares += std::pow(number(row * 12 + k) - sum / 12, 2);
+      const double expected = 1 / std::sqrt(squares / 12 + 1e-5);
+      BOOST_TEST(near(scale[row], expected));
+      for (std::size_t k = 0; k < 12; ++k)
+        BOOST_TEST(near(y[row * 12 + k], (number(row * 12 + k) - sum / 12) * expected));
+    }
+  }
+}
+BOOST_AUTO_TEST_CASE(maps) {
+  const auto flipped = predicted<own::flipped<1>(p)>(), rolled = predicted<own::rolled<0, -3>(p)>(),
+             up = predicted<own::upsampled<0, 2>(p)>();
+  const auto product = predicted<matmul(own::flipped<0>(p), transpose(p))>();
+  for (std::size_t row = 0; row < 8; ++row) {
+    double sum = 0;
+    for (std::size_t k = 0; k < 12; ++k) {
+      BOOST_TEST(flipped[row * 12 + k] == number(row * 12 + 11 - k));
+      BOOST_TEST(rolled[row * 12 + k] == number((row + 3) % 8 * 12 + k));
+      BOOST_TEST(up[row * 24 + k] == number(row * 12 + k));
+      BOOST_TEST(up[row * 24 + 12 + k] == number(row * 12 + k));
+      sum += number((7 - row) * 12 + k) * number(k);
+    }
+    BOOST_TEST(near(product[row * 8], sum));
+  }
+}
+BOOST_AUTO_TEST_CASE(state) {
+  constexpr auto centered = own::centered<"mean">(p);
+  program<sum(square(centered))> step;
+  step.init(seed{1});
+  for (std::size_t i = 0; i < 96; ++i) step.param<"p">().flat(i) = static_cast<float>(number(i));
+  for (int i = 0; i < 2; ++i) static_cast<void>(step.value_and_grad());
+  predictor<centered> predict{step};
+  const auto y = predict();
+  for (std::size_t k = 0; k < 12; ++k) {
+    double mean = 0;
+    for (std::size_t row = 0; row < 8; ++row) mean += number(row * 12 + k) / 8;
+    BOOST_TEST(near(step.param<"mean">()(k), 0.19 * mean));
+    BOOST_TEST(near(y(2, k), number(24 + k) - 0.19 * mean));
+  }
+}
+// bfloat16 has eight digits of two: 1, 1 + 1 / 128, ... and 200, 201, ...
+BOOST_AUTO_TEST_CASE(elements_of_other_types) {
+  constexpr std::array<float, 8> given{0,     1 + 1 / 256.0F, 1 + 3 / 256.0F, 1 + 5 / 1024.0F,
+                                       2.75F, 254.9F,         200.5F,         0x1.995p-4F};
+  constexpr std::array<float, 8> nearest{0, 1, 1 + 4 / 256.0F, 1 + 1 / 128.0F, 2.75F, 255, 200, 0x1.9ap-4F};
+  constexpr auto v = param<"v", 8>;
+  constexpr auto half = as<own::bfloat16>(v);
+  constexpr auto whole = as_real(as<std::int32_t>(-v));
+  program<outputs(sum(as_real(half) * v), half, as<double>(v), whole, as_real(as<std::uint8_t>(v)))> step;
+  std::ranges::copy(given, step.parameters().begin());
+  const auto [loss, halves, doubles, wholes, bytes] = step.value_and_grad();
+  static_assert(sizeof(halves(0)) == 2 && sizeof(doubles(0)) == 8);
+  for (std::size_t i = 0; i < 8; ++i) {
+    BOOST_TEST(static_cast<float>(halves(i)) == nearest[i]);
+    BOOST_TEST(doubles(i) == static_cast<double>(given[i]));
+    BOOST_TEST(wholes(i) == std::trunc(-given[i]));
+    BOOST_TEST(bytes(i) == std::trunc(given[i]));
+    // The gradient passes what rounds, and is rounded there.
+    BOOST_TEST(step.grad<"v">()(i) == nearest[i] + static_cast<float>(own::bfloat16(given[i])));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(threads_share_a_kernel) {
+  constexpr auto wide = param<"p", 1030, 515>;
+  constexpr auto loss = sum(tanh(std::get<0>(own::normalized(wide)) * wide));
+  program<loss> alone;
+  program<loss, threads<3>> together;
+  alone.init(seed{1});
+  together.init(seed{1});
+  BOOST_TEST(alone.value_and_grad() == together.value_and_grad());
+  BOOST_TEST(std::ranges::equal(alone.gradients(), together.gradients()));
+}
+
+/// First and second order, in double.
+template <auto F, auto... Labels>
+void check_both(const auto&... inputs) {
+  constexpr auto loss = weighted(F(p, Labels...));
+  check<loss>(inputs...);
+  if constexpr (sizeof...(Labels) == 0) check<sum(square(grad(loss, p)))>();  // of gradients no gradients with labels
 }
 BOOST_AUTO_TEST_CASE(gradients_are_right) {
-  check<weighted(own::softplus(x * 3_c))>();
-  check<weighted(own::running_sum(square(x)))>();
-  check<weighted(x | both)>();
-}
-template <auto Segment, class... Options>
-using step_of = program<sum(x | nn::tanh | Segment), Options...>;
-template <auto Segment>
-void is_checkpointed() {
-  step_of<Segment> checkpointed;
-  step_of<Segment, plain> stored;
-  checkpointed.init(seed{1});
-  stored.init(seed{1});
-  BOOST_TEST(checkpointed.value_and_grad() == stored.value_and_grad());
-  const auto a = checkpointed.gradients(), b = stored.gradients();
-  BOOST_TEST(std::equal(a.begin(), a.end(), b.begin(), b.end()));
-}
-BOOST_AUTO_TEST_CASE(they_are_checkpointed_like_any_other) {
-  constexpr auto segment = ckpt<"own">(both | both);
-  constexpr auto keeping = ckpt<"own", save<"middle">>(both | nn::tag<"middle"> | both);
-  constexpr auto bytes = step_of<segment>::memory().stored_bytes;
-  static_assert(bytes < step_of<keeping>::memory().stored_bytes);
-  static_assert(bytes < step_of<segment, plain>::memory().stored_bytes);
-  is_checkpointed<segment>();
-  is_checkpointed<keeping>();
+  check_both<models::softplus>();
+  check_both<models::running_sum>();
+  check_both<models::largest>();
+  check_both<models::normalized>();
+  check_both<models::centered>();
+  check_both<models::mapped>();
+  check_both<models::in_double>();
+  check_both<models::scored, models::y>(bind<"y">(which));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,25 +10,6 @@ using namespace cairn::test;
 
 namespace {
 
-/// The steps in order, loops in brackets, `|` at the turn: "[exp add] softmax | [mul]".
-template <class Plan>
-constexpr formula steps = [] {
-  constexpr const auto& f = Plan::steps;
-  formula out;
-  for (int i = 0; i < f.step_count; ++i) {
-    if (i > 0) out.write(i == f.turn ? " | " : " ");
-    if (f.steps[i].loop) out.write("[");
-    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-      if (m > f.steps[i].begin) out.write(" ");
-      out.write(Plan::schedule.nodes[f.members[m]].op->name);
-    }
-    if (f.steps[i].loop) out.write("]");
-  }
-  return out;
-}();
-template <auto Model>
-constexpr formula steps_of = steps<forward_of<Model>>;
-
 constexpr auto x = input<"x", 4, 8>;
 constexpr auto y = input<"y", 4, 8>;
 constexpr auto w = param<"w", 4, 8>;

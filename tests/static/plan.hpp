@@ -54,6 +54,30 @@ struct formula {
   }
 };
 
+/// The steps in order, loops in brackets, `|` at the turn: "[exp add] softmax | [mul]". Operations of several results
+/// are named once.
+template <class Plan>
+constexpr formula steps = [] {
+  constexpr const auto& f = Plan::steps;
+  formula out;
+  for (int i = 0; i < f.step_count; ++i) {
+    if (i > 0) out.write(i == f.turn ? " | " : " ");
+    if (f.steps[i].loop) out.write("[");
+    bool first = true;
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      const ir::node& n = Plan::schedule.nodes[f.members[m]];
+      if (n.number > 0) continue;
+      if (!first) out.write(" ");
+      out.write(n.op->name);
+      first = false;
+    }
+    if (f.steps[i].loop) out.write("]");
+  }
+  return out;
+}();
+template <auto Model>
+constexpr formula steps_of = steps<forward_of<Model>>;
+
 /// The formula of a model's result.
 template <auto Model>
 constexpr formula written = [] {

@@ -1,0 +1,54 @@
+// The laws of operations that are not the library's: they are planned, kept by tags and recomputed as all others are.
+#include "../models/own.hpp"
+
+#include "laws.hpp"
+
+namespace {
+
+/// How often operations of this name are computed again for the segment of this path.
+template <class Step>
+int again(std::string_view operation, std::string_view path) {
+  const auto& s = Step::schedule;
+  int n = 0;
+  for (int v = s.turn; v < s.node_count; ++v) {
+    const auto& region = Step::graph.regions[Step::segments.all[s.segment[v]].region];
+    n += s.again[v] > 0 && s.nodes[v].number == 0 && s.op(v).name == operation && Step::graph.name(region) == path;
+  }
+  return n;
+}
+/// Values with a tag that backward reads as they were, and not those of views.
+template <class Step>
+int kept_by_tag() {
+  const auto& s = Step::schedule;
+  int n = 0;
+  for (int i = 0; i < Step::graph.tag_count; ++i) n += s.tagged[i] != ir::none && s.kept[s.root(s.tagged[i])];
+  return n;
+}
+
+/// `kept` is how many results a tag keeps, in the one segment that asks for them.
+template <auto F, auto... Labels>
+void laws_of_own(std::string_view operation, int kept = 1) {
+  constexpr auto& model = models::thrice<F, Labels...>;
+  using step = test::step_of<model>;
+  BOOST_TEST(again<step>(operation, "bare") == 1);
+  BOOST_TEST(again<step>(operation, "keeping") == 0);
+  BOOST_TEST(again<step>(operation, "outer") + again<step>(operation, "c.inner") == 2);
+  BOOST_TEST(kept_by_tag<step>() == kept);
+  laws<model>();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(laws_of_own_operations)
+
+BOOST_AUTO_TEST_CASE(elementwise) { laws_of_own<models::softplus>("softplus"); }
+BOOST_AUTO_TEST_CASE(kernel) { laws_of_own<models::running_sum>("running_sum"); }
+BOOST_AUTO_TEST_CASE(two_results_one_of_indices) { laws_of_own<models::largest>("largest", 2); }
+BOOST_AUTO_TEST_CASE(tiles) { laws_of_own<models::normalized>("normalized", 2); }
+BOOST_AUTO_TEST_CASE(seven_arguments) { laws_of_own<models::scored, models::y>("scored"); }
+BOOST_AUTO_TEST_CASE(state) { laws_of_own<models::centered>("centered"); }
+BOOST_AUTO_TEST_CASE(maps) { laws_of_own<models::mapped>("upsampled"); }
+BOOST_AUTO_TEST_CASE(in_bfloat16) { laws_of_own<models::in_bfloat16>("tanh"); }
+BOOST_AUTO_TEST_CASE(in_double) { laws_of_own<models::in_double>("exp"); }
+
+BOOST_AUTO_TEST_SUITE_END()
