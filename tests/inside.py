@@ -35,6 +35,7 @@ def faults(page, printed, tested):
         yield f"excerpt: {excerpt.splitlines()[0]}", first_missing(excerpt, printed)
     for operation in tested.split("// [")[1::2]:
         name, code = operation.split("]\n", 1)
+        code = code.rstrip(" ")  # before the mark that ends it
         yield f"operation: {name}", "" if code in blocks(page, "cpp") else "not as in tests/own.hpp"
     for path in sorted(set(re.findall(r"`([\w/]+\.[chp]{3}|[\w/]+/)`", page))):
         known = any((top / folder / path).exists() for folder in ("", "include/cairn"))

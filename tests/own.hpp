@@ -62,6 +62,44 @@ void compute(running_sum_op<FromEnd>, signature<Real, X>, void* const* operands)
 }
 // [kernel]
 
+// [results]
+/// The shape of what is one for each row.
+constexpr shape rows_of(const shape& x, bool keep = false) {
+  return x.rank > 0 ? reduced(x, axis_set{1} << (x.rank - 1), keep) : no_shape;
+}
+/// x {...} at the positions `at` {...} of its rows, among zeros: {..., Columns}.
+template <int Columns>
+struct placed_op;
+/// The largest element of each row of {..., columns}, and where it stands: the first, if there are several.
+struct largest_op : op {
+  static constexpr fixed_string name = "largest";
+  using rule = rule::axes_exist;
+  static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
+    return {tensor_type(rows_of(x), x.element), tensor_type(rows_of(x), index_below(x.rank > 0 ? x[-1] : 0))};
+  }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+  static constexpr auto vjp(auto g, auto /* largest */, auto at, auto x) {
+    return gradients(make<placed_op<decltype(x)::shape[-1]>>(g, at));
+  }
+};
+template <an_expression X>
+constexpr made<largest_op, X> largest(X) {
+  return {};
+}
+template <class Real, class X>
+void compute(largest_op, signature<Real, X>, void* const* operands) {
+  Real* const most = static_cast<Real*>(operands[0]);
+  std::int32_t* const at = static_cast<std::int32_t*>(operands[1]);
+  const Real* row = static_cast<const Real*>(operands[2]);
+  constexpr int columns = X::shape[-1];
+  for (std::int64_t i = 0; i < X::shape.count() / columns; ++i, row += columns) {
+    const Real* const found = std::max_element(row, row + columns);
+    if (most != nullptr) most[i] = *found;
+    if (at != nullptr) at[i] = static_cast<std::int32_t>(found - row);
+  }
+}
+// [results]
+
 // [misuse]
 struct one_position_per_row {
   template <class Silent, class... Facts>
@@ -73,15 +111,7 @@ struct one_position_per_row {
 };
 // [misuse]
 
-/// The shape of what is one for each row.
-constexpr shape rows_of(const shape& x, bool keep = false) {
-  return x.rank > 0 ? reduced(x, axis_set{1} << (x.rank - 1), keep) : no_shape;
-}
-
 // [indices]
-/// x {...} at a position of a row each, `at`, among zeros: {..., Columns}.
-template <int Columns>
-struct placed_op;
 /// One element of each row of x {..., columns}, at the positions `at` {...}.
 struct picked_op : op {
   static constexpr fixed_string name = "picked";
@@ -130,36 +160,6 @@ void compute(placed_op<Columns>, signature<Real, X, At>, void* const* operands) 
   for (std::int64_t row = 0; row < X::shape.count(); ++row) to[row * Columns + at[row]] = x[row];
 }
 
-// [results]
-/// The largest element of each row of {..., columns}, and where it stands: the first, if there are several.
-struct largest_op : op {
-  static constexpr fixed_string name = "largest";
-  using rule = rule::axes_exist;
-  static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
-    return {tensor_type(rows_of(x), x.element), tensor_type(rows_of(x), index_below(x[-1]))};
-  }
-  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
-  static constexpr auto vjp(auto g, auto /* largest */, auto at, auto x) {
-    return gradients(make<placed_op<decltype(x)::shape[-1]>>(g, at));
-  }
-};
-template <an_expression X>
-constexpr made<largest_op, X> largest(X) {
-  return {};
-}
-template <class Real, class X>
-void compute(largest_op, signature<Real, X>, void* const* operands) {
-  Real* const most = static_cast<Real*>(operands[0]);
-  std::int32_t* const at = static_cast<std::int32_t*>(operands[1]);
-  const Real* row = static_cast<const Real*>(operands[2]);
-  for (std::int64_t i = 0; i < rows_of(X::shape).count(); ++i, row += X::shape[-1]) {
-    const Real* const found = std::max_element(row, row + X::shape[-1]);
-    if (most != nullptr) most[i] = *found;
-    if (at != nullptr) at[i] = static_cast<std::int32_t>(found - row);
-  }
-}
-// [results]
-
 // [tiles]
 /// Each row of {..., columns} less its mean and divided by its deviation; and 1 / deviation {..., 1}.
 struct normalized_op : op {
@@ -181,6 +181,7 @@ struct normalized_op : op {
     return gradients(scale * (g - mean<-1>(g, keepdim) - y * (mean<-1>(g * y, keepdim) + of_scale * scale * share)));
   }
 };
+// [tiles]
 template <an_expression X>
 constexpr made<normalized_op, X> normalized(X) {
   return {};
@@ -210,9 +211,7 @@ void compute(normalized_op op, signature<Real, X>, void* const* operands, const 
     }
   });
 }
-// [tiles]
 
-// [gradients]
 /// The gradients of tables a, b and c, in one pass over the triples.
 struct scored_gradients_op : op {
   static constexpr fixed_string name = "scored_gradients";
@@ -241,12 +240,13 @@ struct scored_op : op {
   static constexpr std::int64_t flops(const shape& a, const auto&, const auto&, const shape& i, const auto&...) {
     return 3 * i.count() * a[-1];
   }
+  // [gradients]
   static constexpr auto vjp(auto g, auto, auto a, auto b, auto c, auto i, auto j, auto k, auto known) {
     const auto [of_a, of_b, of_c] = make<scored_gradients_op>(g, a, b, c, i, j, k, known);
     return gradients(of_a, of_b, of_c, no_gradient{}, no_gradient{}, no_gradient{}, no_gradient{});
   }
+  // [gradients]
 };
-// [gradients]
 template <an_expression... X>
 constexpr made<scored_op, X...> scored(X...) {
   return {};
@@ -299,7 +299,6 @@ void compute(scored_gradients_op, signature<Real, G, A, B, C, X...>, void* const
   }
 }
 
-// [state]
 /// x {rows, features} less the mean of its rows; and the running mean {features}, moved a tenth towards that.
 struct centered_op : op {
   static constexpr fixed_string name = "centered";
@@ -319,7 +318,6 @@ constexpr auto centered(X x) {
   const auto running = state<Name, initial{}, X::shape[-1]>;
   return in_training(std::get<0>(make<centered_op>(x, running)), x - running);
 }
-// [state]
 template <class Real, class X, class Running>
 void compute(centered_op, signature<Real, X, Running>, void* const* operands) {
   constexpr int rows = X::shape[0], features = X::shape[1];
