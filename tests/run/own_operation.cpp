@@ -113,6 +113,18 @@ BOOST_AUTO_TEST_CASE(elements_of_other_types) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(indices_may_be_bytes) {
+  constexpr auto bytes = as<std::uint8_t>(models::y);
+  program<outputs(cross_entropy(p, models::y), accuracy(p, models::y))> whole;
+  program<outputs(cross_entropy(p, bytes), accuracy(p, bytes))> in_bytes;
+  whole.init(seed{1});
+  in_bytes.init(seed{1});
+  BOOST_TEST((whole.value_and_grad(bind<"y">(which)) == in_bytes.value_and_grad(bind<"y">(which))));
+  BOOST_TEST(std::ranges::equal(whole.gradients(), in_bytes.gradients()));
+  const auto picked = predicted<own::picked(p, bytes)>(bind<"y">(which));
+  for (std::size_t row = 0; row < 8; ++row)
+    BOOST_TEST(picked[row] == number(row * 12 + static_cast<std::size_t>(which[row])));
+}
 BOOST_AUTO_TEST_CASE(threads_share_a_kernel) {
   constexpr auto wide = param<"p", 1030, 515>;
   constexpr auto loss = sum(tanh(std::get<0>(own::normalized(wide)) * wide));

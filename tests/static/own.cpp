@@ -109,6 +109,8 @@ static_assert(accepted<own::picked_op>(x, labels<"l", 12, 8>));
 static_assert(!accepted<own::picked_op>(x, labels<"l", 13, 8>) && !accepted<own::picked_op>(x, labels<"l", 12, 7>));
 static_assert(!accepted<own::picked_op>(x, input<"l", 8>) && !accepted<own::picked_op>(x, as<std::int32_t>(most)));
 static_assert(accepted<own::picked_op>(x, at) && !accepted<own::largest_op>(input<"s">));
+static_assert(accepted<own::picked_op>(x, as<std::uint8_t>(at)));
+static_assert(!accepted<own::picked_op>(input<"x", 8, 300>, as<std::uint8_t>(labels<"l", 300, 8>)));
 static_assert(!accepted<own::centered_op>(x, param<"m", 12>) &&
               accepted<own::centered_op>(x, state<"m", initial{}, 12>));
 static_assert(!accepted<softmax_op<-1>>(half) && !accepted<sum_op<3, false>>(half) &&

@@ -26,7 +26,11 @@ struct as_op : op {
   using rule = rule::equal_shapes;
   static constexpr bool elementwise = true, piecewise_constant = kind_of(To) != kind::real;
   static constexpr kind argument_kind(int) { return kind::any; }
-  static constexpr tensor_type result(const tensor_type& x) { return {x, {To}}; }
+  /// Whole numbers stay below their bound, if the type has room for them.
+  static constexpr tensor_type result(const tensor_type& x) {
+    const bool bounded = To == dtype::i32 || (To == dtype::u8 && x.element.bound <= 256);
+    return {x, {To, bounded ? x.element.bound : 0}};
+  }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto x) {
     constexpr dtype from = decltype(x)::element.type;

@@ -12,10 +12,10 @@ namespace cairn {
 namespace kernel {
 
 /// Logits and labels, and how many of them.
-template <class Real>
+template <class Real, class Label = std::int32_t>
 struct labelled_rows {
   const Real* logits;
-  const std::int32_t* labels;
+  const Label* labels;
   int rows, classes;
 
   const Real* row(std::int64_t i) const { return logits + i * classes; }
@@ -40,8 +40,8 @@ double mean_of_rows(std::int64_t work, int rows, int threads, Term term) {
 }
 
 /// The mean over rows of log(sum exp(row)) - row[label].
-template <class Real>
-[[gnu::noinline]] Real cross_entropy(const labelled_rows<Real>& x, int threads = 1) {
+template <class Real, class Label>
+[[gnu::noinline]] Real cross_entropy(const labelled_rows<Real, Label>& x, int threads = 1) {
   return static_cast<Real>(mean_of_rows(normalizing * x.rows * x.classes, x.rows, threads, [&x](std::int64_t i) {
     const Real* row = x.row(i);
     const Real most = row_largest(row, x.classes);
@@ -51,8 +51,8 @@ template <class Real>
 
 /// out {rows, classes} = softmax(row) - onehot(label): `rows` times the gradient of cross_entropy. out == logits is
 /// allowed.
-template <class Real>
-[[gnu::noinline]] void softmax_error(const labelled_rows<Real>& x, Real* out, int threads = 1) {
+template <class Real, class Label>
+[[gnu::noinline]] void softmax_error(const labelled_rows<Real, Label>& x, Real* out, int threads = 1) {
   shares{normalizing * x.rows * x.classes, x.rows}(threads, [&x, out](range own) {
     for (auto i = own.begin; i < own.end; ++i)
       normalize_row<normalized::softmax>(x.row(i), out + i * x.classes, x.classes);
@@ -61,8 +61,8 @@ template <class Real>
 }
 
 /// The fraction of rows whose largest logit, the first if there are several, is the label's.
-template <class Real>
-[[gnu::noinline]] Real accuracy(const labelled_rows<Real>& x, int threads = 1) {
+template <class Real, class Label>
+[[gnu::noinline]] Real accuracy(const labelled_rows<Real, Label>& x, int threads = 1) {
   const std::int64_t work = (2 * 10 + 40) * std::int64_t{x.rows} * x.classes;
   return static_cast<Real>(mean_of_rows(work, x.rows, threads, [&x](std::int64_t i) {
     const Real* row = x.row(i);
@@ -72,9 +72,9 @@ template <class Real>
 
 /// Operands 1 and 2 of an operation on logits and labels.
 template <class Real, class X, class L>
-labelled_rows<Real> rows_of(void* const* p) {
-  return {static_cast<const Real*>(p[1]), static_cast<const std::int32_t*>(p[2]), static_cast<int>(L::shape.count()),
-          X::shape[-1]};
+labelled_rows<Real, stored_as<L::element.type, Real>> rows_of(void* const* p) {
+  return {static_cast<const Real*>(p[1]), static_cast<const stored_as<L::element.type, Real>*>(p[2]),
+          static_cast<int>(L::shape.count()), X::shape[-1]};
 }
 
 }  // namespace kernel
