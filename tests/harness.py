@@ -3,12 +3,15 @@
 
 import json
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 import accepts
+import commands
 import layering
 import misuse
 import readme
@@ -174,6 +177,72 @@ class readme_finds(in_a_folder):
         for cell in ("", "[case](case.cpp)", "`first`"):
             self.assertIn(f"nothing shows | C2 | {cell} |", self.faults(self.good.replace("none", cell)))
         self.assertEqual(self.faults("A page.\n"), ["no table"])
+
+
+class commands_finds(in_a_folder):
+    good = """Draw it: `build/examples/plan tree`, or `tests/draw.py
+all`. Time it: `./dev bench scenario gemm`; `-O3` alone is no command.
+
+```sh
+./dev test      # or ./dev test run laws
+```
+
+| suite | |
+|---|---|
+| `run`, `laws` | programs |
+"""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("docs", "tests", "examples", "bench/scenario/gemm"):
+            (self.folder / name).mkdir(parents=True)
+        shutil.copy(top / "dev", self.folder)
+        for name in commands.called((top / "dev").read_text()):
+            self.script(name)
+        self.script("tests/draw.py")
+        self.write("examples/plan.cpp", "")
+        self.write("examples/meson.build", "executable('plan', 'plan.cpp')\n")
+        subprocess.run(["git", "init", "-q"], cwd=self.folder, check=True)
+
+    def script(self, name, mode=0o755):
+        self.write(name, "#!/bin/sh\n").chmod(mode)
+
+    def faults(self, page=good):
+        """What is wrong with commands and run bits, where README and a page of docs say so."""
+        self.write("README.md", page)
+        self.write("docs/page.md", page)
+        subprocess.run(["git", "add", "."], cwd=self.folder, check=True)
+        found = dict(commands.faults(self.folder))
+        found.pop("smallest arguments")
+        return {what: wrong for what, wrong in found.items() if wrong}
+
+    def test_nothing_wrong(self):
+        self.assertEqual(self.faults(), {})
+        for line in ("build/examples/plan tree", "tests/draw.py all", "./dev test run laws", "./dev help"):
+            self.assertIn(line, commands.collected(self.folder))
+
+    def test_commands_that_are_none(self):
+        for right, wrong in [("plan tree", "plane tree"), ("draw.py", "drawn.py"), ("scenario gemm", "scenario gem"),
+                             ("./dev bench scenario gemm", "./dev bench memories"), ("./dev test  ", "./dev tests  "),
+                             ("./dev test run laws", "./dev test run lawn"), ("`run`, `laws`", "`run`, `lawn`")]:
+            self.assertEqual(len(self.faults(self.good.replace(right, wrong))), 1, wrong)
+
+    def test_run_bits(self):
+        self.script("tests/draw.py", 0o644)
+        self.assertEqual(self.faults(), {"run bits": "tests/draw.py has mode 100644"})
+        self.script("tests/draw.py")
+        self.write("tests/plain.py", "").chmod(0o755)
+        self.assertEqual(self.faults(), {"run bits": "tests/plain.py has mode 100755"})
+
+    def test_smallest_arguments_of_what_nobody_names(self):
+        self.write("README.md", self.good)
+        self.assertIn("nobody names meson install", dict(commands.faults(self.folder))["smallest arguments"])
+
+    def test_what_is_run(self):
+        lines = ["./dev test", "./dev test layering", "build/examples/plan tree", "tests/draw.py all"]
+        built = "./dev test layering && ninja -C build examples/plan && build/examples/plan tree"
+        self.assertEqual(list(commands.runs(lines)), ["./dev test layering", built, "tests/draw.py all"])
+        self.assertEqual(list(commands.runs(["./dev help", "./dev test"], "help")), ["./dev help"])
 
 
 class accepts_finds(unittest.TestCase):

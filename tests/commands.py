@@ -1,0 +1,146 @@
+#!/usr/bin/env -S python3 -B
+"""Every command that README, docs or `dev` itself name runs in a clean clone: commands.py [PART OF A COMMAND]
+
+Each is run with the smallest arguments that it takes; together they take more than an hour, and `./dev bench peers`
+loads 2 GB. That each exists is looked up by tests/readme.py, in no time.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from compilers import finish, top
+
+# Instead of commands that would take hours, train for long, or install for everybody.
+smallest = {
+    "./dev demo": "./dev demo --epochs 1",
+    "./dev test": "./dev test layering",
+    "./dev test run laws": "./dev test layering harness",
+    "./dev test matrix": "./dev test matrix 'g++ -O0 x86-64-v3'",
+    "./dev test fuzz 200": "./dev test fuzz 1",
+    "./dev test commands": "./dev test commands './dev help'",
+    "./dev bench": "./dev bench memory",
+    "./dev bench scenario": "./dev bench scenario elementwise",
+    "meson install -C build": "./dev test layering && DESTDIR=$PWD/there meson install -C build --no-rebuild",
+    "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz":
+        "g++ -std=c++20 -O3 -march=native -Iinclude examples/quickstart.cpp -lz",
+}
+command = re.compile(r"(\./dev|build/[\w/]+|(tests|bench)/[\w/]+\.(py|sh))( [^|<>]*)?|(meson|g\+\+) .+")
+
+
+def named(page):
+    """The commands of a page: in its shell blocks, also in their comments, and between backquotes."""
+    fence = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    spans = re.findall(r"`([^`]+)`", fence.sub("", page))
+    for language, block in fence.findall(page):
+        for line in block.splitlines() if language == "sh" else []:
+            code, _, said = line.partition("#")
+            spans += [code, *re.findall(r"\./dev[\w ]*", said)]
+    for span in spans:
+        if command.fullmatch(words := " ".join(span.split())):
+            yield words
+
+
+def suites(readme):
+    """The first column of the table of suites."""
+    table = re.search(r"^\| suite \|.*\n\|.*\n((?:\|.*\n)+)", readme, re.MULTILINE)
+    return [name for row in table[1].splitlines() for name in re.findall(r"`(\w+)`", row.split(" | ")[0])]
+
+
+def shown(dev):
+    """The commands that the help of `dev` shows."""
+    lines = re.search(r"<<END\n(.*?)^END$", dev, re.MULTILINE | re.DOTALL)[1].splitlines()
+    return [re.sub(r" \[.*", "", line.split("  ")[0]) for line in lines]
+
+
+def called(dev):
+    """The scripts that `dev` calls."""
+    return re.findall(r"\$top/((?:tests|bench)/\w+\.\w+)", dev)
+
+
+def answer(words, root):
+    """What `dev` says to arguments that it does not know; where it would build or install, nothing happens."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copy(root / "dev", folder)
+        for tool in ("apt-cache", "apt-get", "dpkg-query", "meson", "ninja", "python3", "sudo"):
+            (folder / tool).write_text("#!/bin/sh\n")
+            (folder / tool).chmod(0o755)
+        done = subprocess.run(["bash", "dev", *words], cwd=folder, text=True, capture_output=True,
+                              env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"})
+    return done.stderr.splitlines()[0] if done.returncode == 2 else ""
+
+
+def problem(line, root):
+    """Why there is no such command, or nothing."""
+    first, *words = line.split()
+    path = Path(first)
+    if first == "./dev":
+        absent = [name for name in words[2:] if not (root / "bench/scenario" / name).is_dir()]
+        return f"no {absent[0]}" if words[:2] == ["bench", "scenario"] and absent else answer(words, root)
+    if path.parts[0] == "build":
+        build_file, source = (root / Path(*path.parts[1:-1], name) for name in ("meson.build", f"{path.name}.cpp"))
+        exists = source.is_file() and f"'{path.name}'" in build_file.read_text()
+        return "" if exists else f"{build_file.relative_to(root)} builds no {path.name}"
+    if path.suffix:
+        return "" if (root / path).is_file() else "no such file"
+    return "" if shutil.which(first) else "not installed"
+
+
+def run_bits(root):
+    """Scripts in git that cannot be run, and what has the run bit though it is no script."""
+    listed = subprocess.run(["git", "ls-files", "-s"], cwd=root, text=True, capture_output=True, check=True).stdout
+    for mode, path in (re.split(r"[ \t]", line)[::3] for line in listed.splitlines()):
+        with open(root / path, "rb") as file:
+            if (mode == "100755") != (file.read(2) == b"#!"):
+                yield f"{path} has mode {mode}"
+
+
+def collected(root):
+    """The commands of all pages and of the help, each once."""
+    pages = [root / "README.md", *(root / "docs").glob("*.md")]
+    found = [line for page in pages for line in named(page.read_text())]
+    return sorted({*found, *shown((root / "dev").read_text())})
+
+
+def faults(root=top):
+    """Each command, and why it is none or nothing."""
+    lines = collected(root)
+    table = "./dev test " + " ".join(suites((root / "README.md").read_text()))
+    for line in [*lines, *called((root / "dev").read_text()), table]:
+        yield line, problem(line, root)
+    yield "smallest arguments", "\n".join(f"nobody names {line}" for line in smallest if line not in lines)
+    yield "run bits", "\n".join(run_bits(root))
+
+
+def runs(lines, part=""):
+    """What is run for these commands, each once. A program is built first."""
+    for line in dict.fromkeys(smallest.get(line, line) for line in lines if part in line):
+        program = re.match(r"build/([\w/]+)", line)
+        yield f"./dev test layering && ninja -C build {program[1]} && {line}" if program else line
+
+
+def main(part=""):
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder) / "cairn"
+        subprocess.run(["git", "clone", "-q", top, clone], check=True)
+        for line in runs(collected(clone), part):
+            start = time.monotonic()
+            done = subprocess.run(["bash", "-c", line], cwd=clone, text=True, errors="replace",
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            good = done.returncode == 0
+            print("ok  " if good else "FAIL", f"{time.monotonic() - start:6.0f} s  {line}", flush=True)
+            print("" if good else done.stdout[-4000:], end="", flush=True)
+            passed += good
+            failed += not good
+    finish(passed, failed)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
