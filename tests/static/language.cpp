@@ -125,6 +125,11 @@ static_assert(of(x | f | ckpt<"s">(g | h) | g) == shape{4, 3} && length_of(f | c
 static_assert(of(ckpt<"s">(scale)) == shape{8} && has_parameters<ckpt<"s">(scale)>("scale"));
 static_assert(same(ckpt<"s">(ckpt<"t">(f))(x), ckpt<"s">(ckpt<"t">(f), x)));
 static_assert(!same(ckpt<"s">(f, x), ckpt<"t">(f, x)));
+// So does block, but for the segment.
+static_assert(same(block<"b">(f, x), block<"b">(f)(x)) && of(block<"b">(product, x, x + x)) == shape{4, 8});
+static_assert(of(block<"b">(scale)) == shape{8} && has_parameters<block<"b">(scale)>("b.scale"));
+static_assert(has_parameters<block<"b">(f, x)>("b.f.weight", "b.f.bias") && has_segments<block<"b">(f, x)>());
+static_assert(!same(block<"b">(f, x), block<"c">(f, x)));
 
 // A tuple of results: one segment, each result an expression with its own shape.
 constexpr auto cell = [](auto v, auto state) {
@@ -143,7 +148,9 @@ constexpr auto outer = [](auto v) {
   auto [rows, state] = ckpt<"inner">(cell, v, v * v);
   return rows + sum<-1>(state);
 };
-static_assert(of(ckpt<"outer">(outer, x)) == shape{4});
+static_assert(of(ckpt<"outer">(outer, x)) == shape{4} && of(block<"outer">(outer, x)) == shape{4});
+constexpr auto unmarked = block<"cell">(cell, x, square(x));
+static_assert(of(std::get<0>(unmarked)) == shape{4} && of(std::get<1>(unmarked)) == shape{4, 8});
 
 // Several results of a program; labels and frozen parameters are leaves like others.
 constexpr auto classes = labels<"classes", 3, 4>;

@@ -69,8 +69,8 @@ struct no_state { template <class Silent, class... Facts> struct found : Silent 
   "cairn [wrong-arguments]: what becomes another value when a step is over is a state: updated(x, state<\"s\", "
   "initial{}, 8>, next)"); } }; };
 struct function_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: ckpt takes a function, then the expressions to call it with: ckpt<\"name\">(f, a, b), "
-  "or ckpt<\"name\">(layer)"); } }; };
+  "cairn [wrong-arguments]: ckpt and block take a function, then the expressions to call it with: ckpt<\"name\">(f, a, "
+  "b), or ckpt<\"name\">(layer)"); } }; };
 struct no_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: after its name ckpt takes policies: save<\"tag\">, save_matmuls, allow_useless, or a "
   "predicate on a saveable without state"); } }; };

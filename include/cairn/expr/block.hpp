@@ -1,4 +1,4 @@
-// Functions as layers, and layers whose parameters get a prefix.
+// Functions as layers, and functions whose parameters get a prefix.
 #pragma once
 
 #include "cairn/expr/chain.hpp"
@@ -34,6 +34,39 @@ struct block_layer : layer_base {
     return {};
   }
 };
+
+/// A function of no arguments; one of any number is a layer.
+template <class F>
+concept takes_nothing = requires { &F::operator(); } && std::is_invocable_v<const F&>;
+
+/// What block and ckpt make of a function and its arguments: their value, or a layer where there are none. Form has a
+/// name, the mark of the call, and the layer.
+template <class Form, class F, class... A>
+struct calling_as {
+  using type = misused<function_first, Form::name, F, A...>;
+};
+template <class Form, class F, an_expression... A>
+  requires(!an_expression<F> && (sizeof...(A) > 0 || takes_nothing<F>))
+struct calling_as<Form, F, A...> {
+  using type = called<typename Form::mark, F, A...>;
+};
+template <class Form, class F>
+  requires(!an_expression<F> && !takes_nothing<F>)
+struct calling_as<Form, F> {
+  using type = typename Form::template layer<F>;
+};
+template <class Form, an_expression E>
+struct calling_as<Form, E> {
+  using type = misused<expression_for_layer, Form::name, E>;
+};
+
+template <fixed_string Name>
+struct block_form {
+  static constexpr fixed_string name = "block";
+  using mark = block_mark<Name>;
+  template <class F>
+  using layer = block_layer<Name, opaque<F>>;
+};
 }  // namespace detail
 
 /// Makes a function object without captures a layer that `|` takes on either side.
@@ -42,9 +75,16 @@ constexpr auto layer(F) {
   return detail::wrapped<F>{};
 }
 
-/// A layer whose parameters get the prefix `Name.`
-template <fixed_string Name, class L>
-constexpr detail::made_from_layer<"block", L, detail::block_layer<Name, detail::opaque<L>>> block(L) {
+/// f applied to arguments, its parameters with the prefix `Name.`: what ckpt is, without being a segment.
+template <fixed_string Name, class F, class... A>
+  requires(sizeof...(A) > 0)
+constexpr typename detail::calling_as<detail::block_form<Name>, F, A...>::type block(F, A...) {
+  return {};
+}
+
+/// A layer whose parameters get the prefix; or, where f takes no arguments, its value.
+template <fixed_string Name, class F>
+constexpr typename detail::calling_as<detail::block_form<Name>, F>::type block(F) {
   return {};
 }
 

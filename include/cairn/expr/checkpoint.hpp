@@ -16,28 +16,12 @@ struct segment_layer : layer_base {
   }
 };
 
-/// A function of no arguments; one of any number is a layer.
-template <class F>
-concept takes_nothing = requires { &F::operator(); } && std::is_invocable_v<const F&>;
-
-/// What ckpt makes of its arguments: the value of a segment, or a layer.
-template <class Mark, class F, class... A>
-struct segmenting {
-  using type = misused<function_first, "ckpt", F, A...>;
-};
-template <class Mark, class F, an_expression... A>
-  requires(!an_expression<F> && (sizeof...(A) > 0 || takes_nothing<F>))
-struct segmenting<Mark, F, A...> {
-  using type = called<Mark, F, A...>;
-};
-template <class Mark, class F>
-  requires(!an_expression<F> && !takes_nothing<F>)
-struct segmenting<Mark, F> {
-  using type = segment_layer<opaque<Mark>, opaque<F>>;
-};
-template <class Mark, an_expression E>
-struct segmenting<Mark, E> {
-  using type = misused<expression_for_layer, "ckpt", E>;
+template <fixed_string Name, class... Policy>
+struct segment_form {
+  static constexpr fixed_string name = "ckpt";
+  using mark = segment_mark<Name, Policy...>;
+  template <class F>
+  using layer = segment_layer<opaque<mark>, opaque<F>>;
 };
 }  // namespace detail
 
@@ -50,13 +34,13 @@ struct segmenting<Mark, E> {
 /// no less than they free, and policies that fit nothing.
 template <fixed_string Name, class... Policy, class F, class... A>
   requires(sizeof...(A) > 0)
-constexpr typename detail::segmenting<segment_mark<Name, Policy...>, F, A...>::type ckpt(F, A...) {
+constexpr typename detail::calling_as<detail::segment_form<Name, Policy...>, F, A...>::type ckpt(F, A...) {
   return {};
 }
 
 /// A layer made into a checkpointed layer; or, where f takes no arguments, a segment of parameters only.
 template <fixed_string Name, class... Policy, class F>
-constexpr typename detail::segmenting<segment_mark<Name, Policy...>, F>::type ckpt(F) {
+constexpr typename detail::calling_as<detail::segment_form<Name, Policy...>, F>::type ckpt(F) {
   return {};
 }
 
