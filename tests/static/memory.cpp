@@ -8,6 +8,15 @@
 using namespace cairn;
 using namespace cairn::test;
 
+/// Where each number would stand if they were sorted; nothing runs it.
+struct ranks_op : op {
+  static constexpr fixed_string name = "ranks";
+  using rule = rule::axes_exist;
+  static constexpr tensor_type result(const shape& x) { return {x, index_below(16)}; }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+  static constexpr workspace scratch(int, const shape& x) { return {.each = x.count()}; }
+};
+
 namespace {
 
 /// Where each step writes: "exp@0, softmax@64, | mul@g0 tanh@128". A step ends with a comma, `|` is the turn;
@@ -81,6 +90,11 @@ static_assert(peak<one_product> == 64 + scratch<product{4, 3, 8}, 4>);
 static_assert(peak<forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 32>)>> ==
               4 * 32 * 4);  // whole panels need none
 static_assert(scratch<product{4, 3, 8}, 4> > 0 && scratch<product{4, 32, 8}, 4> == 0);
+
+// It is counted in the program's numbers, whatever the result is made of: here of 4 bytes each, in a program of doubles.
+template <class Real>
+using ranks_in = forward_of<make<ranks_op>(input<"x", 32>), cairn::real<Real>>;
+static_assert(peak<ranks_in<float>> == 32 * 4 + 32 * 4 && peak<ranks_in<double>> == 32 * 4 + 32 * 8);
 
 // ---- Training steps.
 constexpr auto w = param<"w", 16>;
