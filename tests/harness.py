@@ -273,6 +273,27 @@ inline constexpr auto loss = mean(input<"x", 8, 4> | layer(body{}));
         self.assertEqual(self.accepted("= delete;"), [False, False])
 
 
+class an_operation_without_a_gradient(unittest.TestCase):
+    program = """#include "cairn/check/model.hpp"
+using namespace cairn;
+struct rounded_op : elementwise_op {
+  static constexpr fixed_string name = "rounded";
+  static constexpr bool DECLARED = true;
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+constexpr auto w = param<"w", 8>;
+static_assert(detail::compiled_of<mean(w * make<rounded_op>(w)), true>::layout.peak_bytes > 0);
+"""
+
+    def test_says_so(self):
+        for compiler in compilers:
+            for declared in ("detaches", "piecewise_constant"):
+                self.assertTrue(accepts.accepted((compiler, "op", self.program.replace("DECLARED", declared)))[0])
+            accepted, printed = accepts.accepted((compiler, "op", self.program.replace("DECLARED", "undeclared")))
+            self.assertFalse(accepted)
+            self.assertIn("gives no gradient to an argument of real numbers; say that the operation detaches", printed)
+
+
 class layering_finds(unittest.TestCase):
     def faults(self, header, text):
         return len(list(layering.faults(header, text, re.compile(r"\bsum_op\b"))))

@@ -53,9 +53,6 @@ struct rule_of {
   template <class Tensor, class G>
   static constexpr auto fitted(G g) {
     if constexpr (std::same_as<G, no_gradient>) {
-      static_assert(kind_of(Tensor::element.type) != kind::real || Op::detaches || Op::piecewise_constant,
-                    "cairn: the vjp of an operation gives no gradient to an argument of real numbers; say that the "
-                    "operation detaches, or that it is piecewise_constant");
       return g;
     } else if constexpr (G::shape != Tensor::shape && G::element.type >= dtype::own) {
       return fitted<Tensor>(make<as_op<dtype::real>>(g));
@@ -74,6 +71,10 @@ struct rule_of {
   template <class... G>
   struct parts<gradients<G...>> {
     static_assert(sizeof...(G) == sizeof...(Tensors), "a vjp gives one gradient for each argument");
+    static_assert(Op::detaches || Op::piecewise_constant ||
+                      ((!std::same_as<G, no_gradient> || kind_of(Tensors::element.type) != kind::real) && ...),
+                  "cairn: the vjp of an operation gives no gradient to an argument of real numbers; say that the "
+                  "operation detaches, or that it is piecewise_constant");
     template <class G1>
     static constexpr int order_of() {
       if constexpr (std::same_as<G1, no_gradient>) return 0;
