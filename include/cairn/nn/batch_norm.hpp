@@ -4,6 +4,7 @@
 #include "cairn/expr/block.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/expr/state.hpp"
+#include "cairn/nn/features.hpp"
 
 namespace cairn::nn {
 
@@ -11,14 +12,9 @@ template <fixed_string Name>
 struct batch_norm_layer : layer_base {
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using owner = typename X::owner;
-    using what = fact::operation<"batch_norm", tensor_fact<X>>;
-    if constexpr (wrong<X>) {
-      return x;
-    } else if constexpr (kind_of(X::element.type) != kind::real) {
-      return surfaced<poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>>{};
-    } else if constexpr (X::shape.rank < 2) {
-      return surfaced<poison<rule::at_least_two_axes, owner, fact::in<Name>, what>>{};
+    using problem = decltype(detail::problem_of_features<"batch_norm", Name>(x));
+    if constexpr (!std::same_as<problem, sound>) {
+      return surfaced<problem>{};
     } else {
       return over_rows(x, std::make_integer_sequence<int, X::shape.rank - 1>{});
     }

@@ -3,6 +3,7 @@
 
 #include "cairn/expr/block.hpp"
 #include "cairn/expr/matmul.hpp"
+#include "cairn/nn/features.hpp"
 
 namespace cairn::nn {
 
@@ -10,16 +11,12 @@ template <fixed_string Name, int Out, bool Bias>
 struct linear_layer : layer_base {
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using owner = typename X::owner;
-    using what = fact::operation<"linear", tensor_fact<X>>;
-    if constexpr (wrong<X>) {
-      return x;
-    } else if constexpr (kind_of(X::element.type) != kind::real) {
-      return surfaced<poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>>{};
-    } else if constexpr (X::shape.rank < 2) {
-      return surfaced<poison<rule::at_least_two_axes, owner, fact::in<Name>, what>>{};
+    using problem = decltype(detail::problem_of_features<"linear", Name>(x));
+    if constexpr (!std::same_as<problem, sound>) {
+      return surfaced<problem>{};
     } else if constexpr (Out < 1) {
-      return surfaced<poison<rule::positive_extents, owner, fact::in<Name>, what, fact::extents<Out>>>{};
+      return surfaced<poison<rule::positive_extents, typename X::owner, fact::in<Name>,
+                             fact::operation<"linear", tensor_fact<X>>, fact::extents<Out>>>{};
     } else {
       constexpr int in = X::shape[-1];
       constexpr initial start = fan_in(in);

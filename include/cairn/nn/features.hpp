@@ -1,0 +1,24 @@
+// What layers ask of an argument {..., rows, features}.
+#pragma once
+
+#include "cairn/expr/mistake.hpp"
+
+namespace cairn::nn::detail {
+
+/// What is wrong with an argument of the layer Name, which is a Kind; or sound.
+template <fixed_string Kind, fixed_string Name, class X>
+constexpr auto problem_of_features(X x) {
+  using owner = typename X::owner;
+  using what = fact::operation<Kind, tensor_fact<X>>;
+  if constexpr (wrong<X>) {
+    return x;
+  } else if constexpr (kind_of(X::element.type) != kind::real) {
+    return poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>{};
+  } else if constexpr (X::shape.rank < 2) {
+    return poison<rule::at_least_two_axes, owner, fact::in<Name>, what>{};
+  } else {
+    return sound{};
+  }
+}
+
+}  // namespace cairn::nn::detail
