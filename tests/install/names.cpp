@@ -16,6 +16,14 @@
 using namespace cairn;
 using namespace std;
 
+// Operators and functions of a type that is not complete: not in a namespace, which would hide cairn's, and called so
+// that g++ looks at those, too.
+struct unknown;
+unknown* operator-(const unknown& u, int) { return const_cast<unknown*>(&u); }
+unknown* operator|(const unknown& u, int) { return const_cast<unknown*>(&u); }
+unknown* mean(const unknown& u) { return const_cast<unknown*>(&u); }
+unknown* same(unknown& u) { return *mean(u) | 1 ? u - 1 : nullptr; }
+
 namespace {
 
 constexpr auto x = input<"x", 2, 3>;
@@ -39,10 +47,6 @@ struct meters {
   meters operator+(int more) const { return {real + more}; }
   friend meters operator*(int times, meters m) { return {times * m.real}; }
 };
-struct unknown;
-unknown* operator-(const unknown& u, int) { return const_cast<unknown*>(&u); }
-unknown* same(const unknown& u) { return u - 1; }  // an operator of a type that is not complete
-
 int listens(int file) {
   sockaddr address{};
   return bind(file, static_cast<const sockaddr*>(&address), socklen_t{sizeof address});
@@ -63,9 +67,9 @@ int main() {
   using namespace std::placeholders;
   const auto next = bind(plus<>{}, _1, 1);
   const auto sum = accumulate(input.begin(), input.end(), 0.0, plus<>{});
-  const meters m = 2 * meters{1} + 1;
+  meters m = 2 * meters{1} + 1;
   const auto report = std::real(complex<double>(3, 1)) - m.real;
-  const auto& some = reinterpret_cast<const unknown&>(m);
+  auto& some = reinterpret_cast<unknown&>(m);
   const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
                        square(2) == maximum(vector{4.0, 1.0});
   cout << a << ' ' << area(1) << ' ' << listens(-1) << '\n';

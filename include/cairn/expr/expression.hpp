@@ -13,13 +13,14 @@ namespace cairn {
 
 /// Base of every expression, and how argument-dependent lookup finds the operators.
 struct expression {};
+/// A class that is not complete yet is none: its operators are looked up among cairn's, too.
 template <class T>
-concept an_expression = std::derived_from<T, expression>;
+concept an_expression = requires { sizeof(T); } && std::derived_from<T, expression>;
 
 /// Base of every layer that cairn makes: one side of `|` must be an expression or one of these.
 struct layer_base {};
 template <class T>
-concept a_layer = std::derived_from<T, layer_base>;
+concept a_layer = requires { sizeof(T); } && std::derived_from<T, layer_base>;
 /// What functions of expressions accept: a layer among them is a mistake with a message of its own.
 template <class T>
 concept an_operand = an_expression<T> || a_layer<T>;
