@@ -24,9 +24,7 @@ alignas(memory_alignment) std::byte memory[train_step::memory().total_bytes()];
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc > 1)
-    return std::puts("Trains in a static array; takes no arguments."), std::string_view(argv[1]) != "--help";
+int main() {
   train_step step{memory};
   step.init(seed{1});
   float points[batch][2];

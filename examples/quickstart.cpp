@@ -18,8 +18,7 @@ using train_step = program<loss>;
 static_assert(train_step::memory().peak_bytes <= 2400_KiB);        // exact, and known before it runs
 static_assert(program<loss, plain>::memory().peak_bytes > 5_MiB);  // the same model without ckpt
 
-int main(int argc, char** argv) {
-  if (argc > 1) return std::puts("Trains for 100 steps; takes no arguments."), std::string_view(argv[1]) != "--help";
+int main() {
   const auto set = data::fashion_mnist();
   train_step step;  // one allocation: arena, parameters, gradients
   step.init(seed{42});
