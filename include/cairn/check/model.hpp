@@ -206,14 +206,14 @@ struct wanted_inputs_have_gradients {
 /// The last operation that keeps the loss from every leaf whose gradient is wanted, or none.
 template <class Graph>
 constexpr int cut_of(const Graph& g, const bool* wanted) {
-  bool reached[Graph::capacity] = {}, asked[Graph::capacity] = {};
-  for (int i = 0; i < g.leaf_count; ++i) asked[g.leaves[i].node] = wanted[i];
+  bool reached[Graph::capacity] = {}, depends[Graph::capacity] = {};
+  for (int i = 0; i < g.leaf_count; ++i) depends[g.leaves[i].node] = wanted[i];
   for (int v = 0; v < g.node_count; ++v) {
-    for (int i = 0; i < g.op(v).arguments; ++i) asked[v] |= asked[g.argument(v, i)];
+    for (int i = 0; i < g.op(v).arguments; ++i) depends[v] |= depends[g.argument(v, i)];
   }
   reached[g.outputs[0]] = true;
   for (int v = g.outputs[0]; v >= 0; --v) {
-    if (!reached[v] || !asked[v]) continue;
+    if (!reached[v] || !depends[v]) continue;
     if (g.op(v).vjp == nullptr) return v;
     for (int i = 0; i < g.op(v).arguments; ++i) reached[g.argument(v, i)] = true;
   }
@@ -408,12 +408,12 @@ constexpr auto problem_of_outputs(output_list<E...>) {
 /// The mistake in a model or in what is asked of it; sound where there is none, or where the model's is reported.
 template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_program() {
-  using asked = request<Options...>;
+  using options = request<Options...>;
   if constexpr (mistaken<decltype(Output)>) {
     return sound{};
   } else if constexpr (a_layer<decltype(Output)>) {
     return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
-  } else if constexpr (!asked::known) {
+  } else if constexpr (!options::known) {
     return mistake<unknown_option, top_scope, fact::given<typename decltype(first_unknown_option<Options...>())::type>>{};
   } else if constexpr (!std::same_as<decltype(problem_of_outputs(as_outputs(Output))), sound>) {
     return problem_of_outputs(as_outputs(Output));
@@ -421,10 +421,10 @@ constexpr auto problem_of_program() {
     using compiled = compiled_of<Output, Trains, Options...>;
     if constexpr (!std::same_as<problem_in<compiled>, sound>) {
       return problem_in<compiled>{};
-    } else if constexpr (asked::budget == said_by_default::budget) {
+    } else if constexpr (options::budget == said_by_default::budget) {
       return sound{};
-    } else if constexpr (compiled::layout.peak_bytes > asked::budget) {
-      return mistake<over_budget, top_scope, fact::budget_bytes<asked::budget>,
+    } else if constexpr (compiled::layout.peak_bytes > options::budget) {
+      return mistake<over_budget, top_scope, fact::budget_bytes<options::budget>,
                      fact::peak_bytes<compiled::layout.peak_bytes>>{};
     } else {
       return sound{};

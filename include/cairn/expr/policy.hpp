@@ -45,7 +45,7 @@ struct save_everything {
 };
 /// Policy: keeps nothing, as without a policy.
 struct save_nothing {};
-/// Policy: in some programs the segment may keep no less than it frees, or need no gradient, which are errors else.
+/// Policy: no error where the segment frees no more than it keeps, or where nothing in it needs a gradient.
 struct allow_useless {};
 
 namespace detail {
