@@ -290,9 +290,11 @@ using applied = typename detail::application<Form, A...>::type;
 /// The type of Op(args...), a tuple where it has several results, or of the mistake that it is.
 template <class Op, class... A>
 using made = applied<detail::operation_form<Op>, A...>;
-/// The same as a part of a function that reports for all of its operations: `surfaced<part<Op, ...>>`.
+namespace detail {
+/// The same within a function that reports for all of its operations: `surfaced<unreported<Op, ...>>`.
 template <class Op, class... A>
-using part = typename detail::application<detail::operation_form<Op>, A...>::silent;
+using unreported = typename application<operation_form<Op>, A...>::silent;
+}  // namespace detail
 
 /// Makes the expression Op(args...), or a tuple of its results.
 template <class Op, an_expression... A>

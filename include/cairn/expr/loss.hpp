@@ -65,7 +65,7 @@ struct labelled_form : form_of_two<Op::name> {
 struct mse_form : form_of_two<"mse"> {
   template <an_expression A, an_expression B>
   static constexpr auto of(A, B) {
-    return averaged<false>(part<square_op, part<sub_op, A, B>>{});
+    return averaged<false>(unreported<square_op, unreported<sub_op, A, B>>{});
   }
 };
 }  // namespace detail

@@ -25,7 +25,7 @@ struct tag_layer : layer_base {
 template <class L>
 struct residual_layer : layer_base {
   template <an_expression X>
-  constexpr surfaced<part<add_op, X, cairn::detail::body_of<L, X>>> operator()(X) const {
+  constexpr surfaced<cairn::detail::unreported<add_op, X, cairn::detail::body_of<L, X>>> operator()(X) const {
     return {};
   }
 };
