@@ -45,20 +45,20 @@ void check() {
   const int length_a = P.transpose_a ? P.m : P.k, length_b = P.transpose_b ? P.k : P.n;
   const auto apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
   const std::int64_t size = std::ssize(expected);
-  guarded<Real> c(size), again(size), of_parts(size), own(size), scratch(working);
+  guarded<Real> c(size), of_parts(size), own(size), scratch(working);
   using cairn::kernel::multiplication;
   multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
-  multiplication(shared, a.data(), b.data(), again.data()).run(scratch.data());
   multiplication(shared, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5, length_b + 3)
       .run(scratch.data());
-  multiplication(cairn::kernel::plan_of<Real, P>, a.data(), b.data(), own.data()).run(scratch.data());
+  constexpr const auto& plan = cairn::kernel::plan_of<Real, P>;
+  constexpr bool has_own = !std::is_same_v<decltype(plan), decltype(shared)>;
+  if constexpr (has_own) multiplication(plan, a.data(), b.data(), own.data()).run(scratch.data());
   BOOST_TEST_CONTEXT("m " << P.m << " n " << P.n << " k " << P.k << " transposes " << P.transpose_a
                           << P.transpose_b) {
     BOOST_TEST(worst(c.data(), expected.data(), size, bound) <= 1);
-    BOOST_TEST(equal(c, again));
     BOOST_TEST(equal(c, of_parts));
-    BOOST_TEST(equal(c, own));
-    for (const auto* buffer : {&c, &again, &of_parts, &own, &scratch}) BOOST_TEST(buffer->intact());
+    if (has_own) BOOST_TEST(equal(c, own));
+    for (const auto* buffer : {&c, &of_parts, &own, &scratch}) BOOST_TEST(buffer->intact());
   }
 }
 
@@ -85,13 +85,13 @@ BOOST_AUTO_TEST_CASE(awkward_extents) {
   });
 }
 
-// More rows and more depth than one block.
+// More rows than one block, and three blocks of depth or two; the last are so large that they leave the nearer caches.
 BOOST_AUTO_TEST_CASE(blocks) {
   check_straight<float, 901, 35, 601>();
   check_crossed<float, 901, 35, 601>();
   check_crossed<double, 405, 19, 301>();
-  check_straight<float, 821, 97, 801>();
-  check_crossed<float, 821, 97, 801>();
+  check_straight<float, 785, 67, 769>();
+  check_crossed<float, 785, 67, 769>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
