@@ -14,6 +14,21 @@
 
 using namespace cairn;
 
+namespace own {
+/// a b + k c d, where k is an index.
+struct counted_op : elementwise_op {
+  static constexpr fixed_string name = "counted";
+  static constexpr kind argument_kind(int i) { return i == 4 ? kind::whole : kind::real; }
+  static constexpr auto vjp(auto g, auto, auto a, auto b, auto c, auto d, auto k) {
+    return gradients(g * b, g * a, g * as_real(k) * d, g * as_real(k) * c, no_gradient{});
+  }
+};
+template <class V, class Index>
+V lanewise(counted_op, V a, V b, V c, V d, Index k) {
+  return a * b + kernel::converted<V>(k) * c * d;
+}
+}  // namespace own
+
 namespace {
 
 template <int B>
@@ -279,6 +294,31 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_is_refused_on_request) {
   program<doubling> unchecked;
   unchecked.init(seed{3});
   BOOST_TEST(!std::isfinite(unchecked.value_and_grad(bind<"x">(wild))));
+}
+
+BOOST_AUTO_TEST_CASE(loops_run_operations_of_many_arguments_also_of_indices) {
+  constexpr int n = 37;
+  constexpr auto index = indices<"k", 9, n>;
+  constexpr auto y = make<own::counted_op>(param<"a", n>, input<"b", n>, param<"c", n>, input<"d", n>, index);
+  program<sum(square(y)), real<double>> step;
+  step.init(seed{1});
+  std::vector<double> b(n), d(n);
+  std::vector<std::int32_t> k(n);
+  random_sequence draw(seed{2}, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    b[i] = uniform(draw());
+    d[i] = uniform(draw());
+    k[i] = static_cast<std::int32_t>(draw.below(9));
+  }
+  const double sum = step.value_and_grad(bind<"b">(b), bind<"d">(d), bind<"k">(k));
+  double expected = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double value = step.param<"a">()(i) * b[i] + k[i] * step.param<"c">()(i) * d[i];
+    expected += value * value;
+    BOOST_TEST(step.grad<"a">()(i) == 2 * value * b[i], boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(step.grad<"c">()(i) == 2 * value * k[i] * d[i], boost::test_tools::tolerance(1e-12));
+  }
+  BOOST_TEST(sum == expected, boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
