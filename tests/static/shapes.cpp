@@ -28,7 +28,8 @@ static_assert(labels<"y", 10, 128>.element == index_below(10) && input<"x", 128>
 // A shape.
 static_assert(shape{4, 8}.rank == 2 && shape{4, 8}.count() == 32 && shape{4, 8}[-1] == 8 &&
               shape{4, 8}[0] == 4);
-static_assert(shape{}.rank == 0 && shape{}.count() == 1 && shape{}.valid() && !no_shape.valid());
+constexpr shape none = no_shape;
+static_assert(shape{}.rank == 0 && shape{}.count() == 1 && shape{}.valid() && !none.valid());
 static_assert(shape{4} != shape{4, 1});
 
 // Constants are scalars, and one number is one type however it is written.

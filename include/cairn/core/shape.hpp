@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,12 +31,16 @@ struct shape {
   friend constexpr bool operator==(const shape&, const shape&) = default;
 };
 
-/// The answer of a shape rule to arguments that do not fit.
-inline constexpr shape no_shape = [] {
-  shape none;
-  none.rank = -1;
-  return none;
-}();
+/// The answer of a shape rule to arguments that do not fit. A type of its own, so that `fits ? tensor : no_shape` keeps
+/// what a tensor has beside its extents.
+inline constexpr struct {
+  template <std::derived_from<shape> S>
+  constexpr operator S() const {
+    S none;
+    none.rank = -1;
+    return none;
+  }
+} no_shape;
 
 /// NumPy's rule: extents are aligned at the last axis, and an extent of 1 stretches.
 constexpr shape broadcast(const shape& a, const shape& b) {
