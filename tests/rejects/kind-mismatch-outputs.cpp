@@ -1,8 +1,9 @@
 // rejects: cairn \[kind-mismatch\]
-// rejects: operation<cairn::fixed_string<8>\{"outputs"\}, float, int ?\[4\]>
+// rejects: operation<cairn::fixed_string<8>\{"outputs"\}, int ?\[4\], float>
 // rejects: takes<float>
 #include "cairn/core/misuse.hpp"
 #include "cairn/check/model.hpp"
+#include "cairn/expr/extremum.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;
@@ -12,9 +13,9 @@ constexpr auto logits = param<"w", 4, 3>;
 constexpr auto loss = cross_entropy(logits, classes);
 
 #ifdef CAIRN_REJECT
-constexpr auto results = outputs(loss, classes);
+constexpr auto results = outputs(argmax<-1>(logits), loss);
 #else
-constexpr auto results = outputs(loss, accuracy(logits, classes));
+constexpr auto results = outputs(loss, argmax<-1>(logits));
 #endif
 
 static_assert(detail::checked<results>());

@@ -392,13 +392,16 @@ inline constexpr bool mistaken<output_list<E...>> = (wrong<E> || ...);
 template <class Output>
 inline constexpr bool mistaken<const Output> = mistaken<Output>;
 
-/// An output made in a body and smuggled out of it, or of indices.
-template <class... E>
-constexpr auto problem_of_outputs(output_list<E...>) {
-  using what = fact::operation<"outputs", tensor_fact<E>...>;
-  if constexpr (!(std::same_as<typename E::owner, top_scope> && ...)) {
+/// An output made in a body and smuggled out of it; or of no numbers, or of indices where it is to be differentiated.
+template <bool Trains, class First, class... More>
+constexpr auto problem_of_outputs(output_list<First, More...>) {
+  using what = fact::operation<"outputs", tensor_fact<First>, tensor_fact<More>...>;
+  constexpr auto of_numbers = [](kind k) { return k == kind::real || k == kind::whole; };
+  constexpr kind first = kind_of(First::element.type);
+  if constexpr (!(std::same_as<typename First::owner, top_scope> && ... && std::same_as<typename More::owner, top_scope>)) {
     return mistake<captured_value, top_scope, what>{};
-  } else if constexpr (!((kind_of(E::element.type) == kind::real) && ...)) {
+  } else if constexpr (!((Trains ? first == kind::real : of_numbers(first)) && ... &&
+                         of_numbers(kind_of(More::element.type)))) {
     return mistake<kind_mismatch, top_scope, what, fact::takes<float>>{};
   } else {
     return sound{};
@@ -415,8 +418,8 @@ constexpr auto problem_of_program() {
     return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
   } else if constexpr (!options::known) {
     return mistake<unknown_option, top_scope, fact::given<typename decltype(first_unknown_option<Options...>())::type>>{};
-  } else if constexpr (!std::same_as<decltype(problem_of_outputs(as_outputs(Output))), sound>) {
-    return problem_of_outputs(as_outputs(Output));
+  } else if constexpr (!std::same_as<decltype(problem_of_outputs<Trains>(as_outputs(Output))), sound>) {
+    return problem_of_outputs<Trains>(as_outputs(Output));
   } else {
     using compiled = compiled_of<Output, Trains, Options...>;
     if constexpr (!std::same_as<problem_in<compiled>, sound>) {

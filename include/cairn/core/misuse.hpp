@@ -44,6 +44,12 @@ struct positive_extents { template <class Silent, class... Facts> struct found :
   "cairn [shape-mismatch]: a tensor has at most 6 extents, each a positive constant, that of the batch too"); } }; };
 struct positive_bound { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: indices are in [0, bound), for a bound of at least 1: indices<\"name\", bound, extents...>"); } }; };
+struct indices_for_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: gather<Axis>(table, indices) puts the extents of the indices in place of that axis, which "
+  "must exist; at most 6 axes are left"); } }; };
+struct bound_as_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: one_hot adds an axis as long as the bound of its indices: they need a bound, and at most 5 "
+  "axes"); } }; };
 struct at_least_two_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: this layer takes {..., rows, features}; reshape its argument"); } }; };
 }  // namespace rule
@@ -62,7 +68,10 @@ struct axes_as_arguments { template <class Silent, class... Facts> struct found 
   "0, 4>(x)"); } }; };
 struct two_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes two arguments: cross_entropy(logits, labels), accuracy(logits, labels), "
-  "mse(result, target)"); } }; };
+  "mse(result, target), gather<0>(table, indices)"); } }; };
+struct one_argument_reduced { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: max and min reduce one expression over axes in <...>: max<-1>(x); the larger of two is "
+  "maximum(x, y)"); } }; };
 struct two_or_more_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes two expressions or more: concatenate<1>(a, b)"); } }; };
 struct no_state { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -25,7 +25,7 @@ struct loss_error : std::domain_error {
 /// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, threads<4>.
 /// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
 /// wrt<...> that it does not depend on; a segment in which nothing needs a gradient, or that keeps no less than it
-/// frees; one name for two leaves or for two random operations; two updates of one state; outputs of indices.
+/// frees; one name for two leaves or for two random operations; two updates of one state; a first output of indices.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;

@@ -242,6 +242,14 @@ struct form_of_one {
   template <class... A>
   static constexpr bool fits = sizeof...(A) == 1;
 };
+/// A form of two expressions.
+template <fixed_string Name>
+struct form_of_two {
+  static constexpr fixed_string name = Name;
+  using misuse = two_arguments;
+  template <class... A>
+  static constexpr bool fits = sizeof...(A) == 2;
+};
 /// An operation as a form.
 template <class Op>
 struct operation_form {

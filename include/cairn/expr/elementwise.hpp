@@ -127,6 +127,13 @@ struct maximum_op : elementwise_op {
   }
 };
 
+/// 1 where both are equal, else 0.
+struct equal_op : elementwise_op {
+  static constexpr fixed_string name = "equal";
+  static constexpr bool piecewise_constant = true;
+  static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
+};
+
 /// The argument repeated along broadcast axes to the shape To; where that is its own, a copy.
 template <shape To>
 struct expand_op : elementwise_op {

@@ -47,14 +47,6 @@ struct accuracy_op : detail::labelled {
 };
 
 namespace detail {
-/// Forms of two expressions.
-template <fixed_string Name>
-struct form_of_two {
-  static constexpr fixed_string name = Name;
-  using misuse = two_arguments;
-  template <class... A>
-  static constexpr bool fits = sizeof...(A) == 2;
-};
 template <class Op>
 struct labelled_form : form_of_two<Op::name> {
   template <an_expression Logits, an_expression Labels>

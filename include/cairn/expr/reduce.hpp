@@ -37,15 +37,20 @@ constexpr axis_set axes_of() {
   else return (0U | ... | axis_bit(S, Axes));
 }
 
-template <bool Keep, int... Axes, class X>
-constexpr auto summed(X x) {
+/// A reduction over axes as the user wrote them.
+template <template <axis_set, bool> class Op, bool Keep, int... Axes, class X>
+constexpr auto reduced_over(X x) {
   constexpr axis_set axes = axes_of<X::shape, Axes...>();
   if constexpr (wrong<X> || kind_of(X::element.type) != kind::real || axes >> X::shape.rank == 0) {
-    return made_silently<sum_op<axes, Keep>>(x);
+    return made_silently<Op<axes, Keep>>(x);
   } else {
-    using what = fact::operation<sum_op<axes, Keep>::name, tensor_fact<X>>;
+    using what = fact::operation<Op<axes, Keep>::name, tensor_fact<X>>;
     return mistake<rule::axes_exist, typename X::owner, what, fact::axes<Axes...>>{};
   }
+}
+template <bool Keep, int... Axes, class X>
+constexpr auto summed(X x) {
+  return reduced_over<sum_op, Keep, Axes...>(x);
 }
 template <bool Keep, int... Axes, class X>
 constexpr auto averaged(X x) {
@@ -55,10 +60,10 @@ constexpr auto averaged(X x) {
 }
 
 /// Forms of one expression that lose axes, or keep them where `keepdim` follows.
-template <fixed_string Name>
+template <fixed_string Name, class Misuse = axes_as_arguments>
 struct reducing_form {
   static constexpr fixed_string name = Name;
-  using misuse = axes_as_arguments;
+  using misuse = Misuse;
   template <class, class... Keep>
   static constexpr bool fits = sizeof...(Keep) < 2 && (std::same_as<Keep, keepdim_t> && ...);
 };

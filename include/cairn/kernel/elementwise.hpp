@@ -104,6 +104,11 @@ template <class V>
   const V zero = kernel::all<V>(0);
   return select(greater(a, b), kernel::all<V>(1), select(equal(a, b), kernel::all<V>(0.5), zero));
 }
+template <class V>
+[[gnu::always_inline]] inline V lanewise(equal_op, V a, V b) {
+  using kernel::equal, kernel::select;
+  return select(equal(a, b), kernel::all<V>(1), kernel::all<V>(0));
+}
 
 namespace kernel {
 /// Phi(x), the normal distribution.

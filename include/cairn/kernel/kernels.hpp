@@ -4,6 +4,8 @@
 #include "cairn/kernel/concatenate.hpp"
 #include "cairn/kernel/dropout.hpp"
 #include "cairn/kernel/elementwise.hpp"
+#include "cairn/kernel/extremum.hpp"
+#include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
 #include "cairn/kernel/reduce.hpp"

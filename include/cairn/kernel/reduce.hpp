@@ -1,4 +1,4 @@
-// Sums over axes.
+// Sums over axes, and how all that is reduced over axes is computed.
 #pragma once
 
 #include "cairn/expr/reduce.hpp"
@@ -43,10 +43,20 @@ constexpr reduction as_pairs(const shape& from, axis_set axes) {
   return r;
 }
 
-/// out = or += the sums of `rows` rows of some registers of columns, row after row, in registers; the last register has
-/// `last` columns.
-template <int Registers, class Real>
-void sum_columns(const Real* in, int rows, std::int64_t stride, Real* out, bool add, int last) {
+/// What a reduction does with one more number, or register, and what it starts from.
+struct adding {
+  template <class Real>
+  static constexpr Real start = 0;
+  template <class V>
+  [[gnu::always_inline]] static V of(V a, V b) {
+    return a + b;
+  }
+};
+
+/// out = the reduction of `rows` rows, and of `out` if `add`, of some registers of columns, row after row, in
+/// registers; the last register has `last` columns.
+template <class Fold, int Registers, class Real>
+void fold_columns(const Real* in, int rows, std::int64_t stride, Real* out, bool add, int last) {
   using vec = lanes<Real>;
   const auto load = [last](const Real* at, int j) {
     return j + 1 < Registers || last == vec::width ? vec::load(at + j * vec::width)
@@ -54,10 +64,10 @@ void sum_columns(const Real* in, int rows, std::int64_t stride, Real* out, bool 
   };
   vec sum[Registers];
 #pragma GCC unroll 4
-  for (int j = 0; j < Registers; ++j) sum[j] = add ? load(out, j) : vec::fill(0);
+  for (int j = 0; j < Registers; ++j) sum[j] = add ? load(out, j) : vec::fill(Fold::template start<Real>);
   for (int row = 0; row < rows; ++row, in += stride)
 #pragma GCC unroll 4
-    for (int j = 0; j < Registers; ++j) sum[j] = sum[j] + load(in, j);
+    for (int j = 0; j < Registers; ++j) sum[j] = Fold::of(sum[j], load(in, j));
 #pragma GCC unroll 4
   for (int j = 0; j < Registers; ++j) {
     if (j + 1 < Registers || last == vec::width) sum[j].store(out + j * vec::width);
@@ -65,99 +75,106 @@ void sum_columns(const Real* in, int rows, std::int64_t stride, Real* out, bool 
   }
 }
 
-/// Columns that are summed together.
+/// Columns that are reduced together.
 template <class Real>
 inline constexpr int chunk = 4 * lanes<Real>::width;
 
-/// out {columns} = or += the sum of `in` {rows, columns} over the rows, for some of the columns. Long rows are read a few
-/// at a time, along the rows, for processors fetch ahead few streams.
-template <class Real>
-[[gnu::noinline]] void sum_rows(const Real* in, int rows, int columns, Real* out, bool add, range own) {
+/// out {columns} = the reduction of `in` {rows, columns} over the rows, and of `out` if `add`, for some of the columns.
+/// Long rows are read a few at a time, along the rows, for processors fetch ahead few streams.
+template <class Fold, class Real>
+[[gnu::noinline]] void fold_rows(const Real* in, int rows, int columns, Real* out, bool add, range own) {
   constexpr int width = lanes<Real>::width;
   const int some = columns <= chunk<Real> ? rows : std::min(rows, 8);
   for (int row = 0; row < rows; row += some, add = true) {
     const int count = std::min(some, rows - row);
     const Real* const from = in + std::int64_t{row} * columns;
     std::int64_t j = own.begin;
-    for (; j + chunk<Real> <= own.end; j += chunk<Real>) sum_columns<4>(from + j, count, columns, out + j, add, width);
+    for (; j + chunk<Real> <= own.end; j += chunk<Real>)
+      fold_columns<Fold, 4>(from + j, count, columns, out + j, add, width);
     for (; j < own.end; j += width)
-      sum_columns<1>(from + j, count, columns, out + j, add, static_cast<int>(std::min<std::int64_t>(width, own.end - j)));
+      fold_columns<Fold, 1>(from + j, count, columns, out + j, add,
+                            static_cast<int>(std::min<std::int64_t>(width, own.end - j)));
   }
 }
 
-/// The sum of n numbers, of which at(i) gives the register from number i on, zeros behind the last: four registers of
-/// partial sums, so that an addition need not wait for the one before.
-template <class Real>
-[[gnu::always_inline]] inline Real sum_row(std::int64_t n, auto at) {
+/// The reduction of n numbers, of which at(i) gives the register from number i on, and behind the last the start: four
+/// registers of partial ones, so that an addition need not wait for the one before.
+template <class Fold, class Real>
+[[gnu::always_inline]] inline Real fold_row(std::int64_t n, auto at) {
   using vec = lanes<Real>;
-  vec part[4] = {vec::fill(0), vec::fill(0), vec::fill(0), vec::fill(0)};
+  const vec start = vec::fill(Fold::template start<Real>);
+  vec part[4] = {start, start, start, start};
   std::int64_t i = 0;
   for (; i + 4 * vec::width <= n; i += 4 * vec::width)
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) part[j] = part[j] + at(i + j * vec::width);
-  for (; i < n; i += vec::width) part[0] = part[0] + at(i);
-  return sum((part[0] + part[1]) + (part[2] + part[3]));
+    for (int j = 0; j < 4; ++j) part[j] = Fold::of(part[j], at(i + j * vec::width));
+  for (; i < n; i += vec::width) part[0] = Fold::of(part[0], at(i));
+  return folded(Fold::of(Fold::of(part[0], part[1]), Fold::of(part[2], part[3])),
+                [](vec a, vec b) { return Fold::of(a, b); });
+}
+template <class Fold, class Real>
+Real fold_row(const Real* in, std::int64_t n) {
+  return fold_row<Fold, Real>(n, [in, n](std::int64_t i) { return load_row(in, i, n, Fold::template start<Real>); });
 }
 template <class Real>
-Real sum_row(const Real* in, std::int64_t n) {
-  return sum_row<Real>(n, [in, n](std::int64_t i) { return load_row(in, i, n); });
+[[gnu::always_inline]] inline Real sum_row(std::int64_t n, auto at) {
+  return fold_row<adding, Real>(n, at);
 }
 
-/// The sum of n numbers, of which sum_section(begin, length) sums some. Many are summed in sections, the same for any
-/// number of threads.
-template <class Real>
-Real sum_all(std::int64_t n, std::int64_t work, int threads, auto sum_section) {
-  if (n < 16 * 1024) return sum_section(std::int64_t{0}, n);
+/// The reduction of n numbers, of which section(begin, length) reduces some. Many are reduced in sections, the same for
+/// any number of threads.
+template <class Fold, class Real>
+Real fold_all(std::int64_t n, std::int64_t work, int threads, auto of_section) {
+  if (n < 16 * 1024) return of_section(std::int64_t{0}, n);
   constexpr std::int64_t most = 64;
   const std::int64_t section = (n + most - 1) / most, sections = (n + section - 1) / section;
   Real sums[most];
-  shares{work, sections}(threads, [&sums, n, section, &sum_section](range own) {
+  shares{work, sections}(threads, [&sums, n, section, &of_section](range own) {
     for (auto s = own.begin; s < own.end; ++s)
-      sums[s] = sum_section(s * section, std::min(section, n - s * section));
+      sums[s] = of_section(s * section, std::min(section, n - s * section));
   });
-  return sum_row(sums, sections);
+  return fold_row<Fold>(sums, sections);
+}
+template <class Real>
+Real sum_all(std::int64_t n, std::int64_t work, int threads, auto sum_section) {
+  return fold_all<adding, Real>(n, work, threads, sum_section);
 }
 
-template <class Real>
+template <class Fold, class Real>
 void reduce_pairs(const reduction& r, int number, const Real* in, Real* out, bool add) {
   const auto& pair = r.at[static_cast<std::size_t>(number)];
   if (number + 1 < r.pairs) {
     for (int gone = 0; gone < pair.gone; ++gone)
       for (int kept = 0; kept < pair.kept; ++kept, in += pair.in)
-        reduce_pairs(r, number + 1, in, out + kept * pair.out, add || gone > 0);
+        reduce_pairs<Fold>(r, number + 1, in, out + kept * pair.out, add || gone > 0);
   } else if (pair.kept == 1) {
-    const Real total = sum_row(in, pair.gone);
-    *out = add ? *out + total : total;
+    const Real total = fold_row<Fold>(in, pair.gone);
+    *out = add ? Fold::of(*out, total) : total;
   } else {
-    sum_rows(in, pair.gone, pair.kept, out, add, {0, pair.kept});
+    fold_rows<Fold>(in, pair.gone, pair.kept, out, add, {0, pair.kept});
   }
 }
 
-/// out = the sums of `in`, of so many numbers. Threads share what is kept.
-template <class Real>
-[[gnu::noinline]] void reduce_sum(const reduction& r, std::int64_t count, const Real* in, Real* out, int threads) {
+/// out = the reduction of `in`, of so many numbers. Threads share what is kept.
+template <class Fold, class Real>
+[[gnu::noinline]] void reduce(const reduction& r, std::int64_t count, const Real* in, Real* out, int threads) {
   const auto& first = r.at[0];
   const bool one_pair = r.pairs == 1;
   if (one_pair && first.kept == 1) {
-    *out = sum_all<Real>(count, 40 * count, threads,
-                         [in](std::int64_t begin, std::int64_t n) { return sum_row(in + begin, n); });
+    *out = fold_all<Fold, Real>(count, 40 * count, threads,
+                                [in](std::int64_t begin, std::int64_t n) { return fold_row<Fold>(in + begin, n); });
   } else if (one_pair || first.gone == 1) {
     shares{40 * count, first.kept, one_pair ? chunk<Real> : 1}(threads, [&r, &first, in, out, one_pair](range own) {
-      if (one_pair) return sum_rows(in, first.gone, first.kept, out, false, own);
+      if (one_pair) return fold_rows<Fold>(in, first.gone, first.kept, out, false, own);
       for (auto kept = own.begin; kept < own.end; ++kept)
-        reduce_pairs(r, 1, in + kept * first.in, out + kept * first.out, false);
+        reduce_pairs<Fold>(r, 1, in + kept * first.in, out + kept * first.out, false);
     });
   } else {
-    reduce_pairs(r, 0, in, out, false);
+    reduce_pairs<Fold>(r, 0, in, out, false);
   }
 }
 
-/// out = the sums of `in` {from} over the axes; which of them stay as 1 makes no difference here.
-template <class Real>
-void reduce_sum(const shape& from, axis_set axes, const Real* in, Real* out, int threads = 1) {
-  reduce_sum(as_pairs(from, axes), from.count(), in, out, threads);
-}
-
+/// Which axes stay as 1 makes no difference here.
 template <shape From, axis_set Axes>
 inline constexpr reduction reduction_of = as_pairs(From, Axes);
 
@@ -165,8 +182,8 @@ inline constexpr reduction reduction_of = as_pairs(From, Axes);
 
 template <axis_set Axes, bool Keep, class Real, class X>
 void compute(sum_op<Axes, Keep>, signature<Real, X>, void* const* p, int threads) {
-  kernel::reduce_sum(kernel::reduction_of<X::shape, Axes>, X::shape.count(), static_cast<const Real*>(p[1]),
-                     static_cast<Real*>(p[0]), threads);
+  kernel::reduce<kernel::adding>(kernel::reduction_of<X::shape, Axes>, X::shape.count(), static_cast<const Real*>(p[1]),
+                                 static_cast<Real*>(p[0]), threads);
 }
 
 }  // namespace cairn

@@ -45,6 +45,59 @@ void reduce_sum(const Real* in, Real* out, const shape& from, axis_set axes) {
   std::transform(sums.begin(), sums.end(), out, [](double x) { return static_cast<Real>(x); });
 }
 
+/// out {reduced(from, axes)} = the largest of `in` {from} over the axes, or the smallest; NaN where one is NaN.
+template <class Real>
+void extremum(const Real* in, Real* out, const shape& from, axis_set axes, bool largest) {
+  const shape to = reduced(from, axes, true);
+  std::vector<bool> seen(static_cast<std::size_t>(to.count()));
+  for (std::int64_t i = 0; i < from.count(); ++i) {
+    int at[max_rank];
+    coordinates(from, i, at);
+    std::size_t o = 0;
+    for (int axis = 0; axis < from.rank; ++axis)
+      if (to.extent[axis] == from.extent[axis])
+        o = o * static_cast<std::size_t>(to.extent[axis]) + static_cast<std::size_t>(at[axis]);
+    if (!seen[o] || std::isnan(in[i]) || (largest ? in[i] > out[o] : in[i] < out[o])) out[o] = in[i];
+    seen[o] = true;
+  }
+}
+
+/// out = where the extremum of `in` {from} along an axis first stands.
+template <class Real>
+void position(const Real* in, std::int32_t* out, const shape& from, int axis, bool largest) {
+  std::int64_t inner = 1;
+  for (int k = axis + 1; k < from.rank; ++k) inner *= from.extent[k];
+  for (std::int64_t o = 0; o < from.count() / from.extent[axis]; ++o) {
+    const Real* const line = in + o / inner * from.extent[axis] * inner + o % inner;
+    std::vector<Real> values;
+    for (int k = 0; k < from.extent[axis]; ++k) values.push_back(line[k * inner]);
+    const auto nan = std::find_if(values.begin(), values.end(), [](Real x) { return std::isnan(x); });
+    const auto most = std::max_element(values.begin(), values.end(),
+                                       [largest](Real a, Real b) { return largest ? a < b : b < a; });
+    out[o] = static_cast<std::int32_t>((nan != values.end() ? nan : most) - values.begin());
+  }
+}
+
+/// out {outer, count, inner} = table {outer, extent, inner} at `count` positions along its second axis.
+template <class Real>
+void gather(const Real* table, const std::int32_t* at, Real* out, const shape& from, int count) {
+  for (int i = 0; i < from[0]; ++i)
+    for (int j = 0; j < count; ++j)
+      for (int k = 0; k < from[2]; ++k)
+        out[(i * count + j) * from[2] + k] = table[(i * from[1] + at[j]) * from[2] + k];
+}
+
+/// out {outer, extent, inner} = the sums of `in` {outer, count, inner} at their positions along the second axis.
+template <class Real>
+void scatter_add(const Real* in, const std::int32_t* at, Real* out, const shape& to, int count) {
+  std::vector<double> sums(static_cast<std::size_t>(to.count()));
+  for (int i = 0; i < to[0]; ++i)
+    for (int j = 0; j < count; ++j)
+      for (int k = 0; k < to[2]; ++k)
+        sums[static_cast<std::size_t>((i * to[1] + at[j]) * to[2] + k)] += in[(i * count + j) * to[2] + k];
+  std::transform(sums.begin(), sums.end(), out, [](double x) { return static_cast<Real>(x); });
+}
+
 /// log_softmax of `in` {from} along an axis; softmax is its exp.
 template <class Real>
 void log_softmax(const Real* in, Real* out, const shape& from, int axis) {

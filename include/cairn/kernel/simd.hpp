@@ -133,6 +133,12 @@ struct lanes {
     return across(a, [](lanes x, lanes y) { return max(x, y); });
   }
 
+  /// The same for any operation on two registers.
+  template <class Combine>
+  [[gnu::always_inline]] friend Real folded(lanes a, Combine combine) {
+    return across(a, combine);
+  }
+
   /// a where its word is at least `least`, else 0; of as many words as there are lanes.
   [[gnu::always_inline]] friend lanes where_at_least(lanes a, const std::uint32_t* words, std::uint32_t least) {
     using word_vector [[gnu::vector_size(4 * width)]] = std::uint32_t;

@@ -1,0 +1,73 @@
+// The largest and the smallest over axes, and where they stand.
+#pragma once
+
+#include "cairn/expr/extremum.hpp"
+#include "cairn/kernel/reduce.hpp"
+#include "cairn/kernel/softmax.hpp"
+
+namespace cairn {
+
+namespace kernel {
+
+/// The larger or smaller of two; NaN where one is NaN.
+template <extremum Which>
+struct comparing {
+  template <class Real>
+  static constexpr Real start = Which == extremum::largest ? nothing<Real> : -nothing<Real>;
+  template <class V>
+  [[gnu::always_inline]] static V of(V a, V b) {
+    const auto beats = Which == extremum::largest ? greater(a, b) : greater(b, a);
+    return select(beats, a, select(equal(a, a), b, a));
+  }
+};
+
+/// Where the extremum of a row first stands.
+template <extremum Which, class Real>
+int position_in_row(const Real* row, int n) {
+  const Real best = fold_row<comparing<Which>>(row, n);
+  int i = 0;
+  while (best == best ? row[i] != best : row[i] == row[i]) ++i;
+  return i;
+}
+
+/// The same for some columns of {n, stride}, along the first axis.
+template <extremum Which, class Real>
+void positions_in_columns(const Real* in, std::int32_t* out, int n, int stride, range columns) {
+  for (auto j = columns.begin; j < columns.end; ++j) out[j] = 0;
+  for (int i = 1; i < n; ++i) {
+    for (auto j = columns.begin; j < columns.end; ++j) {
+      const Real x = in[std::int64_t{i} * stride + j], best = in[std::int64_t{out[j]} * stride + j];
+      if ((Which == extremum::largest ? x > best : x < best) || (x != x && best == best)) out[j] = i;
+    }
+  }
+}
+
+/// out {outer, inner} = where the extremum along the axis first stands. Threads share what lies outside of the axis, or
+/// else the columns.
+template <extremum Which, class Real>
+[[gnu::noinline]] void find_extremum(const around_axis& a, const Real* in, std::int32_t* out, int threads = 1) {
+  const std::int64_t step = std::int64_t{a.extent} * a.inner;
+  const bool many = a.outer > 1;
+  shares{40 * a.outer * step, many ? a.outer : a.inner, many ? 1 : 16}(threads, [=, &a](range own) {
+    if (!many && a.inner > 1) return positions_in_columns<Which>(in, out, a.extent, a.inner, own);
+    for (auto k = own.begin; k < own.end; ++k) {
+      if (a.inner == 1) out[k] = position_in_row<Which>(in + k * step, a.extent);
+      else positions_in_columns<Which>(in + k * step, out + k * a.inner, a.extent, a.inner, {0, a.inner});
+    }
+  });
+}
+
+}  // namespace kernel
+
+template <extremum Which, axis_set Axes, bool Keep, class Real, class X>
+void compute(extremum_op<Which, Axes, Keep>, signature<Real, X>, void* const* p, int threads) {
+  kernel::reduce<kernel::comparing<Which>>(kernel::reduction_of<X::shape, Axes>, X::shape.count(),
+                                           static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
+}
+template <extremum Which, int Axis, bool Keep, class Real, class X>
+void compute(position_op<Which, Axis, Keep>, signature<Real, X>, void* const* p, int threads) {
+  kernel::find_extremum<Which>(kernel::around(X::shape, Axis), static_cast<const Real*>(p[1]),
+                               static_cast<std::int32_t*>(p[0]), threads);
+}
+
+}  // namespace cairn

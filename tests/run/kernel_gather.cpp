@@ -1,0 +1,132 @@
+// What stands where indices point, and the sums of what is laid there, against plain loops.
+#include "cairn/kernel/gather.hpp"
+#include "cairn/kernel/reference.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <limits>
+
+#include "kernel_check.hpp"
+
+using cairn::shape;
+using namespace kernel_check;
+
+namespace {
+
+using kernel_pointer = void (*)(std::vector<const void*>, int);
+
+// Positions come again, and some do not come.
+template <class Real>
+void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape table, int count, int threads) {
+  const std::int64_t parts = table.count() / table[1] * count;
+  const auto in = numbers<Real>(table.count()), laid = numbers<Real>(parts);
+  const auto at = labels(count, table[1]);
+  std::vector<Real> expected(laid.size()), sums(in.size());
+  cairn::reference::gather(in.data(), at.data(), expected.data(), table, count);
+  cairn::reference::scatter_add(laid.data(), at.data(), sums.data(), table, count);
+  guarded<Real> out(parts), got_sums(table.count());
+  gather({out.data(), in.data(), at.data()}, threads);
+  scatter_add({got_sums.data(), laid.data(), at.data()}, threads);
+
+  // As many numbers below 1 have partial sums of about the root of that, and as many roundings.
+  const double roundings = std::sqrt(count) * count * std::numeric_limits<Real>::epsilon();
+  BOOST_TEST_CONTEXT("extents " << table[0] << " " << table[1] << " " << table[2] << ", " << count
+                                << " indices, threads " << threads) {
+    BOOST_TEST(worst(out.data(), expected.data(), parts, [](std::int64_t) { return 1; }) == 0);
+    BOOST_TEST(worst(got_sums.data(), sums.data(), table.count(), [&](std::int64_t) { return roundings; }) <= 1);
+    BOOST_TEST(out.intact());
+    BOOST_TEST(got_sums.intact());
+  }
+}
+template <class Real, int Outer, int Extent, int Inner, int Count>
+void check_gather(int threads = 1) {
+  using table = array<shape{Outer, Extent, Inner}>;
+  using part = array<shape{Outer, Count, Inner}>;
+  using positions = array<shape{Count}, cairn::index_below(Extent)>;
+  constexpr kernel_pointer gather = &run_kernel<cairn::gather_op<1>, Real, table, positions>;
+  constexpr kernel_pointer scatter_add = &run_kernel<cairn::scatter_add_op<1, Extent>, Real, part, positions>;
+  check_kernels<Real>(gather, scatter_add, table::shape, Count, threads);
+}
+
+template <class Real, class Extents>
+void check_gathers() {
+  for_each(Extents{}, []<int Extent>() {
+    check_gather<Real, 1, 5, Extent, 7>();
+    check_gather<Real, 3, 4, Extent, 6>();
+    check_gather<Real, 2, Extent, 3, 9>();
+    check_gather<Real, 2, Extent, 1, 9>();
+    check_gather<Real, 1, 7, 2, Extent>();
+  });
+  check_gather<Real, 1, 1, 1, 1>();
+}
+
+/// The sums, by so many threads.
+template <class Real, int Outer, int Extent, int Inner, int Count>
+std::vector<Real> sums_by(int threads) {
+  const auto at = labels(Count, Extent);
+  std::vector<Real> in(Outer * Count * Inner), out(Outer * Extent * Inner);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<Real>(1) / static_cast<Real>(i % 1013 + 1);
+  run_kernel<cairn::scatter_add_op<1, Extent>, Real, array<shape{Outer, Count, Inner}>,
+             array<shape{Count}, cairn::index_below(Extent)>>({out.data(), in.data(), at.data()}, threads);
+  return out;
+}
+
+template <class Real>
+void check_ones(kernel_pointer one_hot, int count, int bound, int threads) {
+  const auto at = labels(count, bound);
+  guarded<Real> out(count * bound);
+  one_hot({out.data(), at.data()}, threads);
+  bool right = true;
+  for (int i = 0; i < count; ++i)
+    for (int k = 0; k < bound; ++k) right &= out.data()[i * bound + k] == (k == at[static_cast<std::size_t>(i)]);
+  BOOST_TEST(right);
+  BOOST_TEST(out.intact());
+}
+template <class Real, int Bound>
+void check_one_hot(int threads = 1) {
+  constexpr int count = Bound < 1000 ? 21 : 200;
+  using positions = array<shape{count}, cairn::index_below(Bound)>;
+  check_ones<Real>(&run_kernel<cairn::one_hot_op, Real, positions>, count, Bound, threads);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_gather)
+
+BOOST_AUTO_TEST_CASE(gathers_in_float) { check_gathers<float, awkward>(); }
+BOOST_AUTO_TEST_CASE(gathers_in_double) { check_gathers<double, few>(); }
+BOOST_AUTO_TEST_CASE(rows_with_a_one) {
+  for_each(awkward{}, []<int Bound>() { check_one_hot<float, Bound>(); });
+  for_each(few{}, []<int Bound>() { check_one_hot<double, Bound>(); });
+}
+
+// Indices are moved as they are, and may be kept in bytes.
+BOOST_AUTO_TEST_CASE(of_indices) {
+  constexpr cairn::element_type bytes{cairn::dtype::u8, 5};
+  const std::int32_t table[]{7, 0, 100000, 3, 9};
+  const std::uint8_t at[]{4, 4, 0, 2};
+  std::int32_t out[4]{};
+  run_kernel<cairn::gather_op<0>, float, array<shape{5}, cairn::index_below(100001)>, array<shape{4}, bytes>>(
+      {out, table, at});
+  const std::int32_t expected[]{9, 9, 7, 100000};
+  BOOST_TEST(out == expected, boost::test_tools::per_element());
+}
+
+// Enough for three threads: they share columns, or what lies outside of the axis.
+BOOST_AUTO_TEST_CASE(shared_by_threads) {
+  for (const int threads : {2, 3, 5}) {
+    check_gather<float, 1, 50, 331, 900>(threads);
+    check_gather<float, 31, 50, 11, 900>(threads);
+    check_gather<double, 1, 700, 331, 90>(threads);
+    check_one_hot<float, 3001>(threads);
+  }
+}
+BOOST_AUTO_TEST_CASE(sums_do_not_depend_on_threads) {
+  const auto columns = sums_by<float, 1, 50, 331, 900>(1);
+  const auto outside = sums_by<float, 31, 50, 11, 900>(1);
+  for (const int threads : {2, 3, 5}) {
+    BOOST_TEST((sums_by<float, 1, 50, 331, 900>(threads) == columns));
+    BOOST_TEST((sums_by<float, 31, 50, 11, 900>(threads) == outside));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

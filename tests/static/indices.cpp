@@ -1,0 +1,110 @@
+// Index tensors keep their elements and their bound, whatever they go through; and reductions by order.
+#include "cairn/expr/block.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/concatenate.hpp"
+#include "cairn/expr/extremum.hpp"
+#include "cairn/expr/gather.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/expr/transpose.hpp"
+#include "plan.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+template <int... Extents>
+constexpr auto t = param<"t", Extents...>;
+template <int... Extents>
+constexpr auto tokens = indices<"tokens", 7, Extents...>;
+
+constexpr bool is(auto e, const shape& s, element_type element) { return e.shape == s && e.element == element; }
+constexpr element_type real_numbers{};
+
+// What moves elements moves indices, with their bound; of indices of two bounds the larger holds.
+static_assert(is(tokens<3, 4>, shape{3, 4}, index_below(7)) && is(tokens<>, shape{}, index_below(7)));
+static_assert(is(reshape<2, -1>(tokens<3, 4>), shape{2, 6}, index_below(7)));
+static_assert(is(slice<1, 1, 3>(tokens<3, 4>), shape{3, 2}, index_below(7)));
+static_assert(is(transpose(tokens<3, 4>), shape{4, 3}, index_below(7)));
+static_assert(is(concatenate<0>(tokens<3, 4>, tokens<1, 4>), shape{4, 4}, index_below(7)));
+static_assert(is(concatenate<0>(tokens<3>, indices<"more", 9, 2>), shape{5}, index_below(9)));
+static_assert(is(block<"b">(layer([](auto i) { return transpose(i); }))(tokens<3, 4>), shape{4, 3}, index_below(7)));
+
+// Their shape stands where the axis was.
+static_assert(is(gather<0>(t<7, 5>, tokens<3, 4>), shape{3, 4, 5}, real_numbers));
+static_assert(is(gather<1>(t<2, 9, 5>, tokens<3, 4>), shape{2, 3, 4, 5}, real_numbers));
+static_assert(is(gather<-1>(t<2, 7>, tokens<1>), shape{2, 1}, real_numbers));
+static_assert(is(gather<0>(t<7>, tokens<1, 2, 3, 4, 5, 6>), shape{1, 2, 3, 4, 5, 6}, real_numbers));
+static_assert(is(gather<0>(t<7, 5>, tokens<>), shape{5}, real_numbers));
+static_assert(is(gather<0>(indices<"of", 3, 8>, tokens<4>), shape{4}, index_below(3)));
+template <int Axis>
+constexpr shape gathered(const shape& table, const shape& positions) {
+  return gather_op<Axis>::result(tensor_type(table), positions);
+}
+static_assert(gathered<2>(shape{7, 5}, shape{3}) == no_shape && gathered<-3>(shape{7, 5}, shape{3}) == no_shape);
+static_assert(gathered<0>(shape{}, shape{}) == no_shape);
+static_assert(gathered<0>(shape{7, 5}, shape{1, 1, 1, 1, 1, 1}) == no_shape);
+static_assert(scatter_add_op<1, 7>::result(shape{2, 3, 4, 5}, shape{3, 4}) == shape{2, 7, 5});
+static_assert(scatter_add_op<0, 7>::result(shape{5}, shape{}) == shape{7, 5});
+static_assert(scatter_add_op<1, 7>::result(shape{2, 3}, shape{4}) == no_shape);
+static_assert(scatter_add_op<1, 7>::result(shape{2}, shape{4}) == no_shape);
+static_assert(is(one_hot(tokens<3, 4>), shape{3, 4, 7}, real_numbers));
+static_assert(is(one_hot(tokens<>), shape{7}, real_numbers));
+static_assert(one_hot_op::result(tensor_type(shape{3}, {dtype::i32})) == no_shape);
+static_assert(one_hot_op::result(tensor_type(shape{1, 1, 1, 1, 1, 1}, index_below(2))) == no_shape);
+
+// Reductions by order are written as sum is; a position is an index below the extent of its axis.
+static_assert(is(max(t<4, 8>), shape{}, real_numbers) && is(min<-1>(t<4, 8>), shape{4}, real_numbers));
+static_assert(is(max<0, 2>(t<2, 3, 4>, keepdim), shape{1, 3, 1}, real_numbers));
+static_assert(is(argmax<-1>(t<4, 8>), shape{4}, index_below(8)) && is(argmin<0>(t<4, 8>), shape{8}, index_below(4)));
+static_assert(is(argmax<1>(t<4, 8>, keepdim), shape{4, 1}, index_below(8)));
+static_assert(is(one_hot(argmax<-1>(t<4, 8>)), shape{4, 8}, real_numbers));
+static_assert(is(gather<0>(t<9, 5>, argmax<-1>(t<4, 8>)), shape{4, 5}, real_numbers));
+template <int Axis>
+constexpr shape positions = position_op<extremum::largest, Axis, false>::result(shape{4, 8});
+static_assert(positions<2> == no_shape && positions<-3> == no_shape && positions<-2> == shape{8});
+
+}  // namespace
+
+namespace own {
+
+/// Row and column of places in {.., 3}: an operation of a user's, whose results are indices.
+struct split_op : op {
+  static constexpr fixed_string name = "split";
+  using rule = rule::axes_exist;
+  static constexpr kind argument_kind(int) { return kind::whole; }
+  static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
+    return {tensor_type(x, index_below((x.element.bound + 2) / 3)), tensor_type(x, index_below(3))};
+  }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+};
+constexpr auto places = make<split_op>(tokens<4>);
+static_assert(is(std::get<0>(places), shape{4}, index_below(3)) && is(std::get<1>(places), shape{4}, index_below(3)));
+static_assert(gather<0>(t<3, 2>, std::get<1>(places)).shape == shape{4, 2});
+
+}  // namespace own
+
+namespace {
+
+// A segment takes indices, and computes again what it makes of them; those that are bound are stored nowhere.
+constexpr auto h = softmax(param<"h", 4, 6>);
+constexpr auto i = indices<"i", 4, 16>;
+constexpr auto looked_up = [](auto x, auto at) {
+  return tanh(gather<0>(x, at) * gather<0>(x, argmax<-1>(one_hot(at))));
+};
+using in_segment = step_of<sum(ckpt<"s">(looked_up, h, i))>;
+using plainly = step_of<sum(looked_up(h, i))>;
+static_assert(runs_of<in_segment>("gather") == runs{2, 2} && runs_of<in_segment>("scatter_add") == runs{0, 2});
+static_assert(runs_of<in_segment>("one_hot") == runs{1, 1} && runs_of<in_segment>("argmax") == runs{1, 1});
+static_assert(runs_of<plainly>("gather") == runs{2, 0} && runs_of<plainly>("argmax") == runs{1, 0});
+static_assert(stored<in_segment> == 4 * 6 * sizeof(float));
+static_assert(stored<plainly> == (4 * 6 + 3 * 16 * 6 + 16) * sizeof(float));  // factors, result, and where one stood
+// A boundary may be of indices that were computed; a policy keeps them by their tag.
+constexpr auto found = [](auto x, auto at) { return tanh(gather<0>(x, tag<"at">(argmax<-1>(one_hot(at))))); };
+static_assert(runs_of<step_of<sum(ckpt<"s">(found, h, i))>>("argmax") == runs{1, 1});
+static_assert(runs_of<step_of<sum(ckpt<"s", save<"at">>(found, h, i))>>("argmax") == runs{1, 0});
+static_assert(stored<step_of<sum(ckpt<"s", save<"at">>(found, h, i))>> == (4 * 6 + 16) * sizeof(float));
+constexpr auto by_position = [](auto x, auto at) { return tanh(gather<0>(x, at)); };
+static_assert(stored<step_of<sum(ckpt<"s">(by_position, h, argmax<-1>(one_hot(i))))>> == (4 * 6 + 16) * sizeof(float));
+
+}  // namespace
