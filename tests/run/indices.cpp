@@ -1,0 +1,144 @@
+// Index tensors in programs: bound, moved, passed into segments, computed and given out; and reductions by order.
+#include <algorithm>
+#include <array>
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+#include <vector>
+
+using namespace cairn;
+
+namespace own {
+
+/// Row and column of places in a board of three columns: an operation of a user's that makes indices.
+struct split_op : op {
+  static constexpr fixed_string name = "split";
+  using rule = rule::axes_exist;
+  static constexpr kind argument_kind(int) { return kind::whole; }
+  static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
+    return {tensor_type(x, index_below((x.element.bound + 2) / 3)), tensor_type(x, index_below(3))};
+  }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+};
+template <class Real, class X>
+void compute(split_op, signature<Real, X>, void* const* p) {
+  for (std::int64_t i = 0; i < X::shape.count(); ++i) {
+    const std::int32_t place = static_cast<const std::int32_t*>(p[2])[i];
+    static_cast<std::int32_t*>(p[0])[i] = place / 3;
+    static_cast<std::int32_t*>(p[1])[i] = place % 3;
+  }
+}
+
+}  // namespace own
+
+namespace {
+
+constexpr auto tokens = indices<"tokens", 5, 2, 4>;
+constexpr std::array<std::int32_t, 8> some{0, 2, 2, 3, 1, 2, 0, 1};
+constexpr auto w = param<"w", 5, 3>;
+constexpr std::array<float, 15> numbers{1, 2, 2, 0, -1, 0, 3, 3, 3, -2, 1, 1, 5, 0, -5};
+
+template <class Range, class T, std::size_t N>
+bool equals(const Range& got, const std::array<T, N>& expected) {
+  return std::ranges::equal(got, expected);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(indices_in_programs)
+
+// What PyTorch 2.15 and JAX 0.10.2 say of the same numbers, both the same: embedding (take), index_select, amax and amin,
+// where many are equal.
+BOOST_AUTO_TEST_CASE(values_and_gradients_of_the_peers) {
+  constexpr auto h = gather<0>(w, tokens);
+  constexpr auto columns = gather<1>(w, indices<"columns", 3, 3>);
+  constexpr auto by_token = max<-1>(h);
+  constexpr auto by_feature = min<1>(h);
+  constexpr auto by_column = max<0>(columns);
+  constexpr auto loss = sum(by_token * input<"k", 2, 4>) + sum(by_feature * input<"m", 2, 3>) +
+                        sum(by_column * input<"n", 3>);
+  program<outputs(loss, by_token, by_feature, by_column, argmax<-1>(h), argmin<1>(h))> step;
+  std::ranges::copy(numbers, step.param<"w">().begin());
+  const std::array<float, 8> k{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::array<float, 6> m{1, 2, 3, 4, 5, 6};
+  const auto [value, y, z, u, most, least] = step.value_and_grad(
+      bind<"tokens">(some), bind<"columns">(std::array{2, 0, 2}), bind<"k">(k), bind<"m">(m),
+      bind<"n">(std::array{1.F, 2.F, 4.F}));
+  BOOST_TEST(value == 76);
+  BOOST_TEST(equals(y, std::array{2.F, 3.F, 3.F, 1.F, 0.F, 3.F, 2.F, 0.F}));
+  BOOST_TEST(equals(z, std::array{-2.F, 1.F, 1.F, 0.F, -1.F, 0.F}));
+  BOOST_TEST(equals(u, std::array{3.F, 5.F, 3.F}));
+  BOOST_TEST(equals(most, std::array{1, 0, 0, 1, 0, 0, 1, 0}));
+  BOOST_TEST(equals(least, std::array{3, 3, 3, 0, 0, 0}));
+  const std::array<float, 15> expected{0,          4,          4, 10.5, 5, 12.5, 3.6666667F, 3.6666667F,
+                                       8.6666667F, 1,          4, 5,    2, 0,    0};
+  const auto g = step.grad<"w">();
+  for (std::size_t i = 0; i < 15; ++i) BOOST_TEST(std::abs(g.flat(i) - expected[i]) <= 1e-6F);
+}
+BOOST_AUTO_TEST_CASE(second_gradients_of_the_peers) {
+  constexpr auto h = gather<0>(w, tokens);
+  constexpr auto cubed = h * h * h;
+  program<sum(square(grad(sum(max<-1>(cubed)) + sum(cubed), w)))> step;
+  std::ranges::copy(numbers, step.param<"w">().begin());
+  static_cast<void>(step.value_and_grad(bind<"tokens">(some)));
+  const std::array<float, 15> expected{144, 2592, 2592, 0, -144, 0, 15552, 15552, 15552, -288, 81, 81, 0, 0, 0};
+  const auto g = step.grad<"w">();
+  for (std::size_t i = 0; i < 15; ++i) BOOST_TEST(std::abs(g.flat(i) - expected[i]) <= 1e-6F * 15552);
+}
+
+// Indices are given out as integers, moved as they are, by programs and predictors.
+BOOST_AUTO_TEST_CASE(moved_and_given_out) {
+  constexpr auto turned = transpose(tokens);
+  constexpr auto parts = outputs(sum(square(w)), turned, concatenate<0>(slice<0, 1, 3>(turned), turned),
+                                 reshape<8>(gather<0>(turned, indices<"columns", 3, 4>)));
+  program<parts> step;
+  predictor<parts> predict{step};
+  const auto check = [](const auto& result) {
+    BOOST_TEST(equals(std::get<1>(result), std::array{0, 1, 2, 2, 2, 0, 3, 1}));
+    BOOST_TEST(equals(std::get<2>(result), std::array{2, 2, 2, 0, 0, 1, 2, 2, 2, 0, 3, 1}));
+    BOOST_TEST(equals(std::get<3>(result), std::array{2, 0, 0, 1, 0, 1, 2, 2}));
+  };
+  const std::array columns{2, 0, 0, 1};
+  check(step.value_and_grad(bind<"tokens">(some), bind<"columns">(columns)));
+  check(predict(bind<"tokens">(some), bind<"columns">(columns)));
+  predictor<argmax<-1>(w)> alone{step};
+  std::ranges::copy(numbers, step.param<"w">().begin());
+  BOOST_TEST(equals(alone(), std::array{1, 0, 0, 1, 0}));
+  predictor<gather<0>(argmax<-1>(w, keepdim), indices<"one", 5>)> of_one{step};
+  BOOST_TEST(of_one(bind<"one">(std::array{3}))(0) == 1);
+}
+BOOST_AUTO_TEST_CASE(made_by_an_operation_of_the_users) {
+  constexpr auto place = indices<"place", 15, 4>;
+  constexpr auto at = make<own::split_op>(place);
+  constexpr auto rows = gather<0>(w, std::get<0>(at));
+  constexpr auto numbers_there = sum<1>(rows * one_hot(std::get<1>(at)));
+  program<outputs(sum(numbers_there), numbers_there)> step;
+  std::ranges::copy(numbers, step.param<"w">().begin());
+  const auto [all, each] = step.value_and_grad(bind<"place">(std::array{1, 14, 9, 9}));
+  BOOST_TEST(equals(each, std::array{2.F, -5.F, -2.F, -2.F}));
+  std::array<float, 15> expected{};
+  expected[1] = expected[14] = 1;
+  expected[9] = 2;
+  BOOST_TEST(equals(step.grad<"w">(), expected));
+}
+
+// An index that is out of bounds is named, and nothing has changed.
+BOOST_AUTO_TEST_CASE(out_of_bounds) {
+  program<sum(dropout<"d", 0.5>(gather<0>(w, tokens)))> step;
+  step.init(seed{1});
+  static_cast<void>(step.value_and_grad(bind<"tokens">(some)));
+  const std::vector<float> parameters(step.parameters().begin(), step.parameters().end()),
+      gradients(step.gradients().begin(), step.gradients().end());
+  const auto before = step.random();
+  for (const std::int32_t wrong : {-1, 5}) {
+    const std::array<std::array<std::int32_t, 4>, 2> given{{{0, 1, 2, 3}, {4, 0, wrong, 0}}};
+    BOOST_CHECK_EXCEPTION(static_cast<void>(step.value_and_grad(bind<"tokens">(given))), label_error,
+                          [&](const label_error& e) {
+                            return e.input == "tokens" && e.index == 6 && e.expected == 5 && e.actual == wrong;
+                          });
+  }
+  BOOST_TEST(std::ranges::equal(step.parameters(), parameters));
+  BOOST_TEST(std::ranges::equal(step.gradients(), gradients));
+  BOOST_TEST(step.random().step == before.step);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
