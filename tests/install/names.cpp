@@ -32,7 +32,10 @@ constexpr auto bend = layer([](auto v) { return maximum(tanh(v), log(exp(v) + sq
 constexpr auto ring =
     repeat<2, "ring">([](auto) { return ckpt<"turn">(nn::linear<"fc", 3> | bend | nn::dropout<"d">); });
 constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend) | ring;
-constexpr auto loss = cross_entropy(logits, y) + mean(square(logits)) * 0.1_c;
+constexpr auto spread = max<-1>(logits) - min<-1>(logits);
+constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);
+constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(argmin<-1>(logits));
+constexpr auto loss = cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen);
 
 // The same names with numbers, arrays and functions in the place of expressions.
 double area(double r) { return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F); }
@@ -57,12 +60,13 @@ int listens(int file) {
 int main() {
   const vector<double> input(6, 0.5);  // a name of one's own hides cairn's
   const array<int32_t, 2> labels{0, 2};
+  const array<int32_t, 4> at{0, 1, 1, 0};
   program<loss, cairn::real<double>> step;
   program<loss, cairn::real<double>, plain> other;
   step.init(seed{1});
   other.init(seed{1});
-  const double a = step.value_and_grad(bind<"x">(input), bind<"y">(labels));
-  const double b = other.value_and_grad(bind<"x">(input), bind<"y">(labels));
+  const double a = step.value_and_grad(bind<"x">(input), bind<"y">(labels), bind<"at">(at));
+  const double b = other.value_and_grad(bind<"x">(input), bind<"y">(labels), bind<"at">(at));
 
   using namespace std::placeholders;
   const auto next = bind(plus<>{}, _1, 1);
@@ -71,7 +75,7 @@ int main() {
   const auto report = std::real(complex<double>(3, 1)) - m.real;
   auto& some = reinterpret_cast<unknown&>(m);
   const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
-                       square(2) == maximum(vector{4.0, 1.0});
+                       square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && max(a, b, less<>{}) == a;
   cout << a << ' ' << area(1) << ' ' << listens(-1) << '\n';
   return a == b && numbers && listens(-1) == -1 ? 0 : 1;
 }

@@ -62,8 +62,6 @@ template <class What>
 struct got;
 template <int N>
 struct bound;
-template <int N>
-struct extent;
 template <bool Trained>
 struct trained;
 template <double Bound, double Fill>

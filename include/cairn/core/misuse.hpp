@@ -125,8 +125,7 @@ struct bound_kind_mismatch { template <class Silent, class... Facts> struct foun
 struct other_element { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: a predictor computes in its program's type; write predictor<..., real<...>>"); } }; };
 struct bound_above_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: indices may lie outside of what they index: their bound is above its extent, or unknown; "
-  "change one of the two"); } }; };
+  "cairn [shape-mismatch]: indices may lie outside of what they index; they need a bound of at most its extent"); } }; };
 struct detached_in_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [detached-in-segment]: this segment contains a detach, though its interior is differentiated again in "
   "backward; detach outside and pass the result as an argument of ckpt"); } }; };

@@ -154,9 +154,8 @@ constexpr int first_out_of_reach(std::index_sequence<I...>) {
 }
 template <class Op, class Owner, int I, class... A>
 constexpr auto out_of_reach() {
-  constexpr int bound = std::array{A::element.bound...}[I], extent = Op::extent_indexed(I, tensor_type{A::shape, A::element}...);
-  return mistake<bound_above_extent, Owner, fact::operation<Op::name, tensor_fact<A>...>, fact::bound<bound>,
-                 fact::extent<extent>>{};
+  constexpr int bound = std::array{A::element.bound...}[I];
+  return mistake<bound_above_extent, Owner, fact::operation<Op::name, tensor_fact<A>...>, fact::bound<bound>>{};
 }
 
 /// Whether what Op updates are states.

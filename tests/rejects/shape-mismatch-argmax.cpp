@@ -1,0 +1,18 @@
+// rejects: cairn \[shape-mismatch\]: the argument has no such axes
+// rejects: operation<cairn::fixed_string<7>\{"argmax"\}, float ?\[4\]\[6\]>
+// rejects: axes<-3>
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/extremum.hpp"
+#include "cairn/expr/gather.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr int axis = -3;
+#else
+constexpr int axis = -2;
+#endif
+
+constexpr auto loss = sum(one_hot(argmax<axis>(param<"x", 4, 6>)));
+static_assert(an_expression<decltype(loss)>);

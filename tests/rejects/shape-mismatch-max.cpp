@@ -1,0 +1,17 @@
+// rejects: cairn \[shape-mismatch\]: the argument has no such axes
+// rejects: operation<cairn::fixed_string<4>\{"max"\}, float ?\[4\]\[6\]>
+// rejects: axes<2>
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/extremum.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr int axis = 2;
+#else
+constexpr int axis = 1;
+#endif
+
+constexpr auto loss = sum(max<axis>(param<"x", 4, 6>));
+static_assert(an_expression<decltype(loss)>);

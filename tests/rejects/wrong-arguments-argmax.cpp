@@ -1,0 +1,19 @@
+// rejects: cairn \[wrong-arguments\]: axes and extents are template arguments
+// rejects: operation<cairn::fixed_string<7>\{"argmax"\}, float ?\[8\]\[2\]>
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/extremum.hpp"
+#include "cairn/expr/gather.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+constexpr auto x = param<"x", 8, 2>;
+
+#ifdef CAIRN_REJECT
+constexpr auto y = argmax(x);
+#else
+constexpr auto y = argmax<-1>(x);
+#endif
+
+constexpr auto loss = sum(one_hot(y) * x);
+static_assert(an_expression<decltype(loss)>);

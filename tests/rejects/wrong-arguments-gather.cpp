@@ -1,0 +1,18 @@
+// rejects: cairn \[wrong-arguments\]: this takes two arguments:.*gather<0>\(table, indices\)
+// rejects: operation<cairn::fixed_string<7>\{"gather"\}, float ?\[8\]\[2\]>
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/gather.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+constexpr auto table = param<"table", 8, 2>;
+
+#ifdef CAIRN_REJECT
+constexpr auto rows = gather<0>(table);
+#else
+constexpr auto rows = gather<0>(table, indices<"at", 8, 4>);
+#endif
+
+constexpr auto loss = sum(rows);
+static_assert(an_expression<decltype(loss)>);
