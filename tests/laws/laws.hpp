@@ -51,7 +51,7 @@ bool same_results(const Result& a, const Result& b) {
   if constexpr (std::is_arithmetic_v<Result>) {
     return std::memcmp(&a, &b, sizeof a) == 0;
   } else if constexpr (requires { a.data(); }) {
-    return same_bits<float>({a.data(), a.size()}, {b.data(), b.size()});
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof *a.data()) == 0;
   } else {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return (same_results(std::get<I>(a), std::get<I>(b)) && ...);

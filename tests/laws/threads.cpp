@@ -34,6 +34,14 @@ constexpr auto logits = input<"scores", rows, classes> + param<"bias", classes>;
 constexpr auto answers = labels<"answers", classes, rows>;
 constexpr auto classified = outputs(cross_entropy(logits, answers), accuracy(logits, answers));
 
+// Rows and columns where indices point, the sums of what is laid there, extrema over rows, over columns and over all, and
+// where they stand.
+constexpr auto rows_there = gather<0>(tanh(param<"table", classes, 1203>), answers);
+constexpr auto columns_there = gather<1>(logits, answers);
+constexpr auto at_the_largest = one_hot(argmax<-1>(logits)) + one_hot(argmin<0>(transpose(logits)));
+constexpr auto ordered = mean(square(rows_there)) + mean(square(columns_there)) + mean(logits * at_the_largest) +
+                         mean(square(max<-1>(logits))) + mean(square(min<0>(logits))) + max(square(logits));
+
 /// The most threads that steps get from now on.
 void allow_threads([[maybe_unused]] int most) {
 #ifdef _OPENMP
@@ -90,6 +98,12 @@ BOOST_AUTO_TEST_CASE(bits_of_losses_do_not_depend_on_their_number) {
     if (row % 3 > 0) scores[row * classes + 37 * row % classes] = 9;
   }
   same_for_any_number_of_threads<classified, double>(bind<"scores">(scores), bind<"answers">(right));
+}
+
+BOOST_AUTO_TEST_CASE(bits_through_indices_do_not_depend_on_their_number) {
+  std::vector<std::int32_t> at(rows);
+  for (std::size_t row = 0; row < rows; ++row) at[row] = static_cast<std::int32_t>(row * row % 89);
+  same_for_any_number_of_threads<ordered, double>(bind<"scores">(numbers<double>(rows * classes)), bind<"answers">(at));
 }
 
 #ifdef _OPENMP  // or there is one thread, and planned for three

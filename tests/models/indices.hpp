@@ -1,0 +1,58 @@
+// Models of index tensors and of reductions by order: y is what points into tables.
+#pragma once
+
+#include "parts.hpp"
+
+namespace models {
+
+// Indices as an argument of a segment, and what they go through: turned, cut, joined, looked up themselves.
+constexpr auto embedded = [] {
+  const auto looked_up = [](auto table, auto at) {
+    const auto turned = transpose(reshape<2, 4>(at));
+    const auto pairs = concatenate<1>(turned, reshape<4, 2>(slice<0, 4>(concatenate<0>(at, slice<0, 0, 4>(at)))));
+    const auto again = gather<0>(slice<0, 1, 6>(at), reshape<8, 2>(pairs));
+    return tanh(mean<1>(gather<0>(table, again) | nn::linear<"w", 12>));
+  };
+  return classify(x * ckpt<"s">(looked_up, softmax(param<"table", 5, 12>), y));
+}();
+// The indices that a segment finds, kept by a policy, choose weights; and an inner one gets them as an argument.
+constexpr auto routed = classify(x | nn::linear<"in", 12> | ckpt<"s", save<"best">>(layer([](auto h) {
+                                   const auto expert = [](auto v, auto at) {
+                                     return gelu(v * gather<0>(param<"experts", 12, 12>, at));
+                                   };
+                                   const auto best = tag<"best">(argmax<-1>(softmax(h)));
+                                   const auto least = argmin<0>(transpose(h));
+                                   return ckpt<"e", allow_useless>(expert, h, best) + h * one_hot(least);
+                                 })));
+// Along other axes than the first, in segments in segments; positions come more than once.
+inline constexpr auto picked = [](auto v, auto at) {
+  const auto some = gather<2>(tanh(reshape<2, 4, 12>(v)), slice<0, 0, 5>(at));
+  const auto more = gather<1>(softmax(some), argmax<0>(slice<0, 0, 4>(v)));
+  return reshape<8, 15>(more) | nn::linear<"mix", 12>;
+};
+constexpr auto columns = [] {
+  const auto outer = [](auto h, auto at) {
+    return ckpt<"inner">(picked, h, argmax<1>(h)) * exp(matmul(one_hot(at), param<"rows", 5, 12>));
+  };
+  return classify(ckpt<"outer">(outer, x | nn::linear<"in", 12>, y));
+}();
+// Many are equal: what relu makes zero.
+constexpr auto peaks = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
+                                  const auto t = reshape<8, 3, 4>(relu(h));
+                                  const auto low = min<0, 2>(square(t), keepdim);
+                                  return reshape<8, 12>(tanh(t) * max<1>(t, keepdim) + low * max(softmax(h))) +
+                                         min<-1>(relu(h - 0.5_c), keepdim);
+                                })));
+// Gradients of gradients, recomputed.
+constexpr auto sharpened = [] {
+  const auto h = x | nn::linear<"in", 12>;
+  const auto peak = [](auto v, auto at) { return gather<0>(square(v) * max<-1>(exp(v), keepdim), at); };
+  const auto z = ckpt<"s">(peak, h, y);
+  return classify(z) + mean(square(grad(mean(square(z)), h)));
+}();
+constexpr auto with_indices = [] {
+  const auto logits = x | ckpt<"s">(mlp) | nn::linear<"head", 5>;
+  return outputs(cross_entropy(logits, y), argmax<-1>(logits), reshape<4, 2>(y));
+}();
+
+}  // namespace models
