@@ -50,17 +50,19 @@ def broadcast(a, b):
 
 
 class value:
-    """A variable of a body. `own` is one computed from the body's arguments; `of` are what it has gradients of."""
+    """A variable of a body. `own` is one computed from the body's arguments; `of` are what it has gradients of. Indices
+    are below something; of real numbers, `below` is 0."""
 
-    def __init__(self, text, shape, bound, own=True, of=()):
-        self.text, self.shape, self.bound, self.own, self.of = text, shape, bound, own, {text, *of}
+    def __init__(self, text, shape, bound, own=True, of=(), below=0):
+        self.text, self.shape, self.bound, self.own, self.of, self.below = text, shape, bound, own, {text, *of}, below
+        self.kind = shape, below
 
 
 class function:
     """A body that can be called again. `names`: of its parameters, as seen from there; `has`: what policies ask for."""
 
     def __init__(self, text, of, results, main):
-        self.text, self.arguments, self.results, self.main = text, [v.shape for v in of.arguments], results, main
+        self.text, self.arguments, self.results, self.main = text, [v.kind for v in of.arguments], results, main
         self.names, self.has, self.reusable, self.detaches = of.names, of.has, of.reusable, of.detaches
 
 
@@ -73,7 +75,12 @@ class model:
         shape = self.shape(self.draw.choice([1, 2, 2, 2, 3]))
         self.text.append(f'constexpr auto x = input<"x"{braced(*shape)}>;')
         self.input = value("x", shape, 2)
-        body(self, [self.input], 0, False).program()
+        self.labels = None
+        if self.chance(0.5):
+            shape = tuple(self.draw.choice(extents[:6]) for _ in range(self.draw.randint(0, 2)))
+            self.text.append(f'constexpr auto y = labels<"y", 5{braced(*shape)}>;')
+            self.labels = value("y", shape, 5, below=5)
+        body(self, [self.input] + [self.labels] * bool(self.labels), 0, False).program()
 
     def name(self, kind):
         self.made += 1
@@ -95,7 +102,8 @@ class body:
     def __init__(self, of, arguments, depth, segment):
         self.of, self.draw, self.depth, self.segment = of, of.draw, depth, segment
         self.arguments = arguments
-        self.values, self.unread = list(arguments), list(arguments)
+        self.values, self.unread = [v for v in arguments if not v.below], [v for v in arguments if not v.below]
+        self.places, self.unread_places = [v for v in arguments if v.below], [v for v in arguments if v.below]
         self.lines, self.names, self.has = [], [], set()
         self.reusable, self.detaches = True, False
         if not arguments:
@@ -118,8 +126,20 @@ class body:
         self.unread.append(made)
         return made
 
+    def add_places(self, text, shape, below, *reads):
+        """New indices. What they are found in stays unread, for no gradient goes there."""
+        if count(shape) > most_elements:
+            return None
+        made = value(self.of.name("i"), shape, below, any(v.own for v in reads), below=below)
+        self.lines.append(f"const auto {made.text} = {text};")
+        self.read(*(v for v in reads if v.below))
+        self.places.append(made)
+        self.unread_places.append(made)
+        return made
+
     def read(self, *values):
         self.unread = [v for v in self.unread if v not in values]
+        self.unread_places = [v for v in self.unread_places if v not in values]
 
     def leaf(self, shape, fit=None):
         """The text of a parameter. `fit`: a key under which all bodies of the model share it."""
@@ -139,6 +159,11 @@ class body:
     def any(self):
         """A value, most likely one that nothing reads yet."""
         return self.draw.choice(self.unread if self.unread and self.of.chance(0.6) else self.values)
+
+    def any_places(self):
+        """Indices, or None; most likely some that nothing reads yet."""
+        from_unread = self.unread_places and self.of.chance(0.6)
+        return self.draw.choice(self.unread_places if from_unread else self.places) if self.places else None
 
     # Operations: each adds a value, or returns None where what was drawn does not fit.
 
@@ -231,26 +256,30 @@ class body:
         keep = self.of.chance(0.6)
         over = axes or range(len(v.shape))
         shape = tuple(1 if i in over else n for i, n in enumerate(v.shape) if keep or i not in over)
-        kind, scale = self.draw.choice([("mean", 1), ("sum", count([v.shape[i] for i in over]))])
+        kind, scale = self.draw.choice([("mean", 1), ("sum", count([v.shape[i] for i in over])), ("max", 1), ("min", 1)])
         listed = f"<{', '.join(str(i - len(v.shape) * self.of.chance(0.5)) for i in axes)}>" if axes else ""
         return self.add(f"{kind}{listed}({v.text}{', keepdim' if keep else ''})", shape, v.bound * scale, v)
 
-    def view(self):
-        v = self.any()
+    # What moves real numbers moves indices.
+
+    def moved(self, text, shape, v):
+        return self.add_places(text, shape, v.below, v) if v.below else self.add(text, shape, v.bound, v)
+
+    def view(self, v=None):
+        v = v or self.any()
         if len(v.shape) > 1 and self.of.chance(0.5):
             order = list(range(len(v.shape)))
             self.draw.shuffle(order)
-            return self.add(f"transpose<{', '.join(map(str, order))}>({v.text})", tuple(v.shape[i] for i in order),
-                            v.bound, v)
+            return self.moved(f"transpose<{', '.join(map(str, order))}>({v.text})", tuple(v.shape[i] for i in order), v)
         rest, shape = count(v.shape), []
         while len(shape) < 3 and self.of.chance(0.7):
             shape.append(self.draw.choice([n for n in range(1, rest + 1) if rest % n == 0]))
             rest //= shape[-1]
         shape.append(rest)
-        return self.add(f"reshape<{', '.join(map(str, shape))}>({v.text})", tuple(shape), v.bound, v)
+        return self.moved(f"reshape<{', '.join(map(str, shape))}>({v.text})", tuple(shape), v)
 
-    def slice(self):
-        v = self.any()
+    def slice(self, v=None):
+        v = v or self.any()
         if not v.shape:
             return None
         axis = self.draw.randrange(len(v.shape))
@@ -259,21 +288,64 @@ class body:
         end = self.draw.randint(begin + 1, n)
         bounds = f"{begin}, {end}" if end < n else f"{begin}"
         shape = v.shape[:axis] + (end - begin,) + v.shape[axis + 1:]
-        return self.add(f"slice<{axis}, {bounds}>({v.text})", shape, v.bound, v)
+        return self.moved(f"slice<{axis}, {bounds}>({v.text})", shape, v)
 
-    def concatenate(self):
-        v = self.any()
+    def concatenate(self, v=None):
+        v = v or self.any()
         if not v.shape:
             return None
         axis = self.draw.randrange(len(v.shape))
         without = lambda shape: shape[:axis] + shape[axis + 1:]
-        fits = [w for w in self.values if len(w.shape) == len(v.shape) and without(w.shape) == without(v.shape)]
+        fits = [w for w in (self.places if v.below else self.values)
+                if len(w.shape) == len(v.shape) and without(w.shape) == without(v.shape)]
         parts = [v] + self.draw.choices(fits, k=self.draw.choice([1, 1, 2, 4]))
         shape = v.shape[:axis] + (sum(w.shape[axis] for w in parts),) + v.shape[axis + 1:]
         if count(shape) > most_elements:
             return None
-        return self.add(f"concatenate<{axis}>({', '.join(w.text for w in parts)})", shape,
-                        max(w.bound for w in parts), *parts)
+        text = f"concatenate<{axis}>({', '.join(w.text for w in parts)})"
+        if v.below:
+            return self.add_places(text, shape, max(w.below for w in parts), *parts)
+        return self.add(text, shape, max(w.bound for w in parts), *parts)
+
+    def move_places(self):
+        v = self.any_places()
+        return v and self.draw.choice([self.view, self.slice, self.concatenate])(v)
+
+    def choose(self):
+        """Where the largest or the smallest stand."""
+        v = self.any()
+        if not v.shape:
+            return None
+        axis, keep = self.draw.randrange(len(v.shape)), self.of.chance(0.3)
+        shape = v.shape[:axis] + (1,) * keep + v.shape[axis + 1:]
+        listed = axis - len(v.shape) * self.of.chance(0.5)
+        text = f"{self.draw.choice(['argmax', 'argmin'])}<{listed}>({v.text}{', keepdim' if keep else ''})"
+        return self.add_places(text, shape, v.shape[axis], v)
+
+    def gather(self, at=None):
+        """What stands at some indices along an axis of a value that is long enough, or of a parameter."""
+        at = at or self.any_places()
+        if at is None:
+            return None
+        fits = [(v, axis) for v in self.values for axis, n in enumerate(v.shape) if n >= at.below]
+        if fits and self.of.chance(0.6):
+            table, axis = self.draw.choice(fits)
+        else:
+            shape = (self.draw.choice([n for n in [at.below, *extents] if n >= at.below]),)
+            shape += self.draw.choice([(), (), (self.draw.choice(extents),)])
+            table, axis = value("", shape, 1.2, own=False), 0
+        shape = table.shape[:axis] + at.shape + table.shape[axis + 1:]
+        if count(shape) > most_elements or len(shape) > 5:
+            return None
+        reads = [table, at] if table.text else [at]
+        listed = axis - len(table.shape) * self.of.chance(0.3)
+        return self.add(f"gather<{listed}>({table.text or self.leaf(table.shape)}, {at.text})", shape, table.bound, *reads)
+
+    def ones(self, at=None):
+        at = at or self.any_places()
+        if at is None or count(at.shape) * at.below > most_elements or len(at.shape) > 4:
+            return None
+        return self.add(f"one_hot({at.text})", at.shape + (at.below,), 1, at)
 
     def dropout(self):
         v = self.any()
@@ -291,8 +363,10 @@ class body:
 
     def tag(self):
         v, name = self.any(), self.of.name("t")
+        if self.places and self.of.chance(0.2):
+            v = self.any_places()
         self.has.add(name)
-        return self.add(f'tag<"{name}">({v.text})', v.shape, v.bound, v)
+        return self.moved(f'tag<"{name}">({v.text})', v.shape, v)
 
     def slope(self):
         """A gradient as a value. What it is taken of stays unread, for its parameters might not reach the gradient."""
@@ -325,15 +399,18 @@ class body:
             return None
         inner = segment or self.segment
         old = [f for f in self.of.functions if f.arguments and f.reusable and not (f.detaches and inner) and
-               all(any(v.shape == s for v in self.values) for s in f.arguments)]
+               all(any(v.kind == kind for v in self.values + self.places) for kind in f.arguments)]
         if old and self.of.chance(0.3):
             f = self.draw.choice(old)
-            arguments = [self.draw.choice([v for v in self.values if v.shape == s]) for s in f.arguments]
+            arguments = [self.draw.choice([v for v in self.values + self.places if v.kind == kind])
+                         for kind in f.arguments]
         else:
             alone = segment and self.of.chance(0.12)
             arguments = [] if alone else [self.any() for _ in range(self.draw.choice([1, 1, 1, 2, 2, 3]))]
             repeated = len(arguments) == 1 and self.of.chance(0.25)
-            inside = body(self.of, [value(f"a{i}", v.shape, most_bound) for i, v in enumerate(arguments)],
+            if arguments and not repeated and self.places and self.of.chance(0.4):
+                arguments.insert(self.draw.randint(0, len(arguments)), self.any_places())
+            inside = body(self.of, [value(f"a{i}", v.shape, most_bound, below=v.below) for i, v in enumerate(arguments)],
                           self.depth + segment, inner)
             f = inside.function(self.draw.randint(1, 7), repeated)
             if repeated:
@@ -351,11 +428,13 @@ class body:
             text = f"{layer}({listed})"
         self.read(*arguments)
         if len(f.results) == 1:
-            return self.add(text, *f.results[0], *arguments)
-        names = [value(self.of.name("v"), *r, any(v.own for v in arguments)) for r in f.results]
+            return self.add(text, *f.results[0][:2], *arguments)
+        own = any(v.own for v in arguments)
+        names = [value(self.of.name("v"), shape, bound, own, (), below) for shape, bound, below in f.results]
         self.lines.append(f"const auto [{', '.join(v.text for v in names)}] = {text};")
         names[f.main].of.update(*(v.of for v in arguments))
-        self.values += names
+        self.values += [v for v in names if not v.below]
+        self.places += [v for v in names if v.below]
         self.unread.append(names[f.main])
         return names[f.main]
 
@@ -413,7 +492,8 @@ class body:
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.linear, 4), (self.product, 3),
                  (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.concatenate, 1.5),
                  (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5), (self.slope, 0.5),
-                 (self.fresh, 0.5), (self.call, 9), (self.chain, 1)]
+                 (self.fresh, 0.5), (self.call, 9), (self.chain, 1), (self.choose, 1), (self.move_places, 1),
+                 (self.gather, 2), (self.ones, 0.5)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:
             before = self.of.left
@@ -423,6 +503,8 @@ class body:
 
     def joined(self):
         """One value that depends on all that nothing reads yet."""
+        for at in list(self.unread_places):
+            self.of.chance(0.5) and self.gather(at) or self.ones(at) or self.add(f"mean(as_real({at.text}))", (), at.below, at)
         while len(self.unread) > 1:
             a, b = self.draw.sample(self.unread, 2)
             self.combine(a, b) or self.add(f"{a.text} * mean({b.text})", a.shape, a.bound * b.bound, a, b)
@@ -438,7 +520,7 @@ class body:
             a = self.arguments[0]
             fits = broadcast(a.shape, main.shape) == a.shape
             main = self.add(f"tanh({a.text} + {main.text if fits else f'mean({main.text})'})", a.shape, 1, a, main)
-        others = [v for v in self.values if v is not main and (v.own or not self.arguments)]
+        others = [v for v in self.values + self.places if v is not main and (v.own or not self.arguments)]
         if keeps_shape or self.of.chance(0.6):
             others = []
         results = [main] + self.draw.sample(others, min(len(others), self.draw.choice([1, 1, 2])))
@@ -450,7 +532,7 @@ class body:
         lines = "".join(f"  {line}\n" for line in self.lines)
         self.of.text.append(f"inline constexpr auto {name} = []({parameters}) {{\n{lines}}};"
                             if self.arguments else f"inline constexpr auto {name} = [] {{\n{lines}}};")
-        f = function(name, self, [(v.shape, v.bound) for v in results], results.index(main))
+        f = function(name, self, [(v.shape, v.bound, v.below) for v in results], results.index(main))
         self.of.functions.append(f)
         return f
 
@@ -459,11 +541,16 @@ class body:
         self.call()
         self.grow(self.of.left)
         h = self.joined()
-        results = [v.text for v in self.values if v is not self.arguments[0]]
-        if len(h.shape) < 2:
+        results = [v.text for v in self.values + self.places if v not in self.arguments]
+        labels = self.of.labels
+        if labels or len(h.shape) < 2:
             h = self.add(f"reshape<1, {count(h.shape)}>({h.text})", (1, count(h.shape)), h.bound, h)
-        self.of.text.append(f'constexpr auto y = labels<"y", 5{braced(*h.shape[:-1])}>;')
-        self.lines.append(f'const auto logits = {h.text} | nn::linear<"head", 5>;')
+        if labels:
+            head = f'reshape<{"".join(f"{n}, " for n in labels.shape)}5>({h.text} | nn::linear<"head", {5 * count(labels.shape)}>)'
+        else:
+            self.of.text.append(f'constexpr auto y = labels<"y", 5{braced(*h.shape[:-1])}>;')
+            head = f'{h.text} | nn::linear<"head", 5>'
+        self.lines.append(f"const auto logits = {head};")
         loss = f"cross_entropy(logits, y) + mean(square({h.text})) * 0.1_c"
         if self.of.slopes < most_slopes and self.of.chance(0.1):
             by = self.draw.choice([v.text for v in self.values if v.text in h.of])
