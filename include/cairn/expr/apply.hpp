@@ -14,24 +14,33 @@ inline constexpr bool is_constant = false;
 template <class E>
 inline constexpr bool is_state = false;
 
+/// What an application is judged by, of each argument.
+struct argument_facts {
+  element_type element;
+  bool constant, state;
+};
+template <class... A>
+inline constexpr argument_facts facts_of[]{{A::element, is_constant<A>, is_state<A>}...};
+
 /// The type of the real numbers among arguments, constants apart; `agree` is whether it is one.
 struct common_type {
   dtype type = dtype::real;
   bool agree = true;
 };
-template <class... A>
-constexpr common_type common_type_of() {
+constexpr common_type common_among(const argument_facts* of, std::size_t count) {
   common_type common;
   bool any = false;
-  const auto meet = [&](dtype t, bool constant) {
-    if (kind_of(t) != kind::real || constant) return;
-    common.agree &= !any || common.type == t;
-    if (!any) common.type = t;
+  for (std::size_t i = 0; i < count; ++i) {
+    const dtype type = of[i].element.type;
+    if (kind_of(type) != kind::real || of[i].constant) continue;
+    common.agree &= !any || common.type == type;
+    if (!any) common.type = type;
     any = true;
-  };
-  (meet(A::element.type, is_constant<A>), ...);
+  }
   return common;
 }
+template <class... A>
+inline constexpr dtype common_type_of = common_among(facts_of<A...>, sizeof...(A)).type;
 
 /// The tensor of an argument; of a constant, of the type that the others have.
 template <class E>
@@ -54,7 +63,7 @@ constexpr auto as_list(const std::array<tensor_type, N>& tensors, dtype) {
 /// What Op makes of arguments that have shape and element.
 template <class Op, class... A>
 inline constexpr auto results_of = [] {
-  constexpr dtype common = common_type_of<A...>().type;
+  constexpr dtype common = common_type_of<A...>;
   return as_list(Op::result(argument_tensor<A>(common)...), common);
 }();
 /// How many there are; asks for no value, for mistakes have none.
@@ -67,13 +76,6 @@ struct result_tensor {
   static constexpr cairn::shape shape = results_of<Op, A...>[I];
   static constexpr element_type element = results_of<Op, A...>[I].element;
 };
-template <class Op, class... A>
-constexpr bool results_valid() {
-  for (const tensor_type& result : results_of<Op, A...>) {
-    if (!result.valid()) return false;
-  }
-  return true;
-}
 }  // namespace detail
 
 /// An operation applied to expressions; its value is the first result.
@@ -105,35 +107,63 @@ namespace detail {
 template <class Op>
 inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
 
-/// The types that an operation takes in place of these: where it takes numbers of any sort, those of the first such.
-template <class Op, class... A>
-constexpr auto types_taken() {
-  const dtype given[]{A::element.type...};
-  std::array<dtype, sizeof...(A)> taken{};
-  int first_of_any = -1;
-  for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
-    const kind wanted = Op::argument_kind(i);
-    if (wanted == kind::any && first_of_any < 0) first_of_any = i;
-    const bool known = given[i] < dtype::own || !has_kernel<Op>;
-    taken[static_cast<std::size_t>(i)] = wanted == kind::any                    ? given[first_of_any]
-                                         : wanted == kind_of(given[i]) && known ? given[i]
-                                         : wanted == kind::whole                ? dtype::i32
-                                         : wanted == kind::key                  ? dtype::key
-                                                                                : dtype::real;
+/// What an operation says of its arguments, whatever they are.
+struct demands {
+  kind (*argument_kind)(int);
+  next_state (*becomes)(int);
+  bool own_types;  ///< whether real numbers may be of a user's type
+};
+/// The type taken in place of that of argument number i: where numbers of any sort are, that of the first such.
+constexpr dtype type_taken(const argument_facts* given, int i, const demands& by) {
+  const dtype type = given[i].element.type;
+  const kind wanted = by.argument_kind(i);
+  if (wanted == kind::any) {
+    for (int first = 0;; ++first) {
+      if (by.argument_kind(first) == kind::any) return given[first].element.type;
+    }
   }
-  return taken;
+  const bool known = type < dtype::own || by.own_types;
+  return wanted == kind_of(type) && known ? type : wanted == kind::whole ? dtype::i32 : wanted == kind::key ? dtype::key : dtype::real;
 }
+
+/// What is wrong with the arguments of an operation, and with which.
+struct verdict {
+  enum : std::uint8_t { sound, kinds, types, states, shapes, reach } fault = sound;
+  int argument = 0;
+};
+constexpr verdict judged(const argument_facts* given, int count, const demands& by) {
+  for (int i = 0; i < count; ++i) {
+    if (type_taken(given, i, by) != given[i].element.type) return {verdict::kinds, i};
+  }
+  if (!common_among(given, static_cast<std::size_t>(count)).agree) return {verdict::types};
+  for (int i = 0; i < count; ++i) {
+    const next_state next = by.becomes(i);
+    if (!given[i].state && (next.result >= 0 || next.argument >= 0)) return {verdict::states, i};
+  }
+  return {};
+}
+template <class Op>
+inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>};
 template <class Op, class... A>
-constexpr bool kinds_fit() {
-  return types_taken<Op, A...>() == std::array<dtype, sizeof...(A)>{A::element.type...} && common_type_of<A...>().agree;
-}
+inline constexpr verdict verdict_on = [] {
+  constexpr verdict first = judged(facts_of<A...>, sizeof...(A), demands_of<Op>);
+  if constexpr (first.fault == verdict::sound) {
+    for (const tensor_type& result : results_of<Op, A...>) {
+      if (!result.valid()) return verdict{verdict::shapes};
+    }
+    const int bounds[]{A::element.bound...};
+    for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
+      const int extent = Op::extent_indexed(i, tensor_type{A::shape, A::element}...);
+      if (extent > 0 && (bounds[i] < 1 || bounds[i] > extent)) return verdict{verdict::reach, i};
+    }
+  }
+  return first;
+}();
 
 template <class Op, class Owner, class... A, std::size_t... I>
 constexpr auto wrong_kinds(std::index_sequence<I...>) {
-  using what = fact::operation<Op::name, tensor_fact<A>...>;
-  constexpr auto taken = types_taken<Op, A...>();
-  if constexpr (!common_type_of<A...>().agree) return mistake<different_types, Owner, what>{};
-  else return mistake<kind_mismatch, Owner, what, fact::takes<typename shown_element<taken[I]>::type...>>{};
+  return mistake<kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,
+                 fact::takes<typename shown_element<type_taken(facts_of<A...>, I, demands_of<Op>)>::type...>>{};
 }
 
 template <class Op, class A, std::size_t I>
@@ -141,32 +171,10 @@ struct shown_argument {
   static constexpr cairn::shape shape = Op::shown(I, A::shape);
   static constexpr element_type element = A::element;
 };
-/// The first argument whose indices are not all positions in what they index, or -1.
-template <class Op, class... A, std::size_t... I>
-constexpr int first_out_of_reach(std::index_sequence<I...>) {
-  int found = -1;
-  const auto look = [&](int i, const tensor_type& t) {
-    const int extent = Op::extent_indexed(i, tensor_type{A::shape, A::element}...);
-    if (found < 0 && extent > 0 && (t.element.bound < 1 || t.element.bound > extent)) found = i;
-  };
-  (look(static_cast<int>(I), tensor_type{A::shape, A::element}), ...);
-  return found;
-}
 template <class Op, class Owner, int I, class... A>
 constexpr auto out_of_reach() {
   constexpr int bound = std::array{A::element.bound...}[I];
   return mistake<bound_above_extent, Owner, fact::operation<Op::name, tensor_fact<A>...>, fact::bound<bound>>{};
-}
-
-/// Whether what Op updates are states.
-template <class Op, class... A>
-constexpr bool updates_states() {
-  const bool state[]{is_state<A>...};
-  for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
-    const next_state next = Op::becomes(i);
-    if (!state[i] && (next.result >= 0 || next.argument >= 0)) return false;
-  }
-  return true;
 }
 
 template <class Op, class Owner, class... A, std::size_t... I>
@@ -203,24 +211,28 @@ constexpr auto spread(P p) {
   }
 }
 
+template <class Op, class Owner, verdict Found, class... A>
+constexpr auto mistake_found() {
+  using what = fact::operation<Op::name, tensor_fact<A>...>;
+  constexpr std::index_sequence_for<A...> each;
+  if constexpr (Found.fault == verdict::kinds) return wrong_kinds<Op, Owner, A...>(each);
+  else if constexpr (Found.fault == verdict::types) return mistake<different_types, Owner, what>{};
+  else if constexpr (Found.fault == verdict::states) return mistake<no_state, Owner, what>{};
+  else if constexpr (Found.fault == verdict::shapes) return wrong_shapes<Op, Owner, A...>(each);
+  else return out_of_reach<Op, Owner, Found.argument, A...>();
+}
 template <class Op, class... A>
 constexpr auto problem_of_application(A... args) {
   using owner = owner_of<A...>;
-  using what = fact::operation<Op::name, tensor_fact<A>...>;
   if constexpr ((wrong<A> || ...)) {
     return pass_on<owner>(args...);
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
-    return mistake<captured_value, owner, what>{};
-  } else if constexpr (!kinds_fit<Op, A...>()) {
-    return wrong_kinds<Op, owner, A...>(std::index_sequence_for<A...>{});
-  } else if constexpr (!updates_states<Op, A...>()) {
-    return mistake<no_state, owner, what>{};
-  } else if constexpr (!results_valid<Op, A...>()) {
-    return wrong_shapes<Op, owner, A...>(std::index_sequence_for<A...>{});
-  } else if constexpr (first_out_of_reach<Op, A...>(std::index_sequence_for<A...>{}) >= 0) {
-    return out_of_reach<Op, owner, first_out_of_reach<Op, A...>(std::index_sequence_for<A...>{}), A...>();
+    return mistake<captured_value, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
+  } else if constexpr (verdict_on<Op, A...>.fault != verdict::sound) {
+    return mistake_found<Op, owner, verdict_on<Op, A...>, A...>();
   } else if constexpr (expr<Op, A...>::traits.height > max_height) {
-    return mistake<expression_too_large, owner, what, fact::height<expr<Op, A...>::traits.height>>{};
+    return mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>,
+                   fact::height<expr<Op, A...>::traits.height>>{};
   } else {
     return sound{};
   }

@@ -91,7 +91,7 @@ template <class Op, class... A>
 struct lowering<expr<Op, A...>> {
   using type = expr<Op, A...>;
   static constexpr int height = type::traits.height;
-  static constexpr dtype common = cairn::detail::common_type_of<A...>().type;
+  static constexpr dtype common = cairn::detail::common_type_of<A...>;
   template <std::size_t I>
   using nth = std::tuple_element_t<I, std::tuple<A...>>;
   template <class X>

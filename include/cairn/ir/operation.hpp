@@ -19,7 +19,7 @@ void run_lanes(void* const* results, const void* const* arguments);
 namespace detail {
 /// The type in which an operation computes: that of its arguments, or the program's where they have none.
 template <class Real, class... Tensors>
-using computed_as = stored_as<common_type_of<Tensors...>().type, Real>;
+using computed_as = stored_as<common_type_of<Tensors...>, Real>;
 }  // namespace detail
 
 namespace ir {

@@ -6,8 +6,6 @@
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/tiles.hpp"
 
-#include <span>
-
 namespace cairn::kernel {
 
 using ir::access, ir::loop_table, ir::mapped_axis, ir::sums;
@@ -69,12 +67,13 @@ struct row_range {
   std::int64_t row, turn, end;  ///< up to the turn a row lies where the one before tells
 
   /// Finds where row `row` begins, and how far on the next does.
-  [[gnu::noinline]] void start(std::span<const stream> streams, const loop_table& t, void* const* operands,
+  [[gnu::noinline]] void start(const stream* streams, int count, const loop_table& t, void* const* operands,
                                std::byte** at, std::int64_t* step) {
     std::int64_t index[max_rank] = {}, rest = row;
     for (int axis = t.outer; axis-- > 0; rest /= t.extent[axis]) index[axis] = axis == 0 ? rest : rest % t.extent[axis];
     turn = row + (t.outer == 0 ? 1 : t.extent[t.outer - 1] - index[t.outer - 1]);
-    for (const stream& s : streams) {
+    for (int k = 0; k < count; ++k) {
+      const stream& s = streams[k];
       std::int64_t offset = s.input >= 0 || s.stays ? 0 : row * t.columns;
       bool nowhere = false;
       for (int axis = 0; axis < (s.input < 0 ? 0 : t.outer); ++axis) {
@@ -88,28 +87,27 @@ struct row_range {
           offset += index[axis] * t.strides[s.input * t.outer + axis];
         }
       }
-      *at++ = nowhere ? nullptr : static_cast<std::byte*>(*operands) + offset * s.bytes;
+      at[k] = nowhere ? nullptr : static_cast<std::byte*>(operands[k]) + offset * s.bytes;
       const bool moves = !s.stays && s.how != access::mapped && t.outer > 0;
-      *step++ = !moves ? 0 : s.bytes * (s.input < 0 ? t.columns : t.strides[s.input * t.outer + t.outer - 1]);
-      ++operands;
+      step[k] = !moves ? 0 : s.bytes * (s.input < 0 ? t.columns : t.strides[s.input * t.outer + t.outer - 1]);
     }
   }
 };
 
 /// Brings what lies under a tile, of `height` rows and `columns` columns from (row, column) on, into the first-level cache.
-[[gnu::noinline]] inline void fetch_streams(std::span<const stream> streams, const loop_table& t, void* const* operands,
-                                            int row, int column, int height, int columns) {
+[[gnu::noinline]] inline void fetch_streams(const stream* streams, int count, const loop_table& t,
+                                            void* const* operands, int row, int column, int height, int columns) {
   std::byte* at;
   std::int64_t step;
-  for (const stream& s : streams) {
+  for (int k = 0; k < count; ++k) {
+    const stream& s = streams[k];
     if (s.how == access::contiguous) {
       for (row_range r{row, 0, row + height}; r.row < r.end; ++r.row, at += step) {
-        if (r.row >= r.turn) r.start({&s, 1}, t, operands, &at, &step);
+        if (r.row >= r.turn) r.start(&s, 1, t, operands + k, &at, &step);
         for (int i = column * s.bytes; i < (column + columns) * s.bytes; i += 64)
           s.input < 0 ? fetch(at + i) : fetch(static_cast<const void*>(at + i));
       }
     }
-    ++operands;
   }
 }
 
@@ -161,8 +159,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   }
 
   /// Brings what run_tile will read and write into the first-level cache.
-  static void fetch_tile(const void* constants, void* const* operands, int row, int column, int height, int columns) {
-    fetch_streams(streams, *static_cast<const loop_table*>(constants), operands, row, column, height, columns);
+  static void fetch_tile(const void* constants, void* const* of, int row, int column, int height, int columns) {
+    fetch_streams(streams, operands, *static_cast<const loop_table*>(constants), of, row, column, height, columns);
   }
 
   /// The same for a tile of the first value: `height` rows, `stride` apart, and `columns` columns from (row, column) on.
@@ -220,8 +218,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   }();
 
   static constexpr bool any_mapped = ((Input.how == access::mapped) || ...);
-  static constexpr auto streams = [] {
-    std::array<stream, static_cast<std::size_t>(operands)> all{};
+  static constexpr auto all_streams = [] {
+    std::array<stream, static_cast<std::size_t>(operands) + 1> all{};
     const int result_bytes[]{static_cast<int>(sizeof(typename held<Code.type, Real>::number))...};
     const int input_bytes[]{static_cast<int>(sizeof(typename held<Input.type, Real>::number))..., 0};
     std::size_t n = 0;
@@ -234,6 +232,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     }
     return all;
   }();
+  static constexpr const stream* streams = all_streams.data();
 
   /// Where a row begins, by operand.
   struct places {
@@ -261,7 +260,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
       }
 #pragma GCC unroll 16
       for (int k = 0; k < operands; ++k) {
-        const stream& s = streams[static_cast<std::size_t>(k)];
+        const stream& s = streams[k];
         step[k] = s.bytes * (s.stays || t.outer == 0 ? 0 : s.input < 0 ? t.columns : t.strides[s.input]);
         now.at[k] = static_cast<std::byte*>(of[k]) + row * step[k];
       }
@@ -277,7 +276,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
       row_range found = *this;
       places first;
       std::int64_t apart[operands + 1];
-      found.start(streams, t, of, first.at, apart);
+      found.start(streams, operands, t, of, first.at, apart);
       turn = found.turn;
 #pragma GCC unroll 16
       for (int k = 0; k < operands; ++k) {
