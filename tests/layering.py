@@ -31,7 +31,7 @@ at_run_time = ["heap", "processor"]  # built by bench/scenario.py
 include = re.compile(r'^\s*#\s*include\s*([<"])(.+?)[>"]', re.MULTILINE)
 comment = re.compile(r"//.*")
 operation = re.compile(r"^struct (\w+_op)\b", re.MULTILINE)
-named = re.compile(r'fixed_string name = "(\w+)"')
+named = re.compile(r'struct \w+_op\b[^{;]*{[^}]*?fixed_string name = "(\w+)"')
 model = re.compile(r"^constexpr auto (\w+) =(?!\s*(?:input|labels)<)", re.MULTILINE)
 
 

@@ -167,7 +167,7 @@ void laws() {
 template <auto Model, class... Options>
 void follows_differences() {
   program<Model, real<double>, Options...> step;
-  const batch b(test::step_of<Model, Options...>::graph, 0);
+  const batch b(test::step_of<Model, real<double>, Options...>::graph, 0);
   std::vector<double> x(b.x.size()), direction;
   std::vector<double*> numbers;
   std::vector<const double*> gradients;
