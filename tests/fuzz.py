@@ -72,14 +72,14 @@ class model:
         self.left = self.draw.randint(operations // 3, operations)
         self.functions, self.shared, self.made, self.slopes = [], {}, 0, 0
         self.text = []
-        shape = self.shape(self.draw.choice([1, 2, 2, 2, 3]))
-        self.text.append(f'constexpr auto x = input<"x"{braced(*shape)}>;')
-        self.input = value("x", shape, 2)
         self.labels = None
         if self.chance(0.5):
             shape = tuple(self.draw.choice(extents[:6]) for _ in range(self.draw.randint(0, 2)))
             self.text.append(f'constexpr auto y = labels<"y", 5{braced(*shape)}>;')
             self.labels = value("y", shape, 5, below=5)
+        shape = self.shape(self.draw.choice([1, 2, 2, 2, 3]))
+        self.text.append(f'constexpr auto x = input<"x"{braced(*shape)}>;')
+        self.input = value("x", shape, 2)
         body(self, [self.input] + [self.labels] * bool(self.labels), 0, False).program()
 
     def name(self, kind):
@@ -256,7 +256,8 @@ class body:
         keep = self.of.chance(0.6)
         over = axes or range(len(v.shape))
         shape = tuple(1 if i in over else n for i, n in enumerate(v.shape) if keep or i not in over)
-        kind, scale = self.draw.choice([("mean", 1), ("sum", count([v.shape[i] for i in over])), ("max", 1), ("min", 1)])
+        elements = count([v.shape[i] for i in over])
+        kind, scale = self.draw.choice([("mean", 1), ("sum", elements), ("max", 1), ("min", 1)])
         listed = f"<{', '.join(str(i - len(v.shape) * self.of.chance(0.5)) for i in axes)}>" if axes else ""
         return self.add(f"{kind}{listed}({v.text}{', keepdim' if keep else ''})", shape, v.bound * scale, v)
 
@@ -337,9 +338,9 @@ class body:
         shape = table.shape[:axis] + at.shape + table.shape[axis + 1:]
         if count(shape) > most_elements or len(shape) > 5:
             return None
-        reads = [table, at] if table.text else [at]
         listed = axis - len(table.shape) * self.of.chance(0.3)
-        return self.add(f"gather<{listed}>({table.text or self.leaf(table.shape)}, {at.text})", shape, table.bound, *reads)
+        text = f"gather<{listed}>({table.text or self.leaf(table.shape)}, {at.text})"
+        return self.add(text, shape, table.bound, *[table] * bool(table.text), at)
 
     def ones(self, at=None):
         at = at or self.any_places()
@@ -410,8 +411,8 @@ class body:
             repeated = len(arguments) == 1 and self.of.chance(0.25)
             if arguments and not repeated and self.places and self.of.chance(0.4):
                 arguments.insert(self.draw.randint(0, len(arguments)), self.any_places())
-            inside = body(self.of, [value(f"a{i}", v.shape, most_bound, below=v.below) for i, v in enumerate(arguments)],
-                          self.depth + segment, inner)
+            inside = body(self.of, [value(f"a{i}", v.shape, most_bound, below=v.below)
+                                    for i, v in enumerate(arguments)], self.depth + segment, inner)
             f = inside.function(self.draw.randint(1, 7), repeated)
             if repeated:
                 return self.repeat(f, arguments[0], segment)
@@ -492,8 +493,8 @@ class body:
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.linear, 4), (self.product, 3),
                  (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.concatenate, 1.5),
                  (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5), (self.slope, 0.5),
-                 (self.fresh, 0.5), (self.call, 9), (self.chain, 1), (self.choose, 1), (self.move_places, 1),
-                 (self.gather, 2), (self.ones, 0.5)]
+                 (self.fresh, 0.5), (self.call, 9), (self.chain, 1), (self.choose, 1.5), (self.move_places, 1.5),
+                 (self.gather, 3), (self.ones, 0.5)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:
             before = self.of.left
@@ -504,7 +505,8 @@ class body:
     def joined(self):
         """One value that depends on all that nothing reads yet."""
         for at in list(self.unread_places):
-            self.of.chance(0.5) and self.gather(at) or self.ones(at) or self.add(f"mean(as_real({at.text}))", (), at.below, at)
+            laid = self.gather(at) if self.of.chance(0.5) else self.ones(at)
+            laid or self.add(f"mean(as_real({at.text}))", (), at.below, at)
         while len(self.unread) > 1:
             a, b = self.draw.sample(self.unread, 2)
             self.combine(a, b) or self.add(f"{a.text} * mean({b.text})", a.shape, a.bound * b.bound, a, b)
@@ -546,7 +548,8 @@ class body:
         if labels or len(h.shape) < 2:
             h = self.add(f"reshape<1, {count(h.shape)}>({h.text})", (1, count(h.shape)), h.bound, h)
         if labels:
-            head = f'reshape<{"".join(f"{n}, " for n in labels.shape)}5>({h.text} | nn::linear<"head", {5 * count(labels.shape)}>)'
+            to, width = ", ".join(map(str, labels.shape + (5,))), 5 * count(labels.shape)
+            head = f'reshape<{to}>({h.text} | nn::linear<"head", {width}>)'
         else:
             self.of.text.append(f'constexpr auto y = labels<"y", 5{braced(*h.shape[:-1])}>;')
             head = f'{h.text} | nn::linear<"head", 5>'
