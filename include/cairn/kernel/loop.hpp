@@ -170,13 +170,19 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     const auto* from = static_cast<const typename result_held<0>::number*>(tile);
     for (cursor c(t, operands, {row, row + height}); c.row < c.end; c.next(t, operands), from += stride) {
       int i = 0;
-      for (; i + width <= columns; i += width) step<false>(t, c.now, column + i, width, from + i);
-      if (i < columns) step<true>(t, c.now, column + i, columns - i, from + i);
+      for (; i + width <= columns; i += width) step(t, c.now, column + i, all, from + i);
+      if (i < columns) step(t, c.now, column + i, {columns - i, true}, from + i);
     }
   }
 
  private:
   static constexpr int width = lanes<Real>::width;
+  /// How many lanes of a register count; which of the two sorts is always known where code is made.
+  struct lanes_used {
+    int count;
+    bool tail;
+  };
+  static constexpr lanes_used all{width, false};
   static constexpr loop_operation code[operations]{Code...};
   static constexpr loop_operand input[inputs + 1]{Input...};
   static constexpr int argument[sizeof...(Argument) + 1]{Argument...};
@@ -292,23 +298,22 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
         reinterpret_cast<Real*>(c.now.at[total.result])[c.row] = sum_along(t, c.now, 0, t.columns);
       } else {
         std::int64_t i = columns.begin;
-        for (; i + width <= columns.end; i += width) add<false>(t, c.now, c.row == 0, i, width);
-        if (i < columns.end) add<true>(t, c.now, c.row == 0, i, static_cast<int>(columns.end - i));
+        for (; i + width <= columns.end; i += width) add(t, c.now, c.row == 0, i, all);
+        if (i < columns.end) add(t, c.now, c.row == 0, i, {static_cast<int>(columns.end - i), true});
       }
     }
   }
 
   /// A step; where columns are summed, its value is added to their sums.
-  template <bool Tail>
   [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first_row,
-                                         std::int64_t i, int n) {
+                                         std::int64_t i, lanes_used n) {
     if constexpr (Sum != sums::columns) {
-      step<Tail>(t, here, i, n);
+      step(t, here, i, n);
     } else {
       using V = lanes<Real>;
       Real* const to = reinterpret_cast<Real*>(here.at[total.result]) + i;
-      const V sum = (first_row ? V::fill(0) : Tail ? V::load(to, n) : V::load(to)) + step<Tail>(t, here, i, n);
-      if constexpr (Tail) sum.store(to, n);
+      const V sum = (first_row ? V::fill(0) : n.tail ? V::load(to, n.count) : V::load(to)) + step(t, here, i, n);
+      if (n.tail) sum.store(to, n.count);
       else sum.store(to);
     }
   }
@@ -316,7 +321,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   static Real sum_along(const loop_table& t, const places& here, std::int64_t begin, std::int64_t n) {
     return sum_row<Real>(n, [&t, here, begin, n](std::int64_t i) {
       const int count = static_cast<int>(std::min<std::int64_t>(n - i, width));
-      return count == width ? step<false>(t, here, begin + i, width) : masked(step<true>(t, here, begin + i, count), count);
+      return count == width ? step(t, here, begin + i, all) : masked(step(t, here, begin + i, {count, true}), count);
     });
   }
 
@@ -325,8 +330,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   using result_registers =
       register_file<std::make_index_sequence<sizeof...(Code)>, register_of<Code.type, Real>...>;
 
-  template <int K, bool Tail>
-  [[gnu::always_inline]] static auto load(const loop_table& t, const places& here, std::int64_t i, int n) {
+  template <int K>
+  [[gnu::always_inline]] static auto load(const loop_table& t, const places& here, std::int64_t i, lanes_used n) {
     using held = input_held<K>;
     constexpr access how = input[K].how;
     if constexpr (how == access::constant) {
@@ -335,63 +340,62 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
       const auto* const row = here.template operand<K>();
       if constexpr (how == access::repeated) return held::repeat(row);
       else if constexpr (how == access::mapped)
-        return load_mapped<held>(t.maps[streams[stored + place_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i, n);
-      else if constexpr (Tail) return held::load(row + i, n);
-      else return held::load(row + i);
+        return load_mapped<held>(t.maps[streams[stored + place_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i, n.count);
+      else return n.tail ? held::load(row + i, n.count) : held::load(row + i);
     }
   }
 
   /// The values of the loop for a register of elements; of a loop with a sum, what it adds up.
-  template <bool Tail>
-  [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, int n,
+  [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
                                           const void* tile = nullptr) {
-    return step<Tail>(t, here, i, n, tile, each_input{}, each_operation{});
+    return step(t, here, i, n, tile, each_input{}, each_operation{});
   }
-  template <bool Tail, int... I, int... K>
-  [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, int n, const void* tile,
+  template <int... I, int... K>
+  [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
+                                          const void* tile,
                                           std::integer_sequence<int, I...>, std::integer_sequence<int, K...>) {
     input_registers in;
     result_registers made;
-    ((at<I>(in) = load<I, Tail>(t, here, i, n)), ...);
+    ((at<I>(in) = load<I>(t, here, i, n)), ...);
     if constexpr (Tiles) {
       const auto* from = static_cast<const typename result_held<0>::number*>(tile);
-      at<0>(made) = Tail ? result_held<0>::load(from, n) : result_held<0>::load(from);
+      at<0>(made) = n.tail ? result_held<0>::load(from, n.count) : result_held<0>::load(from);
     }
-    (apply<K>(in, made), ...);
-    (store<K, Tail>(made, here, i, n), ...);
+    (apply<K>(in, made, results_of<K>{}, arguments_of<K>{}), ...);
+    (store<K>(made, here, i, n), ...);
     if constexpr (Sum != sums::none) return at<total.of>(made);
   }
 
-  /// How many results operation K has: it is followed by what has no code.
-  static constexpr int results_of(int k) {
+  /// The results of operation K, for it is followed by those that have no code, and its arguments, by number.
+  static constexpr int result_count(int k) {
     int n = 1;
     while (k + n < operations && code[k + n].lanes == nullptr && code[k + n].arguments == 0) ++n;
     return n;
   }
   template <int K>
-  [[gnu::always_inline]] static void apply(input_registers& in, result_registers& made) {
-    if constexpr (code[K].lanes != nullptr)
-      apply<K>(in, made, std::make_integer_sequence<int, results_of(K)>{},
-               std::make_integer_sequence<int, code[K].arguments>{});
-  }
+  using results_of = std::make_integer_sequence<int, result_count(K)>;
+  template <int K>
+  using arguments_of = std::make_integer_sequence<int, code[K].arguments>;
   template <int K, int... R, int... A>
   [[gnu::always_inline]] static void apply(input_registers& in, result_registers& made,
                                            std::integer_sequence<int, R...>, std::integer_sequence<int, A...>) {
-    constexpr auto lanes = code[K].lanes->run;
-    void* const results[]{&at<K + R>(made)...};
-    const void* const arguments[]{argument_at<argument[code[K].first + A]>(in, made)..., nullptr};
-    lanes(results, arguments);
+    if constexpr (constexpr const ir::lane_code* operation = code[K].lanes; operation != nullptr) {
+      constexpr auto run = operation->run;
+      void* const results[]{&at<K + R>(made)...};
+      const void* const arguments[]{argument_at<argument[code[K].first + A]>(in, made)..., nullptr};
+      run(results, arguments);
+    }
   }
   template <int A>
   [[gnu::always_inline]] static const void* argument_at(input_registers& in, result_registers& made) {
     if constexpr (A < 0) return &at<-1 - A>(in);
     else return &at<A>(made);
   }
-  template <int K, bool Tail>
-  [[gnu::always_inline]] static void store(result_registers& made, const places& here, std::int64_t i, int n) {
+  template <int K>
+  [[gnu::always_inline]] static void store(result_registers& made, const places& here, std::int64_t i, lanes_used n) {
     if constexpr (code[K].stored && !adds_up(K)) {
       auto* const to = here.template result<K>() + i;
-      if constexpr (Tail) result_held<K>::store(at<K>(made), to, n);
+      if (n.tail) result_held<K>::store(at<K>(made), to, n.count);
       else result_held<K>::store(at<K>(made), to);
     }
   }
