@@ -112,7 +112,7 @@ struct rule_of {
         }
       }
     }
-    /// The cotangent of a result that nobody differentiates.
+    /// The cotangent of a result that nobody differentiates; where there is but one, somebody does.
     template <class Tensor>
     static constexpr int zeros(builder& b) {
       using zero = constant_leaf<0.0>;
@@ -126,13 +126,17 @@ struct rule_of {
       constexpr append_pointer rules[]{&append_one<Tensors, fitted_type<Tensors, G>>...};
       const builder::frame before = b.open_rule(b.nodes[node].region);
       tag* const tags = std::exchange(b.tags, nullptr);
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const auto bind_cotangent = [&]<int R>(std::integral_constant<int, R>) {
-          const int known = gradient[node + R];
-          b.bindings.push(known != 0 ? known : zeros<result_tensor<R>>(b));
-        };
-        (bind_cotangent(std::integral_constant<int, differentiable[I]>{}), ...);
-      }(std::make_index_sequence<Cotangents>{});
+      if constexpr (Cotangents == 1) {
+        b.bindings.push(gradient[node + differentiable[0]]);
+      } else {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          constexpr int (*none_known[])(builder&){&zeros<result_tensor<differentiable[I]>>...};
+          for (int i = 0; i < Cotangents; ++i) {
+            const int known = gradient[node + differentiable[static_cast<std::size_t>(i)]];
+            b.bindings.push(known != 0 ? known : none_known[i](b));
+          }
+        }(std::make_index_sequence<Cotangents>{});
+      }
       for (int r = 0; r < results; ++r) b.bindings.push(node + r);
       for (int i = 0; i < arity; ++i) b.bindings.push(b.argument(node, i));
       for (int which = arity; which-- > 0;) rules[which](b, b.argument(node, which), wanted, gradient);
