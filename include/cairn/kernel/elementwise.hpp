@@ -1,7 +1,6 @@
 // Elementwise operations on registers.
 #pragma once
 
-#include "cairn/expr/convert.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/ir/operation.hpp"
 #include "cairn/kernel/registers.hpp"
@@ -70,10 +69,6 @@ template <class V>
 template <shape To, class V>
 [[gnu::always_inline]] inline V lanewise(expand_op<To>, V a) {
   return a;
-}
-template <dtype To, class V>
-[[gnu::always_inline]] inline V lanewise(as_op<To>, V a) {
-  return a;  // the loop converts what an operation makes to the type of its result
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(sigmoid_op, V a) {

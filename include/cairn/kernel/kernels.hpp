@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/kernel/concatenate.hpp"
+#include "cairn/kernel/convert.hpp"
 #include "cairn/kernel/dropout.hpp"
 #include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/extremum.hpp"

@@ -55,7 +55,7 @@ template <ir::sizes Size, class Graph, class Gradient, class Segments, class Nee
 struct rematerializer {
   static constexpr int nodes = Gradient::capacity;
   static constexpr int depths = Graph::size.depth + 1;
-  struct request {
+  struct demand {
     int value, segment;
   };
 
@@ -67,12 +67,12 @@ struct rematerializer {
   schedule<Size.nodes, Size.arguments, Graph::size.leaves + 1, Graph::size.segments + 1, Graph::size.tags + 1,
            Graph::output_capacity>
       out{};
-  bool own[nodes] = {};       ///< forward values that results are made of, but by gradients that recompute them
+  bool own[nodes] = {};       ///< forward values that results need without passing through a gradient
   bool computed[nodes] = {};  ///< forward values that are there, or were and so are computed again
   bool stored[nodes] = {};
   int moved[nodes] = {};           ///< forward and backward values by their old number
   int clone[nodes * depths] = {};  ///< by depth of the environment; one more than the clone's number
-  request pending[nodes] = {};
+  demand pending[nodes] = {};
 
   constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
   constexpr bool is_view(int v) const { return d.nodes[v].op->what == ir::role::view; }
@@ -157,7 +157,7 @@ struct rematerializer {
     int count = 0;
     pending[count++] = {d.head(wanted), segment};
     while (count > 0) {
-      const request top = pending[count - 1];
+      const demand top = pending[count - 1];
       const int home = in.common(in.of[top.value], top.segment);
       const ir::node& n = d.nodes[top.value];
       bool ready = true;
