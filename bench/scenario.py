@@ -92,7 +92,7 @@ def environment(threads):
     """One way for all to be told how many threads; waiting threads spin a little, then sleep."""
     return os.environ | {
         "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads),
-        "GOMP_SPINCOUNT": "30000", "JAX_PLATFORMS": "cpu",
+        "GOMP_SPINCOUNT": "30000", "OPENBLAS_THREAD_TIMEOUT": "17", "MKL_THREADING_LAYER": "GNU", "JAX_PLATFORMS": "cpu",
         "PYTHONPATH": str(bench), "PYTHONDONTWRITEBYTECODE": "1", "TORCHINDUCTOR_CACHE_DIR": str(build / "inductor"),
     }
 
@@ -285,15 +285,17 @@ def table(rows):
     return "\n".join(out)
 
 
-def products(scenario):
+def products(scenario, threads):
     """The rows of blas.cpp: FLOP/s of each contestant for each product."""
     source = bench / "scenario" / scenario / "blas.cpp"
-    row = {"scenario": scenario, "threads": 1, "fault": ""}
+    row = {"scenario": scenario, "threads": threads, "fault": ""}
     try:
         row["compile"] = compile_program(source, build / scenario / "blas", "-ldl")
-        rivals = sorted((top / "build/peers").glob("lib/python*/site-packages/numpy.libs/libscipy_openblas*.so"))
-        process = subprocess.run([str(build / scenario / "blas"), *map(str, rivals)], text=True, capture_output=True,
-                                 env=environment(1), preexec_fn=on_processors(1))
+        libraries = python.parents[1] / "lib"
+        numpy = next(libraries.glob("python*/site-packages/numpy.libs/libscipy_openblas*.so"), "libscipy_openblas.so")
+        process = subprocess.run([str(build / scenario / "blas"), str(threads), str(numpy)], text=True,
+                                 capture_output=True, preexec_fn=on_processors(threads),
+                                 env=environment(threads) | {"LD_LIBRARY_PATH": str(libraries)})
         if process.returncode != 0:
             raise failure(f"exit {process.returncode}: {last_line(process.stderr)}")
         return [row | json.loads(line) for line in process.stdout.splitlines()]
@@ -302,22 +304,23 @@ def products(scenario):
 
 
 def product_table(rows, machine):
-    """GFLOP/s; `best` is cairn against the fastest of the others."""
-    names = list(dict.fromkeys(name for row in rows for name in row.get("flops", {})))
-    out = [f"{'':22}" + "".join(f"{name:>17}" for name in names) + f"{'to the best':>13}{'of FMA':>8}"]
-    ratios = []
+    """GFLOP/s, and cairn's to the most of the others; last the geometric means of cairn's to each, and to the most."""
+    speeds = [row["flops"] for row in rows if "flops" in row]
+    names = list(dict.fromkeys(name for speed in speeds for name in speed))
+    out = [f"{'':22}" + "".join(f"{name:>16}" for name in names) + f"{'to the best':>13}{'of FMA':>8}"]
     for row in rows:
         if "flops" not in row:
             out.append(f"{row.get('product', ''):22}  {row['fault']}")
             continue
         speed = row["flops"]
         row["ratio"] = speed["cairn"] / max([speed[name] for name in speed if name != "cairn"], default=speed["cairn"])
-        ratios.append(row["ratio"])
-        cells = "".join(f"{speed[name] / 1e9:17.1f}" if name in speed else f"{'':17}" for name in names)
+        cells = "".join(f"{speed[name] / 1e9:16.1f}" for name in names)
         out.append(f"{row['product']:22}{cells}{row['ratio']:13.2f}{100 * speed['cairn'] / machine['flops']:6.0f} %"
                    + ("  " + row["fault"] if row["fault"] else ""))
-    if ratios:
-        out.append(f"{'geometric mean':22}{'':{17 * len(names)}}{statistics.geometric_mean(ratios):13.2f}")
+    if speeds:
+        means = [statistics.geometric_mean(speed["cairn"] / speed[name] for speed in speeds) for name in names]
+        best = statistics.geometric_mean(row["ratio"] for row in rows if "ratio" in row)
+        out.append(f"{'cairn to each':22}" + "".join(f"{mean:16.2f}" for mean in means) + f"{best:13.2f}")
     return "\n".join(out)
 
 
@@ -329,11 +332,11 @@ def run(scenario):
     if module:
         write_tensors(module, build / scenario / "tensors")
     all_rows = []
-    for threads in (1, 2) if module else (1,):
+    for threads in (1, 2):
         if threads > len(os.sched_getaffinity(0)):
             continue
         machine = processor(threads)
-        rows = contest(scenario, threads) if module else products(scenario)
+        rows = contest(scenario, threads) if module else products(scenario, threads)
         machine = processor(threads, machine)
         text = table(compare(rows, machine)) if module else product_table(rows, machine)
         print(f"\n{scenario}, {threads} thread{'s' * (threads > 1)} of {machine['flops'] / 1e9:.0f} GFLOP/s and "

@@ -1,14 +1,17 @@
-// Matrix products: cairn's kernel beside BLAS libraries, in one process, by turns, on one thread. Prints one line of
-// JSON for each product: the FLOP/s of each in the best of its runs, and what is wrong with a result. Arguments are
-// further libraries to open. Products are row-major: mxnxk is {m, k} times {k, n}; `t` is a transposed side.
+// Matrix products: cairn's kernel beside BLAS libraries, in one process, by turns. Prints one line of JSON for each
+// library that is not there, then for each product: the FLOP/s of each in the best of its runs, and what is wrong with a
+// result. Arguments: the number of threads, NumPy's OpenBLAS. Products are row-major: mxnxk is {m, k} times {k, n}; `t`
+// is a transposed side.
 #include "cairn/kernel/gemm.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <dlfcn.h>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -37,17 +40,25 @@ void call_onednn(void* function, const product& p, const float* a, const float* 
                                          p.transpose_a ? p.m : p.k, b, p.transpose_b ? p.k : p.n, 0, c, p.n);
 }
 
+struct library {
+  const char *name, *file, *symbol;
+  blas call;
+};
 struct rival {
   std::string name;
   blas call;
   void* function;
-  std::string fault;
 };
 
-rival open(const char* name, const char* library, const char* function, blas call) {
-  void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  void* const found = handle ? dlsym(handle, function) : nullptr;
-  return {name, call, found, found ? "" : std::string(name) + ": " + dlerror()};
+/// Those that are there.
+std::vector<rival> open(std::initializer_list<library> libraries) {
+  std::vector<rival> rivals;
+  for (const library& l : libraries) {
+    void* const handle = dlopen(l.file, RTLD_NOW | RTLD_LOCAL);
+    if (void* const found = handle ? dlsym(handle, l.symbol) : nullptr) rivals.push_back({l.name, l.call, found});
+    else std::printf("{\"product\": \"%s\", \"fault\": \"%s\"}\n", l.name, dlerror());
+  }
+  return rivals;
 }
 
 std::vector<float> drawn(std::int64_t size) {
@@ -58,11 +69,16 @@ std::vector<float> drawn(std::int64_t size) {
   return out;
 }
 
-/// Of the processor, so that what else runs on it does not count.
-double seconds(int times, auto work) {
-  const std::clock_t begin = std::clock();
+/// Of one thread those of the processor, so that what else runs on it does not count.
+double seconds(int threads, int times, auto work) {
+  const auto now = [clock = threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC] {
+    std::timespec t;
+    clock_gettime(clock, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
+  const double begin = now();
   for (int i = 0; i < times; ++i) work();
-  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / times;
+  return (now() - begin) / times;
 }
 
 /// As far as summing k products of numbers below 1 in another order may lead.
@@ -74,12 +90,12 @@ bool agree(const std::vector<float>& c, const std::vector<float>& expected, int 
 }
 
 template <product P>
-void measure(const std::vector<rival>& rivals) {
+void measure(const std::vector<rival>& rivals, int threads) {
   constexpr std::int64_t m = P.m, n = P.n, k = P.k;
   const std::vector<float> a = drawn(m * k), b = drawn(k * n);
   std::vector<float> expected(static_cast<std::size_t>(m * n));
   constexpr const auto& plan = cairn::kernel::plan_of<float, P>;
-  std::vector<float> own(static_cast<std::size_t>(plan.cut.scratch.numbers(1)) + 16);
+  std::vector<float> own(static_cast<std::size_t>(plan.cut.scratch.numbers(threads)) + 16);
   float* const scratch = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(own.data()) + 63) / 64 * 64);
 
   std::string fault;
@@ -89,25 +105,22 @@ void measure(const std::vector<rival>& rivals) {
     std::vector<double> taken;
   };
   std::vector<contestant> all{{nullptr, expected, {}}};
-  for (const rival& r : rivals) {
-    if (r.function) all.push_back({&r, expected, {}});
-    else fault += (fault.empty() ? "" : "; ") + r.fault;
-  }
+  for (const rival& r : rivals) all.push_back({&r, expected, {}});
   const auto call = [&](contestant& one) {
     if (one.who) one.who->call(one.who->function, P, a.data(), b.data(), one.c.data());
-    else cairn::kernel::multiplication(plan, a.data(), b.data(), one.c.data()).run(scratch);
+    else cairn::kernel::multiplication(plan, a.data(), b.data(), one.c.data()).run(scratch, threads);
   };
   for (contestant& one : all) {
     call(one);
     if (one.who && !agree(one.c, all[0].c, P.k)) fault += (fault.empty() ? "" : "; ") + ("FAIL: " + one.who->name);
   }
-  const double once = seconds(1, [&] { call(all[0]); });
+  const double once = seconds(threads, 1, [&] { call(all[0]); });
   const int times = std::max(1, static_cast<int>(0.003 / std::max(once, 1e-6)));
   const int rounds = std::clamp(static_cast<int>(0.1 / std::max(once, 1e-6)), 5, 25);
   for (int round = 0; round < rounds; ++round) {
     for (contestant& one : all) {
       call(one);  // what the others left in the caches
-      one.taken.push_back(seconds(times, [&] { call(one); }));
+      one.taken.push_back(seconds(threads, times, [&] { call(one); }));
     }
   }
   std::printf(R"({"product": "%c%c %dx%dx%d", "flops": {)", P.transpose_a ? 't' : 'n', P.transpose_b ? 't' : 'n', P.m,
@@ -121,27 +134,30 @@ void measure(const std::vector<rival>& rivals) {
 }
 
 template <int M, int N, int K>
-void each_transpose(const std::vector<rival>& rivals) {
-  measure<product{M, N, K, false, false}>(rivals);
-  measure<product{M, N, K, false, true}>(rivals);
-  measure<product{M, N, K, true, false}>(rivals);
-  measure<product{M, N, K, true, true}>(rivals);
+void each_transpose(const std::vector<rival>& rivals, int threads) {
+  measure<product{M, N, K, false, false}>(rivals, threads);
+  measure<product{M, N, K, false, true}>(rivals, threads);
+  measure<product{M, N, K, true, false}>(rivals, threads);
+  measure<product{M, N, K, true, true}>(rivals, threads);
 }
 
 template <int... Size>
-void squares(const std::vector<rival>& rivals) {
-  (each_transpose<Size, Size, Size>(rivals), ...);
+void squares(const std::vector<rival>& rivals, int threads) {
+  (each_transpose<Size, Size, Size>(rivals, threads), ...);
 }
 
 }  // namespace
 
-int main(int count, char** libraries) {
-  std::vector<rival> rivals{open("OpenBLAS", "libopenblas.so.0", "cblas_sgemm", call_cblas<int>),
-                            open("oneDNN", "libdnnl.so.2", "dnnl_sgemm", call_onednn)};
-  for (int i = 1; i < count; ++i)
-    rivals.push_back(open("OpenBLAS/NumPy", libraries[i], "scipy_cblas_sgemm64_", call_cblas<std::int64_t>));
-  squares<32, 64, 128, 256, 512, 1024, 2048>(rivals);
-  each_transpose<4096, 64, 64>(rivals);
-  each_transpose<2048, 256, 1024>(rivals);
-  each_transpose<16, 1024, 1024>(rivals);
+int main(int, char** arguments) {
+  const int threads = std::atoi(arguments[1]);
+  const std::vector<rival> rivals =
+      open({{"OpenBLAS", "libopenblas.so.0", "cblas_sgemm", call_cblas<int>},
+            {"OpenBLAS/NumPy", arguments[2], "scipy_cblas_sgemm64_", call_cblas<std::int64_t>},
+            {"oneDNN", "libdnnl.so.2", "dnnl_sgemm", call_onednn},
+            {"oneDNN/PyPI", "libdnnl.so.3", "dnnl_sgemm", call_onednn},
+            {"MKL/PyPI", "libmkl_rt.so.3", "cblas_sgemm", call_cblas<int>}});
+  squares<32, 64, 128, 256, 512, 1024, 2048>(rivals, threads);
+  each_transpose<4096, 64, 64>(rivals, threads);
+  each_transpose<2048, 256, 1024>(rivals, threads);
+  each_transpose<16, 1024, 1024>(rivals, threads);
 }
