@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
-"""Compile time, memory, object size and longest symbol of residual nets with gradient and plan, by depth.
+"""compile.py [form...]: processor seconds (the user's), memory, object size and longest symbol of nets, by depth.
 
-Two forms of the same net: by `repeat`, and chained one by one with a width of its own for each segment, so that no two
-bodies agree. About 20 operations a segment. Default limits of the compilers, with -g. The last row is the program of
-the README with its kernels, at -O2.
+Without kernels, with -g, the gradient and plan of residual nets of about 20 operations a segment. By `repeat`; and
+`chained` one by one with a width of its own for each segment, so that no two bodies agree. Chained, too: `policy`,
+segments that save a tag; `nested`, segments in segments; `grad`, with a penalty on the slope. With kernels: `distinct`,
+as many layers of as many widths, at -O3; and the program of the README, at -O2. Default limits of the compilers.
 """
-import argparse
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 COMPILERS = ['g++', 'clang++-19']
+PLAN, DEEP, SOME = ['-g'], [2, 12, 48, 192], [12, 48]
+FORMS = {
+    'repeat': (DEEP, PLAN), 'chained': (DEEP, PLAN), 'policy': (SOME, PLAN), 'nested': (SOME, PLAN), 'grad': (SOME, PLAN),
+    'distinct': ([4, 12, 24], ['-O3', '-march=native']), 'README': ([8], ['-O2', '-march=native']),
+}
 
 NET = '''#include <cairn/check/model.hpp>
 #include <cairn/expr/checkpoint.hpp>
+#include <cairn/expr/gradient.hpp>
 #include <cairn/expr/loss.hpp>
 #include <cairn/nn/activation.hpp>
 #include <cairn/nn/linear.hpp>
@@ -27,24 +32,45 @@ constexpr auto norm = layer([](auto x) {{
   return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c) * param<"scale", 64> + param<"shift", 64>;
 }});
 template <int Width>
-constexpr auto segment = ckpt<"s">(
-    nn::residual(norm | nn::linear<"fc1", Width> | nn::gelu | nn::linear<"fc2", 64> | nn::tanh | nn::sigmoid));
-constexpr auto net = nn::linear<"in", 64>
-{segments} | nn::linear<"out", 10>;
-constexpr auto loss = cross_entropy(input<"x", 32, 64> | net, labels<"y", 10, 32>);
+constexpr auto body =
+    nn::residual(norm | nn::linear<"fc1", Width> | nn::gelu | nn::linear<"fc2", 64> | nn::tanh | nn::sigmoid);
+template <int Width>
+constexpr auto segment = ckpt<"s">(body<Width>);
+template <int Width>
+constexpr auto policy_segment = ckpt<"s", save<"t">>(body<Width> | nn::tag<"t"> | nn::tanh);
+template <int Width>
+constexpr auto nested_segment = ckpt<"outer">(segment<Width> | nn::tanh);
+constexpr auto x = input<"x", 32, 64>;
+constexpr auto entropy = cross_entropy(x | nn::linear<"in", 64> | {segments} | nn::linear<"out", 10>, labels<"y", 10, 32>);
+constexpr auto loss = entropy{penalty};
 using plan = detail::compiled_of<loss, true>;
 constexpr memory_plan figures = detail::memory_in<plan>;
-constexpr auto segments = detail::segments_in<plan>;
-int main() {{ return figures.peak_bytes > 0 && segments.size() == {count} ? 0 : 1; }}
+static_assert(detail::segments_in<plan>.size() >= {count});
+int main() {{ return figures.peak_bytes > 0 ? 0 : 1; }}
+'''
+DISTINCT = '''#include <cairn/cairn.hpp>
+using namespace cairn;
+constexpr auto loss = mean(square(input<"x", 64, 61> | {layers}));
+int main() {{
+  program<loss> step;
+  step.init(seed{{1}});
+  const std::vector<float> x(64 * 61, 0.5F);
+  return step.value_and_grad(bind<"x">(x)) > 0 ? 0 : 1;
+}}
 '''
 
 
-def net(form, count):
-    if form == 'repeat':
-        segments = f' | repeat<{count}, "b">([](auto) {{ return segment<128>; }})'
-    else:
-        segments = '\n'.join(f' | block<"b{i}">(segment<{65 + i}>)' for i in range(count))
-    return NET.format(segments=segments, count=count)
+def source(form, count):
+    if form == 'README':
+        return (TOP / 'examples/quickstart.cpp').read_text()
+    if form == 'distinct':
+        return DISTINCT.format(layers=' | '.join(f'nn::linear<"l{i}", {64 + 3 * i}> | nn::gelu' for i in range(count)))
+    segments = f'repeat<{count}, "b">([](auto) {{ return segment<128>; }})'
+    if form != 'repeat':
+        segment = f'{form}_segment' if form in ('policy', 'nested') else 'segment'
+        segments = '\n| '.join(f'block<"b{i}">({segment}<{65 + i}>)' for i in range(count))
+    penalty = ' + sum(square(grad(entropy, x)))' if form == 'grad' else ''
+    return NET.format(segments=segments, penalty=penalty, count=count)
 
 
 def longest_symbol(path):
@@ -52,41 +78,38 @@ def longest_symbol(path):
     return max((len(line.split()[0]) for line in names.splitlines()), default=0)
 
 
-def measure(compiler, source, flags, folder):
+def measure(compiler, flags, folder):
     """Seconds, megabytes, object kilobytes, longest symbol; or the first error."""
     target = folder / 'out.o'
     target.unlink(missing_ok=True)
-    command = [compiler, '-std=c++20', '-I', str(TOP / 'include'), *flags, '-c', str(source), '-o', str(target)]
-    begin = time.monotonic()
+    command = [compiler, '-std=c++20', '-I', str(TOP / 'include'), *flags, '-c', str(folder / 'net.cpp'), '-o', str(target)]
     with open(folder / 'log', 'w') as log:
         child = subprocess.Popen(command, stdout=log, stderr=log)
         _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.monotonic() - begin
     if status != 0:
         lines = (folder / 'log').read_text().splitlines()
-        return next((line for line in lines if 'error' in line), 'failed')[:100]
-    return seconds, usage.ru_maxrss / 1024, target.stat().st_size / 1024, longest_symbol(target)
+        return next((line for line in lines if 'error' in line), 'failed').removeprefix(f'{TOP}/')[:100]
+    return usage.ru_utime, usage.ru_maxrss / 1024, target.stat().st_size / 1024, longest_symbol(target)
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument('--depths', type=int, nargs='+', default=[2, 12, 48, 192])
-    depths = arguments.parse_args().depths
+    wanted = sys.argv[1:] or list(FORMS)
+    for form in wanted:
+        if form not in FORMS:
+            sys.exit(f'{form} is none of {" ".join(FORMS)}')
     print(f'{"form":9}{"segments":>9}  {"compiler":11}{"seconds":>8}{"MB":>6}{"object KB":>11}{"longest symbol":>16}', flush=True)
     failed = False
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        rows = [(form, n, ['-g']) for form in ('repeat', 'chained') for n in depths]
-        for form, count, flags in [*rows, ('README', 8, ['-O2', '-march=native'])]:
-            source = TOP / 'examples' / 'quickstart.cpp'
-            if form != 'README':
-                source = folder / 'net.cpp'
-                source.write_text(net(form, count))
-            for compiler in COMPILERS:
-                found = measure(compiler, source, flags, folder)
-                failed |= isinstance(found, str)
-                row = found if isinstance(found, str) else '{:8.1f}{:6.0f}{:11.0f}{:16}'.format(*found)
-                print(f'{form:9}{count:9}  {compiler:11}{row}', flush=True)
+        for form in wanted:
+            counts, flags = FORMS[form]
+            for count in counts:
+                (folder / 'net.cpp').write_text(source(form, count))
+                for compiler in COMPILERS:
+                    found = measure(compiler, flags, folder)
+                    failed |= isinstance(found, str)
+                    row = found if isinstance(found, str) else '{:8.1f}{:6.0f}{:11.0f}{:16}'.format(*found)
+                    print(f'{form:9}{count:9}  {compiler:11}{row}', flush=True)
     sys.exit(failed)
 
 
