@@ -242,7 +242,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
 
   /// Where a row begins, by operand.
   struct places {
-    std::byte* at[operands + 1];
+    std::byte* at[operands];
 
     template <int K>
     [[gnu::always_inline]] auto* result() const {
@@ -256,7 +256,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   /// The rows one after another. The places never leave registers, but for a copy that is filled out of line.
   struct cursor : row_range {
     places now;
-    std::int64_t step[operands + 1];
+    std::int64_t step[operands];
 
     [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, range rows)
         : row_range{rows.begin, rows.end, rows.end} {
@@ -281,7 +281,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     [[gnu::always_inline]] void turn_to_row(const loop_table& t, void* const* of) {
       row_range found = *this;
       places first;
-      std::int64_t apart[operands + 1];
+      std::int64_t apart[operands];
       found.start(streams, operands, t, of, first.at, apart);
       turn = found.turn;
 #pragma GCC unroll 16

@@ -42,7 +42,6 @@ struct fuser {
   int open_sum = none;      ///< the sum in the open group
   bool open_tiles = false;  ///< the open group begins with what makes tiles
   bool open_sums = false;   ///< that keeps sums in its result, over which nothing lies then
-  bool open_flat = true;    ///< what the open group reads are numbers or has its shape
 
   constexpr bool in_open(int v) const { return open_count > 0 && out.step_of[v] == out.step_count; }
   constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
@@ -83,7 +82,6 @@ struct fuser {
     open_count = open_inputs = 0;
     open_sum = none;
     open_tiles = open_sums = false;
-    open_flat = true;
   }
 
   /// A kernel runs before the open group, whose steps it does not read.
@@ -107,6 +105,7 @@ struct fuser {
     return readers.last[root] == v && made_by(root).bytes == made_by(v).bytes && reads_plainly(v, a) &&
            (out.step_of[root] != none || op_of(root).what == ir::role::gradient);
   }
+  /// Whether v reads of a a number, or one for each of its own.
   constexpr bool is_flat(int v, int a) const {
     const std::int64_t count = made_by(readers.root[a]).count;
     return count == 1 || (count == made_by(v).count && reads_plainly(v, a));
@@ -117,9 +116,11 @@ struct fuser {
     if (open_count == 0 || open_count + n.op->results > max_loop_operations ||
         open_inputs + n.op->arguments > max_loop_inputs || !same_shape(open[0], v))
       return false;
+    const bool any_fits = open_sum == none && !open_sums;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
-      if (in_open(root) ? a != root || !in_registers(a) || !reads_plainly(v, a) : !fits_open(v, a)) return false;
+      const bool open_made = out.step_of[root] == out.step_count;
+      if (open_made ? a != root || !in_registers(a) || !reads_plainly(v, a) : !any_fits && !fits_open(v, a)) return false;
     }
     return true;
   }
@@ -133,23 +134,28 @@ struct fuser {
   constexpr void add_elementwise(int v) {
     const ir::node& n = s.nodes[v];
     if (!joins(v)) close();
-    for (int i = 0; i < n.op->arguments; ++i) {
-      const int a = s.arguments[n.first + i];
-      if (in_open(a)) continue;
-      ++open_inputs;
-      open_flat &= is_flat(v, a);
-    }
+    for (int i = 0; i < n.op->arguments; ++i) open_inputs += !in_open(s.arguments[n.first + i]);
     for (int r = 0; r < n.op->results; ++r) add_open(v + r);
   }
 
+  /// Whether all that the open group reads is flat.
+  constexpr bool open_is_flat() const {
+    for (int k = 0; k < open_count; ++k) {
+      for (int i = 0; i < op_of(open[k]).arguments; ++i) {
+        const int a = s.argument(open[k], i);
+        if (!in_open(a) && !is_flat(open[k], a)) return false;
+      }
+    }
+    return true;
+  }
   /// Whether a sum of the program's numbers is made by the open loop: over all, over rows or over columns. The order of
   /// the additions is a function of the shape alone, so that a sum has the same bits in a loop and by itself.
   constexpr bool joins_as_sum(int v) const {
     const ir::node& n = s.nodes[v];
     if (n.op->summed == 0) return false;
     const int a = s.arguments[n.first];
-    if (!in_open(a) || open_sum != none || open_tiles || !open_flat || open_count == max_loop_operations ||
-        n.made->count == made_by(a).count || n.made->element.type != dtype::real)
+    if (!in_open(a) || open_sum != none || open_tiles || open_count == max_loop_operations ||
+        n.made->count == made_by(a).count || n.made->element.type != dtype::real || !open_is_flat())
       return false;
     const shape& from = made_by(a).extents;
     int changes = 0, before = none;
