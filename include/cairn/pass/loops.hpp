@@ -96,16 +96,12 @@ struct loop_writer {
     const bool own_map = s.op(by).what == ir::role::map;
     const int v = own_map ? by : a;
     if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
-    loop_input& in = out.inputs[out.input_count];
-    in.value = v;
-    in.source = f.root[a];
-    in.type = s.made(a).element.type;
-    in.map = own_map || (s.op(a).what == ir::role::map && f.root[a] != a);
-    const ir::operation& source = s.op(in.source);
-    if (source.what == ir::role::constant) {
-      in.how = access::constant;
-      in.immediate = source.value;
-    }
+    const ir::operation& source = *s.nodes[f.root[a]].op;
+    const bool constant = source.what == ir::role::constant;
+    out.inputs[out.input_count] = {v, f.root[a], s.nodes[a].made->element.type,
+                                   constant ? access::constant : access::contiguous,
+                                   own_map || (s.nodes[a].op->what == ir::role::map && f.root[a] != a), false,
+                                   constant ? source.value : 0};
     input_number[v] = ++out.input_count;
     return out.input_count - 1 - l.input_begin;
   }
@@ -163,16 +159,12 @@ struct loop_writer {
     for (int m = st.code; m < st.end; ++m) {
       const int v = f.members[m];
       const ir::node& n = s.nodes[v];
-      loop_value& o = out.code[m];
-      o.type = n.made->element.type;
-      o.stored = f.external[v];
-      o.first = out.argument_count;
-      hash = mix(hash, n.op->hash + o.stored);
-      if (n.op->summed != 0) summed = n.op->summed;
-      if (n.number > 0 || (m == st.code && st.tiles)) continue;
-      o.lanes = n.op->lanes;
-      o.arguments = n.op->arguments;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      const bool computed = n.number == 0 && (m > st.code || !st.tiles);
+      const int count = computed ? n.op->arguments : 0;
+      out.code[m] = {computed ? n.op->lanes : nullptr, n.made->element.type, out.argument_count, count, f.external[v]};
+      hash = mix(hash, n.op->hash + f.external[v]);
+      summed |= n.op->summed;
+      for (int i = 0; i < count; ++i) {
         const int a = s.arguments[n.first + i];
         out.arguments[out.argument_count++] =
             f.step_of[a] == f.step_of[v] ? f.position[a] - st.code : -1 - input_of(l, a, v);
