@@ -16,7 +16,8 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 COMPILERS = ['g++', 'clang++-19']
 PLAN, DEEP, SOME = ['-g'], [2, 12, 48, 192], [12, 48]
 FORMS = {
-    'repeat': (DEEP, PLAN), 'chained': (DEEP, PLAN), 'policy': (SOME, PLAN), 'nested': (SOME, PLAN), 'grad': (SOME, PLAN),
+    'repeat': (DEEP, PLAN), 'chained': (DEEP, PLAN),
+    'policy': (SOME, PLAN), 'nested': (SOME, PLAN), 'grad': (SOME, PLAN),
     'distinct': ([4, 12, 24], ['-O3', '-march=native']), 'README': ([8], ['-O2', '-march=native']),
 }
 
@@ -41,7 +42,8 @@ constexpr auto policy_segment = ckpt<"s", save<"t">>(body<Width> | nn::tag<"t"> 
 template <int Width>
 constexpr auto nested_segment = ckpt<"outer">(segment<Width> | nn::tanh);
 constexpr auto x = input<"x", 32, 64>;
-constexpr auto entropy = cross_entropy(x | nn::linear<"in", 64> | {segments} | nn::linear<"out", 10>, labels<"y", 10, 32>);
+constexpr auto logits = x | nn::linear<"in", 64> | {segments} | nn::linear<"out", 10>;
+constexpr auto entropy = cross_entropy(logits, labels<"y", 10, 32>);
 constexpr auto loss = entropy{penalty};
 using plan = detail::compiled_of<loss, true>;
 constexpr memory_plan figures = detail::memory_in<plan>;

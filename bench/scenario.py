@@ -92,7 +92,8 @@ def environment(threads):
     """One way for all to be told how many threads; waiting threads spin a little, then sleep."""
     return os.environ | {
         "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads),
-        "GOMP_SPINCOUNT": "30000", "OPENBLAS_THREAD_TIMEOUT": "17", "MKL_THREADING_LAYER": "GNU", "JAX_PLATFORMS": "cpu",
+        "MKL_THREADING_LAYER": "GNU", "GOMP_SPINCOUNT": "30000", "OPENBLAS_THREAD_TIMEOUT": "17",
+        "JAX_PLATFORMS": "cpu",
         "PYTHONPATH": str(bench), "PYTHONDONTWRITEBYTECODE": "1", "TORCHINDUCTOR_CACHE_DIR": str(build / "inductor"),
     }
 

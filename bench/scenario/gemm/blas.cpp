@@ -1,7 +1,7 @@
 // Matrix products: cairn's kernel beside BLAS libraries, in one process, by turns. Prints one line of JSON for each
-// library that is not there, then for each product: the FLOP/s of each in the best of its runs, and what is wrong with a
-// result. Arguments: the number of threads, NumPy's OpenBLAS. Products are row-major: mxnxk is {m, k} times {k, n}; `t`
-// is a transposed side.
+// library that is not there, then for each product: the FLOP/s of each in the best of its runs, and what is wrong with
+// a result. Arguments: the number of threads, NumPy's OpenBLAS. Products are row-major: mxnxk is {m, k} times {k, n};
+// `t` is a transposed side.
 #include "cairn/kernel/gemm.hpp"
 
 #include <algorithm>
