@@ -268,7 +268,9 @@ struct executable {
   template <dtype T>
   static constexpr void write(double value, std::byte* to) {
     using number = stored_as<T, real>;
-    const auto bytes = std::bit_cast<std::array<std::byte, sizeof(number)>>(number(static_cast<real>(value)));
+    using given = std::conditional_t<std::is_arithmetic_v<number>, double, real>;
+    const auto bytes =
+        std::bit_cast<std::array<std::byte, sizeof(number)>>(static_cast<number>(static_cast<given>(value)));
     for (std::size_t i = 0; i < sizeof(number); ++i) to[i] = bytes[i];
   }
   template <int... I>

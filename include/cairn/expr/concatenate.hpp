@@ -20,7 +20,8 @@ struct concatenate_op : op {
     };
     tensor_type whole{in_whole(first), first.element};
     const bool alike = ((in_whole(more) == whole && more.element.type == first.element.type) && ...);
-    ((whole.element.bound = std::max(whole.element.bound, more.element.bound)), ...);
+    const bool bounded = first.element.bound > 0 && ((more.element.bound > 0) && ...);
+    whole.element.bound = bounded ? std::max({first.element.bound, more.element.bound...}) : 0;
     return alike ? whole : no_shape;
   }
   static constexpr std::int64_t flops(const auto&...) { return 0; }

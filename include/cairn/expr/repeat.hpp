@@ -58,7 +58,8 @@ struct repeat_layer : layer_base {
           called<block_mark<Name + fixed_string{".0"}>, layer_at<0>, stage_input<X::traits.level, tensor_of<X>>>;
       if constexpr (!an_expression<once>) return one_by_one(x);
       else if constexpr (wrong<once>) return pass_on<typename X::owner>(once{});
-      else if constexpr (once::shape == X::shape) return repeated<N, Name, layer_at<0>, X>{};
+      else if constexpr (once::shape == X::shape && once::element == X::element)
+        return repeated<N, Name, layer_at<0>, X>{};
       else return one_by_one(x);
     } else {
       return one_by_one(x);

@@ -14,7 +14,7 @@ enum class access : std::uint8_t {
   constant,  ///< an immediate, no array
 };
 
-/// The sum that a loop makes of what it computes: over everything, over its columns (one sum each), or over its rows.
+/// The sum that a loop makes of what it computes: over everything, one for each column, or one for each row.
 enum class sums : std::uint8_t { none, all, columns, rows };
 
 /// A mapped input along an axis of the loop: elements of the argument's axis, which lie `stride` apart.

@@ -136,7 +136,7 @@ struct lowering<expr<Op, A...>> {
   }
   template <class Target, int Which>
   static constexpr int result(builder& b) {
-    return into<Target>(b) + Which;
+    return into<Target>(b) + (Op::stands_for(Target::training) >= 0 ? 0 : Which);
   }
 
  private:

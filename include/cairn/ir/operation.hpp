@@ -89,6 +89,8 @@ inline constexpr operation operation_of = [] {
   using real = typename Target::real;
   constexpr const auto& made = results_made<Op, real, Tensors...>;
   constexpr int bytes = sizeof(cairn::detail::computed_as<real, Tensors...>);
+  static_assert(!Op::elementwise || std::all_of(made.begin(), made.end(), [](const result& r) { return r.extents == made[0].extents; }),
+                "cairn: the results of an elementwise operation have one shape");
   operation o;
   o.name = Op::name;
   o.hash = hash_of(Op::name);
@@ -110,7 +112,7 @@ inline constexpr operation operation_of = [] {
     if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none) o.run_tiles = &run_tiles<Op, real, Tensors...>;
     o.scratch = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
-    for (int i = 0; i < o.arguments; ++i) o.reads_rows |= std::uint64_t{Op::reads_rows(i)} << i;
+    for (int i = 0; i < std::min(o.arguments, 64); ++i) o.reads_rows |= std::uint64_t{Op::reads_rows(i)} << i;
   }
   if constexpr (Target::order > 0) {
     using vjp = vjp_of<Op, target<real, Target::order - 1, Target::training>, Tensors...>;

@@ -12,7 +12,7 @@ struct packed {
   static constexpr int width = W;
   vector value;
 
-  [[gnu::always_inline]] static packed fill(T x) { return {vector{} + x}; }
+  [[gnu::always_inline]] static packed fill(T x) { return {x - vector{}}; }
   [[gnu::always_inline]] static packed load(const T* from) {
     packed out;
     std::memcpy(&out, from, sizeof out);

@@ -105,10 +105,10 @@ struct fuser {
     return readers.last[root] == v && made_by(root).bytes == made_by(v).bytes && reads_plainly(v, a) &&
            (out.step_of[root] != none || op_of(root).what == ir::role::gradient);
   }
-  /// Whether v reads of a a number, or one for each of its own.
+  /// Whether v reads one number of a, or as many as it makes, in order.
   constexpr bool is_flat(int v, int a) const {
     const std::int64_t count = made_by(readers.root[a]).count;
-    return count == 1 || (count == made_by(v).count && reads_plainly(v, a));
+    return reads_plainly(v, a) && (count == 1 || count == made_by(v).count);
   }
 
   constexpr bool joins(int v) const {
@@ -116,6 +116,9 @@ struct fuser {
     if (open_count == 0 || open_count + n.op->results > max_loop_operations ||
         open_inputs + n.op->arguments > max_loop_inputs || !same_shape(open[0], v))
       return false;
+    for (int r = 0; open_sums && r < n.op->results; ++r) {
+      if (made_by(v + r).bytes != made_by(open[0]).bytes) return false;  // sums of another type may lie in it
+    }
     const bool any_fits = open_sum == none && !open_sums;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
@@ -172,8 +175,10 @@ struct fuser {
   constexpr bool begins_loop(int v) const {
     const int reader = readers.first[v];
     if (op_of(v).tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
-        op_of(reader).what != ir::role::elementwise || !same_shape(reader, v))
+        op_of(reader).what != ir::role::elementwise || !same_shape(reader, v) || made_by(v).extents.rank == 0 ||
+        made_by(v).extents[-1] == 1)
       return false;
+    if (op_of(v).tiles == tiling::summed_in_result && made_by(reader).bytes != made_by(v).bytes) return false;
     for (int i = 0; i < op_of(reader).arguments; ++i) {
       const int a = s.argument(reader, i);
       if (readers.root[a] == v && !reads_plainly(reader, a)) return false;

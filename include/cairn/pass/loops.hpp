@@ -97,10 +97,10 @@ struct loop_writer {
     const int v = own_map ? by : a;
     if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
     const ir::operation& source = *s.nodes[f.root[a]].op;
-    const bool constant = source.what == ir::role::constant;
+    const bool map = own_map || (s.nodes[a].op->what == ir::role::map && f.root[a] != a);
+    const bool constant = source.what == ir::role::constant && !map;
     out.inputs[out.input_count] = {v, f.root[a], s.nodes[a].made->element.type,
-                                   constant ? access::constant : access::contiguous,
-                                   own_map || (s.nodes[a].op->what == ir::role::map && f.root[a] != a), false,
+                                   constant ? access::constant : access::contiguous, map, false,
                                    constant ? source.value : 0};
     input_number[v] = ++out.input_count;
     return out.input_count - 1 - l.input_begin;

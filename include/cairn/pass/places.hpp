@@ -41,7 +41,9 @@ struct places {
 template <class Schedule, class Fused, class Ranges, class Places>
 constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index, int v,
                         int w) {
-  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && s.made(v).bytes == s.made(w).bytes;
+  const ir::result &there = s.made(v), &here = s.made(w);
+  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && there.bytes == here.bytes &&
+         there.count == here.count;
 }
 
 /// Whether a step reads v to make tiles, so perhaps all of it for each.
@@ -123,6 +125,9 @@ struct fixed_placer {
       const ir::node& n = s.nodes[f.members[m]];
       if (n.op->what != ir::role::kernel || n.number > 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) place_constant(f.root[s.arguments[n.first + i]]);
+    }
+    for (int i = 0; i < l.input_count; ++i) {
+      if (l.inputs[i].map) place_constant(l.inputs[i].source);
     }
     for (int i = 0; i < s.output_count; ++i) place_constant(f.root[s.outputs[i]]);
     for (int i = 0; i < g.leaf_count; ++i) {

@@ -23,6 +23,7 @@ constexpr std::int64_t rows_apart(const Schedule& s, int v) {
     if (!map[axis].in_steps()) return 0;
     if (to.extent[axis] == 1) continue;
     const std::int64_t step = map[axis].step * stride;
+    if (step == 0) return 0;
     if (axis == to.rank - 1) {
       if (step != 1) return 0;
       continue;

@@ -15,7 +15,7 @@ struct segment {
 template <int Nodes, int Regions, int Segments>
 struct segmentation {
   segment all[Segments] = {};
-  int count = 1, most_depth = 0;
+  int count = 1;
   int of_region[Regions] = {};
   int of[Nodes] = {};       ///< by value of the graph and its gradient
   int visible[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees it
@@ -51,7 +51,6 @@ struct segment_finder {
       if (!marked || marks[r] <= blocks) continue;
       out.of_region[r] = out.count;
       out.all[out.count++] = {around, out.all[around].depth + 1, r};
-      out.most_depth = std::max(out.most_depth, out.all[around].depth + 1);
     }
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
