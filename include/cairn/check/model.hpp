@@ -353,9 +353,8 @@ struct nothing_is_random {
 /// The mistake in a compiled model, or sound.
 template <class Compiled>
 constexpr auto problem_of() {
-  using problem = decltype(first_found<Compiled, names_are_one_leaf, keys_are_drawn_from_once,
-                                       gradients_depend, policies_fit, states_become_one_value,
-                                       frozen_names_are_known>::of());
+  using problem = decltype(first_found<Compiled, names_are_one_leaf, keys_are_drawn_from_once, gradients_depend,
+                                       policies_fit, states_become_one_value, frozen_names_are_known>::of());
   if constexpr (!std::same_as<problem, sound>) return problem{};
   else if constexpr (!Compiled::model::purpose::trains) return nothing_is_random::of<Compiled>();
   else
@@ -369,14 +368,13 @@ using problem_in = decltype(problem_of<Compiled>());
 // A model with options.
 
 template <class Request, bool Trains>
-using purpose_of =
-    pass::purpose<typename Request::real, Trains, Trains && Request::template has<accumulate_gradients>,
-                  typename Request::frozen, typename Request::wanted,
-                  std::conditional_t<Trains, typename Request::cotangent, name_list<>>>;
+using purpose_of = pass::purpose<typename Request::real, Trains, Trains && Request::template has<accumulate_gradients>,
+                                 typename Request::frozen, typename Request::wanted,
+                                 std::conditional_t<Trains, typename Request::cotangent, name_list<>>>;
 template <auto Output, bool Trains, class... Options>
-using compiled_of = pass::compiled<pass::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>,
-                                   request<Options...>::template has<plain> ? pass::all_blocks : 0,
-                                   request<Options...>::threads>;
+using compiled_of =
+    pass::compiled<pass::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>,
+                   request<Options...>::template has<plain> ? pass::all_blocks : 0, request<Options...>::threads>;
 
 template <class Option, class... Rest>
 constexpr auto first_unknown_option() {
@@ -398,7 +396,8 @@ constexpr auto problem_of_outputs(output_list<First, More...>) {
   using what = fact::operation<"outputs", tensor_fact<First>, tensor_fact<More>...>;
   constexpr auto of_numbers = [](kind k) { return k == kind::real || k == kind::whole; };
   constexpr kind first = kind_of(First::element.type);
-  if constexpr (!(std::same_as<typename First::owner, top_scope> && ... && std::same_as<typename More::owner, top_scope>)) {
+  if constexpr (!(std::same_as<typename First::owner, top_scope> && ... &&
+                  std::same_as<typename More::owner, top_scope>)) {
     return mistake<captured_value, top_scope, what>{};
   } else if constexpr (!((Trains ? first == kind::real : of_numbers(first)) && ... &&
                          of_numbers(kind_of(More::element.type)))) {
@@ -417,7 +416,8 @@ constexpr auto problem_of_program() {
   } else if constexpr (a_layer<decltype(Output)>) {
     return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
   } else if constexpr (!options::known) {
-    return mistake<unknown_option, top_scope, fact::given<typename decltype(first_unknown_option<Options...>())::type>>{};
+    return mistake<unknown_option, top_scope,
+                   fact::given<typename decltype(first_unknown_option<Options...>())::type>>{};
   } else if constexpr (!std::same_as<decltype(problem_of_outputs<Trains>(as_outputs(Output))), sound>) {
     return problem_of_outputs<Trains>(as_outputs(Output));
   } else {
@@ -435,8 +435,8 @@ constexpr auto problem_of_program() {
   }
 }
 template <auto Output, bool Trains, class... Options>
-inline constexpr bool runs = !mistaken<decltype(Output)> &&
-                             std::same_as<decltype(problem_of_program<Output, Trains, Options...>()), sound>;
+inline constexpr bool runs =
+    !mistaken<decltype(Output)> && std::same_as<decltype(problem_of_program<Output, Trains, Options...>()), sound>;
 
 /// Whether a program can be made of Output, which needs no kernels to tell; else the mistake is reported.
 template <auto Output, class... Options>

@@ -51,9 +51,8 @@ constexpr int nearest(int count, std::string_view wanted, auto name_of) {
 /// The same among the leaves of this role.
 template <class Graph>
 constexpr int nearest_leaf(const Graph& g, ir::role what, std::string_view wanted) {
-  return nearest(g.leaf_count, wanted, [&](int i) {
-    return g.leaf_op(i).what == what ? g.name(g.leaves[i]) : std::string_view{};
-  });
+  return nearest(g.leaf_count, wanted,
+                 [&](int i) { return g.leaf_op(i).what == what ? g.name(g.leaves[i]) : std::string_view{}; });
 }
 
 /// No leaf has the name that Fact shows.

@@ -27,7 +27,7 @@ struct segments;
 template <int N>
 struct layers;
 struct object {};  // some class
-struct layer {};  // in place of its type, which is long
+struct layer {};   // in place of its type, which is long
 template <class Tensor>
 struct result;
 template <class... Tensors>

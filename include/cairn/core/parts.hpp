@@ -24,8 +24,8 @@ constexpr range share(std::int64_t n, std::int64_t unit, int part, int parts) {
   return {std::min(n, units * part / parts * unit), std::min(n, units * (part + 1) / parts * unit)};
 }
 
-/// Working space of a kernel, in numbers of the type in which it computes: `each` for every part of its work, and a block of
-/// `block` for every part out of `all`, of which no two need the same.
+/// Working space of a kernel, in numbers of the type in which it computes: `each` for every part of its work, and a
+/// block of `block` for every part out of `all`, of which no two need the same.
 struct workspace {
   std::int64_t each = 0;
   int parts = 1;

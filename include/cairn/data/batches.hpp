@@ -1,6 +1,9 @@
 // Batches of a data set, in order or shuffled.
 #pragma once
 
+#include "cairn/core/philox.hpp"
+#include "cairn/data/dataset.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,9 +14,6 @@
 #include <utility>
 #include <vector>
 #include <xtensor/xadapt.hpp>
-
-#include "cairn/core/philox.hpp"
-#include "cairn/data/dataset.hpp"
 
 namespace cairn::data {
 
@@ -41,8 +41,7 @@ class batch_range {
   explicit batch_range(const dataset& set) : set_(&set) {
     if (set.size() < B) throw size_error("examples for a batch", B, set.size());
     const auto pixels = set.size() * set.features;
-    if (std::ssize(set.images) != pixels)
-      throw size_error("pixels in a data set", pixels, std::ssize(set.images));
+    if (std::ssize(set.images) != pixels) throw size_error("pixels in a data set", pixels, std::ssize(set.images));
   }
   /// Shuffled: every permutation is equally likely, and is a function of the seed and the epoch.
   batch_range(const dataset& set, seed s, std::int64_t epoch) : batch_range(set) {

@@ -16,8 +16,8 @@ struct size_error : std::runtime_error {
   std::int64_t expected, actual;
 
   [[gnu::cold]] size_error(std::string_view what, std::int64_t expected, std::int64_t actual)
-      : std::runtime_error(cairn::detail::text_of({what, ": expected ", cairn::detail::text_of(expected), ", got ",
-                                                   cairn::detail::text_of(actual)})),
+      : std::runtime_error(cairn::detail::text_of(
+            {what, ": expected ", cairn::detail::text_of(expected), ", got ", cairn::detail::text_of(actual)})),
         expected(expected),
         actual(actual) {}
 };

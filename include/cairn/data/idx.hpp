@@ -1,7 +1,7 @@
 // The IDX files of MNIST and its kin, plain or gzipped. Link with zlib (-lz).
 #pragma once
 
-#include <zlib.h>
+#include "cairn/data/dataset.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,8 +17,7 @@
 #include <string>
 #include <system_error>
 #include <vector>
-
-#include "cairn/data/dataset.hpp"
+#include <zlib.h>
 
 namespace cairn::data {
 
@@ -95,8 +94,7 @@ inline byte_array read_idx(const std::filesystem::path& path) {
     read_word();
     const std::int64_t extent = std::int64_t{word[0]} << 24 | word[1] << 16 | word[2] << 8 | word[3];
     if (extent == 0 || extent > limit / total) {
-      throw file_error(path, "extents above 0 and at most 2^31 - 1 bytes",
-                       text_of({"an extent of ", text_of(extent)}));
+      throw file_error(path, "extents above 0 and at most 2^31 - 1 bytes", text_of({"an extent of ", text_of(extent)}));
     }
     array.extents.push_back(extent);
     total *= extent;
@@ -107,7 +105,8 @@ inline byte_array read_idx(const std::filesystem::path& path) {
   for (std::size_t count = 0; count < announced;) {
     array.bytes.resize(std::min(announced, count + piece));
     const std::size_t more = file.read(std::span(array.bytes).subspan(count));
-    if (more == 0) throw file_error(path, text_of({text_of(total), " bytes of data"}), text_of(static_cast<std::int64_t>(count)));
+    if (more == 0)
+      throw file_error(path, text_of({text_of(total), " bytes of data"}), text_of(static_cast<std::int64_t>(count)));
     count += more;
   }
   if (file.read(std::span(word).first(1)) != 0)
@@ -160,15 +159,13 @@ struct pixel_moments {
 inline dataset standardized(const labelled_images& set, const pixel_moments& moments, int classes) {
   std::array<float, 256> value{};
   for (int pixel = 0; pixel < 256; ++pixel) {
-    value[static_cast<std::size_t>(pixel)] =
-        static_cast<float>((pixel / 255.0 - moments.mean) / moments.deviation);
+    value[static_cast<std::size_t>(pixel)] = static_cast<float>((pixel / 255.0 - moments.mean) / moments.deviation);
   }
   dataset out;
   out.features = static_cast<int>(set.images.extents[1] * set.images.extents[2]);
   out.classes = classes;
   out.images.resize(set.images.bytes.size());
-  std::ranges::transform(set.images.bytes, out.images.begin(),
-                         [&](std::uint8_t pixel) { return value[pixel]; });
+  std::ranges::transform(set.images.bytes, out.images.begin(), [&](std::uint8_t pixel) { return value[pixel]; });
   out.labels.assign(set.labels.bytes.begin(), set.labels.bytes.end());
   return out;
 }
@@ -180,8 +177,7 @@ struct train_and_test {
 /// Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): 60,000 and 10,000 images of 28 x 28 pixels in 10 classes,
 /// standardized by the moments of the training set. The default folder is that of Debian's package
 /// dataset-fashion-mnist; MNIST, whose files have the same names, can be read too. Throws file_error.
-inline train_and_test fashion_mnist(
-    const std::filesystem::path& folder = "/usr/share/datasets/fashion-mnist") {
+inline train_and_test fashion_mnist(const std::filesystem::path& folder = "/usr/share/datasets/fashion-mnist") {
   constexpr int classes = 10;
   const auto read = [&folder](std::string_view name) {
     return read_labelled_images(folder / text_of({name, "-images-idx3-ubyte.gz"}),

@@ -19,9 +19,9 @@ inline constexpr std::size_t memory_alignment = 64;
 /// Memory given to a program that is too small or not aligned.
 struct memory_error : std::invalid_argument {
   [[gnu::cold]] memory_error(std::string_view what, std::size_t wanted, std::size_t given)
-      : std::invalid_argument(detail::text_of({"cairn: ", what, ": expected ",
-                                               detail::text_of(static_cast<std::int64_t>(wanted)), ", got ",
-                                               detail::text_of(static_cast<std::int64_t>(given))})),
+      : std::invalid_argument(
+            detail::text_of({"cairn: ", what, ": expected ", detail::text_of(static_cast<std::int64_t>(wanted)),
+                             ", got ", detail::text_of(static_cast<std::int64_t>(given))})),
         expected(wanted),
         actual(given) {}
   std::size_t expected, actual;

@@ -28,9 +28,9 @@ struct extent_error : std::invalid_argument {
 /// An index or label outside [0, bound).
 struct label_error : std::out_of_range {
   [[gnu::cold]] label_error(std::string_view name, std::size_t at, int bound, int label)
-      : std::out_of_range(detail::text_of({"cairn: input '", name, "': index number ",
-                                           detail::text_of(static_cast<std::int64_t>(at)), " is ",
-                                           detail::text_of(label), ", expected 0 to ", detail::text_of(bound - 1)})),
+      : std::out_of_range(
+            detail::text_of({"cairn: input '", name, "': index number ", detail::text_of(static_cast<std::int64_t>(at)),
+                             " is ", detail::text_of(label), ", expected 0 to ", detail::text_of(bound - 1)})),
         input(name),
         index(at),
         expected(bound),

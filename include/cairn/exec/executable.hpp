@@ -1,5 +1,5 @@
-// A compiled plan as the tables that a program walks: for each step a kernel, what it is told, and where its operands lie.
-// Nothing else of the plan is left at run time.
+// A compiled plan as the tables that a program walks: for each step a kernel, what it is told, and where its operands
+// lie. Nothing else of the plan is left at run time.
 #pragma once
 
 #include "cairn/kernel/kernels.hpp"
@@ -116,7 +116,8 @@ struct executable {
     return n;
   }();
 
-  static constexpr ir::mapped_axis axis_of_map(const pass::loop_input& in, const shape& whole, int axis, int merged_extent) {
+  static constexpr ir::mapped_axis axis_of_map(const pass::loop_input& in, const shape& whole, int axis,
+                                               int merged_extent) {
     const pass::operand_axis at = pass::axis_of_operand(s, in, whole, axis);
     if (!at.mapped) return {{0, 1, 1, edge::none}, merged_extent, at.stride};
     const int here = axis - (whole.rank - s.made(in.value).extents.rank);
@@ -285,7 +286,8 @@ struct executable {
   }
   static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::places.constant_count>{});
 
-  /// Runs all steps. `bases` are those of places.hpp: the arena, the gradients, the constants, nowhere, then the leaves.
+  /// Runs all steps. `bases` are those of places.hpp: the arena, the gradients, the constants, nowhere, then the
+  /// leaves.
   static void run(std::byte* const* bases) {
     const int threads = kernel::threads_at_hand(Compiled::threads);
     for (int i = 0; i < f.step_count; ++i) {

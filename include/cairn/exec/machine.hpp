@@ -25,9 +25,9 @@ struct runtime_leaf {
   bool trained, updated;
   std::int64_t count, bytes, offset;
   initial start;
-  std::uint32_t hash;      ///< of its name
-  std::uint64_t number;    ///< likewise, of a key
-  pass::place next;        ///< of a state that a step updates: what it becomes
+  std::uint32_t hash;    ///< of its name
+  std::uint64_t number;  ///< likewise, of a key
+  pass::place next;      ///< of a state that a step updates: what it becomes
 };
 
 /// What program and predictor share: where the memory of a compiled model is, its inputs and its results.
@@ -45,8 +45,16 @@ class machine {
       const ir::operation& op = graph.leaf_op(i);
       const std::string_view name = graph.name(graph.leaves[i]);
       runtime_leaf& made = out[static_cast<std::size_t>(i)];
-      made = {op.what, Compiled::model::chosen.trained[i], graph.leaves[i].after != ir::none, op.made->count,
-              op.made->bytes, Compiled::places.offset[i], op.start, hash_of(name), number_of(name), {}};
+      made = {op.what,
+              Compiled::model::chosen.trained[i],
+              graph.leaves[i].after != ir::none,
+              op.made->count,
+              op.made->bytes,
+              Compiled::places.offset[i],
+              op.start,
+              hash_of(name),
+              number_of(name),
+              {}};
       if (made.updated) made.next = Compiled::layout.of[Compiled::schedule.outputs[updated++]];
     }
     return out;

@@ -86,7 +86,8 @@ class program {
     }
     for (int i = 0; i < static_cast<int>(copies.size()); ++i) {
       const gradient_copy& copy = copies[static_cast<std::size_t>(i)];
-      std::memcpy(gradient_at(copy.leaf), machine_.at(copy.from), static_cast<std::size_t>(machine::leaf(copy.leaf).bytes));
+      std::memcpy(gradient_at(copy.leaf), machine_.at(copy.from),
+                  static_cast<std::size_t>(machine::leaf(copy.leaf).bytes));
     }
     if constexpr ((std::same_as<Options, check_finite> || ...)) {
       for (const auto number : machine_.template numbers<0>()) {

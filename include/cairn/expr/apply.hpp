@@ -123,7 +123,10 @@ constexpr dtype type_taken(const argument_facts* given, int i, const demands& by
     }
   }
   const bool known = type < dtype::own || by.own_types;
-  return wanted == kind_of(type) && known ? type : wanted == kind::whole ? dtype::i32 : wanted == kind::key ? dtype::key : dtype::real;
+  return wanted == kind_of(type) && known ? type
+         : wanted == kind::whole          ? dtype::i32
+         : wanted == kind::key            ? dtype::key
+                                          : dtype::real;
 }
 
 /// What is wrong with the arguments of an operation, and with which.
@@ -291,7 +294,8 @@ template <class Form, class... A>
   requires(an_operand<A> || ...)
 struct application<Form, A...> {
   using silent = decltype(misused_silently<typename misuse_of<Form, A...>::type, Form::name, A...>());
-  using type = typename std::conditional_t<(an_expression<A> || ...), surfacing<silent>, surfacing_at_once<silent>>::type;
+  using type =
+      typename std::conditional_t<(an_expression<A> || ...), surfacing<silent>, surfacing_at_once<silent>>::type;
 };
 template <class Form, an_expression First, class... A>
   requires(Form::template fits<First, A...> && requires { Form::of(First{}, A{}...); })
@@ -301,8 +305,8 @@ struct application<Form, First, A...> {
 };
 }  // namespace detail
 
-/// The type of Form(args...), or of the mistake that it is. A form has a name, says whether the number of arguments fits
-/// and else what the mistake is, and makes something of expressions: `of(args...)`.
+/// The type of Form(args...), or of the mistake that it is. A form has a name, says whether the number of arguments
+/// fits and else what the mistake is, and makes something of expressions: `of(args...)`.
 template <class Form, class... A>
 using applied = typename detail::application<Form, A...>::type;
 

@@ -181,7 +181,8 @@ constexpr auto called_silently(A... args) {
       } else if constexpr (Mark::segment && made::inside.detached) {
         return spread<body_size<body>>(mistake_in<Mark, detached_in_segment, owner>());
       } else if constexpr (made::traits.height > max_height) {
-        return spread<body_size<body>>(mistake_in<Mark, expression_too_large, owner, fact::height<made::traits.height>>());
+        return spread<body_size<body>>(
+            mistake_in<Mark, expression_too_large, owner, fact::height<made::traits.height>>());
       } else if constexpr (Mark::segment && std::countr_one(made::inside.reads) < static_cast<int>(sizeof...(A))) {
         return spread<body_size<body>>(
             mistake_in<Mark, unused_argument, owner, fact::argument<std::countr_one(made::inside.reads)>,

@@ -1,8 +1,8 @@
 // Whether a function can be called, asked without an error of its body.
 //
 // Where the body of a generic function does not compile, the compiler says so when it is asked whether F can be called,
-// and what follows must be silent. To see such an F, ask before: where it takes as many arguments of any type, a call is
-// ambiguous beside a function that does too, and then no body is looked at.
+// and what follows must be silent. To see such an F, ask before: where it takes as many arguments of any type, a call
+// is ambiguous beside a function that does too, and then no body is looked at.
 #pragma once
 
 #include <concepts>

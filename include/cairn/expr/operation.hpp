@@ -27,17 +27,17 @@ struct next_state {
 ///   rule            the misuse that this is then (core/misuse.hpp, or one of the user's), and
 ///   asked           optional: a fact that the message shows beside the arguments, such as the wanted shape
 ///   flops(x...)     floating-point operations
-///   vjp(g..., y..., x...)  the gradients of its arguments, by gradients(...), from the cotangents of its results of real
-///                   numbers, its results and its arguments; written in the language itself. Where it has several results
-///                   there may be a second rule with the first cotangent alone: for where nobody reads the other results
-///                   but these rules
+///   vjp(g..., y..., x...)  the gradients of its arguments, by gradients(...), from the cotangents of its results of
+///                   real numbers, its results and its arguments; written in the language itself. Where it has several
+///                   results there may be a second rule with the first cotangent alone: for where nobody reads the
+///                   other results but these rules
 /// and what of the following differs. Its kernel stands in the file of the same stem in kernel/.
 struct op {
-  /// Sort of argument number i. Arguments of real numbers are all of one type; constants take that of the others. A kernel
-  /// gets real numbers of no user's type, but where it takes any sort.
+  /// Sort of argument number i. Arguments of real numbers are all of one type; constants take that of the others. A
+  /// kernel gets real numbers of no user's type, but where it takes any sort.
   static constexpr kind argument_kind(int) { return kind::real; }
-  /// Of an argument of indices: the extent of what they are positions in, which their bound may not exceed; 0 where they
-  /// are none.
+  /// Of an argument of indices: the extent of what they are positions in, which their bound may not exceed; 0 where
+  /// they are none.
   static constexpr int extent_indexed(int /*argument*/, const auto&...) { return 0; }
   /// The shape of argument number i as the user wrote it.
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
@@ -53,12 +53,13 @@ struct op {
   static constexpr bool mapped = false;
   /// The axes over which it adds its argument up, if it does just that: a loop that computes this may do it.
   static constexpr axis_set summed = 0;
-  /// Whether it gives its first result in tiles: then `compute` takes a tile_reader. Here and below, `bytes` are those of
-  /// a number of the type in which it computes: that of its arguments.
+  /// Whether it gives its first result in tiles: then `compute` takes a tile_reader. Here and below, `bytes` are those
+  /// of a number of the type in which it computes: that of its arguments.
   static constexpr tiling tiles(int /*bytes*/, const auto&...) { return tiling::none; }
   /// Over which argument its kernel may write a result; -1 for none.
   static constexpr int overwrites(int /*result*/) { return -1; }
-  /// Whether its kernel reads rows of argument number i that lie further apart than they are long: parts of longer ones.
+  /// Whether its kernel reads rows of argument number i that lie further apart than they are long: parts of longer
+  /// ones.
   static constexpr bool reads_rows(int /*argument*/) { return false; }
   /// Working space of its kernel, in such numbers.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }

@@ -59,7 +59,9 @@ struct name_list {
     return (... || (name.starts_with(std::string_view(Name)) &&
                     (name.size() == std::string_view(Name).size() || name[std::string_view(Name).size()] == '.')));
   }
-  static constexpr bool contain([[maybe_unused]] std::string_view name) { return (... || (name == std::string_view(Name))); }
+  static constexpr bool contain([[maybe_unused]] std::string_view name) {
+    return (... || (name == std::string_view(Name)));
+  }
 };
 template <fixed_string... A, fixed_string... B>
 name_list<A..., B...> operator+(name_list<A...>, name_list<B...>);
@@ -122,7 +124,8 @@ template <class Real>
 struct real_so_far {
   using type = Real;
   template <class Option>
-  real_so_far<typename last_real<Real, typename said_by<Option>::real>::type> operator+(std::type_identity<Option>) const;
+  real_so_far<typename last_real<Real, typename said_by<Option>::real>::type> operator+(
+      std::type_identity<Option>) const;
 };
 
 /// What a list of options asks for.

@@ -88,9 +88,8 @@ template <auto Cuts, class Layers, class... Policy, int... I>
 constexpr auto segmented(std::integer_sequence<int, I...>) {
   constexpr int last = sizeof...(I);
   return joined(
-      chain_of<
-          segment_layer<opaque<chain_mark<fixed_string{"sequential."} + digits<I>, I, last, Policy...>>,
-                        opaque<chain<opaque<layers_between<Layers, Cuts.begin[I], Cuts.begin[I + 1]>>>>>...>{},
+      chain_of<segment_layer<opaque<chain_mark<fixed_string{"sequential."} + digits<I>, I, last, Policy...>>,
+                             opaque<chain<opaque<layers_between<Layers, Cuts.begin[I], Cuts.begin[I + 1]>>>>>...>{},
       layers_between<Layers, Cuts.begin[last], Cuts.begin[last + 1]>{});
 }
 template <auto Cuts, int N, class Layers, class... Policy>

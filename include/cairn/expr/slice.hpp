@@ -83,8 +83,8 @@ struct slice_form<Axis, Begin> : form_of_one<"slice"> {
 };
 }  // namespace detail
 
-/// Elements [Begin, End) along an axis, as x[:, Begin:End] in Python: `slice<1, 0, 4>(x)`; without an end from Begin on,
-/// as x[:, Begin:]. A negative axis counts from the last, negative bounds from the end.
+/// Elements [Begin, End) along an axis, as x[:, Begin:End] in Python: `slice<1, 0, 4>(x)`; without an end from Begin
+/// on, as x[:, Begin:]. A negative axis counts from the last, negative bounds from the end.
 template <int... Bounds, an_operand X, class... Surplus>
 constexpr applied<detail::slice_form<Bounds...>, X, Surplus...> slice(X, Surplus...) {
   return {};

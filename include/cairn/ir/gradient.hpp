@@ -15,8 +15,8 @@ constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
   }
 }
 
-/// Appends the gradients of all that is wanted of what value `last` and those before it are computed from. `gradient` is
-/// a table by value, 0 where there is none. Calls visit with each value whose gradient is handed on.
+/// Appends the gradients of all that is wanted of what value `last` and those before it are computed from. `gradient`
+/// is a table by value, 0 where there is none. Calls visit with each value whose gradient is handed on.
 constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
   for (int v = last; v >= 0; --v) {
     const operation& op = *b.nodes[v].op;

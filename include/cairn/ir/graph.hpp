@@ -29,8 +29,9 @@ struct builder;
 struct sizes;
 
 /// A kernel. Operands are the results, none in place of those that nobody reads; then the arguments, in order, and
-/// scratch where the operation asks for it. Of a loop: its results, then its inputs; if it begins with an operation that
-/// makes tiles, then the operands of that but for its first result. `constants` is what the kernel is told of the step.
+/// scratch where the operation asks for it. Of a loop: its results, then its inputs; if it begins with an operation
+/// that makes tiles, then the operands of that but for its first result. `constants` is what the kernel is told of the
+/// step.
 using kernel_pointer = void (*)(const void* constants, void* const* operands, int threads);
 /// The same for an operation that hands its first result to a loop. `reader` is a kernel::tile_reader.
 using tiles_pointer = void (*)(const void* constants, void* const* operands, int threads, const void* reader);
@@ -77,8 +78,8 @@ struct operation {
   kernel_pointer run = nullptr;
   tiles_pointer run_tiles = nullptr;
   const lane_code* lanes = nullptr;
-  vjp_pointer vjp = nullptr;        ///< from the cotangents of all results
-  vjp_pointer vjp_first = nullptr;  ///< from that of the first, where it has a rule of its own
+  vjp_pointer vjp = nullptr;             ///< from the cotangents of all results
+  vjp_pointer vjp_first = nullptr;       ///< from that of the first, where it has a rule of its own
   int vjp_nodes = 0, vjp_arguments = 0;  ///< upper bounds of what these append
 
   constexpr std::int64_t scratch_bytes(int threads) const { return scratch.numbers(threads) * number_bytes; }
@@ -173,7 +174,6 @@ struct sizes {
   /// Characters for the names inside of something whose own name has so many.
   constexpr void prefix_names(int characters_more) { characters += (leaves + segments) * characters_more; }
 };
-
 
 /// Values in the order of their computation, and their arguments.
 template <int Nodes, int Arguments>

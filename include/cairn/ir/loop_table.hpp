@@ -28,8 +28,8 @@ struct mapped_axis {
 struct loop_table {
   std::int64_t rows = 1;  ///< of all axes but the innermost
   int columns = 1;
-  int outer = 0;              ///< axes outside of the innermost
-  int extent[max_rank] = {};  ///< of these
+  int outer = 0;                          ///< axes outside of the innermost
+  int extent[max_rank] = {};              ///< of these
   const std::int64_t* strides = nullptr;  ///< by input and outer axis, in elements; of mapped inputs unused
   const mapped_axis* maps = nullptr;      ///< by mapped input and axis, the innermost last
 };

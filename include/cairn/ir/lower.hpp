@@ -216,8 +216,7 @@ struct marking<segment_mark<Name, Policy...>> {
     region& made = b.regions[b.region_now];
     made.name = b.write_name(b.full_path());
     made.name_length = b.path.count();
-    made.may_be_useless =
-        ((std::same_as<Policy, allow_useless> || std::same_as<Policy, save_everything>) || ...);
+    made.may_be_useless = ((std::same_as<Policy, allow_useless> || std::same_as<Policy, save_everything>) || ...);
     b.path.shrink(length);
   }
   static constexpr void close(builder& b, int first_node, int first_tag) {

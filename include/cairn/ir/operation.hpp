@@ -38,8 +38,11 @@ inline constexpr shape the_shape = S;
 template <class Real, class Tensor>
 constexpr result described(int overwrites = none) {
   const std::int64_t count = Tensor::shape.count();
-  return {Tensor::shape, Tensor::element, count,
-          count * static_cast<std::int64_t>(sizeof(stored_as<Tensor::element.type, Real>)), &the_shape<Tensor::shape>,
+  return {Tensor::shape,
+          Tensor::element,
+          count,
+          count * static_cast<std::int64_t>(sizeof(stored_as<Tensor::element.type, Real>)),
+          &the_shape<Tensor::shape>,
           overwrites};
 }
 
@@ -72,7 +75,8 @@ template <class Op, class X>
 inline constexpr auto axes_read = [] {
   std::array<axis_map, max_rank> map{};
   for (int axis = 0; axis < max_rank; ++axis) {
-    map[static_cast<std::size_t>(axis)] = axis < X::shape.rank ? Op::map(X::shape, axis) : axis_map{0, 1, 1, edge::none};
+    map[static_cast<std::size_t>(axis)] =
+        axis < X::shape.rank ? Op::map(X::shape, axis) : axis_map{0, 1, 1, edge::none};
   }
   return map;
 }();
@@ -89,7 +93,8 @@ inline constexpr operation operation_of = [] {
   using real = typename Target::real;
   constexpr const auto& made = results_made<Op, real, Tensors...>;
   constexpr int bytes = sizeof(cairn::detail::computed_as<real, Tensors...>);
-  static_assert(!Op::elementwise || std::all_of(made.begin(), made.end(), [](const result& r) { return r.extents == made[0].extents; }),
+  static_assert(!Op::elementwise ||
+                    std::all_of(made.begin(), made.end(), [](const result& r) { return r.extents == made[0].extents; }),
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
   o.name = Op::name;

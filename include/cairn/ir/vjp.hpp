@@ -21,7 +21,8 @@ struct rule_of {
     std::array<int, made.size()> which{};
     int n = 0;
     for (int r = 0; r < results; ++r) {
-      if (kind_of(made[static_cast<std::size_t>(r)].element.type) == kind::real) which[static_cast<std::size_t>(n++)] = r;
+      if (kind_of(made[static_cast<std::size_t>(r)].element.type) == kind::real)
+        which[static_cast<std::size_t>(n++)] = r;
     }
     return which;
   }();
@@ -44,8 +45,9 @@ struct rule_of {
                                  at<Cotangents + static_cast<int>(Y), result_tensor<Y>>{}...,
                                  at<Cotangents + results + static_cast<int>(X), Tensors>{}...));
   };
-  using placeholders = applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
-                                             std::index_sequence_for<Tensors...>>>;
+  using placeholders =
+      applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
+                            std::index_sequence_for<Tensors...>>>;
   template <class O>
   static constexpr bool exists = placeholders::template exists<O>;
 
@@ -156,7 +158,8 @@ template <class Op, class Target, class... Tensors>
 struct vjp_of {
   static constexpr int cotangents = [] {
     int n = 0;
-    for (const tensor_type& made : cairn::detail::results_of<Op, Tensors...>) n += kind_of(made.element.type) == kind::real;
+    for (const tensor_type& made : cairn::detail::results_of<Op, Tensors...>)
+      n += kind_of(made.element.type) == kind::real;
     return n;
   }();
 
@@ -168,9 +171,10 @@ struct vjp_of {
   template <int Cotangents>
   static constexpr vjp_pointer rule(operation& o) {
     using rules = rule_of<Op, Target, Cotangents, Tensors...>;
-    static_assert(rules::template exists<Op>,
-                  "cairn: this operation is differentiated and has no vjp(cotangents..., results..., arguments...) for so "
-                  "many; cotangents are those of its results of real numbers");
+    static_assert(
+        rules::template exists<Op>,
+        "cairn: this operation is differentiated and has no vjp(cotangents..., results..., arguments...) for so "
+        "many; cotangents are those of its results of real numbers");
     if constexpr (rules::template exists<Op>) {
       using found = typename rules::template found<Op>;
       if constexpr (found::any) {

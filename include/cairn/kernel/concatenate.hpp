@@ -38,7 +38,8 @@ struct joined_runs {
       for (int i = 0; i < all.count; begin += all.bytes[i++]) {
         const std::int64_t first = std::max(bytes.begin, begin), last = std::min(bytes.end, begin + all.bytes[i]);
         if (first >= last) continue;
-        std::memcpy(to + run * all.step + first, static_cast<const std::byte*>(in[i]) + run * all.bytes[i] + first - begin,
+        std::memcpy(to + run * all.step + first,
+                    static_cast<const std::byte*>(in[i]) + run * all.bytes[i] + first - begin,
                     static_cast<std::size_t>(last - first));
       }
     }
@@ -52,8 +53,9 @@ void compute(concatenate_op<Axis>, signature<Real, X, More...>, void* const* p, 
   constexpr std::int64_t size = sizeof(stored_as<X::element.type, Real>);
   static constexpr std::int64_t bytes[]{kernel::run_bytes(X::shape, Axis, size),
                                         kernel::run_bytes(More::shape, Axis, size)...};
-  constexpr kernel::joined_runs all{bytes, 1 + static_cast<int>(sizeof...(More)), X::shape.count() * size / bytes[0],
-                                    (kernel::run_bytes(X::shape, Axis, size) + ... + kernel::run_bytes(More::shape, Axis, size))};
+  constexpr kernel::joined_runs all{
+      bytes, 1 + static_cast<int>(sizeof...(More)), X::shape.count() * size / bytes[0],
+      (kernel::run_bytes(X::shape, Axis, size) + ... + kernel::run_bytes(More::shape, Axis, size))};
   kernel::concatenate(all, p + 1, p[0], threads);
 }
 

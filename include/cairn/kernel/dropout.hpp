@@ -36,8 +36,8 @@ inline constexpr int drawn_at_once = 4 * wide_words::width;
 /// What an element counts for as work: its word as 200, two other operations as ten each, twice moved as forty.
 inline constexpr std::int64_t dropping = 200 + 2 * 10 + 2 * 40;
 
-/// out = in / (1 - p), or 0 where an element's word is below p 2^32, for so many numbers; in == out is allowed. The words
-/// are the same for every Real.
+/// out = in / (1 - p), or 0 where an element's word is below p 2^32, for so many numbers; in == out is allowed. The
+/// words are the same for every Real.
 template <class Real>
 [[gnu::noinline]] void dropout(const Real* in, const random_stream& stream, double p, Real* out, std::int64_t count,
                                int threads = 1) {
@@ -60,8 +60,8 @@ template <class Real>
 template <double P, bool Forward, class Real, class X, class Key>
 void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p, int threads) {
   static_assert(X::shape.count() <= std::int64_t{1} << 34, "counters of 32 bits");
-  kernel::dropout(static_cast<const Real*>(p[1]), *static_cast<const random_stream*>(p[2]), P,
-                  static_cast<Real*>(p[0]), X::shape.count(), threads);
+  kernel::dropout(static_cast<const Real*>(p[1]), *static_cast<const random_stream*>(p[2]), P, static_cast<Real*>(p[0]),
+                  X::shape.count(), threads);
 }
 
 }  // namespace cairn

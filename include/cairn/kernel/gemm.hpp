@@ -6,7 +6,8 @@
 // transposed and a step of depth would jump a row. (K. Goto and R. van de Geijn, Anatomy of high-performance
 // matrix multiplication, 2008.)
 //
-// Compiled once for all shapes are the loops around the tiles, and once for each number of rows and registers the tiles.
+// Compiled once for all shapes are the loops around the tiles, and once for each number of rows and registers the
+// tiles.
 #pragma once
 
 #include "cairn/core/blocking.hpp"
@@ -16,8 +17,8 @@
 
 namespace cairn::kernel {
 
-/// What a column of tiles reads over `steps` of depth. Of A either rows are `apart` and a step is one number on, or rows
-/// are side by side and a step is `apart` on; the next tile begins `below`. Steps of B are `step_b` apart.
+/// What a column of tiles reads over `steps` of depth. Of A either rows are `apart` and a step is one number on, or
+/// rows are side by side and a step is `apart` on; the next tile begins `below`. Steps of B are `step_b` apart.
 struct tile_source {
   std::int64_t apart, below, step_b;
   int steps;
@@ -54,9 +55,9 @@ struct tile_target {
   }
 };
 
-/// A column of tiles, of `height` rows and `columns` columns of C from (row, column) on. Tiles have `Rows` rows and at most
-/// `Registers` registers of columns: in registers over all steps, and added to C last. RowsApart: which of the two ways A
-/// is read.
+/// A column of tiles, of `height` rows and `columns` columns of C from (row, column) on. Tiles have `Rows` rows and at
+/// most `Registers` registers of columns: in registers over all steps, and added to C last. RowsApart: which of the two
+/// ways A is read.
 template <class Real, int Rows, int Registers, bool RowsApart>
 [[gnu::always_inline]] inline void tiles_in_registers(const Real* a, const Real* b, const tile_source& from,
                                                       const tile_target<Real>& to, int row, int column, int columns,
@@ -113,8 +114,8 @@ template <class Real, int Rows, int Registers, bool RowsApart>
   }
 }
 
-/// Steps [p, end) of a tile of rows of a transposed A, as {steps, Rows}. A register is stored whole where what comes after
-/// it is written later.
+/// Steps [p, end) of a tile of rows of a transposed A, as {steps, Rows}. A register is stored whole where what comes
+/// after it is written later.
 template <class Real, int Rows>
 void pack_tile(const Real* from, std::int64_t apart, int p, int end, int steps, Real* to) {
   constexpr int width = lanes<Real>::width, whole = Rows / width * width;
@@ -143,8 +144,8 @@ struct tile_extents {
                        last_registers = columns_left == 0 ? registers : registers_of(columns_left);
 };
 
-/// A product with the code of its tiles, which products share: of whole tiles and of the last rows, of whole ones and of
-/// the last columns. So only tiles that occur are compiled.
+/// A product with the code of its tiles, which products share: of whole tiles and of the last rows, of whole ones and
+/// of the last columns. So only tiles that occur are compiled.
 template <class Real>
 struct shared_plan {
   static constexpr bool shared = true;
@@ -216,9 +217,9 @@ inline constexpr auto plan_of = [] {
   else return shared_plan_of<Real, P>;
 }();
 
-/// One product: C = op(A) op(B). Rows of A and of B as they are stored lie `apart`. Where a reader gets the tiles, C holds
-/// sums until they are complete, if k is greater than the depth. Each number of C is summed in an order that only the
-/// shape and the processor decide.
+/// One product: C = op(A) op(B). Rows of A and of B as they are stored lie `apart`. Where a reader gets the tiles, C
+/// holds sums until they are complete, if k is greater than the depth. Each number of C is summed in an order that only
+/// the shape and the processor decide.
 template <class Real, class Plan>
 class multiplication {
   using vec = lanes<Real>;
@@ -230,8 +231,9 @@ class multiplication {
   std::int64_t given_a, given_b;
 
  public:
-  multiplication(const Plan& of_plan, const Real* of_a, const Real* of_b, Real* to, const tile_reader* given_to = nullptr,
-                 std::int64_t rows_of_a_apart = 0, std::int64_t rows_of_b_apart = 0)
+  multiplication(const Plan& of_plan, const Real* of_a, const Real* of_b, Real* to,
+                 const tile_reader* given_to = nullptr, std::int64_t rows_of_a_apart = 0,
+                 std::int64_t rows_of_b_apart = 0)
       : plan(of_plan), a(of_a), b(of_b), c(to), reader(given_to), given_a(rows_of_a_apart), given_b(rows_of_b_apart) {}
 
   /// `scratch` numbers of working space, aligned to 64 bytes, are the caller's to lend: cut.scratch says how many.
@@ -283,7 +285,8 @@ class multiplication {
         if (cut.pack_a) block_a = pack_a(block_a, count, steps, packed);
         const bool columns_packed = of.transpose_a && cut.pack_a;
         const std::int64_t row_a = !of.transpose_a ? (cut.pack_a ? cut.depth : apart_a) : cut.pack_a ? steps : 1;
-        tile_source from{!of.transpose_a ? row_a : apart_a, row_a * tile_rows, cut.pack_b ? tile_columns : apart_b, steps};
+        tile_source from{!of.transpose_a ? row_a : apart_a, row_a * tile_rows, cut.pack_b ? tile_columns : apart_b,
+                         steps};
         tile_source rest = from;
         if (columns_packed) {
           from.apart = tile_rows;

@@ -17,8 +17,9 @@ struct loop_operand {
   double immediate = 0;
 };
 
-/// A value of a loop. Argument k >= 0 is value k, k < 0 is input -k - 1; they begin at `first` in the loop's list. Without
-/// lanes it is the first value, which comes in tiles, or a sum of its argument, or a further result of the one before.
+/// A value of a loop. Argument k >= 0 is value k, k < 0 is input -k - 1; they begin at `first` in the loop's list.
+/// Without lanes it is the first value, which comes in tiles, or a sum of its argument, or a further result of the one
+/// before.
 struct loop_operation {
   const ir::lane_code* lanes = nullptr;
   dtype type = dtype::real;
@@ -94,7 +95,8 @@ struct row_range {
   }
 };
 
-/// Brings what lies under a tile, of `height` rows and `columns` columns from (row, column) on, into the first-level cache.
+/// Brings what lies under a tile, of `height` rows and `columns` columns from (row, column) on, into the first-level
+/// cache.
 [[gnu::noinline]] inline void fetch_streams(const stream* streams, int count, const loop_table& t,
                                             void* const* operands, int row, int column, int height, int columns) {
   std::byte* at;
@@ -113,8 +115,8 @@ struct row_range {
 
 /// Elements that a map leads to, where its argument's row begins.
 template <class Held>
-[[gnu::noinline]] typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row, std::int64_t i,
-                                                  int n) {
+[[gnu::noinline]] typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row,
+                                                  std::int64_t i, int n) {
   typename Held::number part[Held::type::width] = {};
   if (row == nullptr) return Held::load(part);
   if (a.map.step == 1 && a.map.repeat == 1 && a.stride == 1) {
@@ -130,8 +132,8 @@ template <class Held>
 
 /// One pass over the elements of a loop: loads the inputs, applies the operations in order, stores the results that are
 /// read elsewhere. Operands: the stored results, then the inputs that are no constants; `constants` is a loop_table. A
-/// result may lie over a contiguous input, unless the first value comes in tiles that are made of this one, or whose sums
-/// lie in the result.
+/// result may lie over a contiguous input, unless the first value comes in tiles that are made of this one, or whose
+/// sums lie in the result.
 template <class Real, sums Sum, bool Tiles, class Inputs, class Code, class Arguments>
 struct loop;
 template <class Real, sums Sum, bool Tiles, loop_operand... Input, loop_operation... Code, int... Argument>
@@ -140,17 +142,16 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   static constexpr int stored = (0 + ... + Code.stored);
   static constexpr int operands = stored + (0 + ... + (Input.how != access::constant));
 
-  /// Threads share the rows, or the only row; where columns are summed up, columns. An operation counts as ten, a number
-  /// moved as forty.
+  /// Threads share the rows, or the only row; where columns are summed up, columns. An operation counts as ten, a
+  /// number moved as forty.
   static void run(const void* constants, void* const* operands, int threads) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
     const std::int64_t work = t.rows * t.columns * (10 * operations + 40 * (stored + inputs));
     if constexpr (Sum == sums::all) {
       const cursor c(t, operands, {0, 1});
       *static_cast<Real*>(operands[total.result]) =
-          sum_all<Real>(t.columns, work, threads, [&t, &c](std::int64_t begin, std::int64_t n) {
-            return sum_along(t, c.now, begin, n);
-          });
+          sum_all<Real>(t.columns, work, threads,
+                        [&t, &c](std::int64_t begin, std::int64_t n) { return sum_along(t, c.now, begin, n); });
     } else if (Sum != sums::columns && t.rows > 1) {
       shares{work, t.rows}(threads, [&t, operands](range own) { rows(t, operands, own, {0, t.columns}); });
     } else {
@@ -163,7 +164,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     fetch_streams(streams, operands, *static_cast<const loop_table*>(constants), of, row, column, height, columns);
   }
 
-  /// The same for a tile of the first value: `height` rows, `stride` apart, and `columns` columns from (row, column) on.
+  /// The same for a tile of the first value: `height` rows, `stride` apart, and `columns` columns from (row, column)
+  /// on.
   static void run_tile(const void* constants, void* const* operands, const void* tile, int stride, int row, int column,
                        int height, int columns) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
@@ -210,7 +212,9 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     for (int k = 0, n = 0; k < inputs; ++k) places.at[k] = input[k].how == access::constant ? 0 : n++;
     return places;
   }();
-  static constexpr bool adds_up(int k) { return Sum != sums::none && code[k].lanes == nullptr && code[k].arguments == 1; }
+  static constexpr bool adds_up(int k) {
+    return Sum != sums::none && code[k].lanes == nullptr && code[k].arguments == 1;
+  }
   /// The sum: which of the stored results it is, and the value that it adds up.
   struct sum_place {
     int result = 0, of = 0;
@@ -325,10 +329,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     });
   }
 
-  using input_registers =
-      register_file<std::make_index_sequence<sizeof...(Input)>, register_of<Input.type, Real>...>;
-  using result_registers =
-      register_file<std::make_index_sequence<sizeof...(Code)>, register_of<Code.type, Real>...>;
+  using input_registers = register_file<std::make_index_sequence<sizeof...(Input)>, register_of<Input.type, Real>...>;
+  using result_registers = register_file<std::make_index_sequence<sizeof...(Code)>, register_of<Code.type, Real>...>;
 
   template <int K>
   [[gnu::always_inline]] static auto load(const loop_table& t, const places& here, std::int64_t i, lanes_used n) {
@@ -340,7 +342,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
       const auto* const row = here.template operand<K>();
       if constexpr (how == access::repeated) return held::repeat(row);
       else if constexpr (how == access::mapped)
-        return load_mapped<held>(t.maps[streams[stored + place_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i, n.count);
+        return load_mapped<held>(t.maps[streams[stored + place_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i,
+                                 n.count);
       else return n.tail ? held::load(row + i, n.count) : held::load(row + i);
     }
   }
@@ -352,8 +355,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   }
   template <int... I, int... K>
   [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
-                                          const void* tile,
-                                          std::integer_sequence<int, I...>, std::integer_sequence<int, K...>) {
+                                          const void* tile, std::integer_sequence<int, I...>,
+                                          std::integer_sequence<int, K...>) {
     input_registers in;
     result_registers made;
     ((at<I>(in) = load<I>(t, here, i, n)), ...);

@@ -71,9 +71,7 @@ struct packed {
   using mask = decltype(vector{} > vector{});
   [[gnu::always_inline]] friend mask greater(packed a, packed b) { return a.value > b.value; }
   [[gnu::always_inline]] friend mask equal(packed a, packed b) { return a.value == b.value; }
-  [[gnu::always_inline]] friend packed select(mask which, packed a, packed b) {
-    return {which ? a.value : b.value};
-  }
+  [[gnu::always_inline]] friend packed select(mask which, packed a, packed b) { return {which ? a.value : b.value}; }
   [[gnu::always_inline]] friend packed max(packed a, packed b) { return select(greater(a, b), a, b); }
 };
 

@@ -130,8 +130,7 @@ Real fold_all(std::int64_t n, std::int64_t work, int threads, auto of_section) {
   const std::int64_t section = (n + most - 1) / most, sections = (n + section - 1) / section;
   Real sums[most];
   shares{work, sections}(threads, [&sums, n, section, &of_section](range own) {
-    for (auto s = own.begin; s < own.end; ++s)
-      sums[s] = of_section(s * section, std::min(section, n - s * section));
+    for (auto s = own.begin; s < own.end; ++s) sums[s] = of_section(s * section, std::min(section, n - s * section));
   });
   return fold_row<Fold>(sums, sections);
 }

@@ -72,8 +72,8 @@ void position(const Real* in, std::int32_t* out, const shape& from, int axis, bo
     std::vector<Real> values;
     for (int k = 0; k < from.extent[axis]; ++k) values.push_back(line[k * inner]);
     const auto nan = std::find_if(values.begin(), values.end(), [](Real x) { return std::isnan(x); });
-    const auto most = std::max_element(values.begin(), values.end(),
-                                       [largest](Real a, Real b) { return largest ? a < b : b < a; });
+    const auto most =
+        std::max_element(values.begin(), values.end(), [largest](Real a, Real b) { return largest ? a < b : b < a; });
     out[o] = static_cast<std::int32_t>((nan != values.end() ? nan : most) - values.begin());
   }
 }
@@ -83,8 +83,7 @@ template <class Real>
 void gather(const Real* table, const std::int32_t* at, Real* out, const shape& from, int count) {
   for (int i = 0; i < from[0]; ++i)
     for (int j = 0; j < count; ++j)
-      for (int k = 0; k < from[2]; ++k)
-        out[(i * count + j) * from[2] + k] = table[(i * from[1] + at[j]) * from[2] + k];
+      for (int k = 0; k < from[2]; ++k) out[(i * count + j) * from[2] + k] = table[(i * from[1] + at[j]) * from[2] + k];
 }
 
 /// out {outer, extent, inner} = the sums of `in` {outer, count, inner} at their positions along the second axis.

@@ -6,8 +6,8 @@
 
 namespace cairn::kernel {
 
-/// Elements of type T in a program over Real: as many as one of its registers has. Real numbers of a user's own type are
-/// computed as Real, and rounded after each operation: Real(T) and T(Real) say how.
+/// Elements of type T in a program over Real: as many as one of its registers has. Real numbers of a user's own type
+/// are computed as Real, and rounded after each operation: Real(T) and T(Real) say how.
 template <dtype T, class Real>
 struct held {
   using number = stored_as<T, Real>;

@@ -1,8 +1,8 @@
 // From an operation to its kernel. `compute(op, signature<Real, Tensors...>, operands)` is an operation's kernel for
 // arguments of those static tensors; operands are the results, null where nobody reads one, then the arguments, and
 // scratch where the operation asks for it. With a fourth parameter, an int, it is told how many threads it may use, and
-// has scratch for each; with a `const kernel::launch&` all else, too. It is found by argument-dependent lookup of the operation, so that
-// users can add operations of their own.
+// has scratch for each; with a `const kernel::launch&` all else, too. It is found by argument-dependent lookup of the
+// operation, so that users can add operations of their own.
 #pragma once
 
 #include "cairn/ir/operation.hpp"
@@ -16,7 +16,8 @@ struct launch {
   int threads = 1;
   /// Gets the first result in tiles, which is not stored then; null where it is. Of operations that say `tiles`.
   const tile_reader* reader = nullptr;
-  /// By argument, how far its rows lie apart; 0 where they are whole. Null where all are. Of those that say `reads_rows`.
+  /// By argument, how far its rows lie apart; 0 where they are whole. Null where all are. Of those that say
+  /// `reads_rows`.
   const std::int64_t* rows_apart = nullptr;
 
   std::int64_t apart(int argument) const { return rows_apart == nullptr ? 0 : rows_apart[argument]; }
@@ -40,8 +41,7 @@ void call_kernel(void* const* operands, const kernel::launch& how) {
 
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads) {
-  detail::call_kernel<Op, Real, Tensors...>(operands,
-                                            {threads, nullptr, static_cast<const std::int64_t*>(constants)});
+  detail::call_kernel<Op, Real, Tensors...>(operands, {threads, nullptr, static_cast<const std::int64_t*>(constants)});
 }
 template <class Op, class Real, class... Tensors>
 void run_tiles(const void* constants, void* const* operands, int threads, const void* reader) {

@@ -293,8 +293,8 @@ struct wide_words {
   }
 };
 
-/// Brings the line of a number that will be read or written into the first-level cache. The empty assembler keeps g++ from
-/// dropping functions that do nothing else.
+/// Brings the line of a number that will be read or written into the first-level cache. The empty assembler keeps g++
+/// from dropping functions that do nothing else.
 [[gnu::always_inline]] inline void fetch(const void* at) {
   __builtin_prefetch(at);
   asm volatile("");

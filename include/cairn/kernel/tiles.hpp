@@ -3,9 +3,10 @@
 
 namespace cairn::kernel {
 
-/// What a kernel does with each tile of its first result, seen as {rows, columns}, once it is complete: run(...) with the
-/// tile's numbers, of which rows lie `stride` apart and each has room for whole registers, the row and the column where it
-/// begins, and its extents. fetch(...) before, while there is still much to compute, where the result is far away.
+/// What a kernel does with each tile of its first result, seen as {rows, columns}, once it is complete: run(...) with
+/// the tile's numbers, of which rows lie `stride` apart and each has room for whole registers, the row and the column
+/// where it begins, and its extents. fetch(...) before, while there is still much to compute, where the result is far
+/// away.
 struct tile_reader {
   using run_pointer = void (*)(const void* table, void* const* operands, const void* tile, int stride, int row,
                                int column, int height, int width);

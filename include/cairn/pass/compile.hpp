@@ -21,8 +21,8 @@ struct compiled {
 
   static constexpr auto segments = find_segments(graph, gradient, Blocks);
   static constexpr auto needs = find_needs(graph, gradient, segments);
-  static constexpr auto schedule = rematerialize<schedule_size(gradient, segments, Model::order)>(
-      graph, gradient, segments, needs, Model::order);
+  static constexpr auto schedule =
+      rematerialize<schedule_size(gradient, segments, Model::order)>(graph, gradient, segments, needs, Model::order);
   static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, schedule);
   static constexpr auto readers = find_readers(schedule);
   static constexpr auto steps = fuse(schedule, readers);

@@ -60,8 +60,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::
   int& of_output = gradient[g.outputs[0]];
   const int both[]{of_output, g.cotangent != none ? g.cotangent : b.append_leaf(one)};
   of_output = both[0] == 0 ? both[1] : b.append(add, both);
-  ir::append_gradients(b, g.node_count - 1, wanted, gradient,
-                       [&](int v) { out.reached[out.nodes[v].region] = true; });
+  ir::append_gradients(b, g.node_count - 1, wanted, gradient, [&](int v) { out.reached[out.nodes[v].region] = true; });
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
   for (int i = 0; i < g.leaf_count; ++i) {

@@ -13,7 +13,7 @@ inline constexpr int max_loop_operations = 32;
 /// A step: a kernel of its own (the results of one operation), or a loop over several values.
 struct step {
   int begin = 0, end = 0;  ///< members in fused::members
-  int code = 0;            ///< of a loop: where its own values begin among them; before are further results of its maker
+  int code = 0;  ///< of a loop: where its own values begin among them; before are further results of its maker
   bool loop = false;
   bool tiles = false;  ///< the loop is given its first value in tiles, by the operation that makes it
 };
@@ -123,12 +123,15 @@ struct fuser {
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
       const bool open_made = out.step_of[root] == out.step_count;
-      if (open_made ? a != root || !in_registers(a) || !reads_plainly(v, a) : !any_fits && !fits_open(v, a)) return false;
+      if (open_made ? a != root || !in_registers(a) || !reads_plainly(v, a) : !any_fits && !fits_open(v, a))
+        return false;
     }
     return true;
   }
   /// Of a value of the open group: whether its loop has it at hand. Not a sum, nor further results of what makes tiles.
-  constexpr bool in_registers(int a) const { return a != open_sum && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).results); }
+  constexpr bool in_registers(int a) const {
+    return a != open_sum && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).results);
+  }
   /// Whether a loop with v may read a, which is made before it.
   constexpr bool fits_open(int v, int a) const {
     return (open_sum == none || is_flat(v, a)) && !(open_sums && takes_over(v, a));

@@ -18,7 +18,7 @@ struct loop_input {
   int source = none;  ///< where it is read: itself, what it views, or what it is a map of
   dtype type = dtype::real;
   access how = access::contiguous;
-  bool map = false;      ///< a map leads from the value to its source
+  bool map = false;        ///< a map leads from the value to its source
   bool stretched = false;  ///< repeated along some axes
   double immediate = 0;
 
@@ -99,9 +99,9 @@ struct loop_writer {
     const ir::operation& source = *s.nodes[f.root[a]].op;
     const bool map = own_map || (s.nodes[a].op->what == ir::role::map && f.root[a] != a);
     const bool constant = source.what == ir::role::constant && !map;
-    out.inputs[out.input_count] = {v, f.root[a], s.nodes[a].made->element.type,
-                                   constant ? access::constant : access::contiguous, map, false,
-                                   constant ? source.value : 0};
+    out.inputs[out.input_count] = {
+        v,   f.root[a], s.nodes[a].made->element.type, constant ? access::constant : access::contiguous,
+        map, false,     constant ? source.value : 0};
     input_number[v] = ++out.input_count;
     return out.input_count - 1 - l.input_begin;
   }

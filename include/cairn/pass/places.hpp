@@ -7,11 +7,11 @@
 namespace cairn::pass {
 
 inline constexpr std::int64_t constant_bytes = 8;  ///< of a constant that kernels read from memory, whatever its type
-inline constexpr std::int64_t alignment = 64;  ///< of every value, in bytes: a cache line and the widest register
+inline constexpr std::int64_t alignment = 64;      ///< of every value, in bytes: a cache line and the widest register
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Where memory comes from. Nowhere: of a result that nobody reads. Leaves have a base of their own each, from `leaf_base`
-/// on.
+/// Where memory comes from. Nowhere: of a result that nobody reads. Leaves have a base of their own each, from
+/// `leaf_base` on.
 enum base : int { arena_base, gradient_base, constant_base, nowhere, leaf_base };
 
 struct place {
@@ -27,9 +27,9 @@ struct gradient_copy {
 
 template <int Nodes, int Leaves>
 struct places {
-  place of[Nodes] = {};                        ///< by value
-  bool fixed[Nodes] = {};                      ///< computed values that lie among the gradients
-  bool output[Nodes] = {};                     ///< values that are results of the program
+  place of[Nodes] = {};              ///< by value
+  bool fixed[Nodes] = {};            ///< computed values that lie among the gradients
+  bool output[Nodes] = {};           ///< values that are results of the program
   std::int64_t offset[Leaves] = {};  ///< by leaf, in the blocks of parameters and of gradients; trained ones first
   gradient_copy copies[Leaves] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory

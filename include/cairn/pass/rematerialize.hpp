@@ -1,7 +1,7 @@
 // Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries, right before
 // its first reader. Cloning is on demand, so what backward does not read never appears a second time. What a policy
-// saves is stored where it is asked for, and so what leads to it need not be computed again. Outside of segments, what a
-// few elementwise operations make of a value that is there anyway is not kept either, but computed again, by the loop
+// saves is stored where it is asked for, and so what leads to it need not be computed again. Outside of segments, what
+// a few elementwise operations make of a value that is there anyway is not kept either, but computed again, by the loop
 // that reads it or for the kernel that does (needs.hpp).
 //
 // A backward value stands in the segment of the forward value whose gradient it computes. Each segment around
@@ -22,9 +22,9 @@ struct schedule : ir::values<Nodes, Arguments> {
     int operations = 0;
     std::int64_t flops = 0;
   };
-  bool kept[Nodes] = {};   ///< forward values that backward reads as they are
-  int again[Nodes] = {};   ///< of values that are computed a second time: one more than the first one's number
-  int origin[Nodes] = {};  ///< which value of the graph and its gradient it is
+  bool kept[Nodes] = {};    ///< forward values that backward reads as they are
+  int again[Nodes] = {};    ///< of values that are computed a second time: one more than the first one's number
+  int origin[Nodes] = {};   ///< which value of the graph and its gradient it is
   int segment[Nodes] = {};  ///< in which it lies; of a clone, that which computes it again
   int turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none

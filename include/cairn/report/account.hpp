@@ -18,13 +18,13 @@ struct value {
   ir::role what;
   shape extents;
   std::int64_t bytes, flops;
-  double number;  ///< of a constant
+  double number;         ///< of a constant
   int arguments, first;  ///< where these begin in account::arguments
-  int segment;         ///< the innermost; 0 is the program outside of them
-  int leaf, gradient;  ///< the leaf that it is, and that whose gradient it is
-  int tag;             ///< its first
-  int again;           ///< the value that it is, computed a second time
-  bool stored;         ///< counted in memory_plan::stored_bytes
+  int segment;           ///< the innermost; 0 is the program outside of them
+  int leaf, gradient;    ///< the leaf that it is, and that whose gradient it is
+  int tag;               ///< its first
+  int again;             ///< the value that it is, computed a second time
+  bool stored;           ///< counted in memory_plan::stored_bytes
 };
 
 struct segment_entry {
@@ -44,7 +44,7 @@ struct account {
   std::span<const segment_entry> segments;  ///< the first is the program outside of them
   std::span<const ir::leaf> leaves;
   std::span<const ir::tag> tags;
-  std::span<const value> values;  ///< in the order of their computation
+  std::span<const value> values;   ///< in the order of their computation
   std::span<const int> arguments;  ///< numbers of values
   std::span<const step> steps;
   int value_turn, step_turn;  ///< where backward begins
@@ -138,7 +138,8 @@ struct accounting<program<Output, Options...>> {
   static account make() {
     static constexpr const auto& t = tables<compiled>;
     const auto counted = [](const auto& table, int count) { return std::span(table, static_cast<std::size_t>(count)); };
-    constexpr int leaves = compiled::graph.leaf_count, tags = compiled::graph.tag_count, steps = compiled::steps.step_count;
+    constexpr int leaves = compiled::graph.leaf_count, tags = compiled::graph.tag_count,
+                  steps = compiled::steps.step_count;
     constexpr int value_turn = compiled::schedule.turn, step_turn = compiled::steps.turn;
     return {.names = t.names,
             .segments = t.segments,

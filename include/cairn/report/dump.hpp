@@ -79,9 +79,10 @@ void steps(std::ostream& out) {
       if (m > st.begin) report::print_column(out, 15, "");
       else report::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.loop ? "loop" : "kernel");
       const bool again = s.again[v] > 0, shared = m == st.begin && st.loop && l.of[i].same_as != i;
-      report::print_column(out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
-                           report::formula_of<std::remove_cvref_t<decltype(Compiled::graph)>, std::remove_cvref_t<decltype(s)>>{
-                               Compiled::graph, s, v, ir::none});
+      report::print_column(
+          out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
+          report::formula_of<std::remove_cvref_t<decltype(Compiled::graph)>, std::remove_cvref_t<decltype(s)>>{
+              Compiled::graph, s, v, ir::none});
       if (again) out << (shared ? "again, " : "again");
       if (shared) out << "code of step " << l.of[i].same_as;
       out << '\n';

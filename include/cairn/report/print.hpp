@@ -1,11 +1,11 @@
 // The graph as text, one line a value: "%4 = matmul(%0, %1)", its shape, its segment.
 #pragma once
 
+#include "cairn/ir/graph.hpp"
+
 #include <iomanip>
 #include <ostream>
 #include <sstream>
-
-#include "cairn/ir/graph.hpp"
 
 namespace cairn::report {
 
@@ -54,8 +54,8 @@ struct formula_of {
   }
 };
 
-/// Writes value `number` of a table of values; `leaf` is the number of the leaf that it is, or none; `path` is that of its
-/// segment.
+/// Writes value `number` of a table of values; `leaf` is the number of the leaf that it is, or none; `path` is that of
+/// its segment.
 template <class Graph, class Values>
 void print(std::ostream& out, const Graph& g, const Values& values, int number, int leaf, std::string_view path) {
   print_column(out, 42, '%', number, " = ", formula_of<Graph, Values>{g, values, number, leaf});

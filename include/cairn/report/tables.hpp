@@ -145,8 +145,8 @@ inline std::string flops(std::int64_t n) {
 
 /// Bytes of the arena that a step writes, in lines of 64. The arena is filled with a pattern before a step, and what
 /// differs afterwards was written; a second pattern shows what happened to equal the first. Takes two steps: leaves the
-/// parameters as they are, the gradients of these inputs (with accumulate_gradients, added up), and states after two updates.
-/// Throws what value_and_grad throws.
+/// parameters as they are, the gradients of these inputs (with accumulate_gradients, added up), and states after two
+/// updates. Throws what value_and_grad throws.
 template <class Program, class... Bound>
 std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   constexpr std::size_t line = 64;

@@ -1,9 +1,6 @@
 // Shows how far training has come: one line redrawn on a terminal, plain lines elsewhere.
 #pragma once
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,6 +8,8 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace cairn {
 
@@ -47,8 +46,8 @@ inline std::string progress_line(const epoch_plan& plan, std::int64_t done, doub
   char text[160];
   std::snprintf(text, sizeof text, "epoch %d/%d ", plan.epoch + 1, plan.epochs);
   std::string line = text;
-  std::snprintf(text, sizeof text, "%3d%%  loss %.4g  %.0f examples/s  %s", static_cast<int>(100 * part),
-                loss, rate, time.c_str());
+  std::snprintf(text, sizeof text, "%3d%%  loss %.4g  %.0f examples/s  %s", static_cast<int>(100 * part), loss, rate,
+                time.c_str());
   if (columns == 0) return line + text;
 
   const auto room = static_cast<std::size_t>(columns - 1);
