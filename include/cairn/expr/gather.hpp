@@ -1,6 +1,7 @@
 // Where indices point: parts of a table, the sums of what is laid there, rows with a one.
 #pragma once
 
+#include "cairn/expr/convert.hpp"
 #include "cairn/expr/slice.hpp"
 
 namespace cairn {
@@ -37,7 +38,9 @@ struct gather_op : op {
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto table, auto indices) {
     constexpr shape from = decltype(table)::shape;
-    return gradients(make<scatter_add_op<axis_of(from), from[Axis]>>(g, indices), no_gradient{});
+    using added = scatter_add_op<axis_of(from), from[Axis]>;
+    if constexpr (g.element.type < dtype::own) return gradients(make<added>(g, indices), no_gradient{});
+    else return gradients(make<added>(make<as_op<dtype::real>>(g), indices), no_gradient{});
   }
 };
 

@@ -145,6 +145,9 @@ struct lowering<expr<Op, A...>> {
   static constexpr void update(builder& b, int made) {
     constexpr next_state next = Op::becomes(static_cast<int>(I));
     if constexpr (next.result >= 0) {
+      constexpr const tensor_type& becomes = type::results[static_cast<std::size_t>(next.result)];
+      static_assert(becomes == nth<I>::shape && becomes.element == nth<I>::element,
+                    "cairn: a state becomes a value of its own shape and type");
       b.update(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
     } else if constexpr (next.argument >= 0) {
       using value = nth<static_cast<std::size_t>(next.argument)>;

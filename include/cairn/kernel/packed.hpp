@@ -4,6 +4,8 @@
 
 #include "cairn/kernel/simd.hpp"
 
+#include <limits>
+
 namespace cairn::kernel {
 
 template <class T, int W>
@@ -40,7 +42,11 @@ struct packed {
   [[gnu::always_inline]] friend packed operator+(packed a, packed b) { return {a.value + b.value}; }
   [[gnu::always_inline]] friend packed operator-(packed a, packed b) { return {a.value - b.value}; }
   [[gnu::always_inline]] friend packed operator*(packed a, packed b) { return settled(packed{a.value * b.value}); }
-  [[gnu::always_inline]] friend packed operator/(packed a, packed b) { return {a.value / b.value}; }
+  /// Of whole numbers, a zero divides as 1: so are the lanes behind the last number.
+  [[gnu::always_inline]] friend packed operator/(packed a, packed b) {
+    if constexpr (std::integral<T>) return {a.value / (b.value - (b.value == vector{}))};
+    else return {a.value / b.value};
+  }
   [[gnu::always_inline]] friend packed operator-(packed a) { return {-a.value}; }
 
   /// f of each number.
@@ -82,6 +88,15 @@ template <class V>
   else return v.value[i];
 }
 
+/// A real number cut off to a whole one, the nearest that the type has; of NaN 0.
+template <std::integral To, std::floating_point From>
+constexpr To cut_off(From x) {
+  constexpr From least = static_cast<From>(std::numeric_limits<To>::min());
+  constexpr From beyond = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+  if (!(x >= least)) return x < least ? std::numeric_limits<To>::min() : To{0};
+  return x < beyond ? static_cast<To>(x) : std::numeric_limits<To>::max();
+}
+
 /// Numbers of one type as those of another: real numbers rounded to the nearest, or cut off to whole ones.
 template <class To, class From>
 [[gnu::always_inline]] inline To converted(From from) {
@@ -90,7 +105,11 @@ template <class To, class From>
   } else {
     using number = std::remove_cvref_t<decltype(number_at(To{}, 0))>;
     number part[To::width];
-    for (int i = 0; i < To::width; ++i) part[i] = static_cast<number>(number_at(from, i));
+    for (int i = 0; i < To::width; ++i) {
+      const auto x = number_at(from, i);
+      if constexpr (std::integral<number> && !std::integral<decltype(x)>) part[i] = cut_off<number>(x);
+      else part[i] = static_cast<number>(x);
+    }
     return To::load(part);
   }
 }
