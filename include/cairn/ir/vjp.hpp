@@ -50,6 +50,17 @@ struct rule_of {
                             std::index_sequence_for<Tensors...>>>;
   template <class O>
   static constexpr bool exists = placeholders::template exists<O>;
+  /// Whether it is a rule beside that of all cotangents: one that takes any number of arguments could be called so, too,
+  /// but gives too many gradients.
+  template <class O>
+  static constexpr bool is_second = [] {
+    if constexpr (exists<O>) {
+      return []<class... G>(std::type_identity<gradients<G...>>) {
+        return sizeof...(G) == sizeof...(Tensors);
+      }(std::type_identity<typename placeholders::template type<O>>{});
+    }
+    return false;
+  }();
 
   /// A gradient has its argument's type and shape: what broadcasting repeated is summed up again.
   template <class Tensor, class G>
@@ -188,7 +199,7 @@ struct vjp_of {
   static constexpr void describe(operation& o) {
     if constexpr (cotangents > 0) o.vjp = rule<cotangents>(o);
     if constexpr (cotangents > 1) {
-      if constexpr (rule_of<Op, Target, 1, Tensors...>::template exists<Op>) o.vjp_first = rule<1>(o);
+      if constexpr (rule_of<Op, Target, 1, Tensors...>::template is_second<Op>) o.vjp_first = rule<1>(o);
     }
   }
 };
