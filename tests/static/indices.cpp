@@ -2,6 +2,7 @@
 #include "cairn/expr/block.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/concatenate.hpp"
+#include "cairn/expr/convert.hpp"
 #include "cairn/expr/extremum.hpp"
 #include "cairn/expr/gather.hpp"
 #include "cairn/expr/loss.hpp"
@@ -21,13 +22,17 @@ constexpr auto tokens = indices<"tokens", 7, Extents...>;
 constexpr bool is(auto e, const shape& s, element_type element) { return e.shape == s && e.element == element; }
 constexpr element_type real_numbers{};
 
-// What moves elements moves indices, with their bound; of indices of two bounds the larger holds.
+// What moves elements moves indices, with their bound; of indices of two bounds the larger holds, and none where one of
+// them has none.
 static_assert(is(tokens<3, 4>, shape{3, 4}, index_below(7)) && is(tokens<>, shape{}, index_below(7)));
 static_assert(is(reshape<2, -1>(tokens<3, 4>), shape{2, 6}, index_below(7)));
 static_assert(is(slice<1, 1, 3>(tokens<3, 4>), shape{3, 2}, index_below(7)));
 static_assert(is(transpose(tokens<3, 4>), shape{4, 3}, index_below(7)));
 static_assert(is(concatenate<0>(tokens<3, 4>, tokens<1, 4>), shape{4, 4}, index_below(7)));
 static_assert(is(concatenate<0>(tokens<3>, indices<"more", 9, 2>), shape{5}, index_below(9)));
+static_assert(is(concatenate<0>(indices<"more", 9, 2>, tokens<3>), shape{5}, index_below(9)));
+static_assert(is(concatenate<0>(tokens<3>, as<std::int32_t>(t<2>)), shape{5}, {dtype::i32}));
+static_assert(is(concatenate<0>(as<std::int32_t>(t<2>), tokens<3>), shape{5}, {dtype::i32}));
 static_assert(is(block<"b">(layer([](auto i) { return transpose(i); }))(tokens<3, 4>), shape{4, 3}, index_below(7)));
 
 // Their shape stands where the axis was.

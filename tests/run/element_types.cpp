@@ -1,0 +1,279 @@
+// Values of several element types in one program, and shapes where a loop has little to do: what they compute. Static
+// facts: tests/static/indices.cpp.
+#include <algorithm>
+#include <array>
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "own.hpp"
+
+using namespace cairn;
+
+namespace own {
+
+/// x times a number.
+struct scaled_op : op {
+  static constexpr fixed_string name = "scaled";
+  using rule = rule::equal_shapes;
+  static constexpr shape result(const shape& x, const shape& factor) { return factor == shape{} ? x : no_shape; }
+  static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
+  static constexpr auto vjp(auto g, auto, auto x, auto factor) { return gradients(g * factor, sum(g * x)); }
+};
+template <class Real, class X, class Factor>
+void compute(scaled_op, signature<Real, X, Factor>, void* const* operands) {
+  const Real *x = static_cast<const Real*>(operands[1]), *factor = static_cast<const Real*>(operands[2]);
+  std::transform(x, x + X::shape.count(), static_cast<Real*>(operands[0]), [&](Real e) { return e * *factor; });
+}
+
+/// A matrix with Width zeros at each side.
+template <int Width>
+struct framed_op : op {
+  static constexpr fixed_string name = "framed";
+  using rule = rule::axes_exist;
+  static constexpr bool mapped = true;
+  static constexpr shape result(const shape& x) { return shape{x[0] + 2 * Width, x[1] + 2 * Width}; }
+  static constexpr axis_map map(const shape&, int) { return {.begin = -Width, .outside = edge::zero}; }
+  static constexpr std::int64_t flops(const shape&) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto x) {
+    constexpr shape s = decltype(x)::shape;
+    return gradients(slice<0, Width, Width + s[0]>(slice<1, Width, Width + s[1]>(g)));
+  }
+};
+
+/// A row, Rows times.
+template <int Rows>
+struct rows_op : op {
+  static constexpr fixed_string name = "rows";
+  using rule = rule::axes_exist;
+  static constexpr bool mapped = true;
+  static constexpr shape result(const shape& x) { return shape{Rows, x[1]}; }
+  static constexpr axis_map map(const shape&, int axis) { return {.step = axis == 0 ? 0 : 1}; }
+  static constexpr std::int64_t flops(const shape&) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(sum<0>(g, keepdim)); }
+};
+
+/// x and x + 1; in a predictor both are x.
+struct beside_op : op {
+  static constexpr fixed_string name = "beside";
+  using rule = rule::equal_shapes;
+  static constexpr std::array<shape, 2> result(const shape& x) { return {x, x}; }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+  static constexpr int stands_for(bool training) { return training ? -1 : 0; }
+  static constexpr auto vjp(auto g, auto h, auto, auto, auto) { return gradients(g + h); }
+};
+template <class Real, class X>
+void compute(beside_op, signature<Real, X>, void* const* operands) {
+  const Real* const x = static_cast<const Real*>(operands[2]);
+  for (int r = 0; r < 2; ++r) {
+    Real* const to = static_cast<Real*>(operands[r]);
+    for (int i = 0; to != nullptr && i < X::shape.count(); ++i) to[i] = x[i] + static_cast<Real>(r);
+  }
+}
+
+/// 2 x, row by row.
+struct doubled_op : op {
+  static constexpr fixed_string name = "doubled";
+  using rule = rule::axes_exist;
+  static constexpr tiling tiles(int /* bytes */, const shape&) { return tiling::complete; }
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g * 2_c); }
+};
+template <class Real, class X>
+void compute(doubled_op, signature<Real, X>, void* const* operands, const kernel::launch& how) {
+  constexpr int columns = X::shape[-1];
+  const Real* x = static_cast<const Real*>(operands[1]);
+  for (int row = 0; row < X::shape.count() / columns; ++row, x += columns) {
+    alignas(64) Real tile[(columns + 15) / 16 * 16] = {};
+    for (int j = 0; j < columns; ++j) tile[j] = 2 * x[j];
+    if (how.reader != nullptr) how.reader->run(tile, columns, row, 0, 1, columns);
+    else std::copy_n(tile, columns, static_cast<Real*>(operands[0]) + row * columns);
+  }
+}
+
+}  // namespace own
+
+namespace {
+
+// {40, 2}, turned to {2, 40} in another type, and the sums of its columns: as many bytes, in another type again.
+constexpr auto pairs = input<"pairs", 40, 2>;
+constexpr auto of_halves = sum<0>(as_real(transpose(as<own::bfloat16>(pairs * param<"factor">))) * 1_c);
+constexpr auto of_floats = sum<0>(as_real(transpose(as<float>(pairs))) * param<"factor">);
+
+// The first 64 columns of x, by a matrix product in several blocks of its inner extent.
+constexpr auto x = input<"x", 64, 1000>;
+constexpr auto z = input<"z", 64, 64>;
+constexpr auto w = param<"w", 1000, 64>;
+constexpr auto in_bytes = as<std::uint8_t>(matmul(x, w));
+constexpr auto in_doubles = as_real(as<double>(matmul(x, w)) + as<double>(transpose(z)));
+
+// 20 numbers: whole registers, and some more.
+constexpr auto v = param<"v", 20>;
+constexpr auto d = as<double>(v);
+constexpr auto zeros = gather<0>(as<double>(input<"zero", 1>), indices<"first", 1, 1>);
+constexpr auto ones = transpose(as<double>(input<"ones", 20, 1>));
+
+constexpr auto four = param<"four", 4>;
+constexpr auto column = input<"column", 4, 1>;
+constexpr auto row = input<"row", 1, 8>;
+
+/// A program with all its parameters the same number.
+template <class Program>
+Program filled(float number) {
+  Program step;
+  step.init(seed{1});
+  std::ranges::fill(step.parameters(), number);
+  return step;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(element_types)
+
+// Sums lie where what they read lay only if they are of its type and as many.
+BOOST_AUTO_TEST_CASE(sums_of_another_type_have_their_own_place) {
+  std::array<float, 80> floats{};
+  float squares = 0;
+  for (std::size_t k = 0; k < 40; ++k) {
+    floats[2 * k] = static_cast<float>(k);
+    floats[2 * k + 1] = 2;
+    squares += static_cast<float>((k + 2) * (k + 2));
+  }
+  auto of_two_bytes = filled<program<sum(square(of_halves))>>(1);
+  BOOST_TEST(squares == 23820);
+  BOOST_TEST(of_two_bytes.value_and_grad(bind<"pairs">(floats)) == squares);
+
+  std::array<double, 80> doubles{};
+  for (std::size_t k = 0; k < 80; ++k) doubles[k] = static_cast<double>(k + 1);
+  program<sum(of_floats * 1_c), real<double>> of_four_bytes;
+  of_four_bytes.init(seed{1});
+  of_four_bytes.parameters()[0] = 1;
+  BOOST_TEST(of_four_bytes.value_and_grad(bind<"pairs">(doubles)) == 3240);
+}
+
+// A product summed block by block needs its own type for that, whatever type its reader makes of it.
+BOOST_AUTO_TEST_CASE(products_are_summed_in_their_own_type) {
+  std::vector<float> given(std::size_t{64} * 1000), turned(std::size_t{64} * 64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    for (std::size_t k = 0; k < 1000; ++k) given[i * 1000 + k] = static_cast<float>((i + k) % 200);
+    for (std::size_t k = 0; k < 64; ++k) turned[i * 64 + k] = static_cast<float>(1000 * i + k);
+  }
+  auto step = filled<program<sum(w)>>(0);
+  for (std::size_t k = 0; k < 64; ++k) step.param<"w">()(k, k) = 1;
+  predictor<in_bytes> bytes{step};
+  predictor<in_doubles> doubles{step};
+  const auto y = bytes(bind<"x">(given));
+  const auto sums = doubles(bind<"x">(given), bind<"z">(turned));
+  int wrong_bytes = 0, wrong_sums = 0;
+  for (std::size_t i = 0; i < 64; ++i) {
+    for (std::size_t j = 0; j < 64; ++j) {
+      wrong_bytes += y(i, j) != (i + j) % 200;
+      wrong_sums += sums(i, j) != static_cast<float>((i + j) % 200 + 1000 * j + i);
+    }
+  }
+  BOOST_TEST(wrong_bytes == 0);
+  BOOST_TEST(wrong_sums == 0);
+}
+
+// What a repeated layer makes of floats are doubles: the next one takes those.
+BOOST_AUTO_TEST_CASE(a_repeated_layer_may_change_the_type) {
+  constexpr auto twice = [](auto) { return layer([](auto e) { return as<double>(e * 2_c); }); };
+  auto step = filled<program<sum(four)>>(1);
+  predictor<(four | repeat<3, "twice">(twice))> predict{step};
+  const auto y = predict();
+  static_assert(sizeof(y(0)) == sizeof(double));
+  for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(y(i) == 8);
+}
+
+BOOST_AUTO_TEST_CASE(doubles_among_floats_are_whole_doubles) {
+  // Each function of the smooth ones, against the formula.
+  program<outputs(as_real(sum(maximum(d, 0_c) * d)), relu(d), maximum(d, constant<-0.1>), sigmoid(d), gelu(d))> step;
+  step.init(seed{1});
+  for (std::size_t i = 0; i < 20; ++i) step.param<"v">()(i) = 0.3F * (static_cast<float>(i) - 9.5F);
+  const auto [loss, positive, most, logistic, gated] = step.value_and_grad();
+  double expected = 0;
+  for (std::size_t i = 0; i < 20; ++i) {
+    const float e = step.param<"v">()(i);
+    const double number = e;
+    expected += std::max(number, 0.0) * number;
+    BOOST_TEST(positive(i) == std::max(number, 0.0));
+    BOOST_TEST(most(i) == std::max(number, -0.1));
+    BOOST_TEST(std::abs(logistic(i) - 1 / (1 + std::exp(-number))) <= 1e-15);
+    BOOST_TEST(std::abs(gated(i) - 0.5 * number * (1 + std::erf(number / std::sqrt(2.0)))) <= 1e-15);
+    BOOST_TEST(step.grad<"v">()(i) == 2 * std::max(e, 0.0F));
+  }
+  BOOST_TEST(std::abs(loss - expected) <= 1e-6 * expected);
+}
+// One number for many keeps its sign, and a constant in memory all its digits.
+BOOST_AUTO_TEST_CASE(numbers_for_many_keep_sign_and_digits) {
+  program<outputs(sum(v), 1_c / (zeros * ones), make<own::scaled_op>(d, constant<0.1>), d * constant<0.1>)> step =
+      filled<decltype(step)>(1);
+  std::array<float, 20> one{};
+  one.fill(1);
+  const auto [loss, inverse, by_kernel, by_loop] =
+      step.value_and_grad(bind<"zero">(std::array{-0.0F}), bind<"ones">(one), bind<"first">(std::array{0}));
+  for (std::size_t i = 0; i < 20; ++i) {
+    BOOST_TEST(inverse(0, i) == -HUGE_VAL);
+    BOOST_TEST(by_kernel(i) == 0.1);
+    BOOST_TEST(by_loop(i) == 0.1);
+  }
+}
+
+// The gradient of a loss that is one element is 1 there alone.
+BOOST_AUTO_TEST_CASE(a_loss_may_be_an_element) {
+  constexpr auto five = param<"five", 5>;
+  auto step = filled<program<reshape<>(slice<0, 2, 3>(five))>>(3);
+  BOOST_TEST(step.value_and_grad() == 3);
+  for (std::size_t i = 0; i < 5; ++i) BOOST_TEST(step.grad<"five">()(i) == (i == 2 ? 1 : 0));
+}
+// A map reads one number as it reads many: here among zeros.
+BOOST_AUTO_TEST_CASE(one_number_may_be_mapped) {
+  constexpr auto one = param<"one", 1, 1>;
+  auto step = filled<program<sum(square(make<own::framed_op<3>>(one)))>>(3);
+  BOOST_TEST(step.value_and_grad() == 9);
+  BOOST_TEST(step.grad<"one">()(0, 0) == 6);
+}
+// A matrix product does not take equal rows for rows in memory.
+BOOST_AUTO_TEST_CASE(a_product_may_read_one_row_many_times) {
+  constexpr auto square_matrix = param<"m", 8, 8>;
+  auto step = filled<program<sum(matmul(make<own::rows_op<4>>(row), square_matrix))>>(1);
+  BOOST_TEST(step.value_and_grad(bind<"row">(std::array<float, 8>{1, 2, 3, 4, 5, 6, 7, 8})) == 4 * 8 * 36);
+  for (std::size_t k = 0; k < 8; ++k) BOOST_TEST(step.grad<"m">()(k, 0) == static_cast<float>(4 * (k + 1)));
+}
+BOOST_AUTO_TEST_CASE(tiles_may_have_one_column) {
+  auto step = filled<program<outputs(sum(four), make<own::doubled_op>(column) + 1_c)>>(1);
+  const auto [loss, y] = step.value_and_grad(bind<"column">(std::array<float, 4>{1, 2, 3, 4}));
+  for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(y(i, 0) == static_cast<float>(2 * i + 3));
+}
+
+// Where an operation stands for its argument, so does each of its results.
+BOOST_AUTO_TEST_CASE(each_result_stands_for_the_argument) {
+  constexpr auto beside = make<own::beside_op>(four);
+  constexpr auto more = param<"more", 4>;
+  auto step = filled<program<sum(std::get<0>(beside) * std::get<1>(beside) + more)>>(2);
+  std::ranges::fill(step.param<"more">(), 77.0F);
+  BOOST_TEST(step.value_and_grad() == 4 * (2 * 3 + 77));
+  predictor<outputs(std::get<1>(beside) * 1_c, more * 1_c)> predict{step};
+  const auto [second, others] = predict();
+  for (std::size_t i = 0; i < 4; ++i) {
+    BOOST_TEST(second(i) == 2);
+    BOOST_TEST(others(i) == 77);
+  }
+}
+
+// More arguments than a word has bits.
+BOOST_AUTO_TEST_CASE(many_tensors_may_be_joined) {
+  constexpr auto joined = []<std::size_t... I>(std::index_sequence<I...>) {
+    return concatenate<0>((static_cast<void>(I), param<"p", 1>)...);
+  }
+  (std::make_index_sequence<65>{});
+  auto step = filled<program<sum(joined)>>(3);
+  BOOST_TEST(step.value_and_grad() == 195);
+  BOOST_TEST(step.grad<"p">()(0) == 65);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
