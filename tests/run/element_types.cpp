@@ -109,6 +109,7 @@ constexpr auto x = input<"x", 64, 1000>;
 constexpr auto z = input<"z", 64, 64>;
 constexpr auto w = param<"w", 1000, 64>;
 constexpr auto in_bytes = as<std::uint8_t>(matmul(x, w));
+constexpr auto later_in_bytes = as<std::uint8_t>(matmul(x, w) + 1_c);
 constexpr auto in_doubles = as_real(as<double>(matmul(x, w)) + as<double>(transpose(z)));
 
 // 20 numbers: whole registers, and some more.
@@ -118,6 +119,7 @@ constexpr auto zeros = gather<0>(as<double>(input<"zero", 1>), indices<"first", 
 constexpr auto ones = transpose(as<double>(input<"ones", 20, 1>));
 
 constexpr auto four = param<"four", 4>;
+constexpr auto twice = layer([](auto e) { return as<double>(e) * 2_c; });
 constexpr auto column = input<"column", 4, 1>;
 constexpr auto row = input<"row", 1, 8>;
 
@@ -165,13 +167,15 @@ BOOST_AUTO_TEST_CASE(products_are_summed_in_their_own_type) {
   auto step = filled<program<sum(w)>>(0);
   for (std::size_t k = 0; k < 64; ++k) step.param<"w">()(k, k) = 1;
   predictor<in_bytes> bytes{step};
+  predictor<later_in_bytes> later{step};
   predictor<in_doubles> doubles{step};
-  const auto y = bytes(bind<"x">(given));
+  const auto y = bytes(bind<"x">(given)), more = later(bind<"x">(given));
   const auto sums = doubles(bind<"x">(given), bind<"z">(turned));
   int wrong_bytes = 0, wrong_sums = 0;
   for (std::size_t i = 0; i < 64; ++i) {
     for (std::size_t j = 0; j < 64; ++j) {
       wrong_bytes += y(i, j) != (i + j) % 200;
+      wrong_bytes += more(i, j) != (i + j) % 200 + 1;
       wrong_sums += sums(i, j) != static_cast<float>((i + j) % 200 + 1000 * j + i);
     }
   }
@@ -179,18 +183,17 @@ BOOST_AUTO_TEST_CASE(products_are_summed_in_their_own_type) {
   BOOST_TEST(wrong_sums == 0);
 }
 
-// What a repeated layer makes of floats are doubles: the next one takes those.
+// One layer each time, which makes doubles of floats: the next takes those.
 BOOST_AUTO_TEST_CASE(a_repeated_layer_may_change_the_type) {
-  constexpr auto twice = [](auto) { return layer([](auto e) { return as<double>(e * 2_c); }); };
   auto step = filled<program<sum(four)>>(1);
-  predictor<(four | repeat<3, "twice">(twice))> predict{step};
+  predictor<(four | repeat<3, "block">([](auto) { return twice; }))> predict{step};
   const auto y = predict();
   static_assert(sizeof(y(0)) == sizeof(double));
   for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(y(i) == 8);
 }
 
+// Elementwise functions of doubles are computed in double, whatever the numbers of the program.
 BOOST_AUTO_TEST_CASE(doubles_among_floats_are_whole_doubles) {
-  // Each function of the smooth ones, against the formula.
   program<outputs(as_real(sum(maximum(d, 0_c) * d)), relu(d), maximum(d, constant<-0.1>), sigmoid(d), gelu(d))> step;
   step.init(seed{1});
   for (std::size_t i = 0; i < 20; ++i) step.param<"v">()(i) = 0.3F * (static_cast<float>(i) - 9.5F);
@@ -210,8 +213,9 @@ BOOST_AUTO_TEST_CASE(doubles_among_floats_are_whole_doubles) {
 }
 // One number for many keeps its sign, and a constant in memory all its digits.
 BOOST_AUTO_TEST_CASE(numbers_for_many_keep_sign_and_digits) {
-  program<outputs(sum(v), 1_c / (zeros * ones), make<own::scaled_op>(d, constant<0.1>), d * constant<0.1>)> step =
-      filled<decltype(step)>(1);
+  auto step =
+      filled<program<outputs(sum(v), 1_c / (zeros * ones), make<own::scaled_op>(d, constant<0.1>), d * constant<0.1>)>>(
+          1);
   std::array<float, 20> one{};
   one.fill(1);
   const auto [loss, inverse, by_kernel, by_loop] =
