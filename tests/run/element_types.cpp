@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "own.hpp"
+#include "../own.hpp"
 
 using namespace cairn;
 
@@ -213,9 +213,8 @@ BOOST_AUTO_TEST_CASE(doubles_among_floats_are_whole_doubles) {
 }
 // One number for many keeps its sign, and a constant in memory all its digits.
 BOOST_AUTO_TEST_CASE(numbers_for_many_keep_sign_and_digits) {
-  auto step =
-      filled<program<outputs(sum(v), 1_c / (zeros * ones), make<own::scaled_op>(d, constant<0.1>), d * constant<0.1>)>>(
-          1);
+  constexpr auto scaled = make<own::scaled_op>(d, constant<0.1>);
+  auto step = filled<program<outputs(sum(v), 1_c / (zeros * ones), scaled, d * constant<0.1>)>>(1);
   std::array<float, 20> one{};
   one.fill(1);
   const auto [loss, inverse, by_kernel, by_loop] =
