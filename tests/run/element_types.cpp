@@ -272,8 +272,7 @@ BOOST_AUTO_TEST_CASE(each_result_stands_for_the_argument) {
 BOOST_AUTO_TEST_CASE(many_tensors_may_be_joined) {
   constexpr auto joined = []<std::size_t... I>(std::index_sequence<I...>) {
     return concatenate<0>((static_cast<void>(I), param<"p", 1>)...);
-  }
-  (std::make_index_sequence<65>{});
+  }(std::make_index_sequence<65>{});
   auto step = filled<program<sum(joined)>>(3);
   BOOST_TEST(step.value_and_grad() == 195);
   BOOST_TEST(step.grad<"p">()(0) == 65);
