@@ -36,19 +36,20 @@ struct tile_target {
   Real* at(int row, int column) const { return c + row * apart + column; }
   [[gnu::noinline]] void fetch_tile(int row, int column, int rows, int columns) const {
     if (reader != nullptr) reader->fetch(row, column, rows, columns);
+    if (reader != nullptr && !add) return;  // then C is neither read nor written
     for (int i = 0; i < rows; ++i)
       for (int j = 0; j < columns; j += 64 / static_cast<int>(sizeof(Real))) fetch(at(row + i, column + j));
   }
   /// Takes a tile that is to be read, or whose columns do not fill its registers.
   void take(Real* tile, int stride, int row, int column, int rows, int columns) const {
     constexpr int width = lanes<Real>::width;
-    for (int i = 0; i < rows; ++i) {
+    for (int i = 0; i < rows && (add || reader == nullptr); ++i) {
       Real *const here = tile + i * stride, *const there = at(row + i, column);
       for (int j = 0; j < columns; j += width) {
         lanes<Real> sum = lanes<Real>::load(here + j);
         if (add) sum = load_row(there, j, columns) + sum;
         if (reader == nullptr) store_row(sum, there, j, columns);
-        else if (add) sum.store(here + j);
+        else sum.store(here + j);
       }
     }
     if (reader != nullptr) reader->run(tile, stride, row, column, rows, columns);

@@ -103,13 +103,16 @@ struct row_range {
   std::int64_t step;
   for (int k = 0; k < count; ++k) {
     const stream& s = streams[k];
-    if (s.how == access::contiguous) {
+    if (s.how != access::contiguous) continue;
+    const auto each_line = [&](auto bring) {
       for (row_range r{row, 0, row + height}; r.row < r.end; ++r.row, at += step) {
         if (r.row >= r.turn) r.start(&s, 1, t, operands + k, &at, &step);
-        for (int i = column * s.bytes; i < (column + columns) * s.bytes; i += 64)
-          s.input < 0 ? fetch(at + i) : fetch(static_cast<const void*>(at + i));
+        else if (step == 0) continue;  // the row before, again
+        for (int i = column * s.bytes; i < (column + columns) * s.bytes; i += 64) bring(at + i);
       }
-    }
+    };
+    if (s.input < 0) each_line([](std::byte* line) { fetch(line); });
+    else each_line([](const std::byte* line) { fetch(line); });
   }
 }
 
