@@ -70,7 +70,7 @@ struct lanes {
 #else
     Real part[width];
     store(part);
-    for (int i = 0; i < n; ++i) to[i] = part[i];
+    for (int i = 0; i < width && i < n; ++i) to[i] = part[i];
 #endif
   }
 
