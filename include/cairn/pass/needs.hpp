@@ -69,9 +69,9 @@ struct need_finder {
   /// Finds what is cheap: backward computes it again, in few operations from leaves and from what is kept anyway. It
   /// must not make more bytes live. So it may read one value of its own size, which then lives in its place; a second
   /// one only if one of the two is a leaf, and backward reads what is made in loops, not by a kernel. Outside of
-  /// segments it may also read the results of segments that backward reads nowhere else, if these are no more bytes
-  /// than what is made. Boundaries are kept, never cheap. In a segment the same tells what would be cheap, were it a
-  /// block.
+  /// segments it may also read what backward reads inside of segments alone, which is kept then, if that is no more
+  /// bytes than what is made. Boundaries are kept, never cheap. In a segment the same tells what would be cheap, were
+  /// it a block.
   constexpr void find_cheap() {
     constexpr int most_operations = 16, nowhere = 1 << 29;
     bool by_kernel[nodes] = {}, boundary[nodes] = {};
