@@ -282,6 +282,13 @@ static_assert(viewed::schedule.recomputed[0].operations == 2);  // add, exp
 using of_a_view = step_of<sum(gelu(product_of_leaves)) + sum(tanh(reshape<8>(product_of_leaves)))>;
 static_assert(stored<of_a_view> == row && of_a_view::schedule.recomputed[0].operations == 1);
 
+// What a segment gave is kept if several values that backward reads are made of it: one in place of tanh, sigmoid and
+// their product, which square reads. Without the segment all is made of the input.
+constexpr auto halves = ckpt<"s">([](auto v) { return v * v * constant<0.5>; }, x);
+constexpr auto squashed = tanh(halves) * sigmoid(halves);
+static_assert(stored<step_of<sum(square(squashed)), wrt<"x">>> == row);
+static_assert(stored<step_of<sum(square(squashed)), wrt<"x">, plain>> == 0);
+
 // ---- A deep model. A block reads h (first product), a = h W + b (gelu), g = gelu(a) (second product).
 constexpr auto feed_forward = nn::linear<"fc1", 16> | nn::gelu | nn::linear<"fc2", 8>;
 constexpr auto logits = input<"images", 4, 6> | nn::linear<"embed", 8> |

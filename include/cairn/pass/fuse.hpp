@@ -114,17 +114,21 @@ struct fuser {
   constexpr bool joins(int v) const {
     const ir::node& n = s.nodes[v];
     if (open_count == 0 || open_count + n.op->results > max_loop_operations ||
-        open_inputs + n.op->arguments > max_loop_inputs || !same_shape(open[0], v))
+        open_inputs + n.op->arguments > max_loop_inputs || !same_shape(open[0], v) || (open_sums && !fits_sums(v)))
       return false;
-    for (int r = 0; open_sums && r < n.op->results; ++r) {
-      if (made_by(v + r).bytes != made_by(open[0]).bytes) return false;  // sums of another type may lie in it
-    }
     const bool any_fits = open_sum == none && !open_sums;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
-      const bool open_made = out.step_of[root] == out.step_count;
-      if (open_made ? a != root || !in_registers(a) || !reads_plainly(v, a) : !any_fits && !fits_open(v, a))
+      if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_plainly(v, a)
+                                              : !any_fits && !fits_open(v, a))
         return false;
+    }
+    return true;
+  }
+  /// Whether the sums of the open group, which lie in its first stored result, could lie in those of v.
+  constexpr bool fits_sums(int v) const {
+    for (int r = 0; r < op_of(v).results; ++r) {
+      if (made_by(v + r).bytes != made_by(open[0]).bytes) return false;
     }
     return true;
   }
@@ -140,7 +144,7 @@ struct fuser {
   constexpr void add_elementwise(int v) {
     const ir::node& n = s.nodes[v];
     if (!joins(v)) close();
-    for (int i = 0; i < n.op->arguments; ++i) open_inputs += !in_open(s.arguments[n.first + i]);
+    for (int i = 0; i < n.op->arguments; ++i) open_inputs += out.step_of[s.arguments[n.first + i]] != out.step_count;
     for (int r = 0; r < n.op->results; ++r) add_open(v + r);
   }
 
@@ -181,7 +185,6 @@ struct fuser {
         op_of(reader).what != ir::role::elementwise || !same_shape(reader, v) || made_by(v).extents.rank == 0 ||
         made_by(v).extents[-1] == 1)
       return false;
-    if (op_of(v).tiles == tiling::summed_in_result && made_by(reader).bytes != made_by(v).bytes) return false;
     for (int i = 0; i < op_of(reader).arguments; ++i) {
       const int a = s.argument(reader, i);
       if (readers.root[a] == v && !reads_plainly(reader, a)) return false;

@@ -22,8 +22,9 @@ struct source_set {
   int one, other;
   bool more;
 
+  constexpr bool has(int number) const { return number != 0 && (number == one || number == other); }
   constexpr void add(int number) {
-    if (number == 0 || number == one || number == other) return;
+    if (number == 0 || has(number)) return;
     if (one == 0) one = number;
     else if (other == 0) other = number;
     else more = true;
@@ -69,9 +70,9 @@ struct need_finder {
   /// Finds what is cheap: backward computes it again, in few operations from leaves and from what is kept anyway. It
   /// must not make more bytes live. So it may read one value of its own size, which then lives in its place; a second
   /// one only if one of the two is a leaf, and backward reads what is made in loops, not by a kernel. Outside of
-  /// segments it may also read what backward reads inside of segments alone, which is kept then, if that is no more
-  /// bytes than what is made. Boundaries are kept, never cheap. In a segment the same tells what would be cheap, were
-  /// it a block.
+  /// segments it may also read what backward reads inside of segments alone, or a segment's result that several such
+  /// values are made of: that is kept then, if it is no more bytes than what is made. Boundaries are kept, never
+  /// cheap. In a segment the same tells what would be cheap, were it a block.
   constexpr void find_cheap() {
     constexpr int most_operations = 16, nowhere = 1 << 29;
     bool by_kernel[nodes] = {}, boundary[nodes] = {};
@@ -79,6 +80,7 @@ struct need_finder {
     int operations[nodes] = {};         // of what is cheap
     std::int64_t kept_for[nodes] = {};  // bytes that are kept for it alone
     source_set sources[nodes] = {};
+    int saves[nodes] = {};  // values that backward reads, made of it outside of its segment
     for (int v = 0; v < d.turn; ++v) kept[v] = nowhere;
     for (int v = 0; v < d.node_count; ++v) {
       if (!out.live[v]) continue;
@@ -95,6 +97,13 @@ struct need_finder {
       }
     }
     for (int v = 0; v < d.turn; ++v) {
+      if (!out.live[v] || kept[v] == nowhere) continue;
+      for (int i = 0; i < d.nodes[v].op->arguments; ++i) {
+        const int a = out.root[d.arguments[d.nodes[v].first + i]];
+        saves[a] += in.common(in.of[a], in.of[v]) != in.of[a];
+      }
+    }
+    for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
       const int depth = in.depth_of(v);
       const bool view = n.op->what == ir::role::view;
@@ -104,17 +113,19 @@ struct need_finder {
         continue;
       bool cheap = true;
       operations[v] = view ? 0 : 1;
+      const auto there = [&](int w) { return is_leaf(w) || out.constant[w] || out.output[w] || kept[w] <= depth; };
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = d.arguments[n.first + i], root = out.root[a];
         if (out.cheap[a] && in.of[a] == in.of[v]) {
           operations[v] += operations[a];
           kept_for[v] += kept_for[a];
-          sources[v].add(sources[a].one);
-          sources[v].add(sources[a].other);
+          for (const int from : {sources[a].one, sources[a].other}) {
+            if (sources[v].has(from) && !there(from - 1)) kept_for[v] -= d.nodes[from - 1].made->bytes;
+            sources[v].add(from);
+          }
         } else {
-          const bool there = is_leaf(a) || out.constant[a] || out.output[root] || kept[root] <= depth;
-          cheap &= there || (depth == 0 && kept[root] != nowhere);
-          if (!there) kept_for[v] += d.nodes[root].made->bytes;
+          cheap &= there(root) || (depth == 0 && (kept[root] != nowhere || saves[root] > 1));
+          if (!there(root) && !sources[v].has(root + 1)) kept_for[v] += d.nodes[root].made->bytes;
           if (d.nodes[a].made->bytes == n.made->bytes) sources[v].add(root + 1);
         }
       }
