@@ -74,11 +74,11 @@ void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) 
   using binary = ir::type_list<real>;
   using loop = kernel::loop<
       float, ir::sums::none, false,
-      kernel::values<kernel::loop_operand{}, kernel::loop_operand{real, B}, kernel::loop_operand{real, C}>,
-      kernel::values<kernel::loop_operation{&ir::lanes_of<mul_op, float, binary, real, real>, real, 0, 2, false},
-                     kernel::loop_operation{&ir::lanes_of<add_op, float, binary, real, real>, real, 2, 2, false},
-                     kernel::loop_operation{&ir::lanes_of<relu_op, float, binary, real>, real, 4, 1, true}>,
-      kernel::values<-1, -2, 0, -3, 1>>;
+      kernel::list_of<kernel::loop_operand{}, kernel::loop_operand{real, B}, kernel::loop_operand{real, C}>,
+      kernel::list_of<ir::loop_value{&ir::lanes_of<mul_op, float, binary, real, real>, real, 0, 2, false},
+                     ir::loop_value{&ir::lanes_of<add_op, float, binary, real, real>, real, 2, 2, false},
+                     ir::loop_value{&ir::lanes_of<relu_op, float, binary, real>, real, 4, 1, true}>,
+      kernel::list_of<-1, -2, 0, -3, 1>>;
   void* operands[]{out.data(), const_cast<float*>(a.data()), const_cast<float*>(b.data()),
                    const_cast<float*>(c.data())};
   const table_of table(extents, {0, of_b, of_c});

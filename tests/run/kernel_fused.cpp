@@ -15,9 +15,9 @@ constexpr dtype real = dtype::real;
 /// Operation Op, of which the arguments begin at `first` in the loop's list; without one what comes in tiles, or a sum.
 template <class Op>
 constexpr auto code(int first, bool stored) {
-  return kernel::loop_operation{&ir::lanes_of<Op, float, ir::type_list<real>, real, real>, real, first, 2, stored};
+  return ir::loop_value{&ir::lanes_of<Op, float, ir::type_list<real>, real, real>, real, first, 2, stored};
 }
-constexpr kernel::loop_operation tiles{nullptr, real, 0, 0, true};
+constexpr ir::loop_value tiles{nullptr, real, 0, 0, true};
 constexpr kernel::loop_operand whole{}, once{real, ir::access::repeated};
 
 bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
@@ -37,12 +37,12 @@ void product_in_a_loop() {
   using op = matmul_op<P.transpose_a, P.transpose_b>;
   using of_a = array<(P.transpose_a ? shape{P.k, P.m} : shape{P.m, P.k})>;
   using of_b = array<(P.transpose_b ? shape{P.n, P.k} : shape{P.k, P.n})>;
-  using fused = kernel::loop<float, ir::sums::none, true, kernel::values<whole, whole>,
-                             kernel::values<tiles, code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
-                             kernel::values<0, -1, 1, -2, 2, -1>>;
-  using separate = kernel::loop<float, ir::sums::none, false, kernel::values<whole, whole, whole>,
-                                kernel::values<code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
-                                kernel::values<-3, -1, 0, -2, 1, -1>>;
+  using fused = kernel::loop<float, ir::sums::none, true, kernel::list_of<whole, whole>,
+                             kernel::list_of<tiles, code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
+                             kernel::list_of<0, -1, 1, -2, 2, -1>>;
+  using separate = kernel::loop<float, ir::sums::none, false, kernel::list_of<whole, whole, whole>,
+                                kernel::list_of<code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
+                                kernel::list_of<-3, -1, 0, -2, 1, -1>>;
   guarded<float> scratch(op::scratch(4, of_a::shape, of_b::shape).numbers(3)), expected_product(size), expected(size);
   run_kernel<op, float, of_a, of_b>({expected_product.data(), a.data(), b.data(), scratch.data()});
   guarded<float> added(size);
@@ -76,13 +76,13 @@ void sum_in_a_loop() {
   constexpr std::int64_t size = Extents.count(), left = reduced(Extents, Summed, false).count();
   constexpr ir::sums sort = Extents.rank == 1 ? ir::sums::all : Summed == 0b10 ? ir::sums::rows : ir::sums::columns;
   auto x = numbers<float>(size), y = numbers<float>(size), z = numbers<float>(1);
-  using inputs = kernel::values<whole, whole, once>;
+  using inputs = kernel::list_of<whole, whole, once>;
   using separate = kernel::loop<float, ir::sums::none, false, inputs,
-                                kernel::values<code<mul_op>(0, false), code<mul_op>(2, true)>, kernel::values<-1, -2, 0, -3>>;
-  constexpr kernel::loop_operation total{nullptr, real, 4, 1, true};
+                                kernel::list_of<code<mul_op>(0, false), code<mul_op>(2, true)>, kernel::list_of<-1, -2, 0, -3>>;
+  constexpr ir::loop_value total{nullptr, real, 4, 1, true};
   using fused = kernel::loop<float, sort, false, inputs,
-                             kernel::values<code<mul_op>(0, false), code<mul_op>(2, Stored), total>,
-                             kernel::values<-1, -2, 0, -3, 1>>;
+                             kernel::list_of<code<mul_op>(0, false), code<mul_op>(2, Stored), total>,
+                             kernel::list_of<-1, -2, 0, -3, 1>>;
   const table_of table(Extents, {0, 0, 0b11});
   guarded<float> products(size), expected(left);
   void* own[]{products.data(), x.data(), y.data(), z.data()};

@@ -39,25 +39,26 @@ struct executable {
     const pass::loop_input& in = l.inputs[i];
     return {in.type, in.how, in.how == ir::access::constant ? in.immediate : 0};
   }
-  static constexpr kernel::loop_operation operation_of(int m, int arguments_before) {
-    const pass::loop_value& v = l.code[m];
-    return {v.lanes, v.type, v.first - arguments_before, v.arguments, v.stored};
+  static constexpr ir::loop_value value_of(int m, int arguments_before) {
+    ir::loop_value v = l.code[m];
+    v.first -= arguments_before;
+    return v;
   }
   template <int Step, int... I, int... O, int... A>
   static constexpr ir::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>,
                                                   std::integer_sequence<int, A...>) {
     constexpr pass::step st = f.steps[Step];
     constexpr int inputs = l.of[Step].input_begin, arguments = l.code[st.code].first;
-    using loop = kernel::loop<real, l.of[Step].sum, st.tiles, kernel::values<operand_of(inputs + I)...>,
-                              kernel::values<operation_of(st.code + O, arguments)...>,
-                              kernel::values<l.arguments[arguments + A]...>>;
+    using loop = kernel::loop<real, l.of[Step].sum, st.tiles, kernel::list_of<operand_of(inputs + I)...>,
+                              kernel::list_of<value_of(st.code + O, arguments)...>,
+                              kernel::list_of<l.arguments[arguments + A]...>>;
     if constexpr (st.tiles) return &kernel::run_with_tiles<loop>;
     else return &loop::run;
   }
   template <int Step>
   static constexpr ir::kernel_pointer loop_kernel() {
     constexpr pass::step st = f.steps[Step];
-    constexpr pass::loop_value last = l.code[st.end - 1];
+    constexpr ir::loop_value last = l.code[st.end - 1];
     return loop_kernel<Step>(std::make_integer_sequence<int, inputs_of(Step)>{},
                              std::make_integer_sequence<int, st.end - st.code>{},
                              std::make_integer_sequence<int, last.first + last.arguments - l.code[st.code].first>{});

@@ -248,22 +248,21 @@ constexpr auto made_silently(A... args) {
   else return spread<result_count<Op, A...>>(problem{});
 }
 
-/// A form of one expression; what else it needs stands in <...>.
-template <fixed_string Name>
-struct form_of_one {
+/// A form of `Count` expressions; what else it needs stands in <...>.
+template <fixed_string Name, std::size_t Count, class Misuse>
+struct form_of {
   static constexpr fixed_string name = Name;
-  using misuse = axes_as_arguments;
+  using misuse = Misuse;
   template <class... A>
-  static constexpr bool fits = sizeof...(A) == 1;
+  static constexpr bool fits = sizeof...(A) == Count;
 };
-/// A form of two expressions.
 template <fixed_string Name>
-struct form_of_two {
-  static constexpr fixed_string name = Name;
-  using misuse = two_arguments;
-  template <class... A>
-  static constexpr bool fits = sizeof...(A) == 2;
-};
+using form_of_one = form_of<Name, 1, axes_as_arguments>;
+template <fixed_string Name>
+using form_of_two = form_of<Name, 2, two_arguments>;
+/// What stands in <...> is missing or wrong, so no number of arguments fits.
+template <fixed_string Name>
+using unfit_form = form_of<Name, std::size_t(-1), axes_as_arguments>;
 /// An operation as a form.
 template <class Op>
 struct operation_form {

@@ -45,12 +45,7 @@ struct concatenate_op : op {
 
 namespace detail {
 template <int... Axes>
-struct concatenate_form {
-  static constexpr fixed_string name = "concatenate";
-  using misuse = axes_as_arguments;
-  template <class...>
-  static constexpr bool fits = false;
-};
+struct concatenate_form : unfit_form<"concatenate"> {};
 template <int Axis>
 struct concatenate_form<Axis> {
   static constexpr fixed_string name = "concatenate";

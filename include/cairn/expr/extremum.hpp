@@ -54,12 +54,7 @@ struct extremum_form : reducing_form<Op<0, false>::name, one_argument_reduced> {
   }
 };
 template <extremum Which, int... Axes>
-struct position_form {
-  static constexpr fixed_string name = position_op<Which, 0, false>::name;
-  using misuse = axes_as_arguments;
-  template <class...>
-  static constexpr bool fits = false;
-};
+struct position_form : unfit_form<position_op<Which, 0, false>::name> {};
 template <extremum Which, int Axis>
 struct position_form<Which, Axis> : reducing_form<position_op<Which, Axis, false>::name> {
   template <class X>

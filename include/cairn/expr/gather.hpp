@@ -76,12 +76,7 @@ struct one_hot_op : op {
 
 namespace detail {
 template <int... Axes>
-struct gather_form {
-  static constexpr fixed_string name = "gather";
-  using misuse = axes_as_arguments;
-  template <class...>
-  static constexpr bool fits = false;
-};
+struct gather_form : unfit_form<"gather"> {};
 template <int Axis>
 struct gather_form<Axis> : form_of_two<"gather"> {
   template <an_expression Table, an_expression Indices>

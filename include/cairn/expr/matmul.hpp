@@ -45,7 +45,7 @@ struct matmul_op : op {
 
   static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
     const cairn::product each = one(a, b);
-    if (products(a, b) > 1 || each.n == 1) return tiling::none;
+    if (products(a, b) > 1) return tiling::none;
     return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
   static constexpr bool reads_rows(int) { return true; }

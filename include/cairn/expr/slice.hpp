@@ -63,10 +63,7 @@ struct pad_op : op {
 
 namespace detail {
 template <int... Bounds>
-struct slice_form : form_of_one<"slice"> {
-  template <class...>
-  static constexpr bool fits = false;
-};
+struct slice_form : unfit_form<"slice"> {};
 template <int Axis, int Begin, int End>
 struct slice_form<Axis, Begin, End> : form_of_one<"slice"> {
   template <class X>

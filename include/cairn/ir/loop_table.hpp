@@ -6,6 +6,22 @@
 
 namespace cairn::ir {
 
+struct lane_code;
+
+/// A value of a loop. Argument k >= 0 is value k, k < 0 is input -k - 1; they begin at `first` in a list of arguments.
+/// Without lanes it is the first value, which comes in tiles, or a sum of its argument, or a further result of the one
+/// before.
+struct loop_value {
+  const lane_code* lanes = nullptr;
+  dtype type = dtype::real;
+  int first = 0, arguments = 0;
+  bool stored = false;  ///< read outside the loop
+
+  constexpr bool same_code(const loop_value& other) const {
+    return lanes == other.lanes && type == other.type && arguments == other.arguments && stored == other.stored;
+  }
+};
+
 /// How a loop reads an input along its innermost axis.
 enum class access : std::uint8_t {
   contiguous,

@@ -1,14 +1,14 @@
 // The loop that runs a fused group of operations: compiled once for each distinct code, whatever the extents.
 #pragma once
 
-#include "cairn/ir/loop_table.hpp"
 #include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/reduce.hpp"
+#include "cairn/kernel/rows.hpp"
 #include "cairn/kernel/tiles.hpp"
 
 namespace cairn::kernel {
 
-using ir::access, ir::loop_table, ir::mapped_axis, ir::sums;
+using ir::loop_value, ir::sums;
 
 /// An input of a loop.
 struct loop_operand {
@@ -17,20 +17,8 @@ struct loop_operand {
   double immediate = 0;
 };
 
-/// A value of a loop. Argument k >= 0 is value k, k < 0 is input -k - 1; they begin at `first` in the loop's list.
-/// Without lanes it is the first value, which comes in tiles, or a sum of its argument, or a further result of the one
-/// before.
-struct loop_operation {
-  const ir::lane_code* lanes = nullptr;
-  dtype type = dtype::real;
-  int first = 0, arguments = 0;
-  bool stored = false;
-};
-
 template <auto... V>
-struct values {
-  static constexpr int count = static_cast<int>(sizeof...(V));
-};
+struct list_of {};
 
 /// Registers by number, each of its own type.
 template <int I, class V>
@@ -46,101 +34,14 @@ template <int I, class V>
   return n.value;
 }
 
-/// Which element of the argument's axis element i of a mapped axis is; -1 for none, which is zero.
-inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
-  const std::int64_t extent = std::int64_t{a.extent} * a.map.repeat;
-  std::int64_t j = a.map.begin + a.map.step * i;
-  if (a.map.outside == edge::wrap) j = (j % extent + extent) % extent;
-  else if (a.map.outside == edge::nearest) j = std::clamp<std::int64_t>(j, 0, extent - 1);
-  else if (j < 0 || j >= extent) return -1;
-  return j / a.map.repeat;
-}
-
-/// An array that a loop reads or writes: the bytes of a number, and of an input which it is, and which of the maps.
-struct stream {
-  int bytes = 0, input = -1, map = -1;
-  access how = access::contiguous;
-  bool stays = false;  ///< a sum, which does not move on with the rows
-};
-
-/// Where the rows of a loop begin, in streams: null where a map leads nowhere.
-struct row_range {
-  std::int64_t row, turn, end;  ///< up to the turn a row lies where the one before tells
-
-  /// Finds where row `row` begins, and how far on the next does.
-  [[gnu::noinline]] void start(const stream* streams, int count, const loop_table& t, void* const* operands,
-                               std::byte** at, std::int64_t* step) {
-    std::int64_t index[max_rank] = {}, rest = row;
-    for (int axis = t.outer; axis-- > 0; rest /= t.extent[axis]) index[axis] = axis == 0 ? rest : rest % t.extent[axis];
-    turn = row + (t.outer == 0 ? 1 : t.extent[t.outer - 1] - index[t.outer - 1]);
-    for (int k = 0; k < count; ++k) {
-      const stream& s = streams[k];
-      std::int64_t offset = s.input >= 0 || s.stays ? 0 : row * t.columns;
-      bool nowhere = false;
-      for (int axis = 0; axis < (s.input < 0 ? 0 : t.outer); ++axis) {
-        if (s.how == access::mapped) {
-          turn = row + 1;
-          const mapped_axis& a = t.maps[s.map * (t.outer + 1) + axis];
-          const std::int64_t i = mapped_to(a, index[axis]);
-          nowhere |= i < 0;
-          offset += i * a.stride;
-        } else {
-          offset += index[axis] * t.strides[s.input * t.outer + axis];
-        }
-      }
-      at[k] = nowhere ? nullptr : static_cast<std::byte*>(operands[k]) + offset * s.bytes;
-      const bool moves = !s.stays && s.how != access::mapped && t.outer > 0;
-      step[k] = !moves ? 0 : s.bytes * (s.input < 0 ? t.columns : t.strides[s.input * t.outer + t.outer - 1]);
-    }
-  }
-};
-
-/// Brings what lies under a tile, of `height` rows and `columns` columns from (row, column) on, into the first-level
-/// cache.
-[[gnu::noinline]] inline void fetch_streams(const stream* streams, int count, const loop_table& t,
-                                            void* const* operands, int row, int column, int height, int columns) {
-  std::byte* at;
-  std::int64_t step;
-  for (int k = 0; k < count; ++k) {
-    const stream& s = streams[k];
-    if (s.how != access::contiguous) continue;
-    const auto each_line = [&](auto bring) {
-      for (row_range r{row, 0, row + height}; r.row < r.end; ++r.row, at += step) {
-        if (r.row >= r.turn) r.start(&s, 1, t, operands + k, &at, &step);
-        else if (step == 0) continue;  // the row before, again
-        for (int i = column * s.bytes; i < (column + columns) * s.bytes; i += 64) bring(at + i);
-      }
-    };
-    if (s.input < 0) each_line([](std::byte* line) { fetch(line); });
-    else each_line([](const std::byte* line) { fetch(line); });
-  }
-}
-
-/// Elements that a map leads to, where its argument's row begins.
-template <class Held>
-[[gnu::noinline]] typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row,
-                                                  std::int64_t i, int n) {
-  typename Held::number part[Held::type::width] = {};
-  if (row == nullptr) return Held::load(part);
-  if (a.map.step == 1 && a.map.repeat == 1 && a.stride == 1) {
-    const std::int64_t first = mapped_to(a, i), last = mapped_to(a, i + n - 1);
-    if (first >= 0 && last == first + n - 1) return Held::load(row + first, n);
-  }
-  for (int k = 0; k < n; ++k) {
-    const std::int64_t from = mapped_to(a, i + k);
-    if (from >= 0) part[k] = row[from * a.stride];
-  }
-  return Held::load(part);
-}
-
 /// One pass over the elements of a loop: loads the inputs, applies the operations in order, stores the results that are
 /// read elsewhere. Operands: the stored results, then the inputs that are no constants; `constants` is a loop_table. A
 /// result may lie over a contiguous input, unless the first value comes in tiles that are made of this one, or whose
 /// sums lie in the result.
 template <class Real, sums Sum, bool Tiles, class Inputs, class Code, class Arguments>
 struct loop;
-template <class Real, sums Sum, bool Tiles, loop_operand... Input, loop_operation... Code, int... Argument>
-struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument...>> {
+template <class Real, sums Sum, bool Tiles, loop_operand... Input, loop_value... Code, int... Argument>
+struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argument...>> {
   static constexpr int inputs = static_cast<int>(sizeof...(Input)), operations = static_cast<int>(sizeof...(Code));
   static constexpr int stored = (0 + ... + Code.stored);
   static constexpr int operands = stored + (0 + ... + (Input.how != access::constant));
@@ -175,7 +76,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     const auto* from = static_cast<const typename result_held<0>::number*>(tile);
     for (cursor c(t, operands, {row, row + height}); c.row < c.end; c.next(t, operands), from += stride) {
       int i = 0;
-      for (; i + width <= columns; i += width) step(t, c.now, column + i, all, from + i);
+      for (; i + width <= columns; i += width) step(t, c.now, column + i, whole, from + i);
       if (i < columns) step(t, c.now, column + i, {columns - i, true}, from + i);
     }
   }
@@ -187,8 +88,8 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
     int count;
     bool tail;
   };
-  static constexpr lanes_used all{width, false};
-  static constexpr loop_operation code[operations]{Code...};
+  static constexpr lanes_used whole{width, false};
+  static constexpr loop_value code[operations]{Code...};
   static constexpr loop_operand input[inputs + 1]{Input...};
   static constexpr int argument[sizeof...(Argument) + 1]{Argument...};
   using each_input = std::make_integer_sequence<int, inputs>;
@@ -305,7 +206,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
         reinterpret_cast<Real*>(c.now.at[total.result])[c.row] = sum_along(t, c.now, 0, t.columns);
       } else {
         std::int64_t i = columns.begin;
-        for (; i + width <= columns.end; i += width) add(t, c.now, c.row == 0, i, all);
+        for (; i + width <= columns.end; i += width) add(t, c.now, c.row == 0, i, whole);
         if (i < columns.end) add(t, c.now, c.row == 0, i, {static_cast<int>(columns.end - i), true});
       }
     }
@@ -328,7 +229,7 @@ struct loop<Real, Sum, Tiles, values<Input...>, values<Code...>, values<Argument
   static Real sum_along(const loop_table& t, const places& here, std::int64_t begin, std::int64_t n) {
     return sum_row<Real>(n, [&t, here, begin, n](std::int64_t i) {
       const int count = static_cast<int>(std::min<std::int64_t>(n - i, width));
-      return count == width ? step(t, here, begin + i, all) : masked(step(t, here, begin + i, {count, true}), count);
+      return count == width ? step(t, here, begin + i, whole) : masked(step(t, here, begin + i, {count, true}), count);
     });
   }
 

@@ -10,7 +10,7 @@
 
 namespace cairn::pass {
 
-using ir::access, ir::sums;
+using ir::access, ir::loop_value, ir::sums;
 
 /// An operand of a loop: a value, or an immediate constant.
 struct loop_input {
@@ -29,19 +29,6 @@ struct loop_input {
   }
   /// Whether a result of the loop may be written over it.
   constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched; }
-};
-
-/// One value of a loop. Further results of an operation have no code of their own; nor has the first value where it
-/// comes in tiles, nor a sum, which is made of its argument.
-struct loop_value {
-  const ir::lane_code* lanes = nullptr;
-  dtype type = dtype::real;
-  int first = 0, arguments = 0;  ///< in loops::arguments: k >= 0 is value k of the loop, k < 0 is input -k - 1
-  bool stored = false;           ///< read outside the loop
-
-  constexpr bool same_code(const loop_value& other) const {
-    return lanes == other.lanes && type == other.type && arguments == other.arguments && stored == other.stored;
-  }
 };
 
 struct loop {

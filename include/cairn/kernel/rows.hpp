@@ -1,0 +1,98 @@
+// Where the rows of the arrays lie that a loop reads and writes.
+#pragma once
+
+#include "cairn/ir/loop_table.hpp"
+#include "cairn/kernel/registers.hpp"
+
+namespace cairn::kernel {
+
+using ir::access, ir::loop_table, ir::mapped_axis;
+
+/// Which element of the argument's axis element i of a mapped axis is; -1 for none, which is zero.
+inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
+  const std::int64_t extent = std::int64_t{a.extent} * a.map.repeat;
+  std::int64_t j = a.map.begin + a.map.step * i;
+  if (a.map.outside == edge::wrap) j = (j % extent + extent) % extent;
+  else if (a.map.outside == edge::nearest) j = std::clamp<std::int64_t>(j, 0, extent - 1);
+  else if (j < 0 || j >= extent) return -1;
+  return j / a.map.repeat;
+}
+
+/// An array that a loop reads or writes: the bytes of a number, and of an input which it is, and which of the maps.
+struct stream {
+  int bytes = 0, input = -1, map = -1;
+  access how = access::contiguous;
+  bool stays = false;  ///< a sum, which does not move on with the rows
+};
+
+/// Where the rows of a loop begin, in streams: null where a map leads nowhere.
+struct row_range {
+  std::int64_t row, turn, end;  ///< up to the turn a row lies where the one before tells
+
+  /// Finds where row `row` begins, and how far on the next does.
+  [[gnu::noinline]] void start(const stream* streams, int count, const loop_table& t, void* const* operands,
+                               std::byte** at, std::int64_t* step) {
+    std::int64_t index[max_rank] = {}, rest = row;
+    for (int axis = t.outer; axis-- > 0; rest /= t.extent[axis]) index[axis] = axis == 0 ? rest : rest % t.extent[axis];
+    turn = row + (t.outer == 0 ? 1 : t.extent[t.outer - 1] - index[t.outer - 1]);
+    for (int k = 0; k < count; ++k) {
+      const stream& s = streams[k];
+      std::int64_t offset = s.input >= 0 || s.stays ? 0 : row * t.columns;
+      bool nowhere = false;
+      for (int axis = 0; axis < (s.input < 0 ? 0 : t.outer); ++axis) {
+        if (s.how == access::mapped) {
+          turn = row + 1;
+          const mapped_axis& a = t.maps[s.map * (t.outer + 1) + axis];
+          const std::int64_t i = mapped_to(a, index[axis]);
+          nowhere |= i < 0;
+          offset += i * a.stride;
+        } else {
+          offset += index[axis] * t.strides[s.input * t.outer + axis];
+        }
+      }
+      at[k] = nowhere ? nullptr : static_cast<std::byte*>(operands[k]) + offset * s.bytes;
+      const bool moves = !s.stays && s.how != access::mapped && t.outer > 0;
+      step[k] = !moves ? 0 : s.bytes * (s.input < 0 ? t.columns : t.strides[s.input * t.outer + t.outer - 1]);
+    }
+  }
+};
+
+/// Brings what lies under a tile, of `height` rows and `columns` columns from (row, column) on, into the first-level
+/// cache.
+[[gnu::noinline]] inline void fetch_streams(const stream* streams, int count, const loop_table& t,
+                                            void* const* operands, int row, int column, int height, int columns) {
+  std::byte* at;
+  std::int64_t step;
+  for (int k = 0; k < count; ++k) {
+    const stream& s = streams[k];
+    if (s.how != access::contiguous) continue;
+    const auto each_line = [&](auto bring) {
+      for (row_range r{row, 0, row + height}; r.row < r.end; ++r.row, at += step) {
+        if (r.row >= r.turn) r.start(&s, 1, t, operands + k, &at, &step);
+        else if (step == 0) continue;  // the row before, again
+        for (int i = column * s.bytes; i < (column + columns) * s.bytes; i += 64) bring(at + i);
+      }
+    };
+    if (s.input < 0) each_line([](std::byte* line) { fetch(line); });
+    else each_line([](const std::byte* line) { fetch(line); });
+  }
+}
+
+/// Elements that a map leads to, where its argument's row begins.
+template <class Held>
+[[gnu::noinline]] typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row,
+                                                  std::int64_t i, int n) {
+  typename Held::number part[Held::type::width] = {};
+  if (row == nullptr) return Held::load(part);
+  if (a.map.step == 1 && a.map.repeat == 1 && a.stride == 1) {
+    const std::int64_t first = mapped_to(a, i), last = mapped_to(a, i + n - 1);
+    if (first >= 0 && last == first + n - 1) return Held::load(row + first, n);
+  }
+  for (int k = 0; k < n; ++k) {
+    const std::int64_t from = mapped_to(a, i + k);
+    if (from >= 0) part[k] = row[from * a.stride];
+  }
+  return Held::load(part);
+}
+
+}  // namespace cairn::kernel
