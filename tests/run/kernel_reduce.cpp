@@ -13,6 +13,11 @@ using namespace kernel_check;
 
 namespace {
 
+// Neighbouring axes become one, of more elements than an extent can be.
+constexpr shape large{2, 1 << 16, 1 << 16};
+static_assert(cairn::kernel::reduction_of<large, 0b110>.at[1].gone == std::int64_t{1} << 32);
+static_assert(cairn::kernel::reduction_of<large, 0b001>.at[0].kept == std::int64_t{1} << 32);
+
 template <class Real, shape From, axis_set Axes>
 void check_sum() {
   const auto in = numbers<Real>(From.count());

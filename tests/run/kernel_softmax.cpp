@@ -11,6 +11,9 @@ using namespace kernel_check;
 
 namespace {
 
+// More elements lie within an axis than an extent can be.
+static_assert(cairn::kernel::around(shape{2, 1 << 16, 1 << 16}, 0).inner == std::int64_t{1} << 32);
+
 template <class Real>
 inline constexpr double epsilon = std::numeric_limits<Real>::epsilon();
 template <class Real>
