@@ -41,9 +41,7 @@ struct places {
 template <class Schedule, class Fused, class Ranges, class Places>
 constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index, int v,
                         int w) {
-  const ir::result &there = s.made(v), &here = s.made(w);
-  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && there.bytes == here.bytes &&
-         there.count == here.count;
+  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && s.made(w).covers(s.made(v));
 }
 
 /// Whether a step reads v to make tiles, so perhaps all of it for each.
