@@ -92,6 +92,7 @@ constexpr shape extents_of(std::index_sequence<Axis...>) {
   return shape{extent_of(std::extent_v<Array, Axis>)...};
 }
 
+/// What xtensor has: containers and views.
 template <class A>
 concept shaped_array = requires(const A& a) {
   a.shape();

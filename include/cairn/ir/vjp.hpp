@@ -169,6 +169,7 @@ struct rule_of {
   using found = parts<typename placeholders::template type<O>>;
 };
 
+/// Tells an operation its rules: from all cotangents, and, where there is one, from the first alone.
 template <class Op, class Target, class... Tensors>
 struct vjp_of {
   static constexpr int cotangents = [] {

@@ -140,6 +140,7 @@ Real sum_all(std::int64_t n, std::int64_t work, int threads, auto sum_section) {
   return fold_all<adding, Real>(n, work, threads, sum_section);
 }
 
+/// out = the reduction over the pairs from number `number` on, and of `out` if `add`.
 template <class Fold, class Real>
 void reduce_pairs(const reduction& r, int number, const Real* in, Real* out, bool add) {
   const auto& pair = r.at[static_cast<std::size_t>(number)];

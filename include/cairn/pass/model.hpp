@@ -56,6 +56,7 @@ inline constexpr auto earlier_gradients = [] {
   return out;
 }();
 
+/// The graph of a model, which of its leaves are trained, and its gradient: a constant each.
 template <class Purpose, class Outputs>
 struct model;
 template <class Purpose, class First, class... Rest>

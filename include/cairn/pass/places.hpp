@@ -14,6 +14,7 @@ constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment -
 /// `leaf_base` on.
 enum base : int { arena_base, gradient_base, constant_base, nowhere, leaf_base };
 
+/// An address that is known before there is memory.
 struct place {
   int base = arena_base;
   std::int64_t offset = 0;  ///< in bytes
@@ -25,6 +26,7 @@ struct gradient_copy {
   int value = none, leaf = none;
 };
 
+/// Where all lies that has no slot of the arena.
 template <int Nodes, int Leaves>
 struct places {
   place of[Nodes] = {};              ///< by value
