@@ -1,7 +1,6 @@
 // Sums over axes and permutations of axes against plain loops.
 #include <array>
 #include <boost/test/unit_test.hpp>
-#include <limits>
 
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/reference.hpp"
@@ -30,7 +29,7 @@ void check_sum() {
   // n numbers below 1 have partial sums of about sqrt(n), and as many roundings at most as there are
   // additions.
   const double n = static_cast<double>(From.count() / count);
-  const auto bound = [&](std::int64_t) { return n * std::sqrt(n) * std::numeric_limits<Real>::epsilon(); };
+  const auto bound = [&](std::int64_t) { return n * std::sqrt(n) * epsilon<Real>; };
   BOOST_TEST_CONTEXT("extents " << From[0] << " " << From[1] << " ... of rank " << From.rank << ", axes "
                                 << Axes) {
     BOOST_TEST(worst(out.data(), expected.data(), count, bound) <= 1);
