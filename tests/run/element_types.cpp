@@ -211,6 +211,12 @@ BOOST_AUTO_TEST_CASE(doubles_among_floats_are_whole_doubles) {
   }
   BOOST_TEST(std::abs(loss - expected) <= 1e-6 * expected);
 }
+// The gradient that is given for an output has that output's type.
+BOOST_AUTO_TEST_CASE(a_cotangent_of_doubles_is_doubles) {
+  auto step = filled<program<square(as<double>(four)), cotangent<"g">>>(3);
+  static_cast<void>(step.value_and_grad(bind<"g">(std::array{1.0, 2.0, 3.0, 4.0})));
+  for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(step.grad<"four">()(i) == static_cast<float>(6 * (i + 1)));
+}
 // One number for many keeps its sign, and a constant in memory all its digits.
 BOOST_AUTO_TEST_CASE(numbers_for_many_keep_sign_and_digits) {
   constexpr auto scaled = make<own::scaled_op>(d, constant<0.1>);

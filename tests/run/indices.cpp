@@ -109,6 +109,7 @@ BOOST_AUTO_TEST_CASE(moved_and_given_out) {
 BOOST_AUTO_TEST_CASE(made_by_an_operation_of_the_users) {
   constexpr auto place = indices<"place", 15, 4>;
   constexpr auto at = make<own::split_op>(place);
+  static_assert(std::get<0>(at).element == index_below(5) && std::get<1>(at).element == index_below(3));
   constexpr auto rows = gather<0>(w, std::get<0>(at));
   constexpr auto numbers_there = sum<1>(rows * one_hot(std::get<1>(at)));
   program<outputs(sum(numbers_there), numbers_there)> step;

@@ -8,9 +8,17 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace kernel_check {
+
+template <class Real>
+inline constexpr double epsilon = std::numeric_limits<Real>::epsilon();
+template <class Real>
+inline constexpr Real infinity = std::numeric_limits<Real>::infinity();
+template <class Real>
+inline constexpr Real no_number = std::numeric_limits<Real>::quiet_NaN();
 
 /// The extents that the kernels are tried at: around one, two, four and more registers of every width.
 template <int... N>

@@ -1,6 +1,5 @@
 // Extrema over axes and their positions against plain loops.
 #include <boost/test/unit_test.hpp>
-#include <limits>
 
 #include "cairn/kernel/extremum.hpp"
 #include "cairn/kernel/reference.hpp"
@@ -10,11 +9,6 @@ using cairn::axis_set, cairn::extremum, cairn::shape;
 using namespace kernel_check;
 
 namespace {
-
-template <class Real>
-inline constexpr Real infinity = std::numeric_limits<Real>::infinity();
-template <class Real>
-inline constexpr Real no_number = std::numeric_limits<Real>::quiet_NaN();
 
 /// Few different numbers, so that some are equal; every seventh time one that is none.
 template <class Real>

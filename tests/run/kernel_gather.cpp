@@ -3,7 +3,6 @@
 #include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <limits>
 
 #include "kernel_check.hpp"
 
@@ -28,7 +27,7 @@ void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape tabl
   scatter_add({got_sums.data(), laid.data(), at.data()}, threads);
 
   // As many numbers below 1 have partial sums of about the root of that, and as many roundings.
-  const double roundings = std::sqrt(count) * count * std::numeric_limits<Real>::epsilon();
+  const double roundings = std::sqrt(count) * count * epsilon<Real>;
   BOOST_TEST_CONTEXT("extents " << table[0] << " " << table[1] << " " << table[2] << ", " << count
                                 << " indices, threads " << threads) {
     BOOST_TEST(worst(out.data(), expected.data(), parts, [](std::int64_t) { return 1; }) == 0);

@@ -1,7 +1,6 @@
 // Matrix products against plain loops: awkward extents, all transposes, rows that lie apart, code that is shared and code
 // of their own; nothing is written outside.
 #include <boost/test/unit_test.hpp>
-#include <limits>
 
 #include "cairn/kernel/gemm.hpp"
 #include "cairn/kernel/reference.hpp"
@@ -35,8 +34,7 @@ void check() {
   reference(size_a, size_b, magnitude);
 
   const auto bound = [&](std::int64_t i) {
-    return (std::sqrt(P.k) + 1) * std::numeric_limits<Real>::epsilon() *
-           double{magnitude[static_cast<std::size_t>(i)]};
+    return (std::sqrt(P.k) + 1) * epsilon<Real> * double{magnitude[static_cast<std::size_t>(i)]};
   };
   const auto equal = [&](guarded<Real>& x, guarded<Real>& y) { return std::equal(x.data(), x.data() + expected.size(), y.data()); };
   constexpr const auto& shared = cairn::kernel::shared_plan_of<Real, P>;

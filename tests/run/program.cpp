@@ -137,6 +137,8 @@ BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
                         extent_error, [](const extent_error& e) {
                           return e.input == "x" && e.expected == "{4, 3}" && e.actual == "{11}";
                         });
+  const std::span<const float> of_too_many(short_array.data(), (std::size_t{1} << 32) + 12);
+  BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(of_too_many), bind<"y">(classes))), extent_error);
   const xt::xtensor<float, 2> turned = xt::zeros<float>({3, 4});
   BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(turned), bind<"y">(classes))), extent_error);
   const xt::xtensor<float, 2> wide = xt::zeros<float>({4, 6});

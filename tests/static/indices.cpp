@@ -69,28 +69,6 @@ template <int Axis>
 constexpr shape positions = position_op<extremum::largest, Axis, false>::result(shape{4, 8});
 static_assert(positions<2> == no_shape && positions<-3> == no_shape && positions<-2> == shape{8});
 
-}  // namespace
-
-namespace own {
-
-/// Row and column of places in {.., 3}: an operation of a user's, whose results are indices.
-struct split_op : op {
-  static constexpr fixed_string name = "split";
-  using rule = rule::axes_exist;
-  static constexpr kind argument_kind(int) { return kind::whole; }
-  static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
-    return {tensor_type(x, index_below((x.element.bound + 2) / 3)), tensor_type(x, index_below(3))};
-  }
-  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
-};
-constexpr auto places = make<split_op>(tokens<4>);
-static_assert(is(std::get<0>(places), shape{4}, index_below(3)) && is(std::get<1>(places), shape{4}, index_below(3)));
-static_assert(gather<0>(t<3, 2>, std::get<1>(places)).shape == shape{4, 2});
-
-}  // namespace own
-
-namespace {
-
 // A segment takes indices, and computes again what it makes of them; those that are bound are stored nowhere.
 constexpr auto h = softmax(param<"h", 4, 6>);
 constexpr auto i = indices<"i", 4, 16>;

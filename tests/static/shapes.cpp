@@ -119,6 +119,9 @@ static_assert(product_of<false, false>(shape{4, 8}, shape{8}) == no_shape);
 static_assert(product_of<false, false>(shape{2, 4, 8}, shape{3, 8, 3}) == no_shape);
 static_assert(matmul_op<false, false>::flops(shape{4, 8}, shape{8, 3}) == 2 * 4 * 8 * 3);
 static_assert(matmul_op<true, true>::flops(shape{2, 8, 4}, shape{3, 8}) == 2 * 2 * 4 * 8 * 3);
+// The rows of all leading axes are one product's, if an extent can be as many.
+static_assert(matmul_op<false, false>::one(shape{1 << 15, 1 << 15, 2}, shape{2, 3}).m == 1 << 30);
+static_assert(matmul_op<false, false>::products(shape{1 << 16, 1 << 16, 2}, shape{2, 3}) == 1 << 16);
 
 // Other shapes of the same elements.
 static_assert(of(reshape<8, 4>(t<4, 8>)) == shape{8, 4} && of(reshape<32>(t<4, 8>)) == shape{32});

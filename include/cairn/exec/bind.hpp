@@ -4,8 +4,10 @@
 #include "cairn/core/text.hpp"
 #include "cairn/expr/mistake.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <ranges>
 #include <span>
 #include <stdexcept>
@@ -65,6 +67,11 @@ constexpr bool extents_fit(const shape& given, const shape& wanted) {
   }
 }
 
+/// An extent of an array; one that is no int is not taken for a smaller one.
+constexpr int extent_of(std::size_t n) {
+  return static_cast<int>(std::min<std::size_t>(n, std::numeric_limits<int>::max()));
+}
+
 /// A container of static extents as a C array of its elements; of anything else, its type.
 template <class A>
 struct as_c_array {
@@ -82,9 +89,10 @@ struct as_c_array<std::span<T, N>> : as_c_array<T[N]> {};
 
 template <class Array, std::size_t... Axis>
 constexpr shape extents_of(std::index_sequence<Axis...>) {
-  return shape{std::extent_v<Array, Axis>...};
+  return shape{extent_of(std::extent_v<Array, Axis>)...};
 }
 
+/// What xtensor has: containers and views.
 template <class A>
 concept shaped_array = requires(const A& a) {
   a.shape();
@@ -132,7 +140,7 @@ auto bind(const A& array) {
     shape extents;
     for (auto n : array.shape()) {
       if (extents.rank == max_rank) throw extent_error(Name, "at most 6 axes", "more");
-      extents.extent[extents.rank++] = static_cast<int>(n);
+      extents.extent[extents.rank++] = detail::extent_of(static_cast<std::size_t>(n));
     }
     bool row_major = true;
     std::int64_t stride = 1;
@@ -146,7 +154,7 @@ auto bind(const A& array) {
     return given{reinterpret_cast<const typename given::element*>(std::ranges::data(array))};
   } else {
     using element = std::remove_cvref_t<std::ranges::range_value_t<A>>;
-    return bound<Name, element[]>{std::ranges::data(array), shape(static_cast<int>(std::ranges::size(array)))};
+    return bound<Name, element[]>{std::ranges::data(array), shape(detail::extent_of(std::ranges::size(array)))};
   }
 }
 

@@ -260,6 +260,8 @@ class predictor {
   machine machine_;
 };
 
+// Where no program can be made: the report of the mistake, and a stand-in for what follows.
+
 template <auto Output, class... Options>
   requires(!detail::runs<Output, true, Options...>)
 class program<Output, Options...> : public detail::program_stand_in<Output, Options...> {

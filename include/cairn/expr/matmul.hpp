@@ -31,8 +31,10 @@ struct matmul_op : op {
   }
   static constexpr std::int64_t flops(const shape& a, const shape& b) { return 2 * result(a, b).count() * inner(a); }
 
-  /// Where b is one matrix for all leading axes of a, those axes are more rows.
-  static constexpr bool more_rows(const shape& a, const shape& b) { return !TransposeA && a.rank > 2 && b.rank == 2; }
+  /// Where b is one matrix for all leading axes of a, those axes are more rows, if an extent can be as many.
+  static constexpr bool more_rows(const shape& a, const shape& b) {
+    return !TransposeA && a.rank > 2 && b.rank == 2 && std::in_range<int>(a.count() / inner(a));
+  }
   /// The product done for each index of the remaining leading axes, and how many these are.
   static constexpr cairn::product one(const shape& a, const shape& b) {
     const std::int64_t m = more_rows(a, b) ? a.count() / inner(a) : rows(a);

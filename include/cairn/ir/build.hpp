@@ -18,6 +18,16 @@ struct lowering<no_leaf> {
   }
 };
 
+/// The gradient of an output where it is given: an input of the output's shape and elements.
+template <fixed_string Name, class Tensor>
+struct cotangent_leaf : Tensor {
+  static constexpr expression_traits traits{};
+};
+template <fixed_string Name, class Tensor>
+struct lowering<cotangent_leaf<Name, Tensor>> : named_leaf<cotangent_leaf<Name, Tensor>, Name, false> {
+  static constexpr void describe(operation& o) { o.what = role::input; }
+};
+
 /// Bounds what lowering appends. Gradients of a model are part of it: how much they append only lowering tells.
 template <class Target, class... Outputs>
 constexpr sizes size_of() {

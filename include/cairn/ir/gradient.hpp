@@ -35,10 +35,6 @@ constexpr void append_gradients(builder& b, int last, const bool* wanted, int* g
   }
 }
 
-/// The sum of two values of one tensor.
-template <class Target, class Tensor>
-inline constexpr const operation& sum_of_two = operation_of<add_op, Target, Tensor, Tensor>;
-
 /// A table in constant evaluation, all of it 0.
 template <class T>
 class table {

@@ -49,6 +49,9 @@ struct result {
   std::int64_t count = 0, bytes = 0;
   const shape* same_shape = nullptr;  ///< one address for each shape: cheaper to compare
   int overwrites = none;              ///< the argument over which it may be written
+
+  /// Whether it fits over another result, each element over one.
+  constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }
 };
 
 /// An operation with its shapes and its functions, taken while its type is at hand. One object for each distinct

@@ -31,6 +31,7 @@ struct type_list {};
 template <class Op, class Real, class Results, dtype... Arguments>
 inline constexpr lane_code lanes_of{&run_lanes<Op, Real, Results, Arguments...>};
 
+/// One object for each shape, so that addresses tell shapes apart.
 template <shape S>
 inline constexpr shape the_shape = S;
 
@@ -60,6 +61,7 @@ struct target {
 template <class E>
 struct lowering;
 
+/// The gradient rules of an operation: ir/vjp.hpp.
 template <class Op, class Target, class... Tensors>
 struct vjp_of;
 
@@ -71,6 +73,7 @@ inline constexpr auto results_made = [] {
   }(std::make_index_sequence<cairn::detail::result_count<Op, Tensors...>>{});
 }();
 
+/// The maps of all axes of a result, in one table.
 template <class Op, class X>
 inline constexpr auto axes_read = [] {
   std::array<axis_map, max_rank> map{};

@@ -9,6 +9,10 @@
 
 namespace cairn::ir {
 
+/// The sum of two values of one tensor.
+template <class Target, class Tensor>
+inline constexpr const operation& sum_of_two = operation_of<add_op, Target, Tensor, Tensor>;
+
 /// The gradient rule of an operation, lowered: its vjp over placeholders for the first `Cotangents` of its cotangents,
 /// its results and its arguments.
 template <class Op, class Target, int Cotangents, class... Tensors>
@@ -124,7 +128,7 @@ struct rule_of {
           gradient[argument] = more;
         } else {
           const int both[]{gradient[argument], more};
-          gradient[argument] = b.append(&operation_of<add_op, Target, Tensor, Tensor>, both);
+          gradient[argument] = b.append(&sum_of_two<Target, Tensor>, both);
         }
       }
     }
@@ -165,6 +169,7 @@ struct rule_of {
   using found = parts<typename placeholders::template type<O>>;
 };
 
+/// Tells an operation its rules: from all cotangents, and, where there is one, from the first alone.
 template <class Op, class Target, class... Tensors>
 struct vjp_of {
   static constexpr int cotangents = [] {

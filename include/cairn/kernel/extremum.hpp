@@ -32,11 +32,11 @@ int position_in_row(const Real* row, int n) {
 
 /// The same for some columns of {n, stride}, along the first axis.
 template <extremum Which, class Real>
-void positions_in_columns(const Real* in, std::int32_t* out, int n, int stride, range columns) {
+void positions_in_columns(const Real* in, std::int32_t* out, int n, std::int64_t stride, range columns) {
   for (auto j = columns.begin; j < columns.end; ++j) out[j] = 0;
   for (int i = 1; i < n; ++i) {
     for (auto j = columns.begin; j < columns.end; ++j) {
-      const Real x = in[std::int64_t{i} * stride + j], best = in[std::int64_t{out[j]} * stride + j];
+      const Real x = in[i * stride + j], best = in[out[j] * stride + j];
       if ((Which == extremum::largest ? x > best : x < best) || (x != x && best == best)) out[j] = i;
     }
   }
@@ -46,7 +46,7 @@ void positions_in_columns(const Real* in, std::int32_t* out, int n, int stride, 
 /// else the columns.
 template <extremum Which, class Real>
 [[gnu::noinline]] void find_extremum(const around_axis& a, const Real* in, std::int32_t* out, int threads = 1) {
-  const std::int64_t step = std::int64_t{a.extent} * a.inner;
+  const std::int64_t step = a.extent * a.inner;
   const bool many = a.outer > 1;
   shares{40 * a.outer * step, many ? a.outer : a.inner, many ? 1 : 16}(threads, [=, &a](range own) {
     if (!many && a.inner > 1) return positions_in_columns<Which>(in, out, a.extent, a.inner, own);

@@ -76,6 +76,7 @@ template <class Index, class Real>
   });
 }
 
+/// The type of indices, which is the same in every program.
 template <class Tensor>
 using index_of = stored_as<Tensor::element.type, float>;
 

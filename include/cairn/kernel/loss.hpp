@@ -16,7 +16,8 @@ template <class Real, class Label = std::int32_t>
 struct labelled_rows {
   const Real* logits;
   const Label* labels;
-  int rows, classes;
+  std::int64_t rows;
+  int classes;
 
   const Real* row(std::int64_t i) const { return logits + i * classes; }
 };
@@ -24,9 +25,9 @@ struct labelled_rows {
 /// The mean of term(row) over so many rows, summed in double. Many are summed in sections, the same for any number of
 /// threads.
 template <class Term>
-double mean_of_rows(std::int64_t work, int rows, int threads, Term term) {
-  constexpr int most = 64;
-  const int sections = parts_of(work, rows) == 1 ? 1 : std::min(rows, most);
+double mean_of_rows(std::int64_t work, std::int64_t rows, int threads, Term term) {
+  constexpr std::int64_t most = 64;
+  const int sections = parts_of(work, rows) == 1 ? 1 : static_cast<int>(std::min(rows, most));
   double sums[most];
   shares{work, sections}(threads, [&](range own) {
     for (auto s = own.begin; s < own.end; ++s) {
@@ -36,7 +37,7 @@ double mean_of_rows(std::int64_t work, int rows, int threads, Term term) {
       sums[s] = sum;
     }
   });
-  return std::accumulate(sums, sums + sections, 0.0) / rows;
+  return std::accumulate(sums, sums + sections, 0.0) / static_cast<double>(rows);
 }
 
 /// The mean over rows of log(sum exp(row)) - row[label].
@@ -63,7 +64,7 @@ template <class Real, class Label>
 /// The fraction of rows whose largest logit, the first if there are several, is the label's.
 template <class Real, class Label>
 [[gnu::noinline]] Real accuracy(const labelled_rows<Real, Label>& x, int threads = 1) {
-  const std::int64_t work = (2 * 10 + 40) * std::int64_t{x.rows} * x.classes;
+  const std::int64_t work = (2 * 10 + 40) * x.rows * x.classes;
   return static_cast<Real>(mean_of_rows(work, x.rows, threads, [&x](std::int64_t i) {
     const Real* row = x.row(i);
     return std::find(row, row + x.classes, row_largest(row, x.classes)) - row == x.labels[i] ? 1 : 0;
@@ -73,8 +74,8 @@ template <class Real, class Label>
 /// Operands 1 and 2 of an operation on logits and labels.
 template <class Real, class X, class L>
 labelled_rows<Real, stored_as<L::element.type, Real>> rows_of(void* const* p) {
-  return {static_cast<const Real*>(p[1]), static_cast<const stored_as<L::element.type, Real>*>(p[2]),
-          static_cast<int>(L::shape.count()), X::shape[-1]};
+  return {static_cast<const Real*>(p[1]), static_cast<const stored_as<L::element.type, Real>*>(p[2]), L::shape.count(),
+          X::shape[-1]};
 }
 
 }  // namespace kernel

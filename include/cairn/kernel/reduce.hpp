@@ -14,7 +14,7 @@ namespace kernel {
 /// ones.
 struct reduction {
   struct pair {
-    int gone = 1, kept = 1;
+    std::int64_t gone = 1, kept = 1;
     std::int64_t in = 1, out = 1;  ///< numbers for one turn of the loops
   };
   int pairs = 1;
@@ -56,7 +56,7 @@ struct adding {
 /// out = the reduction of `rows` rows, and of `out` if `add`, of some registers of columns, row after row, in
 /// registers; the last register has `last` columns.
 template <class Fold, int Registers, class Real>
-void fold_columns(const Real* in, int rows, std::int64_t stride, Real* out, bool add, int last) {
+void fold_columns(const Real* in, std::int64_t rows, std::int64_t stride, Real* out, bool add, int last) {
   using vec = lanes<Real>;
   const auto load = [last](const Real* at, int j) {
     return j + 1 < Registers || last == vec::width ? vec::load(at + j * vec::width)
@@ -65,7 +65,7 @@ void fold_columns(const Real* in, int rows, std::int64_t stride, Real* out, bool
   vec sum[Registers];
 #pragma GCC unroll 4
   for (int j = 0; j < Registers; ++j) sum[j] = add ? load(out, j) : vec::fill(Fold::template start<Real>);
-  for (int row = 0; row < rows; ++row, in += stride)
+  for (std::int64_t row = 0; row < rows; ++row, in += stride)
 #pragma GCC unroll 4
     for (int j = 0; j < Registers; ++j) sum[j] = Fold::of(sum[j], load(in, j));
 #pragma GCC unroll 4
@@ -82,12 +82,13 @@ inline constexpr int chunk = 4 * lanes<Real>::width;
 /// out {columns} = the reduction of `in` {rows, columns} over the rows, and of `out` if `add`, for some of the columns.
 /// Long rows are read a few at a time, along the rows, for processors fetch ahead few streams.
 template <class Fold, class Real>
-[[gnu::noinline]] void fold_rows(const Real* in, int rows, int columns, Real* out, bool add, range own) {
+[[gnu::noinline]] void fold_rows(const Real* in, std::int64_t rows, std::int64_t columns, Real* out, bool add,
+                                 range own) {
   constexpr int width = lanes<Real>::width;
-  const int some = columns <= chunk<Real> ? rows : std::min(rows, 8);
-  for (int row = 0; row < rows; row += some, add = true) {
-    const int count = std::min(some, rows - row);
-    const Real* const from = in + std::int64_t{row} * columns;
+  const std::int64_t some = columns <= chunk<Real> ? rows : std::min<std::int64_t>(rows, 8);
+  for (std::int64_t row = 0; row < rows; row += some, add = true) {
+    const std::int64_t count = std::min(some, rows - row);
+    const Real* const from = in + row * columns;
     std::int64_t j = own.begin;
     for (; j + chunk<Real> <= own.end; j += chunk<Real>)
       fold_columns<Fold, 4>(from + j, count, columns, out + j, add, width);
@@ -139,12 +140,13 @@ Real sum_all(std::int64_t n, std::int64_t work, int threads, auto sum_section) {
   return fold_all<adding, Real>(n, work, threads, sum_section);
 }
 
+/// out = the reduction over the pairs from number `number` on, and of `out` if `add`.
 template <class Fold, class Real>
 void reduce_pairs(const reduction& r, int number, const Real* in, Real* out, bool add) {
   const auto& pair = r.at[static_cast<std::size_t>(number)];
   if (number + 1 < r.pairs) {
-    for (int gone = 0; gone < pair.gone; ++gone)
-      for (int kept = 0; kept < pair.kept; ++kept, in += pair.in)
+    for (std::int64_t gone = 0; gone < pair.gone; ++gone)
+      for (std::int64_t kept = 0; kept < pair.kept; ++kept, in += pair.in)
         reduce_pairs<Fold>(r, number + 1, in, out + kept * pair.out, add || gone > 0);
   } else if (pair.kept == 1) {
     const Real total = fold_row<Fold>(in, pair.gone);

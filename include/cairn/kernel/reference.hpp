@@ -28,19 +28,23 @@ inline void coordinates(const shape& s, std::int64_t index, int* at) {
   for (int axis = s.rank; axis-- > 0; index /= s.extent[axis]) at[axis] = static_cast<int>(index % s.extent[axis]);
 }
 
+/// Where element number `index` of {from} is counted in {to}, which is reduced(from, axes, true).
+inline std::size_t reduced_index(const shape& from, const shape& to, std::int64_t index) {
+  int at[max_rank];
+  coordinates(from, index, at);
+  std::int64_t o = 0;
+  for (int axis = 0; axis < from.rank; ++axis)
+    if (to.extent[axis] == from.extent[axis]) o = o * to.extent[axis] + at[axis];
+  return static_cast<std::size_t>(o);
+}
+
 /// out {reduced(from, axes)} = sums of `in` {from} over the axes.
 template <class Real>
 void reduce_sum(const Real* in, Real* out, const shape& from, axis_set axes) {
   const shape to = reduced(from, axes, true);
   std::vector<double> sums(static_cast<std::size_t>(to.count()));
   for (std::int64_t i = 0; i < from.count(); ++i) {
-    int at[max_rank];
-    coordinates(from, i, at);
-    std::size_t o = 0;
-    for (int axis = 0; axis < from.rank; ++axis)
-      if (to.extent[axis] == from.extent[axis])
-        o = o * static_cast<std::size_t>(to.extent[axis]) + static_cast<std::size_t>(at[axis]);
-    sums[o] += in[i];
+    sums[reduced_index(from, to, i)] += in[i];
   }
   std::transform(sums.begin(), sums.end(), out, [](double x) { return static_cast<Real>(x); });
 }
@@ -51,12 +55,7 @@ void extremum(const Real* in, Real* out, const shape& from, axis_set axes, bool 
   const shape to = reduced(from, axes, true);
   std::vector<bool> seen(static_cast<std::size_t>(to.count()));
   for (std::int64_t i = 0; i < from.count(); ++i) {
-    int at[max_rank];
-    coordinates(from, i, at);
-    std::size_t o = 0;
-    for (int axis = 0; axis < from.rank; ++axis)
-      if (to.extent[axis] == from.extent[axis])
-        o = o * static_cast<std::size_t>(to.extent[axis]) + static_cast<std::size_t>(at[axis]);
+    const std::size_t o = reduced_index(from, to, i);
     if (!seen[o] || std::isnan(in[i]) || (largest ? in[i] > out[o] : in[i] < out[o])) out[o] = in[i];
     seen[o] = true;
   }

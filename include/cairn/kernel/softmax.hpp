@@ -61,11 +61,11 @@ void normalize_row(const Real* in, Real* out, int n) {
 
 /// Some columns of {n, stride} along the first axis, a register of columns at a time.
 template <normalized Form, class Real>
-void normalize_columns(const Real* in, Real* out, int n, int stride, range columns) {
+void normalize_columns(const Real* in, Real* out, int n, std::int64_t stride, range columns) {
   using vec = lanes<Real>;
   for (std::int64_t j = columns.begin; j < columns.end; j += vec::width) {
-    const auto load = [&](const Real* from, int i) { return load_row(from + std::int64_t{i} * stride, j, stride); };
-    const auto store = [&](vec x, int i) { store_row(x, out + std::int64_t{i} * stride, j, stride); };
+    const auto load = [&](const Real* from, int i) { return load_row(from + i * stride, j, stride); };
+    const auto store = [&](vec x, int i) { store_row(x, out + i * stride, j, stride); };
     vec most = load(in, 0);
     for (int i = 1; i < n; ++i) most = max(load(in, i), most);
     vec total = vec::fill(0);
@@ -87,7 +87,8 @@ void normalize_columns(const Real* in, Real* out, int n, int stride, range colum
 /// A shape around one of its axes: {outer, extent, inner}.
 struct around_axis {
   std::int64_t outer = 1;
-  int extent = 1, inner = 1;
+  int extent = 1;
+  std::int64_t inner = 1;
 };
 /// Negative axes count from the last.
 constexpr around_axis around(const shape& s, int axis) {
@@ -102,7 +103,7 @@ constexpr around_axis around(const shape& s, int axis) {
 /// Threads share what lies outside of the axis, or else the columns; in == out is allowed.
 template <normalized Form, class Real>
 [[gnu::noinline]] void normalize(const around_axis& a, const Real* in, Real* out, int threads = 1) {
-  const std::int64_t step = std::int64_t{a.extent} * a.inner;
+  const std::int64_t step = a.extent * a.inner;
   const bool many = a.outer > 1;
   shares{normalizing * a.outer * step, many ? a.outer : a.inner, many ? 1 : lanes<Real>::width}(
       threads, [=, &a](range own) {

@@ -6,8 +6,6 @@
 #include "cairn/kernel/simd.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 namespace cairn {
 
@@ -82,6 +80,7 @@ void transpose_matrix(const Number* in, std::int64_t from, int rows, Number* out
   }
 }
 
+/// The axes from `axis` on. A last one that did not lie side by side before is moved with the one that did.
 template <class Number>
 void permute(const permutation& p, int axis, const Number* in, Number* out) {
   const permutation::axis &here = p.at[axis], &last = p.at[p.rank - 1];
@@ -96,7 +95,7 @@ void permute(const permutation& p, int axis, const Number* in, Number* out) {
   }
 }
 
-/// Axis k of `out` is axis order[k] of `in` {from}. Numbers that are no real ones are copied as words of their size.
+/// Axis k of `out` is axis order[k] of `in` {from}. float and double go through registers, all else one by one.
 template <class Number>
 [[gnu::noinline]] void transpose(const permutation& p, const Number* in, Number* out) {
   permute(p, 0, in, out);

@@ -10,6 +10,7 @@
 
 namespace cairn::pass {
 
+/// Where a program finds its values and its scratch.
 template <int Nodes>
 struct arena_layout {
   place of[Nodes] = {};              ///< by value, all of them
@@ -163,6 +164,7 @@ constexpr const auto& pack() {
   }
 }
 
+/// Notes by value what was placed before, and by slot.
 template <class Schedule, class Fused, class Places, class Slots, class Packing>
 constexpr auto place_values(const Schedule& s, const Fused& f, const Places& p, const Slots& slots,
                             const Packing& packed) {

@@ -8,6 +8,7 @@
 
 namespace cairn::pass {
 
+/// So many blocks that no segment is left: what `plain` asks for.
 inline constexpr int all_blocks = std::numeric_limits<int>::max();
 
 /// A model's plan. Blocks: how many of the segments around each other are blocks instead, from outside.

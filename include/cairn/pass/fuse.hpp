@@ -102,7 +102,7 @@ struct fuser {
   /// Whether v would be written over its argument a.
   constexpr bool takes_over(int v, int a) const {
     const int root = readers.root[a];
-    return readers.last[root] == v && made_by(root).bytes == made_by(v).bytes && reads_plainly(v, a) &&
+    return readers.last[root] == v && made_by(v).covers(made_by(root)) && reads_plainly(v, a) &&
            (out.step_of[root] != none || op_of(root).what == ir::role::gradient);
   }
   /// Whether v reads one number of a, or as many as it makes, in order.

@@ -22,10 +22,8 @@ constexpr ir::no_leaf cotangent_of(cairn::detail::name_list<>) {
   return {};
 }
 template <class Output, fixed_string Name, fixed_string... Others>
-constexpr auto cotangent_of(cairn::detail::name_list<Name, Others...>) {
-  return []<std::size_t... Axis>(std::index_sequence<Axis...>) {
-    return input_leaf<Name, Output::shape.extent[Axis]...>{};
-  }(std::make_index_sequence<static_cast<std::size_t>(Output::shape.rank)>{});
+constexpr ir::cotangent_leaf<Name, tensor_of<Output>> cotangent_of(cairn::detail::name_list<Name, Others...>) {
+  return {};
 }
 
 /// The leaves that a program trains, and those of which it wants the gradient: these, and inputs.
@@ -58,6 +56,7 @@ inline constexpr auto earlier_gradients = [] {
   return out;
 }();
 
+/// The graph of a model, which of its leaves are trained, and its gradient: a constant each.
 template <class Purpose, class Outputs>
 struct model;
 template <class Purpose, class First, class... Rest>

@@ -14,6 +14,7 @@ constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment -
 /// `leaf_base` on.
 enum base : int { arena_base, gradient_base, constant_base, nowhere, leaf_base };
 
+/// An address that is known before there is memory.
 struct place {
   int base = arena_base;
   std::int64_t offset = 0;  ///< in bytes
@@ -25,6 +26,7 @@ struct gradient_copy {
   int value = none, leaf = none;
 };
 
+/// Where all lies that has no slot of the arena.
 template <int Nodes, int Leaves>
 struct places {
   place of[Nodes] = {};              ///< by value
@@ -41,9 +43,7 @@ struct places {
 template <class Schedule, class Fused, class Ranges, class Places>
 constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index, int v,
                         int w) {
-  const ir::result &there = s.made(v), &here = s.made(w);
-  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && there.bytes == here.bytes &&
-         there.count == here.count;
+  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && s.made(w).covers(s.made(v));
 }
 
 /// Whether a step reads v to make tiles, so perhaps all of it for each.

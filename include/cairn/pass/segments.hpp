@@ -8,7 +8,8 @@
 namespace cairn::pass {
 
 struct segment {
-  int parent = none, depth = 0, region = 0;
+  int parent = none, depth = 0;  ///< the segment around it, and how many there are
+  int region = 0;                ///< of the graph
 };
 
 /// The first segment is the program outside of all others.
