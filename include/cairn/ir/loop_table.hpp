@@ -1,6 +1,7 @@
 // What a fused loop is told of the arrays that it runs over: its code is compiled once for all extents.
 #pragma once
 
+#include "cairn/core/element.hpp"
 #include "cairn/core/map.hpp"
 #include "cairn/core/shape.hpp"
 

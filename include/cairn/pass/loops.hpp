@@ -7,6 +7,7 @@
 #include "cairn/pass/fuse.hpp"
 
 #include <bit>
+#include <utility>
 
 namespace cairn::pass {
 
@@ -98,7 +99,7 @@ struct loop_writer {
   constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
     const ir::result& whole = s.made(f.members[st.code]);
     const shape& extents = whole.extents;
-    bool flat = summed == 0 && !st.tiles;
+    bool flat = summed == 0 && !st.tiles && std::in_range<int>(whole.count);
     for (int i = l.input_begin; i < l.input_end; ++i) {
       loop_input& in = out.inputs[i];
       in.stretched = s.made(in.value).count != whole.count;
@@ -122,7 +123,9 @@ struct loop_writer {
     int rank = 0;
     for (int axis = 0; axis < extents.rank; ++axis) {
       if (extents.extent[axis] == 1) continue;
-      if (rank == 0 || !merge(axis, l.last_axis[rank - 1])) l.extents.extent[rank++] = 1;
+      if (rank == 0 || !std::in_range<int>(std::int64_t{l.extents.extent[rank - 1]} * extents.extent[axis]) ||
+          !merge(axis, l.last_axis[rank - 1]))
+        l.extents.extent[rank++] = 1;
       l.extents.extent[rank - 1] *= extents.extent[axis];
       l.last_axis[rank - 1] = axis;
     }
