@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -27,9 +26,9 @@ using cairn::detail::text_of;
 struct file_error : std::runtime_error {
   std::string file, expected, actual;
 
-  [[gnu::cold]] file_error(const std::filesystem::path& path, std::string_view expected, std::string_view actual)
-      : std::runtime_error(text_of({path.string(), ": expected ", expected, ", got ", actual})),
-        file(path.string()),
+  [[gnu::cold]] file_error(const std::string& path, std::string_view expected, std::string_view actual)
+      : std::runtime_error(text_of({path, ": expected ", expected, ", got ", actual})),
+        file(path),
         expected(expected),
         actual(actual) {}
 };
@@ -45,7 +44,7 @@ namespace detail {
 /// A file read once from its beginning to its end, and unpacked on the way if it is gzipped.
 class gzip_reader {
  public:
-  explicit gzip_reader(const std::filesystem::path& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
+  explicit gzip_reader(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
     if (!file_) throw file_error(path_, "a readable file", std::generic_category().message(errno));
   }
 
@@ -65,7 +64,7 @@ class gzip_reader {
   struct close {
     void operator()(gzFile file) const { gzclose_r(file); }
   };
-  std::filesystem::path path_;
+  std::string path_;
   std::unique_ptr<gzFile_s, close> file_;
 };
 
@@ -73,7 +72,7 @@ class gzip_reader {
 
 /// Reads 0, 0, 8, the rank, the extents (32 bits each, big-endian), and as many bytes as they announce.
 /// Throws file_error.
-inline byte_array read_idx(const std::filesystem::path& path) {
+inline byte_array read_idx(const std::string& path) {
   constexpr std::int64_t limit = 0x7FFFFFFF;
   constexpr std::size_t piece = 1 << 20;
   detail::gzip_reader file(path);
@@ -120,10 +119,10 @@ struct labelled_images {
 };
 
 /// Reads two IDX files that belong together. Throws file_error, also for a label that is not below `classes`.
-inline labelled_images read_labelled_images(const std::filesystem::path& images_file,
-                                            const std::filesystem::path& labels_file, int classes) {
+inline labelled_images read_labelled_images(const std::string& images_file, const std::string& labels_file,
+                                            int classes) {
   labelled_images set{read_idx(images_file), read_idx(labels_file)};
-  const auto expect_rank = [](const std::filesystem::path& file, const byte_array& array, std::int64_t rank) {
+  const auto expect_rank = [](const std::string& file, const byte_array& array, std::int64_t rank) {
     if (std::ssize(array.extents) != rank)
       throw file_error(file, text_of({"rank ", text_of(rank)}), text_of({"rank ", text_of(std::ssize(array.extents))}));
   };
@@ -132,7 +131,7 @@ inline labelled_images read_labelled_images(const std::filesystem::path& images_
   if (const auto images = set.images.extents[0], labels = set.labels.extents[0]; images != labels) {
     throw file_error(labels_file, text_of({text_of(images), " labels, one an image"}), text_of(labels));
   }
-  if (const int largest = std::ranges::max(set.labels.bytes); largest >= classes) {
+  if (const int largest = *std::max_element(set.labels.bytes.begin(), set.labels.bytes.end()); largest >= classes) {
     throw file_error(labels_file, text_of({"labels below ", text_of(classes)}), text_of(largest));
   }
   return set;
@@ -165,7 +164,7 @@ inline dataset standardized(const labelled_images& set, const pixel_moments& mom
   out.features = static_cast<int>(set.images.extents[1] * set.images.extents[2]);
   out.classes = classes;
   out.images.resize(set.images.bytes.size());
-  std::ranges::transform(set.images.bytes, out.images.begin(), [&](std::uint8_t pixel) { return value[pixel]; });
+  for (std::size_t i = 0; i < out.images.size(); ++i) out.images[i] = value[set.images.bytes[i]];
   out.labels.assign(set.labels.bytes.begin(), set.labels.bytes.end());
   return out;
 }
@@ -177,23 +176,23 @@ struct train_and_test {
 /// Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): 60,000 and 10,000 images of 28 x 28 pixels in 10 classes,
 /// standardized by the moments of the training set. The default folder is that of Debian's package
 /// dataset-fashion-mnist; MNIST, whose files have the same names, can be read too. Throws file_error.
-inline train_and_test fashion_mnist(const std::filesystem::path& folder = "/usr/share/datasets/fashion-mnist") {
+inline train_and_test fashion_mnist(const std::string& folder = "/usr/share/datasets/fashion-mnist") {
   constexpr int classes = 10;
   const auto read = [&folder](std::string_view name) {
-    return read_labelled_images(folder / text_of({name, "-images-idx3-ubyte.gz"}),
-                                folder / text_of({name, "-labels-idx1-ubyte.gz"}), classes);
+    return read_labelled_images(text_of({folder, "/", name, "-images-idx3-ubyte.gz"}),
+                                text_of({folder, "/", name, "-labels-idx1-ubyte.gz"}), classes);
   };
   const auto train = read("train"), test = read("t10k");
   const auto size = [](const labelled_images& set) {
     return text_of({text_of(set.images.extents[1]), " x ", text_of(set.images.extents[2])});
   };
   if (size(test) != size(train)) {
-    throw file_error(folder / "t10k-images-idx3-ubyte.gz",
+    throw file_error(folder + "/t10k-images-idx3-ubyte.gz",
                      text_of({"images of ", size(train), " pixels, as the training set's"}), size(test));
   }
   const pixel_moments moments(train.images.bytes);
   if (moments.deviation == 0) {
-    throw file_error(folder / "train-images-idx3-ubyte.gz", "pixels that differ",
+    throw file_error(folder + "/train-images-idx3-ubyte.gz", "pixels that differ",
                      text_of({text_of(train.images.bytes[0]), " only"}));
   }
   return {standardized(train, moments, classes), standardized(test, moments, classes)};

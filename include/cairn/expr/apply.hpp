@@ -62,14 +62,11 @@ constexpr auto as_list(const std::array<tensor_type, N>& tensors, dtype) {
 }
 /// What Op makes of arguments that have shape and element.
 template <class Op, class... A>
-inline constexpr auto results_of = [] {
-  constexpr dtype common = common_type_of<A...>;
-  return as_list(Op::result(argument_tensor<A>(common)...), common);
-}();
+inline constexpr auto results_of =
+    as_list(Op::result(argument_tensor<A>(common_type_of<A...>)...), common_type_of<A...>);
 /// How many there are; asks for no value, for mistakes have none.
 template <class Op, class... A>
-inline constexpr std::size_t result_count =
-    std::tuple_size_v<decltype(as_list(Op::result(argument_tensor<A>(dtype{})...), dtype{}))>;
+inline constexpr std::size_t result_count =     std::tuple_size_v<decltype(as_list(Op::result(argument_tensor<A>(dtype{})...), dtype{}))>;
 /// Result number I, as what has a shape and elements.
 template <class Op, int I, class... A>
 struct result_tensor {
@@ -85,12 +82,7 @@ struct expr : expression {
   static constexpr const auto& results = detail::results_of<Op, A...>;
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
-  static constexpr expression_traits traits = [] {
-    expression_traits t = merged({A::traits...});
-    t.detached |= Op::detaches;
-    t.captures |= (captured<owner, A> || ...);
-    return t;
-  }();
+  static constexpr expression_traits traits = merged({A::traits...}, Op::detaches, (captured<owner, A> || ...));
 };
 
 /// Result number I of an expression that has several.

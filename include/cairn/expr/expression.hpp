@@ -60,8 +60,9 @@ struct expression_traits {
   std::uint64_t reads = 0;  ///< a bit for each argument of the body around it
 };
 /// The traits of something made of parts.
-constexpr expression_traits merged(std::initializer_list<expression_traits> parts) {
-  expression_traits all;
+constexpr expression_traits merged(std::initializer_list<expression_traits> parts, bool detached = false,
+                                   bool captures = false) {
+  expression_traits all{.detached = detached, .captures = captures};
   for (const expression_traits& part : parts) {
     all.level = std::max(all.level, part.level);
     all.height = std::max(all.height, 1 + part.height);

@@ -29,17 +29,20 @@ template <class A>
 struct merged_scope<top_scope, A> {
   using type = A;
 };
+template <class... Scope>
+struct merged_scopes {
+  using type = top_scope;
+};
 template <class Scope>
-struct merging_scopes {
-  template <class Other>
-  merging_scopes<typename merged_scope<Scope, Other>::type> operator+(merging_scopes<Other>) const;
+struct merged_scopes<Scope> {
   using type = Scope;
 };
+template <class First, class Second, class... More>
+struct merged_scopes<First, Second, More...> : merged_scopes<typename merged_scope<First, Second>::type, More...> {};
 }  // namespace detail
 
 /// The one body that all of A are from, or mixed_scopes.
 template <class... A>
-using owner_of =
-    typename decltype((detail::merging_scopes<top_scope>{} + ... + detail::merging_scopes<typename A::owner>{}))::type;
+using owner_of = typename detail::merged_scopes<typename A::owner...>::type;
 
 }  // namespace cairn

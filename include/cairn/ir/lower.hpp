@@ -87,6 +87,15 @@ struct lowering<renamed<Opaque>> : lowering<cairn::detail::revealed<Opaque>> {};
 template <class Target, class Tensor>
 inline constexpr const operation& copy_of = operation_of<expand_op<Tensor::shape>, Target, Tensor>;
 
+/// Whether an operation updates one of its arguments.
+constexpr bool any_updated(next_state (*becomes)(int), int arguments) {
+  for (int i = 0; i < arguments; ++i) {
+    const next_state next = becomes(i);
+    if (next.result >= 0 || next.argument >= 0) return true;
+  }
+  return false;
+}
+
 template <class Op, class... A>
 struct lowering<expr<Op, A...>> {
   using type = expr<Op, A...>;
@@ -100,14 +109,7 @@ struct lowering<expr<Op, A...>> {
   using tensor_met = std::conditional_t<adapts<X>, tensor<element_type{common}>, tensor_of<X>>;
   template <class X>
   using met = std::conditional_t<adapts<X>, constant_among<X, common>, X>;
-  static constexpr bool updates = [] {
-    bool any = false;
-    for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
-      const next_state next = Op::becomes(i);
-      any |= next.result >= 0 || next.argument >= 0;
-    }
-    return any;
-  }();
+  static constexpr bool updates = any_updated(&Op::becomes, sizeof...(A));
 
   static constexpr void count(counter& c) {
     if (!c.first(&id_of<type>, height)) return;

@@ -35,16 +35,13 @@ inline constexpr lane_code lanes_of{&run_lanes<Op, Real, Results, Arguments...>}
 template <shape S>
 inline constexpr shape the_shape = S;
 
+/// The bytes of an element in a program over Real.
+template <dtype T, class Real>
+inline constexpr std::int64_t bytes_of = sizeof(stored_as<T, Real>);
+
 /// What every operation says of a result.
-template <class Real, class Tensor>
-constexpr result described(int overwrites = none) {
-  const std::int64_t count = Tensor::shape.count();
-  return {Tensor::shape,
-          Tensor::element,
-          count,
-          count * static_cast<std::int64_t>(sizeof(stored_as<Tensor::element.type, Real>)),
-          &the_shape<Tensor::shape>,
-          overwrites};
+constexpr result described(const tensor_type& made, std::int64_t bytes, const shape& only, int overwrites = none) {
+  return {only, made.element, only.count(), only.count() * bytes, &only, overwrites};
 }
 
 /// What lowering is for: the element type, how many times the graph will be differentiated, and whether it is a
@@ -65,13 +62,23 @@ struct lowering;
 template <class Op, class Target, class... Tensors>
 struct vjp_of;
 
+template <class Op, class Real, class... Tensors, std::size_t... R>
+constexpr auto results_described(std::index_sequence<R...>) {
+  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
+  return std::array{described(made[R], bytes_of<made[R].element.type, Real>, the_shape<static_cast<const shape&>(made[R])>,
+                              Op::overwrites(static_cast<int>(R)))...};
+}
 template <class Op, class Real, class... Tensors>
-inline constexpr auto results_made = [] {
-  return []<std::size_t... R>(std::index_sequence<R...>) {
-    return std::array{described<Real, cairn::detail::result_tensor<Op, static_cast<int>(R), Tensors...>>(
-        Op::overwrites(static_cast<int>(R)))...};
-  }(std::make_index_sequence<cairn::detail::result_count<Op, Tensors...>>{});
-}();
+inline constexpr auto results_made = results_described<Op, Real, Tensors...>(
+    std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
+
+/// Of elementwise operations: the results have one shape.
+constexpr bool shaped_alike(const result* made, int count) {
+  for (int r = 1; r < count; ++r) {
+    if (made[r].extents != made[0].extents) return false;
+  }
+  return true;
+}
 
 /// The maps of all axes of a result, in one table.
 template <class Op, class X>
@@ -92,12 +99,11 @@ constexpr const lane_code* lanes_with(std::index_sequence<R...>) {
 }
 
 template <class Op, class Target, class... Tensors>
-inline constexpr operation operation_of = [] {
+constexpr operation described_operation() {
   using real = typename Target::real;
   constexpr const auto& made = results_made<Op, real, Tensors...>;
   constexpr int bytes = sizeof(cairn::detail::computed_as<real, Tensors...>);
-  static_assert(!Op::elementwise ||
-                    std::all_of(made.begin(), made.end(), [](const result& r) { return r.extents == made[0].extents; }),
+  static_assert(!Op::elementwise || shaped_alike(made.data(), static_cast<int>(made.size())),
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
   o.name = Op::name;
@@ -127,19 +133,24 @@ inline constexpr operation operation_of = [] {
     vjp::describe(o);
   }
   return o;
-}();
+}
+template <class Op, class Target, class... Tensors>
+inline constexpr operation operation_of = described_operation<Op, Target, Tensors...>();
 
 /// Tensor: that of the leaf; constants have the type of what they meet.
 template <class Real, class Tensor>
-inline constexpr result leaf_result = described<Real, Tensor>();
-template <class Leaf, class Real, class Tensor = tensor_of<Leaf>>
-inline constexpr operation leaf_operation = [] {
+inline constexpr result leaf_result =
+    described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, Real>, the_shape<Tensor::shape>);
+template <class Leaf>
+constexpr operation described_leaf(const result& made) {
   operation o;
   o.name = "leaf";
-  o.made = &leaf_result<Real, Tensor>;
+  o.made = &made;
   lowering<Leaf>::describe(o);
   return o;
-}();
+}
+template <class Leaf, class Real, class Tensor = tensor_of<Leaf>>
+inline constexpr operation leaf_operation = described_leaf<Leaf>(leaf_result<Real, Tensor>);
 
 }  // namespace ir
 }  // namespace cairn

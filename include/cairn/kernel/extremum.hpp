@@ -61,8 +61,7 @@ template <extremum Which, class Real>
 
 template <extremum Which, axis_set Axes, bool Keep, class Real, class X>
 void compute(extremum_op<Which, Axes, Keep>, signature<Real, X>, void* const* p, int threads) {
-  kernel::reduce<kernel::comparing<Which>>(kernel::reduction_of<X::shape, Axes>, X::shape.count(),
-                                           static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
+  kernel::reduce<kernel::comparing<Which>, X, Axes>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
 }
 template <extremum Which, int Axis, bool Keep, class Real, class X>
 void compute(position_op<Which, Axis, Keep>, signature<Real, X>, void* const* p, int threads) {

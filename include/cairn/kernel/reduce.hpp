@@ -156,35 +156,47 @@ void reduce_pairs(const reduction& r, int number, const Real* in, Real* out, boo
   }
 }
 
-/// out = the reduction of `in`, of so many numbers. Threads share what is kept.
+/// out = the reduction of n numbers.
 template <class Fold, class Real>
-[[gnu::noinline]] void reduce(const reduction& r, std::int64_t count, const Real* in, Real* out, int threads) {
+[[gnu::noinline]] void reduce_all(const Real* in, std::int64_t n, Real* out, int threads) {
+  *out = fold_all<Fold, Real>(
+      n, 40 * n, threads, [in](std::int64_t begin, std::int64_t count) { return fold_row<Fold>(in + begin, count); });
+}
+/// out {columns} = the reduction of `in` {rows, columns} over the rows. Threads share the columns.
+template <class Fold, class Real>
+[[gnu::noinline]] void reduce_rows(const Real* in, std::int64_t rows, std::int64_t columns, Real* out, int threads) {
+  shares{40 * rows * columns, columns, chunk<Real>}(
+      threads, [=](range own) { fold_rows<Fold>(in, rows, columns, out, false, own); });
+}
+/// out = the reduction of `in` over several pairs. Threads share what the outermost keeps, if nothing of it is gone.
+template <class Fold, class Real>
+[[gnu::noinline]] void reduce_nested(const reduction& r, std::int64_t count, const Real* in, Real* out, int threads) {
   const auto& first = r.at[0];
-  const bool one_pair = r.pairs == 1;
-  if (one_pair && first.kept == 1) {
-    *out = fold_all<Fold, Real>(count, 40 * count, threads,
-                                [in](std::int64_t begin, std::int64_t n) { return fold_row<Fold>(in + begin, n); });
-  } else if (one_pair || first.gone == 1) {
-    shares{40 * count, first.kept, one_pair ? chunk<Real> : 1}(threads, [&r, &first, in, out, one_pair](range own) {
-      if (one_pair) return fold_rows<Fold>(in, first.gone, first.kept, out, false, own);
-      for (auto kept = own.begin; kept < own.end; ++kept)
-        reduce_pairs<Fold>(r, 1, in + kept * first.in, out + kept * first.out, false);
-    });
-  } else {
-    reduce_pairs<Fold>(r, 0, in, out, false);
-  }
+  if (first.gone > 1) return reduce_pairs<Fold>(r, 0, in, out, false);
+  shares{40 * count, first.kept}(threads, [&r, &first, in, out](range own) {
+    for (auto kept = own.begin; kept < own.end; ++kept)
+      reduce_pairs<Fold>(r, 1, in + kept * first.in, out + kept * first.out, false);
+  });
 }
 
 /// Which axes stay as 1 makes no difference here.
 template <shape From, axis_set Axes>
 inline constexpr reduction reduction_of = as_pairs(From, Axes);
 
+/// The reduction of an argument over axes, by the code of its sort alone.
+template <class Fold, class X, axis_set Axes, class Real>
+void reduce(const Real* in, Real* out, int threads) {
+  constexpr const reduction& r = reduction_of<X::shape, Axes>;
+  if constexpr (r.pairs > 1) reduce_nested<Fold>(r, X::shape.count(), in, out, threads);
+  else if constexpr (r.at[0].kept == 1) reduce_all<Fold>(in, r.at[0].gone, out, threads);
+  else reduce_rows<Fold>(in, r.at[0].gone, r.at[0].kept, out, threads);
+}
+
 }  // namespace kernel
 
 template <axis_set Axes, bool Keep, class Real, class X>
 void compute(sum_op<Axes, Keep>, signature<Real, X>, void* const* p, int threads) {
-  kernel::reduce<kernel::adding>(kernel::reduction_of<X::shape, Axes>, X::shape.count(), static_cast<const Real*>(p[1]),
-                                 static_cast<Real*>(p[0]), threads);
+  kernel::reduce<kernel::adding, X, Axes>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
 }
 
 }  // namespace cairn
