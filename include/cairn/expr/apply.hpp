@@ -66,7 +66,8 @@ inline constexpr auto results_of =
     as_list(Op::result(argument_tensor<A>(common_type_of<A...>)...), common_type_of<A...>);
 /// How many there are; asks for no value, for mistakes have none.
 template <class Op, class... A>
-inline constexpr std::size_t result_count =     std::tuple_size_v<decltype(as_list(Op::result(argument_tensor<A>(dtype{})...), dtype{}))>;
+inline constexpr std::size_t result_count =
+    std::tuple_size_v<decltype(as_list(Op::result(argument_tensor<A>(dtype{})...), dtype{}))>;
 /// Result number I, as what has a shape and elements.
 template <class Op, int I, class... A>
 struct result_tensor {
@@ -140,20 +141,22 @@ constexpr verdict judged(const argument_facts* given, int count, const demands& 
 template <class Op>
 inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>};
 template <class Op, class... A>
-inline constexpr verdict verdict_on = [] {
-  constexpr verdict first = judged(facts_of<A...>, sizeof...(A), demands_of<Op>);
+constexpr verdict judged_application() {
+  constexpr auto& given = facts_of<A...>;
+  constexpr verdict first = judged(given, sizeof...(A), demands_of<Op>);
   if constexpr (first.fault == verdict::sound) {
     for (const tensor_type& result : results_of<Op, A...>) {
-      if (!result.valid()) return verdict{verdict::shapes};
+      if (!result.valid()) return {verdict::shapes};
     }
-    const int bounds[]{A::element.bound...};
     for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
-      const int extent = Op::extent_indexed(i, tensor_type{A::shape, A::element}...);
-      if (extent > 0 && (bounds[i] < 1 || bounds[i] > extent)) return verdict{verdict::reach, i};
+      const int extent = Op::extent_indexed(i, tensor_type{A::shape, A::element}...), bound = given[i].element.bound;
+      if (extent > 0 && (bound < 1 || bound > extent)) return {verdict::reach, i};
     }
   }
   return first;
-}();
+}
+template <class Op, class... A>
+inline constexpr verdict verdict_on = judged_application<Op, A...>();
 
 template <class Op, class Owner, class... A, std::size_t... I>
 constexpr auto wrong_kinds(std::index_sequence<I...>) {
@@ -182,16 +185,9 @@ constexpr auto wrong_shapes(std::index_sequence<I...>) {
   }
 }
 
-/// The expression, or a tuple of the results where there are several.
-template <class E>
-constexpr auto each_result() {
-  if constexpr (E::results.size() == 1) {
-    return shortened<E>{};
-  } else {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple{shortened<pick<static_cast<int>(I), E>>{}...};
-    }(std::make_index_sequence<E::results.size()>{});
-  }
+template <class E, std::size_t... I>
+constexpr auto each_result(std::index_sequence<I...>) {
+  return std::tuple{shortened<pick<static_cast<int>(I), E>>{}...};
 }
 
 /// A mistake in place of N results: for `auto [y, m] = ...` as many values, of which the first reports it.
@@ -216,28 +212,26 @@ constexpr auto mistake_found() {
   else if constexpr (Found.fault == verdict::shapes) return wrong_shapes<Op, Owner, A...>(each);
   else return out_of_reach<Op, Owner, Found.argument, A...>();
 }
-template <class Op, class... A>
-constexpr auto problem_of_application(A... args) {
-  using owner = owner_of<A...>;
-  if constexpr ((wrong<A> || ...)) {
-    return pass_on<owner>(args...);
-  } else if constexpr (std::same_as<owner, mixed_scopes>) {
-    return mistake<captured_value, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
-  } else if constexpr (verdict_on<Op, A...>.fault != verdict::sound) {
-    return mistake_found<Op, owner, verdict_on<Op, A...>, A...>();
-  } else if constexpr (expr<Op, A...>::traits.height > max_height) {
-    return mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>,
-                   fact::height<expr<Op, A...>::traits.height>>{};
-  } else {
-    return sound{};
-  }
-}
 /// Op(args...) as a part of something larger, which reports for it.
 template <class Op, class... A>
 constexpr auto made_silently(A... args) {
-  using problem = decltype(problem_of_application<Op>(args...));
-  if constexpr (std::same_as<problem, sound>) return each_result<expr<Op, A...>>();
-  else return spread<result_count<Op, A...>>(problem{});
+  using owner = owner_of<A...>;
+  if constexpr ((wrong<A> || ...)) {
+    return spread<result_count<Op, A...>>(pass_on<owner>(args...));
+  } else if constexpr (std::same_as<owner, mixed_scopes>) {
+    using what = fact::operation<Op::name, tensor_fact<A>...>;
+    return spread<result_count<Op, A...>>(mistake<captured_value, owner, what>{});
+  } else if constexpr (verdict_on<Op, A...>.fault != verdict::sound) {
+    return spread<result_count<Op, A...>>(mistake_found<Op, owner, verdict_on<Op, A...>, A...>());
+  } else if constexpr (expr<Op, A...>::traits.height > max_height) {
+    using height = fact::height<expr<Op, A...>::traits.height>;
+    return spread<result_count<Op, A...>>(
+        mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>, height>{});
+  } else if constexpr (results_of<Op, A...>.size() > 1) {
+    return each_result<expr<Op, A...>>(std::make_index_sequence<results_of<Op, A...>.size()>{});
+  } else {
+    return shortened<expr<Op, A...>>{};
+  }
 }
 
 /// A form of `Count` expressions; what else it needs stands in <...>.

@@ -58,6 +58,24 @@ template <class... E>
 struct as_tuple<std::tuple<E...>> {
   using type = std::tuple<E...>;
 };
+
+/// What the values of a body tell those outside.
+template <class Owner, class Bodies>
+struct insides;
+template <class Owner, class... E>
+struct insides<Owner, std::tuple<E...>> {
+  static constexpr std::array<tensor_type, sizeof...(E)> results{tensor_type{E::shape, E::element}...};
+  static constexpr expression_traits traits = merged({E::traits...}, false, (captured<Owner, E> || ...));
+};
+/// The traits of a call, from those of its arguments and of its body.
+constexpr expression_traits around(expression_traits t, const expression_traits& inside) {
+  t.height = 1 + std::max(t.height, inside.height);
+  t.order += inside.order;
+  t.detached |= inside.detached;
+  t.fed |= inside.fed;
+  t.captures |= inside.captures;
+  return t;
+}
 }  // namespace detail
 
 /// F applied to arguments: its body, an expression (or a tuple of them) over placeholders, in a scope of its
@@ -70,25 +88,13 @@ struct call : expression {
   using bodies = typename detail::as_tuple<typename applied::template result<>>::type;
   using inner_owner = scope<level, F>;
 
-  static constexpr auto results = []<class... E>(std::type_identity<std::tuple<E...>>) {
-    return std::array{tensor_type{E::shape, E::element}...};
-  }(std::type_identity<bodies>{});
+  using values = detail::insides<inner_owner, bodies>;
+  static constexpr const auto& results = values::results;
+  static constexpr const expression_traits& inside = values::traits;
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
-  static constexpr expression_traits inside = []<class... E>(std::type_identity<std::tuple<E...>>) {
-    expression_traits t = merged({E::traits...});
-    t.captures |= (captured<inner_owner, E> || ...);
-    return t;
-  }(std::type_identity<bodies>{});
-  static constexpr expression_traits traits = [] {
-    expression_traits t = merged({A::traits...});
-    t.height = 1 + std::max(t.height, inside.height);
-    t.order += inside.order;
-    t.detached |= inside.detached;
-    t.fed |= inside.fed;
-    t.captures |= inside.captures || (captured<owner, A> || ...);
-    return t;
-  }();
+  static constexpr expression_traits traits =
+      detail::around(merged({A::traits...}, false, (captured<owner, A> || ...)), inside);
 };
 
 namespace detail {

@@ -13,14 +13,15 @@ namespace cairn {
 
 /// Base of every expression, and how argument-dependent lookup finds the operators.
 struct expression {};
-/// A class that is not complete yet is none: its operators are looked up among cairn's, too.
+/// A class that is not complete yet is none: its operators are looked up among cairn's, too. Asked so often that
+/// std::derived_from, which also asks for a conversion, would take compilers noticeably longer.
 template <class T>
-concept an_expression = requires { sizeof(T); } && std::derived_from<T, expression>;
+concept an_expression = requires { sizeof(T); } && std::is_base_of_v<expression, T>;
 
 /// Base of every layer that cairn makes: one side of `|` must be an expression or one of these.
 struct layer_base {};
 template <class T>
-concept a_layer = requires { sizeof(T); } && std::derived_from<T, layer_base>;
+concept a_layer = requires { sizeof(T); } && std::is_base_of_v<layer_base, T>;
 /// What functions of expressions accept: a layer among them is a mistake with a message of its own.
 template <class T>
 concept an_operand = an_expression<T> || a_layer<T>;
@@ -31,10 +32,7 @@ concept some_operands = (an_operand<T> || ...) && ((an_operand<T> || std::is_ari
 /// Elements and extents as a short type.
 template <element_type E, int... Extents>
 struct tensor {
-  static constexpr cairn::shape shape = [] {
-    if constexpr (sizeof...(Extents) == 0) return cairn::shape{};
-    else return cairn::shape{Extents...};
-  }();
+  static constexpr cairn::shape shape{Extents...};
   static constexpr element_type element = E;
 };
 
@@ -86,14 +84,16 @@ struct argument : expression {
   static constexpr expression_traits traits{.level = Level, .reads = std::uint64_t{1} << Index};
 };
 
+namespace detail {
+constexpr expression_traits with_short_name(expression_traits t) {
+  t.spelled = 1;
+  return t;
+}
+}  // namespace detail
 /// An expression by another name.
 template <class Opaque>
 struct renamed : detail::revealed<Opaque> {
-  static constexpr expression_traits traits = [] {
-    expression_traits t = detail::revealed<Opaque>::traits;
-    t.spelled = 1;
-    return t;
-  }();
+  static constexpr expression_traits traits = detail::with_short_name(detail::revealed<Opaque>::traits);
 };
 
 /// Nodes that a type may spell out. To rename every one would cost the compiler more than to read this many.

@@ -11,6 +11,10 @@ template <class... A>
 struct owning {
   using type = owner_of<A...>;
 };
+constexpr expression_traits of_next_order(expression_traits t) {
+  ++t.order;
+  return t;
+}
 }  // namespace detail
 
 /// The gradient of the scalar F with respect to number I of X.
@@ -20,11 +24,7 @@ struct derivative : expression {
   using owner = typename detail::owning<F, X...>::type;
   static constexpr cairn::shape shape = by::shape;
   static constexpr element_type element = by::element;
-  static constexpr expression_traits traits = [] {
-    expression_traits t = merged({F::traits, X::traits...});
-    ++t.order;
-    return t;
-  }();
+  static constexpr expression_traits traits = detail::of_next_order(merged({F::traits, X::traits...}));
 };
 
 namespace detail {

@@ -161,14 +161,14 @@ struct surfacing<std::tuple<poison<M, top_scope, Path, F...>, Silent...>> {
 
 template <class First, class... Rest>
 constexpr auto first_wrong(First first, Rest... rest) {
-  if constexpr (std::derived_from<First, rejected>) return first;
+  if constexpr (std::is_base_of_v<rejected, First>) return first;
   else return first_wrong(rest...);
 }
 }  // namespace detail
 
 /// Whether an expression stands for a mistake, reported or not.
 template <class E>
-concept wrong = std::derived_from<E, rejected>;
+concept wrong = std::is_base_of_v<rejected, E>;
 
 /// What a call returns: a good expression or a poison inside a body as it is; at the top level, a mistake's report.
 template <class E>

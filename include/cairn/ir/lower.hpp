@@ -240,12 +240,13 @@ template <class Mark, class Bodies>
 struct body_lowering;
 template <class Mark, class... E>
 struct body_lowering<Mark, std::tuple<E...>> {
-  static constexpr sizes size = [] {
+  static constexpr sizes counted() {
     counter c;
     (lowering<E>::count(c), ...);
     c.total.regions += 1;
     return marking<Mark>::around(c.total);
-  }();
+  }
+  static constexpr sizes size = counted();
   template <class Target>
   static constexpr void into(builder& b, const int* arguments, int count, int* results) {
     const builder::frame before = b.open(marking<Mark>::what, arguments, count);

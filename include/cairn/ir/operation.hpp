@@ -65,8 +65,8 @@ struct vjp_of;
 template <class Op, class Real, class... Tensors, std::size_t... R>
 constexpr auto results_described(std::index_sequence<R...>) {
   constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
-  return std::array{described(made[R], bytes_of<made[R].element.type, Real>, the_shape<static_cast<const shape&>(made[R])>,
-                              Op::overwrites(static_cast<int>(R)))...};
+  return std::array{described(made[R], bytes_of<made[R].element.type, Real>,
+                              the_shape<static_cast<const shape&>(made[R])>, Op::overwrites(static_cast<int>(R)))...};
 }
 template <class Op, class Real, class... Tensors>
 inline constexpr auto results_made = results_described<Op, Real, Tensors...>(
