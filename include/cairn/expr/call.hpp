@@ -37,7 +37,7 @@ struct application_of<F, Level, std::index_sequence<I...>, Tensors...> {
   static constexpr bool broken = applied::broken;
   static constexpr bool invocable = std::is_empty_v<F> && applied::invocable;
   template <class G = F>
-  using result = std::invoke_result_t<const G&, argument<Level, static_cast<int>(I), Tensors, F>...>;
+  using result = decltype(std::declval<const G&>()(argument<Level, static_cast<int>(I), Tensors, F>{}...));
 };
 
 template <class T>
@@ -176,11 +176,11 @@ constexpr auto called_silently(A... args) {
       return mistake_in<Mark, not_a_layer, owner, fact::given<F>, returned_fact<body>>();
     } else {
       using bodies = std::type_identity<typename as_tuple<body>::type>;
-      using problem = decltype(any_wrong(bodies{}));
+      using problem = decltype(detail::any_wrong(bodies{}));
       using made = call<Mark, F, A...>;
       if constexpr (!std::is_void_v<problem>) {
         return spread<body_size<body>>(leave<Mark, owner>(problem{}));
-      } else if constexpr (!closed<typename made::inner_owner>(bodies{})) {
+      } else if constexpr (!detail::closed<typename made::inner_owner>(bodies{})) {
         return spread<body_size<body>>(mistake_in<Mark, captured_value, owner>());
       } else if constexpr (Mark::segment && made::inside.captures) {
         return spread<body_size<body>>(mistake_in<Mark, captured_value, owner>());

@@ -15,6 +15,6 @@ template <class T>
 using opaque = std::remove_const_t<decltype(behind<T>)>;
 /// T again.
 template <class Opaque>
-using revealed = typename std::invoke_result_t<Opaque>::type;
+using revealed = typename decltype(Opaque{}())::type;
 
 }  // namespace cairn::detail

@@ -92,26 +92,20 @@ template <class Real, int Rows, int Registers, bool RowsApart>
       for (int q = 0; q < pointers; ++q) at[q] += RowsApart ? 1 : from.apart;
       step += from.step_b;
     }
-    if (direct) {
-      Real* const c = to.at(row, column);
-      if (to.add) {
-#pragma GCC unroll 16
-        for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 2
-          for (int j = 0; j < Registers; ++j) sum[i][j] = vec::load(c + i * to.apart + j * width) + sum[i][j];
-      }
+    alignas(64) Real tile[Rows * Registers * width];
+    Real* const out = direct ? to.at(row, column) : tile;
+    const std::int64_t apart = direct ? to.apart : Registers * width;
+    if (direct && to.add) {
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 2
-        for (int j = 0; j < Registers; ++j) sum[i][j].store(c + i * to.apart + j * width);
-    } else {
-      alignas(64) Real tile[Rows * Registers * width];
-#pragma GCC unroll 16
-      for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 2
-        for (int j = 0; j < Registers; ++j) sum[i][j].store(tile + (i * Registers + j) * width);
-      to.take(tile, Registers * width, row, column, Rows, columns);
+        for (int j = 0; j < Registers; ++j) sum[i][j] = vec::load(out + i * apart + j * width) + sum[i][j];
     }
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 2
+      for (int j = 0; j < Registers; ++j) sum[i][j].store(out + i * apart + j * width);
+    if (!direct) to.take(tile, Registers * width, row, column, Rows, columns);
   }
 }
 
