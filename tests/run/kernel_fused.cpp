@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(products) {
   });
 }
 BOOST_AUTO_TEST_CASE(products_of_several_blocks) {
-  product_in_a_loop<product{901, 67, 601, true, false}>();
+  product_in_a_loop<product{901, 35, 601, true, false}>();
   product_in_a_loop<product{401, 135, 61, false, true}>();
   product_in_a_loop<product{97, 801, 321}>();
 }

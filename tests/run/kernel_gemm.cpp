@@ -83,13 +83,15 @@ BOOST_AUTO_TEST_CASE(awkward_extents) {
   });
 }
 
-// More rows than one block, and three blocks of depth or two; the last are so large that they leave the nearer caches.
+// More rows than one block, and two blocks of depth or three; and results so large that they leave the nearer caches.
 BOOST_AUTO_TEST_CASE(blocks) {
   check_straight<float, 901, 35, 601>();
   check_crossed<float, 901, 35, 601>();
   check_crossed<double, 405, 19, 301>();
-  check_straight<float, 785, 67, 769>();
-  check_crossed<float, 785, 67, 769>();
+  check_straight<float, 61, 35, 769>();
+  check_crossed<float, 61, 35, 769>();
+  check_straight<float, 785, 67, 385>();
+  check_crossed<float, 785, 67, 385>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

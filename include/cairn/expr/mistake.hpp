@@ -168,7 +168,7 @@ constexpr auto first_wrong(First first, Rest... rest) {
 
 /// Whether an expression stands for a mistake, reported or not.
 template <class E>
-concept wrong = std::is_base_of_v<rejected, E>;
+concept wrong = an_expression<E> && std::is_base_of_v<rejected, E>;
 
 /// What a call returns: a good expression or a poison inside a body as it is; at the top level, a mistake's report.
 template <class E>

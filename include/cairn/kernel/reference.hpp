@@ -10,15 +10,15 @@
 
 namespace cairn::reference {
 
-/// c {m, n} = op(a) op(b), added to c if `accumulate`; a {m, k} or {k, m}, b {k, n} or {n, k}.
+/// c {m, n} = op(a) op(b); a {m, k} or {k, m}, b {k, n} or {n, k}.
 template <class Real>
-void matmul(const Real* a, const Real* b, Real* c, int m, int n, int k, bool transpose_a, bool transpose_b,
-            bool accumulate = false) {
+void matmul(const Real* a, const Real* b, Real* c, int m, int n, int k, bool transpose_a, bool transpose_b) {
+  const int step_a = transpose_a ? m : 1, step_b = transpose_b ? 1 : n;
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) {
-      double sum = accumulate ? c[i * n + j] : 0;
-      for (int p = 0; p < k; ++p)
-        sum += double{a[transpose_a ? p * m + i : i * k + p]} * b[transpose_b ? j * k + p : p * n + j];
+      double sum = 0;
+      int x = transpose_a ? i : i * k, y = transpose_b ? j * k : j;
+      for (int p = 0; p < k; ++p, x += step_a, y += step_b) sum += double{a[x]} * b[y];
       c[i * n + j] = static_cast<Real>(sum);
     }
 }
@@ -68,12 +68,14 @@ void position(const Real* in, std::int32_t* out, const shape& from, int axis, bo
   for (int k = axis + 1; k < from.rank; ++k) inner *= from.extent[k];
   for (std::int64_t o = 0; o < from.count() / from.extent[axis]; ++o) {
     const Real* const line = in + o / inner * from.extent[axis] * inner + o % inner;
-    std::vector<Real> values;
-    for (int k = 0; k < from.extent[axis]; ++k) values.push_back(line[k * inner]);
-    const auto nan = std::find_if(values.begin(), values.end(), [](Real x) { return std::isnan(x); });
-    const auto most =
-        std::max_element(values.begin(), values.end(), [largest](Real a, Real b) { return largest ? a < b : b < a; });
-    out[o] = static_cast<std::int32_t>((nan != values.end() ? nan : most) - values.begin());
+    Real most = *line;
+    out[o] = 0;
+    for (int k = 1; k < from.extent[axis] && !std::isnan(most); ++k) {
+      const Real x = line[k * inner];
+      if (!std::isnan(x) && (largest ? x <= most : x >= most)) continue;
+      most = x;
+      out[o] = k;
+    }
   }
 }
 
