@@ -1,5 +1,3 @@
 // What the tests share, read once for each program: meson.build says for which.
-#pragma once
-
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
