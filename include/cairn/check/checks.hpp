@@ -113,6 +113,12 @@ struct states_become_one_value {
   }
 };
 
+/// The first problem that a check finds with one of the names in a list.
+template <class Compiled, class Check, fixed_string... Name>
+constexpr auto first_problem_with(name_list<Name...>) {
+  return first_problem(Check::template judge<Compiled, Name>()...);
+}
+
 /// A name of freeze<...> that stands for no parameter.
 struct frozen_names_are_known {
   template <class Compiled, fixed_string Name>
@@ -127,13 +133,9 @@ struct frozen_names_are_known {
     if constexpr (known) return sound{};
     else return not_found<Compiled, ir::role::parameter, fact::parameter, Name>();
   }
-  template <class Compiled, fixed_string... Name>
-  static constexpr auto judge_all(name_list<Name...>) {
-    return first_problem(judge<Compiled, Name>()...);
-  }
   template <class Compiled>
   static constexpr auto of() {
-    return judge_all<Compiled>(typename Compiled::model::purpose::frozen{});
+    return first_problem_with<Compiled, frozen_names_are_known>(typename Compiled::model::purpose::frozen{});
   }
 };
 
@@ -179,13 +181,9 @@ struct wanted_inputs_have_gradients {
       return sound{};
     }
   }
-  template <class Compiled, fixed_string... Name>
-  static constexpr auto judge_all(name_list<Name...>) {
-    return first_problem(judge<Compiled, Name>()...);
-  }
   template <class Compiled>
   static constexpr auto of() {
-    return judge_all<Compiled>(typename Compiled::model::purpose::wanted{});
+    return first_problem_with<Compiled, wanted_inputs_have_gradients>(typename Compiled::model::purpose::wanted{});
   }
 };
 
