@@ -288,6 +288,9 @@ constexpr auto halves = ckpt<"s">([](auto v) { return v * v * constant<0.5>; }, 
 constexpr auto squashed = tanh(halves) * sigmoid(halves);
 static_assert(stored<step_of<sum(square(squashed)), wrt<"x">>> == row);
 static_assert(stored<step_of<sum(square(squashed)), wrt<"x">, plain>> == 0);
+// One that reads it twice is one: nothing is gained by making it again.
+using doubled = step_of<sum(square(halves + halves)), wrt<"x">>;
+static_assert(stored<doubled> == row && doubled::schedule.recomputed[0].operations == 0);
 
 // ---- A deep model. A block reads h (first product), a = h W + b (gelu), g = gelu(a) (second product).
 constexpr auto feed_forward = nn::linear<"fc1", 16> | nn::gelu | nn::linear<"fc2", 8>;

@@ -98,9 +98,11 @@ struct need_finder {
     }
     for (int v = 0; v < d.turn; ++v) {
       if (!out.live[v] || kept[v] == nowhere) continue;
+      int before = nowhere;  // v counts once for what it reads twice, as a * a does
       for (int i = 0; i < d.nodes[v].op->arguments; ++i) {
         const int a = out.root[d.arguments[d.nodes[v].first + i]];
-        saves[a] += in.common(in.of[a], in.of[v]) != in.of[a];
+        saves[a] += a != before && in.common(in.of[a], in.of[v]) != in.of[a];
+        before = a;
       }
     }
     for (int v = 0; v < d.turn; ++v) {
