@@ -7,7 +7,7 @@
 #include "cairn/pass/fuse.hpp"
 
 #include <bit>
-#include <utility>
+#include <limits>
 
 namespace cairn::pass {
 
@@ -69,6 +69,8 @@ constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, 
 }
 
 namespace detail {
+inline constexpr std::int64_t most_extent = std::numeric_limits<int>::max();
+
 template <class Schedule, class Fused>
 struct loop_writer {
   static constexpr int nodes = Schedule::capacity;
@@ -99,7 +101,7 @@ struct loop_writer {
   constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
     const ir::result& whole = s.made(f.members[st.code]);
     const shape& extents = whole.extents;
-    bool flat = summed == 0 && !st.tiles && std::in_range<int>(whole.count);
+    bool flat = summed == 0 && !st.tiles && whole.count <= most_extent;
     for (int i = l.input_begin; i < l.input_end; ++i) {
       loop_input& in = out.inputs[i];
       in.stretched = s.made(in.value).count != whole.count;
@@ -123,7 +125,7 @@ struct loop_writer {
     int rank = 0;
     for (int axis = 0; axis < extents.rank; ++axis) {
       if (extents.extent[axis] == 1) continue;
-      if (rank == 0 || !std::in_range<int>(std::int64_t{l.extents.extent[rank - 1]} * extents.extent[axis]) ||
+      if (rank == 0 || std::int64_t{l.extents.extent[rank - 1]} * extents.extent[axis] > most_extent ||
           !merge(axis, l.last_axis[rank - 1]))
         l.extents.extent[rank++] = 1;
       l.extents.extent[rank - 1] *= extents.extent[axis];
