@@ -204,6 +204,12 @@ static_assert(of_a_product::schedule.recomputed[0].operations == 3);
 using of_what_is_not_kept = step_of<sum(exp(tanh(product_of_leaves + input<"b", 4>)))>;
 static_assert(stored<of_what_is_not_kept> == row && reads<of_what_is_not_kept>("tanh"));
 static_assert(of_what_is_not_kept::schedule.recomputed[0].operations == 1);  // exp
+// Nor are two values made of a product, or a larger one: the product is, which nobody else reads.
+using two_of_a_product = step_of<sum(exp(product_of_leaves)) + sum(tanh(-product_of_leaves))>;
+static_assert(stored<two_of_a_product> == row && reads<two_of_a_product>("matmul"));
+constexpr auto larger = exp(reshape<8, 1>(-product_of_leaves) + param<"bias", 3>);
+static_assert(stored<step_of<sum(larger)>> == row && reads<step_of<sum(larger)>>("matmul"));
+static_assert(stored<step_of<sum(softmax(product_of_leaves)) + sum(tanh(product_of_leaves))>> == 2 * row);
 // What lies in a segment and only its own backward reads is not kept either.
 constexpr auto scores = [](auto v) { return softmax(v | nn::linear<"s", 4>); };
 constexpr auto of_segments = [] {

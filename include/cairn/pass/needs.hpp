@@ -40,6 +40,9 @@ struct need_finder {
   needs<nodes> out{};
 
   constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
+  constexpr bool in_loops(int v) const {
+    return d.nodes[v].op->what == ir::role::elementwise || d.nodes[v].op->what == ir::role::map;
+  }
 
   constexpr void find_live() {
     for (int i = 0; i < g.output_count; ++i) out.live[g.outputs[i]] = true;
@@ -70,9 +73,9 @@ struct need_finder {
   /// Finds what is cheap: backward computes it again, in few operations from leaves and from what is kept anyway. It
   /// must not make more bytes live. So it may read one value of its own size, which then lives in its place; a second
   /// one only if one of the two is a leaf, and backward reads what is made in loops, not by a kernel. Outside of
-  /// segments it may also read what backward reads inside of segments alone, or a segment's result that several such
-  /// values are made of: that is kept then, if it is no more bytes than what is made. Boundaries are kept, never
-  /// cheap. In a segment the same tells what would be cheap, were it a block.
+  /// segments it may also read what backward reads inside of segments alone, or not at all: that is kept then, if it is
+  /// no more bytes than what is made, and fewer than all that it spares. Boundaries are kept, never cheap. In a segment
+  /// the same tells what would be cheap, were it a block.
   constexpr void find_cheap() {
     constexpr int most_operations = 16, nowhere = 1 << 29;
     bool by_kernel[nodes] = {}, boundary[nodes] = {};
@@ -80,7 +83,7 @@ struct need_finder {
     int operations[nodes] = {};         // of what is cheap
     std::int64_t kept_for[nodes] = {};  // bytes that are kept for it alone
     source_set sources[nodes] = {};
-    int saves[nodes] = {};  // values that backward reads, made of it outside of its segment
+    std::int64_t spared[nodes] = {};    // bytes of what backward reads that loops make of it
     for (int v = 0; v < d.turn; ++v) kept[v] = nowhere;
     for (int v = 0; v < d.node_count; ++v) {
       if (!out.live[v]) continue;
@@ -96,12 +99,14 @@ struct need_finder {
         }
       }
     }
-    for (int v = 0; v < d.turn; ++v) {
-      if (!out.live[v] || kept[v] == nowhere) continue;
+    for (int v = d.turn; v-- > 0;) {
+      if (!out.live[v] || !in_loops(v)) continue;
+      const ir::node& n = d.nodes[v];
+      if (kept[v] != nowhere) spared[v] = n.made->bytes;
       int before = nowhere;  // v counts once for what it reads twice, as a * a does
-      for (int i = 0; i < d.nodes[v].op->arguments; ++i) {
-        const int a = out.root[d.arguments[d.nodes[v].first + i]];
-        saves[a] += a != before && in.common(in.of[a], in.of[v]) != in.of[a];
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = out.root[d.arguments[n.first + i]];
+        if (a != before) spared[a] += spared[v];
         before = a;
       }
     }
@@ -109,8 +114,7 @@ struct need_finder {
       const ir::node& n = d.nodes[v];
       const int depth = in.depth_of(v);
       const bool view = n.op->what == ir::role::view;
-      const bool in_loops = n.op->what == ir::role::elementwise || n.op->what == ir::role::map;
-      if (!out.live[v] || (!view && !in_loops) || n.op->results > 1 || depth > 1 || out.constant[v] ||
+      if (!out.live[v] || (!view && !in_loops(v)) || n.op->results > 1 || depth > 1 || out.constant[v] ||
           out.output[out.root[v]] || boundary[out.root[v]])
         continue;
       bool cheap = true;
@@ -126,7 +130,7 @@ struct need_finder {
             sources[v].add(from);
           }
         } else {
-          cheap &= there(root) || (depth == 0 && (kept[root] != nowhere || saves[root] > 1));
+          cheap &= there(root) || (depth == 0 && (kept[root] != nowhere || spared[root] > d.nodes[root].made->bytes));
           if (!there(root) && !sources[v].has(root + 1)) kept_for[v] += d.nodes[root].made->bytes;
           if (d.nodes[a].made->bytes == n.made->bytes) sources[v].add(root + 1);
         }
