@@ -15,7 +15,7 @@ namespace kernel {
 template <class V>
 [[gnu::always_inline]] inline V all(double x) {
   if constexpr (std::floating_point<V>) return static_cast<V>(x);
-  else return V::fill(static_cast<std::remove_cvref_t<decltype(number_at(V{}, 0))>>(x));
+  else return V::fill(static_cast<std::remove_cvref_t<decltype(V{}.value[0])>>(x));
 }
 }  // namespace kernel
 

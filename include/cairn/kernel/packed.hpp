@@ -81,13 +81,6 @@ struct packed {
   [[gnu::always_inline]] friend packed max(packed a, packed b) { return select(greater(a, b), a, b); }
 };
 
-/// The numbers of a register one by one.
-template <class V>
-[[gnu::always_inline]] inline auto number_at(const V& v, int i) {
-  if constexpr (requires { v.value.data; }) return v.value.data[i];
-  else return v.value[i];
-}
-
 /// A real number cut off to a whole one, the nearest that the type has; of NaN 0.
 template <std::integral To, std::floating_point From>
 constexpr To cut_off(From x) {
@@ -103,10 +96,10 @@ template <class To, class From>
   if constexpr (std::is_same_v<To, From>) {
     return from;
   } else {
-    using number = std::remove_cvref_t<decltype(number_at(To{}, 0))>;
+    using number = std::remove_cvref_t<decltype(To{}.value[0])>;
     number part[To::width];
     for (int i = 0; i < To::width; ++i) {
-      const auto x = number_at(from, i);
+      const auto x = from.value[i];
       if constexpr (std::integral<number> && !std::integral<decltype(x)>) part[i] = cut_off<number>(x);
       else part[i] = static_cast<number>(x);
     }

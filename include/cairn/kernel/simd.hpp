@@ -31,24 +31,29 @@ namespace cairn::kernel {
 template <class Real>
 struct lanes {
   using batch = xsimd::batch<Real>;
-  using mask = xsimd::batch_bool<Real>;
   static constexpr int width = static_cast<int>(batch::size);
+  using vector [[gnu::vector_size(sizeof(Real) * width)]] = Real;
+  using mask = decltype(vector{} > vector{});
 
-  batch value;
+  vector value;
 
-  [[gnu::always_inline]] static lanes fill(Real x) { return {batch(x)}; }
-  [[gnu::always_inline]] static lanes load(const Real* from) { return {batch::load_unaligned(from)}; }
+  [[gnu::always_inline]] static lanes fill(Real x) { return {x - vector{}}; }
+  [[gnu::always_inline]] static lanes load(const Real* from) {
+    lanes out;
+    std::memcpy(&out, from, sizeof out);
+    return out;
+  }
   /// The first n numbers (0 <= n <= width) and zeros; reads nothing past from[n - 1].
   [[gnu::always_inline]] static lanes load(const Real* from, int n) {
 #if XSIMD_WITH_AVX512F
-    if constexpr (sizeof(Real) == 4) return {batch(_mm512_maskz_loadu_ps(first<__mmask16>(n), from))};
-    else return {batch(_mm512_maskz_loadu_pd(first<__mmask8>(n), from))};
+    if constexpr (sizeof(Real) == 4) return {_mm512_maskz_loadu_ps(first<__mmask16>(n), from)};
+    else return {_mm512_maskz_loadu_pd(first<__mmask8>(n), from)};
 #elif XSIMD_WITH_AVX
-    if constexpr (sizeof(Real) == 4) return {batch(_mm256_maskload_ps(from, first(n)))};
-    else return {batch(_mm256_maskload_pd(from, first(n)))};
+    if constexpr (sizeof(Real) == 4) return {_mm256_maskload_ps(from, first(n))};
+    else return {_mm256_maskload_pd(from, first(n))};
 #else
     Real part[width] = {};
-    for (int i = 0; i < n; ++i) part[i] = from[i];
+    for (int i = 0; i < width && i < n; ++i) part[i] = from[i];
     return load(part);
 #endif
   }
@@ -58,7 +63,7 @@ struct lanes {
   }
   /// The first n numbers of a, and zeros.
   [[gnu::always_inline]] friend lanes masked(lanes a, int n) { return select(lanes_below(n), a, fill(0)); }
-  [[gnu::always_inline]] void store(Real* to) const { value.store_unaligned(to); }
+  [[gnu::always_inline]] void store(Real* to) const { std::memcpy(to, this, sizeof *this); }
   /// The first n numbers (0 <= n <= width); writes nothing past to[n - 1].
   [[gnu::always_inline]] void store(Real* to, int n) const {
 #if XSIMD_WITH_AVX512F
@@ -77,9 +82,9 @@ struct lanes {
   /// Hides from the optimizer where x comes from, so that nothing before is merged with anything after.
   [[gnu::always_inline]] friend void barrier(lanes& x) {
 #if XSIMD_WITH_AVX512F
-    asm("" : "+v"(x.value.data));
+    asm("" : "+v"(x.value));
 #else
-    asm("" : "+x"(x.value.data));
+    asm("" : "+x"(x.value));
 #endif
   }
 
@@ -94,9 +99,9 @@ struct lanes {
   }
   [[gnu::always_inline]] friend lanes log(lanes a) {
 #if XSIMD_WITH_AVX512F  // its log does not compile for the later AVX-512 sets (xsimd 8.1)
-    return settled(batch(xsimd::log(xsimd::batch<Real, xsimd::avx512f>(a.value.data)).data));
+    return settled(xsimd::log(xsimd::batch<Real, xsimd::avx512f>(a.value)).data);
 #else
-    return settled(xsimd::log(a.value));
+    return settled(xsimd::log(batch(a.value)).data);
 #endif
   }
   [[gnu::always_inline]] friend lanes tanh(lanes a) {
@@ -105,23 +110,21 @@ struct lanes {
   [[gnu::always_inline]] friend lanes erf(lanes a) {
     return saturated(a, [](batch x) { return xsimd::erf(x); });
   }
-  [[gnu::always_inline]] friend lanes sqrt(lanes a) { return {xsimd::sqrt(a.value)}; }
-  [[gnu::always_inline]] friend lanes abs(lanes a) { return {xsimd::abs(a.value)}; }
+  [[gnu::always_inline]] friend lanes sqrt(lanes a) { return {xsimd::sqrt(batch(a.value)).data}; }
+  [[gnu::always_inline]] friend lanes abs(lanes a) { return {xsimd::abs(batch(a.value)).data}; }
   /// a * b + c, rounded once where the processor can.
   [[gnu::always_inline]] friend lanes fused(lanes a, lanes b, lanes c) {
 #if XSIMD_WITH_AVX512F  // where xsimd 8.1 multiplies, then adds
-    if constexpr (sizeof(Real) == 4) return {batch(_mm512_fmadd_ps(a.value, b.value, c.value))};
-    else return {batch(_mm512_fmadd_pd(a.value, b.value, c.value))};
+    if constexpr (sizeof(Real) == 4) return {_mm512_fmadd_ps(a.value, b.value, c.value)};
+    else return {_mm512_fmadd_pd(a.value, b.value, c.value)};
 #else
-    return {xsimd::fma(a.value, b.value, c.value)};
+    return {xsimd::fma(batch(a.value), batch(b.value), batch(c.value)).data};
 #endif
   }
 
   [[gnu::always_inline]] friend mask greater(lanes a, lanes b) { return a.value > b.value; }
   [[gnu::always_inline]] friend mask equal(lanes a, lanes b) { return a.value == b.value; }
-  [[gnu::always_inline]] friend lanes select(mask which, lanes a, lanes b) {
-    return {xsimd::select(which, a.value, b.value)};
-  }
+  [[gnu::always_inline]] friend lanes select(mask which, lanes a, lanes b) { return {which ? a.value : b.value}; }
   /// a where it is greater, else b; so b where either is NaN.
   [[gnu::always_inline]] friend lanes max(lanes a, lanes b) { return select(greater(a, b), a, b); }
 
@@ -147,7 +150,7 @@ struct lanes {
     word_vector drawn;
     std::memcpy(&drawn, words, sizeof drawn);
     const auto kept = __builtin_convertvector(drawn >= least, flag_vector);  // all bits of a lane, or none
-    return {batch(reinterpret_cast<decltype(a.value.data)>(kept & reinterpret_cast<flag_vector>(a.value.data)))};
+    return {reinterpret_cast<vector>(kept & reinterpret_cast<flag_vector>(a.value))};
   }
 
   /// Turns a square of numbers, one register a row, about its diagonal: blocks off the diagonal are
@@ -164,7 +167,7 @@ struct lanes {
     return greater(fill(static_cast<Real>(n)), load(lane.data()));
   }
 
-  [[gnu::always_inline]] static lanes settled(batch x) {
+  [[gnu::always_inline]] static lanes settled(vector x) {
     lanes result{x};
     barrier(result);
     return result;
@@ -175,10 +178,10 @@ struct lanes {
   template <class F>
   [[gnu::always_inline]] static lanes saturated(lanes a, F f) {
     if constexpr (sizeof(Real) == 4) {
-      return settled(f(a.value));
+      return settled(f(a.value).data);
     } else {
       const lanes near = select(greater(a, fill(1000)), fill(1000), max(a, fill(-1000)));
-      return select(equal(a, a), settled(f(near.value)), a);
+      return select(equal(a, a), settled(f(near.value).data), a);
     }
   }
 
@@ -186,14 +189,14 @@ struct lanes {
   template <auto Index>
   [[gnu::always_inline]] static lanes shuffled(lanes a, lanes b) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return lanes{batch(__builtin_shufflevector(a.value.data, b.value.data, Index(static_cast<int>(I))...))};
+      return lanes{__builtin_shufflevector(a.value, b.value, Index(static_cast<int>(I))...)};
     }(std::make_index_sequence<static_cast<std::size_t>(width)>{});
   }
   template <int Distance = width / 2, class Combine>
   [[gnu::always_inline]] static Real across(lanes a, Combine combine) {
     const lanes both = combine(a, shuffled<[](int i) { return i ^ Distance; }>(a, a));
     if constexpr (Distance > 1) return across<Distance / 2>(both, combine);
-    else return both.value.data[0];
+    else return both.value[0];
   }
   template <int Size>
   [[gnu::always_inline]] static void exchange_blocks(lanes (&row)[width]) {
