@@ -29,7 +29,7 @@ int main() {
     optimizer.update();
     if (++done % 20 == 0) std::printf("step %3d  loss %.3f\n", done, l);
   }
-  auto w = step.param<"block.0.fc1.weight">();  // xtensor views, shape {1024, 256}
+  auto w = step.param<"block.0.fc1.weight">();  // views, shape {1024, 256}
   auto g = step.grad<"block.0.fc1.weight">();
   std::printf("block.0.fc1.weight(0, 0) is %.4f, its gradient %.1e\n", w(0, 0), g(0, 0));
 }

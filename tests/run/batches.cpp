@@ -1,6 +1,7 @@
 #include "cairn/data/batches.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <iterator>
@@ -40,9 +41,7 @@ data::dataset numbered(int count) {
 std::vector<std::int32_t> order(data::batch_range<4> batches) {
   std::vector<std::int32_t> seen;
   for (auto [x, y] : batches) {
-    BOOST_TEST(x.dimension() == 2U);
-    BOOST_TEST(x.shape(0) == 4U);
-    BOOST_TEST(x.shape(1) == 3U);
+    BOOST_TEST((x.shape() == std::array<std::size_t, 2>{4, 3}));
     for (std::size_t i = 0; i < 4; ++i) {
       for (std::size_t j = 0; j < 3; ++j)
         BOOST_TEST(x(i, j) == static_cast<float>(10 * y[i]) + static_cast<float>(j));

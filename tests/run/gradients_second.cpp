@@ -37,9 +37,9 @@ BOOST_AUTO_TEST_CASE(product_with_the_hessian) {
     static_cast<void>(product.value_and_grad(bind<"x">(xs), bind<"v">(vs)));
     const auto gradient_at = [&](double distance) {
       auto w = step.param<"w.weight">();
-      for (std::size_t i = 0; i < 36; ++i) w.flat(i) += distance * vs[i];
+      for (std::size_t i = 0; i < 36; ++i) w.data()[i] += distance * vs[i];
       static_cast<void>(step.value_and_grad(bind<"x">(xs)));
-      for (std::size_t i = 0; i < 36; ++i) w.flat(i) -= distance * vs[i];
+      for (std::size_t i = 0; i < 36; ++i) w.data()[i] -= distance * vs[i];
       const auto g = step.grad<"a.weight">();
       return std::vector<double>(g.begin(), g.end());
     };
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(product_with_the_hessian) {
     const auto seen = product.grad<"a.weight">();
     for (std::size_t i = 0; i < before.size(); ++i) {
       const double quotient = (8 * (after[i] - before[i]) - (far_after[i] - far_before[i])) / (12 * h);
-      BOOST_TEST(std::abs(seen.flat(i) - quotient) <= 1e-6 * std::max(std::abs(quotient), 1e-3));
+      BOOST_TEST(std::abs(seen.data()[i] - quotient) <= 1e-6 * std::max(std::abs(quotient), 1e-3));
     }
   }
 }

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_of_the_peers) {
   const std::array<float, 15> expected{0,          4,          4, 10.5, 5, 12.5, 3.6666667F, 3.6666667F,
                                        8.6666667F, 1,          4, 5,    2, 0,    0};
   const auto g = step.grad<"w">();
-  for (std::size_t i = 0; i < 15; ++i) BOOST_TEST(std::abs(g.flat(i) - expected[i]) <= 1e-6F);
+  for (std::size_t i = 0; i < 15; ++i) BOOST_TEST(std::abs(g.data()[i] - expected[i]) <= 1e-6F);
 }
 BOOST_AUTO_TEST_CASE(second_gradients_of_the_peers) {
   constexpr auto h = gather<0>(w, tokens);
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(second_gradients_of_the_peers) {
   static_cast<void>(step.value_and_grad(bind<"tokens">(some)));
   const std::array<float, 15> expected{144, 2592, 2592, 0, -144, 0, 15552, 15552, 15552, -288, 81, 81, 0, 0, 0};
   const auto g = step.grad<"w">();
-  for (std::size_t i = 0; i < 15; ++i) BOOST_TEST(std::abs(g.flat(i) - expected[i]) <= 1e-6F * 15552);
+  for (std::size_t i = 0; i < 15; ++i) BOOST_TEST(std::abs(g.data()[i] - expected[i]) <= 1e-6F * 15552);
 }
 
 // Indices are given out as integers, moved as they are, by programs and predictors.

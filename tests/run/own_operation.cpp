@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(state) {
   constexpr auto centered = own::centered<"mean">(p);
   program<sum(square(centered))> step;
   step.init(seed{1});
-  for (std::size_t i = 0; i < 96; ++i) step.param<"p">().flat(i) = static_cast<float>(number(i));
+  for (std::size_t i = 0; i < 96; ++i) step.param<"p">().data()[i] = static_cast<float>(number(i));
   for (int i = 0; i < 2; ++i) static_cast<void>(step.value_and_grad());
   predictor<centered> predict{step};
   const auto y = predict();

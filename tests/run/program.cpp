@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 
+#include <xtensor/xadapt.hpp>
 #include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
 
@@ -55,14 +56,28 @@ BOOST_AUTO_TEST_CASE(parameters_are_views_with_pytorch_names_and_layouts) {
   train_step step;
   step.init(seed{3});
   const auto w = step.param<"fc1.weight">();
-  BOOST_TEST(w.dimension() == 2U);
-  BOOST_TEST(w.shape()[0] == 5U);
-  BOOST_TEST(w.shape()[1] == 3U);
+  BOOST_TEST((w.shape() == std::array<std::size_t, 2>{5, 3}));
   const auto b = step.param<"head.bias">();
-  BOOST_TEST(b.dimension() == 1U);
-  BOOST_TEST(b.shape()[0] == 2U);
+  BOOST_TEST((b.shape() == std::array<std::size_t, 1>{2}));
   step.param<"head.bias">()(1) = 7;
-  BOOST_TEST(step.param<"head.bias">()(1) == 7);
+  BOOST_TEST(b(1) == 7);
+}
+
+BOOST_AUTO_TEST_CASE(a_view_is_a_range_a_span_and_an_array_of_xtensor) {
+  train_step step;
+  const auto w = step.param<"fc1.weight">();
+  std::iota(w.begin(), w.end(), 0.0F);
+  BOOST_TEST(w.size() == 15U);
+  BOOST_TEST(w(0, 0) == 0);
+  BOOST_TEST(w(1, 0) == 3);
+  BOOST_TEST(w(4, 2) == 14);
+  BOOST_TEST((std::ranges::find(step.param<"fc1.weight">(), 4.0F) == &w(1, 1)));
+  BOOST_TEST(std::span(w).size() == 15U);
+  const auto of_xtensor = xt::adapt(w.data(), w.shape());
+  BOOST_TEST(of_xtensor(3, 1) == w(3, 1));
+  BOOST_TEST((xt::view(of_xtensor, 2, xt::all()) == xt::xtensor<float, 1>{6, 7, 8}));
+  w.fill(2);
+  BOOST_TEST(std::ranges::count(w, 2.0F) == 15);
 }
 
 BOOST_AUTO_TEST_CASE(initialization_is_pytorchs_and_seeded) {
@@ -121,6 +136,8 @@ BOOST_AUTO_TEST_CASE(every_kind_of_array_binds_alike) {
   BOOST_TEST(step.value_and_grad(bind<"x">(std::span(vector)), bind<"y">(std::span<const std::int32_t, 4>(classes))) ==
              expected);
   BOOST_TEST(step.value_and_grad(bind<"x">(tensor), bind<"y">(classes)) == expected);
+  const tensor_view view(numbers.data(), std::array<std::size_t, 2>{4, 3});
+  BOOST_TEST(step.value_and_grad(bind<"x">(view), bind<"y">(classes)) == expected);
   const auto rows = xt::view(larger, xt::range(1, 5), xt::all());
   BOOST_TEST(step.value_and_grad(bind<"x">(rows), bind<"y">(classes)) == expected);
 }
@@ -141,6 +158,8 @@ BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
   BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(of_too_many), bind<"y">(classes))), extent_error);
   const xt::xtensor<float, 2> turned = xt::zeros<float>({3, 4});
   BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(turned), bind<"y">(classes))), extent_error);
+  const tensor_view turned_view(numbers.data(), std::array<std::size_t, 2>{3, 4});
+  BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(turned_view), bind<"y">(classes))), extent_error);
   const xt::xtensor<float, 2> wide = xt::zeros<float>({4, 6});
   const auto columns = xt::view(wide, xt::all(), xt::range(0, 3));
   BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(columns), bind<"y">(classes))), extent_error);

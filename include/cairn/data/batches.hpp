@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/core/philox.hpp"
+#include "cairn/core/tensor_view.hpp"
 #include "cairn/data/dataset.hpp"
 
 #include <algorithm>
@@ -13,20 +14,14 @@
 #include <span>
 #include <utility>
 #include <vector>
-#include <xtensor/xadapt.hpp>
 
 namespace cairn::data {
-
-/// A view of rows of a data set: an xtensor expression of shape {rows, features}.
-inline auto rows_view(const float* images, std::size_t rows, std::size_t features) {
-  return xt::adapt(images, rows * features, xt::no_ownership(), std::array{rows, features});
-}
 
 /// B examples, for `auto [x, y]`. Both are views, good until the next batch is asked for.
 template <int B>
 struct batch {
-  decltype(rows_view(nullptr, 0, 0)) images;  // {B, features}
-  std::span<const std::int32_t, B> labels;    // {B}
+  tensor_view<const float, 2> images;       // {B, features}
+  std::span<const std::int32_t, B> labels;  // {B}
 };
 
 /// The whole batches of a data set, which must outlive it; the last size() % B examples of an epoch are left
@@ -83,7 +78,7 @@ class batch_range {
   batch<B> at(std::int64_t place) {
     const auto first = static_cast<std::size_t>(place) * B;
     if (order_.empty()) {
-      return {rows_view(&set_->images[first * features()], B, features()),
+      return {{&set_->images[first * features()], {B, features()}},
               std::span<const std::int32_t, B>(&set_->labels[first], B)};
     }
     for (std::size_t i = 0; i < B; ++i) {
@@ -91,7 +86,7 @@ class batch_range {
       std::copy_n(&set_->images[example * features()], features(), &images_[i * features()]);
       labels_[i] = set_->labels[example];
     }
-    return {rows_view(images_.data(), B, features()), labels_};
+    return {{images_.data(), {B, features()}}, labels_};
   }
 
   const dataset* set_;

@@ -92,11 +92,10 @@ constexpr shape extents_of(std::index_sequence<Axis...>) {
   return shape{extent_of(std::extent_v<Array, Axis>)...};
 }
 
-/// What xtensor has: containers and views.
+/// What a view has, and xtensor's containers and views.
 template <class A>
 concept shaped_array = requires(const A& a) {
   a.shape();
-  a.strides();
   a.data();
 };
 }  // namespace detail
@@ -128,8 +127,8 @@ template <class A>
 concept an_array = shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
 }  // namespace detail
 
-/// Binds an array to the input `Name` for one step: a span, C array, std::array, contiguous range, or an xtensor
-/// container or view. Static extents are checked by the compiler, dynamic ones when the step begins.
+/// Binds an array to the input `Name` for one step: a span, C array, std::array, contiguous range, view, or an
+/// xtensor container or view. Static extents are checked by the compiler, dynamic ones when the step begins.
 template <fixed_string Name, class A>
 auto bind(const A& array) {
   if constexpr (!detail::an_array<A>) {
@@ -142,13 +141,17 @@ auto bind(const A& array) {
       if (extents.rank == max_rank) throw extent_error(Name, "at most 6 axes", "more");
       extents.extent[extents.rank++] = detail::extent_of(static_cast<std::size_t>(n));
     }
-    bool row_major = true;
-    std::int64_t stride = 1;
-    for (int axis = extents.rank; axis-- > 0; stride *= extents.extent[axis]) {
-      const auto own = static_cast<std::int64_t>(array.strides()[static_cast<std::size_t>(axis)]);
-      row_major &= own == stride || extents.extent[axis] == 1;
+    if constexpr (requires { array.strides(); }) {
+      bool row_major = true;
+      std::int64_t stride = 1;
+      for (int axis = extents.rank; axis-- > 0; stride *= extents.extent[axis]) {
+        const auto own = static_cast<std::int64_t>(array.strides()[static_cast<std::size_t>(axis)]);
+        row_major &= own == stride || extents.extent[axis] == 1;
+      }
+      return bound<Name, element[]>{array.data() + array.data_offset(), extents, row_major};
+    } else {
+      return bound<Name, element[]>{array.data(), extents};
     }
-    return bound<Name, element[]>{array.data() + array.data_offset(), extents, row_major};
   } else if constexpr (std::is_array_v<typename detail::as_c_array<A>::type>) {
     using given = bound<Name, typename detail::as_c_array<A>::type>;
     return given{reinterpret_cast<const typename given::element*>(std::ranges::data(array))};

@@ -4,19 +4,19 @@
 #include "cairn/check/use.hpp"
 #include "cairn/core/hash.hpp"
 #include "cairn/core/philox.hpp"
+#include "cairn/core/tensor_view.hpp"
 #include "cairn/exec/executable.hpp"
 
 #include <span>
-#include <xtensor/xadapt.hpp>
 
 namespace cairn::detail {
 
-/// A tensor in foreign memory as an xtensor view of static rank.
+/// A tensor of this shape.
 template <shape S, class Number>
-auto tensor_view(Number* at) {
+auto view_of(Number* at) {
   std::array<std::size_t, static_cast<std::size_t>(S.rank)> extents;
   for (std::size_t axis = 0; axis < extents.size(); ++axis) extents[axis] = static_cast<std::size_t>(S.extent[axis]);
-  return xt::adapt(at, static_cast<std::size_t>(S.count()), xt::no_ownership(), extents);
+  return tensor_view(at, extents);
 }
 
 /// What is known of a leaf at run time.
@@ -110,7 +110,7 @@ class machine {
   template <int I>
   auto result() const {
     if constexpr (extents_of_result<I>.rank == 0) return numbers<I>()[0];
-    else return tensor_view<extents_of_result<I>>(numbers<I>().data());
+    else return view_of<extents_of_result<I>>(numbers<I>().data());
   }
   /// The result, or a tuple where there are several.
   auto results() const {

@@ -108,12 +108,12 @@ class program {
     std::fill_n(machine_.base(pass::gradient_base), memory().gradient_bytes, std::byte{});
   }
 
-  /// A parameter or a state, as an xtensor view of static rank.
+  /// A parameter or a state, as a view.
   template <fixed_string Name>
   auto param() {
     static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name>())>{}.shown);
     constexpr int i = std::max(compiled::graph.find(ir::role::parameter, Name), 0);
-    return detail::tensor_view<machine::extents_of(i)>(real_at(i));
+    return detail::view_of<machine::extents_of(i)>(real_at(i));
   }
   /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of
   /// all since zero_grad.
@@ -121,7 +121,7 @@ class program {
   auto grad() {
     static_assert(report_of<decltype(detail::problem_of_gradient<compiled, Name>())>{}.shown);
     constexpr int i = std::max(detail::gradient_leaf<compiled, Name>, 0);
-    return detail::tensor_view<machine::extents_of(i)>(gradient_at(i));
+    return detail::view_of<machine::extents_of(i)>(gradient_at(i));
   }
 
   /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.

@@ -109,11 +109,11 @@ class program_stand_in {
   void zero_grad() {}
   template <fixed_string>
   auto param() {
-    return tensor_view<shape{}>(&zero_);
+    return view_of<shape{}>(&zero_);
   }
   template <fixed_string>
   auto grad() {
-    return tensor_view<shape{}>(&zero_);
+    return view_of<shape{}>(&zero_);
   }
   std::span<real_type> parameters() { return {}; }
   std::span<real_type> gradients() { return {}; }
@@ -134,7 +134,7 @@ class predictor_stand_in {
   static constexpr unknown_flops flops() { return {}; }
   explicit predictor_stand_in(const auto&) {}
   predictor_stand_in(const auto&, std::span<std::byte>) {}
-  auto operator()(const auto&...) { return for_each_output(as_outputs(Output), tensor_view<shape{}>(&zero_)); }
+  auto operator()(const auto&...) { return for_each_output(as_outputs(Output), view_of<shape{}>(&zero_)); }
 
  private:
   real_type zero_ = 0;
