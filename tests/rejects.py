@@ -3,10 +3,10 @@
 
 Each file of tests/rejects opens with one or more lines `// rejects: REGEX`. Compiled as it is, it must be
 accepted without a warning: the twin, of which many are compiled at once, each in a namespace, so that one may
-lack an include that another has. With -DCAIRN_REJECT it must be rejected with exactly one error, whose message every REGEX matches, in few enough lines
-to read. Only what the compiler says counts as its message, not the source lines that it quotes. Files are named
-from the project's root, for clang spells a lambda as its file's path: how wide a message is must not depend on
-where the checkout lies.
+lack an include that another has. With -DCAIRN_REJECT it must be rejected with exactly one error, whose message
+every REGEX matches, in few enough lines to read. Only what the compiler says counts as its message, not the source
+lines that it quotes. Files are named from the project's root, for clang spells a lambda as its file's path: how wide
+a message is must not depend on where the checkout lies.
 """
 
 import re

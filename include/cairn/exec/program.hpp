@@ -111,17 +111,21 @@ class program {
   /// A parameter or a state, as a view.
   template <fixed_string Name>
   auto param() {
-    static_assert(report_of<decltype(detail::problem_of_parameter<compiled, Name>())>{}.shown);
-    constexpr int i = std::max(compiled::graph.find(ir::role::parameter, Name), 0);
-    return detail::view_of<machine::extents_of(i)>(real_at(i));
+    using problem = decltype(detail::problem_of_parameter<compiled, Name>());
+    static_assert(report_of<problem>{}.shown);
+    constexpr int i = compiled::graph.find(ir::role::parameter, Name);
+    if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(real_at(i));
+    else return detail::view_stand_in<real_type>{};
   }
   /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of
   /// all since zero_grad.
   template <fixed_string Name>
   auto grad() {
-    static_assert(report_of<decltype(detail::problem_of_gradient<compiled, Name>())>{}.shown);
-    constexpr int i = std::max(detail::gradient_leaf<compiled, Name>, 0);
-    return detail::view_of<machine::extents_of(i)>(gradient_at(i));
+    using problem = decltype(detail::problem_of_gradient<compiled, Name>());
+    static_assert(report_of<problem>{}.shown);
+    constexpr int i = detail::gradient_leaf<compiled, Name>;
+    if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(gradient_at(i));
+    else return detail::view_stand_in<real_type>{};
   }
 
   /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.

@@ -85,6 +85,13 @@ struct unknown_flops {
   constexpr unknown total() const { return {}; }
 };
 
+/// A view of whatever rank is expected.
+template <class Number>
+struct view_stand_in : tensor_view<Number, max_rank> {
+  view_stand_in() : tensor_view<Number, max_rank>(nullptr, {}) {}
+  Number& operator()(const auto&...) const { return *this->data(); }
+};
+
 /// As many values as there are outputs, or the one.
 template <class... E>
 auto for_each_output(output_list<E...>, auto value) {
@@ -108,12 +115,12 @@ class program_stand_in {
   auto value_and_grad(const auto&...) { return for_each_output(as_outputs(Output), real_type{}); }
   void zero_grad() {}
   template <fixed_string>
-  auto param() {
-    return view_of<shape{}>(&zero_);
+  view_stand_in<real_type> param() {
+    return {};
   }
   template <fixed_string>
-  auto grad() {
-    return view_of<shape{}>(&zero_);
+  view_stand_in<real_type> grad() {
+    return {};
   }
   std::span<real_type> parameters() { return {}; }
   std::span<real_type> gradients() { return {}; }
@@ -123,7 +130,6 @@ class program_stand_in {
 
  private:
   random_state random_;
-  real_type zero_ = 0;
 };
 
 template <auto Output, class... Options>
@@ -134,10 +140,7 @@ class predictor_stand_in {
   static constexpr unknown_flops flops() { return {}; }
   explicit predictor_stand_in(const auto&) {}
   predictor_stand_in(const auto&, std::span<std::byte>) {}
-  auto operator()(const auto&...) { return for_each_output(as_outputs(Output), view_of<shape{}>(&zero_)); }
-
- private:
-  real_type zero_ = 0;
+  auto operator()(const auto&...) { return for_each_output(as_outputs(Output), view_stand_in<real_type>{}); }
 };
 
 }  // namespace cairn::detail
