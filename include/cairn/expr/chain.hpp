@@ -31,13 +31,17 @@ struct chain_traits {
   element_type element;
   expression_traits rest;
 };
-/// An expression and the layers applied to it one after another; flat, so that long chains stay cheap.
-template <chain_traits Last, class X, class Layers>
-struct chained : expression {
-  using owner = typename X::owner;
+/// Its constants are of one stage, so that their names are not as long as the chain's.
+template <chain_traits Last>
+struct last_stage : expression {
   static constexpr cairn::shape shape = Last.shape;
   static constexpr element_type element = Last.element;
   static constexpr expression_traits traits = Last.rest;
+};
+/// An expression and the layers applied to it one after another; flat, so that long chains stay cheap.
+template <chain_traits Last, class X, class Layers>
+struct chained : last_stage<Last> {
+  using owner = typename X::owner;
 };
 
 namespace detail {
@@ -105,21 +109,21 @@ template <class X>
 struct chain_so_far {
   using first = X;
   using layers = chain_of<>;
-  static constexpr expression_traits traits = merged({X::traits});
+  static constexpr expression_traits traits() { return merged({X::traits}); }
 };
 template <chain_traits Last, class X, class... L>
   requires(sizeof...(L) < max_layers)
 struct chain_so_far<chained<Last, X, chain_of<L...>>> {
   using first = X;
   using layers = chain_of<L...>;
-  static constexpr expression_traits traits = Last.rest;
+  static constexpr expression_traits traits() { return Last.rest; }
 };
 template <class Opaque>
 struct chain_so_far<renamed<Opaque>> : chain_so_far<revealed<Opaque>> {};
 
 template <class X, class... L>
 constexpr auto applied_in_a_row(chain_of<L...>) {
-  return (stage_carry<X::traits.level, tensor_of<X>>{chain_so_far<X>::traits} << ... << std::type_identity<L>{});
+  return (stage_carry<X::traits.level, tensor_of<X>>{chain_so_far<X>::traits()} << ... << std::type_identity<L>{});
 }
 template <int Level, class Tensor>
 constexpr chain_traits last_of(const stage_carry<Level, Tensor>& last) {

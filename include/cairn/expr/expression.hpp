@@ -16,12 +16,12 @@ struct expression {};
 /// A class that is not complete yet is none: its operators are looked up among cairn's, too. Asked so often that
 /// std::derived_from, which also asks for a conversion, would take compilers noticeably longer.
 template <class T>
-concept an_expression = requires { sizeof(T); } && std::is_base_of_v<expression, T>;
+concept an_expression = requires { sizeof(T); } && __is_base_of(expression, T);
 
 /// Base of every layer that cairn makes: one side of `|` must be an expression or one of these.
 struct layer_base {};
 template <class T>
-concept a_layer = requires { sizeof(T); } && std::is_base_of_v<layer_base, T>;
+concept a_layer = requires { sizeof(T); } && __is_base_of(layer_base, T);
 /// What functions of expressions accept: a layer among them is a mistake with a message of its own.
 template <class T>
 concept an_operand = an_expression<T> || a_layer<T>;

@@ -161,14 +161,14 @@ struct surfacing<std::tuple<poison<M, top_scope, Path, F...>, Silent...>> {
 
 template <class First, class... Rest>
 constexpr auto first_wrong(First first, Rest... rest) {
-  if constexpr (std::is_base_of_v<rejected, First>) return first;
+  if constexpr (__is_base_of(rejected, First)) return first;
   else return first_wrong(rest...);
 }
 }  // namespace detail
 
 /// Whether an expression stands for a mistake, reported or not.
 template <class E>
-concept wrong = an_expression<E> && std::is_base_of_v<rejected, E>;
+concept wrong = an_expression<E> && __is_base_of(rejected, E);
 
 /// What a call returns: a good expression or a poison inside a body as it is; at the top level, a mistake's report.
 template <class E>
