@@ -316,6 +316,7 @@ class layering_finds(unittest.TestCase):
     def test_a_library_out_of_place(self):
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <xsimd/xsimd.hpp>\n"), 1)
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <immintrin.h>\n"), 1)
+        self.assertEqual(self.faults("exec/machine.hpp", "#include <xtensor/xadapt.hpp>\n"), 1)
 
     def test_an_operation_that_is_named(self):
         self.assertEqual(self.faults("pass/a.hpp", "sum_op of;  // and what sum_op means\n"), 1)

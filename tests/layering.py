@@ -2,7 +2,7 @@
 """The order of the library's folders: layering.py
 
 A folder includes itself and the folders above it in `order`; a header beside the folders may include them all.
-xsimd stays where `homes` says, and what runs in constant evaluation keeps to plain arrays. The passes, the
+xsimd stays where `homes` says, xtensor outside, and what runs in constant evaluation keeps to plain arrays. The passes, the
 programs and the kernels that drive others know operations by what these declare: none is named there. Also, each
 program of tests, examples and bench is named in a build file, and each model of tests/models in a test of the
 laws, or it would never run. What bench/scenario.py runs, it finds itself.
@@ -16,6 +16,7 @@ from compilers import finish, top
 order = ["core", "expr", "nn", "ir", "pass", "check", "kernel", "exec", "train", "data", "report"]
 homes = {
     r"xsimd/|.*intrin\.h": r"kernel/simd\.hpp",
+    r"xtensor/|xtl/": r"(?!)",  # nowhere
 }
 blind = re.compile(r"(pass|check|exec|train|report)/.*|kernel/(run|tiles|loop|threads|simd|packed|registers|gemm)\.hpp")
 slow_in_constexpr = re.compile(r"\bstd::(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")

@@ -13,7 +13,8 @@ int main() {
   program<loss> step;
 #ifdef CAIRN_REJECT
   auto view = step.param<"v">();
-  return view(0, 1) > 0;  // of whatever rank: nothing more is said of it
+  const tensor_view<float, 2> matrix = view;  // of whatever rank: nothing more is said of it
+  return matrix(0, 1) + view(1) > 0;
 #else
   auto view = step.param<"w">();
   return view(1) > 0;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -76,6 +77,9 @@ BOOST_AUTO_TEST_CASE(a_view_is_a_range_a_span_and_an_array_of_xtensor) {
   const auto of_xtensor = xt::adapt(w.data(), w.shape());
   BOOST_TEST(of_xtensor(3, 1) == w(3, 1));
   BOOST_TEST((xt::view(of_xtensor, 2, xt::all()) == xt::xtensor<float, 1>{6, 7, 8}));
+  const tensor_view<const float, 2> seen = w;
+  BOOST_TEST(&seen(4, 2) == &w(4, 2));
+  BOOST_TEST(std::ranges::equal(w | std::views::drop(12), std::array{12.0F, 13.0F, 14.0F}));
   w.fill(2);
   BOOST_TEST(std::ranges::count(w, 2.0F) == 15);
 }

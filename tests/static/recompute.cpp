@@ -210,6 +210,15 @@ static_assert(stored<two_of_a_product> == row && reads<two_of_a_product>("matmul
 constexpr auto larger = exp(reshape<8, 1>(-product_of_leaves) + param<"bias", 3>);
 static_assert(stored<step_of<sum(larger)>> == row && reads<step_of<sum(larger)>>("matmul"));
 static_assert(stored<step_of<sum(softmax(product_of_leaves)) + sum(tanh(product_of_leaves))>> == 2 * row);
+// But where only one is spared, which is no larger, the value itself is kept, and nothing is made again: where two ways
+// lead to it, and where what else is made is an output or an argument of a segment.
+template <auto Loss, auto... Shown>
+constexpr int made_again = step_of<outputs(Loss, Shown...)>::schedule.recomputed[0].operations;
+constexpr auto rotated = product_of_leaves * input<"c", 4> + (-product_of_leaves) * input<"s", 4>;
+static_assert(made_again<sum(tanh(rotated))> == 0 && stored<step_of<sum(tanh(rotated))>> == row);
+constexpr auto shown_exp = exp(product_of_leaves);
+static_assert(made_again<sum(tanh(product_of_leaves)) + sum(shown_exp), reshape<4, 2>(shown_exp)> == 0);
+static_assert(made_again<sum(tanh(product_of_leaves)) + sum(ckpt<"s">(f, exp(product_of_leaves)))> == 0);
 // What lies in a segment and only its own backward reads is not kept either.
 constexpr auto scores = [](auto v) { return softmax(v | nn::linear<"s", 4>); };
 constexpr auto of_segments = [] {

@@ -100,8 +100,8 @@ struct array_without_name { template <class Silent, class... Facts> struct found
   "cairn [wrong-arguments]: an array enters under the name of an input, a template argument; write "
   "bind<\"x\">(array)"); } }; };
 struct no_array { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: bind takes elements that lie side by side: a span, C array, std::array, std::vector, or "
-  "xtensor container"); } }; };
+  "cairn [wrong-arguments]: bind takes elements that lie side by side: a span, C array, std::array, std::vector, "
+  "view, or xtensor container"); } }; };
 struct options_in_braces { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an optimizer takes its program, and options in braces: sgd optimizer{step, {.lr = 0.1}}"); } }; };
 struct no_program_to_train { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

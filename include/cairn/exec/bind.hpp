@@ -97,7 +97,7 @@ template <class A>
 concept shaped_array = requires(const A& a) {
   a.shape();
   a.data();
-};
+} && (std::ranges::contiguous_range<A> || requires(const A& a) { a.strides(); });
 }  // namespace detail
 
 /// An array under an input's name: a C array type where the extents are static, `T[]` where they are dynamic.

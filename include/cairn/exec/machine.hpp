@@ -7,11 +7,13 @@
 #include "cairn/core/tensor_view.hpp"
 #include "cairn/exec/executable.hpp"
 
+#include <array>
+#include <cstddef>
 #include <span>
 
 namespace cairn::detail {
 
-/// A tensor of this shape.
+/// A view of numbers that lie elsewhere, in this shape.
 template <shape S, class Number>
 auto view_of(Number* at) {
   std::array<std::size_t, static_cast<std::size_t>(S.rank)> extents;

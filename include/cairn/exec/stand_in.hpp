@@ -90,6 +90,10 @@ template <class Number>
 struct view_stand_in : tensor_view<Number, max_rank> {
   view_stand_in() : tensor_view<Number, max_rank>(nullptr, {}) {}
   Number& operator()(const auto&...) const { return *this->data(); }
+  template <std::size_t Rank>
+  operator tensor_view<Number, Rank>() const {
+    return {nullptr, {}};
+  }
 };
 
 /// As many values as there are outputs, or the one.

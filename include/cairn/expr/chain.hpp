@@ -31,7 +31,7 @@ struct chain_traits {
   element_type element;
   expression_traits rest;
 };
-/// Its constants are of one stage, so that their names are not as long as the chain's.
+/// The constants of a chain, in a base named by its last stage alone: their symbols are not as long as the chain's.
 template <chain_traits Last>
 struct last_stage : expression {
   static constexpr cairn::shape shape = Last.shape;

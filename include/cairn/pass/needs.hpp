@@ -16,7 +16,7 @@ struct needs {
 };
 
 namespace detail {
-/// Values as large as what is made of them: none, one, two or more. Their numbers are one more than by value, and 0 is
+/// Some values: none, one, two or more. Their numbers are one more than by value, and 0 is
 /// nobody, for in arrays g++ 12 makes members zero, whatever their initializers are.
 struct source_set {
   int one, other;
@@ -82,8 +82,8 @@ struct need_finder {
     int kept[nodes] = {};               // the least depth at which backward reads it
     int operations[nodes] = {};         // of what is cheap
     std::int64_t kept_for[nodes] = {};  // bytes that are kept for it alone
-    source_set sources[nodes] = {};
-    std::int64_t spared[nodes] = {};    // bytes of what backward reads that loops make of it
+    source_set sources[nodes] = {};     // as large as it
+    source_set spared[nodes] = {};      // no smaller, stored for backward alone, and made of it by loops
     for (int v = 0; v < d.turn; ++v) kept[v] = nowhere;
     for (int v = 0; v < d.node_count; ++v) {
       if (!out.live[v]) continue;
@@ -102,14 +102,19 @@ struct need_finder {
     for (int v = d.turn; v-- > 0;) {
       if (!out.live[v] || !in_loops(v)) continue;
       const ir::node& n = d.nodes[v];
-      if (kept[v] != nowhere) spared[v] = n.made->bytes;
-      int before = nowhere;  // v counts once for what it reads twice, as a * a does
+      if (kept[v] != nowhere) spared[v] = {};
+      if (kept[v] != nowhere && !out.output[v] && !boundary[v] && in.depth_of(v) == 0) spared[v].add(v + 1);
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = out.root[d.arguments[n.first + i]];
-        if (a != before) spared[a] += spared[v];
-        before = a;
+        for (const int by : {spared[v].one, spared[v].other}) {
+          if (by != 0 && d.nodes[by - 1].made->bytes >= d.nodes[a].made->bytes) spared[a].add(by);
+        }
       }
     }
+    const auto pays = [&](int v) {
+      const auto [one, other, more] = spared[v];
+      return other != 0 || (one != 0 && d.nodes[one - 1].made->bytes > d.nodes[v].made->bytes);
+    };
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
       const int depth = in.depth_of(v);
@@ -130,7 +135,7 @@ struct need_finder {
             sources[v].add(from);
           }
         } else {
-          cheap &= there(root) || (depth == 0 && (kept[root] != nowhere || spared[root] > d.nodes[root].made->bytes));
+          cheap &= there(root) || (depth == 0 && (kept[root] != nowhere || pays(root)));
           if (!there(root) && !sources[v].has(root + 1)) kept_for[v] += d.nodes[root].made->bytes;
           if (d.nodes[a].made->bytes == n.made->bytes) sources[v].add(root + 1);
         }
