@@ -43,8 +43,8 @@ constexpr auto recurrent = [] {
     return std::tuple{tanh(state), state};
   };
   const auto [h1, c1] = ckpt<"cell1">(cell, x, x, x);
-  const auto [h2, c2] = ckpt<"cell2">(cell, h1, c1, x);
-  const auto [h3, c3] = ckpt<"cell3">(cell, h2, c2, x);
+  const auto [h2, c2] = ckpt<"cell2">(shared(cell), h1, c1, x);
+  const auto [h3, c3] = ckpt<"cell3">(shared(cell), h2, c2, x);
   return classify(h3 + h1);
 }();
 // Sequences of different lengths, which need no gradient: what is behind the end of one stays as it is.
@@ -55,8 +55,8 @@ constexpr auto of_lengths = [] {
     return on * (tanh(h) | nn::linear<"state", 12>)+(1_c - on) * h;
   };
   const auto h1 = ckpt<"t1">(cell, x | nn::linear<"in", 12>, lengths, 1_c);
-  const auto h2 = ckpt<"t2">(cell, h1, lengths, 2_c);
-  return classify(ckpt<"t3">(cell, h2, lengths, 3_c));
+  const auto h2 = ckpt<"t2">(shared(cell), h1, lengths, 2_c);
+  return classify(ckpt<"t3">(shared(cell), h2, lengths, 3_c));
 }();
 constexpr auto loss_inside = [] {
   const auto of_labels = [](auto h, auto t) { return cross_entropy(tanh(h) | nn::linear<"head", 5>, t); };

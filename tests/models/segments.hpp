@@ -33,7 +33,7 @@ constexpr auto side_by_side = classify([] {
 }());
 constexpr auto one_value_twice = [] {
   const auto h = x | nn::linear<"in", 12>;
-  return classify(ckpt<"s">(mlp, h) * ckpt<"s">(mlp, h) + ckpt<"s">(mlp, h + h));
+  return classify(ckpt<"s">(mlp, h) * ckpt<"s">(mlp, h) + ckpt<"s">(shared(mlp), h + h));
 }();
 constexpr auto nothing_recomputed =
     classify(x | nn::linear<"in", 12> |

@@ -34,20 +34,20 @@ constexpr auto read_by_two_segments = [] {
   const auto gated = [](auto h, auto g) { return tanh(h | nn::linear<"w", 12>) * g; };
   const auto gate = x | nn::linear<"gate", 12> | nn::sigmoid;
   const auto once = ckpt<"s">(gated, x, gate);
-  return classify(ckpt<"t">(gated, once, gate));
+  return classify(ckpt<"t">(shared(layer(gated)), once, gate));
 }();
 constexpr auto residual_of_residual =
     classify(x | ckpt<"s">(nn::residual(nn::residual(mlp) | nn::tanh)) | nn::residual(ckpt<"t">(block<"t">(mlp))));
 
 // Shared weights.
-constexpr auto tied = classify(x | ckpt<"s">(mlp) | ckpt<"t">(mlp));
+constexpr auto tied = classify(x | ckpt<"s">(mlp) | ckpt<"t">(shared(mlp)));
+inline constexpr auto tied_layer = nn::linear<"w", 12>;
 constexpr auto inside_and_outside =
-    classify(x | nn::linear<"w", 12> | nn::tanh | ckpt<"s", allow_useless>(nn::linear<"w", 12> | nn::tanh) |
-             nn::linear<"w", 12>);
+    classify(x | tied_layer | nn::tanh | ckpt<"s", allow_useless>(shared(tied_layer) | nn::tanh) | shared(tied_layer));
 
 constexpr auto inside_outside_between =
-    classify(x | ckpt<"s", allow_useless>(nn::linear<"w", 12> | nn::tanh) | nn::linear<"w", 12> | nn::sigmoid |
-             ckpt<"t">(nn::linear<"w", 12> | nn::gelu | ckpt<"inner", allow_useless>(nn::linear<"w", 12> | nn::tanh)));
+    classify(x | ckpt<"s", allow_useless>(shared(tied_layer) | nn::tanh) | tied_layer | nn::sigmoid |
+             ckpt<"t">(shared(tied_layer) | nn::gelu | ckpt<"inner", allow_useless>(shared(tied_layer | nn::tanh))));
 constexpr auto shared_by_blocks =
     classify(x | repeat<3, "block">([](auto) {
                return ckpt<"s">(nn::residual(nn::linear<"/w", 12> | nn::tanh) | nn::linear<"own", 12>);

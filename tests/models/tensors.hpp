@@ -71,8 +71,8 @@ constexpr auto lstm = [] {
   const auto h = x | nn::linear<"h", 9> | nn::tanh;
   const auto c = x | nn::linear<"c", 9>;
   const auto [h1, c1] = ckpt<"t1">(lstm_cell, slice<1, 0, 4>(x), h, c);
-  const auto [h2, c2] = ckpt<"t2">(lstm_cell, slice<1, 4, 8>(x), h1, c1);
-  const auto [h3, c3] = ckpt<"t3">(lstm_cell, slice<1, 8, 12>(x), h2, c2);
+  const auto [h2, c2] = ckpt<"t2">(shared(lstm_cell), slice<1, 4, 8>(x), h1, c1);
+  const auto [h3, c3] = ckpt<"t3">(shared(lstm_cell), slice<1, 8, 12>(x), h2, c2);
   return classify(concatenate<0>(slice<0, 4>(h3), slice<0, 0, 4>(h1 * c3)));
 }();
 constexpr auto with_outputs = [] {

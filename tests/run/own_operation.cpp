@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr auto p = param_from<"p", initial{.bound = 2}, 8, 12>;  // numbers far apart: the largest stays the largest
+constexpr auto p = param_from<"p", initial::uniform(2), 8, 12>;  // numbers far apart: the largest stays the largest
 constexpr std::array<std::int32_t, 8> which{0, 3, 1, 0, 4, 2, 0, 1};
 
 /// p is 0.5, -1, 1.5, ...: 96 different numbers.

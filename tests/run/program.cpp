@@ -1,18 +1,16 @@
 // What users do with programs and predictors.
-#include <boost/test/unit_test.hpp>
-#include <cairn/cairn.hpp>
-
-#include <xtensor/xadapt.hpp>
-#include <xtensor/xtensor.hpp>
-#include <xtensor/xview.hpp>
-
 #include <algorithm>
 #include <array>
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
 #include <cmath>
 #include <numeric>
 #include <ranges>
 #include <span>
 #include <vector>
+#include <xtensor/xadapt.hpp>
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
 
 using namespace cairn;
 
@@ -103,6 +101,47 @@ BOOST_AUTO_TEST_CASE(initialization_is_pytorchs_and_seeded) {
   BOOST_TEST(!std::ranges::equal(step.parameters(), again.parameters()));
 }
 
+BOOST_AUTO_TEST_CASE(parameters_start_as_they_say) {
+  constexpr auto all = outputs(mean(param_from<"constant", initial::constant(3), 4>) +
+                               mean(param_from<"normal", initial::normal(0.5), 20000>) +
+                               mean(param_from<"kaiming", initial::kaiming(24), 20000>) +
+                               mean(param_from<"xavier", initial::xavier(2, 4), 2, 4>));
+  program<all, real<double>> step;
+  step.init(seed{3});
+  BOOST_TEST(std::ranges::count(step.param<"constant">(), 3.0) == 4);
+  const auto normal = step.param<"normal">(), kaiming = step.param<"kaiming">();
+  const auto moment = [](const auto& numbers, int n) {
+    double sum = 0;
+    for (const double x : numbers) sum += std::pow(x, n);
+    return sum / 20000;
+  };
+  // Each bound is four deviations of the mean of 20000 such numbers.
+  BOOST_TEST(std::abs(moment(normal, 1)) < 0.015);
+  BOOST_TEST(std::abs(moment(normal, 2) - 0.25) < 0.01);
+  BOOST_TEST(std::abs(moment(normal, 3)) < 0.014);
+  BOOST_TEST(std::abs(moment(normal, 4) - 3 / 16.0) < 0.018);
+  BOOST_TEST(std::ranges::max(kaiming) < 0.5);  // sqrt(6 / 24)
+  BOOST_TEST(std::ranges::max(kaiming) > 0.499);
+  BOOST_TEST(std::abs(moment(kaiming, 2) - 0.25 / 3) < 0.003);
+  BOOST_TEST(std::ranges::max(step.param<"xavier">()) < 1);  // sqrt(6 / 6)
+}
+
+// An embedding and a head that are one matrix: the head says nothing of how it starts, in whatever order they come.
+BOOST_AUTO_TEST_CASE(a_parameter_by_its_path_starts_as_in_its_layer) {
+  constexpr auto embedding = param_from<"wte.weight", initial::normal(0.02), 6, 3>;
+  constexpr auto tied = matmul(x<4>, transpose(param<"/wte.weight", 6, 3>));
+  program<outputs(mean(tied) + mean(embedding))> head_first;
+  program<outputs(mean(embedding) + mean(tied) + mean(x<4> | nn::linear<"head", 5>) + mean(param<"head.bias", 5>))>
+      last;
+  program<mean(embedding)> alone;
+  head_first.init(seed{3});
+  last.init(seed{3});
+  alone.init(seed{3});
+  BOOST_TEST(std::ranges::equal(head_first.param<"wte.weight">(), alone.param<"wte.weight">()));
+  BOOST_TEST(std::ranges::equal(last.param<"wte.weight">(), alone.param<"wte.weight">()));
+  BOOST_TEST(std::ranges::max(last.param<"head.bias">()) > 1 / std::sqrt(5.0F));  // as the layer's, of 3 inputs
+}
+
 BOOST_AUTO_TEST_CASE(blocks_start_at_64_bytes_and_padding_is_zero) {
   train_step step;
   step.init(seed{3});
@@ -154,10 +193,9 @@ BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
   const std::vector<float> gradients(step.gradients().begin(), step.gradients().end());
 
   const std::vector<float> short_array(11);
-  BOOST_CHECK_EXCEPTION(static_cast<void>(step.value_and_grad(bind<"x">(short_array), bind<"y">(classes))),
-                        extent_error, [](const extent_error& e) {
-                          return e.input == "x" && e.expected == "{4, 3}" && e.actual == "{11}";
-                        });
+  BOOST_CHECK_EXCEPTION(
+      static_cast<void>(step.value_and_grad(bind<"x">(short_array), bind<"y">(classes))), extent_error,
+      [](const extent_error& e) { return e.input == "x" && e.expected == "{4, 3}" && e.actual == "{11}"; });
   const std::span<const float> of_too_many(short_array.data(), (std::size_t{1} << 32) + 12);
   BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"x">(of_too_many), bind<"y">(classes))), extent_error);
   const xt::xtensor<float, 2> turned = xt::zeros<float>({3, 4});
@@ -170,10 +208,9 @@ BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
 
   for (const std::int32_t bad : {-1, 2}) {
     const std::array<std::int32_t, 4> wrong{0, 1, bad, 0};
-    BOOST_CHECK_EXCEPTION(static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(wrong))), label_error,
-                          [&](const label_error& e) {
-                            return e.input == "y" && e.index == 2 && e.expected == 2 && e.actual == bad;
-                          });
+    BOOST_CHECK_EXCEPTION(
+        static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(wrong))), label_error,
+        [&](const label_error& e) { return e.input == "y" && e.index == 2 && e.expected == 2 && e.actual == bad; });
   }
   BOOST_TEST(std::ranges::equal(step.parameters(), parameters));
   BOOST_TEST(std::ranges::equal(step.gradients(), gradients));

@@ -272,6 +272,27 @@ BOOST_AUTO_TEST_CASE(they_are_recomputed_alike) {
   }
   BOOST_TEST(checkpointed.memory().stored_bytes < stored.memory().stored_bytes);
 }
+// One layer three times: its dropout has other numbers each time, in a segment the same twice.
+BOOST_AUTO_TEST_CASE(a_shared_layer_draws_numbers_of_its_own) {
+  constexpr auto drop = nn::dropout<"d", 0.5>;
+  constexpr auto segment = ckpt<"s", allow_useless>(shared(drop | nn::tanh));
+  constexpr auto first = ones | drop;
+  constexpr auto second = ones | shared(drop);
+  constexpr auto third = ones | segment;
+  program<outputs(sum(first + second + third), first, second, third)> step;
+  step.init(seed{1});
+  const auto [loss, a, b, c] = step.value_and_grad();
+  const auto mask = [](const auto& numbers) {
+    std::vector<bool> out;
+    for (const auto v : numbers) out.push_back(v != 0);
+    return out;
+  };
+  BOOST_TEST(are_independent(mask(a), mask(b), 0.5));
+  BOOST_TEST(are_independent(mask(a), mask(c), 0.5));
+  BOOST_TEST(are_independent(mask(b), mask(c), 0.5));
+  BOOST_TEST((mask(a) == kept(dropping<"d", 0.5>(), seed{1})));
+}
+
 BOOST_AUTO_TEST_CASE(a_predictor_leaves_them_out) {
   program<sum(own::noise<"n">(param<"p", 9>))> step;
   step.init(seed{1});

@@ -1,8 +1,7 @@
-#include "cairn/report/tables.hpp"
-
 #include "cairn/report/dot.hpp"
 #include "cairn/report/dump.hpp"
 #include "cairn/report/residuals.hpp"
+#include "cairn/report/tables.hpp"
 #include "cairn/report/timeline.hpp"
 
 #include <array>
@@ -180,6 +179,22 @@ BOOST_AUTO_TEST_CASE(accounts_add_up_to_the_plan) {
   check_account<program<loss, plain>>();
   check_account<program<nested>>();
   check_account<program<nested, plain, real<double>>>();
+}
+
+BOOST_AUTO_TEST_CASE(shared_parameters) {
+  constexpr auto cell = nn::linear<"cell", 16> | nn::tanh;
+  constexpr auto h = input<"x", 8, 16> | nn::linear<"in", 16> | cell | ckpt<"s", allow_useless>(shared(cell));
+  constexpr auto tied = mean(matmul(h, transpose(param<"/in.weight", 16, 16>)) * param<"scale">);
+  std::ostringstream out;
+  report::residuals<program<tied + mean(square(grad(tied, h)))>>(out);
+  const std::string text = out.str();
+  BOOST_TEST(text.substr(text.rfind("\n\n") + 1) == R"(
+shared        read by
+----------------------
+in.weight     2 matmul
+cell.weight   2 matmul
+cell.bias     2 add
+)");
 }
 
 BOOST_AUTO_TEST_CASE(stored_and_recomputed_values) {

@@ -1,7 +1,7 @@
 // No false alarm: models that look like misuse and are none.
 #include "cairn/check/model.hpp"
-#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
@@ -12,8 +12,7 @@ using namespace cairn;
 namespace {
 
 template <auto Output, class... Options>
-constexpr bool silent =
-    std::same_as<decltype(detail::problem_of_program<Output, true, Options...>()), sound>;
+constexpr bool silent = std::same_as<decltype(detail::problem_of_program<Output, true, Options...>()), sound>;
 template <auto Output>
 constexpr bool predicts = std::same_as<decltype(detail::problem_of_program<Output, false>()), sound>;
 
@@ -28,9 +27,29 @@ static_assert(!silent<classify(x | ckpt<"s">(mlp)), freeze<"fc1", "fc2">>);
 static_assert(!silent<classify(x | nn::linear<"in", 12> | ckpt<"s">(nn::tanh))>);
 
 // Weights shared by two segments, with what lies outside, and with another block.
-constexpr auto shared = classify(x | ckpt<"s">(mlp) | ckpt<"t">(mlp));
-constexpr auto tied = classify(x | nn::linear<"fc1", 48> | nn::linear<"fc2", 12> | ckpt<"s">(mlp));
-static_assert(silent<shared> && silent<tied> && predicts<shared> && predicts<tied>);
+constexpr auto again = classify(x | ckpt<"s">(mlp) | shared(ckpt<"t">(mlp)) | ckpt<"u">(shared(mlp)));
+constexpr auto tied = classify(x | shared(nn::linear<"fc1", 48> | nn::linear<"fc2", 12>) | mlp | block<"b">(mlp) |
+                               shared(block<"b">(shared(mlp))));
+static_assert(silent<again> && silent<tied> && predicts<again> && predicts<tied>);
+
+// Weights shared by an absolute name, and by hand: of a layer and without one, twice in a body.
+constexpr auto absolute = classify(x | nn::linear<"/fc", 12> | nn::tanh | block<"b">(nn::linear<"/fc", 12>));
+constexpr auto by_hand = [] {
+  const auto w = param<"/fc.weight", 12, 12>;
+  const auto body = layer([](auto h) { return matmul(matmul(h, param<"own", 12, 12>), param<"own", 12, 12>); });
+  return classify(matmul(x | nn::linear<"fc", 12> | body | nn::tanh | body, w) + 0.1_c * sum(square(w)));
+}();
+static_assert(silent<absolute> && silent<by_hand>);
+
+// One layer that is read, listed and differentiated several times; of a value that two bodies compute.
+constexpr auto one = [] {
+  const auto h = x | nn::linear<"fc", 12>;
+  const auto l = classify((h | nn::tanh) * (h | nn::gelu) * ckpt<"s">([](auto v) { return tanh(v) * v; }, h));
+  return outputs(l + sum(square(grad(l, h))), h | nn::relu, mean(h));
+}();
+constexpr auto of_parameters = nn::linear<"fc", 12>(param<"w", 12, 12>);
+constexpr auto by_these = layer([](auto h) { return matmul(h, of_parameters); });
+static_assert(silent<one> && silent<classify(x | by_these | nn::tanh | by_these)>);
 
 // Frozen parameters, before a segment, in one, and as leaves of their own.
 constexpr auto two = classify(x | ckpt<"s">(block<"s">(mlp)) | ckpt<"t">(block<"t">(mlp)));

@@ -23,6 +23,21 @@ struct names_are_one_leaf {
   }
 };
 
+/// Two layers of one full name, of which neither is shared.
+struct layers_have_own_names {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& wrong = Compiled::graph.wrong;
+    if constexpr (wrong.applied_twice == ir::none) {
+      return sound{};
+    } else {
+      return mistake<same_layer_name, top_scope, about<fact::parameter, leaf_name<Compiled, wrong.applied_twice>>,
+                     fact::given<tensor_fact<value_of<Compiled, wrong.first_layer>>>,
+                     fact::given<tensor_fact<value_of<Compiled, wrong.second_layer>>>>{};
+    }
+  }
+};
+
 /// Two operations that draw from one key, and the key; none where there are none.
 struct same_key {
   int key = ir::none, one = ir::none, other = ir::none;

@@ -94,8 +94,12 @@ constexpr auto difference() {
     return std::type_identity<fact::bound<Leaf::element.bound>>{};
   } else if constexpr (one.trainable != other.trainable) {
     return std::type_identity<fact::trained<one.trainable>>{};
+  } else if constexpr (one.start.drawn == initial::law::constant) {
+    return std::type_identity<fact::constant<one.start.fill>>{};
+  } else if constexpr (one.start.drawn == initial::law::uniform) {
+    return std::type_identity<fact::uniform<one.start.width>>{};
   } else {
-    return std::type_identity<fact::initial<one.start.bound, one.start.fill>>{};
+    return std::type_identity<fact::normal<one.start.width>>{};
   }
 }
 template <class Name, class One, class Other>

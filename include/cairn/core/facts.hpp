@@ -64,8 +64,12 @@ template <int N>
 struct bound;
 template <bool Trained>
 struct trained;
-template <double Bound, double Fill>
-struct initial;
+template <double Fill>
+struct constant;
+template <double Bound>
+struct uniform;
+template <double Deviation>
+struct normal;
 template <double P>
 struct probability;
 template <int N>

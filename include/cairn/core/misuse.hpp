@@ -175,6 +175,9 @@ struct parameter_as_input { template <class Silent, class... Facts> struct found
 struct parameter_conflict { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [parameter-conflict]: one name stands for two different leaves; rename one, or put them into different "
   "blocks"); } }; };
+struct same_layer_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [same-layer-name]: two layers have one name and would share this parameter; rename one, or say that it is "
+  "meant: shared(layer)"); } }; };
 struct same_random_key { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [same-random-key]: two random operations have one name and would draw the same numbers; rename one, or put "
   "them into different blocks"); } }; };

@@ -8,7 +8,9 @@
 #include "cairn/exec/executable.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <span>
 
 namespace cairn::detail {
@@ -19,6 +21,16 @@ auto view_of(Number* at) {
   std::array<std::size_t, static_cast<std::size_t>(S.rank)> extents;
   for (std::size_t axis = 0; axis < extents.size(); ++axis) extents[axis] = static_cast<std::size_t>(S.extent[axis]);
   return tensor_view(at, extents);
+}
+
+/// A number for a parameter. Two words make a normal one: Box and Muller, A note on the generation of random normal
+/// deviates (1958).
+inline double drawn_by(const initial& start, random_sequence& draw) {
+  const auto random = [&] { return static_cast<double>(uniform(draw())); };
+  if (start.drawn == initial::law::constant) return start.fill;
+  if (start.drawn == initial::law::uniform) return (2 * random() - 1) * start.width;
+  const double radius = std::sqrt(-2 * std::log(1 - random()));
+  return start.width * radius * std::cos(2 * std::numbers::pi * random());
 }
 
 /// What is known of a leaf at run time.

@@ -64,8 +64,7 @@ class program {
       if (leaf.what != ir::role::parameter) continue;
       random_sequence draw(s, leaf.hash);
       for (real_type& value : std::span(real_at(i), static_cast<std::size_t>(leaf.count))) {
-        const double number = leaf.start.bound > 0 ? (2 * uniform(draw()) - 1) * leaf.start.bound : leaf.start.fill;
-        value = static_cast<real_type>(number);
+        value = static_cast<real_type>(detail::drawn_by(leaf.start, draw));
       }
     }
   }

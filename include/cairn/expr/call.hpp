@@ -15,6 +15,7 @@ struct stage_mark {
 };
 template <fixed_string Name>
 struct block_mark : stage_mark {};
+struct shared_mark : stage_mark {};
 template <fixed_string Name, class... Policy>
 struct segment_mark {
   static constexpr bool segment = true;
@@ -114,6 +115,8 @@ struct named_path<stage_mark> {
   template <class P, class Owner>
   using type = typename outward<P, Owner>::type;
 };
+template <>
+struct named_path<shared_mark> : named_path<stage_mark> {};
 
 /// A mistake of the body, seen from outside the call.
 template <class Mark, class Owner, class P>

@@ -50,20 +50,45 @@ constexpr double square_root(double x) {
 }
 }  // namespace detail
 
-/// How a parameter starts: uniform in [-bound, bound], or all equal to `fill` where the bound is 0.
+/// How a parameter starts: all numbers equal to `fill`, or drawn. `initial{}` is zeros.
 struct initial {
-  double bound = 0, fill = 0;
+  enum class law : std::uint8_t {
+    constant,
+    uniform,
+    normal,
+    unsaid,  ///< as another mention of the parameter says; where none does, uniform
+  };
+  law drawn = law::constant;
+  double fill = 0;   ///< of a constant
+  double width = 0;  ///< uniform in [-width, width], or normal around 0 with this deviation
+
+  static constexpr initial constant(double a) { return {.fill = a}; }
+  static constexpr initial uniform(double bound) { return {.drawn = law::uniform, .width = bound}; }
+  static constexpr initial normal(double deviation) { return {.drawn = law::normal, .width = deviation}; }
+  /// Uniform, bound sqrt(6 / fan in), for what a relu follows: torch.nn.init.kaiming_uniform_ (He et al., 2015).
+  static constexpr initial kaiming(std::int64_t fan_in) {
+    return uniform(detail::square_root(6 / static_cast<double>(fan_in)));
+  }
+  /// Uniform, bound sqrt(6 / (in + out)): torch.nn.init.xavier_uniform_ (Glorot and Bengio, 2010).
+  static constexpr initial xavier(std::int64_t in, std::int64_t out) { return kaiming(in + out); }
+
+  friend constexpr bool operator==(const initial&, const initial&) = default;
 };
 
 /// PyTorch's default for linear and convolution layers: uniform, bound 1 / sqrt(fan_in).
-constexpr initial fan_in(std::int64_t n) { return {.bound = 1 / detail::square_root(static_cast<double>(n))}; }
+constexpr initial fan_in(std::int64_t n) { return initial::uniform(1 / detail::square_root(static_cast<double>(n))); }
+
+namespace detail {
+/// The start of a parameter of which its mention says nothing.
+constexpr initial unsaid(std::int64_t n) { return {.drawn = initial::law::unsaid, .width = fan_in(n).width}; }
+}  // namespace detail
 
 /// Elements that feed one output of a weight laid out {out, in, ...}; of a vector: its length.
 template <int... Extents>
 constexpr std::int64_t fan_in_of() {
   if constexpr (detail::proper<Extents...>) {
     constexpr shape s = tensor<element_type{}, Extents...>::shape;
-    return s.rank < 2 ? s.count() : s.count() / s[0];
+    return s.rank < 2 ? s.count() : s.count() / std::max(s[0], 1);
   } else {
     return 1;
   }
@@ -107,10 +132,11 @@ inline constexpr typename detail::checked_indices<Name, Bound, Extents...>::type
 template <fixed_string Name, int Classes, int... Extents>
 inline constexpr typename detail::checked_indices<Name, Classes, Extents...>::type labels{};
 
-/// A trainable parameter, initialized uniformly with bound 1 / sqrt(fan in).
+/// A trainable parameter, initialized uniformly with bound 1 / sqrt(fan in); one that a layer or param_from mentions by
+/// this name, too, as these say.
 template <fixed_string Name, int... Extents>
 inline constexpr
-    typename detail::checked_leaf<Name, parameter_leaf<Name, true, fan_in(fan_in_of<Extents...>()), Extents...>,
+    typename detail::checked_leaf<Name, parameter_leaf<Name, true, detail::unsaid(fan_in_of<Extents...>()), Extents...>,
                                   Extents...>::type param{};
 
 /// A parameter with an initialization of its own.
@@ -120,9 +146,8 @@ inline constexpr
 
 /// A parameter without gradient.
 template <fixed_string Name, int... Extents>
-inline constexpr
-    typename detail::checked_leaf<Name, parameter_leaf<Name, false, fan_in(fan_in_of<Extents...>()), Extents...>,
-                                  Extents...>::type frozen{};
+inline constexpr typename detail::checked_leaf<
+    Name, parameter_leaf<Name, false, detail::unsaid(fan_in_of<Extents...>()), Extents...>, Extents...>::type frozen{};
 
 /// The key of a random operation, one of its arguments; named like a parameter. Kernels read a random_stream there.
 template <fixed_string Name>

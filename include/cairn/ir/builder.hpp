@@ -40,6 +40,7 @@ struct builder {
   int room = std::numeric_limits<int>::max(), argument_room = std::numeric_limits<int>::max();
   int node_count = 0, argument_count = 0, leaf_count = 0, region_count = 1, keep_count = 0, tag_count = 0,
       character_count = 0;
+  int shared_count = 0;  ///< applications of shared layers
   mistakes wrong = {};
 
   stack<int> bindings;
@@ -112,6 +113,13 @@ struct builder {
     if (path.count() > 0) path.push('.');
     for (char c : name) path.push(c);
   }
+  constexpr void number_path(char before, int number) {
+    path.push(before);
+    char digits[8] = {};
+    int length = 0;
+    for (int rest = number; length == 0 || rest > 0; rest /= 10) digits[length++] = static_cast<char>('0' + rest % 10);
+    while (length > 0) path.push(digits[--length]);
+  }
   constexpr std::string_view full_path() const { return {path.begin(), path.size()}; }
   constexpr int write_name(std::string_view name) {
     const int begin = character_count;
@@ -122,7 +130,7 @@ struct builder {
   /// Opens a scope, a region of its own; the caller closes it with what this returns.
   constexpr frame open(part what, const int* of, int count) {
     const frame before{first_binding, known.open(), path.count(), home_now};
-    regions[region_count] = {home_now, what};
+    regions[region_count] = {.parent = home_now, .what = what, .shared = regions[home_now].shared};
     region_now = home_now = region_count++;
     first_binding = bindings.count();
     for (int i = 0; i < count; ++i) bindings.push(of[i]);
@@ -143,7 +151,7 @@ struct builder {
     region_now = home_now = before.region;
   }
 
-  /// The number of the leaf of a name: one leaf however often it is mentioned.
+  /// The number of the leaf of a name: one leaf however often it is mentioned, but a key for each shared application.
   constexpr int leaf_of(const operation* op, std::string_view name, bool prefixed) {
     const int length = path.count();
     if (prefixed && name[0] == '/') {
@@ -151,9 +159,25 @@ struct builder {
       name.remove_prefix(1);
     }
     extend_path(name);
+    if (const int application = regions[region_now].shared; application > 0 && op->what == role::random)
+      number_path('#', application);
     const int found = find_or_append(op, prefixed ? full_path() : name);
     path.shrink(length);
     return found;
+  }
+
+  /// Notes what the layer of a parameter gives. An expression of the top level that several bodies use is computed in
+  /// each, and is one layer.
+  constexpr void apply(int parameter, int value, const char* type, bool of_top_level) {
+    if (regions[region_now].shared > 0) return;
+    layer& known = layers_[parameter];
+    if (known.value == none) {
+      known = {value, type};
+    } else if (wrong.applied_twice == none && known.value != value && !(of_top_level && known.type == type)) {
+      wrong.applied_twice = parameter;
+      wrong.first_layer = known.value;
+      wrong.second_layer = value;
+    }
   }
 
   /// Has a state become `next` after the step.
@@ -167,12 +191,14 @@ struct builder {
   constexpr int find_or_append(const operation* op, std::string_view name) {
     int& bucket = buckets_[(hash_of(name) + static_cast<std::uint32_t>(op->what)) % 256];
     for (int i = bucket - 1; i != none; i = leaves[i].next) {
-      const operation& there = *nodes[leaves[i].node].op;
-      if (there.what == op->what &&
+      const operation*& there = nodes[leaves[i].node].op;
+      if (there->what == op->what &&
           std::string_view(names + leaves[i].name, static_cast<std::size_t>(leaves[i].name_length)) == name) {
-        if (!there.same_leaf(*op)) {
+        if (!there->same_leaf(*op)) {
           wrong.conflict = i;
           wrong.rival = op;
+        } else if (!there->says_start()) {
+          there = op;
         }
         return i;
       }
@@ -180,9 +206,16 @@ struct builder {
     const int made = append_leaf(op);
     leaves[leaf_count] = {made, write_name(name), static_cast<int>(name.size()), bucket - 1};
     bucket = leaf_count + 1;
+    layers_.push({});
     return leaf_count++;
   }
 
+  /// What a layer gives.
+  struct layer {
+    int value = none;
+    const char* type = nullptr;
+  };
+  stack<layer> layers_;  // by leaf
   int buckets_[256] = {};
   node* own_nodes_ = nullptr;
   int* own_arguments_ = nullptr;

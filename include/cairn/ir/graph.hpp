@@ -88,10 +88,11 @@ struct operation {
   constexpr std::int64_t scratch_bytes(int threads) const { return scratch.numbers(threads) * number_bytes; }
   constexpr int operands() const { return results + arguments + (scratch.numbers(1) > 0 ? 1 : 0); }
 
+  constexpr bool says_start() const { return start.drawn != initial::law::unsaid; }
   /// Whether two leaves of one name are one leaf.
   constexpr bool same_leaf(const operation& other) const {
     return made->extents == other.made->extents && made->element == other.made->element &&
-           trainable == other.trainable && start.bound == other.start.bound && start.fill == other.start.fill;
+           trainable == other.trainable && (start == other.start || !says_start() || !other.says_start());
   }
 };
 
@@ -127,6 +128,7 @@ struct region {
   part what = part::program;
   int name = 0, name_length = 0;  ///< the path of a segment
   bool may_be_useless = false;
+  int shared = 0;           ///< whether its layers use the parameters of others: the number of the application
   std::uint64_t found = 0;  ///< of a chain of segments, to here: bits for what its policies ask for
 };
 
@@ -149,6 +151,8 @@ struct mistakes {
   misfit policy = {};
   int independent = none;    ///< a value by which something is differentiated that does not depend on it
   int updated_twice = none;  ///< a state that is to become two different values
+  int applied_twice = none;  ///< a parameter of two layers
+  int first_layer = none, second_layer = none;  ///< what these give
 };
 
 /// How much a graph holds, or may come to hold.

@@ -3,6 +3,7 @@
 
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/shared.hpp"
 #include "cairn/expr/state.hpp"
 #include "cairn/ir/keep.hpp"
 
@@ -187,6 +188,19 @@ struct lowering<tagged<Name, X>> {
   }
 };
 
+template <class Parameter, class X>
+struct lowering<layer_result<Parameter, X>> {
+  using type = layer_result<Parameter, X>;
+  static constexpr void count(counter& c) { lowering<X>::count(c); }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    const int value = lowering<X>::template into<Target>(b);
+    const int parameter = lowering<Parameter>::template leaf<Target>(b);
+    b.apply(parameter, value, &id_of<type>, std::same_as<typename type::owner, top_scope>);
+    return value;
+  }
+};
+
 // What a mark adds to the names inside a call, and what it does when the scope opens and when it closes.
 template <class Mark>
 struct marking {
@@ -203,6 +217,16 @@ struct marking<block_mark<Name>> : marking<void> {
     return inner;
   }
   static constexpr void open(builder& b) { b.extend_path(Name); }
+};
+template <>
+struct marking<shared_mark> : marking<void> {
+  static constexpr sizes around(sizes inner) {
+    inner.prefix_names(8);
+    return inner;
+  }
+  static constexpr void open(builder& b) {
+    if (b.regions[b.region_now].shared == 0) b.regions[b.region_now].shared = ++b.shared_count;
+  }
 };
 template <fixed_string Name, class... Policy>
 struct marking<segment_mark<Name, Policy...>> {
@@ -357,11 +381,7 @@ struct lowering<repeated<N, Name, L, X>> {
     for (int i = 0; i < N; ++i) {
       const builder::frame before = b.open(part::iteration, nullptr, 0);
       b.extend_path(Name);
-      b.path.push('.');
-      char digits[8] = {};
-      int length = 0;
-      for (int rest = i; length == 0 || rest > 0; rest /= 10) digits[length++] = static_cast<char>('0' + rest % 10);
-      while (length > 0) b.path.push(digits[--length]);
+      b.number_path('.', i);
       const int input = value;
       body::template into<Target>(b, &input, 1, &value);
       b.close(before);

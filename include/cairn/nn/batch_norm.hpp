@@ -1,8 +1,8 @@
 // Batch normalization.
 #pragma once
 
-#include "cairn/expr/block.hpp"
 #include "cairn/expr/reduce.hpp"
+#include "cairn/expr/shared.hpp"
 #include "cairn/expr/state.hpp"
 #include "cairn/nn/features.hpp"
 
@@ -38,7 +38,7 @@ struct batch_norm_layer : layer_base {
     const auto var = mean<Axis...>(square(centered));
     const auto next_var = running_var * 0.9_c + var * constant<0.1 * unbiased>;
     const auto scale = weight / sqrt(in_training(updated(var, running_var, next_var), running_var) + 1e-5_c);
-    return centered * scale + bias;
+    return cairn::detail::result_of_layer<Name>(weight, centered * scale + bias);
   }
 };
 

@@ -1,8 +1,8 @@
 // Fully connected layers.
 #pragma once
 
-#include "cairn/expr/block.hpp"
 #include "cairn/expr/matmul.hpp"
+#include "cairn/expr/shared.hpp"
 #include "cairn/nn/features.hpp"
 
 namespace cairn::nn {
@@ -20,9 +20,11 @@ struct linear_layer : layer_base {
     } else {
       constexpr int in = X::shape[-1];
       constexpr initial start = fan_in(in);
-      const auto y = matmul(x, transpose(param_from<Name + fixed_string{".weight"}, start, Out, in>));
-      if constexpr (Bias) return y + param_from<Name + fixed_string{".bias"}, start, Out>;
-      else return y;
+      const auto weight = param_from<Name + fixed_string{".weight"}, start, Out, in>;
+      const auto y = matmul(x, transpose(weight));
+      if constexpr (!Bias) return cairn::detail::result_of_layer<Name>(weight, y);
+      else
+        return cairn::detail::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
     }
   }
 };

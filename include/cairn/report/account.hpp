@@ -24,6 +24,7 @@ struct value {
   int leaf, gradient;    ///< the leaf that it is, and that whose gradient it is
   int tag;               ///< its first
   int again;             ///< the value that it is, computed a second time
+  int order;             ///< how many gradients lie between it and what is not one
   bool stored;           ///< counted in memory_plan::stored_bytes
 };
 
@@ -109,6 +110,7 @@ inline constexpr auto tables = [] {
     made.first = n.first;
     made.segment = in.of[s.origin[v]];
     made.again = s.again[v];
+    made.order = n.order;
     made.stored =
         v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
   }

@@ -55,7 +55,7 @@ struct kept_part {
   std::string first_path, last_path;
   int count = 1;
   std::vector<residual> stored;
-  std::vector<std::pair<std::string_view, int>> again;  ///< operations and how many
+  std::vector<std::pair<std::string_view, int>> again;  ///< operations and how many: see count_one
   std::int64_t again_flops = 0;
 };
 
@@ -89,6 +89,42 @@ inline std::vector<std::string> layers_of(const account& a) {
 inline void add_once(std::string& list, const std::string& text) {
   if ((", " + list + ", ").find(", " + text + ", ") != list.npos) return;
   list.append(list.empty() ? "" : ", ") += text;
+}
+
+/// Counts an operation in a list of operations and how many.
+inline void count_one(std::vector<std::pair<std::string_view, int>>& list, std::string_view operation) {
+  const auto known = std::ranges::find(list, operation, [](const auto& entry) { return entry.first; });
+  if (known == list.end()) list.emplace_back(operation, 1);
+  else ++known->second;
+}
+inline std::string counted_names(const std::vector<std::pair<std::string_view, int>>& list) {
+  std::string names;
+  for (const auto& [name, n] : list) {
+    names.append(names.empty() ? "" : ", ");
+    names.append(n > 1 ? std::to_string(n) + " " : "") += name;
+  }
+  return names;
+}
+
+/// The parameters that several operations of the forward pass read, and these.
+inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(const account& a) {
+  std::vector<std::vector<std::pair<std::string_view, int>>> reading(a.leaves.size());
+  std::vector<int> readers(a.leaves.size());
+  for (int v = 0; v < a.value_turn; ++v) {
+    if (a[v].what == ir::role::view || a[v].again > 0 || a[v].order > 0) continue;
+    for (int i = 0; i < a[v].arguments; ++i) {
+      const value& read = a[a.root(a.argument(v, i))];
+      if (read.leaf == 0 || read.what != ir::role::parameter) continue;
+      const auto leaf = static_cast<std::size_t>(read.leaf - 1);
+      count_one(reading[leaf], a[v].operation);
+      ++readers[leaf];
+    }
+  }
+  std::vector<std::pair<std::string_view, std::string>> shared;
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    if (readers[i] > 1) shared.emplace_back(a.name(a.leaves[i]), counted_names(reading[i]));
+  }
+  return shared;
 }
 
 /// Who reads stored values, by value: the outermost segment around all of its readers, and their names.
@@ -148,9 +184,7 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     if (v.again == 0 || v.what == ir::role::view) continue;
     kept_part& part = all[static_cast<std::size_t>(v.segment)];
     part.again_flops += v.flops;
-    const auto known = std::ranges::find(part.again, v.operation, [](const auto& entry) { return entry.first; });
-    if (known == part.again.end()) part.again.emplace_back(v.operation, 1);
-    else ++known->second;
+    count_one(part.again, v.operation);
   }
   return all;
 }
@@ -176,7 +210,8 @@ inline std::vector<kept_part> folded(const std::vector<kept_part>& all, auto sam
 
 /// Writes what is alive between forward and backward and why: by the segment that reads it in backward, each value with
 /// its operation, its shape, the layer that it is from, and what reads it. Then what is computed again, by the segment
-/// in which it stands. Equal segments share their lines, which show the figures of one of them.
+/// in which it stands. Equal segments share their lines, which show the figures of one of them. Last, where there are
+/// any, the parameters that several operations of the forward pass read.
 inline void residuals(std::ostream& out, const account& a) {
   using detail::kept_part;
   const std::vector<kept_part> parts = detail::kept_parts(a);
@@ -194,16 +229,11 @@ inline void residuals(std::ostream& out, const account& a) {
   for (const kept_part& p : detail::folded(parts, [](auto& one, auto& other) {
          return one.again == other.again && one.again_flops == other.again_flops;
        })) {
-    std::string names;
     int operations = 0;
-    for (const auto& [name, n] : p.again) {
-      operations += n;
-      names.append(names.empty() ? "" : ", ");
-      names.append(n > 1 ? std::to_string(n) + " " : "") += name;
-    }
+    for (const auto& [name, n] : p.again) operations += n;
     count += p.count * operations;
     if (operations == 0) continue;
-    again.add({detail::from_to(p.first_path, p.last_path, p.count), times(p.count), names,
+    again.add({detail::from_to(p.first_path, p.last_path, p.count), times(p.count), detail::counted_names(p.again),
                detail::operations(operations), flops(p.again_flops), detail::percent(p.again_flops, a.flops.forward)});
   }
   stored.add({"in all", "", "", "", "", "", bytes(a.memory.stored_bytes)});
@@ -212,6 +242,12 @@ inline void residuals(std::ostream& out, const account& a) {
   stored.print(out);
   out << '\n';
   again.print(out);
+  detail::table shared({"shared", "read by"}, 2);
+  const auto parameters = detail::shared_parameters(a);
+  for (const auto& [name, operations] : parameters) shared.add({std::string(name), operations});
+  if (parameters.empty()) return;
+  out << '\n';
+  shared.print(out);
 }
 template <class Program>
 void residuals(std::ostream& out) {
