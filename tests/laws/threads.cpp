@@ -1,10 +1,9 @@
 // Threads change no bit of a step, and a step with threads touches what its plan says.
-#include "../models/parts.hpp"
-#include "laws.hpp"
-
 #ifdef _OPENMP
 #include <omp.h>
-#endif
+
+#include "../models/parts.hpp"
+#include "laws.hpp"
 
 namespace {
 
@@ -43,11 +42,7 @@ constexpr auto ordered = mean(square(rows_there)) + mean(square(columns_there)) 
                          mean(square(max<-1>(logits))) + mean(square(min<0>(logits))) + max(square(logits));
 
 /// The most threads that steps get from now on.
-void allow_threads([[maybe_unused]] int most) {
-#ifdef _OPENMP
-  omp_set_num_threads(most);
-#endif
-}
+void allow_threads(int most) { omp_set_num_threads(most); }
 
 template <class Real>
 std::vector<Real> numbers(std::size_t n) {
@@ -106,7 +101,6 @@ BOOST_AUTO_TEST_CASE(bits_through_indices_do_not_depend_on_their_number) {
   same_for_any_number_of_threads<ordered, double>(bind<"scores">(numbers<double>(rows * classes)), bind<"answers">(at));
 }
 
-#ifdef _OPENMP  // or there is one thread, and planned for three
 template <auto Loss>
 void touches_what_is_planned() {
   allow_threads(3);
@@ -122,7 +116,6 @@ BOOST_AUTO_TEST_CASE(planned_is_touched) {
   touches_what_is_planned<product>();
   touches_what_is_planned<loss>();
 }
-#endif
 
 // Without work for a second thread there is no scratch for it.
 BOOST_AUTO_TEST_CASE(a_small_step_has_one_thread) {
@@ -131,3 +124,5 @@ BOOST_AUTO_TEST_CASE(a_small_step_has_one_thread) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+#endif

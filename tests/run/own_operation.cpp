@@ -125,6 +125,7 @@ BOOST_AUTO_TEST_CASE(indices_may_be_bytes) {
   for (std::size_t row = 0; row < 8; ++row)
     BOOST_TEST(picked[row] == number(row * 12 + static_cast<std::size_t>(which[row])));
 }
+#ifdef _OPENMP
 BOOST_AUTO_TEST_CASE(threads_share_a_kernel) {
   constexpr auto wide = param<"p", 1030, 515>;
   constexpr auto loss = sum(tanh(std::get<0>(own::normalized(wide)) * wide));
@@ -135,6 +136,7 @@ BOOST_AUTO_TEST_CASE(threads_share_a_kernel) {
   BOOST_TEST(alone.value_and_grad() == together.value_and_grad());
   BOOST_TEST(std::ranges::equal(alone.gradients(), together.gradients()));
 }
+#endif
 
 /// First and second order, in double.
 template <auto F, auto... Labels>

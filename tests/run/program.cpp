@@ -333,6 +333,110 @@ BOOST_AUTO_TEST_CASE(a_predictor_lives_there_too) {
   BOOST_TEST(std::ranges::equal(own(bind<"x">(numbers)), given(bind<"x">(numbers))));
 }
 
+BOOST_AUTO_TEST_CASE(parameters_are_written_whole_or_not_at_all) {
+  train_step step;
+  step.init(seed{3});
+  const std::vector<float> before(step.parameters().begin(), step.parameters().end());
+  const std::array<float, 5> bias{1, 2, 3, 4, 5};
+  const std::vector<float> wrong(8);
+  BOOST_CHECK_EXCEPTION(step.set(bind<"fc1.bias">(bias), bind<"head.weight">(xt::xtensor<float, 2>({4, 2}))),
+                        extent_error, [](const extent_error& e) {
+                          return e.what() == std::string("cairn: parameter 'head.weight': expected {2, 4}, got {4, 2}");
+                        });
+  BOOST_TEST(std::ranges::equal(step.parameters(), before));
+  step.set(bind<"fc1.bias">(bias), bind<"head.weight">(wrong));
+  BOOST_TEST(std::ranges::equal(step.param<"fc1.bias">(), bias));
+  BOOST_TEST(std::ranges::count(step.param<"head.weight">(), 0.0F) == 8);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {
+  train_step step;
+  adamw optimizer{step};  // to know of the parameters is not to write them
+  const auto run = [](auto& of) { static_cast<void>(of.value_and_grad(bind<"x">(numbers), bind<"y">(classes))); };
+  BOOST_CHECK_EXCEPTION(run(step), program_error, [](const program_error& e) {
+    return e.what() == std::string("cairn: the parameters were neither initialized nor written; call init(seed{1})");
+  });
+  step.parameters()[3] = 1;
+  run(step);
+  train_step by_view, by_set, by_init;
+  by_view.param<"head.bias">().fill(0);
+  run(by_view);
+  by_set.set(bind<"head.bias">(std::array<float, 2>{}));
+  run(by_set);
+  by_init.init(seed{1});
+  run(by_init);
+  program<sum(x<4>), wrt<"x">> without_any;
+  static_cast<void>(without_any.value_and_grad(bind<"x">(numbers)));
+}
+
+// The memory goes along, and whoever knows it stays right; what is left refuses everything.
+BOOST_AUTO_TEST_CASE(a_program_that_was_moved_from_refuses) {
+  train_step first, twin;
+  first.init(seed{3});
+  twin.init(seed{3});
+  adamw optimizer{first}, twins{twin};
+  predictor<logits<4>> predict{first}, of_twin{twin};
+  const auto run = [](auto& of) { return of.value_and_grad(bind<"x">(numbers), bind<"y">(classes)); };
+  train_step second = std::move(first);
+  for (int i = 0; i < 2; ++i) {
+    BOOST_TEST(run(second) == run(twin));
+    optimizer.update();
+    twins.update();
+  }
+  BOOST_TEST(std::ranges::equal(predict(bind<"x">(numbers)), of_twin(bind<"x">(numbers))));
+
+  const auto refused = [](const program_error& e) {
+    return e.what() == std::string("cairn: this program or predictor was moved from, and has no memory");
+  };
+  BOOST_CHECK_EXCEPTION(static_cast<void>(run(first)), program_error, refused);
+  BOOST_CHECK_EXCEPTION(first.init(seed{1}), program_error, refused);
+  BOOST_CHECK_EXCEPTION(first.set(bind<"head.bias">(std::array<float, 2>{})), program_error, refused);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(first.param<"head.bias">()), program_error, refused);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(first.grad<"head.bias">()), program_error, refused);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(first.parameters()), program_error, refused);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(first.gradients()), program_error, refused);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(first.arena()), program_error, refused);
+  BOOST_CHECK_EXCEPTION((predictor<logits<4>>(first)), program_error, refused);
+  BOOST_CHECK_EXCEPTION((sgd{first, {.lr = 1}}), program_error, refused);
+  auto predicts = std::move(predict);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(predict(bind<"x">(numbers))), program_error, refused);
+  BOOST_TEST(std::ranges::equal(predicts(bind<"x">(numbers)), of_twin(bind<"x">(numbers))));
+  first = std::move(second);
+  BOOST_TEST(run(first) == run(twin));
+  BOOST_CHECK_EXCEPTION(static_cast<void>(run(second)), program_error, refused);
+}
+
+BOOST_AUTO_TEST_CASE(an_array_off_by_a_byte_is_refused) {
+  train_step step;
+  step.init(seed{3});
+  std::array<std::byte, 4 * 13> memory{};
+  const auto* const off =
+      reinterpret_cast<const float*>(memory.data() + 1 + (-reinterpret_cast<std::uintptr_t>(memory.data()) & 3));
+  BOOST_CHECK_EXCEPTION(
+      static_cast<void>(step.value_and_grad(bind<"x">(std::span(off, 12)), bind<"y">(classes))), extent_error,
+      [](const extent_error& e) {
+        return e.what() == std::string("cairn: input 'x': expected an address that is a multiple of 4, got 1 more");
+      });
+}
+
+BOOST_AUTO_TEST_CASE(a_gradient_that_is_not_finite_is_refused_on_request) {
+  constexpr auto s = state<"s", initial{}>;
+  constexpr auto root = sum(sqrt(param<"w", 4>) * input<"x", 4>);
+  constexpr auto counted = updated(root, s, s + 1_c);
+  program<counted, check_finite, wrt<"x">> step;
+  const std::array<float, 4> ones{1, 1, 1, 1};
+  step.set(bind<"w">(std::array<float, 4>{1, 4, 0, 9}));
+  BOOST_CHECK_EXCEPTION(
+      static_cast<void>(step.value_and_grad(bind<"x">(ones))), gradient_error, [](const gradient_error& e) {
+        return e.what() == std::string("cairn: gradient of 'w': number 2 is inf, expected finite numbers") &&
+               e.leaf == "w" && e.index == 2 && e.actual > 0;
+      });
+  BOOST_TEST(step.param<"s">()() == 0);
+  step.set(bind<"w">(ones));
+  BOOST_TEST(step.value_and_grad(bind<"x">(ones)) == 4);
+  BOOST_TEST(step.param<"s">()() == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_is_refused_on_request) {
   constexpr auto doubling = sum(exp(input<"x", 4>) * param<"w", 4>);
   program<doubling, check_finite> step;

@@ -56,10 +56,10 @@ constexpr auto problem_of_name() {
   else return not_found<Compiled, ir::role::input, fact::input, Bound::name>();
 }
 
-/// The mistake of binding an array to the input Wanted of a program over Real, or sound.
-template <class Real, class Wanted, class Bound>
+/// The mistake of binding an array to Wanted, an input or a parameter of a program over Real, or sound.
+template <class Real, class Wanted, class Bound, template <fixed_string...> class Fact = fact::input>
 constexpr auto problem_of_bound() {
-  using name = about<fact::input, Bound::name>;
+  using name = about<Fact, Bound::name>;
   using element = stored_as<Wanted::element.type, Real>;
   if constexpr (!std::is_same_v<typename Bound::element, element>) {
     return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>, fact::got<typename Bound::element>>{};
@@ -109,6 +109,30 @@ constexpr auto problem_of_inputs() {
     return mistake<array_without_name, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
   } else {
     return problem_of_bindings<Compiled, Bound...>();
+  }
+}
+
+/// The parameter into which an array is written.
+template <class Compiled, class Bound>
+inline constexpr int written_leaf = Compiled::graph.find(ir::role::parameter, Bound::name);
+template <class Compiled, class Bound>
+constexpr auto problem_of_written() {
+  if constexpr (written_leaf<Compiled, Bound> == ir::none) {
+    return problem_of_parameter<Compiled, Bound::name>();
+  } else {
+    using wanted = leaf_value<Compiled, written_leaf<Compiled, Bound>>;
+    return problem_of_bound<typename Compiled::real, wanted, Bound, fact::parameter>();
+  }
+}
+/// The mistake of writing these arrays into parameters, or sound.
+template <class Compiled, class... Bound>
+constexpr auto problem_of_writing() {
+  if constexpr ((wrong<Bound> || ...)) {
+    return rejected{};
+  } else if constexpr (!(a_binding<Bound> && ...)) {
+    return mistake<array_without_name, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
+  } else {
+    return first_problem(problem_of_written<Compiled, Bound>()...);
   }
 }
 

@@ -73,6 +73,8 @@ struct normal;
 template <double P>
 struct probability;
 template <int N>
+struct threads;
+template <int N>
 struct height;
 template <auto Bytes>
 struct frees;

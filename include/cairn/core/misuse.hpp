@@ -207,6 +207,9 @@ struct input_without_gradient { template <class Silent, class... Facts> struct f
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
   "cotangent<...>, accumulate_gradients, budget<...>, threads<...>, plain and check_finite"); } }; };
+struct threads_without_openmp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [threads-without-openmp]: a program has several threads where it is compiled with OpenMP: g++ -fopenmp; else "
+  "leave the option out"); } }; };
 struct missing_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [missing-input]: the model reads this input, but no bind<...> gives it; bind an array to it"); } }; };
 struct duplicate_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

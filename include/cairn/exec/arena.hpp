@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 namespace cairn {
 
@@ -27,7 +28,12 @@ struct memory_error : std::invalid_argument {
   std::size_t expected, actual;
 };
 
-/// Zeroed bytes, aligned: allocated and owned, or the caller's.
+/// A program that cannot run as it is: nobody has initialized or written its parameters, or it was moved from.
+struct program_error : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+/// Zeroed bytes, aligned: allocated and owned, or the caller's. What is moved from has none.
 class memory_block {
  public:
   explicit memory_block(std::size_t size)
@@ -40,6 +46,18 @@ class memory_block {
     const auto remainder = reinterpret_cast<std::uintptr_t>(at_) % memory_alignment;
     if (remainder != 0) throw memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder);
     std::fill_n(at_, size, std::byte{});
+  }
+  memory_block(memory_block&& other) noexcept
+      : owned_(std::move(other.owned_)), at_(std::exchange(other.at_, nullptr)) {}
+  memory_block& operator=(memory_block&& other) noexcept {
+    owned_ = std::move(other.owned_);
+    at_ = std::exchange(other.at_, nullptr);
+    return *this;
+  }
+
+  /// Throws program_error where it was moved from.
+  void check() const {
+    if (at_ == nullptr) throw program_error("cairn: this program or predictor was moved from, and has no memory");
   }
   std::byte* data() const { return at_; }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <ranges>
 #include <span>
@@ -17,10 +18,11 @@
 
 namespace cairn {
 
-/// An array whose extents are not the input's.
+/// An array whose extents are not those of the input or the parameter of that name, or that is not aligned.
 struct extent_error : std::invalid_argument {
-  [[gnu::cold]] extent_error(std::string_view name, std::string_view wanted, std::string_view given)
-      : std::invalid_argument(detail::text_of({"cairn: input '", name, "': expected ", wanted, ", got ", given})),
+  [[gnu::cold]] extent_error(std::string_view name, std::string_view wanted, std::string_view given,
+                             std::string_view what = "input")
+      : std::invalid_argument(detail::text_of({"cairn: ", what, " '", name, "': expected ", wanted, ", got ", given})),
         input(name),
         expected(wanted),
         actual(given) {}
@@ -54,10 +56,18 @@ constexpr bool extents_fit(const shape& given, const shape& wanted) {
   return given == wanted || (given.rank <= 1 && given.count() == wanted.count());
 }
 /// Throws extent_error where they do not fit.
-[[gnu::noinline]] inline void check_extents(std::string_view name, const shape& wanted, const shape& given,
-                                            bool row_major) {
-  if (!extents_fit(given, wanted)) throw extent_error(name, text_of(wanted), text_of(given));
-  if (!row_major) throw extent_error(name, "a contiguous row-major array", "other strides");
+[[gnu::noinline]] inline void check_extents(std::string_view what, std::string_view name, const shape& wanted,
+                                            const shape& given, bool row_major) {
+  if (!extents_fit(given, wanted)) throw extent_error(name, text_of(wanted), text_of(given), what);
+  if (!row_major) throw extent_error(name, "a contiguous row-major array", "other strides", what);
+}
+/// Throws extent_error where numbers of so many bytes do not lie at a multiple of these.
+[[gnu::noinline]] inline void check_address(std::string_view what, std::string_view name, const void* data,
+                                            std::size_t size) {
+  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % size);
+  if (off == 0) return;
+  throw extent_error(name, text_of({"an address that is a multiple of ", text_of(static_cast<std::int64_t>(size))}),
+                     text_of({text_of(off), " more"}), what);
 }
 /// Throws label_error where an index is not in [0, bound).
 [[gnu::noinline]] inline void check_indices(std::string_view name, const std::int32_t* index, std::int64_t count,
@@ -113,9 +123,10 @@ struct bound {
   shape extents = known;
   bool row_major = true;
 
-  /// Checks extents and indices against an input.
-  void check(const shape& wanted, [[maybe_unused]] int bound) const {
-    if constexpr (dynamic) detail::check_extents(Name, wanted, extents, row_major);
+  /// Checks extents, address and indices against an input or what else has this name.
+  void check(const shape& wanted, [[maybe_unused]] int bound = 0, std::string_view what = "input") const {
+    if constexpr (dynamic) detail::check_extents(what, Name, wanted, extents, row_major);
+    detail::check_address(what, Name, data, alignof(element));
     if constexpr (std::same_as<element, std::int32_t>) {
       if (bound > 0) detail::check_indices(Name, data, wanted.count(), bound);
     }

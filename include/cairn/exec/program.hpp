@@ -20,6 +20,38 @@ struct loss_error : std::domain_error {
   double actual;
 };
 
+/// A step's gradient is infinite or not a number somewhere; states are as they were, and parameters until an optimizer
+/// follows it.
+struct gradient_error : std::domain_error {
+  gradient_error(std::string_view name, std::size_t at, double number)
+      : std::domain_error(
+            detail::text_of({"cairn: gradient of '", name, "': number ", detail::text_of(static_cast<std::int64_t>(at)),
+                             " is ", std::to_string(number), ", expected finite numbers"})),
+        leaf(name),
+        index(at),
+        actual(number) {}
+  std::string leaf;  ///< the parameter or input
+  std::size_t index;
+  double actual;
+};
+
+namespace detail {
+/// The mistake of asking for threads where there are none, or sound.
+template <int Threads>
+constexpr auto problem_of_threads() {
+  if constexpr (Threads == 1 || kernel::threads_exist) return sound{};
+  else return mistake<threads_without_openmp, top_scope, fact::threads<Threads>>{};
+}
+
+/// Throws gradient_error.
+template <class Real>
+[[gnu::noinline]] void check_gradient(std::string_view name, std::span<const Real> gradient) {
+  const auto at = std::ranges::find_if(gradient, [](Real g) { return !std::isfinite(g); });
+  if (at == gradient.end()) return;
+  throw gradient_error(name, static_cast<std::size_t>(at - gradient.begin()), static_cast<double>(*at));
+}
+}  // namespace detail
+
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
 /// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, threads<4>.
@@ -31,6 +63,7 @@ class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
   using machine = detail::machine<compiled>;
   static constexpr bool accumulates = compiled::model::purpose::accumulates;
+  static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
 
  public:
   using real_type = typename compiled::real;
@@ -58,6 +91,7 @@ class program {
   /// Accumulated gradients are zero again.
   void init(seed s) {
     random_ = {s, 0};
+    written_ = true;
     if constexpr (accumulates) zero_grad();
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
@@ -71,20 +105,22 @@ class program {
 
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
   /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or
-  /// label_error before anything is computed; with check_finite, loss_error after a step whose loss is not finite,
-  /// which leaves states as they were.
+  /// label_error before anything is computed, and program_error where nobody initialized or wrote the parameters; with
+  /// check_finite, loss_error or gradient_error after a step whose loss or gradients are not finite, which leaves states
+  /// as they were.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    if (!written_) check_written();
     if constexpr (std::same_as<problem, sound>) {
       const auto streams = machine::streams_of(random_.from, random_.step);
       machine_.draw_from(streams);
       machine_.run(inputs...);
       ++random_.step;
     }
-    for (int i = 0; i < static_cast<int>(copies.size()); ++i) {
-      const gradient_copy& copy = copies[static_cast<std::size_t>(i)];
+    for (const gradient_copy& copy : copies) {
       std::memcpy(gradient_at(copy.leaf), machine_.at(copy.from),
                   static_cast<std::size_t>(machine::leaf(copy.leaf).bytes));
     }
@@ -92,6 +128,7 @@ class program {
       for (const auto number : machine_.template numbers<0>()) {
         if (!std::isfinite(static_cast<double>(number))) throw loss_error(static_cast<double>(number));
       }
+      check_gradients(std::make_index_sequence<static_cast<std::size_t>(machine::leaf_count)>{});
     }
     for (int i = 0; i < machine::leaf_count; ++i) {
       if (machine::leaf(i).updated)
@@ -104,15 +141,28 @@ class program {
   void zero_grad()
     requires accumulates
   {
-    std::fill_n(machine_.base(pass::gradient_base), memory().gradient_bytes, std::byte{});
+    std::fill_n(owned().base(pass::gradient_base), memory().gradient_bytes, std::byte{});
   }
 
-  /// A parameter or a state, as a view.
+  /// Writes parameters and states, of any array that bind takes: `step.set(bind<"fc1.weight">(w))`. Throws extent_error
+  /// before anything is written.
+  template <class... Bound>
+  void set(const Bound&... arrays) {
+    using problem = decltype(detail::problem_of_writing<compiled, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, sound>) {
+      (arrays.check(machine::extents_of(detail::written_leaf<compiled, Bound>), 0, "parameter"), ...);
+      (write(detail::written_leaf<compiled, Bound>, arrays.data), ...);
+    }
+  }
+
+  /// A parameter or a state, as a view through which it may be written.
   template <fixed_string Name>
   auto param() {
     using problem = decltype(detail::problem_of_parameter<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
     constexpr int i = compiled::graph.find(ir::role::parameter, Name);
+    written_ = true;
     if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(real_at(i));
     else return detail::view_stand_in<real_type>{};
   }
@@ -128,7 +178,10 @@ class program {
   }
 
   /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.
-  std::span<real_type> parameters() { return {reinterpret_cast<real_type*>(memory_.data()), block_size}; }
+  std::span<real_type> parameters() {
+    memory_.check();
+    return {reinterpret_cast<real_type*>(memory_.data()), block_size};
+  }
   /// Calls visit(i) for each number of parameters() that is no padding.
   void for_each_trained(auto visit) const {
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -140,13 +193,13 @@ class program {
   }
   /// The gradients of all trained parameters, laid out like these.
   std::span<real_type> gradients() {
-    return {reinterpret_cast<real_type*>(machine_.base(pass::gradient_base)), block_size};
+    return {reinterpret_cast<real_type*>(owned().base(pass::gradient_base)), block_size};
   }
   /// Which random numbers the next step draws: to keep and to set, as by who goes on with saved parameters.
   random_state& random() { return random_; }
   /// The arena, to look at: what a step writes.
   std::span<std::byte> arena() {
-    return {machine_.base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
+    return {owned().base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
   }
 
  private:
@@ -170,9 +223,35 @@ class program {
     return out;
   }();
 
-  real_type* real_at(int leaf) { return reinterpret_cast<real_type*>(machine_.leaf_base(leaf)); }
+  machine& owned() {
+    memory_.check();
+    return machine_;
+  }
+  real_type* real_at(int leaf) { return reinterpret_cast<real_type*>(owned().leaf_base(leaf)); }
   real_type* gradient_at(int leaf) {
-    return reinterpret_cast<real_type*>(machine_.base(pass::gradient_base) + machine::leaf(leaf).offset);
+    return reinterpret_cast<real_type*>(owned().base(pass::gradient_base) + machine::leaf(leaf).offset);
+  }
+
+  template <class Number>
+  void write(int leaf, const Number* numbers) {
+    std::memcpy(real_at(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
+    written_ = true;
+  }
+  /// Throws program_error where there are parameters, of which nobody initialized or wrote any.
+  void check_written() {
+    const std::span all(memory_.data(), static_cast<std::size_t>(memory().parameter_bytes));
+    written_ |= all.empty() || std::ranges::any_of(all, [](std::byte b) { return b != std::byte{}; });
+    if (!written_)
+      throw program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})");
+  }
+  template <std::size_t... I>
+  void check_gradients(std::index_sequence<I...>) {
+    constexpr const auto& wanted = compiled::model::chosen.wanted;
+    const auto check = [&](int leaf, std::string_view name) {
+      const auto count = static_cast<std::size_t>(machine::leaf(leaf).count);
+      if (wanted[leaf]) detail::check_gradient<real_type>(name, {gradient_at(leaf), count});
+    };
+    (check(static_cast<int>(I), detail::leaf_name<compiled, static_cast<int>(I)>), ...);
   }
 
   explicit program(memory_block block) : memory_(std::move(block)) {
@@ -187,6 +266,7 @@ class program {
   memory_block memory_;
   machine machine_;
   random_state random_;
+  bool written_ = false;  // its parameters, or they may have been
 };
 
 /// The forward pass of any expression, sharing the parameters of a program by name; the program must outlive it.
@@ -197,6 +277,7 @@ template <auto Output, class... Options>
 class predictor {
   using compiled = detail::compiled_of<Output, false, Options...>;
   using machine = detail::machine<compiled>;
+  static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
 
  public:
   using real_type = typename compiled::real;
@@ -227,6 +308,7 @@ class predictor {
   auto operator()(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
+    memory_.check();
     if constexpr (std::same_as<problem, sound>) machine_.run(inputs...);
     return machine_.results();
   }
@@ -254,7 +336,7 @@ class predictor {
     if constexpr (std::same_as<sharing_with<owner>, sound>) {
       for (int i = 0; i < machine::leaf_count; ++i) {
         if (machine::leaf(i).what == ir::role::parameter)
-          machine_.leaf_base(i) = trained.machine_.leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
+          machine_.leaf_base(i) = trained.owned().leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
       }
     }
   }

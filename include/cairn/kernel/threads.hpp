@@ -12,6 +12,13 @@
 
 namespace cairn::kernel {
 
+/// Whether a program can have more than one.
+#ifdef _OPENMP
+inline constexpr bool threads_exist = true;
+#else
+inline constexpr bool threads_exist = false;
+#endif
+
 /// Threads that a step gets of those it wants.
 inline int threads_at_hand([[maybe_unused]] int wanted) {
 #ifdef _OPENMP
