@@ -139,6 +139,22 @@ BOOST_AUTO_TEST_CASE(rejects_damaged_gzip_data) {
   rejects(temp.plain("block.gz", damaged), "sound gzip data", "a corrupt stream");
 }
 
+BOOST_AUTO_TEST_CASE(rejects_what_lies_behind_gzip_data) {
+  const folder temp;
+  const auto bytes = idx({26}, "abcdefghijklmnopqrstuvwxyz");
+  const auto packed = read_bytes(temp.gzipped("sound.gz", bytes));
+  for (const auto& more : {"x"s, "\0"s, std::string(100'000, '\0')})
+    rejects(temp.plain("behind.gz", packed + more), "an end of the file", "bytes behind gzip data");
+  rejects(temp.plain("cut.gz", packed + packed.substr(0, 5)), "complete gzip data", "an early end");
+  rejects(temp.plain("twice.gz", packed + packed), "26 bytes of data", "more");
+
+  // Two files of gzip are one.
+  const auto first = read_bytes(temp.gzipped("first.gz", bytes.substr(0, 9)));
+  const auto second = read_bytes(temp.gzipped("second.gz", bytes.substr(9)));
+  const auto array = data::read_idx(temp.plain("joined.gz", first + second));
+  BOOST_TEST(std::string(array.bytes.begin(), array.bytes.end()) == bytes.substr(8));
+}
+
 BOOST_AUTO_TEST_CASE(reads_images_with_their_labels) {
   const folder temp;
   const auto images = temp.plain("images", idx({2, 1, 2}, "\0\xFF\xFF\0"s));

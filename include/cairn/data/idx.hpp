@@ -41,31 +41,71 @@ struct byte_array {
 
 namespace detail {
 
-/// A file read once from its beginning to its end, and unpacked on the way if it is gzipped.
+/// A file read once from its beginning to its end, and unpacked on the way if it is gzipped. zlib's own reader passes
+/// over what lies behind gzip data.
 class gzip_reader {
  public:
-  explicit gzip_reader(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
-    if (!file_) throw file_error(path_, "a readable file", std::generic_category().message(errno));
+  explicit gzip_reader(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rb")) {
+    if (!file_ || !fill()) fail_to_read(errno);
+    packed_ = stream_.avail_in > 0 && *stream_.next_in == first_of_gzip;
+    constexpr int only_gzip = 16;
+    if (inflateInit2(&stream_, only_gzip + MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
+  gzip_reader(const gzip_reader&) = delete;
+  gzip_reader& operator=(const gzip_reader&) = delete;
+  ~gzip_reader() { inflateEnd(&stream_); }
 
   /// Fills `bytes` as far as the file goes; returns how many there were.
   std::size_t read(std::span<std::uint8_t> bytes) {
-    const int count = gzread(file_.get(), bytes.data(), static_cast<unsigned>(bytes.size()));
-    const int reason = errno;
-    int error = Z_OK;
-    gzerror(file_.get(), &error);
-    if (error == Z_ERRNO) throw file_error(path_, "a readable file", std::generic_category().message(reason));
-    if (error == Z_BUF_ERROR) throw file_error(path_, "complete gzip data", "an early end");
-    if (error != Z_OK || count < 0) throw file_error(path_, "sound gzip data", "a corrupt stream");
-    return static_cast<std::size_t>(count);
+    stream_.next_out = bytes.data();
+    stream_.avail_out = static_cast<uInt>(bytes.size());
+    while (stream_.avail_out > 0) {
+      if (stream_.avail_in == 0 && !fill()) fail_to_read(errno);
+      if (stream_.avail_in == 0 && within_) throw file_error(path_, "complete gzip data", "an early end");
+      if (stream_.avail_in == 0) break;
+      if (packed_) unpack();
+      else copy();
+    }
+    return bytes.size() - stream_.avail_out;
   }
 
  private:
+  static constexpr Bytef first_of_gzip = 0x1f;
+
+  /// Whether the file could be read; at its end there is no more input.
+  bool fill() {
+    stream_.next_in = piece_.data();
+    stream_.avail_in = static_cast<uInt>(std::fread(piece_.data(), 1, piece_.size(), file_.get()));
+    return std::ferror(file_.get()) == 0;
+  }
+  void unpack() {
+    if (!within_ && *stream_.next_in != first_of_gzip)
+      throw file_error(path_, "an end of the file", "bytes behind gzip data");
+    const int state = inflate(&stream_, Z_NO_FLUSH);
+    if (state != Z_OK && state != Z_STREAM_END) throw file_error(path_, "sound gzip data", "a corrupt stream");
+    within_ = state == Z_OK;
+    if (!within_) inflateReset(&stream_);  // other gzip data may follow
+  }
+  void copy() {
+    const uInt count = std::min(stream_.avail_in, stream_.avail_out);
+    std::copy_n(stream_.next_in, count, stream_.next_out);
+    stream_.next_in += count;
+    stream_.avail_in -= count;
+    stream_.next_out += count;
+    stream_.avail_out -= count;
+  }
+  [[noreturn]] void fail_to_read(int reason) const {
+    throw file_error(path_, "a readable file", std::generic_category().message(reason));
+  }
+
   struct close {
-    void operator()(gzFile file) const { gzclose_r(file); }
+    void operator()(std::FILE* file) const { std::fclose(file); }
   };
   std::string path_;
-  std::unique_ptr<gzFile_s, close> file_;
+  std::unique_ptr<std::FILE, close> file_;
+  std::vector<Bytef> piece_ = std::vector<Bytef>(1 << 16);
+  z_stream stream_{};
+  bool packed_ = false, within_ = false;  // gzip data has begun, and not ended
 };
 
 }  // namespace detail
