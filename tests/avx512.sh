@@ -5,8 +5,8 @@
 set -euo pipefail
 kernel=$(realpath "$1")
 mapfile -t programs < <(realpath "${@:2}")
-folder=$(mktemp -d) bochs=
-trap '[[ -z $bochs ]] || kill -KILL "$bochs" || true; rm -rf "$folder"' EXIT  # Bochs outlives other signals
+folder=$(mktemp -d) bochs= reader=
+trap 'for p in $bochs $reader; do kill -KILL "$p" || true; done; rm -rf "$folder"' EXIT  # Bochs outlives other signals
 cd "$folder"
 
 mkdir -p root/tmp disc
@@ -51,6 +51,10 @@ END
 echo continue >commands  # Debian's Bochs starts in its debugger
 TERM=xterm bochs -q -f bochsrc -rc commands </dev/null >screen 2>&1 &
 bochs=$!
+# It draws the cursor on a terminal of its own, and waits where nobody reads what it draws.
+until grep -qs '^Bochs connected' screen || ! kill -0 "$bochs" 2>/dev/null; do sleep 0.1; done
+cat "$(sed -n 's/^Bochs connected to screen "\(.*\)"/\1/p' screen)" >/dev/null &
+reader=$!
 until grep -qs '^the end' serial || ! kill -0 "$bochs" 2>/dev/null || ((SECONDS > 1800)); do sleep 1; done
 
 tr -d '\r' <serial | tee printed
