@@ -52,6 +52,21 @@ constexpr auto first_unknown_option() {
   else return std::type_identity<Option>{};
 }
 
+/// The first option of which there is another one before; void if there is none.
+template <unsigned Said>
+constexpr std::type_identity<void> first_repeated_option() {
+  return {};
+}
+template <unsigned Said, class Option, class... Rest>
+constexpr auto first_repeated_option() {
+  constexpr unsigned single = said_by<Option>::single;
+  if constexpr ((Said & single) == 0) return first_repeated_option<Said | single, Rest...>();
+  else return std::type_identity<Option>{};
+}
+
+template <class... Options>
+using repeated_option_of = typename decltype(first_repeated_option<0, Options...>())::type;
+
 /// Whether an output stands for a mistake that has been reported.
 template <class Output>
 inline constexpr bool mistaken = wrong<Output>;
@@ -88,6 +103,8 @@ constexpr auto problem_of_program() {
   } else if constexpr (!options::known) {
     return mistake<unknown_option, top_scope,
                    fact::given<typename decltype(first_unknown_option<Options...>())::type>>{};
+  } else if constexpr (!std::is_void_v<repeated_option_of<Options...>>) {
+    return mistake<repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
   } else if constexpr (!std::same_as<decltype(problem_of_outputs<Trains>(as_outputs(Output))), sound>) {
     return problem_of_outputs<Trains>(as_outputs(Output));
   } else {

@@ -63,6 +63,9 @@ struct expression_for_layer { template <class Silent, class... Facts> struct fou
 struct piped_into_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: to the right of | stands a layer, not an expression; write x | layer, or relu(x) "
   "without x |"); } }; };
+struct function_for_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: to the right of | stands a layer, not a function; write x | nn::relu, relu(x), or x | "
+  "layer([](auto v) { return relu(v); })"); } }; };
 struct axes_as_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: axes and extents are template arguments; write sum<-1>(x), reshape<8, 4>(x), slice<1, "
   "0, 4>(x)"); } }; };
@@ -80,6 +83,15 @@ struct no_state { template <class Silent, class... Facts> struct found : Silent 
 struct function_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: ckpt and block take a function, then the expressions to call it with: ckpt<\"name\">(f, a, "
   "b), or ckpt<\"name\">(layer)"); } }; };
+struct exponent_of_power { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the exponent of pow is a constant, whole or a half: pow(x, 2_c); of others write "
+  "exp(p * log(x))"); } }; };
+struct name_for_leaf { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: grad takes expressions, not their names: grad(loss, x); a layer's parameter is "
+  "param<\"/fc.weight\", 16, 8>"); } }; };
+struct option_for_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: this is an option of a program, as in program<loss, plain>; a part that is no segment is a "
+  "block<\"name\">"); } }; };
 struct no_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: after its name ckpt takes policies: save<\"tag\">, save_matmuls, allow_useless, or a "
   "predicate on a saveable without state"); } }; };
@@ -134,6 +146,9 @@ struct captured_value { template <class Silent, class... Facts> struct found : S
 struct unused_argument { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unused-argument]: the body of this segment never reads this argument (the first is number 0), which ckpt "
   "would keep for nothing; remove it from both"); } }; };
+struct several_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-a-layer]: several layers are no layer; write a | b | c, repeat<4, \"block\">([](auto) { return a; }), or "
+  "ckpt_sequential<2>(hana::make_tuple(a, b, c))"); } }; };
 struct not_a_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: a layer takes expressions by value, returns one and captures nothing; pass values as "
   "arguments"); } }; };
@@ -207,6 +222,8 @@ struct input_without_gradient { template <class Silent, class... Facts> struct f
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
   "cotangent<...>, accumulate_gradients, budget<...>, threads<...>, plain and check_finite"); } }; };
+struct repeated_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [repeated-option]: a program has one such option, and this is its second; leave one out"); } }; };
 struct threads_without_openmp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [threads-without-openmp]: a program has several threads where it is compiled with OpenMP: g++ -fopenmp; else "
   "leave the option out"); } }; };

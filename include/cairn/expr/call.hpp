@@ -45,6 +45,8 @@ template <class T>
 inline constexpr bool is_tuple = false;
 template <an_expression... E>
 inline constexpr bool is_tuple<std::tuple<E...>> = true;
+template <an_expression A, an_expression B>
+inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
 template <class T>
 concept a_body = an_expression<T> || is_tuple<T>;
@@ -58,6 +60,10 @@ struct as_tuple<E> {
 template <class... E>
 struct as_tuple<std::tuple<E...>> {
   using type = std::tuple<E...>;
+};
+template <class A, class B>
+struct as_tuple<std::pair<A, B>> {
+  using type = std::tuple<A, B>;
 };
 
 /// What the values of a body tell those outside.
@@ -149,6 +155,8 @@ template <class Body>
 inline constexpr std::size_t body_size = 1;
 template <class... E>
 inline constexpr std::size_t body_size<std::tuple<E...>> = sizeof...(E);
+template <class A, class B>
+inline constexpr std::size_t body_size<std::pair<A, B>> = 2;
 
 /// The body of F where its arguments are mistakes; void where it has none.
 template <class F, an_expression... A>

@@ -136,6 +136,8 @@ template <class X, class L>
 constexpr auto piped_silently(X x) {
   if constexpr (wrong<X>) {
     return x;
+  } else if constexpr (requires { std::tuple_size<L>::value; }) {
+    return mistake<several_layers, typename X::owner, fact::given<fact::object>>{};
   } else if constexpr (!std::is_empty_v<L>) {
     return mistake<not_a_layer, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
   } else {
@@ -166,6 +168,16 @@ constexpr typename detail::piping<X, L>::type operator|(X, L) {
 }
 template <a_layer L, an_expression X>
 constexpr misused<piped_into_expression, "|", L, X> operator|(L, X) {
+  return {};
+}
+
+template <an_expression X>
+constexpr misused<function_for_layer, "|", X> operator|(X, function_name (*)(function_name)) {
+  return {};
+}
+template <a_layer L>
+constexpr mistaken_layer<function_for_layer, fact::operation<"|", fact::layer>> operator|(
+    L, function_name (*)(function_name)) {
   return {};
 }
 

@@ -150,38 +150,80 @@ template <an_operand X>
 constexpr made<exp_op, X> exp(X) {
   return {};
 }
+function_name exp(function_name);
 template <an_operand X>
 constexpr made<log_op, X> log(X) {
   return {};
 }
+function_name log(function_name);
 template <an_operand X>
 constexpr made<sqrt_op, X> sqrt(X) {
   return {};
 }
+function_name sqrt(function_name);
 template <an_operand X>
 constexpr made<square_op, X> square(X) {
   return {};
 }
+function_name square(function_name);
 template <an_operand X>
 constexpr made<tanh_op, X> tanh(X) {
   return {};
 }
+function_name tanh(function_name);
 template <an_operand X>
 constexpr made<sigmoid_op, X> sigmoid(X) {
   return {};
 }
+function_name sigmoid(function_name);
 template <an_operand X>
 constexpr made<relu_op, X> relu(X) {
   return {};
 }
+function_name relu(function_name);
 template <an_operand X>
 constexpr made<gelu_op, X> gelu(X) {
   return {};
 }
+function_name gelu(function_name);
 /// The larger of two elements; where they are equal, each gets half of the gradient. NaN wins.
 template <class A, class B>
   requires some_operands<A, B>
 constexpr made<maximum_op, A, B> maximum(A, B) {
+  return {};
+}
+
+namespace detail {
+/// x to the power N > 0, of products.
+template <int N, class X>
+constexpr auto whole_power(X x) {
+  if constexpr (N == 1) return x;
+  else if constexpr (N % 2 == 0) return made_silently<square_op>(whole_power<N / 2>(x));
+  else return made_silently<mul_op>(x, whole_power<N - 1>(x));
+}
+template <class... A>
+inline constexpr bool is_power = false;
+template <class X, double E>
+  requires(E == 0.5 || (E >= -64 && E <= 64 && E != 0 && E == static_cast<int>(E)))
+inline constexpr bool is_power<X, constant_leaf<E>> = true;
+struct power_form {
+  static constexpr fixed_string name = "pow";
+  using misuse = exponent_of_power;
+  template <class... A>
+  static constexpr bool fits = is_power<A...>;
+  template <an_expression X, double E>
+  static constexpr auto of(X x, constant_leaf<E>) {
+    if constexpr (wrong<X>) return x;
+    else if constexpr (E == 0.5) return made_silently<sqrt_op>(x);
+    else if constexpr (E > 0) return whole_power<static_cast<int>(E)>(x);
+    else return made_silently<div_op>(one, whole_power<static_cast<int>(-E)>(x));
+  }
+};
+}  // namespace detail
+
+/// Each element to a power that is a constant, whole or a half: `pow(x, 3_c)`. Of other exponents: `exp(p * log(x))`.
+template <an_operand X, class E>
+constexpr applied<detail::power_form, X, E> pow(X, E) {
   return {};
 }
 

@@ -26,6 +26,8 @@ concept a_layer = requires { sizeof(T); } && __is_base_of(layer_base, T);
 /// What functions of expressions accept: a layer among them is a mistake with a message of its own.
 template <class T>
 concept an_operand = an_expression<T> || a_layer<T>;
+/// In place of a function's argument and result where its name stands alone, as if it were a layer: `x | relu`.
+struct function_name {};
 /// What functions of several accept: at least one, and beside them plain numbers, which are a mistake, too.
 template <class... T>
 concept some_operands = (an_operand<T> || ...) && ((an_operand<T> || std::is_arithmetic_v<T>) && ...);

@@ -73,5 +73,10 @@ template <an_operand F, an_operand... X>
 constexpr applied<detail::gradient_form, F, X...> grad(F, X...) {
   return {};
 }
+/// The name of a leaf in its place.
+template <an_operand F, std::size_t N>
+constexpr misused<name_for_leaf, "grad", F> grad(F, const char (&)[N]) {
+  return {};
+}
 
 }  // namespace cairn

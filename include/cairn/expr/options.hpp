@@ -75,6 +75,7 @@ struct said_by_default {
   using wanted = name_list<>;
   using cotangent = name_list<>;
   static constexpr bool known = true;
+  static constexpr unsigned single = 0;  ///< of what is said once only: a bit of its own
 };
 template <class Option>
 struct said_by : said_by_default {
@@ -83,6 +84,7 @@ struct said_by : said_by_default {
 template <class Real>
 struct said_by<cairn::real<Real>> : said_by_default {
   using real = Real;
+  static constexpr unsigned single = 1;
 };
 template <fixed_string... Name>
 struct said_by<cairn::freeze<Name...>> : said_by_default {
@@ -95,6 +97,7 @@ struct said_by<wrt<Name...>> : said_by_default {
 template <fixed_string Name>
 struct said_by<cairn::cotangent<Name>> : said_by_default {
   using cotangent = name_list<Name>;
+  static constexpr unsigned single = 2;
 };
 template <>
 struct said_by<accumulate_gradients> : said_by_default {};
@@ -105,10 +108,12 @@ struct said_by<check_finite> : said_by_default {};
 template <int Most>
 struct said_by<cairn::threads<Most>> : said_by_default {
   static constexpr int threads = Most;
+  static constexpr unsigned single = 4;
 };
 template <std::int64_t Bytes>
 struct said_by<cairn::budget<Bytes>> : said_by_default {
   static constexpr std::int64_t budget = Bytes;
+  static constexpr unsigned single = 8;
 };
 
 template <class Given, class Real>

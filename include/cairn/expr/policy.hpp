@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cairn/expr/apply.hpp"
+#include "cairn/expr/options.hpp"
 
 namespace cairn {
 
@@ -85,7 +86,8 @@ struct first_mistake<First, Rest...> : first_mistake<Rest...> {};
 
 template <class P>
 struct wrong_policy {
-  using type = std::conditional_t<a_policy<P>, void, mistake<no_policy, top_scope, fact::given<P>>>;
+  using what = std::conditional_t<said_by<P>::known, option_for_policy, no_policy>;
+  using type = std::conditional_t<a_policy<P>, void, mistake<what, top_scope, fact::given<P>>>;
 };
 template <class P, class Q>
 struct contradiction {

@@ -157,22 +157,28 @@ template <int N, class... L, class... Policy>
 struct sequencing<N, void, std::tuple<boost::hana::tuple<L...>>, Policy...> {
   using type = segments_of_chain<cut_evenly<N>(sizeof...(L)), N, std::tuple<L...>, Policy...>;
 };
+
+/// The measure among what ckpt_sequential is told, and the policies that are left.
+template <int N, class Given, class By, class Policies, class... Said>
+struct sorting;
+template <int N, class Given, class By, class... Policy>
+struct sorting<N, Given, By, std::tuple<Policy...>> : sequencing<N, By, Given, Policy...> {};
+template <int N, class Given, class By, class... Policy, class First, class... Rest>
+struct sorting<N, Given, By, std::tuple<Policy...>, First, Rest...>
+    : sorting<N, Given, By, std::tuple<Policy..., First>, Rest...> {};
+template <int N, class Given, class... Policy, a_measure First, class... Rest>
+struct sorting<N, Given, void, std::tuple<Policy...>, First, Rest...>
+    : sorting<N, Given, First, std::tuple<Policy...>, Rest...> {};
 }  // namespace detail
 
 /// A chain of layers in N segments, as torch.utils.checkpoint.checkpoint_sequential: `x |
-/// ckpt_sequential<2>(hana::make_tuple(l1, l2, l3))`. They have as many layers, or the first ones one more; the last is
-/// not checkpointed, since backward begins with it. Segments are named `sequential.0` and so on, which prefixes no
-/// parameters. Policies are those of ckpt, of which each must fit one of the segments, and these may be useless, for
-/// nobody chose where they end. Rejects: what is no tuple, and N below 1 or above the number of layers.
-template <int N, class... Policy, class... A>
-  requires(!a_measure<Policy> && ...)
-constexpr typename detail::sequencing<N, void, std::tuple<A...>, Policy...>::type ckpt_sequential(A...) {
-  return {};
-}
-
-/// The same, cut where it costs least: `ckpt_sequential<4, by_bytes>(layers)`.
-template <int N, a_measure By, class... Policy, class... A>
-constexpr typename detail::sequencing<N, By, std::tuple<A...>, Policy...>::type ckpt_sequential(A...) {
+/// ckpt_sequential<2>(hana::make_tuple(l1, l2, l3))`. They have as many layers, or the first ones one more; or are cut
+/// where it costs least: `ckpt_sequential<4, by_bytes>(layers)`. The last is not checkpointed, since backward begins
+/// with it. Segments are named `sequential.0` and so on, which prefixes no parameters. What else stands in <...> are
+/// policies of ckpt, of which each must fit one of the segments, and these may be useless, for nobody chose where they
+/// end. Rejects: what is no tuple, and N below 1 or above the number of layers.
+template <int N, class... Said, class... A>
+constexpr typename detail::sorting<N, std::tuple<A...>, void, std::tuple<>, Said...>::type ckpt_sequential(A...) {
   return {};
 }
 

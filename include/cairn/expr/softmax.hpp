@@ -45,10 +45,12 @@ template <int Axis = -1, an_operand X, class... Surplus>
 constexpr applied<detail::along_axis_form<softmax_op<Axis>>, X, Surplus...> softmax(X, Surplus...) {
   return {};
 }
+function_name softmax(function_name);
 /// x - log(sum(exp(x))) along an axis (the last by default).
 template <int Axis = -1, an_operand X, class... Surplus>
 constexpr applied<detail::along_axis_form<log_softmax_op<Axis>>, X, Surplus...> log_softmax(X, Surplus...) {
   return {};
 }
+function_name log_softmax(function_name);
 
 }  // namespace cairn
