@@ -35,11 +35,13 @@ constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend) | ring;
 constexpr auto spread = max<-1>(logits) - min<-1>(logits);
 constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);
 constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(argmin<-1>(logits));
-constexpr auto loss = cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen);
+constexpr auto again = (x | nn::linear<"fc", 3>)+(x * 2_c | shared(nn::linear<"fc", 3>));
+constexpr auto loss = mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen);
 
 // The same names with numbers, arrays and functions in the place of expressions.
 double area(double r) { return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F); }
 double square(double r) { return r * r; }
+double shared(double r) { return pow(r, 2) + pow(2.0F, 3); }
 template <class T>
 T maximum(const vector<T>& values) {
   return *max_element(values.begin(), values.end());
@@ -77,6 +79,6 @@ int main() {
   auto& some = reinterpret_cast<unknown&>(m);
   const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
                        square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && max(a, b, less<>{}) == a;
-  cout << a << ' ' << area(1) << ' ' << listens(-1) << '\n';
+  cout << a << ' ' << area(1) << ' ' << shared(1) << listens(-1) << '\n';
   return a == b && numbers && listens(-1) == -1 ? 0 : 1;
 }

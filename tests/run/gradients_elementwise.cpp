@@ -41,6 +41,21 @@ BOOST_AUTO_TEST_CASE(functions) {
   check<weighted(relu(a))>();
   check<weighted(gelu(a * 3_c))>();
 }
+BOOST_AUTO_TEST_CASE(powers) {
+  check<weighted(pow(a, 3_c) + pow(b, 6_c))>();
+  check<weighted(pow(positive, 0.5_c) * pow(positive, -2_c))>();
+  program<outputs(sum(pow(a, 3_c)), pow(a, 5_c), pow(a, -2_c)), real<double>> step;
+  step.init(seed{1});
+  const auto [cubes, fifth, quotient] = step.value_and_grad();
+  double sum = 0;
+  for (std::size_t i = 0; i < 15; ++i) {
+    const double x = step.param<"a">().data()[i];
+    BOOST_TEST(fifth.data()[i] == std::pow(x, 5), boost::test_tools::tolerance(1e-14));
+    BOOST_TEST(quotient.data()[i] == 1 / (x * x), boost::test_tools::tolerance(1e-14));
+    sum += x * x * x;
+  }
+  BOOST_TEST(cubes == sum, boost::test_tools::tolerance(1e-13));
+}
 BOOST_AUTO_TEST_CASE(ties_of_maximum_share_the_gradient) {
   program<sum(maximum(param<"x", 4>, param<"x", 4>)), real<double>> step;
   step.init(seed{1});

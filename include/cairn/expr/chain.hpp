@@ -172,12 +172,12 @@ constexpr misused<piped_into_expression, "|", L, X> operator|(L, X) {
 }
 
 template <an_expression X>
-constexpr misused<function_for_layer, "|", X> operator|(X, function_name (*)(function_name)) {
+constexpr misused<function_for_layer, "|", X> operator|(X, function_name (&)(function_name)) {
   return {};
 }
 template <a_layer L>
 constexpr mistaken_layer<function_for_layer, fact::operation<"|", fact::layer>> operator|(
-    L, function_name (*)(function_name)) {
+    L, function_name (&)(function_name)) {
   return {};
 }
 

@@ -36,6 +36,7 @@ struct shared_layer : layer_base {
 /// several times, all applications but one are shared. `x | encoder`, `y | shared(encoder)`. Its random operations draw
 /// numbers of their own.
 template <class F>
+  requires std::is_class_v<F>
 constexpr detail::made_from_layer<"shared", F, detail::shared_layer<detail::opaque<F>>> shared(F) {
   return {};
 }

@@ -88,7 +88,7 @@ template <class Held>
     const std::int64_t first = mapped_to(a, i), last = mapped_to(a, i + n - 1);
     if (first >= 0 && last == first + n - 1) return Held::load(row + first, n);
   }
-  for (int k = 0; k < n; ++k) {
+  for (int k = 0; k < std::min<int>(n, Held::type::width); ++k) {  // n is no more, which g++ cannot know
     const std::int64_t from = mapped_to(a, i + k);
     if (from >= 0) part[k] = row[from * a.stride];
   }
