@@ -1,7 +1,7 @@
 // rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
 // rejects: fact::parameter<cairn::fixed_string<\d+>\{"fc\.weight"\}>.*fact::uniform<.*fact::constant<
-#include "cairn/check/model.hpp"
 #include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

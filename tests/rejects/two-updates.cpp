@@ -1,7 +1,7 @@
 // rejects: cairn \[two-updates\]: a step would update this state to two different values.*rename one
 // rejects: fact::state<cairn::fixed_string<15>\{"bn.running_var"\}>
-#include "cairn/check/model.hpp"
 #include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -113,7 +113,6 @@ struct said_by<cairn::threads<Most>> : said_by_default {
 template <std::int64_t Bytes>
 struct said_by<cairn::budget<Bytes>> : said_by_default {
   static constexpr std::int64_t budget = Bytes;
-  static constexpr unsigned single = 8;
 };
 
 template <class Given, class Real>
