@@ -93,9 +93,10 @@ def judge(source: Path, compiler: str, complaint, *options) -> verdict:
         for regex in expected(source):
             if not regex.search(message):
                 fault(f"no match for {regex.pattern}")
-    if result.lines > most_lines:
+    own = source.stem.startswith("own-operation")  # is looked at deep in the graph, which compilers tell at length
+    if result.lines > most_lines and not own:
         fault(f"more than {most_lines} lines")
-    if result.columns > most_columns:
+    if result.columns > most_columns and not own:
         fault(f"a line of more than {most_columns} characters")
     return result
 

@@ -224,6 +224,23 @@ struct unknown_option { template <class Silent, class... Facts> struct found : S
   "cotangent<...>, accumulate_gradients, budget<...>, threads<...>, plain and check_finite"); } }; };
 struct repeated_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [repeated-option]: a program has one such option, and this is its second; leave one out"); } }; };
+struct no_vjp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-gradient]: this operation is differentiated and has no vjp(cotangents..., results..., arguments...) for "
+  "so many; cotangents are those of its results of real numbers"); } }; };
+struct gradients_in_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-gradient]: a vjp returns gradients(...), one for each argument; no_gradient{} for what has none"); } }; };
+struct gradient_missing { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-gradient]: the vjp of this operation gives no gradient to an argument of real numbers; say that the "
+  "operation detaches, or that it is piecewise_constant"); } }; };
+struct gradient_shape { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-gradient]: the gradient of an argument has its shape, or one to which it is broadcast"); } }; };
+struct gradient_of_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-gradient]: a vjp is written without grad"); } }; };
+struct no_lanewise { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [no-kernel]: this elementwise operation has no lanewise(operation, V...) beside it, which returns a V"); } }; };
+struct no_kernel { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [no-kernel]: this operation has no compute(operation, signature<Real, Arguments...>, void* const* operands) "
+  "beside it"); } }; };
 struct threads_without_openmp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [threads-without-openmp]: a program has several threads where it is compiled with OpenMP: g++ -fopenmp; else "
   "leave the option out"); } }; };

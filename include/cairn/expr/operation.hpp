@@ -26,7 +26,7 @@ struct next_state {
 ///                   no_shape where the arguments do not fit
 ///   rule            the misuse that this is then (core/misuse.hpp, or one of the user's), and
 ///   asked           optional: a fact that the message shows beside the arguments, such as the wanted shape
-///   flops(x...)     floating-point operations
+///   flops(x...)     floating-point operations; without, one for each element of the first result
 ///   vjp(g..., y..., x...)  the gradients of its arguments, by gradients(...), from the cotangents of its results of
 ///                   real numbers, its results and its arguments; written in the language itself. Where it has several
 ///                   results there may be a second rule with the first cotangent alone: for where nobody reads the

@@ -112,7 +112,8 @@ constexpr operation described_operation() {
   o.arguments = static_cast<int>(sizeof...(Tensors));
   o.results = static_cast<int>(made.size());
   o.made = made.data();
-  o.flops = Op::flops(Tensors::shape...);
+  if constexpr (requires { Op::flops(Tensors::shape...); }) o.flops = Op::flops(Tensors::shape...);
+  else o.flops = made[0].count;
   o.contraction = Op::contraction;
   if constexpr (Op::mapped) {
     o.map = axes_read<Op, Tensors...>.data();

@@ -13,6 +13,72 @@ namespace cairn::ir {
 template <class Target, class Tensor>
 inline constexpr const operation& sum_of_two = operation_of<add_op, Target, Tensor, Tensor>;
 
+namespace detail {
+/// How many gradients a rule returned; -1 of what are none.
+template <class Returned>
+inline constexpr int gradients_in = -1;
+template <class... G>
+inline constexpr int gradients_in<gradients<G...>> = static_cast<int>(sizeof...(G));
+
+/// A rule of as many arguments of any type, beside which another such is ambiguous: so one sees it without a look at its
+/// body, as in expr/callable.hpp.
+template <std::size_t Arguments>
+struct rule_beside {};
+template <>
+struct rule_beside<2> {
+  template <class A, class B>
+  static void vjp(A, B);
+};
+template <>
+struct rule_beside<3> {
+  template <class A, class B, class C>
+  static void vjp(A, B, C);
+};
+template <>
+struct rule_beside<4> {
+  template <class A, class B, class C, class D>
+  static void vjp(A, B, C, D);
+};
+template <>
+struct rule_beside<5> {
+  template <class A, class B, class C, class D, class E>
+  static void vjp(A, B, C, D, E);
+};
+template <>
+struct rule_beside<6> {
+  template <class A, class B, class C, class D, class E, class F>
+  static void vjp(A, B, C, D, E, F);
+};
+template <class O, std::size_t Arguments>
+struct both_rules : O, rule_beside<Arguments> {
+  using O::vjp;
+  using rule_beside<Arguments>::vjp;
+};
+template <class O, class... A>
+concept has_rule = requires { O::vjp(A{}...); };
+struct no_rule {
+  void vjp();
+};
+template <class O>
+struct some_rule : O, no_rule {};
+/// Whether O has a rule of any kind: then its name is ambiguous in `some_rule`.
+template <class O>
+concept has_some_rule = !std::is_final_v<O> && !requires { &some_rule<O>::vjp; };
+
+/// The rule of O called with these.
+template <class O, class... A>
+struct rule_call {
+  static constexpr bool taken = [] {
+    if constexpr (sizeof...(A) <= 6 && has_some_rule<O>) return !has_rule<both_rules<O, sizeof...(A)>, A...>;
+    else return false;
+  }();
+  static constexpr bool exists = (static_cast<void>(taken), has_rule<O, A...>);
+  static constexpr bool broken = taken && !exists;  // the compiler has said why
+  template <class Rule = O>
+  using type = decltype(Rule::vjp(A{}...));
+};
+}  // namespace detail
+
 /// The gradient rule of an operation, lowered: its vjp over placeholders for the first `Cotangents` of its cotangents,
 /// its results and its arguments.
 template <class Op, class Target, int Cotangents, class... Tensors>
@@ -39,29 +105,24 @@ struct rule_of {
     template <int I, class Tensor>
     using at = argument<1, I, Tensor, Op>;
     template <class O>
-    static constexpr bool exists = requires {
-      O::vjp(at<static_cast<int>(G), result_tensor<differentiable[G]>>{}...,
-             at<Cotangents + static_cast<int>(Y), result_tensor<Y>>{}...,
-             at<Cotangents + results + static_cast<int>(X), Tensors>{}...);
-    };
-    template <class O>
-    using type = decltype(O::vjp(at<static_cast<int>(G), result_tensor<differentiable[G]>>{}...,
-                                 at<Cotangents + static_cast<int>(Y), result_tensor<Y>>{}...,
-                                 at<Cotangents + results + static_cast<int>(X), Tensors>{}...));
+    using called = detail::rule_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
+                                     at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
+                                     at<Cotangents + results + static_cast<int>(X), Tensors>...>;
   };
   using placeholders =
       applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
                             std::index_sequence_for<Tensors...>>>;
+  /// The call of the rule of O, which is Op: so nothing is asked of it before it is needed.
   template <class O>
-  static constexpr bool exists = placeholders::template exists<O>;
+  using call = typename placeholders::template called<O>;
   /// Whether it is a rule beside that of all cotangents: one that takes any number of arguments could be called so, too,
   /// but gives too many gradients.
   template <class O>
   static constexpr bool is_second = [] {
-    if constexpr (exists<O>) {
+    if constexpr (call<O>::exists) {
       return []<class... G>(std::type_identity<gradients<G...>>) {
         return sizeof...(G) == sizeof...(Tensors);
-      }(std::type_identity<typename placeholders::template type<O>>{});
+      }(std::type_identity<typename call<O>::template type<>>{});
     }
     return false;
   }();
@@ -71,9 +132,6 @@ struct rule_of {
   static constexpr auto fitted(G g) {
     if constexpr (std::same_as<G, no_gradient>) {
       return g;
-    } else if constexpr (wrong<G>) {
-      static_assert(report_of<G>{}.shown);
-      return fitted<Tensor>(make<expand_op<Tensor::shape>>(constant<0.0>));  // so that no second error follows
     } else if constexpr (G::shape != Tensor::shape && G::element.type >= dtype::own) {
       return fitted<Tensor>(make<as_op<dtype::real>>(g));
     } else if constexpr (G::shape != Tensor::shape) {
@@ -90,17 +148,6 @@ struct rule_of {
   struct parts;
   template <class... G>
   struct parts<gradients<G...>> {
-    static_assert(sizeof...(G) == sizeof...(Tensors), "a vjp gives one gradient for each argument");
-    static_assert(Op::detaches || Op::piecewise_constant ||
-                      ((!std::same_as<G, no_gradient> || kind_of(Tensors::element.type) != kind::real) && ...),
-                  "cairn: the vjp of an operation gives no gradient to an argument of real numbers; say that the "
-                  "operation detaches, or that it is piecewise_constant");
-    template <class G1>
-    static constexpr int order_of() {
-      if constexpr (std::same_as<G1, no_gradient>) return 0;
-      else return G1::traits.order;
-    }
-    static_assert(((order_of<G>() == 0) && ...), "a vjp is written without grad");
     template <class Tensor, class G1>
     using fitted_type = decltype(fitted<Tensor>(G1{}));
     static constexpr bool any = (!std::same_as<G, no_gradient> || ...);
@@ -164,9 +211,58 @@ struct rule_of {
       b.close(before);
     }
   };
-  /// O is Op: so nothing is asked of a rule that does not exist before `exists` has been.
+
+  using what = fact::operation<Op::name, tensor_fact<Tensors>...>;
+  /// What is wrong with the gradient of one argument, or sound.
+  template <int I, class Tensor, class G>
+  static constexpr auto problem_of_one() {
+    if constexpr (std::same_as<G, no_gradient>) {
+      constexpr bool right = Op::detaches || Op::piecewise_constant || kind_of(Tensor::element.type) != kind::real;
+      if constexpr (right) return sound{};
+      else return mistake<gradient_missing, top_scope, what, fact::argument<I>>{};
+    } else if constexpr (wrong<G>) {
+      return G{};
+    } else if constexpr (broadcast(Tensor::shape, G::shape) != G::shape) {
+      return mistake<gradient_shape, top_scope, what, fact::argument<I>, fact::got<tensor_fact<G>>>{};
+    } else if constexpr (G::traits.order > 0) {
+      return mistake<gradient_of_rule, top_scope, what>{};
+    } else {
+      return sound{};
+    }
+  }
+  template <int... I, class... G>
+  static constexpr auto problem_of(std::integer_sequence<int, I...>, std::type_identity<gradients<G...>>) {
+    return first_problem(problem_of_one<I, Tensors, G>()...);
+  }
+  /// What is wrong with the rule, or sound; of what the compiler refuses itself nothing is said.
   template <class O>
-  using found = parts<typename placeholders::template type<O>>;
+  static constexpr auto problem() {
+    using rule = call<O>;
+    if constexpr (rule::broken) {
+      return rejected{};
+    } else if constexpr (!rule::exists) {
+      return mistake<no_vjp, top_scope, what>{};
+    } else if constexpr (detail::gradients_in<typename rule::template type<>> != arity) {
+      return mistake<gradients_in_number, top_scope, what, fact::returned<typename rule::template type<>>>{};
+    } else {
+      return problem_of(std::make_integer_sequence<int, arity>{}, std::type_identity<typename rule::template type<>>{});
+    }
+  }
+  /// A gradient of zeros: after a mistake, so that no second error follows.
+  template <class Tensor>
+  static constexpr auto zero_gradient() {
+    if constexpr (kind_of(Tensor::element.type) != kind::real) return no_gradient{};
+    else return make<expand_op<Tensor::shape>>(constant<0.0>);
+  }
+  template <class O>
+  static constexpr auto judged() {
+    using found = decltype(problem<O>());
+    static_assert(report_of<found>{}.shown);
+    if constexpr (std::same_as<found, sound>) return std::type_identity<parts<typename call<O>::template type<>>>{};
+    else return std::type_identity<parts<gradients<decltype(zero_gradient<Tensors>())...>>>{};
+  }
+  template <class O>
+  using found = typename decltype(judged<O>())::type;
 };
 
 /// Tells an operation its rules: from all cotangents, and, where there is one, from the first alone.
@@ -187,17 +283,11 @@ struct vjp_of {
   template <int Cotangents>
   static constexpr vjp_pointer rule(operation& o) {
     using rules = rule_of<Op, Target, Cotangents, Tensors...>;
-    static_assert(
-        rules::template exists<Op>,
-        "cairn: this operation is differentiated and has no vjp(cotangents..., results..., arguments...) for so "
-        "many; cotangents are those of its results of real numbers");
-    if constexpr (rules::template exists<Op>) {
-      using found = typename rules::template found<Op>;
-      if constexpr (found::any) {
-        o.vjp_nodes = std::max(o.vjp_nodes, found::size.nodes);
-        o.vjp_arguments = std::max(o.vjp_arguments, found::size.arguments);
-        return &append<found>;
-      }
+    using found = typename rules::template found<Op>;
+    if constexpr (found::any) {
+      o.vjp_nodes = std::max(o.vjp_nodes, found::size.nodes);
+      o.vjp_arguments = std::max(o.vjp_arguments, found::size.arguments);
+      return &append<found>;
     }
     return nullptr;
   }

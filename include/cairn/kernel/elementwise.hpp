@@ -158,8 +158,13 @@ template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t.
                                              std::index_sequence<A...>, void* const* results,
                                              const void* const* arguments) {
   constexpr std::make_index_sequence<sizeof...(Result)> each;
-  if constexpr (Op::mapped) put_results<Real>(types, each, results, register_at<Real, Argument>(arguments[A])...);
-  else put_results<Real>(types, each, results, lanewise(Op{}, register_at<Real, Argument>(arguments[A])...));
+  if constexpr (Op::mapped) {
+    put_results<Real>(types, each, results, register_at<Real, Argument>(arguments[A])...);
+  } else if constexpr (requires { lanewise(Op{}, register_at<Real, Argument>(arguments[A])...); }) {
+    put_results<Real>(types, each, results, lanewise(Op{}, register_at<Real, Argument>(arguments[A])...));
+  } else {
+    static_assert(report_of<mistake<no_lanewise, top_scope, fact::operation<Op::name>>>{}.shown);
+  }
 }
 }  // namespace detail
 

@@ -35,7 +35,9 @@ template <class Op, class Real, class... Tensors>
 void call_kernel(void* const* operands, const kernel::launch& how) {
   constexpr signature<computed_as<Real, Tensors...>, Tensors...> arguments;
   if constexpr (requires { compute(Op{}, arguments, operands, how); }) compute(Op{}, arguments, operands, how);
-  else compute(Op{}, arguments, operands);
+  else if constexpr (requires { compute(Op{}, arguments, operands); }) compute(Op{}, arguments, operands);
+  else
+    static_assert(report_of<mistake<no_kernel, top_scope, fact::operation<Op::name, tensor_fact<Tensors>...>>>{}.shown);
 }
 }  // namespace detail
 
