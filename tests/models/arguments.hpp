@@ -58,6 +58,12 @@ constexpr auto of_lengths = [] {
   const auto h2 = ckpt<"t2">(shared(cell), h1, lengths, 2_c);
   return classify(ckpt<"t3">(shared(cell), h2, lengths, 3_c));
 }();
+// An input that a segment reads in part, in place.
+constexpr auto part_of_an_input = [] {
+  const auto body = layer([](auto h) { return tanh(h * reshape<4, 12>(slice<0, 2, 6>(x))) | nn::linear<"out", 12>; });
+  const auto h = slice<0, 4, 8>(x) | nn::linear<"in", 12> | ckpt<"s", allow_useless>(body);
+  return classify(concatenate<0>(h, slice<0, 0, 4>(x)));
+}();
 constexpr auto loss_inside = [] {
   const auto of_labels = [](auto h, auto t) { return cross_entropy(tanh(h) | nn::linear<"head", 5>, t); };
   return ckpt<"s">(of_labels, x | nn::linear<"in", 12>, y);

@@ -1,7 +1,9 @@
 // No false alarm: models that look like misuse and are none.
 #include "cairn/check/model.hpp"
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/expr/matmul.hpp"
+#include "cairn/expr/slice.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
@@ -91,6 +93,11 @@ static_assert(silent<weights> && silent<no_argument> && predicts<weights>);
 constexpr auto masked = [](auto h, auto m) { return (h * m) | mlp; };
 constexpr auto inputs_only = classify(ckpt<"s">(masked, x, mask));
 constexpr auto with_mask = classify(ckpt<"s">(masked, x | nn::linear<"in", 12>, mask));
+constexpr auto part_of_mask =
+    layer([](auto h) { return h * slice<0, 4, 8>(mask) * reshape<4, 12>(slice<0, 0, 4>(mask)); });
+constexpr auto with_part =
+    classify(concatenate<0>(slice<0, 0, 4>(x), slice<0, 0, 4>(x) | ckpt<"s">(part_of_mask | mlp)));
+static_assert(silent<with_part>);
 constexpr auto in_place = classify(x | layer([](auto h) { return h * exp(mask); }) | ckpt<"s">(mlp));
 static_assert(silent<inputs_only> && silent<with_mask> && silent<in_place>);
 

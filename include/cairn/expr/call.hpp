@@ -81,7 +81,8 @@ constexpr expression_traits around(expression_traits t, const expression_traits&
   t.detached |= inside.detached;
   t.fed |= inside.fed;
   t.captures |= inside.captures;
-  return t;
+  t.computed |= inside.computed;
+  return computing(t);
 }
 }  // namespace detail
 

@@ -63,7 +63,8 @@ constexpr expression_traits in_a_row(expression_traits chain, const expression_t
   chain.detached |= stage.detached;
   chain.fed |= stage.fed;
   chain.captures |= stage.captures;
-  return chain;
+  chain.computed |= stage.computed;
+  return computing(chain);
 }
 
 template <class L>

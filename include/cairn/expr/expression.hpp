@@ -56,7 +56,8 @@ struct expression_traits {
   int spelled = 1;          ///< nodes that the type's name spells out
   int order = 0;            ///< how many gradients are taken of each other, at most
   bool detached = false;    ///< an operation below cuts a gradient
-  bool fed = false;         ///< computed from an input of the program
+  bool fed = false;         ///< has an input of the program
+  bool computed = false;    ///< computes something from one, and does not only read it in another order
   bool captures = false;    ///< in a body: computes again what was computed from an input outside of all bodies
   std::uint64_t reads = 0;  ///< a bit for each argument of the body around it
 };
@@ -71,10 +72,16 @@ constexpr expression_traits merged(std::initializer_list<expression_traits> part
     all.order = std::max(all.order, part.order);
     all.detached |= part.detached;
     all.fed |= part.fed;
+    all.computed |= part.computed;
     all.captures |= part.captures;
     all.reads |= part.reads;
   }
   return all;
+}
+/// The same of something that computes with what it is made of.
+constexpr expression_traits computing(expression_traits t) {
+  t.computed |= t.fed;
+  return t;
 }
 
 /// A placeholder: argument number Index of the body of F. `Level` is one more than the deepest of the call's
@@ -126,7 +133,7 @@ inline constexpr int max_height = 400;
 
 /// Whether E, computed from an input outside of all bodies, is used in the body Owner.
 template <class Owner, class E>
-inline constexpr bool captured = !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> &&
-                                 E::traits.fed && E::traits.height > 1;
+inline constexpr bool captured =
+    !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> && E::traits.computed;
 
 }  // namespace cairn

@@ -13,7 +13,7 @@ struct owning {
 };
 constexpr expression_traits of_next_order(expression_traits t) {
   ++t.order;
-  return t;
+  return computing(t);
 }
 }  // namespace detail
 
