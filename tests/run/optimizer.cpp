@@ -1,5 +1,6 @@
 #include "cairn/train/optimizer.hpp"
 
+#include <algorithm>
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -130,6 +131,29 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(adamw_with_options_as_pytorch, Real, reals) {
   adamw optimizer{program, {.lr = 5e-4f, .beta1 = .8, .beta2 = .99, .epsilon = 1e-3, .weight_decay = 0.1}};
   compare(program, optimizer, torch_adamw{.beta1 = .8, .beta2 = .99, .eps = 1e-3, .weight_decay = 0.1},
           falling);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(moments_are_kept_and_set, Real, reals) {
+  fake_program<Real> first, second;
+  adamw adam{first}, other_adam{second};
+  sgd descent{first, {.momentum = 0.9}}, other_descent{second, {.momentum = 0.9}}, plain{first};
+  const auto run = [](int step, auto& program, auto&... optimizer) {
+    program.differentiate(step);
+    (optimizer.update(), ...);
+  };
+  for (int step : {1, 2, 3}) run(step, first, adam, descent);
+  BOOST_TEST(adam.steps() == 3);
+  BOOST_TEST(plain.velocity().empty());
+  second.p = first.p;
+  std::ranges::copy(adam.mean(), other_adam.mean().begin());
+  std::ranges::copy(adam.square(), other_adam.square().begin());
+  other_adam.steps(3);
+  std::ranges::copy(descent.velocity(), other_descent.velocity().begin());
+  for (int step : {4, 5}) {
+    run(step, first, adam, descent);
+    run(step, second, other_adam, other_descent);
+  }
+  BOOST_TEST(first.p == second.p, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

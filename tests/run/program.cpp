@@ -349,6 +349,32 @@ BOOST_AUTO_TEST_CASE(parameters_are_written_whole_or_not_at_all) {
   BOOST_TEST(std::ranges::count(step.param<"head.weight">(), 0.0F) == 8);
 }
 
+BOOST_AUTO_TEST_CASE(parameters_and_gradients_are_walked_through_by_name) {
+  constexpr auto h = nn::batch_norm<"bn">(x<4> | nn::linear<"fc", 5>) * frozen<"scale", 5>;
+  program<cross_entropy(h | nn::linear<"head", 2>, y<4>), freeze<"fc">, wrt<"x">> step;
+  step.init(seed{3});
+  static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
+  std::vector<std::string> names;
+  std::size_t count = 0;
+  step.for_each_parameter([&](std::string_view name, auto view) {
+    names.emplace_back(name);
+    count += view.size();
+    view.fill(static_cast<float>(names.size()));
+  });
+  BOOST_TEST(names == (std::vector<std::string>{"fc.weight", "fc.bias", "bn.running_mean", "bn.weight",
+                                                "bn.running_var", "bn.bias", "scale", "head.weight", "head.bias"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(count == 5 * 3 + 6 * 5 + 5 * 2 + 2U);
+  BOOST_TEST(step.param<"scale">()(2) == 7);
+  names.clear();
+  step.for_each_gradient([&](std::string_view name, auto view) {
+    names.emplace_back(name);
+    if (name == "head.weight") BOOST_TEST(view.data() == step.grad<"head.weight">().data());
+  });
+  BOOST_TEST(names == (std::vector<std::string>{"x", "bn.weight", "bn.bias", "head.weight", "head.bias"}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {
   train_step step;
   adamw optimizer{step};  // to know of the parameters is not to write them

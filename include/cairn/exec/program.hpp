@@ -128,7 +128,9 @@ class program {
       for (const auto number : machine_.template numbers<0>()) {
         if (!std::isfinite(static_cast<double>(number))) throw loss_error(static_cast<double>(number));
       }
-      check_gradients(std::make_index_sequence<static_cast<std::size_t>(machine::leaf_count)>{});
+      for_each_gradient([](std::string_view name, auto gradient) {
+        detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
+      });
     }
     for (int i = 0; i < machine::leaf_count; ++i) {
       if (machine::leaf(i).updated)
@@ -175,6 +177,28 @@ class program {
     constexpr int i = detail::gradient_leaf<compiled, Name>;
     if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(gradient_at(i));
     else return detail::view_stand_in<real_type>{};
+  }
+
+  /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
+  /// them: `[](std::string_view name, auto view) {...}`. Views are those of param.
+  template <class Visit>
+  void for_each_parameter(Visit visit) {
+    for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
+      if constexpr (machine::leaf(I).what == ir::role::parameter) {
+        constexpr const auto& name = detail::leaf_name<compiled, I>;
+        visit(std::string_view(name), param<name>());
+      }
+    });
+  }
+  /// The same for each gradient: of the trained parameters, and of inputs in wrt<...>. Views are those of grad.
+  template <class Visit>
+  void for_each_gradient(Visit visit) {
+    for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
+      if constexpr (compiled::model::chosen.wanted[I]) {
+        constexpr const auto& name = detail::leaf_name<compiled, I>;
+        visit(std::string_view(name), grad<name>());
+      }
+    });
   }
 
   /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.
@@ -244,14 +268,10 @@ class program {
     if (!written_)
       throw program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})");
   }
-  template <std::size_t... I>
-  void check_gradients(std::index_sequence<I...>) {
-    constexpr const auto& wanted = compiled::model::chosen.wanted;
-    const auto check = [&](int leaf, std::string_view name) {
-      const auto count = static_cast<std::size_t>(machine::leaf(leaf).count);
-      if (wanted[leaf]) detail::check_gradient<real_type>(name, {gradient_at(leaf), count});
-    };
-    (check(static_cast<int>(I), detail::leaf_name<compiled, static_cast<int>(I)>), ...);
+  static void for_each_leaf(auto visit) {
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+      (visit(std::integral_constant<int, I>{}), ...);
+    }(std::make_integer_sequence<int, machine::leaf_count>{});
   }
 
   explicit program(memory_block block) : memory_(std::move(block)) {

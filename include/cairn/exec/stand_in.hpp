@@ -131,6 +131,9 @@ class program_stand_in {
   random_state& random() { return random_; }
   std::span<std::byte> arena() { return {}; }
   void for_each_trained(auto) const {}
+  void for_each_parameter(auto) {}
+  void for_each_gradient(auto) {}
+  void set(const auto&...) {}
 
  private:
   random_state random_;

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -103,6 +104,9 @@ class sgd {
   double lr() const { return options_.lr; }
   void lr(double rate) { options_.lr = rate; }
 
+  /// The momentum of each number of the program's parameters(), to keep and to set; empty where the option is 0.
+  std::span<Real> velocity() { return velocity_; }
+
   /// Changes the parameters by one step along the gradients; allocates nothing.
   void update() noexcept {
     const auto rate = fill(-options_.lr), momentum = fill(options_.momentum);
@@ -168,11 +172,19 @@ class adamw {
   double lr() const { return options_.lr; }
   void lr(double rate) { options_.lr = rate; }
 
+  /// The means of gradients and of their squares, of each number of the program's parameters(), and how many steps they
+  /// are of: to keep and to set.
+  std::span<Real> mean() { return mean_; }
+  std::span<Real> square() { return square_; }
+  std::int64_t steps() const { return steps_; }
+  void steps(std::int64_t taken) { steps_ = taken; }
+
   /// Changes the parameters by one step along the gradients; allocates nothing.
   void update() noexcept {
     ++steps_;
     const auto& [lr, beta1, beta2, epsilon, decay] = options_;
-    const double unbias1 = 1 / (1 - std::pow(beta1, steps_)), unbias2 = 1 / (1 - std::pow(beta2, steps_));
+    const auto n = static_cast<double>(steps_);
+    const double unbias1 = 1 / (1 - std::pow(beta1, n)), unbias2 = 1 / (1 - std::pow(beta2, n));
     const auto rate = fill(-lr * unbias1), keep = fill(1 - lr * decay);
     const auto old1 = fill(beta1), new1 = fill(1 - beta1);
     const auto old2 = fill(beta2), new2 = fill(1 - beta2);
@@ -197,7 +209,7 @@ class adamw {
   std::vector<Real> mean_, square_;
   adamw_options options_;
   int threads_;
-  double steps_ = 0;
+  std::int64_t steps_ = 0;
 };
 
 template <class Program>
