@@ -1,5 +1,6 @@
 // rejects: cairn \[captured-value\]: a body uses a value that is neither its own nor its argument
-// rejects: fact::in<cairn::fixed_string<6>\{"b\.enc"\}>
+// rejects: fact::in<cairn::fixed_string<6>\{"b\.enc"\}>, cairn::fact::operation<cairn::fixed_string<5>\{"tanh"\}, float ?\[4\]>
+// rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/reduce.hpp"

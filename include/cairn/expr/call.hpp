@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/expr/callable.hpp"
-#include "cairn/expr/policy.hpp"
+#include "cairn/expr/captured.hpp"
 
 #include <bit>
 
@@ -106,6 +106,18 @@ struct call : expression {
 };
 
 namespace detail {
+template <class Owner, class Mark, class F, class... A>
+struct parts_of<Owner, call<Mark, F, A...>> {
+  using made = call<Mark, F, A...>;
+  template <class Bodies>
+  struct bodies_seen;
+  template <class... E>
+  struct bodies_seen<std::tuple<E...>> {
+    using type = std::tuple<seen_from<Owner, A>..., seen_from<typename made::inner_owner, E>...>;
+  };
+  using type = typename bodies_seen<typename made::bodies>::type;
+};
+
 template <class Mark>
 struct named_path;
 template <fixed_string Name>
@@ -192,10 +204,9 @@ constexpr auto called_silently(A... args) {
       using made = call<Mark, F, A...>;
       if constexpr (!std::is_void_v<problem>) {
         return spread<body_size<body>>(leave<Mark, owner>(problem{}));
-      } else if constexpr (!detail::closed<typename made::inner_owner>(bodies{})) {
-        return spread<body_size<body>>(mistake_in<Mark, captured_value, owner>());
-      } else if constexpr (Mark::segment && made::inside.captures) {
-        return spread<body_size<body>>(mistake_in<Mark, captured_value, owner>());
+      } else if constexpr (!detail::closed<typename made::inner_owner>(bodies{}) ||
+                           (Mark::segment && made::inside.captures)) {
+        return spread<body_size<body>>(leave<Mark, owner>(capture_among<typename made::inner_owner, owner>(bodies{})));
       } else if constexpr (Mark::segment && made::inside.detached) {
         return spread<body_size<body>>(mistake_in<Mark, detached_in_segment, owner>());
       } else if constexpr (made::traits.height > max_height) {

@@ -45,6 +45,18 @@ struct chained : last_stage<Last> {
 };
 
 namespace detail {
+/// A chain is made of what it begins with and of its stages: L, applied to the tensors.
+template <int Level, class Tensor, class... L>
+struct stages_seen {
+  using type = std::tuple<>;
+};
+template <class Owner, chain_traits Last, class X, class... L>
+struct parts_of<Owner, chained<Last, X, chain_of<L...>>> {
+  template <class... Stage>
+  static std::tuple<seen_from<Owner, X>, seen_from<Owner, Stage>...> seen(std::tuple<Stage...>);
+  using type = decltype(seen(typename stages_seen<X::traits.level, tensor_of<X>, L...>::type{}));
+};
+
 /// The input of a stage, as the previous stage leaves it: only its traits matter. It belongs to no body, so
 /// that a mistake of the stage stays silent until the outermost `|`.
 struct stage_scope {};
@@ -54,6 +66,14 @@ struct stage_input : expression {
   static constexpr cairn::shape shape = Tensor::shape;
   static constexpr element_type element = Tensor::element;
   static constexpr expression_traits traits{.level = Level};
+};
+
+template <int Level, class Tensor, class First, class... Rest>
+struct stages_seen<Level, Tensor, First, Rest...> {
+  using stage = call<stage_mark, First, stage_input<Level, Tensor>>;
+  template <class... Stage>
+  static std::tuple<stage, Stage...> before(std::tuple<Stage...>);
+  using type = decltype(before(typename stages_seen<Level, tensor_of<stage>, Rest...>::type{}));
 };
 
 /// The traits of a chain to which a stage is added.

@@ -1,7 +1,7 @@
 // Gradients as values of a model: for penalties on them, and for products with a Hessian.
 #pragma once
 
-#include "cairn/expr/leaf.hpp"
+#include "cairn/expr/captured.hpp"
 
 namespace cairn {
 
@@ -28,6 +28,10 @@ struct derivative : expression {
 };
 
 namespace detail {
+template <class Owner, int I, class F, class... X>
+struct parts_of<Owner, derivative<I, F, X...>> {
+  using type = std::tuple<seen_from<Owner, F>, seen_from<Owner, X>...>;
+};
 template <class F, class... X>
 constexpr auto problem_of_gradient_of() {
   using owner = typename owning<F, X...>::type;

@@ -15,6 +15,11 @@ struct layer_result : expression {
 };
 
 namespace detail {
+template <class Owner, class Parameter, class X>
+struct parts_of<Owner, layer_result<Parameter, X>> {
+  using type = std::tuple<seen_from<Owner, X>>;
+};
+
 /// The result X of the layer Name, which has the given parameter. Who writes an absolute name wants it shared.
 template <fixed_string Name, class Parameter, an_expression X>
 constexpr auto result_of_layer(Parameter, X x) {
