@@ -18,7 +18,7 @@ others = "#include <bits/stdc++.h>\n#include <sys/socket.h>\n#include <sys/mman.
 
 # What cairn shares with std or POSIX: functions, which overload, and names that must be qualified where both
 # namespaces are used.
-overloads = {"bind", "exp", "log", "max", "min", "sqrt", "tanh"}
+overloads = {"bind", "exp", "log", "max", "min", "pow", "sqrt", "tanh"}
 qualified = {"data", "literals", "real", "slice"}
 
 

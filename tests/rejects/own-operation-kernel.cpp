@@ -1,6 +1,7 @@
 // rejects: cairn \[no-kernel\]: this operation has no compute\(operation, signature<Real, Arguments\.\.\.>
 // rejects: operation<cairn::fixed_string<9>\{"reversed"\}, float ?\[5\]>
-#include <cairn/cairn.hpp>
+#include "cairn/core/misuse.hpp"
+#include "cairn/exec/program.hpp"
 
 namespace own {
 using namespace cairn;

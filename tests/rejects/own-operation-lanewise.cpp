@@ -1,6 +1,7 @@
 // rejects: cairn \[no-kernel\]: this elementwise operation has no lanewise
 // rejects: operation<cairn::fixed_string<9>\{"softplus"\}>
-#include <cairn/cairn.hpp>
+#include "cairn/core/misuse.hpp"
+#include "cairn/exec/program.hpp"
 
 namespace own {
 using namespace cairn;
@@ -9,12 +10,14 @@ struct softplus_op : elementwise_op {
   static constexpr fixed_string name = "softplus";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * sigmoid(x)); }
 };
-#ifndef CAIRN_REJECT
 template <class V>
+#ifdef CAIRN_REJECT
+V on_lanes(softplus_op, V x) {
+#else
 V lanewise(softplus_op, V x) {
+#endif
   return log(V::fill(1) + exp(x));
 }
-#endif
 template <an_expression X>
 constexpr made<softplus_op, X> softplus(X) {
   return {};
@@ -23,6 +26,5 @@ constexpr made<softplus_op, X> softplus(X) {
 
 using namespace cairn;
 
-constexpr auto hidden = own::softplus(input<"x", 3, 5> | nn::linear<"fc", 5>);
-using step = program<cross_entropy(hidden | nn::linear<"head", 4>, labels<"y", 4, 3>)>;
-float run(step& s) { return s.value_and_grad(bind<"x">(std::array<float, 15>{}), bind<"y">(std::array<int, 3>{})); }
+using step = program<sum(own::softplus(param<"p", 3, 5>))>;
+float run(step& s) { return s.value_and_grad(); }
