@@ -192,14 +192,14 @@ constexpr misused<piped_into_expression, "|", L, X> operator|(L, X) {
   return {};
 }
 
+// Deduced results: that of every other layer after | would be formed, too.
 template <an_expression X>
-constexpr misused<function_for_layer, "|", X> operator|(X, function_name (&)(function_name)) {
-  return {};
+constexpr auto operator|(X, function_name (&)(function_name)) {
+  return misused<function_for_layer, "|", X>{};
 }
 template <a_layer L>
-constexpr mistaken_layer<function_for_layer, fact::operation<"|", fact::layer>> operator|(
-    L, function_name (&)(function_name)) {
-  return {};
+constexpr auto operator|(L, function_name (&)(function_name)) {
+  return mistaken_layer<function_for_layer, fact::operation<"|", fact::layer>>{};
 }
 
 /// Puts one layer after another.
