@@ -52,7 +52,7 @@ echo continue >commands  # Debian's Bochs starts in its debugger
 TERM=xterm bochs -q -f bochsrc -rc commands </dev/null >screen 2>&1 &
 bochs=$!
 # It draws the cursor on a terminal of its own, and waits where nobody reads what it draws.
-until grep -qs '^Bochs connected' screen || ! kill -0 "$bochs" 2>/dev/null; do sleep 0.1; done
+until grep -qs '^Bochs connected' screen || ! kill -0 "$bochs" 2>/dev/null || ((SECONDS > 300)); do sleep 0.1; done
 cat "$(sed -n 's/^Bochs connected to screen "\(.*\)"/\1/p' screen)" >/dev/null &
 reader=$!
 until grep -qs '^the end' serial || ! kill -0 "$bochs" 2>/dev/null || ((SECONDS > 1800)); do sleep 1; done

@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: the exponent of pow is a constant, whole or a half: .*exp\(p \* log\(x\)\)
+// rejects: cairn \[wrong-arguments\]: the exponent of pow is a constant, 0\.5 or whole and not 0: .*exp\(p \* log\(x\)\)
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/elementwise.hpp"
 

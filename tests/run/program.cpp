@@ -124,6 +124,11 @@ BOOST_AUTO_TEST_CASE(parameters_start_as_they_say) {
   BOOST_TEST(std::ranges::max(kaiming) > 0.499);
   BOOST_TEST(std::abs(moment(kaiming, 2) - 0.25 / 3) < 0.003);
   BOOST_TEST(std::ranges::max(step.param<"xavier">()) < 1);  // sqrt(6 / 6)
+  program<mean(param<"alone", 20000 / 4, 4>), real<double>> unsaid;
+  unsaid.init(seed{3});
+  const auto alone = unsaid.param<"alone">();
+  BOOST_TEST(std::ranges::max(alone) < 0.5);  // 1 / sqrt(4)
+  BOOST_TEST(std::abs(moment(alone, 2) - 0.25 / 3) < 0.003);
 }
 
 // An embedding and a head that are one matrix: the head says nothing of how it starts, in whatever order they come.

@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(they_are_recomputed_alike) {
 }
 // One layer three times: its dropout has other numbers each time, in a segment the same twice.
 BOOST_AUTO_TEST_CASE(a_shared_layer_draws_numbers_of_its_own) {
-  constexpr auto drop = nn::dropout<"d", 0.5>;
+  static constexpr auto drop = nn::dropout<"d", 0.5>;
   constexpr auto segment = ckpt<"s", allow_useless>(shared(drop | nn::tanh));
   constexpr auto first = ones | drop;
   constexpr auto second = ones | shared(drop);
@@ -291,6 +291,10 @@ BOOST_AUTO_TEST_CASE(a_shared_layer_draws_numbers_of_its_own) {
   BOOST_TEST(are_independent(mask(a), mask(c), 0.5));
   BOOST_TEST(are_independent(mask(b), mask(c), 0.5));
   BOOST_TEST((mask(a) == kept(dropping<"d", 0.5>(), seed{1})));
+
+  static constexpr auto both = layer([](auto v) { return v + (v | drop) * (v | shared(drop)); });
+  program<sum((ones | both) * (ones * 2_c | shared(both)))> nested;  // four keys
+  static_assert(nested.is_random());
 }
 
 BOOST_AUTO_TEST_CASE(a_predictor_leaves_them_out) {

@@ -50,7 +50,13 @@ constexpr auto one = [] {
   return outputs(l + sum(square(grad(l, h))), h | nn::relu, mean(h));
 }();
 constexpr auto of_parameters = nn::linear<"fc", 12>(param<"w", 12, 12>);
+constexpr auto of_parameters_in_a_chain = param<"w", 12, 12> | nn::linear<"fc", 12>;
+constexpr auto of_chain = x | nn::linear<"fc", 12>;
 constexpr auto by_these = layer([](auto h) { return matmul(h, of_parameters); });
+constexpr auto read_again = layer([](auto h) { return tanh(h) + of_chain; });
+constexpr auto in_a_chain = layer([](auto h) { return matmul(h, of_parameters_in_a_chain); });
+static_assert(silent<classify(of_chain | read_again)>);
+static_assert(silent<classify(x | in_a_chain | nn::tanh | in_a_chain)>);
 static_assert(silent<one> && silent<classify(x | by_these | nn::tanh | by_these)>);
 
 // Frozen parameters, before a segment, in one, and as leaves of their own.

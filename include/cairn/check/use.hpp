@@ -124,6 +124,20 @@ constexpr auto problem_of_written() {
     return problem_of_bound<typename Compiled::real, wanted, Bound, fact::parameter>();
   }
 }
+/// A name that is bound twice, or sound.
+template <class... Bound>
+constexpr auto problem_of_twice() {
+  return sound{};
+}
+template <class First, class Second, class... Rest>
+constexpr auto problem_of_twice() {
+  constexpr std::string_view name = First::name;
+  if constexpr (name == std::string_view(Second::name) || ((name == std::string_view(Rest::name)) || ...)) {
+    return mistake<duplicate_input, top_scope, about<fact::parameter, First::name>>{};
+  } else {
+    return problem_of_twice<Second, Rest...>();
+  }
+}
 /// The mistake of writing these arrays into parameters, or sound.
 template <class Compiled, class... Bound>
 constexpr auto problem_of_writing() {
@@ -132,7 +146,7 @@ constexpr auto problem_of_writing() {
   } else if constexpr (!(a_binding<Bound> && ...)) {
     return mistake<array_without_name, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
   } else {
-    return first_problem(problem_of_written<Compiled, Bound>()...);
+    return first_problem(problem_of_written<Compiled, Bound>()..., problem_of_twice<Bound...>());
   }
 }
 

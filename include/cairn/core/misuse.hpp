@@ -84,7 +84,7 @@ struct function_first { template <class Silent, class... Facts> struct found : S
   "cairn [wrong-arguments]: ckpt and block take a function, then the expressions to call it with: ckpt<\"name\">(f, a, "
   "b), or ckpt<\"name\">(layer)"); } }; };
 struct exponent_of_power { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: the exponent of pow is a constant, whole or a half: pow(x, 2_c); of others write "
+  "cairn [wrong-arguments]: the exponent of pow is a constant, 0.5 or whole and not 0: pow(x, 2_c); else write "
   "exp(p * log(x))"); } }; };
 struct name_for_leaf { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: grad takes expressions, not their names: grad(loss, x); a layer's parameter is "

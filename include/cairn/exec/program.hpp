@@ -90,6 +90,7 @@ class program {
   /// The seed is also what random operations draw from: with the same seed, the steps from here on draw the same.
   /// Accumulated gradients are zero again.
   void init(seed s) {
+    memory_.check();
     random_ = {s, 0};
     written_ = true;
     if constexpr (accumulates) zero_grad();
@@ -185,8 +186,7 @@ class program {
   void for_each_parameter(Visit visit) {
     for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
       if constexpr (machine::leaf(I).what == ir::role::parameter) {
-        constexpr const auto& name = detail::leaf_name<compiled, I>;
-        visit(std::string_view(name), param<name>());
+        visit(std::string_view(detail::leaf_name<compiled, I>), detail::view_of<machine::extents_of(I)>(real_at(I)));
       }
     });
   }
@@ -258,7 +258,7 @@ class program {
 
   template <class Number>
   void write(int leaf, const Number* numbers) {
-    std::memcpy(real_at(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
+    std::memmove(real_at(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
     written_ = true;
   }
   /// Throws program_error where there are parameters, of which nobody initialized or wrote any.

@@ -41,6 +41,7 @@ struct builder {
   int node_count = 0, argument_count = 0, leaf_count = 0, region_count = 1, keep_count = 0, tag_count = 0,
       character_count = 0;
   int shared_count = 0;  ///< applications of shared layers
+  int outside = 0;       ///< how many expressions of the top level are being lowered in bodies
   mistakes wrong = {};
 
   stack<int> bindings;
@@ -166,16 +167,16 @@ struct builder {
     return found;
   }
 
-  /// Notes what the layer of a parameter gives. An expression of the top level that several bodies use is computed in
-  /// each, and is one layer.
-  constexpr void apply(int parameter, int value, const char* type, bool of_top_level) {
-    if (regions[region_now].shared > 0) return;
-    layer& known = layers_[parameter];
-    if (known.value == none) {
-      known = {value, type};
-    } else if (wrong.applied_twice == none && known.value != value && !(of_top_level && known.type == type)) {
+  /// Notes what the layer of a parameter gives. An expression of the top level that a body uses is computed in it once
+  /// more, and is no second layer.
+  constexpr void apply(int parameter, int value) {
+    if (regions[region_now].shared > 0 || outside > 0) return;
+    int& known = layers_[parameter];
+    if (known == none) {
+      known = value;
+    } else if (wrong.applied_twice == none && known != value) {
       wrong.applied_twice = parameter;
-      wrong.first_layer = known.value;
+      wrong.first_layer = known;
       wrong.second_layer = value;
     }
   }
@@ -206,16 +207,11 @@ struct builder {
     const int made = append_leaf(op);
     leaves[leaf_count] = {made, write_name(name), static_cast<int>(name.size()), bucket - 1};
     bucket = leaf_count + 1;
-    layers_.push({});
+    layers_.push(none);
     return leaf_count++;
   }
 
-  /// What a layer gives.
-  struct layer {
-    int value = none;
-    const char* type = nullptr;
-  };
-  stack<layer> layers_;  // by leaf
+  stack<int> layers_;  // by leaf: what its layer gives
   int buckets_[256] = {};
   node* own_nodes_ = nullptr;
   int* own_arguments_ = nullptr;

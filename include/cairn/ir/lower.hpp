@@ -188,15 +188,26 @@ struct lowering<tagged<Name, X>> {
   }
 };
 
+/// Lives while an expression is lowered that belongs to the top level, perhaps in a body.
+struct read_outside {
+  builder& b;
+  bool counted;
+  constexpr read_outside(builder& to, bool of_top_level) : b(to), counted(of_top_level && to.home_now != 0) {
+    b.outside += counted;
+  }
+  read_outside(const read_outside&) = delete;
+  constexpr ~read_outside() { b.outside -= counted; }
+};
+
 template <class Parameter, class X>
 struct lowering<layer_result<Parameter, X>> {
   using type = layer_result<Parameter, X>;
   static constexpr void count(counter& c) { lowering<X>::count(c); }
   template <class Target>
   static constexpr int into(builder& b) {
+    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
     const int value = lowering<X>::template into<Target>(b);
-    const int parameter = lowering<Parameter>::template leaf<Target>(b);
-    b.apply(parameter, value, &id_of<type>, std::same_as<typename type::owner, top_scope>);
+    b.apply(lowering<Parameter>::template leaf<Target>(b), value);
     return value;
   }
 };
@@ -224,9 +235,7 @@ struct marking<shared_mark> : marking<void> {
     inner.prefix_names(8);
     return inner;
   }
-  static constexpr void open(builder& b) {
-    if (b.regions[b.region_now].shared == 0) b.regions[b.region_now].shared = ++b.shared_count;
-  }
+  static constexpr void open(builder& b) { b.regions[b.region_now].shared = ++b.shared_count; }
 };
 template <fixed_string Name, class... Policy>
 struct marking<segment_mark<Name, Policy...>> {
@@ -298,6 +307,7 @@ struct lowering<call<Mark, F, A...>> {
   template <class Target, int Which>
   static constexpr int result(builder& b) {
     if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
+    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
     const int arguments[]{lowering<A>::template into<Target>(b)..., none};
     int results[type::results.size()] = {};
     body::template into<Target>(b, arguments, sizeof...(A), results);
@@ -355,6 +365,7 @@ struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
+    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
     return (detail::stage_fold<Target, X::traits.level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
             << ... << std::type_identity<L>{})
         .value;
@@ -377,6 +388,7 @@ struct lowering<repeated<N, Name, L, X>> {
   template <class Target>
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, type::traits.height); known != none) return known;
+    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
     int value = lowering<X>::template into<Target>(b);
     for (int i = 0; i < N; ++i) {
       const builder::frame before = b.open(part::iteration, nullptr, 0);

@@ -98,6 +98,17 @@ constexpr const lane_code* lanes_with(std::index_sequence<R...>) {
   return &lanes_of<Op, Real, type_list<made[R].element.type...>, Tensors::element.type...>;
 }
 
+namespace detail {
+struct other_flops {
+  void flops();
+};
+template <class Op>
+struct both_flops : Op, other_flops {};
+/// Whether an operation has something of this name: then it is ambiguous in `both_flops`.
+template <class Op>
+concept says_flops = std::is_final_v<Op> || !requires { &both_flops<Op>::flops; };
+}  // namespace detail
+
 template <class Op, class Target, class... Tensors>
 constexpr operation described_operation() {
   using real = typename Target::real;
@@ -112,7 +123,7 @@ constexpr operation described_operation() {
   o.arguments = static_cast<int>(sizeof...(Tensors));
   o.results = static_cast<int>(made.size());
   o.made = made.data();
-  if constexpr (requires { Op::flops(Tensors::shape...); }) o.flops = Op::flops(Tensors::shape...);
+  if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
   o.contraction = Op::contraction;
   if constexpr (Op::mapped) {

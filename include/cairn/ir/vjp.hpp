@@ -49,7 +49,7 @@ struct rule_beside<6> {
   template <class A, class B, class C, class D, class E, class F>
   static void vjp(A, B, C, D, E, F);
 };
-template <class O, std::size_t Arguments>
+template <class O, std::size_t Arguments, bool Again = false>
 struct both_rules : O, rule_beside<Arguments> {
   using O::vjp;
   using rule_beside<Arguments>::vjp;
@@ -65,6 +65,15 @@ struct some_rule : O, no_rule {};
 template <class O>
 concept has_some_rule = !std::is_final_v<O> && !requires { &some_rule<O>::vjp; };
 
+/// Whether the rule is one of an object, or deleted: then the compiler has said nothing. As in expr/callable.hpp.
+template <class O, class... A>
+concept not_to_be_called = requires(const O& o) { o.vjp(A{}...); } ||
+#ifdef __clang__
+                           !has_rule<both_rules<O, sizeof...(A), true>, A...>;
+#else
+                           !requires { &O::template vjp<A...>; };
+#endif
+
 /// The rule of O called with these.
 template <class O, class... A>
 struct rule_call {
@@ -73,7 +82,11 @@ struct rule_call {
     else return false;
   }();
   static constexpr bool exists = (static_cast<void>(taken), has_rule<O, A...>);
-  static constexpr bool broken = taken && !exists;  // the compiler has said why
+  /// The compiler has said why.
+  static constexpr bool broken = [] {
+    if constexpr (taken && !exists) return !not_to_be_called<O, A...>;
+    else return false;
+  }();
   template <class Rule = O>
   using type = decltype(Rule::vjp(A{}...));
 };
@@ -119,12 +132,8 @@ struct rule_of {
   /// but gives too many gradients.
   template <class O>
   static constexpr bool is_second = [] {
-    if constexpr (call<O>::exists) {
-      return []<class... G>(std::type_identity<gradients<G...>>) {
-        return sizeof...(G) == sizeof...(Tensors);
-      }(std::type_identity<typename call<O>::template type<>>{});
-    }
-    return false;
+    if constexpr (call<O>::exists) return detail::gradients_in<typename call<O>::template type<>> == arity;
+    else return false;
   }();
 
   /// A gradient has its argument's type and shape: what broadcasting repeated is summed up again.

@@ -1,0 +1,26 @@
+// rejects: cairn \[wrong-gradient\]: this operation is differentiated and has no vjp
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/expr/matmul.hpp"
+
+namespace own {
+using namespace cairn;
+
+struct softplus_op : elementwise_op {
+  static constexpr fixed_string name = "softplus";
+#ifdef CAIRN_REJECT
+  constexpr auto vjp(auto g, auto, auto x) const { return gradients(g * sigmoid(x)); }
+#else
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * sigmoid(x)); }
+#endif
+};
+template <an_expression X>
+constexpr made<softplus_op, X> softplus(X) {
+  return {};
+}
+}  // namespace own
+
+using namespace cairn;
+
+constexpr auto loss = sum(own::softplus(param<"p", 3, 5>));
+static_assert(detail::checked<loss>());
