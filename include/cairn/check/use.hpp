@@ -125,7 +125,8 @@ constexpr auto problem_of_written() {
   }
 }
 /// A name that is bound twice, or sound.
-template <class... Bound>
+template <class... Last>
+  requires(sizeof...(Last) < 2)
 constexpr auto problem_of_twice() {
   return sound{};
 }
