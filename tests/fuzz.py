@@ -172,7 +172,8 @@ class body:
         text, bound = self.draw.choice([
             ("tanh({})", 1), ("sigmoid({})", 1), ("relu({})", v.bound), ("gelu({})", v.bound), ("-{}", v.bound),
             ("exp(tanh({}))", 2.8), ("square({})", v.bound**2), ("log(square({}) + 1_c)", 2 * math.log(2 + v.bound)),
-            ("sqrt(square({}) + 0.1_c)", v.bound + 1), ("{} * -0.7_c", v.bound), ("pow({}, 3_c)", v.bound**3), ("maximum({}, 0.1_c)", v.bound + 1),
+            ("sqrt(square({}) + 0.1_c)", v.bound + 1), ("{} * -0.7_c", v.bound), ("maximum({}, 0.1_c)", v.bound + 1),
+            ("pow({}, 3_c)", v.bound**3),
             ("exp({} * 0.25_c)", math.exp(v.bound / 4)), ("2_c / (1_c + square({}))", 2)])
         return self.add(text.format(v.text), v.shape, bound, v)
 

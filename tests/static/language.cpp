@@ -3,7 +3,6 @@
 #include "cairn/expr/sequential.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
-
 #include "plan.hpp"
 
 using namespace cairn;
@@ -97,28 +96,27 @@ constexpr bool has_segments(auto... names) {
 }
 
 // block and repeat prefix the names of parameters, not of inputs; ckpt does not; '/' makes a name absolute.
-static_assert(has_parameters < x | f | h > ("f.weight", "f.bias", "h.weight", "h.bias"));
-static_assert(has_parameters < x |
-              block<"enc">(block<"in">(f) | h) > ("enc.in.f.weight", "enc.in.f.bias", "enc.h.weight", "enc.h.bias"));
-static_assert(has_parameters < x | repeat<2, "block">([](auto) {
-                                     return block<"ff">(nn::linear_without_bias<"fc1", 8>);
-                                   }) > ("block.0.ff.fc1.weight", "block.1.ff.fc1.weight"));
+static_assert(has_parameters<x | f | h>("f.weight", "f.bias", "h.weight", "h.bias"));
+static_assert(has_parameters<x | block<"enc">(block<"in">(f) | h)>("enc.in.f.weight", "enc.in.f.bias",
+                                                                   "enc.h.weight", "enc.h.bias"));
+static_assert(has_parameters<x | repeat<2, "block">([](auto) {
+                               return block<"ff">(nn::linear_without_bias<"fc1", 8>);
+                             })>("block.0.ff.fc1.weight", "block.1.ff.fc1.weight"));
 static_assert(has_parameters<repeat<2, "b">([](auto i) { return nn::linear_without_bias<"fc", 8 + i>; })(x)>(
     "b.0.fc.weight", "b.1.fc.weight"));
-constexpr auto deep = forward_of < x | repeat<12, "b">([](auto) { return f; }) > ::graph;
+constexpr auto deep = forward_of<x | repeat<12, "b">([](auto) { return f; })>::graph;
 static_assert(deep.find(ir::role::parameter, "b.11.f.weight") != ir::none && deep.leaf_count == 1 + 12 * 2);
 constexpr auto tied = [](auto v) { return matmul(v, param<"/w", 8, 8>); };
-static_assert(has_parameters < x | block<"a">(tied) | block<"b">(block<"c">(tied)) | tied > ("w"));
-static_assert(has_parameters < x | block<"a">(nn::linear_without_bias<"/embed", 8>) > ("embed.weight"));
-static_assert(has_parameters < x | block<"a">([](auto v) { return v + param<"w", 8>; }) |
-              block<"b">([](auto v) { return v * param<"w", 8>; }) > ("a.w", "b.w"));
-static_assert(forward_of < x |
-              block<"a">([](auto v) { return v + input<"mask", 8>; }) > ::graph.find(ir::role::input, "mask") !=
-                  ir::none);
-static_assert(has_parameters < x | block<"a">(ckpt<"s">(f)) > ("a.f.weight", "a.f.bias"));
-static_assert(has_segments < x | block<"a">(ckpt<"s">(f)) > ("a.s") && has_segments<x | f>());
-static_assert(has_segments < x | repeat<2, "b">([](auto) { return ckpt<"s">(f); }) > ("b.0.s", "b.1.s"));
-static_assert(has_segments < x | ckpt<"outer">(block<"b">(ckpt<"inner">(f))) > ("outer", "b.inner"));
+static_assert(has_parameters<x | block<"a">(tied) | block<"b">(block<"c">(tied)) | tied>("w"));
+static_assert(has_parameters<x | block<"a">(nn::linear_without_bias<"/embed", 8>)>("embed.weight"));
+static_assert(has_parameters<x | block<"a">([](auto v) { return v + param<"w", 8>; }) |
+                             block<"b">([](auto v) { return v * param<"w", 8>; })>("a.w", "b.w"));
+static_assert(forward_of<x | block<"a">([](auto v) { return v + input<"mask", 8>; })>::graph.find(
+                  ir::role::input, "mask") != ir::none);
+static_assert(has_parameters<x | block<"a">(ckpt<"s">(f))>("a.f.weight", "a.f.bias"));
+static_assert(has_segments<x | block<"a">(ckpt<"s">(f))>("a.s") && has_segments<x | f>());
+static_assert(has_segments<x | repeat<2, "b">([](auto) { return ckpt<"s">(f); })>("b.0.s", "b.1.s"));
+static_assert(has_segments<x | ckpt<"outer">(block<"b">(ckpt<"inner">(f)))>("outer", "b.inner"));
 
 // The forms of ckpt: f applied to boundaries, a layer made checkpointed, a segment of parameters only.
 constexpr auto product = [](auto a, auto b) { return a * b; };
@@ -163,14 +161,13 @@ constexpr auto results = outputs(loss, accuracy(logits, classes), logits);
 static_assert(step_of<results>::graph.output_count == 3 && step_of<loss>::graph.output_count == 1);
 static_assert(step_of<results>::graph.outputs[2] != step_of<results>::graph.outputs[0]);
 static_assert(operations<results>() == operations<loss>() + 1);  // the logits are the same values
-static_assert(!step_of<sum(x + frozen<"w", 8>)>::model::chosen.trained[1] &&
-              step_of<sum(x + param<"w", 8>)>::model::chosen.trained[1]);
+static_assert(!step_of<sum(x + frozen<"w", 8>)>::model::chosen.trained[1] && step_of<sum(x + param<"w", 8>)>::model::chosen.trained[1]);
 static_assert(!step_of<sum(x + param<"a.w", 8>), freeze<"a">>::model::chosen.trained[1]);  // by the name of a block
 static_assert(step_of<sum(x + param<"ab.w", 8>), freeze<"a">>::model::chosen.trained[1]);
 
 // Expressions, layers and outputs are empty and structural: they cost nothing and can be template arguments.
 template <class T>
-constexpr bool weightless = std::is_empty_v<T> && std::is_trivially_copyable_v<T> && std::is_trivial_v<T>;
+constexpr bool weightless = std::is_empty_v<T>&& std::is_trivially_copyable_v<T>&& std::is_trivial_v<T>;
 static_assert(weightless<decltype(x)> && weightless<decltype(x + x)> && weightless<decltype(classes)>);
 static_assert(weightless<decltype(loss)> && weightless<decltype(results)> && weightless<decltype(joined)>);
 static_assert(weightless<decltype(f)> && weightless<decltype(f | g)> && weightless<decltype(ckpt<"s">(f))>);
@@ -224,7 +221,6 @@ constexpr auto by_shape = [](auto v) {
   if constexpr (v.shape.rank == 2) return reshape<v.shape.count()>(v);
   else return v * constant<v.shape[0]>;
 };
-static_assert(block<"b">(by_shape)(x).shape == shape{static_cast<int>(x.shape.count())} || x.shape.rank != 2);
 static_assert((param<"m", 3, 4> | layer(by_shape)).shape == shape{12} &&
               (param<"v", 3> | layer(by_shape)).shape == shape{3});
 
