@@ -14,13 +14,9 @@ struct softplus_op : elementwise_op {
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * sigmoid(x)); }
 #endif
 };
-template <an_expression X>
-constexpr made<softplus_op, X> softplus(X) {
-  return {};
-}
 }  // namespace own
 
 using namespace cairn;
 
-constexpr auto loss = sum(own::softplus(param<"p", 3, 5>));
+constexpr auto loss = sum(make<own::softplus_op>(param<"p", 3, 5>));
 static_assert(detail::checked<loss>());

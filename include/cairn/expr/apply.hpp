@@ -83,8 +83,8 @@ struct expr : expression {
   static constexpr const auto& results = detail::results_of<Op, A...>;
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
-  static constexpr expression_traits parts = merged({A::traits...}, Op::detaches, (captured<owner, A> || ...));
-  static constexpr expression_traits traits = Op::view || Op::mapped ? parts : computing(parts);
+  static constexpr expression_traits traits =
+      computing(merged({A::traits...}, Op::detaches, (captured<owner, A> || ...)), !Op::view && !Op::mapped);
 };
 
 /// Result number I of an expression that has several.

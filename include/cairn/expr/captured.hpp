@@ -61,17 +61,25 @@ struct what_is_captured {
   static constexpr bool is =
       captured<Owner, E> || none_of<typename E::owner, top_scope, mixed_scopes, stage_scope, Owner>;
 };
+/// What a message says of an input: its name; nothing of what is none.
 template <class E>
-inline constexpr bool is_input = false;
+struct input_shown {
+  using type = std::tuple<>;
+};
 template <fixed_string Name, int... Extents>
-inline constexpr bool is_input<input_leaf<Name, Extents...>> = true;
+struct input_shown<input_leaf<Name, Extents...>> {
+  using type = std::tuple<about<fact::input, Name>>;
+};
+template <fixed_string Name, int Bound, int... Extents>
+struct input_shown<indices_leaf<Name, Bound, Extents...>> {
+  using type = std::tuple<about<fact::input, Name>>;
+};
 struct what_is_an_input {
   template <class, class E>
-  static constexpr bool is = is_input<E>;
+  static constexpr bool is = !std::same_as<typename input_shown<E>::type, std::tuple<>>;
 };
 
-/// What a message says of a value: the operation that makes it, where its type tells, else its tensor; and its first
-/// input.
+/// What a message says of a value: the operation that makes it, where its type tells, else its tensor.
 template <class E>
 struct operation_shown {
   using type = std::tuple<fact::given<tensor_fact<E>>>;
@@ -82,15 +90,6 @@ struct operation_shown<expr<Op, A...>> {
 };
 template <class Opaque>
 struct operation_shown<renamed<Opaque>> : operation_shown<revealed<Opaque>> {};
-template <class E>
-struct input_shown {
-  using type = std::tuple<>;
-};
-template <fixed_string Name, int... Extents>
-struct input_shown<input_leaf<Name, Extents...>> {
-  using type = std::tuple<about<fact::input, Name>>;
-};
-
 template <class Owner, class... Facts>
 struct capture;
 template <class Owner, class... A, class... B>

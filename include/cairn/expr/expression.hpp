@@ -78,9 +78,9 @@ constexpr expression_traits merged(std::initializer_list<expression_traits> part
   }
   return all;
 }
-/// The same of something that computes with what it is made of.
-constexpr expression_traits computing(expression_traits t) {
-  t.computed |= t.fed;
+/// The same of something that computes with what it is made of, or does not.
+constexpr expression_traits computing(expression_traits t, bool does = true) {
+  t.computed |= does && t.fed;
   return t;
 }
 

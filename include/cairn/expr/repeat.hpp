@@ -20,6 +20,10 @@ struct repeated : expression {
 };
 
 namespace detail {
+template <class Owner, int N, fixed_string Name, class L, class X>
+struct parts_of<Owner, repeated<N, Name, L, X>> {
+  using type = std::tuple<seen_from<Owner, X>, seen_from<Owner, typename repeated<N, Name, L, X>::body>>;
+};
 template <int N, fixed_string Name, class Body>
 struct repeat_layer : layer_base {
   template <int I>

@@ -217,4 +217,15 @@ struct builder {
   int* own_arguments_ = nullptr;
 };
 
+/// Lives while an expression is lowered that belongs to the top level, perhaps in a body.
+struct read_outside {
+  builder& b;
+  bool counted;
+  constexpr read_outside(builder& to, bool of_top_level) : b(to), counted(of_top_level && to.home_now != 0) {
+    b.outside += counted;
+  }
+  read_outside(const read_outside&) = delete;
+  constexpr ~read_outside() { b.outside -= counted; }
+};
+
 }  // namespace cairn::ir

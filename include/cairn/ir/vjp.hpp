@@ -19,77 +19,6 @@ template <class Returned>
 inline constexpr int gradients_in = -1;
 template <class... G>
 inline constexpr int gradients_in<gradients<G...>> = static_cast<int>(sizeof...(G));
-
-/// A rule of as many arguments of any type, beside which another such is ambiguous: so one sees it without a look at its
-/// body, as in expr/callable.hpp.
-template <std::size_t Arguments>
-struct rule_beside {};
-template <>
-struct rule_beside<2> {
-  template <class A, class B>
-  static void vjp(A, B);
-};
-template <>
-struct rule_beside<3> {
-  template <class A, class B, class C>
-  static void vjp(A, B, C);
-};
-template <>
-struct rule_beside<4> {
-  template <class A, class B, class C, class D>
-  static void vjp(A, B, C, D);
-};
-template <>
-struct rule_beside<5> {
-  template <class A, class B, class C, class D, class E>
-  static void vjp(A, B, C, D, E);
-};
-template <>
-struct rule_beside<6> {
-  template <class A, class B, class C, class D, class E, class F>
-  static void vjp(A, B, C, D, E, F);
-};
-template <class O, std::size_t Arguments, bool Again = false>
-struct both_rules : O, rule_beside<Arguments> {
-  using O::vjp;
-  using rule_beside<Arguments>::vjp;
-};
-template <class O, class... A>
-concept has_rule = requires { O::vjp(A{}...); };
-struct no_rule {
-  void vjp();
-};
-template <class O>
-struct some_rule : O, no_rule {};
-/// Whether O has a rule of any kind: then its name is ambiguous in `some_rule`.
-template <class O>
-concept has_some_rule = !std::is_final_v<O> && !requires { &some_rule<O>::vjp; };
-
-/// Whether the rule is one of an object, or deleted: then the compiler has said nothing. As in expr/callable.hpp.
-template <class O, class... A>
-concept not_to_be_called = requires(const O& o) { o.vjp(A{}...); } ||
-#ifdef __clang__
-                           !has_rule<both_rules<O, sizeof...(A), true>, A...>;
-#else
-                           !requires { &O::template vjp<A...>; };
-#endif
-
-/// The rule of O called with these.
-template <class O, class... A>
-struct rule_call {
-  static constexpr bool taken = [] {
-    if constexpr (sizeof...(A) <= 6 && has_some_rule<O>) return !has_rule<both_rules<O, sizeof...(A)>, A...>;
-    else return false;
-  }();
-  static constexpr bool exists = (static_cast<void>(taken), has_rule<O, A...>);
-  /// The compiler has said why.
-  static constexpr bool broken = [] {
-    if constexpr (taken && !exists) return !not_to_be_called<O, A...>;
-    else return false;
-  }();
-  template <class Rule = O>
-  using type = decltype(Rule::vjp(A{}...));
-};
 }  // namespace detail
 
 /// The gradient rule of an operation, lowered: its vjp over placeholders for the first `Cotangents` of its cotangents,
@@ -118,9 +47,9 @@ struct rule_of {
     template <int I, class Tensor>
     using at = argument<1, I, Tensor, Op>;
     template <class O>
-    using called = detail::rule_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
-                                     at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
-                                     at<Cotangents + results + static_cast<int>(X), Tensors>...>;
+    using called = cairn::detail::rule_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
+                                            at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
+                                            at<Cotangents + results + static_cast<int>(X), Tensors>...>;
   };
   using placeholders =
       applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
