@@ -193,6 +193,23 @@ class body:
             ("tanh({} + {})", 1), ("tanh({}) * sigmoid({})", 1)])
         return self.add(text.format(a.text, b.text), shape, bound, a, b)
 
+    def with_generated(self):
+        """A constant array, which a loop or a product reads."""
+        v = self.any()
+        if len(v.shape) > 1 and self.of.chance(0.3):
+            n = v.shape[-1]
+            if n * count(v.shape) > 4 * most_elements:
+                return None
+            array = f"generated<{n}, {n}>([](int i, int j) {{ return 1.0 / (1 + i + 2 * j); }})"
+            return self.add(f"matmul({v.text}, {array})", v.shape, v.bound * 4, v)
+        shape = tuple(self.draw.choice([1, n]) for n in v.shape)[self.draw.randint(0, len(v.shape)):]
+        extents = ", ".join(map(str, shape))
+        array = f"generated<{extents}>([](auto... i) {{ return (0.5 + ... + (0.02 * i)); }})"
+        if len(shape) == 1 and self.of.chance(0.5):
+            array = f"as_real(arange<{extents}>) * 0.02_c"
+        text, bound = self.draw.choice([("{} + {}", v.bound + 3), ("{} * ({})", v.bound * 3), ("maximum({}, {})", 3)])
+        return self.add(text.format(v.text, array), v.shape, bound, v)
+
     def with_leaf(self):
         v = self.any()
         shape = tuple(self.draw.choice([1, n]) for n in v.shape)[self.draw.randint(0, len(v.shape)):]
@@ -491,11 +508,11 @@ class body:
     # Whole bodies.
 
     def grow(self, operations):
-        kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.linear, 4), (self.product, 3),
-                 (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.concatenate, 1.5),
-                 (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5), (self.slope, 0.5),
-                 (self.fresh, 0.5), (self.call, 9), (self.chain, 1), (self.choose, 1.5), (self.move_places, 1.5),
-                 (self.gather, 3), (self.ones, 0.5)]
+        kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
+                 (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1),
+                 (self.concatenate, 1.5), (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5),
+                 (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1), (self.choose, 1.5),
+                 (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:
             before = self.of.left

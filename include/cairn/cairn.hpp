@@ -3,6 +3,7 @@
 
 #include "cairn/core/misuse.hpp"  // first, so that messages come with few lines of includes
 #include "cairn/expr/leaf.hpp"
+#include "cairn/expr/generated.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/convert.hpp"
 #include "cairn/expr/view.hpp"

@@ -75,6 +75,18 @@ constexpr auto lstm = [] {
   const auto [h3, c3] = ckpt<"t3">(shared(lstm_cell), slice<1, 8, 12>(x), h2, c2);
   return classify(concatenate<0>(slice<0, 4>(h3), slice<0, 0, 4>(h1 * c3)));
 }();
+// Constant arrays: read by loops, by a product and through a map, in segments in segments.
+constexpr auto masked = [] {
+  const auto attend_before = [](auto h, auto decay) {
+    const auto scores = matmul(h, transpose(h)) * decay + causal_mask<8>;
+    return ckpt<"mix">([](auto s, auto v) { return matmul(softmax(s), gelu(v)); }, scores, h | nn::linear<"v", 12>);
+  };
+  const auto decay = generated<8, 8>([](int i, int j) { return 1.0 / (1 + i + j); });
+  const auto position = as_real(reshape<8, 1>(arange<8>)) * generated<12>([](int i) { return 0.01 * i; });
+  const auto mixed = ckpt<"s">(attend_before, (x | nn::linear<"in", 12>) + position, decay);
+  const auto turned = matmul(generated<8, 8>([](int i, int j) { return i + j == 7; }), mixed);
+  return classify(turned + zeros<8, 12> * mean(transpose(decay) * param<"w", 8, 1>));
+}();
 constexpr auto with_outputs = [] {
   const auto logits = x | ckpt<"s">(mlp) | nn::linear<"head", 5>;
   return outputs(cross_entropy(logits, y), accuracy(logits, y), logits);

@@ -144,6 +144,24 @@ static_assert(runs_over<a<2, 3, 4> + b<2, 1, 4>>(shape{2, 3, 4}, shape{12, 4, 1}
 static_assert(runs_over<a<4, 1, 8> + b<1, 1>>(shape{32}, shape{1}, shape{0}));
 static_assert(forward_of<a<> + b<>>::loops.of[0].extents == shape{});
 
+// ---- Generated arrays are computed where loops read them, broadcast or not; what is no loop reads a copy. Nothing of
+// them is stored: backward makes another.
+constexpr auto distance = generated<8, 8>([](int i, int j) { return i - j; });
+constexpr auto scores = matmul(w, transpose(w));
+static_assert(steps<forward_of<softmax(x - generated<8>([](int i) { return i; })) * zeros<4, 1>>> ==
+              "[sub] softmax [mul]");
+static_assert(steps<forward_of<softmax(scores + causal_mask<4>)>> == "[matmul add] softmax");
+static_assert(steps<forward_of<sum(square(input<"z", 8, 8> - distance))>> == "[sub square sum]");
+static_assert(steps<forward_of<matmul(x, distance)>> == "[generated] matmul");
+static_assert(steps<forward_of<reshape<64>(distance) + zeros<64>>> == "[generated] [add]");
+using by_distance = step_of<sum(x | ckpt<"s">(layer([](auto h) {
+                      return tanh(matmul(h * param<"of columns", 8>, distance) + zeros<8>);
+                    })) | nn::linear<"out", 3>)>;
+static_assert(steps<by_distance> ==
+              "[mul] [generated] [matmul add tanh] [matmul add] sum | [expand sum] matmul [matmul square sub mul] "
+              "[generated] [matmul mul] sum");
+static_assert(stored<by_distance> == stored<step_of<sum(x | nn::linear<"out", 3>)>> + 128);  // what leaves the segment
+
 // ---- Loops of equal code are one kernel, wherever they stand and whatever their extents. The first of them has it.
 template <class Plan>
 constexpr int kernels = [] {

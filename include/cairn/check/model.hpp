@@ -67,13 +67,19 @@ constexpr auto first_repeated_option() {
 template <class... Options>
 using repeated_option_of = typename decltype(first_repeated_option<0, Options...>())::type;
 
-/// Whether an output stands for a mistake that has been reported.
+/// Whether an output stands for a mistake.
 template <class Output>
 inline constexpr bool mistaken = wrong<Output>;
 template <class... E>
 inline constexpr bool mistaken<output_list<E...>> = (wrong<E> || ...);
 template <class Output>
 inline constexpr bool mistaken<const Output> = mistaken<Output>;
+
+/// The mistake that outputs stand for, if nothing has reported it: a constant array that is no part of anything.
+template <class... E>
+constexpr auto unreported_in(output_list<E...>) {
+  return first_problem(std::conditional_t<is_poison<std::remove_const_t<E>>, E, sound>{}...);
+}
 
 /// An output made in a body and smuggled out of it; or of no numbers, or of indices where it is to be differentiated.
 template <bool Trains, class First, class... More>
@@ -97,7 +103,7 @@ template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_program() {
   using options = request<Options...>;
   if constexpr (mistaken<decltype(Output)>) {
-    return sound{};
+    return unreported_in(decltype(as_outputs(Output)){});
   } else if constexpr (a_layer<decltype(Output)>) {
     return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
   } else if constexpr (!options::known) {

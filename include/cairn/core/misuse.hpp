@@ -86,6 +86,9 @@ struct function_first { template <class Silent, class... Facts> struct found : S
 struct exponent_of_power { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the exponent of pow is a constant, 0.5 or whole and not 0: pow(x, 2_c); else write "
   "exp(p * log(x))"); } }; };
+struct function_of_positions { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: generated<2, 3>(f) takes a function that captures nothing, of an int for each axis, and "
+  "that returns a number"); } }; };
 struct name_for_leaf { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: grad takes expressions, not their names: grad(loss, x); a layer's parameter is "
   "param<\"/fc.weight\", 16, 8>"); } }; };

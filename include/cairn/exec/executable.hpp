@@ -37,7 +37,7 @@ struct executable {
 
   static constexpr kernel::loop_operand operand_of(int i) {
     const pass::loop_input& in = l.inputs[i];
-    return {in.type, in.how, in.how == ir::access::constant ? in.immediate : 0};
+    return {in.type, in.how, in.how == ir::access::constant ? in.immediate : 0, in.generate};
   }
   static constexpr ir::loop_value value_of(int m, int arguments_before) {
     ir::loop_value v = l.code[m];
@@ -287,8 +287,8 @@ struct executable {
   }
   static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::places.constant_count>{});
 
-  /// Runs all steps. `bases` are those of places.hpp: the arena, the gradients, the constants, nowhere, then the
-  /// leaves.
+  /// Runs all steps. `bases` are those of places.hpp: the arena, the gradients, the constants, positions, nowhere, then
+  /// the leaves.
   static void run(std::byte* const* bases) {
     const int threads = kernel::threads_at_hand(Compiled::threads);
     for (int i = 0; i < f.step_count; ++i) {

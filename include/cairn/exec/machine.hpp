@@ -86,6 +86,7 @@ class machine {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
     base(pass::constant_base) = bytes_of(executable<Compiled>::constants.at);
+    base(pass::position_base) = bytes_of(ir::first_position());
     executable<Compiled>::run(bases_);
   }
 

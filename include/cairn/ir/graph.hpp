@@ -18,12 +18,14 @@ enum class role : std::uint8_t {
   random,       ///< the key of a random operation: made anew for each step
   gradient,     ///< a leaf's gradient of the steps before, which lies where this step's sum with it will
   constant,     ///< an immediate scalar
+  generated,    ///< an array that is computed where it is read, from the positions of its elements
   view,         ///< its argument in another shape: no step, no memory
   map,          ///< elements of its argument in other places: read there, or copied by a loop
   elementwise,  ///< computed by loops
   kernel,       ///< a step of its own, unless a loop takes it in
 };
 constexpr bool is_leaf(role r) { return r < role::view; }
+constexpr bool is_constant(role r) { return r == role::constant || r == role::generated; }
 
 struct builder;
 struct sizes;
@@ -38,6 +40,10 @@ using tiles_pointer = void (*)(const void* constants, void* const* operands, int
 /// An elementwise operation on one register of each argument; the pointers are to registers.
 struct lane_code {
   void (*run)(void* const* results, const void* const* arguments);
+};
+/// Computes `count` elements of a generated array, from a position on: the number of an element in row-major order.
+struct generator {
+  void (*run)(double* elements, std::int64_t position, int count);
 };
 /// Appends the gradients of a value's arguments to the graph and adds them to `gradient`, a table by node, 0 at first.
 using vjp_pointer = void (*)(builder&, int node, const bool* wanted, int* gradient);
@@ -74,7 +80,8 @@ struct operation {
   int number_bytes = 0;  ///< of a number of scratch
 
   // Of leaves.
-  double value = 0;  ///< of a constant
+  double value = 0;                     ///< of a constant
+  const generator* generate = nullptr;  ///< of a generated array
   initial start = {};
   bool trainable = false;
 

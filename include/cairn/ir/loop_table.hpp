@@ -5,6 +5,8 @@
 #include "cairn/core/map.hpp"
 #include "cairn/core/shape.hpp"
 
+#include <cstddef>
+
 namespace cairn::ir {
 
 struct lane_code;
@@ -23,12 +25,16 @@ struct loop_value {
   }
 };
 
+/// Where a generated array begins. Nothing lies there: each element has one address, that counts as its position.
+inline std::byte* first_position() { return reinterpret_cast<std::byte*>(std::uintptr_t{4096}); }
+
 /// How a loop reads an input along its innermost axis.
 enum class access : std::uint8_t {
   contiguous,
-  repeated,  ///< one number for the whole row
-  mapped,    ///< where a map leads
-  constant,  ///< an immediate, no array
+  repeated,   ///< one number for the whole row
+  mapped,     ///< where a map leads
+  constant,   ///< an immediate, no array
+  generated,  ///< computed from the positions of its elements
 };
 
 /// The sum that a loop makes of what it computes: over everything, one for each column, or one for each row.

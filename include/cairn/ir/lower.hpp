@@ -3,6 +3,7 @@
 
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/generated.hpp"
 #include "cairn/expr/shared.hpp"
 #include "cairn/expr/state.hpp"
 #include "cairn/ir/keep.hpp"
@@ -59,6 +60,21 @@ struct lowering<constant_leaf<Value>> {
   template <class Target>
   static constexpr int into(builder& b) {
     return b.append_leaf(&leaf_operation<constant_leaf<Value>, typename Target::real>);
+  }
+};
+template <class F, int... Extents>
+inline constexpr generator generator_of{&cairn::detail::generate<F, Extents...>};
+template <class F, element_type E, int... Extents>
+struct lowering<generated_leaf<F, E, Extents...>> {
+  static constexpr void count(counter& c) { c.total += {.nodes = 1}; }
+  static constexpr void describe(operation& o) {
+    o.what = role::generated;
+    o.name = "positions";
+    o.generate = &generator_of<F, Extents...>;
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.append_leaf(&leaf_operation<generated_leaf<F, E, Extents...>, typename Target::real>);
   }
 };
 /// A constant among numbers of another type than the program's.

@@ -30,9 +30,14 @@ struct held {
     if constexpr (!own) x.store(to, n);
     else narrow(x, to, n);
   }
+  /// The number nearest to x; of whole ones x itself.
+  [[gnu::always_inline]] static number nearest(double x) {
+    if constexpr (own) return number(static_cast<Real>(x));
+    else return static_cast<number>(x);
+  }
   [[gnu::always_inline]] static type fill(double x) {
-    if constexpr (own) return type::fill(static_cast<Real>(number(static_cast<Real>(x))));
-    else return type::fill(static_cast<number>(x));
+    const number in_memory = nearest(x);
+    return repeat(&in_memory);
   }
   /// One number in all lanes.
   [[gnu::always_inline]] static type repeat(const number* from) {

@@ -98,7 +98,9 @@ struct fuser {
 
   /// Whether value v reads its argument a element by element: no map leads elsewhere.
   constexpr bool reads_plainly(int v, int a) const {
-    return op_of(v).what != ir::role::map && (op_of(a).what != ir::role::map || readers.root[a] == a);
+    const int root = readers.root[a];
+    return op_of(v).what != ir::role::map &&
+           (op_of(a).what != ir::role::map || root == a || op_of(root).what == ir::role::generated);
   }
   /// Whether v would be written over its argument a.
   constexpr bool takes_over(int v, int a) const {

@@ -22,9 +22,10 @@ struct loop_input {
   bool map = false;        ///< a map leads from the value to its source
   bool stretched = false;  ///< repeated along some axes
   double immediate = 0;
+  const ir::generator* generate = nullptr;  ///< of a generated array
 
   constexpr bool same_code(const loop_input& other) const {
-    return type == other.type && how == other.how &&
+    return type == other.type && how == other.how && generate == other.generate &&
            (how != access::constant ||  // -0 is not 0
             std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
@@ -91,7 +92,7 @@ struct loop_writer {
     const bool constant = source.what == ir::role::constant && !map;
     out.inputs[out.input_count] = {
         v,   f.root[a], s.nodes[a].made->element.type, constant ? access::constant : access::contiguous,
-        map, false,     constant ? source.value : 0};
+        map, false,     constant ? source.value : 0,   source.generate};
     input_number[v] = ++out.input_count;
     return out.input_count - 1 - l.input_begin;
   }
@@ -138,7 +139,10 @@ struct loop_writer {
       bool mapped = false;
       for (int k = 0; k < rank && in.map; ++k) mapped |= axis_of_operand(s, in, extents, l.last_axis[k]).mapped;
       const std::int64_t step = rank == 0 ? 1 : axis_of_operand(s, in, extents, l.last_axis[rank - 1]).stride;
-      in.how = mapped || (step != 0 && step != 1) ? access::mapped : step == 0 ? access::repeated : access::contiguous;
+      in.how = mapped || (step != 0 && step != 1) ? access::mapped
+               : step == 0                        ? access::repeated
+               : in.generate != nullptr           ? access::generated
+                                                  : access::contiguous;
     }
     if (summed != 0) l.sum = rank == 1 ? sums::all : (summed >> l.last_axis[1] & 1U) != 0 ? sums::rows : sums::columns;
   }

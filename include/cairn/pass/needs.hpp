@@ -64,7 +64,7 @@ struct need_finder {
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
       out.root[v] = n.op->what == ir::role::view ? out.root[d.arguments[n.first]] : v;
-      out.constant[v] = n.op->what == ir::role::constant || n.op->arguments > 0;
+      out.constant[v] = ir::is_constant(n.op->what) || n.op->arguments > 0;
       for (int i = 0; i < n.op->arguments; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;

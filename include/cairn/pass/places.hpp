@@ -10,9 +10,9 @@ inline constexpr std::int64_t constant_bytes = 8;  ///< of a constant that kerne
 inline constexpr std::int64_t alignment = 64;      ///< of every value, in bytes: a cache line and the widest register
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Where memory comes from. Nowhere: of a result that nobody reads. Leaves have a base of their own each, from
+/// Where memory comes from. Positions: of what is generated. Nowhere: of a result that nobody reads. Leaves have a base of their own each, from
 /// `leaf_base` on.
-enum base : int { arena_base, gradient_base, constant_base, nowhere, leaf_base };
+enum base : int { arena_base, gradient_base, constant_base, position_base, nowhere, leaf_base };
 
 /// An address that is known before there is memory.
 struct place {
@@ -135,6 +135,7 @@ struct fixed_placer {
     }
   }
   constexpr void place_constant(int v) {
+    if (s.op(v).what == ir::role::generated) out.of[v] = {position_base, 0};
     if (s.op(v).what != ir::role::constant || out.of[v].base == constant_base) return;
     out.of[v] = {constant_base, out.constant_count * constant_bytes};
     out.constants[out.constant_count++] = v;

@@ -50,7 +50,8 @@ struct reader_finder {
   constexpr bool reads_through(int v, int i, int map) const {
     const ir::operation& op = op_of(v);
     if (op.what == ir::role::elementwise) return true;
-    return op.what == ir::role::kernel && i < 64 && (op.reads_rows >> i & 1U) != 0 && rows_apart(s, map) != 0;
+    return op.what == ir::role::kernel && i < 64 && (op.reads_rows >> i & 1U) != 0 && rows_apart(s, map) != 0 &&
+           s.op(s.root(s.argument(map, 0))).what != ir::role::generated;
   }
 
   /// What is read in backward, too, is copied, unless its argument is always there; and what keeps a larger argument

@@ -18,12 +18,13 @@ struct dot_writer {
   /// Parameters and constants are lines of the operations that read them, inputs have nodes.
   bool is_line(int v) const {
     const value& of = a[a.root(v)];
-    return of.what == ir::role::parameter || of.what == ir::role::random || of.what == ir::role::constant;
+    return of.what == ir::role::parameter || of.what == ir::role::random || ir::is_constant(of.what);
   }
   std::string line_of(int v) const {
     std::ostringstream text;
     const value& of = a[a.root(v)];
     if (of.what == ir::role::constant) text << of.number;
+    else if (of.what == ir::role::generated) text << "of positions";
     else text << escaped(a.name(a.leaf(of.leaf - 1)));
     if (of.what == ir::role::parameter) text << ' ' << extents_of{a[v].extents};
     return text.str();

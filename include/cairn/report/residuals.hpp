@@ -77,7 +77,7 @@ inline std::vector<std::string> layers_of(const account& a) {
       const int of = a.argument(v, i);
       const ir::role what = a[a.root(of)].what;
       const bool named = what == ir::role::parameter || what == ir::role::random;
-      if (what == ir::role::constant || named < parameter || (named == parameter && of < nearest)) continue;
+      if (ir::is_constant(what) || named < parameter || (named == parameter && of < nearest)) continue;
       nearest = of;
       parameter = named;
     }
