@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>
+#include <cairn/named.hpp>
 #include <cairn/report/tables.hpp>
 #include <cmath>
 #include <complex>
@@ -81,6 +82,7 @@ int main() {
   auto& some = reinterpret_cast<unknown&>(m);
   const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
                        square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && max(a, b, less<>{}) == a;
-  cout << a << ' ' << area(1) << ' ' << shared(1) << listens(-1) << '\n';
+  const auto named = named_parameters(step)[BOOST_HANA_STRING("in.fc.weight")];
+  cout << a << ' ' << named(0, 0) << ' ' << named_gradients(other)[BOOST_HANA_STRING("in.fc.bias")](0) << ' ' << area(1) << ' ' << shared(1) << listens(-1) << '\n';
   return a == b && numbers && listens(-1) == -1 ? 0 : 1;
 }

@@ -2,7 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
+#include <boost/hana/contains.hpp>
+#include <boost/hana/for_each.hpp>
+#include <boost/hana/fuse.hpp>
+#include <boost/hana/length.hpp>
 #include <cairn/cairn.hpp>
+#include <cairn/named.hpp>
 #include <cmath>
 #include <numeric>
 #include <ranges>
@@ -378,6 +383,29 @@ BOOST_AUTO_TEST_CASE(parameters_and_gradients_are_walked_through_by_name) {
   });
   BOOST_TEST(names == (std::vector<std::string>{"x", "bn.weight", "bn.bias", "head.weight", "head.bias"}),
              boost::test_tools::per_element());
+}
+
+// The same as maps: names and shapes are constants.
+BOOST_AUTO_TEST_CASE(parameters_and_gradients_are_maps_from_names) {
+  namespace hana = boost::hana;
+  constexpr auto h = nn::batch_norm<"bn">(x<4> | nn::linear<"fc", 5>);
+  program<cross_entropy(h | nn::linear<"head", 2>, y<4>), freeze<"fc">, wrt<"x">> step;
+  step.init(seed{3});
+  static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
+  const auto parameters = named_parameters(step);
+  const auto gradients = named_gradients(step);
+  static_assert(hana::length(parameters) == hana::size_c<8> && hana::length(gradients) == hana::size_c<5>);
+  const auto weight = parameters[BOOST_HANA_STRING("head.weight")];
+  static_assert(decltype(weight)::extents == shape{2, 5});
+  BOOST_TEST(weight.data() == step.param<"head.weight">().data());
+  BOOST_TEST(gradients[BOOST_HANA_STRING("x")].data() == step.grad<"x">().data());
+  constexpr auto frozen_weight = BOOST_HANA_STRING("fc.weight");
+  static_assert(!decltype(hana::contains(gradients, frozen_weight))::value);
+  std::vector<std::string> matrices;
+  hana::for_each(parameters, hana::fuse([&](auto name, auto view) {
+                   if constexpr (decltype(view)::extents.rank == 2) matrices.emplace_back(name.c_str());
+                 }));
+  BOOST_TEST(matrices == (std::vector<std::string>{"fc.weight", "head.weight"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {

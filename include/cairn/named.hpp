@@ -1,0 +1,69 @@
+// Parameters and gradients of a program as a map from names to views, both known to the compiler: for who saves,
+// prints or groups them. Costs nothing where it is not included.
+#pragma once
+
+#include "cairn/exec/program.hpp"
+
+#include <boost/hana/at_key.hpp>
+#include <boost/hana/map.hpp>
+#include <boost/hana/pair.hpp>
+#include <boost/hana/string.hpp>
+
+namespace cairn {
+
+/// A view whose shape is a constant.
+template <class Number, shape S>
+struct static_view : tensor_view<Number, static_cast<std::size_t>(S.rank)> {
+  static constexpr cairn::shape extents = S;
+};
+
+namespace detail {
+template <fixed_string Name, std::size_t... I>
+constexpr boost::hana::string<Name.text[I]...> as_hana(std::index_sequence<I...>) {
+  return {};
+}
+/// A name as a key of such a map.
+template <fixed_string Name>
+inline constexpr auto key_of = as_hana<Name>(std::make_index_sequence<sizeof(Name.text) - 1>{});
+
+/// The map of the leaves that `is_wanted(leaf)` is true of, to the views that `view_of<Name>()` gives.
+template <class Compiled, class Wanted, class View>
+auto views_by_name(Wanted, View view_of) {
+  static constexpr auto chosen = [] {
+    std::array<int, static_cast<std::size_t>(Compiled::graph.leaf_count) + 1> leaves{};
+    std::size_t count = 0;
+    for (int i = 0; i < Compiled::graph.leaf_count; ++i) {
+      if (Wanted{}(i)) leaves[count++] = i;
+    }
+    leaves.back() = static_cast<int>(count);
+    return leaves;
+  }();
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return boost::hana::make_map([&] {
+      constexpr const auto& name = leaf_name<Compiled, chosen[I]>;
+      const auto view = view_of.template operator()<name>();
+      using number = std::remove_pointer_t<decltype(view.data())>;
+      return boost::hana::make_pair(key_of<name>,
+                                    static_view<number, Compiled::graph.leaf_op(chosen[I]).made->extents>{view});
+    }()...);
+  }(std::make_index_sequence<static_cast<std::size_t>(chosen.back())>{});
+}
+}  // namespace detail
+
+/// A boost::hana::map from the names of all parameters and states, as boost::hana::string, to their views, trained or
+/// not: `hana::for_each(named_parameters(step), hana::fuse([](auto name, auto view) {...}))`.
+template <auto Output, class... Options>
+auto named_parameters(program<Output, Options...>& step) {
+  using compiled = detail::compiled_of<Output, true, Options...>;
+  return detail::views_by_name<compiled>([](int i) { return compiled::graph.leaf_op(i).what == ir::role::parameter; },
+                                         [&]<fixed_string Name> { return step.template param<Name>(); });
+}
+/// The same of all gradients: those of trained parameters, and of inputs in wrt<...>.
+template <auto Output, class... Options>
+auto named_gradients(program<Output, Options...>& step) {
+  using compiled = detail::compiled_of<Output, true, Options...>;
+  return detail::views_by_name<compiled>([](int i) { return compiled::model::chosen.wanted[i]; },
+                                         [&]<fixed_string Name> { return step.template grad<Name>(); });
+}
+
+}  // namespace cairn
