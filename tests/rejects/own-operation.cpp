@@ -1,5 +1,5 @@
 // rejects: own \[shape-mismatch\]: one position for each row
-// rejects: fact::operation<cairn::fixed_string<7>\{"picked"\}, float ?\[8\]\[12\], int ?\[7\]>
+// rejects: fact::operation<cairn::fixed_string<14>\{"picked\(x, at\)"\}, float ?\[8\]\[12\], int ?\[7\]>
 #include "cairn/expr/leaf.hpp"
 
 namespace own {

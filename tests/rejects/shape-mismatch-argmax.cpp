@@ -1,5 +1,5 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes
-// rejects: operation<cairn::fixed_string<7>\{"argmax"\}, float ?\[4\]\[6\]>
+// rejects: operation<cairn::fixed_string<10>\{"argmax\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: axes<-3>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/extremum.hpp"

@@ -1,6 +1,6 @@
-// rejects: cairn \[shape-mismatch\]: extents must be equal except along the joined axis, which all must have
+// rejects: cairn \[shape-mismatch\]: extents must be equal but along the joined axis, which all must have
 // rejects: fact::in<cairn::fixed_string<5>\{"many"\}>
-// rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], float ?\[4\]\[1\]>
+// rejects: operation<cairn::fixed_string<30>\{"concatenate\(argument 0, more\)"\}, float ?\[4\], float ?\[4\]\[1\]>
 // rejects: axes<0>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/repeat.hpp"

@@ -1,6 +1,6 @@
-// rejects: cairn \[shape-mismatch\]: extents must be equal except along the joined axis, which all must have
+// rejects: cairn \[shape-mismatch\]: extents must be equal but along the joined axis, which all must have
 // rejects: fact::in<cairn::fixed_string<14>\{"block\.0\.dense"\}>
-// rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[8\]\[16\], float ?\[4\]\[16\]>
+// rejects: operation<cairn::fixed_string<30>\{"concatenate\(argument 0, more\)"\}, float ?\[8\]\[16\], float ?\[4\]\[16\]>
 // rejects: axes<-1>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

@@ -1,5 +1,5 @@
-// rejects: cairn \[shape-mismatch\]: logits .* take one label for each row
-// rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[32\]\[10\], int ?\[16\]>
+// rejects: cairn \[shape-mismatch\]: logits .* take labels<"name", classes, ...>, one a row
+// rejects: operation<cairn::fixed_string<31>\{"cross_entropy\(logits, classes\)"\}, float ?\[32\]\[10\], int ?\[16\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"
 

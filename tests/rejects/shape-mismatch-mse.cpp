@@ -1,5 +1,5 @@
-// rejects: cairn \[shape-mismatch\]: extents must be equal or 1
-// rejects: operation<cairn::fixed_string<4>\{"sub"\}, float ?\[4\]\[3\], float ?\[4\]\[2\]>
+// rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
+// rejects: operation<cairn::fixed_string<16>\{"sub\(fc, wanted\)"\}, float ?\[4\]\[3\], float ?\[4\]\[2\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/linear.hpp"

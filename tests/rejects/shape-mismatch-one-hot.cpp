@@ -1,5 +1,5 @@
 // rejects: cairn \[shape-mismatch\]: one_hot adds an axis as long as the bound of its indices
-// rejects: operation<cairn::fixed_string<8>\{"one_hot"\}, int ?\[4\]>
+// rejects: operation<cairn::fixed_string<12>\{"one_hot\(as\)"\}, int ?\[4\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/convert.hpp"
 #include "cairn/expr/gather.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be
 // rejects: fact::in<cairn::fixed_string<12>\{"cell\.0\.step"\}>
-// rejects: operation<cairn::fixed_string<7>\{"matmul"\}, float ?\[4\]\[8\], float ?\[7\]\[8\]>
+// rejects: operation<cairn::fixed_string<22>\{"matmul\(argument 0, w\)"\}, float ?\[4\]\[8\], float ?\[7\]\[8\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/matmul.hpp"

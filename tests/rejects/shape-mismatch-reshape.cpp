@@ -1,5 +1,5 @@
 // rejects: cairn \[shape-mismatch\]: reshape keeps the number of elements
-// rejects: operation<cairn::fixed_string<8>\{"reshape"\}, float ?\[4\]\[6\]>
+// rejects: operation<cairn::fixed_string<11>\{"reshape\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: result<float ?\[5\]\[5\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"

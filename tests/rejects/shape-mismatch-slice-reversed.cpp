@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: a slice is one or more elements \[begin, end\) of an axis that exists
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
-// rejects: operation<cairn::fixed_string<6>\{"slice"\}, float ?\[8\]\[24\]>
+// rejects: operation<cairn::fixed_string<13>\{"slice\(gates\)"\}, float ?\[8\]\[24\]>
 // rejects: slice<-1, 12, -12>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

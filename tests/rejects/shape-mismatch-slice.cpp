@@ -1,5 +1,5 @@
 // rejects: cairn \[shape-mismatch\]: a slice is one or more elements \[begin, end\) of an axis that exists
-// rejects: operation<cairn::fixed_string<6>\{"slice"\}, float ?\[4\]\[6\]>
+// rejects: operation<cairn::fixed_string<9>\{"slice\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: slice<1, 4, 7>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/concatenate.hpp"

@@ -1,5 +1,5 @@
-// rejects: cairn \[shape-mismatch\]: extents must be equal or 1
-// rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[4\]\[3\], float ?\[5\]>
+// rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
+// rejects: operation<cairn::fixed_string<13>\{"add\(x, bias\)"\}, float ?\[4\]\[3\], float ?\[5\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"
 

@@ -1,5 +1,5 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes
-// rejects: operation<cairn::fixed_string<10>\{"transpose"\}, float ?\[4\]\[6\]>
+// rejects: operation<cairn::fixed_string<13>\{"transpose\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: axes<0, 0>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/loss.hpp"

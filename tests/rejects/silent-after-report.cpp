@@ -1,6 +1,6 @@
-// rejects: cairn \[shape-mismatch\]: extents must be equal or 1
+// rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: fact::in<cairn::fixed_string<11>\{"block\.0\.ff"\}>
-// rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[4\]\[8\], float ?\[4\]\[6\]>
+// rejects: operation<cairn::fixed_string<21>\{"add\(argument 0, out\)"\}, float ?\[4\]\[8\], float ?\[4\]\[6\]>
 #include <cairn/cairn.hpp>
 
 using namespace cairn;

@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: extents must be equal or 1
+// rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

@@ -1,6 +1,6 @@
-// rejects: cairn \[shape-mismatch\]: extents must be equal or 1
+// rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
-// rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[2\]\[4\], float ?\[5\]>
+// rejects: operation<cairn::fixed_string<12>\{"add\(add, b\)"\}, float ?\[2\]\[4\], float ?\[5\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/matmul.hpp"

@@ -12,6 +12,8 @@ template <fixed_string... Path>
 struct in;
 template <fixed_string Name, class... Tensors>
 struct operation;
+template <fixed_string Name>
+struct axes_added_by;
 template <class... Kinds>
 struct takes;
 template <int... Axes>

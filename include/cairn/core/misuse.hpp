@@ -16,7 +16,7 @@ namespace cairn {
 /// What operations ask of the shapes of their arguments.
 namespace rule {
 struct extents_equal_or_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: extents must be equal or 1, aligned at the last axis; change an argument"); } }; };
+  "cairn [shape-mismatch]: extents, from the last on, must be equal or 1; change one"); } }; };
 struct inner_extents_equal { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: matrices must be {..., m, k} and {..., k, n}; transpose or change an argument"); } }; };
 struct same_number_of_elements { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -25,14 +25,12 @@ struct axes_exist { template <class Silent, class... Facts> struct found : Silen
   "cairn [shape-mismatch]: the argument has no such axes: they count from 0, or backward from -1, and transpose "
   "names each once"); } }; };
 struct equal_but_along_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: extents must be equal except along the joined axis, which all must have; change an "
-  "argument"); } }; };
+  "cairn [shape-mismatch]: extents must be equal but along the joined axis, which all must have; change one"); } }; };
 struct part_of_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a slice is one or more elements [begin, end) of an axis that exists; negative ones count "
   "from the end"); } }; };
 struct one_label_per_row { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: logits {..., classes} take one label for each row, labels<\"name\", classes, rows>; "
-  "change one of the two"); } }; };
+  "cairn [shape-mismatch]: logits {..., classes} take labels<\"name\", classes, ...>, one a row"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -97,6 +97,41 @@ struct pick : expression {
 };
 
 namespace detail {
+/// An operation with what it is applied to: "add(x, fc1)"; by its name alone where clang would cut that.
+template <class Op, class First, class... Rest>
+constexpr auto application_text() {
+  constexpr auto arguments = (known_as<First> + ... + (fixed_string{", "} + known_as<Rest>));
+  constexpr auto whole = Op::name + fixed_string{"("} + arguments + fixed_string{")"};
+  if constexpr (sizeof(whole.text) <= most_shown + 1) return whole;
+  else return Op::name;
+}
+template <class Op, class... A>
+inline constexpr auto known_as<expr<Op, A...>> = Op::name;
+/// What only moves elements is called as what it moves.
+template <class Op, class X>
+  requires(Op::view || Op::mapped || Op::name == std::string_view("transpose"))
+inline constexpr auto known_as<expr<Op, X>> = known_as<X>;
+template <int I, class E>
+inline constexpr auto known_as<pick<I, E>> = known_as<E>;
+
+template <class E, class... A>
+struct highest {
+  using type = E;
+};
+template <class E, class First, class... Rest>
+struct highest<E, First, Rest...>
+    : highest<std::conditional_t<(First::shape.rank > E::shape.rank), First, E>, Rest...> {};
+template <class Op, class... A>
+struct rank_from<expr<Op, A...>> : rank_from<typename highest<A...>::type> {
+  static constexpr bool itself = false;
+};
+template <class Op, class... A>
+  requires(expr<Op, A...>::shape.rank > highest<A...>::type::shape.rank)
+struct rank_from<expr<Op, A...>> {
+  static constexpr bool itself = false;
+  using type = fact::axes_added_by<application_text<Op, A...>()>;
+};
+
 /// Whether an operation has a kernel that computes: kernels know no types of users, which only loops convert.
 template <class Op>
 inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
@@ -176,14 +211,22 @@ constexpr auto out_of_reach() {
   return mistake<bound_above_extent, Owner, fact::operation<Op::name, tensor_fact<A>...>, fact::bound<bound>>{};
 }
 
+/// A fact beside the arguments whose shapes do not fit: what the operation asks for; or, where they have different
+/// numbers of axes, where these come from.
+template <class Op, class... A>
+constexpr auto reason_of_shapes() {
+  using highest = typename highest<A...>::type;
+  if constexpr (requires { typename Op::asked; }) return std::tuple<std::type_identity<typename Op::asked>>{};
+  else if constexpr (!rank_from<highest>::itself && ((A::shape.rank < highest::shape.rank) || ...))
+    return std::tuple<std::type_identity<typename rank_from<highest>::type>>{};
+  else return std::tuple<>{};
+}
 template <class Op, class Owner, class... A, std::size_t... I>
 constexpr auto wrong_shapes(std::index_sequence<I...>) {
-  using what = fact::operation<Op::name, tensor_fact<shown_argument<Op, A, I>>...>;
-  if constexpr (requires { typename Op::asked; }) {
-    return mistake<typename Op::rule, Owner, what, typename Op::asked>{};
-  } else {
-    return mistake<typename Op::rule, Owner, what>{};
-  }
+  using what = fact::operation<application_text<Op, A...>(), tensor_fact<shown_argument<Op, A, I>>...>;
+  return []<class... Reason>(std::tuple<std::type_identity<Reason>...>) {
+    return mistake<typename Op::rule, Owner, what, Reason...>{};
+  }(reason_of_shapes<Op, A...>());
 }
 
 template <class E, std::size_t... I>

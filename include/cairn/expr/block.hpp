@@ -28,6 +28,7 @@ struct displayed<fact::given<wrapped<F>>> {
 };
 template <fixed_string Name, class Opaque>
 struct block_layer : layer_base {
+  static constexpr fixed_string name = Name;
   template <an_expression... A>
     requires(sizeof...(A) > 0)
   constexpr called<block_mark<Name>, revealed<Opaque>, A...> operator()(A...) const {

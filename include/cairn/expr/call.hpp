@@ -14,10 +14,13 @@ struct stage_mark {
   using problem = void;
 };
 template <fixed_string Name>
-struct block_mark : stage_mark {};
+struct block_mark : stage_mark {
+  static constexpr fixed_string name = Name;
+};
 struct shared_mark : stage_mark {};
 template <fixed_string Name, class... Policy>
 struct segment_mark {
+  static constexpr fixed_string name = Name;
   static constexpr bool segment = true;
   using problem = typename detail::wrong_policies<Policy...>::type;
 };
@@ -106,6 +109,12 @@ struct call : expression {
 };
 
 namespace detail {
+template <class Mark, class F, class... A>
+inline constexpr auto known_as<call<Mark, F, A...>> = known_as<F>;
+template <class Mark, class F, class... A>
+  requires requires { Mark::name; }
+inline constexpr auto known_as<call<Mark, F, A...>> = Mark::name;
+
 template <class Owner, class Mark, class F, class... A>
 struct parts_of<Owner, call<Mark, F, A...>> {
   using made = call<Mark, F, A...>;

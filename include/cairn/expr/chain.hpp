@@ -57,6 +57,14 @@ struct parts_of<Owner, chained<Last, X, chain_of<L...>>> {
   using type = decltype(seen(typename stages_seen<X::traits.level, tensor_of<X>, L...>::type{}));
 };
 
+/// Layers one after another, and what they give, are known by the last.
+template <class... L>
+inline constexpr auto known_as<chain_of<L...>> = known_as<std::tuple_element_t<sizeof...(L) - 1, std::tuple<L...>>>;
+template <class Opaque>
+inline constexpr auto known_as<chain<Opaque>> = known_as<revealed<Opaque>>;
+template <chain_traits Last, class X, class Layers>
+inline constexpr auto known_as<chained<Last, X, Layers>> = known_as<Layers>;
+
 /// The input of a stage, as the previous stage leaves it: only its traits matter. It belongs to no body, so
 /// that a mistake of the stage stays silent until the outermost `|`.
 struct stage_scope {};

@@ -9,6 +9,7 @@ namespace cairn {
 namespace detail {
 template <class OpaqueMark, class Opaque>
 struct segment_layer : layer_base {
+  static constexpr auto name = revealed<OpaqueMark>::name;
   template <an_expression... A>
     requires(sizeof...(A) > 0)
   constexpr called<revealed<OpaqueMark>, revealed<Opaque>, A...> operator()(A...) const {

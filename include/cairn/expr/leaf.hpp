@@ -114,6 +114,13 @@ template <double Value>
 struct constant_leaf : detail::leaf<element_type{}> {};
 
 namespace detail {
+template <fixed_string Name, int... Extents>
+inline constexpr auto known_as<input_leaf<Name, Extents...>> = Name;
+template <fixed_string Name, int Bound, int... Extents>
+inline constexpr auto known_as<indices_leaf<Name, Bound, Extents...>> = Name;
+template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+inline constexpr auto known_as<parameter_leaf<Name, Trainable, Init, Extents...>> = Name;
+
 template <double Value>
 inline constexpr bool is_constant<constant_leaf<Value>> = true;
 template <fixed_string Name, initial Init, int... Extents>

@@ -28,6 +28,29 @@ as_array<E::element.type, E::shape.extent[Axis]...> shown_as(std::index_sequence
 template <class E>
 using tensor_fact = typename decltype(detail::shown_as<E>(detail::axes_of_expression<E>{}))::type;
 
+namespace detail {
+/// What messages call a value: by its leaf, its layer, or the operation that makes it, where its type says so.
+template <class E>
+inline constexpr auto known_as = fixed_string{"..."};
+template <class Opaque>
+inline constexpr auto known_as<renamed<Opaque>> = known_as<revealed<Opaque>>;
+template <int Level, int Index, class Tensor, class F>
+inline constexpr auto known_as<argument<Level, Index, Tensor, F>> = fixed_string{"argument "} + digits<Index>;
+
+template <a_layer L>
+  requires requires { L::name; }
+inline constexpr auto known_as<L> = L::name;
+
+/// What first has as many axes as E, of all that E is made of: the leaf, or an operation of what has fewer.
+template <class E>
+struct rank_from {
+  static constexpr bool itself = true;
+  using type = fact::axes_added_by<known_as<E>>;
+};
+template <class Opaque>
+struct rank_from<renamed<Opaque>> : rank_from<revealed<Opaque>> {};
+}  // namespace detail
+
 /// What replaces an expression whose mistake has been reported: everything made of it is silent.
 struct rejected : expression {
   using owner = top_scope;
@@ -57,11 +80,12 @@ struct outward<poison<M, O, fact::in<Path...>, F...>, Owner, Name...> {
   using type = poison<M, Owner, fact::in<Name..., Path...>, F...>;
 };
 
+/// The longest text that clang shows in full.
+inline constexpr std::size_t most_shown = 30;
 /// Where the piece of a name that begins at `begin` ends: at a dot, before clang would cut it.
 constexpr std::size_t piece_end(std::string_view name, std::size_t begin) {
-  constexpr std::size_t most = 30;
-  if (name.size() - begin <= most) return name.size();
-  const std::size_t dot = name.substr(0, begin + most).rfind('.');
+  if (name.size() - begin <= most_shown) return name.size();
+  const std::size_t dot = name.substr(0, begin + most_shown).rfind('.');
   return dot != name.npos && dot > begin ? dot : std::min(name.find('.', begin), name.size());
 }
 template <fixed_string Name, std::size_t Begin, std::size_t End>

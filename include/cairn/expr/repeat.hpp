@@ -24,8 +24,11 @@ template <class Owner, int N, fixed_string Name, class L, class X>
 struct parts_of<Owner, repeated<N, Name, L, X>> {
   using type = std::tuple<seen_from<Owner, X>, seen_from<Owner, typename repeated<N, Name, L, X>::body>>;
 };
+template <int N, fixed_string Name, class L, class X>
+inline constexpr auto known_as<repeated<N, Name, L, X>> = Name;
 template <int N, fixed_string Name, class Body>
 struct repeat_layer : layer_base {
+  static constexpr fixed_string name = Name;
   template <int I>
   using layer_at = std::remove_cvref_t<decltype(std::declval<const Body&>()(std::integral_constant<int, I>{}))>;
 

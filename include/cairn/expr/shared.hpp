@@ -20,6 +20,18 @@ struct parts_of<Owner, layer_result<Parameter, X>> {
   using type = std::tuple<seen_from<Owner, X>>;
 };
 
+template <fixed_string Name>
+inline constexpr auto without_last_part = [] {
+  constexpr std::size_t end = std::min(std::string_view(Name).rfind('.'), sizeof(Name.text) - 1);
+  fixed_string<end + 1> text;
+  std::copy_n(Name.text, end, text.text);
+  text.text[end] = '\0';  // clang prints only what was written
+  return text;
+}();
+template <fixed_string Name, bool Trainable, initial Init, int... Extents, class X>
+inline constexpr auto known_as<layer_result<parameter_leaf<Name, Trainable, Init, Extents...>, X>> =
+    without_last_part<Name>;
+
 /// The result X of the layer Name, which has the given parameter. Who writes an absolute name wants it shared.
 template <fixed_string Name, class Parameter, an_expression X>
 constexpr auto result_of_layer(Parameter, X x) {

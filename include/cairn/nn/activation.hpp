@@ -10,6 +10,7 @@ namespace detail {
 /// An operation as an object that can be passed around.
 template <class Op>
 struct operation_layer : layer_base {
+  static constexpr fixed_string name = Op::name;
   template <an_expression X>
   constexpr made<Op, X> operator()(X) const {
     return {};

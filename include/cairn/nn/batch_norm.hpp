@@ -10,6 +10,7 @@ namespace cairn::nn {
 
 template <fixed_string Name>
 struct batch_norm_layer : layer_base {
+  static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<"batch_norm", Name>(x));

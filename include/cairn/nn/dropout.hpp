@@ -8,6 +8,7 @@ namespace cairn::nn {
 
 template <fixed_string Name, double P>
 struct dropout_layer : layer_base {
+  static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr made<dropout_op<P, true>, X, random_key_leaf<Name>> operator()(X) const {
     return {};

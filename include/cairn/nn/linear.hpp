@@ -9,6 +9,7 @@ namespace cairn::nn {
 
 template <fixed_string Name, int Out, bool Bias>
 struct linear_layer : layer_base {
+  static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<"linear", Name>(x));
