@@ -270,25 +270,45 @@ struct parameters_have_gradients {
   }
 };
 
-/// A segment that frees no more than it costs, though nobody allowed it to. Not judged where some of the model is
-/// frozen, for what is useless then is not in another program, nor where gradients are parts of it.
+/// The first segment that frees no more than it costs, though nobody allowed it to; 0 if there is none. One of which the
+/// forward pass computes something again, for a gradient that is a part of it, frees bytes there, and is not judged.
+template <class Compiled>
+inline constexpr int useless_segment_of = [] {
+  constexpr const auto& in = Compiled::segments;
+  constexpr const auto& s = Compiled::schedule;
+  bool of_use[in.count] = {};
+  for (int v = 0; v < s.turn; ++v) of_use[s.segment[v]] |= s.again[v] > 0;
+  for (int i = 1; i < in.count; ++i) {
+    of_use[i] |= Compiled::graph.regions[in.all[i].region].may_be_useless;
+    if (!of_use[i] && Compiled::costs.interior_bytes[i] <= Compiled::costs.only_bytes[i]) return i;
+  }
+  return 0;
+}();
+/// A plan in which nothing is frozen.
+template <class Compiled>
+struct unfrozen;
+template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Outputs,
+          int Blocks, int Threads>
+struct unfrozen<pass::compiled<
+    pass::model<pass::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent>, Outputs>, Blocks, Threads>> {
+  using purpose = pass::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
+  using type = pass::compiled<pass::model<purpose, Outputs>, Blocks, Threads>;
+};
+/// A useless segment: where something is frozen, one that is so without that, too, for another program may train it.
 struct segments_are_of_use {
   template <class Compiled>
   static constexpr auto of() {
-    constexpr const auto& in = Compiled::segments;
-    constexpr const auto& costs = Compiled::costs;
-    constexpr bool judged = Compiled::model::purpose::frozen::count == 0 && Compiled::model::order == 0;
-    constexpr int useless = [] {
-      for (int i = 1; judged && i < in.count; ++i) {
-        const bool allowed = Compiled::graph.regions[in.all[i].region].may_be_useless;
-        if (!allowed && costs.interior_bytes[i] <= costs.only_bytes[i]) return i;
-      }
-      return 0;
-    }();
-    if constexpr (useless == 0) return sound{};
-    else
-      return mistake<useless_segment, top_scope, about<fact::segment, region_name<Compiled, in.all[useless].region>>,
-                     fact::frees<costs.interior_bytes[useless]>, fact::keeps<costs.only_bytes[useless]>>{};
+    constexpr int useless = useless_segment_of<Compiled>;
+    if constexpr (useless == 0) {
+      return sound{};
+    } else if constexpr (Compiled::model::purpose::frozen::count > 0) {
+      return of<typename unfrozen<Compiled>::type>();
+    } else {
+      constexpr auto path = region_name<Compiled, Compiled::segments.all[useless].region>;
+      return mistake<useless_segment, top_scope, about<fact::segment, path>,
+                     fact::frees<Compiled::costs.interior_bytes[useless]>,
+                     fact::keeps<Compiled::costs.only_bytes[useless]>>{};
+    }
   }
 };
 
