@@ -197,6 +197,13 @@ cell.bias     2 add
 )");
 }
 
+BOOST_AUTO_TEST_CASE(accumulated_gradients_read_what_others_do) {
+  std::ostringstream once, accumulated;
+  report::residuals<program<nested>>(once);
+  report::residuals<program<nested, accumulate_gradients>>(accumulated);
+  BOOST_TEST(accumulated.str() == once.str());
+}
+
 BOOST_AUTO_TEST_CASE(stored_and_recomputed_values) {
   std::ostringstream out;
   report::residuals<program<loss>>(out << '\n');

@@ -21,7 +21,7 @@ struct value {
   double number;         ///< of a constant
   int arguments, first;  ///< where these begin in account::arguments
   int segment;           ///< the innermost; 0 is the program outside of them
-  int leaf, gradient;    ///< the leaf that it is, and that whose gradient it is
+  int leaf, gradient;    ///< the leaf that it is, and that whose gradient it is, or is what a step adds to it
   int tag;               ///< its first
   int again;             ///< the value that it is, computed a second time
   int order;             ///< how many gradients lie between it and what is not one
@@ -119,7 +119,11 @@ inline constexpr auto tables = [] {
   }
   for (int i = 0; i < g.leaf_count; ++i) {
     if (s.leaf_value[i] != ir::none) out.values[s.leaf_value[i]].leaf = i + 1;
-    if (s.gradient[i] != ir::none) out.values[s.gradient[i]].gradient = i + 1;
+    const int total = s.gradient[i];
+    if (total == ir::none) continue;
+    out.values[total].gradient = i + 1;
+    for (int k = 0; s.earlier[i] != 0 && k < s.op(total).arguments; ++k)
+      out.values[s.root(s.argument(total, k))].gradient = i + 1;
   }
   for (int i = 0; i < f.step_count; ++i) {
     out.steps[i] = {Compiled::slots.live[i], 0, 0, in.of[s.origin[f.members[f.steps[i].code]]]};
