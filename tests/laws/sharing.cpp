@@ -15,5 +15,6 @@ BOOST_AUTO_TEST_CASE(inside_and_outside) { laws<models::inside_and_outside>(); }
 BOOST_AUTO_TEST_CASE(inside_outside_between) { laws<models::inside_outside_between>(); }
 BOOST_AUTO_TEST_CASE(shared_by_blocks) { laws<models::shared_by_blocks>(); }
 BOOST_AUTO_TEST_CASE(transposed_weight) { laws<models::transposed_weight>(); }
+BOOST_AUTO_TEST_CASE(weight_normed) { laws<models::weight_normed>(); }
 
 BOOST_AUTO_TEST_SUITE_END()

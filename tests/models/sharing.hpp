@@ -56,5 +56,17 @@ constexpr auto transposed_weight = classify(x | ckpt<"s">(layer([](auto h) {
                                               const auto w = param<"w", 12, 12>;
                                               return matmul(tanh(matmul(h, w)), transpose(w)) + tanh(h);
                                             })));
+// What is made of shared weights alone is computed once: a norm of each column, tagged and saved, its temperature in
+// segments in segments, and a gate that two of three read in one segment.
+inline constexpr auto weight_norm = [](auto h) {
+  const auto w = param<"/v", 12, 12>;
+  const auto norm = tag<"norm">(sqrt(sum<0>(square(w), keepdim) + 0.1_c));
+  const auto tempered = ckpt<"inner", allow_useless>([](auto u) { return u * exp(param<"/t"> * 0.5_c); }, w / norm);
+  return tanh(matmul(h, tempered) * softmax(param<"/gate", 12> * constant<-2>));
+};
+inline constexpr auto normed = ckpt<"a", save<"norm">, allow_useless>(layer(weight_norm));
+constexpr auto weight_normed =
+    classify(x | nn::linear<"in", 12> | normed |
+             ckpt<"both">(layer([](auto h) { return h | normed | nn::residual(normed); })) | nn::linear<"out", 12>);
 
 }  // namespace models

@@ -307,6 +307,29 @@ static_assert(stored<step_of<sum(square(squashed)), wrt<"x">, plain>> == 0);
 using doubled = step_of<sum(square(halves + halves)), wrt<"x">>;
 static_assert(stored<doubled> == row && doubled::schedule.recomputed[0].operations == 0);
 
+// ---- What is made of parameters and constants alone is computed once a step, in whichever bodies it is needed: of
+// parameters of an absolute name, or of shared layers. It belongs to the innermost body around all of these.
+constexpr auto weighed = layer([](auto v) { return tanh(v * softmax(exp(param<"/p", 8> * 2_c))); });
+template <auto Layer>
+using four = step_of<sum(x | repeat<4, "r">([](auto) { return Layer; }))>;
+static_assert(runs_of<four<weighed>>("softmax").forward == 1 && runs_of<four<weighed>>("exp").forward == 1);
+static_assert(runs_of<four<ckpt<"s">(weighed)>>("softmax") == runs{1, 0});
+static_assert(runs_of<four<ckpt<"s">(weighed)>>("exp").forward == 1);
+constexpr auto weighed_apart = layer([](auto v) { return tanh(v * softmax(exp(param<"p", 8> * 2_c))); });
+static_assert(runs_of<four<weighed_apart>>("softmax").forward == 4);
+using with_norm = step_of<[] {
+  constexpr auto normed = layer([](auto v) {
+    const auto w = param<"w", 8, 8>;
+    return tanh(matmul(v, w / sqrt(sum<0>(square(w), keepdim))));
+  });
+  return sum(reshape<1, 8>(x) | ckpt<"1">(normed) | ckpt<"2">(cairn::shared(normed)) | ckpt<"3">(cairn::shared(normed)));
+}()>;
+static_assert(runs_of<with_norm>("sqrt").forward == 1 && runs_of<with_norm>("matmul").forward == 3);
+// Two that share it are not one with a third: it lies in the block around these two.
+constexpr auto twice_in = layer([](auto v) { return v | ckpt<"a">(weighed) | ckpt<"b">(weighed); });
+using in_a_segment = step_of<sum(x | ckpt<"outer">(twice_in) | nn::tanh)>;
+static_assert(runs_of<in_a_segment>("softmax") == runs{1, 1} && recomputed<in_a_segment>("outer") > 0);
+
 // ---- A deep model. A block reads h (first product), a = h W + b (gelu), g = gelu(a) (second product).
 constexpr auto feed_forward = nn::linear<"fc1", 16> | nn::gelu | nn::linear<"fc2", 8>;
 constexpr auto logits = input<"images", 4, 6> | nn::linear<"embed", 8> |

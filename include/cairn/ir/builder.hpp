@@ -64,6 +64,25 @@ struct builder {
   }
 
  public:
+  /// The results of an operation in a body; returns the first. What is made of parameters and constants alone is
+  /// computed once, however many bodies need it: outside of those that do not share it.
+  constexpr int compute(const operation* op, const int* of) {
+    bool fixed = tags != nullptr && op->arguments > 0;
+    for (int i = 0; fixed && i < op->arguments; ++i) fixed = is_fixed(of[i]);
+    if (!fixed) return append(op, of);
+    int& bucket = fixed_buckets_[op->hash % 64];
+    for (int i = bucket - 1; i != none; i = fixed_[i].next) {
+      const int v = fixed_[i].node;
+      if (!computes(v, op, of)) continue;
+      move_out(v, common(nodes[v].region, region_now));
+      return v;
+    }
+    const int made = append(op, of);
+    fixed_.push({made, bucket - 1});
+    bucket = fixed_.count();
+    while (is_fixed_.count() < node_count) is_fixed_.push(is_fixed_.count() >= made);
+    return made;
+  }
   /// Appends the results of an operation; returns the first.
   constexpr int append(const operation* op, const int* of) {
     if (node_count + op->results > room) grow(nodes, node_count, room);
@@ -211,6 +230,44 @@ struct builder {
     return leaf_count++;
   }
 
+  constexpr bool is_fixed(int v) const {
+    const role what = nodes[v].op->what;
+    return what == role::parameter || is_constant(what) || (v < is_fixed_.count() && is_fixed_[v]);
+  }
+  /// Whether v is an operation on these values, or on equal constants.
+  constexpr bool computes(int v, const operation* op, const int* of) const {
+    bool equal = nodes[v].op == op;
+    for (int i = 0; equal && i < op->arguments; ++i) {
+      const int a = argument(v, i);
+      equal = a == of[i] || (nodes[a].op == nodes[of[i]].op && is_constant(nodes[a].op->what));
+    }
+    return equal;
+  }
+  /// The innermost region that contains both; the numbers of those around it are smaller.
+  constexpr int common(int a, int b) const {
+    while (a != b) {
+      int& inner = a > b ? a : b;
+      inner = regions[inner].parent;
+    }
+    return a;
+  }
+  /// Has a value, and what it is made of, belong to a region around it.
+  constexpr void move_out(int v, int to) {
+    if (nodes[v].region == to || is_leaf(nodes[v].op->what)) return;
+    const int head = v - nodes[v].number;
+    for (int r = 0; r < nodes[v].op->results; ++r) nodes[head + r].region = nodes[head + r].home = to;
+    for (int i = 0; i < nodes[v].op->arguments; ++i) {
+      const int a = argument(v, i);
+      move_out(a, common(nodes[a].region, to));
+    }
+  }
+
+  struct fixed_value {
+    int node, next;
+  };
+  stack<fixed_value> fixed_;  // made of parameters and constants alone
+  stack<bool> is_fixed_;      // by node, up to the last of them
+  int fixed_buckets_[64] = {};
   stack<int> layers_;  // by leaf: what its layer gives
   int buckets_[256] = {};
   node* own_nodes_ = nullptr;

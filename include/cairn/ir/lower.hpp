@@ -144,7 +144,7 @@ struct lowering<expr<Op, A...>> {
       made = lowering<nth<same_as>>::template into<Target>(b);
     } else {
       const int arguments[]{lowering<met<A>>::template into<Target>(b)..., none};
-      made = b.append(&operation_of<Op, Target, tensor_met<A>...>, arguments);
+      made = b.compute(&operation_of<Op, Target, tensor_met<A>...>, arguments);
     }
     if constexpr (updates && Target::training) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
