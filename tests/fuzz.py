@@ -19,9 +19,14 @@ from pathlib import Path
 
 from compilers import finish, top
 
-predicate = """struct keeps_products {
+shared = """struct keeps_products {
   constexpr bool operator()(const saveable& v) const { return v.operation == "matmul" && v.flops > 0; }
-};"""
+};
+#ifdef _OPENMP
+using some_threads = threads<2>;
+#else
+using some_threads = threads<1>;
+#endif"""
 extents = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 31, 33]
 most_elements = 1500
 most_bound = 8  # of a number's magnitude: what may be larger is scaled
@@ -79,8 +84,13 @@ class model:
             self.labels = value("y", shape, 5, below=5)
         shape = self.shape(self.draw.choice([1, 2, 2, 2, 3]))
         self.text.append(f'constexpr auto x = input<"x"{braced(*shape)}>;')
-        self.input = value("x", shape, 2)
-        body(self, [self.input] + [self.labels] * bool(self.labels), 0, False).program()
+        self.input, more = value("x", shape, 2), []
+        if self.chance(0.3):
+            shape = self.shape(self.draw.randint(0, 2))
+            self.text.append(f'constexpr auto z = input<"z"{braced(*shape)}>;')
+            more.append(value("z", shape, 2))
+        body(self, [self.input, *more] + [self.labels] * bool(self.labels), 0, False).program()
+        self.inputs = ["x"] + [v.text for v in more]
 
     def name(self, kind):
         self.made += 1
@@ -380,6 +390,14 @@ class body:
         bound = 1 + math.sqrt(count(v.shape[:-1]))
         return self.add(f'({v.text} | nn::batch_norm<"{name}">)', v.shape, bound, v)
 
+    def state(self):
+        """A value with a mean of those of the steps so far, which each step moves on."""
+        v, name = self.any(), self.of.name("m")
+        self.reusable = False  # a step updates it once
+        past = f'state<"{name}", initial{{}}{braced(*v.shape)}>'
+        return self.add(f"updated({v.text} + 0.1_c * {past}, {past}, 0.9_c * {past} + 0.1_c * {v.text})", v.shape,
+                        v.bound * 1.1, v)
+
     def tag(self):
         v, name = self.any(), self.of.name("t")
         if self.places and self.of.chance(0.2):
@@ -510,9 +528,9 @@ class body:
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
                  (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1),
-                 (self.concatenate, 1.5), (self.dropout, 1), (self.batch_norm, 1), (self.tag, 2), (self.detach, 0.5),
-                 (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1), (self.choose, 1.5),
-                 (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5)]
+                 (self.concatenate, 1.5), (self.dropout, 1), (self.batch_norm, 1), (self.state, 0.7), (self.tag, 2),
+                 (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
+                 (self.choose, 1.5), (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:
             before = self.of.left
@@ -573,12 +591,15 @@ class body:
             head = f'{h.text} | nn::linear<"head", 5>'
         self.lines.append(f"const auto logits = {head};")
         loss = f"cross_entropy(logits, y) + mean(square({h.text})) * 0.1_c"
-        if self.of.slopes < most_slopes and self.of.chance(0.1):
+        self.of.pulled_back = self.of.chance(0.15)
+        if self.of.pulled_back:
+            loss = "logits * cross_entropy(logits, y)"
+        elif self.of.slopes < most_slopes and self.of.chance(0.1):
             by = self.draw.choice([v.text for v in self.values if v.text in h.of])
             self.lines.append(f"const auto slope = grad(mean(square({h.text})), {by});")
             loss += " + mean(tanh(square(slope)))"
         if self.of.chance(0.3):
-            others = ["accuracy(logits, y)", "logits"] + results
+            others = ["accuracy(logits, y)"] + ["logits"] * (not self.of.pulled_back) + results
             loss = f"outputs({', '.join([loss] + self.draw.sample(others, min(len(others), self.draw.randint(1, 3))))})"
         self.lines.append(f"return {loss};")
         lines = "".join(f"  {line}\n" for line in self.lines)
@@ -586,6 +607,7 @@ class body:
         names = sorted({n for n in self.names if not n.startswith("/")})
         self.of.frozen = []
         self.of.wrt, self.of.accumulates = self.of.chance(0.2), self.of.chance(0.15)
+        self.of.threads = self.of.chance(0.2)
         self.of.detaches = self.detaches
         if names and self.of.chance(0.25):
             self.of.frozen = [n.rsplit(".", self.draw.randint(0, n.count(".")))[0]
@@ -594,11 +616,12 @@ class body:
 
 def written(operations, seeds, counted=True):
     """The tests of the models of some seeds, as C++. `counted`: also how often they allocate."""
-    text = ["// Written by tests/fuzz.py.", '#include "laws/laws.hpp"', predicate]
+    text = ["// Written by tests/fuzz.py.", '#include "laws/laws.hpp"', shared]
     for seed in seeds:
         m = model(seed, operations)
         options = f"seed_{seed}::loss" + (f", freeze<{', '.join(map(quoted, m.frozen))}>" if m.frozen else "")
-        options += ', wrt<"x">' * m.wrt
+        options += f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
+        options += ", some_threads" * m.threads
         accumulating = options + ", accumulate_gradients" * m.accumulates
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
                  f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws<{accumulating}>(); }}"]
@@ -613,8 +636,9 @@ def written(operations, seeds, counted=True):
 flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_TEST_DYN_LINK", "-march=native",
          "-Iinclude", "-Itests"]
 sanitized = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-cells = [("g++", ["-O0"]), ("clang++-19", ["-O0"]), ("g++", ["-O3", "-Wno-restrict"]), ("clang++-19", ["-O2"]),
-         ("g++", ["-O0"]), ("clang++-19", sanitized)]
+unoptimized, optimized = ["-O0", "-fopenmp"], ["-O3", "-fopenmp", "-Wno-restrict"]
+cells = [("g++", unoptimized), ("clang++-19", ["-O0"]), ("g++", optimized), ("clang++-19", ["-O2"]),
+         ("g++", unoptimized), ("clang++-19", sanitized)]
 at_once = 5  # models in one program: to read the headers takes as long as one of them
 most_operations = 40
 

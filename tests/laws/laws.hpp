@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "../overlap.hpp"
@@ -18,20 +19,46 @@
 
 using namespace cairn;
 
-/// What a model reads: numbers "x" and labels "y", of any shape.
+/// What a program reads: real numbers and indices, of any shape.
+template <class Plan>
 struct batch {
-  std::vector<float> x;
-  std::vector<std::int32_t> y;
+  using real = typename Plan::real;
+  static constexpr const auto& g = Plan::graph;
+  std::vector<real> numbers[g.leaf_count + 1];          ///< by leaf
+  std::vector<std::int32_t> positions[g.leaf_count + 1];  ///< by leaf
 
-  template <class Graph>
-  batch(const Graph& g, std::uint64_t number) {
-    const auto read = [&](std::string_view name) { return *g.leaf_op(g.find(ir::role::input, name)).made; };
-    const auto classes = static_cast<std::uint32_t>(read("y").element.bound);
-    x.resize(static_cast<std::size_t>(read("x").count));
-    y.resize(static_cast<std::size_t>(read("y").count));
-    random_sequence draw(seed{7}, number);
-    for (float& value : x) value = 4 * uniform(draw()) - 2;
-    for (std::int32_t& label : y) label = static_cast<std::int32_t>(draw.below(classes));
+  explicit batch(std::uint64_t number) {
+    for (int i = 0; i < g.leaf_count; ++i) {
+      const ir::result& read = *g.leaf_op(i).made;
+      if (g.leaf_op(i).what != ir::role::input) continue;
+      random_sequence draw(seed{7 + static_cast<std::uint64_t>(i)}, number);
+      const auto count = static_cast<std::size_t>(read.count);
+      if (kind_of(read.element.type) == kind::real) numbers[i].resize(count);
+      else positions[i].resize(count);
+      for (real& value : numbers[i]) value = 4 * uniform(draw()) - 2;
+      for (std::int32_t& p : positions[i])
+        p = static_cast<std::int32_t>(draw.below(static_cast<std::uint32_t>(read.element.bound)));
+    }
+  }
+  /// Calls use(bind<...>(array)...) with all of them.
+  auto bound_to(auto use) const {
+    static constexpr auto inputs = [] {
+      std::array<int, static_cast<std::size_t>(g.leaf_count) + 1> all{};
+      for (int i = 0; i < g.leaf_count; ++i) {
+        if (g.leaf_op(i).what == ir::role::input) all[static_cast<std::size_t>(all.back()++)] = i;
+      }
+      return all;
+    }();
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return use(bind<detail::leaf_name<Plan, inputs[I]>>(array_of<inputs[I]>())...);
+    }(std::make_index_sequence<static_cast<std::size_t>(inputs.back())>{});
+  }
+
+ private:
+  template <int Leaf>
+  const auto& array_of() const {
+    if constexpr (kind_of(g.leaf_op(Leaf).made->element.type) == kind::real) return numbers[Leaf];
+    else return positions[Leaf];
   }
 };
 
@@ -39,6 +66,12 @@ struct batch {
 auto first(auto result) {
   if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
   else return result;
+}
+
+/// Whether a number, or all of a view, is finite.
+bool is_finite(const auto& result) {
+  if constexpr (requires { result.begin(); }) return std::ranges::all_of(result, [](auto x) { return std::isfinite(x); });
+  else return std::isfinite(result);
 }
 
 template <class Real>
@@ -132,10 +165,10 @@ void checkpointed_equals_plain() {
   adamw first_optimizer{checkpointed, {.lr = 0.01}};
   adamw second_optimizer{stored, {.lr = 0.01}};
   for (std::uint64_t step = 0; step < 3; ++step) {
-    const batch b(test::step_of<Model, Options...>::graph, step);
-    const auto one = checkpointed.value_and_grad(bind<"x">(b.x), bind<"y">(b.y));
-    const auto two = stored.value_and_grad(bind<"x">(b.x), bind<"y">(b.y));
-    BOOST_TEST(std::isfinite(first(one)));
+    const batch<test::step_of<Model, Options...>> b(step);
+    const auto one = b.bound_to([&](const auto&... in) { return checkpointed.value_and_grad(in...); });
+    const auto two = b.bound_to([&](const auto&... in) { return stored.value_and_grad(in...); });
+    BOOST_TEST(is_finite(first(one)));
     BOOST_TEST(same_results(one, two));
     BOOST_TEST(same_bits(gradients_of(checkpointed), gradients_of(stored)));
     first_optimizer.update();
@@ -149,8 +182,8 @@ template <auto Model, class... Options>
 std::int64_t touched_bytes() {
   program<Model, Options...> step;
   step.init(seed{1});
-  const batch b(test::step_of<Model, Options...>::graph, 0);
-  return report::touched_bytes(step, bind<"x">(b.x), bind<"y">(b.y));
+  const batch<test::step_of<Model, Options...>> b(0);
+  return b.bound_to([&](const auto&... in) { return report::touched_bytes(step, in...); });
 }
 
 template <auto Model, class... Options>
@@ -174,28 +207,40 @@ void laws() {
 /// where kinks are; and of some lengths of a step one at least finds its way between them.
 template <auto Model, class... Options>
 void follows_differences() {
+  using plan = test::step_of<Model, real<double>, Options...>;
+  constexpr const auto& g = plan::graph;
   program<Model, real<double>, Options...> step;
-  const batch b(test::step_of<Model, real<double>, Options...>::graph, 0);
-  std::vector<double> x(b.x.size()), direction;
+  const batch<plan> drawn_first(0);
+  batch<plan> b = drawn_first;
+  std::vector<double> direction;
   std::vector<double*> numbers;
   std::vector<const double*> gradients;
   step.for_each_trained([&](std::size_t i) {
     numbers.push_back(&step.parameters()[i]);
     gradients.push_back(&step.gradients()[i]);
   });
-  if constexpr ((std::same_as<Options, wrt<"x">> || ...)) {
-    for (double& number : x) numbers.push_back(&number);
-    for (const double& gradient : step.template grad<"x">()) gradients.push_back(&gradient);
-  }
+  step.for_each_gradient([&](std::string_view name, auto gradient) {
+    const int leaf = g.find(ir::role::input, name);
+    for (std::size_t i = 0; leaf != ir::none && i < gradient.size(); ++i) {
+      numbers.push_back(&b.numbers[leaf][i]);
+      gradients.push_back(gradient.data() + i);
+    }
+  });
   random_sequence draw(seed{5}, 0);
   const auto drawn = [&] { return 2 * static_cast<double>(uniform(draw())) - 1; };
   for (std::size_t i = 0; i < numbers.size(); ++i) direction.push_back(drawn());
   const auto loss = [&](double length) {
     step.init(seed{1});
-    std::ranges::copy(b.x, x.begin());
+    for (int i = 0; i < g.leaf_count; ++i) std::ranges::copy(drawn_first.numbers[i], b.numbers[i].begin());
     draw = random_sequence(seed{5}, 1);
     for (std::size_t i = 0; i < numbers.size(); ++i) *numbers[i] += 0.1 * drawn() + length * direction[i];
-    return first(step.value_and_grad(bind<"x">(x), bind<"y">(b.y)));
+    const auto result = first(b.bound_to([&](const auto&... in) { return step.value_and_grad(in...); }));
+    if constexpr (g.cotangent == ir::none) {
+      return result;
+    } else {
+      constexpr int given = g.find(ir::role::input, "v");
+      return std::inner_product(result.begin(), result.end(), b.numbers[given].begin(), 0.0);
+    }
   };
   double slope = 0, squares = 0, least = std::numeric_limits<double>::infinity();
   BOOST_TEST(std::isfinite(loss(0)));
@@ -216,11 +261,12 @@ void allocates_nothing() {
   step.init(seed{1});
   adamw optimizer{step, {.lr = 1e-3}};
   predictor<Model> value{step};
-  const batch b(test::step_of<Model, Options...>::graph, 0);
+  const batch<test::step_of<Model, Options...>> b(0);
+  const batch<test::forward_of<Model>> read(0);
   const auto once = [&] {
-    static_cast<void>(step.value_and_grad(bind<"x">(b.x), bind<"y">(b.y)));
+    b.bound_to([&](const auto&... in) { static_cast<void>(step.value_and_grad(in...)); });
     optimizer.update();
-    static_cast<void>(value(bind<"x">(b.x), bind<"y">(b.y)));
+    read.bound_to([&](const auto&... in) { static_cast<void>(value(in...)); });
   };
   once();
   BOOST_TEST(counted(once) == 0);
