@@ -115,7 +115,7 @@ constexpr auto in_doubles = as_real(as<double>(matmul(x, w)) + as<double>(transp
 // 20 numbers: whole registers, and some more.
 constexpr auto v = param<"v", 20>;
 constexpr auto d = as<double>(v);
-constexpr auto zeros = gather<0>(as<double>(input<"zero", 1>), indices<"first", 1, 1>);
+constexpr auto nothing = gather<0>(as<double>(input<"zero", 1>), indices<"first", 1, 1>);
 constexpr auto ones = transpose(as<double>(input<"ones", 20, 1>));
 
 constexpr auto four = param<"four", 4>;
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_cotangent_of_doubles_is_doubles) {
 // One number for many keeps its sign, and a constant in memory all its digits.
 BOOST_AUTO_TEST_CASE(numbers_for_many_keep_sign_and_digits) {
   constexpr auto scaled = make<own::scaled_op>(d, constant<0.1>);
-  auto step = filled<program<outputs(sum(v), 1_c / (zeros * ones), scaled, d * constant<0.1>)>>(1);
+  auto step = filled<program<outputs(sum(v), 1_c / (nothing * ones), scaled, d * constant<0.1>)>>(1);
   std::array<float, 20> one{};
   one.fill(1);
   const auto [loss, inverse, by_kernel, by_loop] =
@@ -282,6 +282,41 @@ BOOST_AUTO_TEST_CASE(many_tensors_may_be_joined) {
   auto step = filled<program<sum(joined)>>(3);
   BOOST_TEST(step.value_and_grad() == 195);
   BOOST_TEST(step.grad<"p">()(0) == 65);
+}
+
+// A sum has the same bits in the loop that computes what is added up, whose operands repeat, and by itself.
+BOOST_AUTO_TEST_CASE(sums_in_loops_have_the_bits_of_sums) {
+  const auto check = []<int A, int B, int C>(std::integer_sequence<int, A, B, C>) {
+    constexpr auto x = input<"x", A, B, C>;
+    constexpr auto h = tanh(x * input<"column", B, 1> + input<"row", C>);
+    constexpr auto g = exp(x - input<"outer", A, 1, 1>);
+    constexpr auto given = input<"given", A, B, C>;
+    constexpr auto w = param<"w", 1>;
+    program<outputs(sum(w), h, sum<0, 1>(h), sum<2>(h), g, sum<0>(g), sum<1, 2>(g))> joined;
+    program<outputs(sum(w), sum<0, 1>(given), sum<2>(given))> alone;
+    program<outputs(sum(w), sum<0>(given), sum<1, 2>(given))> alone_too;
+    joined.init(seed{1});
+    alone.init(seed{1});
+    alone_too.init(seed{1});
+    random_sequence draw(seed{2}, 0);
+    const auto drawn = [&](std::size_t n) {
+      std::vector<float> numbers(n);
+      for (float& number : numbers) number = 2 * uniform(draw()) - 1;
+      return numbers;
+    };
+    const auto [_, of_h, by_column, by_row, of_g, by_outer, by_rest] =
+        joined.value_and_grad(bind<"x">(drawn(A * B * C)), bind<"column">(drawn(B)), bind<"row">(drawn(C)),
+                              bind<"outer">(drawn(A)));
+    const auto [_1, columns, rows] = alone.value_and_grad(bind<"given">(of_h));
+    const auto [_2, outer, rest] = alone_too.value_and_grad(bind<"given">(of_g));
+    BOOST_TEST(std::ranges::equal(by_column, columns));
+    BOOST_TEST(std::ranges::equal(by_row, rows));
+    BOOST_TEST(std::ranges::equal(by_outer, outer));
+    BOOST_TEST(std::ranges::equal(by_rest, rest));
+  };
+  check(std::integer_sequence<int, 3, 5, 37>{});
+  check(std::integer_sequence<int, 2, 33, 16>{});
+  check(std::integer_sequence<int, 1, 7, 3>{});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -144,6 +144,21 @@ static_assert(runs_over<a<2, 3, 4> + b<2, 1, 4>>(shape{2, 3, 4}, shape{12, 4, 1}
 static_assert(runs_over<a<4, 1, 8> + b<1, 1>>(shape{32}, shape{1}, shape{0}));
 static_assert(forward_of<a<> + b<>>::loops.of[0].extents == shape{});
 
+// ---- A sum is made by the loop whose values it adds up, where that reads rows of all that it reads: the rows that are
+// added up, or those of the results.
+constexpr auto cube = input<"cube", 2, 4, 8>;
+constexpr auto column = input<"column", 4, 1>;
+static_assert(steps_of<sum<-1>(square(x - mean<-1>(x, keepdim)))> == "sum [mul] [sub square sum]");
+static_assert(steps_of<sum<0>(tanh(x + input<"row", 8>))> == "[add tanh sum]");
+static_assert(steps_of<sum<0>(x * column)> == "[mul sum]" && steps_of<sum<1>(x * column)> == "[mul sum]");
+static_assert(steps_of<sum<0, 1>(cube * column)> == "[mul sum]" && steps_of<sum<2>(cube * column)> == "[mul sum]");
+static_assert(steps_of<sum<0>(cube * input<"row", 8>)> == "[mul] sum" && steps_of<sum<0>(cube * x)> == "[mul sum]");
+static_assert(steps_of<sum<1, 2>(cube * column)> == "[mul] sum" && steps_of<sum<1, 2>(cube * cube)> == "[mul sum]");
+static_assert(steps_of<sum(x + column)> == "[add] sum" && steps_of<sum(x + 2_c * y)> == "[mul add sum]");
+// What joins the loop of a sum after it reads rows, too.
+static_assert(steps_of<outputs(sum<0>(x * y), tanh(x * y) + column)> == "[mul sum tanh add]");
+static_assert(steps_of<outputs(sum(x * y), tanh(x * y) + column)> == "[mul sum tanh] [add]");
+
 // ---- Generated arrays are computed where loops read them, broadcast or not; what is no loop reads a copy. Nothing of
 // them is stored: backward makes another.
 constexpr auto distance = generated<8, 8>([](int i, int j) { return i - j; });

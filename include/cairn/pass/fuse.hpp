@@ -5,6 +5,8 @@
 
 #include "cairn/pass/readers.hpp"
 
+#include <limits>
+
 namespace cairn::pass {
 
 inline constexpr int max_loop_inputs = 16;
@@ -40,6 +42,7 @@ struct fuser {
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
   int open_sum = none;      ///< the sum in the open group
+  int sum_axes = 0;         ///< the first of the axes that it treats as one row
   bool open_tiles = false;  ///< the open group begins with what makes tiles
   bool open_sums = false;   ///< that keeps sums in its result, over which nothing lies then
 
@@ -108,10 +111,16 @@ struct fuser {
     return readers.last[root] == v && made_by(v).covers(made_by(root)) && reads_plainly(v, a) &&
            (out.step_of[root] != none || op_of(root).what == ir::role::gradient);
   }
-  /// Whether v reads one number of a, or as many as it makes, in order.
-  constexpr bool is_flat(int v, int a) const {
-    const std::int64_t count = made_by(readers.root[a]).count;
-    return reads_plainly(v, a) && (count == 1 || count == made_by(v).count);
+  /// Whether v finds the axes of a from `axis` on as one: rows of what lies side by side, or of one number.
+  constexpr bool reads_rows(int v, int a, int axis) const {
+    const shape &whole = made_by(v).extents, &own = made_by(a).extents;
+    bool some = false, one = false;
+    for (int k = axis; k < whole.rank; ++k) {
+      if (whole.extent[k] == 1) continue;
+      const int here = k - (whole.rank - own.rank);
+      (here < 0 || own.extent[here] == 1 ? one : some) = true;
+    }
+    return reads_plainly(v, a) && !(some && one);
   }
 
   constexpr bool joins(int v) const {
@@ -141,7 +150,7 @@ struct fuser {
   }
   /// Whether a loop with v may read a, which is made before it.
   constexpr bool fits_open(int v, int a) const {
-    return (open_sum == none || is_flat(v, a)) && !(open_sums && takes_over(v, a));
+    return (open_sum == none || reads_rows(v, a, sum_axes)) && !(open_sums && takes_over(v, a));
   }
 
   constexpr void add_elementwise(int v) {
@@ -151,34 +160,39 @@ struct fuser {
     for (int r = 0; r < n.op->results; ++r) add_open(v + r);
   }
 
-  /// Whether all that the open group reads is flat.
-  constexpr bool open_is_flat() const {
+  /// Whether the open group reads rows of all that it reads.
+  constexpr bool open_reads_rows(int axis) const {
     for (int k = 0; k < open_count; ++k) {
       for (int i = 0; i < op_of(open[k]).arguments; ++i) {
         const int a = s.argument(open[k], i);
-        if (!in_open(a) && !is_flat(open[k], a)) return false;
+        if (!in_open(a) && !reads_rows(open[k], a, axis)) return false;
       }
     }
     return true;
   }
-  /// Whether a sum of the program's numbers is made by the open loop: over all, over rows or over columns. The order of
-  /// the additions is a function of the shape alone, so that a sum has the same bits in a loop and by itself.
-  constexpr bool joins_as_sum(int v) const {
+  /// From which axis on the open loop treats all axes as one row, to make a sum of the program's numbers as it goes: over
+  /// all, over rows or over columns; none where it cannot. The order of the additions is a function of the shape alone,
+  /// so that a sum has the same bits in a loop and by itself.
+  constexpr int joins_as_sum(int v) const {
     const ir::node& n = s.nodes[v];
-    if (n.op->summed == 0) return false;
+    if (n.op->summed == 0) return none;
     const int a = s.arguments[n.first];
     if (!in_open(a) || open_sum != none || open_tiles || open_count == max_loop_operations ||
-        n.made->count == made_by(a).count || n.made->element.type != dtype::real || !open_is_flat())
-      return false;
+        n.made->count == made_by(a).count || made_by(a).count > std::numeric_limits<int>::max() ||
+        n.made->element.type != dtype::real)
+      return none;
     const shape& from = made_by(a).extents;
-    int changes = 0, before = none;
+    int changes = 0, before = none, row = 0;
     for (int axis = 0; axis < from.rank; ++axis) {
       if (from.extent[axis] == 1) continue;
       const int gone = n.op->summed >> axis & 1U;
-      changes += before != none && gone != before;
+      if (before != none && gone != before) {
+        ++changes;
+        row = axis;
+      }
       before = gone;
     }
-    return changes <= 1;
+    return changes <= 1 && open_reads_rows(row) ? row : none;
   }
 
   /// Whether an operation that makes tiles hands them to a loop.
@@ -220,8 +234,9 @@ struct fuser {
       out.step_of[v] = none;
       if (n.op->what == ir::role::elementwise || (n.op->what == ir::role::map && out.root[v] == v)) {
         add_elementwise(v);
-      } else if (n.op->what == ir::role::kernel && joins_as_sum(v)) {
+      } else if (const int row = n.op->what == ir::role::kernel ? joins_as_sum(v) : none; row != none) {
         open_sum = v;
+        sum_axes = row;
         add_open(v);
       } else if (n.op->what == ir::role::kernel) {
         bool waits = open_tiles;  // what waited would keep its arguments

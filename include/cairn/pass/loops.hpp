@@ -144,7 +144,8 @@ struct loop_writer {
                : in.generate != nullptr           ? access::generated
                                                   : access::contiguous;
     }
-    if (summed != 0) l.sum = rank == 1 ? sums::all : (summed >> l.last_axis[1] & 1U) != 0 ? sums::rows : sums::columns;
+    const bool along_rows = rank > 0 && (summed >> l.last_axis[rank - 1] & 1U) != 0;
+    if (summed != 0) l.sum = rank == 1 ? sums::all : along_rows ? sums::rows : sums::columns;
   }
 
   /// Writes a loop's code; the result tells it from most others.
