@@ -14,6 +14,7 @@ import accepts
 import commands
 import layering
 import misuse
+import operations
 import readme
 import rejects
 import tally
@@ -177,6 +178,21 @@ class readme_finds(in_a_folder):
         for cell in ("", "[case](case.cpp)", "`first`"):
             self.assertIn(f"nothing shows | C2 | {cell} |", self.faults(self.good.replace("none", cell)))
         self.assertEqual(self.faults("A page.\n"), ["no table"])
+
+
+class operations_finds(in_a_folder):
+    def test_names_and_rows_that_are_wrong(self):
+        page = (top / operations.page_name).read_text()
+        for line, other in {"| `detach(x)` ": "| `x` ", "`{8, 18}`": "`{8, 17}`", "`step.zero_grad()` | `void`": "`x` | `int`",
+                            "`rank`, `extent`": "`rank`, `size`"}.items():
+            self.assertEqual(page.count(line), 1)
+            page = page.replace(line, other)
+        clang = operations.editor(self.folder, operations.beginning(page))
+        self.assertEqual(list(operations.wrong_names(page, clang)),
+                         ["cairn: not on the page: detach", "step: not on the page: zero_grad",
+                          "shape: not on the page: extent", "shape: only on the page: size"])
+        errors = clang.compiled("".join(operations.statements(page))).stderr
+        self.assertEqual(len(re.findall("error: static assertion failed", errors)), 2)
 
 
 class commands_finds(in_a_folder):

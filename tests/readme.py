@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """The README says what is: its program, the message of its mistake, its table, its operation. So do the page about the
 language, whose blocks are one program, and that about conformance, whose links have the names quoted beside them. And
-every command that a page names exists (commands.py)."""
+every command that a page names exists (commands.py), and every operation (operations.py)."""
 
 import re
 import subprocess
@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 import commands
+import operations
 from compilers import compile_text, compilers, finish, top
 
 reports = """#include <cairn/report/tables.hpp>
@@ -118,7 +119,7 @@ def main():
     read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp", "docs/language.md")]
     stale = "\n".join(stale_references((top / "docs/conformance.md").read_text(), top / "docs"))
     pages = chain([("docs/conformance.md", stale)], faults(*read[:2]), language_faults(read[2]))
-    for what, wrong in chain(commands.faults(), pages):
+    for what, wrong in chain(commands.faults(), operations.faults(), pages):
         print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
         passed += not wrong
         failed += bool(wrong)

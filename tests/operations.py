@@ -1,0 +1,138 @@
+"""Whether docs/operations.md has every public name, and each row of it is true. Clang says which names there are, as
+an editor would propose them; both compilers check what the rows say of shapes, types and members."""
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from compilers import compile_text, top
+
+page_name = "docs/operations.md"
+headers = ["gradcheck.hpp", *(f"report/{name}.hpp" for name in ("tables", "residuals", "dot", "timeline", "dump"))]
+
+# What is in namespace cairn for the library itself: nodes of types, tools of passes and kernels, mistakes.
+suffixes = r"\w+_(op|leaf|mark|layer)"
+inner = set("""
+    about argument axis_set bound chain_traits chained called call captured derivative expr expression expression_traits
+    extremum function_name layer_base layer_result last_stage merged computing mixed_scopes output_list outside_world
+    owner_of pick renamed repeated scope some_operands stored_as stretched_axes tagged tensor tensor_fact tensor_of
+    top_scope work work_of applied misused mistake nameless pass_on poison rejected report_of sound
+    surfaced wrong first_problem max_height max_spelled keepdim_t
+    blocking blocking_of even_blocks product hash_of mix number_of least_work range share register_bytes digits
+    memory_alignment memory_block executable runtime_step run run_lanes run_tiles compute lanewise
+    detail fact rule well_formed ir pass kernel nn data report dump hana literals
+""".split())
+inner_of = {
+    "data": {"text_of"},
+    "report": {"extents_of", "formula_of", "print", "print_column", "segment_entry", "step", "value"},
+    "dump": {"bytes", "gradient", "graph", "memory", "path_of", "schedule", "steps"},
+    "nn": set(),
+}
+
+
+def tables(page):
+    """The rows of all tables, each with the heading of its second column."""
+    kind = ""
+    for line in page.splitlines():
+        cells = re.split(r"(?<!\\) \| ", line.strip("| ").replace("|---", "")) if line.startswith("|") else []
+        if not cells:
+            kind = ""
+        elif not kind:
+            kind = cells[1].strip() if len(cells) > 1 else ""
+        elif len(cells) > 1:
+            yield kind, code(cells[0]), code(cells[1])
+
+
+def code(cell):
+    return [span.replace(r"\|", "|") for span in re.findall(r"`([^`]+)`", cell)]
+
+
+def statements(page):
+    """What the rows say, as a function that compiles."""
+    yield "void rows() {\n"
+    for kind, first, second in tables(page):
+        for span in first:
+            if kind == "shape":
+                yield f"  static_assert(decltype({span})::shape == shape{second[0]});\n"
+            elif kind == "type":
+                yield f"  static_assert(std::is_same_v<decltype({span}), {second[0]}>);\n"
+            else:
+                yield f"  static_cast<void>(std::type_identity<{span}>{{}});\n"
+    yield "}\n"
+
+
+class editor:
+    """Clang, where a program begins with a text."""
+
+    def __init__(self, folder, text):
+        self.header, self.file = folder / "page.hpp", folder / "asked.cpp"
+        self.header.write_text(text)
+        self.printed = self.call("-x", "c++-header", self.header, "-o", f"{self.header}.pch").stderr
+
+    def call(self, *arguments):
+        return subprocess.run(["clang++-19", "-std=c++20", "-Iinclude", *arguments], cwd=top, text=True,
+                              capture_output=True)
+
+    def compiled(self, text, *arguments):
+        self.file.write_text(text)
+        return self.call("-include-pch", f"{self.header}.pch", "-fsyntax-only", *arguments, self.file)
+
+    def names(self, scope):
+        """What it proposes after `scope`, without the names of classes for themselves."""
+        line = f"auto asked = {scope}"
+        done = self.compiled(f"{line}\n;\n", "-Xclang", f"-code-completion-at={self.file}:1:{len(line) + 1}")
+        return set(re.findall(r"^COMPLETION: (\w+) : (?!\1::)", done.stdout, re.MULTILINE))
+
+
+def compared(where, there, said):
+    """Names that are there and that the page lacks, and the other way round."""
+    for what, names in (("not on the page", there - said), ("only on the page", said - there)):
+        if names:
+            yield f"{where}: {what}: {' '.join(sorted(names))}"
+
+
+def wrong_names(page, clang):
+    """Names and members that the page lacks, or that there are none of."""
+    rows = list(tables(page))
+    spans = [span for kind, *cells in rows for cell in cells[:2 if kind == "type" else 1] for span in cell]
+    text = "\n".join([*spans, *blocks(page)])
+
+    misuse = set(re.findall(r"^struct (\w+)", (top / "include/cairn/core/misuse.hpp").read_text(), re.MULTILINE))
+    there = {name for name in clang.names("cairn::") if not re.fullmatch(suffixes, name)} - misuse
+    yield from compared("what is not public", inner, inner & there)
+    yield from compared("cairn", there - inner, set(re.findall(r"\w+", text)) & (there - inner))
+    for scope, own in inner_of.items():
+        there = {name for name in clang.names(f"cairn::{scope}::") if not re.fullmatch(suffixes, name)} - own
+        yield from compared(scope, there - {"detail"}, set(re.findall(rf"\b{scope}::(\w+)", text)))
+    for variable in sorted(set(re.findall(r"^([a-z]\w*)\.", text, re.MULTILINE))):
+        yield from compared(variable, clang.names(f"{variable}."),
+                            set(re.findall(rf"^{variable}\.(\w+)", text, re.MULTILINE)))
+    for kind, first, second in rows:
+        if kind == "members":
+            own = re.match(r"(\w+::)*(\w+)", first[0])[2]
+            yield from compared(first[0], clang.names(f"{first[0]}::") - {own},
+                                {re.match(r"\w+", span)[0] for span in second})
+
+
+def blocks(page):
+    return re.findall(r"^```cpp\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+def beginning(page):
+    """The program in which the rows stand."""
+    included = [*(f"cairn/{name}" for name in headers), "iostream"]
+    return "".join([*(f"#include <{name}>\n" for name in included), *blocks(page)])
+
+
+def faults():
+    """Each thing that is checked, and what is wrong with it or nothing."""
+    page = (top / page_name).read_text()
+    program = beginning(page)
+    rows = "".join(statements(page))
+    with tempfile.TemporaryDirectory() as folder:
+        clang = editor(Path(folder), program)
+        yield f"{page_name}: its names", clang.printed or "\n".join(wrong_names(page, clang))
+        yield f"{page_name} with clang++-19", clang.printed or clang.compiled(rows).stderr
+    accepted, printed = compile_text("g++", program + rows)
+    yield f"{page_name} with g++", "" if accepted else f"not accepted\n{printed}"
