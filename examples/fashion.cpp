@@ -1,9 +1,12 @@
-// Trains the README's network on Fashion-MNIST: its memory beside that without ckpt, then five epochs of
-// AdamW.
+// Trains the README's network on Fashion-MNIST: its memory and time beside those without ckpt, then five epochs of
+// AdamW, on all cores.
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/report/tables.hpp>
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +15,10 @@
 #include <iostream>
 #include <string>
 #include <vector>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 using namespace cairn;
 
@@ -30,14 +37,27 @@ constexpr auto classes = labels<"classes", 10, B>;
 constexpr int batch = 128, test_batch = 100;
 
 constexpr auto loss = cross_entropy(logits<batch>, classes<batch>);
-using train_step = program<loss>;
-using plain_step = program<loss, plain>;
+
+// A program is compiled for the most threads that it may use, each of which has scratch in the arena; OpenMP says how many
+// there are. The table of memory is that of one.
+#ifdef _OPENMP
+using most_threads = threads<64>;
+int cores() { return std::min(64, omp_get_max_threads()); }
+void use(int threads) { omp_set_num_threads(threads); }
+#else
+using most_threads = threads<1>;
+int cores() { return 1; }
+void use(int) {}
+#endif
+using train_step = program<loss, most_threads>;
+using plain_step = program<loss, plain, most_threads>;
 
 struct arguments {
   std::string data = "/usr/share/datasets/fashion-mnist";
   int epochs = 5;
   std::uint64_t seed = 1;
   double lr = 5e-4;
+  int threads = cores();
 };
 
 /// Takes a number that is all of the text and that `good` accepts: CLI11 alone wraps a seed of -1 around.
@@ -67,6 +87,9 @@ arguments read(int argc, char** argv) {
   app.add_option("--lr", given.lr, "learning rate at the start; falls to 0 along a cosine")
       ->check(number<double>("a number above 0", [](double rate) { return rate > 0 && std::isfinite(rate); }))
       ->type_name("X");
+  app.add_option("--threads", given.threads, "on which it trains; the results are the same for any number")
+      ->check(number<int>("1 to the number of cores", [](int n) { return n >= 1 && n <= cores(); }))
+      ->type_name("N");
   for (CLI::Option* option : app.get_options()) {
     if (option->get_name() != "--help") option->capture_default_str();
   }
@@ -95,12 +118,39 @@ auto measure(const data::dataset& set, seed s) {
   return out;
 }
 
-void show_memory(const data::dataset& set, seed s) {
-  const auto ours = measure<train_step>(set, s);
-  const auto theirs = measure<plain_step>(set, s);
-  report::segment_table<train_step>(std::cout);
+/// Milliseconds of a step with ckpt and without: medians of some, taken in turns.
+report::timed measure_time(const data::dataset& set, seed s, int threads) {
+  use(threads);
+  const auto [x, y] = *data::batches<batch>(set).begin();
+  const auto milliseconds = [x = x, y = y](auto& step) {
+    const auto start = std::chrono::steady_clock::now();
+    step.value_and_grad(bind<"images">(x), bind<"classes">(y));
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  };
+  train_step ours;
+  plain_step theirs;
+  ours.init(s);
+  theirs.init(s);
+  std::array<double, 15> with{}, without{};
+  for (std::size_t i = 0; i < with.size(); ++i) {
+    with[i] = milliseconds(ours);
+    without[i] = milliseconds(theirs);
+  }
+  std::ranges::sort(with);
+  std::ranges::sort(without);
+  return {threads, with[with.size() / 2], without[without.size() / 2]};
+}
+
+void compare(const data::dataset& set, seed s, int threads) {
+  using one = program<loss>;
+  using one_plain = program<loss, plain>;
+  const auto ours = measure<one>(set, s);
+  const auto theirs = measure<one_plain>(set, s);
+  std::vector times{measure_time(set, s, 1)};
+  if (threads > 1) times.push_back(measure_time(set, s, threads));
+  report::segment_table<one>(std::cout);
   std::cout << '\n';
-  report::step_table<train_step, plain_step>(std::cout, report::touched{ours.touched, theirs.touched});
+  report::step_table<one, one_plain>(std::cout, report::touched{ours.touched, theirs.touched}, times);
   std::cout << "gradients with and without ckpt: "
             << (ours.gradients == theirs.gradients ? "equal in every bit" : "different") << "\n\n"
             << std::flush;
@@ -145,7 +195,8 @@ void train(const arguments& given, const data::train_and_test& set) {
 int main(int argc, char** argv) try {
   const arguments given = read(argc, argv);
   const auto set = data::fashion_mnist(given.data);
-  show_memory(set.train, seed{given.seed});
+  compare(set.train, seed{given.seed}, given.threads);
+  use(given.threads);
   train(given, set);
 } catch (const std::exception& e) {
   std::cerr << "fashion: " << e.what() << '\n';

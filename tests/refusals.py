@@ -15,7 +15,8 @@ from compilers import finish
 source = Path("/usr/share/datasets/fashion-mnist")
 test_images = "t10k-images-idx3-ubyte.gz"
 arguments = """--nonsense|a b|--epochs|--epochs 0|--epochs 1.5|--epochs x|--epochs 99999999999|--epochs 3 --epochs 4
---seed -1|--seed 18446744073709551616|--seed 1x|--lr nan|--lr inf|--lr 0|--lr -1|--lr 1e999|--data""".split("\n")
+--seed -1|--seed 18446744073709551616|--seed 1x|--lr nan|--lr inf|--lr 0|--lr -1|--lr 1e999|--data
+--threads|--threads 0|--threads -1|--threads 1.5|--threads x|--threads 100000""".split("\n")
 
 
 def cases(folder: Path):

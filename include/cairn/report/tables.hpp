@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <optional>
@@ -46,6 +47,15 @@ inline std::string percent(std::int64_t part, std::int64_t whole) {
   std::snprintf(text, sizeof text, "%.0f %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
   return text;
 }
+
+/// 12345 microseconds as 12.3 ms.
+inline std::string milliseconds(std::int64_t microseconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f ms", static_cast<double>(microseconds) / 1000);
+  return text;
+}
+/// time on 2 threads.
+inline std::string on_threads(int n) { return "time on " + std::to_string(n) + (n == 1 ? " thread" : " threads"); }
 
 /// Rows of text under a heading: the first columns to the left, the others to the right.
 class table {
@@ -166,6 +176,11 @@ std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
 struct touched {
   std::int64_t checkpointed, plain;
 };
+/// How long a step of two programs took on so many threads, in milliseconds.
+struct timed {
+  int threads;
+  double checkpointed, plain;
+};
 
 /// The segments of a program: bytes of the boundaries, bytes that are not stored and that a block would store, and
 /// what is computed a second time for that. Segments with equal figures share a line, which shows those of
@@ -184,9 +199,10 @@ void segment_table(std::ostream& out) {
 }
 
 /// Bytes and operations of a step, checkpointed beside plain: `step_table<program<loss>, program<loss,
-/// plain>>`. With `measured`, the predicted size of the arena stands beside what was touched of it.
+/// plain>>`. With `measured`, the predicted size of the arena stands beside what was touched of it; each of `times` is a
+/// row.
 template <class Checkpointed, class Plain>
-void step_table(std::ostream& out, std::optional<touched> measured = std::nullopt) {
+void step_table(std::ostream& out, std::optional<touched> measured = std::nullopt, std::span<const timed> times = {}) {
   constexpr memory_plan m = Checkpointed::memory(), p = Plain::memory();
   constexpr flop_counts f = Checkpointed::flops(), q = Plain::flops();
   detail::table t({"a step", "ckpt", "plain", "ckpt / plain"});
@@ -206,6 +222,11 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   row("backward", flops, f.backward, q.backward);
   t.add({"recomputed", flops(f.recomputed), flops(q.recomputed), ""});
   row("work in all", flops, f.total(), q.total());
+  for (const timed& time : times) {
+    const auto microseconds = [](double ms) { return std::llround(1000 * ms); };
+    row(detail::on_threads(time.threads).c_str(), detail::milliseconds, microseconds(time.checkpointed),
+        microseconds(time.plain));
+  }
   t.print(out);
 }
 
