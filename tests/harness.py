@@ -183,8 +183,9 @@ class readme_finds(in_a_folder):
 class operations_finds(in_a_folder):
     def test_names_and_rows_that_are_wrong(self):
         page = (top / operations.page_name).read_text()
-        for line, other in {"| `detach(x)` ": "| `x` ", "`{8, 18}`": "`{8, 17}`", "`step.zero_grad()` | `void`": "`x` | `int`",
-                            "`rank`, `extent`": "`rank`, `size`"}.items():
+        wrong = {"| `detach(x)` ": "| `x` ", "`{8, 18}`": "`{8, 17}`", "`step.zero_grad()` | `void`": "`x` | `int`",
+                 "`rank`, `extent`": "`rank`, `size`"}
+        for line, other in wrong.items():
             self.assertEqual(page.count(line), 1)
             page = page.replace(line, other)
         clang = operations.editor(self.folder, operations.beginning(page))

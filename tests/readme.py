@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
-"""The README says what is: its program, the message of its mistake, its table, its operation. So do the page about the
-language, whose blocks are one program, and that about conformance, whose links have the names quoted beside them. And
-every command that a page names exists (commands.py), and every operation (operations.py)."""
+"""The README says what is: its program, the message of its mistake, its table, its operation. So do the pages about the
+language and of recipes, whose blocks are one program, and that about conformance, whose links have the names quoted
+beside them. And every command that a page names exists (commands.py), and every operation (operations.py)."""
 
 import re
 import subprocess
@@ -87,11 +87,12 @@ def faults(readme, quickstart):
     yield "the operation has the right gradient", printed
 
 
-def language_faults(page):
-    program = "".join(blocks(page, "cpp"))
+def program_faults(name):
+    """Of a page whose blocks are one program."""
+    program = "".join(blocks((top / name).read_text(), "cpp"))
     for compiler in compilers:
         accepted, printed = compile_text(compiler, program)
-        yield f"docs/language.md with {compiler}", "" if accepted and "main" in program else f"not accepted\n{printed}"
+        yield f"{name} with {compiler}", "" if accepted and "main" in program else f"not accepted\n{printed}"
 
 
 def stale_references(page, folder):
@@ -116,9 +117,10 @@ def stale_references(page, folder):
 
 def main():
     passed = failed = 0
-    read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp", "docs/language.md")]
+    read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp")]
     stale = "\n".join(stale_references((top / "docs/conformance.md").read_text(), top / "docs"))
-    pages = chain([("docs/conformance.md", stale)], faults(*read[:2]), language_faults(read[2]))
+    pages = chain([("docs/conformance.md", stale)], faults(*read), program_faults("docs/language.md"),
+                  program_faults("docs/recipes.md"))
     for what, wrong in chain(commands.faults(), operations.faults(), pages):
         print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
         passed += not wrong
