@@ -55,7 +55,7 @@ constexpr same_key find_same_key(const Graph& g) {
       const int key = g.argument(v, i);
       if (g.op(key).what != ir::role::random) continue;
       const int first = readers[key] == 0 ? v : readers[key] - 1;
-      bool same = g.nodes[first].op == n.op;
+      bool same = same_address(g.nodes[first].op, n.op);
       for (int k = 0; same && k < n.op->arguments; ++k) same = g.argument(first, k) == g.argument(v, k);
       if (!same) return {key, first, v};
       readers[key] = first + 1;
@@ -213,7 +213,7 @@ constexpr int cut_of(const Graph& g, const bool* wanted) {
   reached[g.outputs[0]] = true;
   for (int v = g.outputs[0]; v >= 0; --v) {
     if (!reached[v] || !depends[v]) continue;
-    if (g.op(v).vjp == nullptr) return v;
+    if (same_address(g.op(v).vjp, nullptr)) return v;
     for (int i = 0; i < g.op(v).arguments; ++i) reached[g.argument(v, i)] = true;
   }
   return ir::none;

@@ -10,7 +10,7 @@ namespace cairn::ir {
 constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
     const operation& op = *b.nodes[v].op;
-    if (op.vjp == nullptr || kind_of(b.nodes[v].made->element.type) != kind::real) continue;
+    if (same_address(op.vjp, nullptr) || kind_of(b.nodes[v].made->element.type) != kind::real) continue;
     for (int i = 0; i < op.arguments; ++i) wanted[v] |= wanted[b.argument(v, i)];
   }
 }
@@ -20,9 +20,9 @@ constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
 constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
   for (int v = last; v >= 0; --v) {
     const operation& op = *b.nodes[v].op;
-    if (b.nodes[v].number > 0 || op.vjp == nullptr) continue;
+    if (b.nodes[v].number > 0 || same_address(op.vjp, nullptr)) continue;
     int cotangents = 0, differentiable = 0;
-    bool any = false, first_alone = op.vjp_first != nullptr;
+    bool any = false, first_alone = !same_address(op.vjp_first, nullptr);
     for (int r = 0; r < op.results; ++r) {
       any |= wanted[v + r];
       if (kind_of(op.made[r].element.type) != kind::real) continue;

@@ -1,6 +1,7 @@
 // What a fused loop is told of the arrays that it runs over: its code is compiled once for all extents.
 #pragma once
 
+#include "cairn/core/address.hpp"
 #include "cairn/core/element.hpp"
 #include "cairn/core/map.hpp"
 #include "cairn/core/shape.hpp"
@@ -21,7 +22,8 @@ struct loop_value {
   bool stored = false;  ///< read outside the loop
 
   constexpr bool same_code(const loop_value& other) const {
-    return lanes == other.lanes && type == other.type && arguments == other.arguments && stored == other.stored;
+    return same_address(lanes, other.lanes) && type == other.type && arguments == other.arguments &&
+           stored == other.stored;
   }
 };
 

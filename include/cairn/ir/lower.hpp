@@ -198,7 +198,7 @@ struct lowering<tagged<Name, X>> {
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, type::traits.height); known != none) return known;
     const int value = lowering<X>::template into<Target>(b);
-    if (b.tags == nullptr) return value;
+    if (same_address(b.tags, nullptr)) return value;
     b.tags[b.tag_count++] = {value, b.write_name(Name), static_cast<int>(std::string_view(Name).size())};
     return b.known.add(&id_of<type>, type::traits.height, value);
   }

@@ -1,6 +1,8 @@
 // What lowering remembers while it walks the types of a model, all of it gone when the graph is made.
 #pragma once
 
+#include "cairn/core/address.hpp"
+
 #include <cstddef>
 
 namespace cairn::ir {
@@ -50,7 +52,7 @@ class memo {
  public:
   constexpr int find(const char* type, int key) const {
     for (int i = heads_[key % chains]; i > begin_; i = entries_[i - 1].next) {
-      if (entries_[i - 1].type == type && entries_[i - 1].key == key) return entries_[i - 1].value;
+      if (entries_[i - 1].key == key && same_address(entries_[i - 1].type, type)) return entries_[i - 1].value;
     }
     return none;
   }

@@ -119,7 +119,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     return places;
   }();
   static constexpr bool adds_up(int k) {
-    return Sum != sums::none && code[k].lanes == nullptr && code[k].arguments == 1;
+    return Sum != sums::none && same_address(code[k].lanes, nullptr) && code[k].arguments == 1;
   }
   /// The sum: which of the stored results it is, and the value that it adds up.
   struct sum_place {
@@ -283,7 +283,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   /// The results of operation K, for it is followed by those that have no code, and its arguments, by number.
   static constexpr int result_count(int k) {
     int n = 1;
-    while (k + n < operations && code[k + n].lanes == nullptr && code[k + n].arguments == 0) ++n;
+    while (k + n < operations && same_address(code[k + n].lanes, nullptr) && code[k + n].arguments == 0) ++n;
     return n;
   }
   template <int K>
@@ -293,7 +293,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   template <int K, int... R, int... A>
   [[gnu::always_inline]] static void apply(input_registers& in, result_registers& made,
                                            std::integer_sequence<int, R...>, std::integer_sequence<int, A...>) {
-    if constexpr (constexpr const ir::lane_code* operation = code[K].lanes; operation != nullptr) {
+    if constexpr (constexpr const ir::lane_code* operation = code[K].lanes; !same_address(operation, nullptr)) {
       constexpr auto run = operation->run;
       void* const results[]{&at<K + R>(made)...};
       const void* const arguments[]{argument_at<argument[code[K].first + A]>(in, made)..., nullptr};

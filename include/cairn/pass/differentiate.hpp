@@ -54,7 +54,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::
   b.node_count = out.turn = g.node_count;
   b.argument_count = g.argument_count;
   ir::spread_wanted(b, g.node_count - 1, wanted);
-  for (int i = 0; earlier != nullptr && i < g.leaf_count; ++i) {
+  for (int i = 0; !same_address(earlier, nullptr) && i < g.leaf_count; ++i) {
     if (wanted_leaf[i]) gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
   int& of_output = gradient[g.outputs[0]];
