@@ -1,6 +1,6 @@
 // Training without a heap: all memory is a static array, whose size the compiler knows. Learns to tell the two halves
 // of a spiral apart, and fails to compile should the model ever outgrow its device.
-#include <cairn/cairn.hpp>
+#include <cairn/embedded.hpp>
 #include <cmath>
 #include <cstdio>
 

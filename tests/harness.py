@@ -330,6 +330,11 @@ class layering_finds(unittest.TestCase):
         self.assertEqual(self.faults("misc/a.hpp", ""), 1)
         self.assertEqual(self.faults("expr/a.hpp", '#include "../pass/b.hpp"\n'), 1)
 
+    def test_an_exception_that_is_thrown(self):
+        self.assertEqual(self.faults("exec/a.hpp", "if (few) throw extent_error(name);\n"), 1)
+        self.assertEqual(self.faults("exec/a.hpp", "if (few) refuse(extent_error(name));  // throws\n"), 0)
+        self.assertEqual(self.faults("core/refuse.hpp", "throw error;\n"), 0)
+
     def test_a_library_out_of_place(self):
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <xsimd/xsimd.hpp>\n"), 1)
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <immintrin.h>\n"), 1)

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from itertools import chain
@@ -13,9 +14,13 @@ from pathlib import Path
 from compilers import compilers, finish, for_each, top
 
 outside = top / "tests/install"
-strict = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror"]
-# g++ then folds few comparisons of addresses in constant evaluation.
-undefined = ["-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-fno-delete-null-pointer-checks"]
+strict = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wpedantic", "-Werror"]
+# As a device is compiled for, and looked over; with the last two, g++ cannot tell in constant evaluation whether the
+# addresses of two objects are equal.
+device = ["-fno-exceptions", "-fno-rtti", "-fno-sanitize-recover=undefined", "-fsanitize=undefined",
+          "-fno-delete-null-pointer-checks"]
+# What embedded.hpp leaves to cairn.hpp.
+large = {"chrono", "filesystem", "fstream", "iostream", "regex", "sys/ioctl.h", "thread", "zlib.h"}
 others = "#include <bits/stdc++.h>\n#include <sys/socket.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
 
 # What cairn shares with std or POSIX: functions, which overload, and names that must be qualified where both
@@ -85,11 +90,24 @@ def subproject(folder):
     call(build / "outside", folder=folder)
 
 
-def beside(folder, compiler, *options):
+def beside(folder, compiler):
     """`using namespace cairn; using namespace std;` in one program."""
-    program = folder / f"names-{compiler}{''.join(options)}"
-    call(compiler, *strict, *options, f"-I{top}/include", outside / "names.cpp", "-o", program, "-lz", folder=folder)
+    program = folder / f"names-{compiler}"
+    call(compiler, *strict, f"-I{top}/include", outside / "names.cpp", "-o", program, "-lz", folder=folder)
     call(program, folder=folder)
+
+
+def embedded(folder, compiler):
+    """A program for a device: without exceptions, and what it cannot do is told to a function of the user's, or ends it
+    with a message; its header brings little."""
+    program, source = folder / f"embedded-{compiler}", outside / "embedded.cpp"
+    call(compiler, *strict, *device, f"-I{top}/include", source, "-o", program, folder=folder)
+    text = "cairn: bytes of memory: expected 1472, got 1471\n"
+    equal(call(program, folder=folder), f"refused: {text}")
+    done = subprocess.run([program, "as it is"], capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (-signal.SIGABRT, text))
+    brought = call(compiler, "-std=c++20", f"-I{top}/include", "-M", source, folder=folder)
+    equal({header for header in large if f"/{header} " in brought.replace("\n", " ")}, set())
 
 
 def names(folder, scope, text):
@@ -126,8 +144,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         jobs = [(installed, folder), (subproject, folder), (shared, folder)]
-        jobs += [(check, folder, compiler) for check in (linked, beside) for compiler in compilers]
-        jobs += [(beside, folder, "g++", *undefined)]
+        jobs += [(check, folder, compiler) for check in (linked, beside, embedded) for compiler in compilers]
         results = chain([judge(jobs[0])], for_each(judge, jobs[1:]))
         for (check, _, *about), wrong in zip(jobs, results):
             print("FAIL" if wrong else "ok  ", check.__name__, *about, wrong, flush=True)

@@ -55,6 +55,8 @@ def faults(header, text, operations):
         for library, home in homes.items():
             if re.match(library, path) and not re.fullmatch(home, header):
                 yield f"includes {path}, which belongs in {home}"
+    if re.search(r"\bthrow\b", code) and header != "core/refuse.hpp":
+        yield "throws: call refuse, which programs without exceptions have, too"
     if blind.fullmatch(header):
         for name in sorted(set(operations.findall(code))):
             yield f"names the operation {name}"

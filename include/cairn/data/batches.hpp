@@ -34,9 +34,9 @@ class batch_range {
  public:
   /// In order. Throws size_error if the set is smaller than a batch or disagrees with itself.
   explicit batch_range(const dataset& set) : set_(&set) {
-    if (set.size() < B) throw size_error("examples for a batch", B, set.size());
+    if (set.size() < B) refuse(size_error("examples for a batch", B, set.size()));
     const auto pixels = set.size() * set.features;
-    if (std::ssize(set.images) != pixels) throw size_error("pixels in a data set", pixels, std::ssize(set.images));
+    if (std::ssize(set.images) != pixels) refuse(size_error("pixels in a data set", pixels, std::ssize(set.images)));
   }
   /// Shuffled: every permutation is equally likely, and is a function of the seed and the epoch.
   batch_range(const dataset& set, seed s, std::int64_t epoch) : batch_range(set) {

@@ -1,6 +1,7 @@
 // Examples in memory.
 #pragma once
 
+#include "cairn/core/refuse.hpp"
 #include "cairn/core/text.hpp"
 
 #include <cstddef>
@@ -15,11 +16,11 @@ namespace cairn::data {
 struct size_error : std::runtime_error {
   std::int64_t expected, actual;
 
-  [[gnu::cold]] size_error(std::string_view what, std::int64_t expected, std::int64_t actual)
+  [[gnu::cold]] size_error(std::string_view what, std::int64_t wanted, std::int64_t given)
       : std::runtime_error(cairn::detail::text_of(
-            {what, ": expected ", cairn::detail::text_of(expected), ", got ", cairn::detail::text_of(actual)})),
-        expected(expected),
-        actual(actual) {}
+            {what, ": expected ", cairn::detail::text_of(wanted), ", got ", cairn::detail::text_of(given)})),
+        expected(wanted),
+        actual(given) {}
 };
 
 /// Labelled examples: example i is row i of `images`, and is of class `labels[i]`.

@@ -26,11 +26,11 @@ using cairn::detail::text_of;
 struct file_error : std::runtime_error {
   std::string file, expected, actual;
 
-  [[gnu::cold]] file_error(const std::string& path, std::string_view expected, std::string_view actual)
-      : std::runtime_error(text_of({path, ": expected ", expected, ", got ", actual})),
+  [[gnu::cold]] file_error(const std::string& path, std::string_view wanted, std::string_view given)
+      : std::runtime_error(text_of({path, ": expected ", wanted, ", got ", given})),
         file(path),
-        expected(expected),
-        actual(actual) {}
+        expected(wanted),
+        actual(given) {}
 };
 
 /// An array of bytes, row-major.
@@ -49,7 +49,7 @@ class gzip_reader {
     if (!file_ || !fill()) fail_to_read(errno);
     packed_ = stream_.avail_in > 0 && *stream_.next_in == first_of_gzip;
     constexpr int only_gzip = 16;
-    if (inflateInit2(&stream_, only_gzip + MAX_WBITS) != Z_OK) throw std::bad_alloc();
+    if (inflateInit2(&stream_, only_gzip + MAX_WBITS) != Z_OK) refuse(std::bad_alloc());
   }
   gzip_reader(const gzip_reader&) = delete;
   gzip_reader& operator=(const gzip_reader&) = delete;
@@ -61,7 +61,7 @@ class gzip_reader {
     stream_.avail_out = static_cast<uInt>(bytes.size());
     while (stream_.avail_out > 0) {
       if (stream_.avail_in == 0 && !fill()) fail_to_read(errno);
-      if (stream_.avail_in == 0 && within_) throw file_error(path_, "complete gzip data", "an early end");
+      if (stream_.avail_in == 0 && within_) refuse(file_error(path_, "complete gzip data", "an early end"));
       if (stream_.avail_in == 0) break;
       if (packed_) unpack();
       else copy();
@@ -80,9 +80,9 @@ class gzip_reader {
   }
   void unpack() {
     if (!within_ && *stream_.next_in != first_of_gzip)
-      throw file_error(path_, "an end of the file", "bytes behind gzip data");
+      refuse(file_error(path_, "an end of the file", "bytes behind gzip data"));
     const int state = inflate(&stream_, Z_NO_FLUSH);
-    if (state != Z_OK && state != Z_STREAM_END) throw file_error(path_, "sound gzip data", "a corrupt stream");
+    if (state != Z_OK && state != Z_STREAM_END) refuse(file_error(path_, "sound gzip data", "a corrupt stream"));
     within_ = state == Z_OK;
     if (!within_) inflateReset(&stream_);  // other gzip data may follow
   }
@@ -95,7 +95,7 @@ class gzip_reader {
     stream_.avail_out -= count;
   }
   [[noreturn]] void fail_to_read(int reason) const {
-    throw file_error(path_, "a readable file", std::generic_category().message(reason));
+    refuse(file_error(path_, "a readable file", std::generic_category().message(reason)));
   }
 
   struct close {
@@ -118,14 +118,14 @@ inline byte_array read_idx(const std::string& path) {
   detail::gzip_reader file(path);
   std::array<std::uint8_t, 4> word{};
   const auto read_word = [&] {
-    if (file.read(word) != word.size()) throw file_error(path, "an IDX header", "an early end");
+    if (file.read(word) != word.size()) refuse(file_error(path, "an IDX header", "an early end"));
   };
 
   read_word();
   if (word[0] != 0 || word[1] != 0 || word[2] != 8 || word[3] < 1 || word[3] > 4) {
     char actual[12];
     std::snprintf(actual, sizeof actual, "%02x %02x %02x %02x", word[0], word[1], word[2], word[3]);
-    throw file_error(path, "an IDX header of bytes (00 00 08, rank 1 to 4)", actual);
+    refuse(file_error(path, "an IDX header of bytes (00 00 08, rank 1 to 4)", actual));
   }
   byte_array array;
   std::int64_t total = 1;
@@ -133,7 +133,8 @@ inline byte_array read_idx(const std::string& path) {
     read_word();
     const std::int64_t extent = std::int64_t{word[0]} << 24 | word[1] << 16 | word[2] << 8 | word[3];
     if (extent == 0 || extent > limit / total) {
-      throw file_error(path, "extents above 0 and at most 2^31 - 1 bytes", text_of({"an extent of ", text_of(extent)}));
+      refuse(
+          file_error(path, "extents above 0 and at most 2^31 - 1 bytes", text_of({"an extent of ", text_of(extent)})));
     }
     array.extents.push_back(extent);
     total *= extent;
@@ -145,11 +146,11 @@ inline byte_array read_idx(const std::string& path) {
     array.bytes.resize(std::min(announced, count + piece));
     const std::size_t more = file.read(std::span(array.bytes).subspan(count));
     if (more == 0)
-      throw file_error(path, text_of({text_of(total), " bytes of data"}), text_of(static_cast<std::int64_t>(count)));
+      refuse(file_error(path, text_of({text_of(total), " bytes of data"}), text_of(static_cast<std::int64_t>(count))));
     count += more;
   }
   if (file.read(std::span(word).first(1)) != 0)
-    throw file_error(path, text_of({text_of(total), " bytes of data"}), "more");
+    refuse(file_error(path, text_of({text_of(total), " bytes of data"}), "more"));
   return array;
 }
 
@@ -164,15 +165,16 @@ inline labelled_images read_labelled_images(const std::string& images_file, cons
   labelled_images set{read_idx(images_file), read_idx(labels_file)};
   const auto expect_rank = [](const std::string& file, const byte_array& array, std::int64_t rank) {
     if (std::ssize(array.extents) != rank)
-      throw file_error(file, text_of({"rank ", text_of(rank)}), text_of({"rank ", text_of(std::ssize(array.extents))}));
+      refuse(
+          file_error(file, text_of({"rank ", text_of(rank)}), text_of({"rank ", text_of(std::ssize(array.extents))})));
   };
   expect_rank(images_file, set.images, 3);
   expect_rank(labels_file, set.labels, 1);
   if (const auto images = set.images.extents[0], labels = set.labels.extents[0]; images != labels) {
-    throw file_error(labels_file, text_of({text_of(images), " labels, one an image"}), text_of(labels));
+    refuse(file_error(labels_file, text_of({text_of(images), " labels, one an image"}), text_of(labels)));
   }
   if (const int largest = *std::max_element(set.labels.bytes.begin(), set.labels.bytes.end()); largest >= classes) {
-    throw file_error(labels_file, text_of({"labels below ", text_of(classes)}), text_of(largest));
+    refuse(file_error(labels_file, text_of({"labels below ", text_of(classes)}), text_of(largest)));
   }
   return set;
 }
@@ -227,13 +229,13 @@ inline train_and_test fashion_mnist(const std::string& folder = "/usr/share/data
     return text_of({text_of(set.images.extents[1]), " x ", text_of(set.images.extents[2])});
   };
   if (size(test) != size(train)) {
-    throw file_error(folder + "/t10k-images-idx3-ubyte.gz",
-                     text_of({"images of ", size(train), " pixels, as the training set's"}), size(test));
+    refuse(file_error(folder + "/t10k-images-idx3-ubyte.gz",
+                      text_of({"images of ", size(train), " pixels, as the training set's"}), size(test)));
   }
   const pixel_moments moments(train.images.bytes);
   if (moments.deviation == 0) {
-    throw file_error(folder + "/train-images-idx3-ubyte.gz", "pixels that differ",
-                     text_of({text_of(train.images.bytes[0]), " only"}));
+    refuse(file_error(folder + "/train-images-idx3-ubyte.gz", "pixels that differ",
+                      text_of({text_of(train.images.bytes[0]), " only"})));
   }
   return {standardized(train, moments, classes), standardized(test, moments, classes)};
 }

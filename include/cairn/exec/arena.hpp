@@ -1,6 +1,7 @@
 // Memory of a program: a block of its own, or the caller's.
 #pragma once
 
+#include "cairn/core/refuse.hpp"
 #include "cairn/core/text.hpp"
 
 #include <algorithm>
@@ -42,9 +43,9 @@ class memory_block {
   }
   /// The first `size` bytes of memory that outlives this. Throws memory_error, and then touches nothing.
   memory_block(std::span<std::byte> given, std::size_t size) : at_(given.data()) {
-    if (given.size() < size) throw memory_error("bytes of memory", size, given.size());
+    if (given.size() < size) refuse(memory_error("bytes of memory", size, given.size()));
     const auto remainder = reinterpret_cast<std::uintptr_t>(at_) % memory_alignment;
-    if (remainder != 0) throw memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder);
+    if (remainder != 0) refuse(memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder));
     std::fill_n(at_, size, std::byte{});
   }
   memory_block(memory_block&& other) noexcept
@@ -57,7 +58,7 @@ class memory_block {
 
   /// Throws program_error where it was moved from.
   void check() const {
-    if (at_ == nullptr) throw program_error("cairn: this program or predictor was moved from, and has no memory");
+    if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
   }
   std::byte* data() const { return at_; }
 

@@ -1,6 +1,7 @@
 // How arrays enter a program: named, checked, never copied.
 #pragma once
 
+#include "cairn/core/refuse.hpp"
 #include "cairn/core/text.hpp"
 #include "cairn/expr/mistake.hpp"
 
@@ -58,22 +59,22 @@ constexpr bool extents_fit(const shape& given, const shape& wanted) {
 /// Throws extent_error where they do not fit.
 [[gnu::noinline]] inline void check_extents(std::string_view what, std::string_view name, const shape& wanted,
                                             const shape& given, bool row_major) {
-  if (!extents_fit(given, wanted)) throw extent_error(name, text_of(wanted), text_of(given), what);
-  if (!row_major) throw extent_error(name, "a contiguous row-major array", "other strides", what);
+  if (!extents_fit(given, wanted)) refuse(extent_error(name, text_of(wanted), text_of(given), what));
+  if (!row_major) refuse(extent_error(name, "a contiguous row-major array", "other strides", what));
 }
 /// Throws extent_error where numbers of so many bytes do not lie at a multiple of these.
 [[gnu::noinline]] inline void check_address(std::string_view what, std::string_view name, const void* data,
                                             std::size_t size) {
   const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % size);
   if (off == 0) return;
-  throw extent_error(name, text_of({"an address that is a multiple of ", text_of(static_cast<std::int64_t>(size))}),
-                     text_of({text_of(off), " more"}), what);
+  refuse(extent_error(name, text_of({"an address that is a multiple of ", text_of(static_cast<std::int64_t>(size))}),
+                      text_of({text_of(off), " more"}), what));
 }
 /// Throws label_error where an index is not in [0, bound).
 [[gnu::noinline]] inline void check_indices(std::string_view name, const std::int32_t* index, std::int64_t count,
                                             int bound) {
   for (std::int64_t i = 0; i < count; ++i) {
-    if (index[i] < 0 || index[i] >= bound) throw label_error(name, static_cast<std::size_t>(i), bound, index[i]);
+    if (index[i] < 0 || index[i] >= bound) refuse(label_error(name, static_cast<std::size_t>(i), bound, index[i]));
   }
 }
 
@@ -124,11 +125,11 @@ struct bound {
   bool row_major = true;
 
   /// Checks extents, address and indices against an input or what else has this name.
-  void check(const shape& wanted, [[maybe_unused]] int bound = 0, std::string_view what = "input") const {
+  void check(const shape& wanted, [[maybe_unused]] int limit = 0, std::string_view what = "input") const {
     if constexpr (dynamic) detail::check_extents(what, Name, wanted, extents, row_major);
     detail::check_address(what, Name, data, alignof(element));
     if constexpr (std::same_as<element, std::int32_t>) {
-      if (bound > 0) detail::check_indices(Name, data, wanted.count(), bound);
+      if (limit > 0) detail::check_indices(Name, data, wanted.count(), limit);
     }
   }
 };
@@ -149,7 +150,7 @@ auto bind(const A& array) {
     using element = std::remove_cvref_t<decltype(*array.data())>;
     shape extents;
     for (auto n : array.shape()) {
-      if (extents.rank == max_rank) throw extent_error(Name, "at most 6 axes", "more");
+      if (extents.rank == max_rank) refuse(extent_error(Name, "at most 6 axes", "more"));
       extents.extent[extents.rank++] = detail::extent_of(static_cast<std::size_t>(n));
     }
     if constexpr (requires { array.strides(); }) {

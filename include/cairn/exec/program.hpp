@@ -48,7 +48,7 @@ template <class Real>
 [[gnu::noinline]] void check_gradient(std::string_view name, std::span<const Real> gradient) {
   const auto at = std::ranges::find_if(gradient, [](Real g) { return !std::isfinite(g); });
   if (at == gradient.end()) return;
-  throw gradient_error(name, static_cast<std::size_t>(at - gradient.begin()), static_cast<double>(*at));
+  refuse(gradient_error(name, static_cast<std::size_t>(at - gradient.begin()), static_cast<double>(*at)));
 }
 }  // namespace detail
 
@@ -127,7 +127,7 @@ class program {
     }
     if constexpr ((std::same_as<Options, check_finite> || ...)) {
       for (const auto number : machine_.template numbers<0>()) {
-        if (!std::isfinite(static_cast<double>(number))) throw loss_error(static_cast<double>(number));
+        if (!std::isfinite(static_cast<double>(number))) refuse(loss_error(static_cast<double>(number)));
       }
       for_each_gradient([](std::string_view name, auto gradient) {
         detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
@@ -266,7 +266,7 @@ class program {
     const std::span all(memory_.data(), static_cast<std::size_t>(memory().parameter_bytes));
     written_ |= all.empty() || std::ranges::any_of(all, [](std::byte b) { return b != std::byte{}; });
     if (!written_)
-      throw program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})");
+      refuse(program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})"));
   }
   static void for_each_leaf(auto visit) {
     [&]<int... I>(std::integer_sequence<int, I...>) {

@@ -5,7 +5,6 @@
 #include "cairn/check/figures.hpp"
 #include "cairn/exec/machine.hpp"
 
-#include <ostream>
 #include <span>
 
 namespace cairn::detail {
@@ -20,7 +19,10 @@ struct unknown {
   }
 };
 
-inline std::ostream& operator<<(std::ostream& out, unknown) { return out << "unknown"; }
+template <class Stream>
+auto operator<<(Stream& out, unknown) -> decltype(out << "unknown") {
+  return out << "unknown";
+}
 
 template <class A, class B>
 concept one_unknown = std::same_as<A, unknown> || std::same_as<B, unknown>;

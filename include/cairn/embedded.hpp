@@ -1,0 +1,42 @@
+// cairn for devices: the language, programs and optimizers, without files, terminals and zlib, in reading order.
+#pragma once
+
+// To g++ a parameter of a lambda in a template shadows whatever the user calls so.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#include "cairn/core/misuse.hpp"  // first, so that messages come with few lines of includes
+#include "cairn/expr/leaf.hpp"
+#include "cairn/expr/generated.hpp"
+#include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/convert.hpp"
+#include "cairn/expr/view.hpp"
+#include "cairn/expr/slice.hpp"
+#include "cairn/expr/transpose.hpp"
+#include "cairn/expr/concatenate.hpp"
+#include "cairn/expr/gather.hpp"
+#include "cairn/expr/reduce.hpp"
+#include "cairn/expr/extremum.hpp"
+#include "cairn/expr/matmul.hpp"
+#include "cairn/expr/softmax.hpp"
+#include "cairn/expr/dropout.hpp"
+#include "cairn/expr/loss.hpp"
+#include "cairn/expr/gradient.hpp"
+#include "cairn/expr/state.hpp"
+#include "cairn/expr/outputs.hpp"
+#include "cairn/expr/options.hpp"
+#include "cairn/expr/chain.hpp"
+#include "cairn/expr/block.hpp"
+#include "cairn/expr/repeat.hpp"
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/sequential.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+#include "cairn/nn/batch_norm.hpp"
+#include "cairn/nn/dropout.hpp"
+#include "cairn/ir/work.hpp"
+#include "cairn/pass/compile.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/exec/program.hpp"
+#include "cairn/train/optimizer.hpp"
+#include "cairn/train/schedule.hpp"
+#pragma GCC diagnostic pop
