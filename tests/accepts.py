@@ -2,7 +2,8 @@
 """What must compile without a warning: accepts.py static|headers [PART OF A NAME]
 
 static   each file of tests/static, which are rows of static_assert: to compile is to pass
-headers  each header alone, included twice; with one compiler, for an include that is missing is so for both
+headers  each header alone, included twice, without the warnings that users ask for; with one compiler, for an include
+         that is missing is so for both
 """
 
 import sys
@@ -21,16 +22,17 @@ def headers():
 
 
 def accepted(job):
-    compiler, _, text = job
-    ok, printed = compile_text(compiler, text)
+    compiler, _, text, options = job
+    ok, printed = compile_text(compiler, text, *options)
     return ok and not printed, printed
 
 
 def main(suite, part=""):
-    texts, judges = {"static": (static(), compilers), "headers": (headers(), compilers[:1])}[suite]
-    jobs = [(compiler, name, texts[name]) for name in sorted(texts) if part in name for compiler in judges]
+    texts, judges, options = {"static": (static(), compilers, []),
+                              "headers": (headers(), compilers[:1], ["-Wshadow", "-Wpedantic"])}[suite]
+    jobs = [(compiler, name, texts[name], options) for name in sorted(texts) if part in name for compiler in judges]
     failed = 0
-    for (compiler, name, _), (ok, printed) in zip(jobs, for_each(accepted, jobs)):
+    for (compiler, name, *_), (ok, printed) in zip(jobs, for_each(accepted, jobs)):
         print("ok  " if ok else "FAIL", f"{compiler:10}", name, flush=True)
         if not ok:
             failed += 1

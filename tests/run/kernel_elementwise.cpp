@@ -73,7 +73,7 @@ void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) 
   constexpr dtype real = dtype::real;
   using binary = ir::type_list<real>;
   using loop = kernel::loop<
-      float, ir::sums::none, false,
+      float, ir::sums::nothing, false,
       kernel::list_of<kernel::loop_operand{}, kernel::loop_operand{real, B}, kernel::loop_operand{real, C}>,
       kernel::list_of<ir::loop_value{&ir::lanes_of<mul_op, float, binary, real, real>, real, 0, 2, false},
                      ir::loop_value{&ir::lanes_of<add_op, float, binary, real, real>, real, 2, 2, false},

@@ -37,10 +37,10 @@ void product_in_a_loop() {
   using op = matmul_op<P.transpose_a, P.transpose_b>;
   using of_a = array<(P.transpose_a ? shape{P.k, P.m} : shape{P.m, P.k})>;
   using of_b = array<(P.transpose_b ? shape{P.n, P.k} : shape{P.k, P.n})>;
-  using fused = kernel::loop<float, ir::sums::none, true, kernel::list_of<whole, whole>,
+  using fused = kernel::loop<float, ir::sums::nothing, true, kernel::list_of<whole, whole>,
                              kernel::list_of<tiles, code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
                              kernel::list_of<0, -1, 1, -2, 2, -1>>;
-  using separate = kernel::loop<float, ir::sums::none, false, kernel::list_of<whole, whole, whole>,
+  using separate = kernel::loop<float, ir::sums::nothing, false, kernel::list_of<whole, whole, whole>,
                                 kernel::list_of<code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
                                 kernel::list_of<-3, -1, 0, -2, 1, -1>>;
   guarded<float> scratch(op::scratch(4, of_a::shape, of_b::shape).numbers(3)), expected_product(size), expected(size);
@@ -77,7 +77,7 @@ void sum_in_a_loop() {
   constexpr ir::sums sort = Extents.rank == 1 ? ir::sums::all : Summed == 0b10 ? ir::sums::rows : ir::sums::columns;
   auto x = numbers<float>(size), y = numbers<float>(size), z = numbers<float>(1);
   using inputs = kernel::list_of<whole, whole, once>;
-  using separate = kernel::loop<float, ir::sums::none, false, inputs,
+  using separate = kernel::loop<float, ir::sums::nothing, false, inputs,
                                 kernel::list_of<code<mul_op>(0, false), code<mul_op>(2, true)>, kernel::list_of<-1, -2, 0, -3>>;
   constexpr ir::loop_value total{nullptr, real, 4, 1, true};
   using fused = kernel::loop<float, sort, false, inputs,

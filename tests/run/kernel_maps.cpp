@@ -56,7 +56,7 @@ void check(const std::vector<axis>& axes, int threads) {
   guarded<number> out(to);
   using copied = expand_op<shape{}>;
   using loop = kernel::loop<
-      Real, ir::sums::none, false, kernel::list_of<kernel::loop_operand{Type, ir::access::mapped}>,
+      Real, ir::sums::nothing, false, kernel::list_of<kernel::loop_operand{Type, ir::access::mapped}>,
       kernel::list_of<ir::loop_value{&ir::lanes_of<copied, Real, ir::type_list<Type>, Type>, Type, 0, 1, true}>,
       kernel::list_of<-1>>;
   ir::loop_table table = *table_of(extents, {});

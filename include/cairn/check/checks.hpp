@@ -14,11 +14,11 @@ struct names_are_one_leaf {
     if constexpr (g.wrong.conflict == ir::none) {
       return sound{};
     } else {
-      using one = leaf_value<Compiled, g.wrong.conflict>;
+      using leaf = leaf_value<Compiled, g.wrong.conflict>;
       constexpr auto name = leaf_name<Compiled, g.wrong.conflict>;
-      constexpr bool is_parameter = one::op.what == ir::role::parameter;
+      constexpr bool is_parameter = leaf::op.what == ir::role::parameter;
       using named = std::conditional_t<is_parameter, about<fact::parameter, name>, about<fact::input, name>>;
-      return conflict_of<named, one, result_of<*g.wrong.rival>>{};
+      return conflict_of<named, leaf, result_of<*g.wrong.rival>>{};
     }
   }
 };

@@ -86,20 +86,20 @@ using leaf_value = result_of<*Compiled::graph.nodes[Compiled::graph.leaves[Leaf]
 /// What tells a leaf from another one of its name.
 template <class Leaf, class Other>
 constexpr auto difference() {
-  constexpr const ir::operation& one = Leaf::op;
+  constexpr const ir::operation& own = Leaf::op;
   constexpr const ir::operation& other = Other::op;
   if constexpr (Leaf::shape != Other::shape || Leaf::element.type != Other::element.type) {
     return std::type_identity<fact::given<tensor_fact<Leaf>>>{};
   } else if constexpr (Leaf::element != Other::element) {
     return std::type_identity<fact::bound<Leaf::element.bound>>{};
-  } else if constexpr (one.trainable != other.trainable) {
-    return std::type_identity<fact::trained<one.trainable>>{};
-  } else if constexpr (one.start.drawn == initial::law::constant) {
-    return std::type_identity<fact::constant<one.start.fill>>{};
-  } else if constexpr (one.start.drawn == initial::law::uniform) {
-    return std::type_identity<fact::uniform<one.start.width>>{};
+  } else if constexpr (own.trainable != other.trainable) {
+    return std::type_identity<fact::trained<own.trainable>>{};
+  } else if constexpr (own.start.drawn == initial::law::constant) {
+    return std::type_identity<fact::constant<own.start.fill>>{};
+  } else if constexpr (own.start.drawn == initial::law::uniform) {
+    return std::type_identity<fact::uniform<own.start.width>>{};
   } else {
-    return std::type_identity<fact::normal<one.start.width>>{};
+    return std::type_identity<fact::normal<own.start.width>>{};
   }
 }
 template <class Name, class One, class Other>

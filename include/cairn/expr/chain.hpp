@@ -105,8 +105,8 @@ struct flattened<chain<Opaque>> {
 };
 template <class... A, class... B>
 constexpr auto joined(chain_of<A...>, chain_of<B...>) {
-  using one = chain<opaque<chain_of<A...>>>;
-  if constexpr (sizeof...(A) + sizeof...(B) > max_layers) return chain<opaque<chain_of<one, B...>>>{};
+  using begun = chain<opaque<chain_of<A...>>>;
+  if constexpr (sizeof...(A) + sizeof...(B) > max_layers) return chain<opaque<chain_of<begun, B...>>>{};
   else return chain<opaque<chain_of<A..., B...>>>{};
 }
 

@@ -190,12 +190,12 @@ struct builder {
   /// more, and is no second layer.
   constexpr void apply(int parameter, int value) {
     if (regions[region_now].shared > 0 || outside > 0) return;
-    int& known = layers_[parameter];
-    if (known == none) {
-      known = value;
-    } else if (wrong.applied_twice == none && known != value) {
+    int& earlier = layers_[parameter];
+    if (earlier == none) {
+      earlier = value;
+    } else if (wrong.applied_twice == none && earlier != value) {
       wrong.applied_twice = parameter;
-      wrong.first_layer = known;
+      wrong.first_layer = earlier;
       wrong.second_layer = value;
     }
   }

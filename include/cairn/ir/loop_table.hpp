@@ -40,7 +40,7 @@ enum class access : std::uint8_t {
 };
 
 /// The sum that a loop makes of what it computes: over everything, one for each column, or one for each row.
-enum class sums : std::uint8_t { none, all, columns, rows };
+enum class sums : std::uint8_t { nothing, all, columns, rows };
 
 /// A mapped input along an axis of the loop: elements of the argument's axis, which lie `stride` apart.
 struct mapped_axis {

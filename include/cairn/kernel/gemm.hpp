@@ -242,8 +242,8 @@ class multiplication {
       const int begin = static_cast<int>(own.begin), end = static_cast<int>(own.end);
       Real* const panel = scratch + part * cut.scratch.each;
       if (cut.by_rows) {
-        Real* const blocks = scratch + parts * cut.scratch.each;
-        block(panel, blocks + std::min(begin, part * cut.rows) * std::int64_t{cut.depth}, begin, end, 0, of.n);
+        Real* const packed = scratch + parts * cut.scratch.each;
+        block(panel, packed + std::min(begin, part * cut.rows) * std::int64_t{cut.depth}, begin, end, 0, of.n);
       } else {
         block(panel, panel + cut.panel, 0, of.m, begin, end);
       }

@@ -46,7 +46,7 @@ template <class Real, sums Sum, bool Tiles, loop_operand... Input, loop_value...
 struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argument...>> {
   static constexpr int inputs = static_cast<int>(sizeof...(Input)), operations = static_cast<int>(sizeof...(Code));
   static constexpr int stored = (0 + ... + Code.stored);
-  static constexpr int operands = stored + (0 + ... + (Input.how != access::constant));
+  static constexpr int arrays = stored + (0 + ... + (Input.how != access::constant));
 
   /// Threads share the rows, or the only row; where columns are summed up, columns. An operation counts as ten, a
   /// number moved as forty.
@@ -67,7 +67,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
 
   /// Brings what run_tile will read and write into the first-level cache.
   static void fetch_tile(const void* constants, void* const* of, int row, int column, int height, int columns) {
-    fetch_streams(streams, operands, *static_cast<const loop_table*>(constants), of, row, column, height, columns);
+    fetch_streams(streams, arrays, *static_cast<const loop_table*>(constants), of, row, column, height, columns);
   }
 
   /// The same for a tile of the first value: `height` rows, `stride` apart, and `columns` columns from (row, column)
@@ -119,7 +119,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     return places;
   }();
   static constexpr bool adds_up(int k) {
-    return Sum != sums::none && same_address(code[k].lanes, nullptr) && code[k].arguments == 1;
+    return Sum != sums::nothing && same_address(code[k].lanes, nullptr) && code[k].arguments == 1;
   }
   /// The sum: which of the stored results it is, and the value that it adds up.
   struct sum_place {
@@ -135,7 +135,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
 
   static constexpr bool any_mapped = ((Input.how == access::mapped) || ...);
   static constexpr auto all_streams = [] {
-    std::array<stream, static_cast<std::size_t>(operands) + 1> all{};
+    std::array<stream, static_cast<std::size_t>(arrays) + 1> all{};
     const int result_bytes[]{static_cast<int>(sizeof(typename held<Code.type, Real>::number))...};
     const int input_bytes[]{
         Input.generate != nullptr ? 1 : static_cast<int>(sizeof(typename held<Input.type, Real>::number))..., 0};
@@ -153,7 +153,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
 
   /// Where a row begins, by operand.
   struct places {
-    std::byte* at[operands];
+    std::byte* at[arrays];
 
     template <int K>
     [[gnu::always_inline]] auto* result() const {
@@ -167,7 +167,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   /// The rows one after another. The places never leave registers, but for a copy that is filled out of line.
   struct cursor : row_range {
     places now;
-    std::int64_t step[operands];
+    std::int64_t step[arrays];
 
     [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, range rows)
         : row_range{rows.begin, rows.end, rows.end} {
@@ -176,7 +176,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
         return;
       }
 #pragma GCC unroll 16
-      for (int k = 0; k < operands; ++k) {
+      for (int k = 0; k < arrays; ++k) {
         const stream& s = streams[k];
         step[k] = s.bytes * (s.stays || t.outer == 0 ? 0 : s.input < 0 ? t.columns : t.strides[s.input]);
         now.at[k] = static_cast<std::byte*>(of[k]) + row * step[k];
@@ -185,18 +185,18 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     [[gnu::always_inline]] void next(const loop_table& t, void* const* of) {
       if (++row >= turn && row < end) return turn_to_row(t, of);
 #pragma GCC unroll 16
-      for (int k = 0; k < operands; ++k) now.at[k] += step[k];
+      for (int k = 0; k < arrays; ++k) now.at[k] += step[k];
     }
 
    private:
     [[gnu::always_inline]] void turn_to_row(const loop_table& t, void* const* of) {
       row_range found = *this;
       places first;
-      std::int64_t apart[operands];
-      found.start(streams, operands, t, of, first.at, apart);
+      std::int64_t apart[arrays];
+      found.start(streams, arrays, t, of, first.at, apart);
       turn = found.turn;
 #pragma GCC unroll 16
-      for (int k = 0; k < operands; ++k) {
+      for (int k = 0; k < arrays; ++k) {
         now.at[k] = first.at[k];
         step[k] = apart[k];
       }
@@ -277,7 +277,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
     (apply<K>(in, made, results_of<K>{}, arguments_of<K>{}), ...);
     (store<K>(made, here, i, n), ...);
-    if constexpr (Sum != sums::none) return at<total.of>(made);
+    if constexpr (Sum != sums::nothing) return at<total.of>(made);
   }
 
   /// The results of operation K, for it is followed by those that have no code, and its arguments, by number.
@@ -326,7 +326,7 @@ template <class Loop>
 void run_with_tiles(const void* constants, void* const* operands, int threads) {
   const tiled_loop& t = *static_cast<const tiled_loop*>(constants);
   const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &t.table, operands};
-  t.make(t.constants, operands + Loop::operands, threads, &reader);
+  t.make(t.constants, operands + Loop::arrays, threads, &reader);
 }
 
 }  // namespace cairn::kernel

@@ -65,9 +65,9 @@ inline constexpr batch batch_of = [] {
 
 template <bool TransposeA, bool TransposeB, class Real, class A, class B>
 void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p, const kernel::launch& how) {
-  using op = matmul_op<TransposeA, TransposeB>;
-  constexpr product one = op::one(A::shape, B::shape);
-  constexpr const kernel::batch& all = kernel::batch_of<op, A::shape, B::shape, sizeof(Real)>;
+  using self = matmul_op<TransposeA, TransposeB>;
+  constexpr product one = self::one(A::shape, B::shape);
+  constexpr const kernel::batch& all = kernel::batch_of<self, A::shape, B::shape, sizeof(Real)>;
   if (how.rows_apart == nullptr) kernel::multiply<Real>(kernel::plan_of<Real, one>, all, p, how);
   else kernel::multiply<Real>(kernel::shared_plan_of<Real, one>, all, p, how);
 }

@@ -37,7 +37,7 @@ struct loop {
   int input_begin = 0, input_end = 0;  ///< in loops::inputs; empty for kernels
   shape extents;                       ///< with axes merged that all operands treat alike
   int last_axis[max_rank] = {};        ///< by merged axis: the last of the axes that it is
-  sums sum = sums::none;
+  sums sum = sums::nothing;
   int same_as = 0;  ///< the first step with equal code
 };
 
