@@ -26,7 +26,8 @@ smallest = {
     "./dev test commands": "./dev test commands './dev help'",
     "./dev bench": "./dev bench memory",
     "./dev bench scenario": "./dev bench scenario elementwise",
-    "meson install -C build": "./dev test layering && DESTDIR=$PWD/there meson install -C build --no-rebuild",
+    "meson setup build/package && meson install -C build/package":
+        "meson setup build/package && DESTDIR=$PWD/there meson install -C build/package",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz":
         "g++ -std=c++20 -O3 -march=native -Iinclude examples/quickstart.cpp -lz",
 }

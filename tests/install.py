@@ -53,12 +53,26 @@ def files(folder):
 
 
 def installed(folder):
-    """All headers and the pkg-config file, and nothing else."""
-    prefix = folder / "prefix"
-    call("meson", "setup", folder / "build", top, f"--prefix={prefix}", folder=folder, CXX="g++")
-    call("meson", "install", "-C", folder / "build", "--no-rebuild", folder=folder)
+    """All headers, and what pkg-config and CMake read, without what tests need; nothing is built."""
+    prefix, build, known = folder / "prefix", folder / "build", folder / "known"
+    known.mkdir()
+    for name in ("xsimd", "zlib"):
+        where = call("pkg-config", "--variable=pcfiledir", name, folder=folder).strip()
+        (known / f"{name}.pc").symlink_to(f"{where}/{name}.pc")
+    few = {"CXX": "g++", "PKG_CONFIG_LIBDIR": str(known)}
+    call("meson", "setup", build, top, f"--prefix={prefix}", folder=folder, **few)
+    call("meson", "install", "-C", build, folder=folder, **few)
     headers = [f"include/{name}" for name in files(top / "include")]
-    equal(files(prefix), [*headers, "share/pkgconfig/cairn.pc"])
+    packages = ["share/cmake/cairn/cairnConfig.cmake", "share/cmake/cairn/cairnConfigVersion.cmake",
+                "share/pkgconfig/cairn.pc"]
+    equal(files(prefix), [*headers, *packages])
+    equal(json.loads(call("meson", "introspect", "--targets", build, folder=folder)), [])
+    try:
+        call("meson", "setup", "-Dtests=true", folder / "tests", top, folder=folder, **few)
+    except fault as wrong:
+        equal("Dependency \"openblas\" not found" in str(wrong), True)
+    else:
+        raise fault("tests are set up without what they need")
 
 
 def linked(folder, compiler):
@@ -72,6 +86,14 @@ def linked(folder, compiler):
     program = folder / f"outside-{compiler}"
     call(compiler, *objects, *libraries, "-o", program, folder=folder)
     call(program, folder=folder)
+
+
+def found(folder):
+    """By CMake: find_package(cairn), of this version or an older one."""
+    call("cmake", "-S", outside, "-B", folder / "cmake", f"-DCMAKE_PREFIX_PATH={folder}/prefix",
+         "-DCMAKE_CXX_COMPILER=g++", folder=folder)
+    call("cmake", "--build", folder / "cmake", folder=folder)
+    call(folder / "cmake/outside", folder=folder)
 
 
 def subproject(folder):
@@ -143,7 +165,7 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        jobs = [(installed, folder), (subproject, folder), (shared, folder)]
+        jobs = [(installed, folder), (found, folder), (subproject, folder), (shared, folder)]
         jobs += [(check, folder, compiler) for check in (linked, beside, embedded) for compiler in compilers]
         results = chain([judge(jobs[0])], for_each(judge, jobs[1:]))
         for (check, _, *about), wrong in zip(jobs, results):
