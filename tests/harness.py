@@ -330,6 +330,11 @@ class layering_finds(unittest.TestCase):
         self.assertEqual(self.faults("misc/a.hpp", ""), 1)
         self.assertEqual(self.faults("expr/a.hpp", '#include "../pass/b.hpp"\n'), 1)
 
+    def test_a_processor(self):
+        for text in ("_mm512_mul_epu32(a, b);\n", "__m128i word;\n", "#if XSIMD_WITH_AVX\n", "#ifdef __AVX__\n"):
+            self.assertEqual(self.faults("kernel/gemm.hpp", text), 1)
+            self.assertEqual(self.faults("kernel/simd.hpp", text), 0)
+
     def test_an_exception_that_is_thrown(self):
         self.assertEqual(self.faults("exec/a.hpp", "if (few) throw extent_error(name);\n"), 1)
         self.assertEqual(self.faults("exec/a.hpp", "if (few) refuse(extent_error(name));  // throws\n"), 0)

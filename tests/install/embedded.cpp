@@ -27,7 +27,9 @@ int main(int count, char**) {
     optimizer.update();
     loss_now();
   }
-  if (loss_now() > first / 2) return 1;
+  const float last = loss_now();
+  std::printf("loss %.4f, then %.4f\n", double{first}, double{last});
+  if (last > first / 2) return 1;
 
   if (count == 1) {
     cairn::on_refusal = [](const char* text) {

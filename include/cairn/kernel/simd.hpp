@@ -277,9 +277,12 @@ struct wide_words {
 #elif XSIMD_WITH_AVX2
     return {reinterpret_cast<vector>(
         _mm256_mul_epu32(reinterpret_cast<__m256i>(a.value), reinterpret_cast<__m256i>(b.value)))};
-#else
+#elif XSIMD_WITH_SSE2
     return {reinterpret_cast<vector>(
         _mm_mul_epu32(reinterpret_cast<__m128i>(a.value), reinterpret_cast<__m128i>(b.value)))};
+#else
+    constexpr std::uint64_t lower = 0xffffffff;
+    return {(a.value & lower) * (b.value & lower)};
 #endif
   }
   [[gnu::always_inline]] friend wide_words upper(wide_words a) { return {a.value >> 32}; }
