@@ -22,7 +22,7 @@ def headers():
 
 
 def accepted(job):
-    compiler, _, text, options = job
+    compiler, _, text, *options = job
     ok, printed = compile_text(compiler, text, *options)
     return ok and not printed, printed
 
@@ -30,7 +30,7 @@ def accepted(job):
 def main(suite, part=""):
     texts, judges, options = {"static": (static(), compilers, []),
                               "headers": (headers(), compilers[:1], ["-Wshadow", "-Wpedantic"])}[suite]
-    jobs = [(compiler, name, texts[name], options) for name in sorted(texts) if part in name for compiler in judges]
+    jobs = [(compiler, name, texts[name], *options) for name in sorted(texts) if part in name for compiler in judges]
     failed = 0
     for (compiler, name, *_), (ok, printed) in zip(jobs, for_each(accepted, jobs)):
         print("ok  " if ok else "FAIL", f"{compiler:10}", name, flush=True)

@@ -253,7 +253,7 @@ all`. Time it: `./dev bench scenario gemm`; `-O3` alone is no command.
 
     def test_smallest_arguments_of_what_nobody_names(self):
         self.write("README.md", self.good)
-        self.assertIn("nobody names meson install", dict(commands.faults(self.folder))["smallest arguments"])
+        self.assertIn("nobody names meson setup", dict(commands.faults(self.folder))["smallest arguments"])
 
     def test_what_is_run(self):
         lines = ["./dev test", "./dev test layering", "build/examples/plan tree", "tests/draw.py all"]
