@@ -67,7 +67,7 @@ struct builder {
   /// The results of an operation in a body; returns the first. What is made of parameters and constants alone is
   /// computed once, however many bodies need it: outside of those that do not share it.
   constexpr int compute(const operation* op, const int* of) {
-    bool fixed = tags != nullptr && op->arguments > 0;
+    bool fixed = op->arguments > 0 && !same_address(tags, nullptr);
     for (int i = 0; fixed && i < op->arguments; ++i) fixed = is_fixed(of[i]);
     if (!fixed) return append(op, of);
     int& bucket = fixed_buckets_[op->hash % 64];
@@ -236,10 +236,10 @@ struct builder {
   }
   /// Whether v is an operation on these values, or on equal constants.
   constexpr bool computes(int v, const operation* op, const int* of) const {
-    bool equal = nodes[v].op == op;
+    bool equal = same_address(nodes[v].op, op);
     for (int i = 0; equal && i < op->arguments; ++i) {
       const int a = argument(v, i);
-      equal = a == of[i] || (nodes[a].op == nodes[of[i]].op && is_constant(nodes[a].op->what));
+      equal = a == of[i] || (is_constant(nodes[a].op->what) && same_address(nodes[a].op, nodes[of[i]].op));
     }
     return equal;
   }

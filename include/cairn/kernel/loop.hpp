@@ -137,8 +137,10 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   static constexpr auto all_streams = [] {
     std::array<stream, static_cast<std::size_t>(arrays) + 1> all{};
     const int result_bytes[]{static_cast<int>(sizeof(typename held<Code.type, Real>::number))...};
-    const int input_bytes[]{
-        Input.generate != nullptr ? 1 : static_cast<int>(sizeof(typename held<Input.type, Real>::number))..., 0};
+    const int input_bytes[]{!same_address(Input.generate, nullptr)
+                                ? 1
+                                : static_cast<int>(sizeof(typename held<Input.type, Real>::number))...,
+                            0};
     std::size_t n = 0;
     for (int k = 0; k < operations; ++k) {
       if (code[k].stored) all[n++] = {.bytes = result_bytes[k], .stays = adds_up(k)};
@@ -245,7 +247,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     constexpr access how = input[K].how;
     if constexpr (how == access::constant) {
       return held::fill(input[K].immediate);
-    } else if constexpr (input[K].generate != nullptr) {
+    } else if constexpr (!same_address(input[K].generate, nullptr)) {
       const std::int64_t row = here.at[stored + place_of_input.at[K]] - ir::first_position();
       if constexpr (how == access::generated) return load_generated<held, input[K].generate>(row + i, n.count);
       else return repeat_generated<held, input[K].generate>(row);

@@ -25,7 +25,7 @@ struct loop_input {
   const ir::generator* generate = nullptr;  ///< of a generated array
 
   constexpr bool same_code(const loop_input& other) const {
-    return type == other.type && how == other.how && generate == other.generate &&
+    return type == other.type && how == other.how && same_address(generate, other.generate) &&
            (how != access::constant ||  // -0 is not 0
             std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
@@ -139,10 +139,10 @@ struct loop_writer {
       bool mapped = false;
       for (int k = 0; k < rank && in.map; ++k) mapped |= axis_of_operand(s, in, extents, l.last_axis[k]).mapped;
       const std::int64_t step = rank == 0 ? 1 : axis_of_operand(s, in, extents, l.last_axis[rank - 1]).stride;
-      in.how = mapped || (step != 0 && step != 1) ? access::mapped
-               : step == 0                        ? access::repeated
-               : in.generate != nullptr           ? access::generated
-                                                  : access::contiguous;
+      in.how = mapped || (step != 0 && step != 1)    ? access::mapped
+               : step == 0                           ? access::repeated
+               : !same_address(in.generate, nullptr) ? access::generated
+                                                     : access::contiguous;
     }
     const bool along_rows = rank > 0 && (summed >> l.last_axis[rank - 1] & 1U) != 0;
     if (summed != 0) l.sum = rank == 1 ? sums::all : along_rows ? sums::rows : sums::columns;
