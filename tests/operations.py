@@ -18,7 +18,7 @@ inner = set("""
     extremum function_name layer_base layer_result last_stage merged computing mixed_scopes output_list outside_world
     owner_of pick renamed repeated scope some_operands stored_as stretched_axes tagged tensor tensor_fact tensor_of
     top_scope work work_of applied misused mistake nameless pass_on poison rejected report_of sound
-    surfaced wrong first_problem max_height max_spelled keepdim_t
+    surfaced wrong first_problem max_height max_spelled keepdim_t refuse same_address
     blocking blocking_of even_blocks product hash_of mix number_of least_work range share register_bytes digits
     memory_alignment memory_block executable runtime_step run run_lanes run_tiles compute lanewise
     detail fact rule well_formed ir pass kernel nn data report dump hana literals
