@@ -1,4 +1,4 @@
-// rejects: cairn \[captured-value\]: a body uses a value that is neither its own nor its argument; pass it as an argument
+// rejects: cairn \[captured-value\]: a body uses another's value, or one computed from inputs alone; pass it as an argument
 // rejects: fact::in<cairn::fixed_string<12>\{"outer\.inner"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"
