@@ -131,6 +131,10 @@ constexpr auto deep =
              }));
 static_assert(silent<nested> && silent<deep> && predicts<deep>);
 
+// Models of four thousand nodes, and the option for larger ones.
+static_assert(!detail::too_large({.nodes = 4400, .characters = 30000}) && detail::too_large({.nodes = 20000}));
+static_assert(silent<two, any_size>);
+
 // detach outside of segments, of a value that another segment differentiates.
 constexpr auto target = [] {
   const auto h = x | ckpt<"s">(mlp);

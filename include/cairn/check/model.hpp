@@ -98,6 +98,18 @@ constexpr auto problem_of_outputs(output_list<First, More...>) {
   }
 }
 
+/// Whether a model may take more than the steps that compilers allow a constant by default. Lowering takes as many for a
+/// node as for eight characters of names; later passes take up to twice as many for a node, and none for names.
+/// Measured with g++ 12 and clang 19.
+constexpr bool too_large(const ir::sizes& model) {
+#if defined(__clang__)
+  constexpr int most = 4500, most_lowered = 8200;
+#else
+  constexpr int most = 9500, most_lowered = 18000;
+#endif
+  return model.nodes > most || model.nodes + model.characters / 8 > most_lowered;
+}
+
 /// The mistake in a model or in what is asked of it; sound where there is none, or where the model's is reported.
 template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_program() {
@@ -115,7 +127,10 @@ constexpr auto problem_of_program() {
     return problem_of_outputs<Trains>(as_outputs(Output));
   } else {
     using compiled = compiled_of<Output, Trains, Options...>;
-    if constexpr (!std::same_as<problem_in<compiled>, sound>) {
+    constexpr const ir::sizes& size = pass::counted<purpose_of<options, Trains>, decltype(as_outputs(Output))>;
+    if constexpr (too_large(size) && !options::template has<any_size>) {
+      return mistake<model_too_large, top_scope, fact::nodes<size.nodes>>{};
+    } else if constexpr (!std::same_as<problem_in<compiled>, sound>) {
       return problem_in<compiled>{};
     } else if constexpr (options::budget == said_by_default::budget) {
       return sound{};

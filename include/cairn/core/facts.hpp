@@ -78,6 +78,8 @@ template <int N>
 struct threads;
 template <int N>
 struct height;
+template <int N>
+struct nodes;
 template <auto Bytes>
 struct frees;
 template <auto Bytes>

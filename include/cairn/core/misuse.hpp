@@ -171,6 +171,9 @@ struct whole_model_in_segment { template <class Silent, class... Facts> struct f
 struct over_budget { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [over-budget]: the arena of this program is larger than its budget<...>; put more of it into segments, "
   "make the batch smaller, or allow these bytes"); } }; };
+struct model_too_large { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [model-too-large]: so many nodes take more steps than a compiler allows a constant; raise its limit, g++ "
+  "-fconstexpr-ops-limit=1000000000, clang -fconstexpr-steps=30000000, and add the option any_size"); } }; };
 struct zero_grad_output { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none to train, or only behind "
   "the operation named here; take that out, name inputs in wrt<...>, or use predictor<...>"); } }; };
@@ -222,7 +225,7 @@ struct input_without_gradient { template <class Silent, class... Facts> struct f
   "cairn [unknown-name]: this input has no gradient in this program; ask for it with the option wrt<\"name\">"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
-  "cotangent<...>, accumulate_gradients, budget<...>, threads<...>, plain and check_finite"); } }; };
+  "cotangent<...>, accumulate_gradients, budget<...>, threads<...>, plain, check_finite and any_size"); } }; };
 struct repeated_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [repeated-option]: a program has one such option, and this is its second; leave one out"); } }; };
 struct no_vjp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

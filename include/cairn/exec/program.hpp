@@ -54,7 +54,7 @@ template <class Real>
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
-/// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, threads<4>.
+/// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, threads<4>, any_size.
 /// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
 /// wrt<...> that it does not depend on; a segment in which nothing needs a gradient, or that keeps no less than it
 /// frees; one name for two leaves or for two random operations; two updates of one state; a first output of indices.

@@ -40,6 +40,8 @@ struct threads {};
 /// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`; a step that needs more does not compile.
 template <std::int64_t Bytes>
 struct budget {};
+/// A model as large as the limits allow that the compiler was given: see docs/misuse.md, model-too-large.
+struct any_size {};
 
 /// Sizes: `static_assert(train_step::memory().peak_bytes <= 4_MiB)`.
 inline namespace literals {
@@ -105,6 +107,8 @@ template <>
 struct said_by<plain> : said_by_default {};
 template <>
 struct said_by<check_finite> : said_by_default {};
+template <>
+struct said_by<any_size> : said_by_default {};
 template <int Most>
 struct said_by<cairn::threads<Most>> : said_by_default {
   static constexpr int threads = Most;

@@ -28,16 +28,20 @@ struct lowering<cotangent_leaf<Name, Tensor>> : named_leaf<cotangent_leaf<Name, 
   static constexpr void describe(operation& o) { o.what = role::input; }
 };
 
-/// Bounds what lowering appends. Gradients of a model are part of it: how much they append only lowering tells.
+/// Bounds what lowering appends, but for gradients that a model takes.
+template <class... Outputs>
+inline constexpr sizes counted = [](int copies) {
+  counter c;
+  (lowering<Outputs>::count(c), ...);
+  c.total += {.nodes = copies, .arguments = copies, .regions = 1};
+  return c.total;
+}(static_cast<int>(sizeof...(Outputs)));
+
+/// The same with these: how much they append only lowering tells.
 template <class Target, class... Outputs>
 constexpr sizes size_of() {
   constexpr int outputs = static_cast<int>(sizeof...(Outputs));
-  constexpr sizes size = [](int copies) {
-    counter c;
-    (lowering<Outputs>::count(c), ...);
-    c.total += {.nodes = copies, .arguments = copies, .regions = 1};
-    return c.total;
-  }(outputs);
+  constexpr sizes size = counted<Outputs...>;
   if constexpr (((Outputs::traits.order == 0) && ...)) {
     return size;
   } else {

@@ -1,0 +1,20 @@
+// rejects: cairn \[model-too-large\]: .*raise its limit.*and add the option any_size
+// rejects: nodes<12006>
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/expr/reduce.hpp"
+#include "cairn/expr/repeat.hpp"
+
+using namespace cairn;
+
+template <int Steps>
+constexpr auto state_after =
+    param<"start", 4> | repeat<Steps, "step">([](auto) { return layer([](auto u) { return u + 0.01_c * tanh(u); }); });
+
+#ifdef CAIRN_REJECT
+constexpr auto end = state_after<3000>;
+#else
+constexpr auto end = state_after<30>;
+#endif
+
+static_assert(detail::checked<mean(end)>());
