@@ -16,21 +16,6 @@ struct needs {
 };
 
 namespace detail {
-/// Some values: none, one, two or more. Their numbers are one more than by value, and 0 is
-/// nobody, for in arrays g++ 12 makes members zero, whatever their initializers are.
-struct source_set {
-  int one, other;
-  bool more;
-
-  constexpr bool has(int number) const { return number != 0 && (number == one || number == other); }
-  constexpr void add(int number) {
-    if (number == 0 || has(number)) return;
-    if (one == 0) one = number;
-    else if (other == 0) other = number;
-    else more = true;
-  }
-};
-
 template <class Graph, class Gradient, class Segments>
 struct need_finder {
   static constexpr int nodes = Gradient::capacity;
@@ -70,51 +55,32 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds what is cheap: backward computes it again, in few operations from leaves and from what is kept anyway. It
-  /// must not make more bytes live. So it may read one value of its own size, which then lives in its place; a second
-  /// one only if one of the two is a leaf, and backward reads what is made in loops, not by a kernel. Outside of
-  /// segments it may also read what backward reads inside of segments alone, or not at all: that is kept then, if it is
-  /// no more bytes than what is made, and fewer than all that it spares. Boundaries are kept, never cheap. In a segment
-  /// the same tells what would be cheap, were it a block.
+  /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
+  /// Leaves, constants, outputs and what backward reads anyway cost nothing; all else as many bytes as it has, or, if it
+  /// is cheap, as that which it is made of costs; and they who may be made of a value share its cost. Boundaries are
+  /// kept, never cheap. In a segment the same tells what would be cheap, were it a block: what is made of what costs
+  /// nothing.
   constexpr void find_cheap() {
-    constexpr int most_operations = 16, nowhere = 1 << 29;
-    bool by_kernel[nodes] = {}, boundary[nodes] = {};
-    int kept[nodes] = {};               // the least depth at which backward reads it
-    int operations[nodes] = {};         // of what is cheap
-    std::int64_t kept_for[nodes] = {};  // bytes that are kept for it alone
-    source_set sources[nodes] = {};     // as large as it
-    source_set spared[nodes] = {};      // no smaller, stored for backward alone, and made of it by loops
+    constexpr int longest_row = 16, nowhere = 1 << 29;
+    bool boundary[nodes] = {};
+    int kept[nodes] = {};           // the least depth at which backward reads it
+    int askers[nodes] = {};         // how often it is read by what may be computed again outside of segments
+    int row[nodes] = {};            // of what is cheap: how many operations in a row
+    std::int64_t cost[nodes] = {};  // of what it is made of
     for (int v = 0; v < d.turn; ++v) kept[v] = nowhere;
-    for (int v = 0; v < d.node_count; ++v) {
+    for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
+      const bool asks = v < d.turn && in.of[v] == 0 && in_loops(v) && !out.output[v] && !boundary[v] &&
+                        (kept[v] != nowhere || askers[v] > 0);
       for (int i = 0; i < n.op->arguments; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
-        if (v < d.turn) {
-          boundary[a] |= shared != in.of[v];
-        } else {
-          kept[a] = std::min(kept[a], in.all[shared].depth);
-          by_kernel[a] |= n.op->what == ir::role::kernel;
-        }
+        askers[a] += asks;
+        if (v < d.turn) boundary[a] |= shared != in.of[v];
+        else kept[a] = std::min(kept[a], in.all[shared].depth);
       }
     }
-    for (int v = d.turn; v-- > 0;) {
-      if (!out.live[v] || !in_loops(v)) continue;
-      const ir::node& n = d.nodes[v];
-      if (kept[v] != nowhere) spared[v] = {};
-      if (kept[v] != nowhere && !out.output[v] && !boundary[v] && in.depth_of(v) == 0) spared[v].add(v + 1);
-      for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = out.root[d.arguments[n.first + i]];
-        for (const int by : {spared[v].one, spared[v].other}) {
-          if (by != 0 && d.nodes[by - 1].made->bytes >= d.nodes[a].made->bytes) spared[a].add(by);
-        }
-      }
-    }
-    const auto pays = [&](int v) {
-      const auto [one, other, more] = spared[v];
-      return other != 0 || (one != 0 && d.nodes[one - 1].made->bytes > d.nodes[v].made->bytes);
-    };
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
       const int depth = in.depth_of(v);
@@ -122,27 +88,16 @@ struct need_finder {
       if (!out.live[v] || (!view && !in_loops(v)) || n.op->results > 1 || depth > 1 || out.constant[v] ||
           out.output[out.root[v]] || boundary[out.root[v]])
         continue;
-      bool cheap = true;
-      operations[v] = view ? 0 : 1;
-      const auto there = [&](int w) { return is_leaf(w) || out.constant[w] || out.output[w] || kept[w] <= depth; };
+      row[v] = 1;
+      bool again = false;
       for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = d.arguments[n.first + i], root = out.root[a];
-        if (out.cheap[a] && in.of[a] == in.of[v]) {
-          operations[v] += operations[a];
-          kept_for[v] += kept_for[a];
-          for (const int from : {sources[a].one, sources[a].other}) {
-            if (sources[v].has(from) && !there(from - 1)) kept_for[v] -= d.nodes[from - 1].made->bytes;
-            sources[v].add(from);
-          }
-        } else {
-          cheap &= there(root) || (depth == 0 && (kept[root] != nowhere || pays(root)));
-          if (!there(root) && !sources[v].has(root + 1)) kept_for[v] += d.nodes[root].made->bytes;
-          if (d.nodes[a].made->bytes == n.made->bytes) sources[v].add(root + 1);
-        }
+        const int a = out.root[d.arguments[n.first + i]], shares = std::max(askers[a], 1);
+        again = out.cheap[a] && in.of[a] == in.of[v];
+        if (again) row[v] = std::max(row[v], row[a] + 1);
+        if (is_leaf(a) || out.constant[a] || out.output[a] || kept[a] <= depth) continue;
+        cost[v] += ((again ? cost[a] : d.nodes[a].made->bytes) + shares - 1) / shares;
       }
-      const source_set& of = sources[v];
-      out.cheap[v] = cheap && operations[v] <= most_operations && kept_for[v] <= n.made->bytes && !of.more &&
-                     (of.other == 0 || (!by_kernel[v] && (is_leaf(of.one - 1) || is_leaf(of.other - 1))));
+      out.cheap[v] = view ? again : row[v] <= longest_row && cost[v] < (depth == 0 ? n.made->bytes : 1);
     }
   }
 };
