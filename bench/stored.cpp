@@ -71,7 +71,7 @@ constexpr auto dense_layer = layer([](auto x) { return concatenate<-1>(x, x | nn
 constexpr auto dense = rows | block<"1">(dense_layer) | block<"2">(dense_layer) | block<"3">(dense_layer) |
                        block<"4">(dense_layer);
 
-/// A value: `kernel`, `again` or `free`, whether backward reads it, bytes, its number and those of its arguments.
+/// A line for each forward value: its number, its sort, whether backward reads it, its bytes, its arguments.
 template <class Plan>
 void print(const char* name) {
   constexpr const auto& d = Plan::gradient;
@@ -85,10 +85,11 @@ void print(const char* name) {
   for (int v = 0; v < d.turn; ++v) {
     const ir::role what = d.op(v).what;
     const bool free = ir::is_leaf(what) || need.constant[v] || need.output[need.root[v]];
-    const bool again = d.op(v).results == 1 && what != ir::role::kernel;
-    std::cout << v << ' ' << (free ? "free" : again ? "again" : "kernel") << ' ' << read[v] << ' ' << d.made(v).bytes;
+    const bool kernel = d.op(v).results > 1 || what == ir::role::kernel, view = what == ir::role::view;
+    std::cout << v << (free ? " free " : view ? " view " : kernel ? " kernel " : " again ") << read[v] << ' '
+              << d.made(v).bytes;
     for (int i = 0; i < d.op(v).arguments; ++i) std::cout << ' ' << d.argument(v, i);
-    std::cout << ' ' << d.op(v).name << '\n';
+    std::cout << '\n';
   }
 }
 template <auto Net>

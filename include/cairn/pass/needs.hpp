@@ -55,49 +55,53 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
-  /// Leaves, constants, outputs and what backward reads anyway cost nothing; all else as many bytes as it has, or, if it
-  /// is cheap, as that which it is made of costs; and they who may be made of a value share its cost. Boundaries are
-  /// kept, never cheap. In a segment the same tells what would be cheap, were it a block: what is made of what costs
-  /// nothing.
+  /// Finds what is cheap: what is made, by at most 16 elementwise operations in a row, of what costs fewer bytes than it
+  /// has. Leaves, constants, outputs and what backward reads anyway cost nothing, but what is made again and written for a
+  /// kernel costs its bytes, for it lives as if it were kept. So does all else that is not cheap, and what is costs what
+  /// it is made of; what may be made of a value shares its cost. Boundaries are kept, never cheap. In a segment the same
+  /// tells what would be cheap, were it a block: what is made of values of the segment that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
-    bool boundary[nodes] = {};
+    bool boundary[nodes] = {}, written[nodes] = {};
     int kept[nodes] = {};           // the least depth at which backward reads it
-    int askers[nodes] = {};         // how often it is read by what may be computed again outside of segments
+    int shares[nodes] = {};         // how often it is read by what backward may make of it outside of segments
     int row[nodes] = {};            // of what is cheap: how many operations in a row
     std::int64_t cost[nodes] = {};  // of what it is made of
     for (int v = 0; v < d.turn; ++v) kept[v] = nowhere;
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
-      const bool asks = v < d.turn && in.of[v] == 0 && in_loops(v) && !out.output[v] && !boundary[v] &&
-                        (kept[v] != nowhere || askers[v] > 0);
+      out.cheap[v] = v < d.turn && in_loops(v) && n.op->results == 1 && in.depth_of(v) <= 1 && !out.constant[v] &&
+                     !out.output[v] && !boundary[v];
+      const bool asks = out.cheap[v] && in.of[v] == 0 && (kept[v] != nowhere || shares[v] > 0);
       for (int i = 0; i < n.op->arguments; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
-        askers[a] += asks;
-        if (v < d.turn) boundary[a] |= shared != in.of[v];
-        else kept[a] = std::min(kept[a], in.all[shared].depth);
+        shares[a] += asks;
+        if (v < d.turn) {
+          boundary[a] |= shared != in.of[v];
+        } else {
+          kept[a] = std::min(kept[a], in.saved[a] ? 0 : in.all[shared].depth);
+          written[a] |= n.op->what == ir::role::kernel;
+        }
       }
     }
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
       const int depth = in.depth_of(v);
-      const bool view = n.op->what == ir::role::view;
-      if (!out.live[v] || (!view && !in_loops(v)) || n.op->results > 1 || depth > 1 || out.constant[v] ||
-          out.output[out.root[v]] || boundary[out.root[v]])
-        continue;
-      row[v] = 1;
       bool again = false;
       for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = out.root[d.arguments[n.first + i]], shares = std::max(askers[a], 1);
-        again = out.cheap[a] && in.of[a] == in.of[v];
-        if (again) row[v] = std::max(row[v], row[a] + 1);
-        if (is_leaf(a) || out.constant[a] || out.output[a] || kept[a] <= depth) continue;
-        cost[v] += ((again ? cost[a] : d.nodes[a].made->bytes) + shares - 1) / shares;
+        const int a = out.root[d.arguments[n.first + i]];
+        const bool inside = in.of[a] == in.of[v];
+        again = out.cheap[a] && inside;
+        if (again) row[v] = std::max(row[v], row[a]);
+        const bool lives = again && written[a], read = kept[a] <= depth && (inside || depth == 0);
+        if (is_leaf(a) || out.constant[a] || out.output[a] || (read && !lives)) continue;
+        const std::int64_t bytes = again && !lives ? cost[a] : d.nodes[a].made->bytes;
+        cost[v] += shares[a] > 1 ? (bytes + shares[a] - 1) / shares[a] : bytes;
       }
-      out.cheap[v] = view ? again : row[v] <= longest_row && cost[v] < (depth == 0 ? n.made->bytes : 1);
+      if (n.op->what == ir::role::view) out.cheap[v] = again;
+      else out.cheap[v] &= ++row[v] <= longest_row && cost[v] < (depth == 0 ? n.made->bytes : 1);
     }
   }
 };

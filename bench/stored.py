@@ -1,0 +1,184 @@
+#!/usr/bin/env -S python3 -B
+"""stored.py: what a step of nine models keeps from forward to backward, without ckpt.
+
+Beside what cairn keeps stand two judges. "Least" is a minimum cut of cairn's own graph: elementwise operations, maps and
+views may be computed again, results of kernels may not; leaves, constants and outputs are there anyway. "torch" is what
+PyTorch's partitioner saves of the same model (`min_cut_rematerialization_partition`, with the decompositions of
+torch.compile), without parameters and inputs. Peers: ./dev bench peers.
+"""
+import os
+import subprocess
+import sys
+
+from scenario import bench, build, compile_program, python
+
+if not sys.prefix.startswith(str(python.parents[1])):
+    os.execv(python, [python, "-B", *sys.argv])
+
+import networkx
+import torch
+from torch._functorch.aot_autograd import aot_function
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._inductor.decomposition import select_decomp_table
+from torch.nn.functional import cross_entropy, gelu
+
+
+# cairn, and the least of its graph.
+
+
+def read(text):
+    """Of each model name, bytes stored and in the arena, and the values: sort, whether backward reads it, bytes, arguments."""
+    for model in text.split("model ")[1:]:
+        first, *lines = model.splitlines()
+        name, stored, peak = first.rsplit(" ", 2)
+        rows = [line.split() for line in lines]
+        yield name, int(stored), int(peak), [(what, wanted == "1", int(size), [int(a) for a in arguments])
+                                             for _, what, wanted, size, *arguments in rows]
+
+
+def least(values):
+    """Bytes of a minimum cut between what cannot be computed again and what backward reads. A value that is kept is an
+    edge that is cut, from its `in` to its `out`."""
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(["source", "sink"])
+    for v, (what, wanted, size, arguments) in enumerate(values):
+        if what == "free":
+            continue
+        graph.add_edge(("in", v), ("out", v), **({} if what == "view" else {"capacity": size}))
+        if what == "kernel":
+            graph.add_edge("source", ("in", v))
+        for a in arguments:
+            if what != "kernel" and values[a][0] != "free":
+                graph.add_edge(("out", a), ("in", v))
+        if wanted:
+            graph.add_edge(("out", v), "sink")
+    return networkx.minimum_cut_value(graph, "source", "sink")
+
+
+# The same models in PyTorch. A parameter is made where it is first asked for.
+
+
+class parameters(dict):
+    def __call__(self, name, *extents):
+        if name not in self:
+            self[name] = torch.randn(*extents)
+        return self[name]
+
+
+def linear(x, p, name, out):
+    return x @ p(name + ".weight", out, x.shape[-1]).t() + p(name + ".bias", out)
+
+
+def readme(x, p):
+    x = linear(x, p, "embed", 256)
+    for i in range(8):
+        x = x + linear(gelu(linear(x, p, f"{i}.fc1", 1024)), p, f"{i}.fc2", 256)
+    return x
+
+
+def mlp(x, p):
+    x = torch.tanh(linear(gelu(linear(x, p, "1", 128)), p, "2", 128))
+    return gelu(linear(x, p, "3", 64))
+
+
+def chain(x, p):
+    for i in range(3):
+        x = linear(x, p, f"{i}.in", 64)
+        y = torch.tanh(x) * p(f"{i}.a", 64) + torch.sigmoid(x * p(f"{i}.b", 64))
+        x = torch.exp(-y) * y + torch.sqrt(y.square() + 1) / (1 + x.square())
+    return x
+
+
+def attention(x, p):
+    x = linear(x, p, "in", 64).reshape(4, 32, 64)
+    for i in range(2):
+        q, k, v = (linear(x, p, f"{i}.{name}", 64).reshape(4, 32, 4, 16).transpose(1, 2) for name in "qkv")
+        y = torch.softmax(q @ k.transpose(2, 3) * 0.25, -1) @ v
+        x = x + linear(y.transpose(1, 2).reshape(4, 32, 64), p, f"{i}.out", 64)
+    return x.reshape(128, 64)
+
+
+def lstm(x, p):
+    h, c = torch.zeros(128, 64), torch.zeros(128, 64)
+    for t in range(4):
+        z = x[:, 16 * t:16 * t + 16] @ p("x", 16, 256) + h @ p("h", 64, 256) + p("bias", 256)
+        i, f, g, o = z.split(64, 1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(c)
+    return h
+
+
+def normed(x, p):
+    for i in range(3):
+        x = linear(x, p, f"{i}.in", 64)
+        x = x - x.mean(0)
+        x = torch.relu(x / torch.sqrt(x.square().mean(0) + 1e-5) * p(f"{i}.scale", 64) + p(f"{i}.shift", 64))
+    return x
+
+
+def residual(x, p):
+    for i in range(3):
+        y = linear(x, p, f"{i}.fc1", 256)
+        x = x + linear(y * torch.sigmoid(y), p, f"{i}.fc2", 64)
+    return x
+
+
+def pre_norm(x, p):
+    x = linear(x, p, "in", 64)
+    for i in range(3):
+        y = x - x.mean(-1, keepdim=True)
+        y = y / torch.sqrt(y.square().mean(-1, keepdim=True) + 1e-5) * p(f"{i}.scale", 64) + p(f"{i}.shift", 64)
+        x = x + linear(gelu(linear(y, p, f"{i}.fc1", 256)), p, f"{i}.fc2", 64)
+    return x
+
+
+def dense(x, p):
+    for i in range(4):
+        x = torch.cat([x, torch.relu(linear(x, p, f"{i}.fc", 32))], -1)
+    return x
+
+
+def saved_by_torch(model, width):
+    """Bytes of the activations that its partitioner saves."""
+    p, x, y = parameters(), torch.randn(128, width), torch.randint(10, (128,))
+    model_loss = lambda x, y, *_: cross_entropy(linear(model(x, p), p, "head", 10), y)
+    model_loss(x, y)
+    names = list(p)
+    saved = []
+
+    def partition(joint, arguments, *, num_fwd_outputs, **more):
+        forward, backward = min_cut_rematerialization_partition(joint, arguments, num_fwd_outputs=num_fwd_outputs, **more)
+        results = next(n for n in forward.graph.nodes if n.op == "output").args[0]
+        saved.extend(n for n in results[num_fwd_outputs:] if n not in results[:num_fwd_outputs])
+        return forward, backward
+
+    def loss(x, y, *values):
+        p.update(zip(names, values))
+        return model_loss(x, y)
+
+    keep = lambda module, _: module
+    values = [p[name].clone().requires_grad_() for name in names]
+    aot_function(loss, keep, keep, partition, decompositions=select_decomp_table())(x, y, *values).backward()
+
+    def root(node):
+        """What a view views."""
+        views = ("view", "permute", "transpose", "t", "expand", "slice", "select", "squeeze", "unsqueeze", "reshape")
+        while node.op == "call_function" and node.target.__name__.split(".")[0] in views:
+            node = node.args[0]
+        return node
+
+    if os.environ.get("SHOW"):
+        print([(n.name, tuple(n.meta["val"].shape)) for n in saved if root(n).op != "placeholder"])
+    return sum({root(n): n.meta["val"].nbytes for n in saved if root(n).op != "placeholder"}.values())
+
+
+models = [readme, mlp, chain, attention, lstm, normed, residual, pre_norm, dense]
+
+if __name__ == "__main__":
+    compile_program(bench / "stored.cpp", build / "stored", "-O0")
+    text = subprocess.run([build / "stored"], check=True, text=True, capture_output=True).stdout
+    print(f"{'KiB':20}{'cairn':>10}{'least':>10}{'torch':>10}{'to least':>10}{'to torch':>10}{'arena':>10}")
+    for (name, stored, peak, values), model in zip(read(text), models):
+        torch_saves, bound = saved_by_torch(model, 784 if model is readme else 64), least(values)
+        print(f"{name:20}{stored / 1024:10.1f}{bound / 1024:10.1f}{torch_saves / 1024:10.1f}{stored / bound:10.3f}"
+              f"{stored / torch_saves:10.3f}{peak / 1024:10.1f}", flush=True)
