@@ -102,13 +102,13 @@ constexpr auto b = param<"b", 16>;
 
 // The one loop of backward writes the gradient where it belongs, over tanh, which it reads last. So tanh is
 // computed there in the first place, and counts as stored all the same. The arena holds the loss alone.
-constexpr auto y = input<"y", 16>;
-using slope = step_of<sum(tanh(w + x + y))>;
-static_assert(drawn<slope> == " tanh@g0 sum@0, | mul@g0" && peak<slope> == 64 && stored<slope> == 64);
+constexpr auto y = softmax(x);
+using slope = step_of<sum(tanh(w + y))>;
+static_assert(drawn<slope> == " softmax@g0, tanh@g0 sum@0, | mul@g0" && peak<slope> == 64 && stored<slope> == 64);
 // With a segment it is the boundary that waits there, and tanh never leaves the loop that adds it up.
 using boundary = step_of<sum(ckpt<"s">(nn::tanh, w + x))>;
 static_assert(drawn<boundary> == " add@g0 sum@0, | mul@g0" && peak<boundary> == 64 && stored<boundary> == 64);
-// Of two leaves tanh is computed again, by the loop that reads it.
+// Of leaves tanh is computed again, by the loop that reads it.
 using computed_again = step_of<sum(tanh(w + x))>;
 static_assert(drawn<computed_again> == " sum@0, | mul@g0" && peak<computed_again> == 64 && stored<computed_again> == 0);
 
@@ -139,8 +139,8 @@ static_assert(drawn<twice> == std::string_view(twice_by_hand.text, twice_by_hand
 static_assert(stored<twice> == 36 && peak<twice> == 192 + working);
 
 // One gradient for two parameters: computed at the first, copied to the second at the end of a step.
-using common_gradient = step_of<sum(tanh(w + b + x))>;
-static_assert(drawn<common_gradient> == " tanh@g0 sum@0, | mul@g0" &&
+using common_gradient = step_of<sum(tanh(w + b + y))>;
+static_assert(drawn<common_gradient> == " softmax@g0, tanh@g0 sum@0, | mul@g0" &&
               common_gradient::places.copy_count == 1);
 static_assert(common_gradient::places.copies[0].leaf == 1);
 // A gradient that is a constant is copied as well, from where constants are.

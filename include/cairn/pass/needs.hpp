@@ -25,6 +25,7 @@ struct need_finder {
   needs<nodes> out{};
 
   constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
+  constexpr bool is_view(int v) const { return d.nodes[v].op->what == ir::role::view; }
   constexpr bool in_loops(int v) const {
     return d.nodes[v].op->what == ir::role::elementwise || d.nodes[v].op->what == ir::role::map;
   }
@@ -71,8 +72,8 @@ struct need_finder {
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
-      out.cheap[v] = v < d.turn && in_loops(v) && n.op->results == 1 && in.depth_of(v) <= 1 && !out.constant[v] &&
-                     !out.output[v] && !boundary[v];
+      out.cheap[v] = v < d.turn && (in_loops(v) || is_view(v)) && n.op->results == 1 && in.depth_of(v) <= 1 &&
+                     !out.constant[v] && !out.output[out.root[v]] && !boundary[out.root[v]];
       const bool asks = out.cheap[v] && in.of[v] == 0 && (kept[v] != nowhere || shares[v] > 0);
       for (int i = 0; i < n.op->arguments; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
@@ -100,7 +101,7 @@ struct need_finder {
         const std::int64_t bytes = again && !lives ? cost[a] : d.nodes[a].made->bytes;
         cost[v] += shares[a] > 1 ? (bytes + shares[a] - 1) / shares[a] : bytes;
       }
-      if (n.op->what == ir::role::view) out.cheap[v] = again;
+      if (is_view(v)) out.cheap[v] &= again || cost[v] == 0;
       else out.cheap[v] &= ++row[v] <= longest_row && cost[v] < (depth == 0 ? n.made->bytes : 1);
     }
   }
