@@ -3,8 +3,8 @@
 
 Beside what cairn keeps stand two judges. "Least" is a minimum cut of cairn's own graph: elementwise operations, maps and
 views may be computed again, results of kernels may not; leaves, constants and outputs are there anyway. "torch" is what
-PyTorch's partitioner saves of the same model (`min_cut_rematerialization_partition`, with the decompositions of
-torch.compile), without parameters and inputs. Peers: ./dev bench peers.
+PyTorch's partitioner saves of the same model (min_cut_rematerialization_partition, with the decompositions that
+torch.compile has), without parameters and inputs. Peers: ./dev bench peers.
 """
 import os
 import subprocess
@@ -17,7 +17,7 @@ if not sys.prefix.startswith(str(python.parents[1])):
 
 import networkx
 import torch
-from torch._functorch.aot_autograd import aot_function
+from torch._functorch.aot_autograd import aot_function, make_boxed_func
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._inductor.decomposition import select_decomp_table
 from torch.nn.functional import cross_entropy, gelu
@@ -27,7 +27,8 @@ from torch.nn.functional import cross_entropy, gelu
 
 
 def read(text):
-    """Of each model name, bytes stored and in the arena, and the values: sort, whether backward reads it, bytes, arguments."""
+    """Of each model its name, bytes stored and in the arena, and its values: sort, whether backward reads it, bytes,
+    arguments."""
     for model in text.split("model ")[1:]:
         first, *lines = model.splitlines()
         name, stored, peak = first.rsplit(" ", 2)
@@ -147,16 +148,16 @@ def saved_by_torch(model, width):
     saved = []
 
     def partition(joint, arguments, *, num_fwd_outputs, **more):
-        forward, backward = min_cut_rematerialization_partition(joint, arguments, num_fwd_outputs=num_fwd_outputs, **more)
-        results = next(n for n in forward.graph.nodes if n.op == "output").args[0]
+        parts = min_cut_rematerialization_partition(joint, arguments, num_fwd_outputs=num_fwd_outputs, **more)
+        results = next(n for n in parts[0].graph.nodes if n.op == "output").args[0]
         saved.extend(n for n in results[num_fwd_outputs:] if n not in results[:num_fwd_outputs])
-        return forward, backward
+        return parts
 
     def loss(x, y, *values):
         p.update(zip(names, values))
         return model_loss(x, y)
 
-    keep = lambda module, _: module
+    keep = lambda module, _: make_boxed_func(module)
     values = [p[name].clone().requires_grad_() for name in names]
     aot_function(loss, keep, keep, partition, decompositions=select_decomp_table())(x, y, *values).backward()
 
@@ -167,8 +168,6 @@ def saved_by_torch(model, width):
             node = node.args[0]
         return node
 
-    if os.environ.get("SHOW"):
-        print([(n.name, tuple(n.meta["val"].shape)) for n in saved if root(n).op != "placeholder"])
     return sum({root(n): n.meta["val"].nbytes for n in saved if root(n).op != "placeholder"}.values())
 
 

@@ -175,8 +175,8 @@ using detached = step_of<sum(ckpt<"s">(cut, detach(exp(h))) - param<"w", 8>)>;
 static_assert(stored<detached> == row && reads<detached>("exp") && recomputed<detached>("s") == 2);
 static_assert(gradient_of<detached>("w") == "neg(expand(reshape(constant)))");
 
-// ---- Outside of segments: what at most 16 elementwise operations in a row make of what costs fewer bytes is not kept but
-// computed again. Leaves cost nothing, nor do outputs and what backward reads anyway.
+// ---- Outside of segments: what at most 16 elementwise operations in a row make of what costs fewer bytes is not kept,
+// but computed again. Leaves cost nothing, nor do outputs and what backward reads anyway.
 constexpr auto of_leaves = [](auto v) { return tanh(gelu(v)); };  // reads the argument of gelu, and its own result
 using nothing_kept = step_of<sum(of_leaves(param<"w", 8> + x))>;
 static_assert(stored<nothing_kept> == 0 && runs_of<nothing_kept>("add") == runs{1, 1});
@@ -236,8 +236,8 @@ static_assert(stored<step_of<wasted>> == 2 * row && stored<step_of<wasted, plain
 static_assert(step_of<wasted>::costs.interior_bytes[1] == row);
 static_assert(step_of<wasted>::costs.only_bytes[1] == 2 * row);
 
-// What is made of such a result outside costs as much as the result and is kept in its place, as with any value: no more
-// is kept than without the segment, but for its boundary.
+// What is made of such a result outside has no more bytes and is kept in its place, as with any value: no more is kept
+// than without the segment, but for its boundary.
 using of_a_result = step_of<sum(sigmoid(ckpt<"s">(exp_of_tanh, h)))>;
 static_assert(stored<of_a_result> == 2 * row && reads<of_a_result>("sigmoid"));
 constexpr auto small_in_large = [] {

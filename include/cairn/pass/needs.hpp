@@ -56,11 +56,11 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds what is cheap: what is made, by at most 16 elementwise operations in a row, of what costs fewer bytes than it
-  /// has. Leaves, constants, outputs and what backward reads anyway cost nothing, but what is made again and written for a
-  /// kernel costs its bytes, for it lives as if it were kept. So does all else that is not cheap, and what is costs what
-  /// it is made of; what may be made of a value shares its cost. Boundaries are kept, never cheap. In a segment the same
-  /// tells what would be cheap, were it a block: what is made of values of the segment that cost nothing.
+  /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
+  /// Leaves, constants, outputs and what backward reads anyway cost nothing. All else costs its bytes, or, if it is
+  /// cheap, what it is made of costs; and all that may be made of a value share its cost. What is made again for a
+  /// kernel is written and lives on as if it were kept, so it costs its bytes. Boundaries are kept, never cheap. In a
+  /// segment the same tells what would be cheap, were it a block: what is made of its own values that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
     bool boundary[nodes] = {}, written[nodes] = {};

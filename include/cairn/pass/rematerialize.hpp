@@ -1,8 +1,8 @@
 // Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries, right before
 // its first reader. Cloning is on demand, so what backward does not read never appears a second time. What a policy
 // saves is stored where it is asked for, and so what leads to it need not be computed again. Outside of segments, what
-// a few elementwise operations make of a value that is there anyway is not kept either, but computed again, by the loop
-// that reads it or for the kernel that does (needs.hpp).
+// a few elementwise operations make of what costs fewer bytes is not kept either, but computed again, by the loop that
+// reads it or for the kernel that does (needs.hpp).
 //
 // A backward value stands in the segment of the forward value whose gradient it computes. Each segment around
 // it is an environment in which clones live; environment 0 is the program itself, whose forward values are
