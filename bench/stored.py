@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """stored.py: what a step of nine models keeps from forward to backward, without ckpt.
 
-Beside what cairn keeps stand two judges. "Least" is a minimum cut of cairn's own graph: elementwise operations, maps and
-views may be computed again, results of kernels may not; leaves, constants and outputs are there anyway. "torch" is what
+Beside what cairn keeps stand two judges. "Least" is a minimum cut of cairn's own graph: elementwise operations, maps
+and views may be computed again, results of kernels may not; leaves, constants and outputs are there. "torch" is what
 PyTorch's partitioner saves of the same model (min_cut_rematerialization_partition, with the decompositions that
 torch.compile has), without parameters and inputs. Peers: ./dev bench peers.
 """
