@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-probability\]: elements are dropped with a probability from 0 to below 1
 // rejects: fact::in<cairn::fixed_string<11>\{"block\.0\.ff"\}>
-// rejects: operation<cairn::fixed_string<8>\{"dropout"\}, float ?\[4\]\[8\]
+// rejects: operation<cairn::fixed_string<25>\{"dropout\(argument 0, \.\.\.\)"\}, float ?\[4\]\[8\]
 // rejects: fact::probability<1\.
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

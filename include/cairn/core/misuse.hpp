@@ -34,7 +34,7 @@ struct one_label_per_row { template <class Silent, class... Facts> struct found 
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-probability]: elements are dropped with a probability from 0 to below 1; change it"); } }; };
+  "cairn [wrong-probability]: elements are dropped with a probability from 0 to below 1"); } }; };
 struct scalar_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [loss-not-scalar]: grad takes a scalar first, then what it is differentiated by; reduce it with mean or "
   "sum"); } }; };
