@@ -100,10 +100,10 @@ constexpr auto problem_of_outputs(output_list<First, More...>) {
 
 /// Whether a model may take more than the steps that compilers allow a constant by default. Lowering takes as many for a
 /// node as for eight characters of names; later passes take up to twice as many for a node, and none for names.
-/// Measured with g++ 12 and clang 19.
+/// Measured with g++ 12 and clang 19; nothing is refused that bench/compile.py compiles.
 constexpr bool too_large(const ir::sizes& model) {
 #if defined(__clang__)
-  constexpr int most = 4500, most_lowered = 8200;
+  constexpr int most = 5400, most_lowered = 8400;
 #else
   constexpr int most = 9500, most_lowered = 18000;
 #endif
