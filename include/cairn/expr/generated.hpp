@@ -24,8 +24,8 @@ struct generated_op : op {
 };
 
 namespace detail {
-/// Computes elements of an array of these extents, from a position on. Row by row, so that F is called in one place, and
-/// never inlined: else compilers could contract it with what is around it, and it would have other bits in another loop.
+/// Computes elements of an array of these extents, from a position on. Row by row, so that F is called in one place,
+/// and never inlined: else compilers could contract it with what is around it, and its bits were others in another loop.
 template <class F, int... Extents>
 [[gnu::noinline]] void generate(double* elements, std::int64_t position, int count) {
   constexpr int axes = static_cast<int>(sizeof...(Extents));
@@ -78,8 +78,8 @@ struct allowed_until_here {
 };
 }  // namespace detail
 
-/// A constant array of real numbers, f(i, j, ...) at each position: `generated<8, 8>([](int i, int j) { return i == j; })`.
-/// It is never bound and never stored.
+/// A constant array of real numbers, f(i, j, ...) at each position, never bound and never stored:
+/// `generated<8, 8>([](int i, int j) { return i == j; })`. f captures nothing and returns a number; else a mistake.
 template <int... Extents, class F>
 constexpr typename detail::generated_as<F, element_type{}, Extents...>::type generated(F) {
   return {};
@@ -93,8 +93,8 @@ inline constexpr typename detail::generated_as<detail::always_zero, element_type
 template <int N>
 inline constexpr typename detail::generated_as<detail::own_position, index_below(N), N>::type arange{};
 
-/// What is added to scores {..., N, N} before their softmax, so that row i reads the columns up to i: 0 there, and minus
-/// infinity behind, as torch.nn.Transformer.generate_square_subsequent_mask.
+/// What is added to scores {..., N, N} before their softmax, so that row i reads the columns up to i: 0 there, and
+/// minus infinity behind, as torch.nn.Transformer.generate_square_subsequent_mask.
 template <int N>
 inline constexpr typename detail::generated_as<detail::allowed_until_here, element_type{}, N, N>::type causal_mask{};
 

@@ -50,9 +50,7 @@ struct fuser {
   constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
   constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
   constexpr const ir::result& made_by(int v) const { return *s.nodes[v].made; }
-  constexpr bool same_shape(int v, int w) const { 
-    return same_address(made_by(v).same_shape, made_by(w).same_shape);
-  }
+  constexpr bool same_shape(int v, int w) const { return same_address(made_by(v).same_shape, made_by(w).same_shape); }
 
   constexpr void add_member(int v) {
     out.position[v] = out.member_count;
