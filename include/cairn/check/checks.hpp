@@ -271,7 +271,7 @@ struct parameters_have_gradients {
 };
 
 /// The first segment that frees no more than it costs, though nobody allowed it to; 0 if there is none. One of which
-/// the forward pass computes something again, for a gradient that is a part of it, frees bytes there, and is not judged.
+/// the forward pass computes something again, for a gradient that is a part of it, frees bytes there: not judged.
 template <class Compiled>
 inline constexpr int useless_segment_of = [] {
   constexpr const auto& in = Compiled::segments;

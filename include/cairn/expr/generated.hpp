@@ -25,7 +25,7 @@ struct generated_op : op {
 
 namespace detail {
 /// Computes elements of an array of these extents, from a position on. Row by row, so that F is called in one place,
-/// and never inlined: else compilers could contract it with what is around it, and its bits were others in another loop.
+/// and never inlined: else compilers could contract it with what is around it, with other bits in another loop.
 template <class F, int... Extents>
 [[gnu::noinline]] void generate(double* elements, std::int64_t position, int count) {
   constexpr int axes = static_cast<int>(sizeof...(Extents));
