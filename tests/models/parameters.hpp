@@ -27,7 +27,7 @@ constexpr auto with_frozen =
     classify(x | ckpt<"s">(nn::tanh | layer([](auto h) { return h * frozen<"scale", 12>; }) | mlp));
 constexpr auto detached_argument = [] {
   const auto h = x | nn::linear<"in", 12>;
-  return classify(ckpt<"s">([](auto p, auto q) { return tanh(p) * exp(q); }, h, detach(h)));
+  return classify(ckpt<"s">([](auto p, auto q) { return tanh(p | nn::linear<"w", 12>) * exp(q); }, h, detach(h)));
 }();
 constexpr auto frozen_weights = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
                                            return gelu(matmul(tanh(h), transpose(frozen<"f", 17, 12>))) |
