@@ -64,8 +64,7 @@ constexpr std::int64_t live_bytes() {
       alive[w] = true;
       sum += bytes(w);
     }
-    const ir::operation& first = s.op(f.members[f.steps[i].code]);
-    most = std::max(most, sum + pass::aligned(first.scratch_bytes(1)));
+    most = std::max(most, sum + pass::aligned(pass::scratch_of(s, f.steps[i], 1)));
     pass::for_each_read(s, f, l, i, [&](int v) {
       if (live.last[v] == i) end(v);
     });

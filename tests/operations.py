@@ -20,7 +20,7 @@ inner = set("""
     top_scope work work_of applied misused mistake nameless pass_on poison rejected report_of sound
     surfaced wrong first_problem max_height max_spelled keepdim_t refuse same_address
     blocking blocking_of even_blocks product hash_of mix number_of least_work range share register_bytes digits
-    memory_alignment memory_block executable runtime_step run run_lanes run_tiles compute lanewise
+    memory_alignment memory_block executable runtime_step run run_lanes run_tiles run_rows compute lanewise
     detail fact rule well_formed ir pass kernel nn data report dump hana literals
 """.split())
 inner_of = {

@@ -18,14 +18,16 @@ constexpr int memory_of(int v) {
   return v;
 }
 
-/// Calls `visit(value, whether result w may lie over it)` for what a step reads.
+/// Calls `visit(value, whether result w may lie over it)` for what a step reads. A kernel that takes rows of a loop reads
+/// what the same step writes.
 template <class Plan>
 constexpr void for_each_operand(int index, int w, auto visit) {
   const auto& s = Plan::schedule;
   const pass::step& step = Plan::steps.steps[index];
-  const int head = Plan::steps.members[step.code];
+  const int head = Plan::steps.members[step.code], kernel = step.kernel;
   // What makes tiles may keep sums in a result before it is complete.
-  const bool sums = step.tiles && s.op(head).tiles == tiling::summed_in_result;
+  const bool sums = step.tiles && s.op(kernel).tiles == tiling::summed_in_result;
+  const bool of_loop = step.loop() && !(step.rows() && w >= kernel && w < kernel + s.op(kernel).results);
   const auto read = [&](int v, bool replaceable) {
     if (!is_given(s.nodes[v])) visit(v, replaceable);
   };
@@ -35,11 +37,11 @@ constexpr void for_each_operand(int index, int w, auto visit) {
     const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
     read(memory_of<Plan>(in.source), !sums && by_element && s.nodes[w].number == 0);
   }
-  if (step.loop && !step.tiles) return;
-  for (int i = 0; i < s.op(head).arguments; ++i) {
-    const int a = s.argument(head, i);
+  if (kernel == ir::none) return;
+  for (int i = 0; i < s.op(kernel).arguments; ++i) {
+    const int a = s.argument(kernel, i);
     const bool in_order = s.op(a).what != ir::role::map || Plan::steps.step_of[a] != ir::none;
-    read(memory_of<Plan>(a), !step.loop && in_order && s.made(w).overwrites == i);
+    read(memory_of<Plan>(a), !of_loop && in_order && s.made(w).overwrites == i);
   }
 }
 
@@ -74,7 +76,7 @@ constexpr fault judged() {
   for (int i = 0; i < end; ++i) {
     bool early = false;
     for_each_operand<Plan>(i, f.members[f.steps[i].begin], [&](int v, bool) {
-      early |= born[v] >= i;
+      early |= born[v] >= i && !(f.steps[i].rows() && f.step_of[v] == i);
       dies[v] = i;
     });
     if (early) return fault::read_too_early;
@@ -99,24 +101,26 @@ constexpr fault judged() {
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
       if (!f.external[w]) continue;
-      if (dies[w] <= i) return fault::never_read;
+      const bool taken = step.rows() && s.argument(step.kernel, 0) == w;
+      if (dies[w] <= i && !taken) return fault::never_read;
       const range mine = range_of(w);
+      bool over_another = false;
       for (int k = 0; k < count; ++k) {
         const int v = living[k];
         if (!mine.meets(range_of(v))) continue;
         bool may = dies[v] == i && mine.begin == range_of(v).begin && mine.end == range_of(v).end;
         for_each_operand<Plan>(i, w, [&](int read, bool replaceable) { may &= read != v || replaceable; });
         if (!may) return fault::overlap;
-        living_bytes -= arena_bytes(w);
+        over_another = true;
       }
       living[count++] = w;
-      living_bytes += arena_bytes(w);
+      if (!over_another) living_bytes += arena_bytes(w);
       if (mine.begin % 64 != 0) return fault::unaligned;
       if (mine.end > (mine.base == pass::arena_base ? l.peak_bytes : Plan::places.gradient_bytes))
         return fault::outside;
       if (mine.base == pass::arena_base) highest = std::max(highest, pass::aligned(mine.end));
     }
-    const std::int64_t needed = s.op(f.members[step.code]).scratch_bytes(Plan::threads);
+    const std::int64_t needed = step.kernel == ir::none ? 0 : s.op(step.kernel).scratch_bytes(Plan::threads);
     if (needed > 0) {
       const range working{pass::arena_base, l.scratch[i], l.scratch[i] + needed};
       for (int k = 0; k < count; ++k) {

@@ -168,6 +168,7 @@ struct normalized_op : op {
   static constexpr std::array<shape, 2> result(const shape& x) { return {x.rank > 0 ? x : no_shape, rows_of(x, true)}; }
   static constexpr std::int64_t flops(const shape& x) { return 6 * x.count(); }
   static constexpr tiling tiles(int /* bytes */, const shape&) { return tiling::complete; }
+  static constexpr bool takes_rows(const shape&) { return true; }
   /// How many threads it is worth, and for each a row, with room for whole registers.
   static constexpr workspace scratch(int /* bytes */, const shape& x) {
     return {.each = (x[-1] + 15) / 16 * 16, .parts = parts_of(10 * flops(x), x.count() / x[-1])};
@@ -196,19 +197,21 @@ void compute(normalized_op op, signature<Real, X>, void* const* operands, const 
   kernel::in_parts(parts, [=, &how](int part) {
     Real* const row = static_cast<Real*>(operands[3]) + part * room.each;
     const range own = share(X::shape.count() / columns, 1, part, parts);
-    for (std::int64_t i = own.begin; i < own.end; ++i) {
-      Real sum = 0, squares = 0;
-      for (int j = 0; j < columns; ++j) sum += x[i * columns + j];
-      for (int j = 0; j < columns; ++j) {
-        row[j] = x[i * columns + j] - sum / columns;
-        squares += row[j] * row[j];
+    how.in_rows(own, columns * sizeof(Real), [=, &how](range some) {
+      for (std::int64_t i = some.begin; i < some.end; ++i) {
+        Real sum = 0, squares = 0;
+        for (int j = 0; j < columns; ++j) sum += x[i * columns + j];
+        for (int j = 0; j < columns; ++j) {
+          row[j] = x[i * columns + j] - sum / columns;
+          squares += row[j] * row[j];
+        }
+        const Real factor = 1 / std::sqrt(squares / columns + Real(1e-5));
+        for (int j = 0; j < columns; ++j) row[j] *= factor;
+        if (scale != nullptr) scale[i] = factor;
+        if (how.reader != nullptr) how.reader->run(row, columns, static_cast<int>(i), 0, 1, columns);
+        else if (y != nullptr) std::copy_n(row, columns, y + i * columns);
       }
-      const Real factor = 1 / std::sqrt(squares / columns + Real(1e-5));
-      for (int j = 0; j < columns; ++j) row[j] *= factor;
-      if (scale != nullptr) scale[i] = factor;
-      if (how.reader != nullptr) how.reader->run(row, columns, static_cast<int>(i), 0, 1, columns);
-      else if (y != nullptr) std::copy_n(row, columns, y + i * columns);
-    }
+    });
   });
 }
 

@@ -1,5 +1,6 @@
-// What is fused has the bits of what is not: tiles of a product in a loop, and sums in a loop.
+// What is fused has the bits of what is not: tiles of a product in a loop, rows of a loop in a kernel, and sums in a loop.
 #include "cairn/kernel/loop.hpp"
+#include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -52,7 +53,7 @@ void product_in_a_loop() {
   separate::run(&*table_alone, own, 1);
 
   const table_of table(extents, {0b01, 0});
-  const kernel::tiled_loop told{*table, &run_tiles<op, float, of_a, of_b>, nullptr};
+  const kernel::paired_loop told{*table, &run_tiles<op, float, of_a, of_b>, nullptr};
   for (int threads = 1; threads <= 3; ++threads) {
     guarded<float> product(size), result(size), apart(size);
     fill(result);
@@ -65,6 +66,46 @@ void product_in_a_loop() {
       BOOST_TEST(same(product, expected_product, size));
       BOOST_TEST(same(result, expected, size));
       BOOST_TEST(scratch.intact());
+    }
+  }
+}
+
+/// Op of rows of x * y, where y is one row, and of labels if it takes some; its result over x * y, if it may be, and apart.
+template <class Op, shape Extents>
+void rows_of_a_loop() {
+  constexpr std::int64_t size = Extents.count(), rows = size / Extents[-1];
+  using products = array<Extents>;
+  using classes = array<shape{static_cast<int>(rows)}, element_type{dtype::i32}>;
+  constexpr bool labelled = !requires { Op::result(products::shape); };
+  auto x = numbers<float>(size, 4), y = numbers<float>(Extents[-1]);
+  auto known = kernel_check::labels(static_cast<int>(rows), Extents[-1]);
+  using loop = kernel::loop<float, ir::sums::nothing, false, kernel::list_of<whole, whole>,
+                            kernel::list_of<code<mul_op>(0, true)>, kernel::list_of<-1, -2>>;
+  const table_of table(Extents, {0, 0b01});
+  guarded<float> made(size), expected(size);
+  void* own[]{made.data(), x.data(), y.data()};
+  loop::run(&*table, own, 1);
+  kernel::paired_loop told{*table, nullptr, nullptr};
+  std::int64_t results = size;
+  if constexpr (labelled) {
+    run_kernel<Op, float, products, classes>({expected.data(), made.data(), known.data()});
+    told.kernel = &run_rows<Op, float, products, classes>;
+    results = Op::result(products::shape, classes::shape).count();
+  } else {
+    run_kernel<Op, float, products>({expected.data(), made.data()});
+    told.kernel = &run_rows<Op, float, products>;
+  }
+  for (int threads = 1; threads <= 3; ++threads) {
+    for (const bool over : {false, true}) {
+      guarded<float> between(size), result(size);
+      float* const to = over && results == size ? between.data() : result.data();
+      void* operands[]{between.data(), x.data(), y.data(), to, between.data(), known.data()};
+      kernel::run_with_rows<loop>(&told, operands, threads);
+      BOOST_TEST_CONTEXT(std::string_view(Op::name) << " " << rows << " " << Extents[-1] << " threads " << threads << " over " << over) {
+        BOOST_TEST(std::equal(to, to + results, expected.data()));
+        BOOST_TEST((between.intact() && result.intact()));
+        if (to != between.data()) BOOST_TEST(same(between, made, size));
+      }
     }
   }
 }
@@ -120,6 +161,21 @@ BOOST_AUTO_TEST_CASE(products_of_several_blocks) {
   product_in_a_loop<product{901, 35, 601, true, false}>();
   product_in_a_loop<product{401, 135, 61, false, true}>();
   product_in_a_loop<product{97, 801, 321}>();
+}
+
+BOOST_AUTO_TEST_CASE(rows) {
+  for_each(few{}, []<int Extent>() {
+    rows_of_a_loop<softmax_op<-1>, shape{5, 1 + Extent}>();
+    rows_of_a_loop<log_softmax_op<-1>, shape{1 + Extent, 5}>();
+    rows_of_a_loop<cross_entropy_op, shape{1 + Extent, 1 + Extent}>();
+    rows_of_a_loop<softmax_error_op, shape{5, 1 + Extent}>();
+    rows_of_a_loop<accuracy_op, shape{1 + Extent, 5}>();
+  });
+}
+BOOST_AUTO_TEST_CASE(rows_of_many) {
+  rows_of_a_loop<softmax_op<-1>, shape{1009, 401}>();
+  rows_of_a_loop<cross_entropy_op, shape{1009, 401}>();
+  rows_of_a_loop<softmax_error_op, shape{50, 2003}>();
 }
 
 BOOST_AUTO_TEST_CASE(sums) {

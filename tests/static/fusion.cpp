@@ -38,8 +38,8 @@ static_assert(training::loops.inputs[2].how == ir::access::constant &&
 static_assert(training::places.constant_count == 0);
 static_assert(forward_of<sum(2_c)>::places.constant_count == 1);  // a kernel reads memory
 
-// ---- What ends a loop: a kernel that reads it,
-static_assert(steps_of<tanh(softmax(exp(x) + y))> == "[exp add] softmax [tanh]");
+// ---- What ends a loop: a kernel that reads it, beside it where it takes rows,
+static_assert(steps_of<tanh(softmax(exp(x) + y))> == "[exp add softmax] [tanh]");
 // another shape,
 static_assert(steps_of<exp(input<"row", 8>) + x> == "[exp] [add]");
 static_assert(steps_of<x / tanh(input<"column", 4, 1>)> == "[tanh] [div]");
@@ -89,6 +89,21 @@ constexpr auto far = matmul(input<"a", 4, 800>, input<"b", 800, 8>);
 static_assert(steps_of<relu(far + input<"row", 8>) + x> == "[matmul add relu add]");  // x is not ours to write over
 static_assert(steps_of<softmax(y) + far> == "softmax matmul [add]");
 static_assert(steps_of<softmax(y) + product_of> == "softmax [matmul add]");
+
+// ---- An operation that takes rows has the loop make each row just before. Not where the rows are those of another shape
+// or one number long, where it reads something else of the loop, or where a product's tiles or a sum come first.
+static_assert(steps_of<log_softmax(exp(x))> == "[exp log_softmax]" && steps_of<softmax<1>(exp(x))> == "[exp softmax]");
+static_assert(steps_of<softmax<0>(exp(x))> == "[exp] softmax");
+static_assert(steps_of<softmax(reshape<2, 16>(exp(x)))> == "[exp] softmax");
+static_assert(steps_of<softmax(exp(input<"column", 4, 1>))> == "[exp] softmax");
+static_assert(steps_of<softmax(relu(product_of))> == "[matmul relu] softmax");
+static_assert(steps_of<outputs(sum(exp(x)), softmax(exp(x)))> == "[exp sum] softmax");
+static_assert(steps_of<softmax(matmul(input<"a", 3, 4, 2>, input<"b", 3, 2, 8>) * 2_c)> == "matmul [mul softmax]");
+constexpr auto classes = labels<"l", 8, 4>;
+static_assert(steps_of<cross_entropy(exp(x) + y, classes)> == "[exp add cross_entropy]");
+static_assert(steps_of<accuracy(exp(x) + y, classes)> == "[exp add accuracy]");
+// Not stored in vain: who else reads the loop's value has it.
+static_assert(steps_of<outputs(softmax(exp(x)), exp(x))> == "[exp softmax]");
 
 // ---- A sum of what a loop computes is made as it goes: over everything, rows or columns, and once.
 static_assert(steps_of<sum(exp(x) * y)> == "[exp mul sum]");
@@ -164,7 +179,7 @@ static_assert(steps_of<outputs(sum(x * y), tanh(x * y) + column)> == "[mul sum t
 constexpr auto distance = generated<8, 8>([](int i, int j) { return i - j; });
 constexpr auto scores = matmul(w, transpose(w));
 static_assert(steps<forward_of<softmax(x - generated<8>([](int i) { return i; })) * zeros<4, 1>>> ==
-              "[sub] softmax [mul]");
+              "[sub softmax] [mul]");
 static_assert(steps<forward_of<softmax(scores + causal_mask<4>)>> == "[matmul add] softmax");
 static_assert(steps<forward_of<sum(square(input<"z", 8, 8> - distance))>> == "[sub square sum]");
 static_assert(steps<forward_of<matmul(x, distance)>> == "[generated] matmul");
@@ -182,7 +197,7 @@ template <class Plan>
 constexpr int kernels = [] {
   constexpr const auto& f = Plan::steps;
   int n = 0;
-  for (int i = 0; i < f.step_count; ++i) n += f.steps[i].loop && Plan::loops.of[i].same_as == i;
+  for (int i = 0; i < f.step_count; ++i) n += f.steps[i].loop() && Plan::loops.of[i].same_as == i;
   return n;
 }();
 constexpr auto hidden = nn::linear<"fc", 8> | nn::gelu;
@@ -195,9 +210,9 @@ static_assert(kernels<forward_of<apart(exp(x), exp(y))>> == 2);  // [exp] twice,
 static_assert(kernels<forward_of<apart(exp(x), tanh(y))>> == 3);
 static_assert(kernels<forward_of<apart(2_c * x, 3_c * y)>> == 3);
 static_assert(kernels<forward_of<apart(exp(x), exp(input<"row", 8>))>> == 2);
-static_assert(kernels<forward_of<apart(x + y, x + input<"row", 8>)>> == 1);  // every [add] is the first
+static_assert(kernels<forward_of<apart(x + y, x + input<"row", 8>)>> == 2);  // [add softmax] twice, and [add]
 constexpr auto along_rows = apart(x + input<"row", 8>, x + input<"column", 4, 1>);
-static_assert(kernels<forward_of<along_rows>> == 2);
+static_assert(kernels<forward_of<along_rows>> == 3);
 constexpr auto doubly = [](auto v) { return tanh(exp(v)); };
 static_assert(kernels<forward_of<apart(doubly(x), doubly(y))>> == 2);
 static_assert(kernels<forward_of<apart(doubly(x), doubly(y)) + exp(y)>> ==

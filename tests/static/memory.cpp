@@ -29,7 +29,7 @@ constexpr formula drawn = [] {
     if (i > 0) out.write(",");
     if (i > 0 && i == f.turn) out.write(" |");
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-      if (f.steps[i].loop && !Plan::loops.code[m].stored) continue;
+      if (f.steps[i].loop() && !f.external[f.members[m]]) continue;
       const pass::place at = Plan::layout.of[f.members[m]];
       out.write(" ");
       out.write(Plan::schedule.nodes[f.members[m]].op->name);
@@ -46,7 +46,7 @@ constexpr auto square_of_16 = input<"x", 4, 4>;
 
 // softmax works in place; transpose does not, but takes the memory that exp gave back.
 using in_place = forward_of<softmax(softmax(exp(x)))>;
-static_assert(drawn<in_place> == " exp@0, softmax@0, softmax@0" && peak<in_place> == 64);
+static_assert(drawn<in_place> == " exp@0 softmax@0, softmax@0" && peak<in_place> == 64);
 using not_in_place = forward_of<transpose<1, 0>(transpose<1, 0>(exp(square_of_16)))>;
 static_assert(drawn<not_in_place> == " exp@0, transpose@64, transpose@0" && peak<not_in_place> == 128);
 // A smaller value goes to the lowest hole that holds it: 128 bytes of softmax, dead after the sum.
@@ -69,14 +69,14 @@ static_assert(peak<downward> == 4480);
 // Not in place while the argument is still needed; the last reader takes it over. A loop does so as well.
 constexpr auto gated = [](auto v) { return exp(v) * softmax(exp(v)); };
 using still_needed = forward_of<gated(x)>;
-static_assert(drawn<still_needed> == " exp@0, softmax@64, mul@0" && peak<still_needed> == 128);
+static_assert(drawn<still_needed> == " exp@0 softmax@64, mul@0" && peak<still_needed> == 128);
 using rounded_up = forward_of<gated(input<"x", 3>)>;
-static_assert(drawn<rounded_up> == " exp@0, softmax@64, mul@0" && peak<rounded_up> == 128);
+static_assert(drawn<rounded_up> == " exp@0 softmax@64, mul@0" && peak<rounded_up> == 128);
 using in_double = forward_of<gated(x), real<double>>;
-static_assert(drawn<in_double> == " exp@0, softmax@128, mul@0" && peak<in_double> == 256);
+static_assert(drawn<in_double> == " exp@0 softmax@128, mul@0" && peak<in_double> == 256);
 // Not in place over a result of the program, which the user reads afterwards.
 using kept = forward_of<outputs(softmax(exp(x)), exp(x))>;
-static_assert(drawn<kept> == " exp@0, softmax@64" && peak<kept> == 128);
+static_assert(drawn<kept> == " exp@0 softmax@64" && peak<kept> == 128);
 // Not in place where an element is read more than once.
 using repeated_row = forward_of<exp(x) + exp(input<"x2", 16, 16>)>;
 static_assert(peak<repeated_row> == 64 + 1024);
@@ -117,7 +117,7 @@ static_assert(drawn<computed_again> == " sum@0, | mul@g0" && peak<computed_again
 // is read by the same loop that ends with t, and goes to 256.
 using two_softmaxes = step_of<sum(softmax(softmax(w + x)))>;
 static_assert(drawn<two_softmaxes> ==
-              " add@0, softmax@0, softmax@64, sum@128, | expand@g0 sum@192, mul@g0 sum@256, mul@g0");
+              " add@0 softmax@0, softmax@64, sum@128, | expand@g0 sum@192, mul@g0 sum@256, mul@g0");
 static_assert(peak<two_softmaxes> == 320 && stored<two_softmaxes> == 128);
 
 // Twice the same weight, u = a w, v = u w: the two gradients of w are added where they belong, and the first is

@@ -41,6 +41,7 @@ static_assert(steps_of<fused> == "[normalized add tanh]");
 static_assert(!writes<forward_of<fused>>("normalized"));
 static_assert(steps_of<result<0>(own::normalized(softmax(x))) * 2_c> == "softmax [normalized mul]");
 static_assert(steps_of<softmax(result<0>(own::normalized(x)))> == "normalized softmax");
+static_assert(steps_of<result<0>(own::normalized(exp(x))) * 2_c> == "[exp normalized] [mul]");
 static_assert(steps_of<x + result<1>(own::normalized(x))> == "normalized [add]");
 
 // Each thread has its own scratch: a row, with room for whole registers.
@@ -81,7 +82,7 @@ static_assert(steps_of<own::upsampled<1, 3>(x) * 2_c> == "[mul]");
 static_assert(steps_of<matmul(own::flipped<0>(x), param<"w", 12, 12>)> == "matmul");
 static_assert(steps_of<matmul(own::flipped<1>(x), param<"w", 12, 12>)> == "[flipped] matmul");
 static_assert(steps_of<matmul(own::rolled<0, 3>(x), param<"w", 12, 12>)> == "[rolled] matmul");
-static_assert(steps_of<softmax(own::upsampled<0, 2>(x))> == "[upsampled] softmax");
+static_assert(steps_of<softmax(own::upsampled<0, 2>(x))> == "[upsampled softmax]");
 static_assert(steps_of<own::flipped<0>(own::flipped<0>(x)) * x> == "[flipped] [mul]");
 
 // ---- Policies find what an operation declares.

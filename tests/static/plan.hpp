@@ -62,7 +62,7 @@ constexpr formula steps = [] {
   formula out;
   for (int i = 0; i < f.step_count; ++i) {
     if (i > 0) out.write(i == f.turn ? " | " : " ");
-    if (f.steps[i].loop) out.write("[");
+    if (f.steps[i].loop()) out.write("[");
     bool first = true;
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const ir::node& n = Plan::schedule.nodes[f.members[m]];
@@ -71,7 +71,7 @@ constexpr formula steps = [] {
       out.write(n.op->name);
       first = false;
     }
-    if (f.steps[i].loop) out.write("]");
+    if (f.steps[i].loop()) out.write("]");
   }
   return out;
 }();

@@ -31,7 +31,6 @@ struct executable {
   static constexpr const pass::loop& loop_of(int step) { return l.of[step]; }
   static constexpr int inputs_of(int step) { return l.of[step].input_end - l.of[step].input_begin; }
   static constexpr int outer_axes(int step) { return std::max(l.of[step].extents.rank - 1, 0); }
-  static constexpr const ir::operation& maker_of(int step) { return s.op(f.members[f.steps[step].code]); }
 
   // The loops' code, by the first step of those that share it.
 
@@ -53,17 +52,18 @@ struct executable {
                               kernel::list_of<value_of(st.code + O, arguments)...>,
                               kernel::list_of<l.arguments[arguments + A]...>>;
     if constexpr (st.tiles) return &kernel::run_with_tiles<loop>;
+    else if constexpr (st.rows()) return &kernel::run_with_rows<loop>;
     else return &loop::run;
   }
   template <int Step>
   static constexpr ir::kernel_pointer loop_kernel() {
     constexpr pass::step st = f.steps[Step];
-    constexpr ir::loop_value last = l.code[st.end - 1];
+    constexpr ir::loop_value last = l.code[st.code_end - 1];
     return loop_kernel<Step>(std::make_integer_sequence<int, inputs_of(Step)>{},
-                             std::make_integer_sequence<int, st.end - st.code>{},
+                             std::make_integer_sequence<int, st.code_end - st.code>{},
                              std::make_integer_sequence<int, last.first + last.arguments - l.code[st.code].first>{});
   }
-  static constexpr bool is_first(int step) { return f.steps[step].loop && l.of[step].same_as == step; }
+  static constexpr bool is_first(int step) { return f.steps[step].loop() && l.of[step].same_as == step; }
   static constexpr int distinct_count = [] {
     int n = 0;
     for (int i = 0; i < f.step_count; ++i) n += is_first(i);
@@ -89,11 +89,12 @@ struct executable {
 
   /// How many numbers all steps are told of each sort.
   struct counts {
-    int strides = 0, maps = 0, apart = 0, loops = 0, tiled = 0;
+    int strides = 0, maps = 0, apart = 0, loops = 0, paired = 0;
   };
   /// Whether a kernel reads an argument in place of a map.
   static constexpr bool is_mapped(int v) { return s.op(v).what == ir::role::map && f.root[v] != v; }
   static constexpr bool reads_apart(int v) {
+    if (v == ir::none) return false;
     for (int i = 0; i < s.op(v).arguments; ++i) {
       if (is_mapped(s.argument(v, i))) return true;
     }
@@ -102,14 +103,14 @@ struct executable {
   /// Counts what step i adds; before that it is what the steps before it have.
   static constexpr void count(counts& n, int i) {
     const pass::step& st = f.steps[i];
-    if (st.loop) {
-      (st.tiles ? n.tiled : n.loops) += 1;
+    if (st.loop()) {
+      (st.kernel != ir::none ? n.paired : n.loops) += 1;
       n.strides += inputs_of(i) * outer_axes(i);
       for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) {
         if (l.inputs[k].how == ir::access::mapped) n.maps += outer_axes(i) + 1;
       }
     }
-    if ((!st.loop || st.tiles) && reads_apart(f.members[st.code])) n.apart += maker_of(i).arguments;
+    if (reads_apart(st.kernel)) n.apart += s.op(st.kernel).arguments;
   }
   static constexpr counts all = [] {
     counts n;
@@ -133,7 +134,7 @@ struct executable {
     for (int i = 0; i < f.step_count; ++i) {
       const pass::step& st = f.steps[i];
       counts at = n;
-      if (st.loop) {
+      if (st.loop()) {
         const pass::loop& here = l.of[i];
         const shape& whole = s.made(f.members[st.code]).extents;
         for (int k = here.input_begin; k < here.input_end; ++k) {
@@ -148,8 +149,7 @@ struct executable {
             out.maps[at.maps++] = axis_of_map(in, whole, here.last_axis[axis], here.extents.extent[axis]);
         }
       }
-      if ((!st.loop || st.tiles) && reads_apart(f.members[st.code])) {
-        const int v = f.members[st.code];
+      if (const int v = st.kernel; reads_apart(v)) {
         for (int a = 0; a < s.op(v).arguments; ++a)
           out.apart[at.apart++] = is_mapped(s.argument(v, a)) ? pass::rows_apart(s, s.argument(v, a)) : 0;
       }
@@ -171,14 +171,16 @@ struct executable {
   static constexpr auto loop_tables = [] {
     struct {
       ir::loop_table of[all.loops + 1] = {};
-      kernel::tiled_loop tiled[all.tiled + 1] = {};
+      kernel::paired_loop paired[all.paired + 1] = {};
     } out;
     counts n;
     for (int i = 0; i < f.step_count; ++i) {
-      if (f.steps[i].tiles) {
-        const bool apart = reads_apart(f.members[f.steps[i].code]);
-        out.tiled[n.tiled] = {table_of(i, n), maker_of(i).run_tiles, apart ? told.apart + n.apart : nullptr};
-      } else if (f.steps[i].loop) {
+      const pass::step& st = f.steps[i];
+      if (st.loop() && st.kernel != ir::none) {
+        const ir::operation& beside = s.op(st.kernel);
+        out.paired[n.paired] = {table_of(i, n), st.tiles ? beside.run_tiles : beside.run_rows,
+                                reads_apart(st.kernel) ? told.apart + n.apart : nullptr};
+      } else if (st.loop()) {
         out.of[n.loops] = table_of(i, n);
       }
       count(n, i);
@@ -203,24 +205,23 @@ struct executable {
   /// Calls `visit` with the places of a step's operands, in the order that its kernel expects.
   static constexpr void for_each_operand(int index, auto visit) {
     const pass::step& st = f.steps[index];
-    const int head = f.members[st.code];
+    const int head = st.kernel;
     const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : pass::place{pass::nowhere, 0}); };
     pass::place first{pass::nowhere, 0};
-    if (st.loop) {
-      for (int m = st.end; m-- > st.code;) {
+    if (st.loop()) {
+      for (int m = st.code_end; m-- > st.code;) {
         if (l.code[m].stored) first = layout.of[f.members[m]];
       }
-      for (int m = st.code; m < st.end; ++m) {
+      for (int m = st.code; m < st.code_end; ++m) {
         if (l.code[m].stored) visit(layout.of[f.members[m]]);
       }
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
         if (l.inputs[i].how != ir::access::constant) visit(place_of(l.inputs[i].value, l.inputs[i].map));
       }
-      if (!st.tiles) return;
-      visit(first);
-    } else {
-      result(head);
     }
+    if (head == ir::none) return;
+    if (st.tiles) visit(first);
+    else result(head);
     for (int r = 1; r < s.op(head).results; ++r) result(head + r);
     for (int i = 0; i < s.op(head).arguments; ++i) visit(place_of(s.argument(head, i), is_mapped(s.argument(head, i))));
     if (s.op(head).scratch.numbers(1) > 0) visit(pass::place{pass::arena_base, layout.scratch[index]});
@@ -253,13 +254,13 @@ struct executable {
       made.begin = next;
       for_each_operand(i, [&](pass::place p) { out.operands[next++] = p; });
       made.end = next;
-      if (st.loop) {
+      if (st.loop()) {
         made.run = kernels.of[l.of[i].same_as];
-        if (st.tiles) made.constants = &loop_tables.tiled[n.tiled];
+        if (st.kernel != ir::none) made.constants = &loop_tables.paired[n.paired];
         else made.constants = &loop_tables.of[n.loops];
       } else {
-        made.run = maker_of(i).run;
-        if (reads_apart(f.members[st.code])) made.constants = told.apart + n.apart;
+        made.run = s.op(st.kernel).run;
+        if (reads_apart(st.kernel)) made.constants = told.apart + n.apart;
       }
       count(n, i);
     }

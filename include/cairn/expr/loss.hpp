@@ -11,6 +11,7 @@ struct labelled : op {
   using rule = rule::one_label_per_row;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr int extent_indexed(int i, const shape& logits, const shape&) { return i == 1 ? logits[-1] : 0; }
+  static constexpr bool takes_rows(const shape&, const shape&) { return true; }
   static constexpr bool fits(const shape& logits, const shape& labels) {
     return logits.rank > 0 && reduced(logits, axis_set{1} << (logits.rank - 1), false) == labels;
   }

@@ -56,6 +56,9 @@ struct op {
   /// Whether it gives its first result in tiles: then `compute` takes a tile_reader. Here and below, `bytes` are those
   /// of a number of the type in which it computes: that of its arguments.
   static constexpr tiling tiles(int /*bytes*/, const auto&...) { return tiling::none; }
+  /// Whether it goes through its first argument row by row, along the last axis: then a loop may make each row just
+  /// before, and `compute` takes a row_maker.
+  static constexpr bool takes_rows(const auto&...) { return false; }
   /// Over which argument its kernel may write a result; -1 for none.
   static constexpr int overwrites(int /*result*/) { return -1; }
   /// Whether its kernel reads rows of argument number i that lie further apart than they are long: parts of longer

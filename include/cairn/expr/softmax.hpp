@@ -11,6 +11,7 @@ struct along_axis : op {
   using rule = rule::axes_exist;
   using asked = fact::axes<Axis>;
   static constexpr int overwrites(int) { return 0; }
+  static constexpr bool takes_rows(const shape& x) { return Axis == -1 || Axis == x.rank - 1; }
   static constexpr bool exists(const shape& x) { return Axis < x.rank && Axis >= -x.rank; }
   static constexpr shape result(const shape& x) { return exists(x) ? x : no_shape; }
   /// Maximum, difference, exponential, sum, quotient.

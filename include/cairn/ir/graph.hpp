@@ -31,12 +31,11 @@ struct builder;
 struct sizes;
 
 /// A kernel. Operands are the results, none in place of those that nobody reads; then the arguments, in order, and
-/// scratch where the operation asks for it. Of a loop: its results, then its inputs; if it begins with an operation
-/// that makes tiles, then the operands of that but for its first result. `constants` is what the kernel is told of the
-/// step.
+/// scratch where the operation asks for it. Of a loop: its results, then its inputs; if it shares the step with a
+/// kernel, then the operands of that. `constants` is what the kernel is told of the step.
 using kernel_pointer = void (*)(const void* constants, void* const* operands, int threads);
-/// The same for an operation that hands its first result to a loop. `reader` is a kernel::tile_reader.
-using tiles_pointer = void (*)(const void* constants, void* const* operands, int threads, const void* reader);
+/// The same for an operation beside a loop, which is a kernel::tile_reader or a kernel::row_maker.
+using paired_pointer = void (*)(const void* constants, void* const* operands, int threads, const void* loop);
 /// An elementwise operation on one register of each argument; the pointers are to registers.
 struct lane_code {
   void (*run)(void* const* results, const void* const* arguments);
@@ -73,6 +72,7 @@ struct operation {
   // What it declares: see expr/operation.hpp.
   axis_set summed = 0;
   tiling tiles = tiling::none;
+  bool takes_rows = false;
   std::uint64_t reads_rows = 0;  ///< a bit for each argument
   bool contraction = false;
   const axis_map* map = nullptr;  ///< by axis
@@ -86,7 +86,8 @@ struct operation {
   bool trainable = false;
 
   kernel_pointer run = nullptr;
-  tiles_pointer run_tiles = nullptr;
+  paired_pointer run_tiles = nullptr;  ///< hands tiles to a loop
+  paired_pointer run_rows = nullptr;   ///< has a loop make rows of its first argument
   const lane_code* lanes = nullptr;
   vjp_pointer vjp = nullptr;             ///< from the cotangents of all results
   vjp_pointer vjp_first = nullptr;       ///< from that of the first, where it has a rule of its own

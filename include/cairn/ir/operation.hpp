@@ -12,6 +12,9 @@ void run(const void* constants, void* const* operands, int threads);
 /// The same, for a kernel that gives its first result to a loop.
 template <class Op, class Real, class... Tensors>
 void run_tiles(const void* constants, void* const* operands, int threads, const void* reader);
+/// The same, for a kernel that has a loop make the rows of its first argument.
+template <class Op, class Real, class... Tensors>
+void run_rows(const void* constants, void* const* operands, int threads, const void* maker);
 /// Applies an elementwise operation to one register of each argument. Results: their types; Tensors: the arguments.
 template <class Op, class Real, class Results, dtype... Arguments>
 void run_lanes(void* const* results, const void* const* arguments);
@@ -136,6 +139,8 @@ constexpr operation described_operation() {
     o.summed = Op::summed;
     o.tiles = Op::tiles(bytes, Tensors::shape...);
     if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none) o.run_tiles = &run_tiles<Op, real, Tensors...>;
+    o.takes_rows = Op::takes_rows(Tensors::shape...);
+    if constexpr (Op::takes_rows(Tensors::shape...)) o.run_rows = &run_rows<Op, real, Tensors...>;
     o.scratch = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     for (int i = 0; i < std::min(o.arguments, 64); ++i) o.reads_rows |= std::uint64_t{Op::reads_rows(i)} << i;

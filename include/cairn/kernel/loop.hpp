@@ -65,6 +65,12 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
 
+  /// Some rows, for a kernel that reads them.
+  static void make_rows(const void* constants, void* const* operands, range own) {
+    const loop_table& t = *static_cast<const loop_table*>(constants);
+    rows(t, operands, own, {0, t.columns});
+  }
+
   /// Brings what run_tile will read and write into the first-level cache.
   static void fetch_tile(const void* constants, void* const* of, int row, int column, int height, int columns) {
     fetch_streams(streams, arrays, *static_cast<const loop_table*>(constants), of, row, column, height, columns);
@@ -317,18 +323,26 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
 };
 
-/// A loop whose first value comes in tiles: the loop's table, and what makes these. Operands: those of the loop, then
-/// those of the maker, of which the first result is the loop's first.
-struct tiled_loop {
+/// A loop and a kernel in one step. Operands: those of the loop, then those of the kernel; of one that makes tiles the
+/// first result is the loop's first.
+struct paired_loop {
   loop_table table;
-  ir::tiles_pointer make;
-  const void* constants;  ///< of the maker
+  ir::paired_pointer kernel;
+  const void* constants;  ///< of the kernel
 };
+/// The kernel makes the loop's first value in tiles.
 template <class Loop>
 void run_with_tiles(const void* constants, void* const* operands, int threads) {
-  const tiled_loop& t = *static_cast<const tiled_loop*>(constants);
-  const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &t.table, operands};
-  t.make(t.constants, operands + Loop::arrays, threads, &reader);
+  const paired_loop& p = *static_cast<const paired_loop*>(constants);
+  const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &p.table, operands};
+  p.kernel(p.constants, operands + Loop::arrays, threads, &reader);
+}
+/// The loop makes rows that the kernel reads.
+template <class Loop>
+void run_with_rows(const void* constants, void* const* operands, int threads) {
+  const paired_loop& p = *static_cast<const paired_loop*>(constants);
+  const row_maker maker{&Loop::make_rows, &p.table, operands};
+  p.kernel(p.constants, operands + Loop::arrays, threads, &maker);
 }
 
 }  // namespace cairn::kernel

@@ -20,30 +20,33 @@ struct labelled_rows {
   int classes;
 
   const Real* row(std::int64_t i) const { return logits + i * classes; }
+  std::int64_t row_bytes() const { return classes * static_cast<int>(sizeof(Real)); }
 };
 
-/// The mean of term(row) over so many rows, summed in double. Many are summed in sections, the same for any number of
-/// threads.
-template <class Term>
-double mean_of_rows(std::int64_t work, std::int64_t rows, int threads, Term term) {
+/// The mean of term(row) over all rows, each of which counts as `work`, summed in double. Many are summed in sections,
+/// the same for any number of threads.
+template <class Rows, class Term>
+double mean_of_rows(const Rows& x, std::int64_t work, const launch& how, Term term) {
   constexpr std::int64_t most = 64;
-  const int sections = parts_of(work, rows) == 1 ? 1 : static_cast<int>(std::min(rows, most));
+  work *= x.rows;
+  const int sections = parts_of(work, x.rows) == 1 ? 1 : static_cast<int>(std::min(x.rows, most));
   double sums[most];
-  shares{work, sections}(threads, [&](range own) {
+  shares{work, sections}(how.threads, [&](range own) {
     for (auto s = own.begin; s < own.end; ++s) {
-      const range some = share(rows, 1, static_cast<int>(s), sections);
       double sum = 0;
-      for (auto row = some.begin; row < some.end; ++row) sum += term(row);
+      how.in_rows(share(x.rows, 1, static_cast<int>(s), sections), x.row_bytes(), [&](range some) {
+        for (auto row = some.begin; row < some.end; ++row) sum += term(row);
+      });
       sums[s] = sum;
     }
   });
-  return std::accumulate(sums, sums + sections, 0.0) / static_cast<double>(rows);
+  return std::accumulate(sums, sums + sections, 0.0) / static_cast<double>(x.rows);
 }
 
 /// The mean over rows of log(sum exp(row)) - row[label].
 template <class Real, class Label>
-[[gnu::noinline]] Real cross_entropy(const labelled_rows<Real, Label>& x, int threads = 1) {
-  return static_cast<Real>(mean_of_rows(normalizing * x.rows * x.classes, x.rows, threads, [&x](std::int64_t i) {
+[[gnu::noinline]] Real cross_entropy(const labelled_rows<Real, Label>& x, const launch& how = {}) {
+  return static_cast<Real>(mean_of_rows(x, normalizing * x.classes, how, [&x](std::int64_t i) {
     const Real* row = x.row(i);
     const Real most = row_largest(row, x.classes);
     return most - row[x.labels[i]] + std::log(row_sum_exp(row, x.classes, most));
@@ -53,19 +56,21 @@ template <class Real, class Label>
 /// out {rows, classes} = softmax(row) - onehot(label): `rows` times the gradient of cross_entropy. out == logits is
 /// allowed.
 template <class Real, class Label>
-[[gnu::noinline]] void softmax_error(const labelled_rows<Real, Label>& x, Real* out, int threads = 1) {
-  shares{normalizing * x.rows * x.classes, x.rows}(threads, [&x, out](range own) {
-    for (auto i = own.begin; i < own.end; ++i)
-      normalize_row<normalized::softmax>(x.row(i), out + i * x.classes, x.classes);
+[[gnu::noinline]] void softmax_error(const labelled_rows<Real, Label>& x, Real* out, const launch& how = {}) {
+  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](range own) {
+    how.in_rows(own, x.row_bytes(), [&x, out](range some) {
+      for (auto i = some.begin; i < some.end; ++i)
+        normalize_row<normalized::softmax>(x.row(i), out + i * x.classes, x.classes);
+    });
     for (auto i = own.begin; i < own.end; ++i) out[i * x.classes + x.labels[i]] -= 1;
   });
 }
 
 /// The fraction of rows whose largest logit, the first if there are several, is the label's.
 template <class Real, class Label>
-[[gnu::noinline]] Real accuracy(const labelled_rows<Real, Label>& x, int threads = 1) {
-  const std::int64_t work = (2 * 10 + 40) * x.rows * x.classes;
-  return static_cast<Real>(mean_of_rows(work, x.rows, threads, [&x](std::int64_t i) {
+[[gnu::noinline]] Real accuracy(const labelled_rows<Real, Label>& x, const launch& how = {}) {
+  const std::int64_t work = (2 * 10 + 40) * x.classes;
+  return static_cast<Real>(mean_of_rows(x, work, how, [&x](std::int64_t i) {
     const Real* row = x.row(i);
     return std::find(row, row + x.classes, row_largest(row, x.classes)) - row == x.labels[i] ? 1 : 0;
   }));
@@ -81,16 +86,16 @@ labelled_rows<Real, stored_as<L::element.type, Real>> rows_of(void* const* p) {
 }  // namespace kernel
 
 template <class Real, class X, class L>
-void compute(cross_entropy_op, signature<Real, X, L>, void* const* p, int threads) {
-  *static_cast<Real*>(p[0]) = kernel::cross_entropy(kernel::rows_of<Real, X, L>(p), threads);
+void compute(cross_entropy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
+  *static_cast<Real*>(p[0]) = kernel::cross_entropy(kernel::rows_of<Real, X, L>(p), how);
 }
 template <class Real, class X, class L>
-void compute(softmax_error_op, signature<Real, X, L>, void* const* p, int threads) {
-  kernel::softmax_error(kernel::rows_of<Real, X, L>(p), static_cast<Real*>(p[0]), threads);
+void compute(softmax_error_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
+  kernel::softmax_error(kernel::rows_of<Real, X, L>(p), static_cast<Real*>(p[0]), how);
 }
 template <class Real, class X, class L>
-void compute(accuracy_op, signature<Real, X, L>, void* const* p, int threads) {
-  *static_cast<Real*>(p[0]) = kernel::accuracy(kernel::rows_of<Real, X, L>(p), threads);
+void compute(accuracy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
+  *static_cast<Real*>(p[0]) = kernel::accuracy(kernel::rows_of<Real, X, L>(p), how);
 }
 
 }  // namespace cairn

@@ -16,11 +16,25 @@ struct launch {
   int threads = 1;
   /// Gets the first result in tiles, which is not stored then; null where it is. Of operations that say `tiles`.
   const tile_reader* reader = nullptr;
+  /// Makes rows of the first argument, which are not there before; null where they are. Of those that say `takes_rows`.
+  const row_maker* maker = nullptr;
   /// By argument, how far its rows lie apart; 0 where they are whole. Null where all are. Of those that say
   /// `reads_rows`.
   const std::int64_t* rows_apart = nullptr;
 
   std::int64_t apart(int argument) const { return rows_apart == nullptr ? 0 : rows_apart[argument]; }
+  /// Calls visit(some) for all of `own`, rows of the first argument of so many bytes each, once they are there: those
+  /// that a loop makes a few at a time, which are still in the first-level cache then.
+  template <class Visit>
+  void in_rows(range own, std::int64_t row_bytes, Visit visit) const {
+    if (maker == nullptr) return visit(own);
+    const std::int64_t few = std::max<std::int64_t>(4 * 1024 / row_bytes, 1);
+    for (range some{own.begin, own.begin}; some.begin < own.end; some.begin = some.end) {
+      some.end = std::min(some.begin + few, own.end);
+      maker->make(some);
+      visit(some);
+    }
+  }
   /// For kernels that ask for threads alone.
   operator int() const { return threads; }
 };
@@ -43,12 +57,20 @@ void call_kernel(void* const* operands, const kernel::launch& how) {
 
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads) {
-  detail::call_kernel<Op, Real, Tensors...>(operands, {threads, nullptr, static_cast<const std::int64_t*>(constants)});
+  detail::call_kernel<Op, Real, Tensors...>(
+      operands, {.threads = threads, .rows_apart = static_cast<const std::int64_t*>(constants)});
 }
 template <class Op, class Real, class... Tensors>
 void run_tiles(const void* constants, void* const* operands, int threads, const void* reader) {
-  detail::call_kernel<Op, Real, Tensors...>(operands, {threads, static_cast<const kernel::tile_reader*>(reader),
-                                                       static_cast<const std::int64_t*>(constants)});
+  detail::call_kernel<Op, Real, Tensors...>(operands, {.threads = threads,
+                                                       .reader = static_cast<const kernel::tile_reader*>(reader),
+                                                       .rows_apart = static_cast<const std::int64_t*>(constants)});
+}
+template <class Op, class Real, class... Tensors>
+void run_rows(const void* constants, void* const* operands, int threads, const void* maker) {
+  detail::call_kernel<Op, Real, Tensors...>(operands, {.threads = threads,
+                                                       .maker = static_cast<const kernel::row_maker*>(maker),
+                                                       .rows_apart = static_cast<const std::int64_t*>(constants)});
 }
 
 }  // namespace cairn

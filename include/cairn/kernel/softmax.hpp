@@ -102,30 +102,32 @@ constexpr around_axis around(const shape& s, int axis) {
 
 /// Threads share what lies outside of the axis, or else the columns; in == out is allowed.
 template <normalized Form, class Real>
-[[gnu::noinline]] void normalize(const around_axis& a, const Real* in, Real* out, int threads = 1) {
+[[gnu::noinline]] void normalize(const around_axis& a, const Real* in, Real* out, const launch& how = {}) {
   const std::int64_t step = a.extent * a.inner;
   const bool many = a.outer > 1;
   shares{normalizing * a.outer * step, many ? a.outer : a.inner, many ? 1 : lanes<Real>::width}(
-      threads, [=, &a](range own) {
+      how.threads, [=, &a, &how](range own) {
         if (!many && a.inner > 1) return normalize_columns<Form>(in, out, a.extent, a.inner, own);
-        for (std::int64_t at = own.begin * step; at < own.end * step; at += step) {
-          if (a.inner == 1) normalize_row<Form>(in + at, out + at, a.extent);
-          else normalize_columns<Form>(in + at, out + at, a.extent, a.inner, {0, a.inner});
-        }
+        how.in_rows(own, step * static_cast<int>(sizeof(Real)), [=, &a](range some) {
+          for (std::int64_t at = some.begin * step; at < some.end * step; at += step) {
+            if (a.inner == 1) normalize_row<Form>(in + at, out + at, a.extent);
+            else normalize_columns<Form>(in + at, out + at, a.extent, a.inner, {0, a.inner});
+          }
+        });
       });
 }
 
 }  // namespace kernel
 
 template <int Axis, class Real, class X>
-void compute(softmax_op<Axis>, signature<Real, X>, void* const* p, int threads) {
+void compute(softmax_op<Axis>, signature<Real, X>, void* const* p, const kernel::launch& how) {
   kernel::normalize<kernel::normalized::softmax>(kernel::around(X::shape, Axis), static_cast<const Real*>(p[1]),
-                                                 static_cast<Real*>(p[0]), threads);
+                                                 static_cast<Real*>(p[0]), how);
 }
 template <int Axis, class Real, class X>
-void compute(log_softmax_op<Axis>, signature<Real, X>, void* const* p, int threads) {
+void compute(log_softmax_op<Axis>, signature<Real, X>, void* const* p, const kernel::launch& how) {
   kernel::normalize<kernel::normalized::log_softmax>(kernel::around(X::shape, Axis), static_cast<const Real*>(p[1]),
-                                                     static_cast<Real*>(p[0]), threads);
+                                                     static_cast<Real*>(p[0]), how);
 }
 
 }  // namespace cairn

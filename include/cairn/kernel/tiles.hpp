@@ -1,5 +1,8 @@
-// How a kernel gives its result to a loop, tile by tile, in place of storing it.
+// How a kernel and a loop share a step: a result goes to the loop tile by tile, in place of being stored, or an argument
+// comes from it row by row.
 #pragma once
+
+#include "cairn/core/parts.hpp"
 
 namespace cairn::kernel {
 
@@ -22,6 +25,16 @@ struct tile_reader {
   void fetch(int row, int column, int height, int width) const {
     fetch_tile(table, operands, row, column, height, width);
   }
+};
+
+/// How a loop makes rows of what a kernel reads, seen as {rows, columns}: each once, by the thread that reads it.
+struct row_maker {
+  using make_pointer = void (*)(const void* table, void* const* operands, range rows);
+  make_pointer make_rows;
+  const void* table;
+  void* const* operands;
+
+  void make(range rows) const { make_rows(table, operands, rows); }
 };
 
 }  // namespace cairn::kernel

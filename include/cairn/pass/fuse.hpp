@@ -1,6 +1,7 @@
 // Fusion: elementwise values of one shape that follow each other become one loop. One group is open at a time; other
 // steps overtake it as long as they do not read it. An operation that makes its result in tiles hands them to the loop
-// that reads it, and a sum of what a loop computes is made as it goes.
+// that reads it, one that goes through its argument row by row has a loop make each row just before, and a sum of what a
+// loop computes is made as it goes.
 #pragma once
 
 #include "cairn/pass/readers.hpp"
@@ -12,12 +13,16 @@ namespace cairn::pass {
 inline constexpr int max_loop_inputs = 16;
 inline constexpr int max_loop_operations = 32;
 
-/// A step: a kernel of its own (the results of one operation), or a loop over several values.
+/// A step: a kernel of its own (the results of one operation), a loop over several values, or both at once.
 struct step {
-  int begin = 0, end = 0;  ///< members in fused::members
-  int code = 0;  ///< of a loop: where its own values begin among them; before are further results of its maker
-  bool loop = false;
-  bool tiles = false;  ///< the loop is given its first value in tiles, by the operation that makes it
+  int begin = 0, end = 0;      ///< members in fused::members
+  int code = 0, code_end = 0;  ///< those of the loop; beside them are results of the kernel
+  int kernel = none;           ///< the first result of the kernel
+  bool tiles = false;          ///< it is the loop's first value, handed over in tiles
+
+  constexpr bool loop() const { return code < code_end; }
+  /// Whether the kernel reads a value of the loop, of which it takes row after row.
+  constexpr bool rows() const { return loop() && kernel != none && !tiles; }
 };
 
 /// Which steps a program has, in order.
@@ -31,6 +36,12 @@ struct fused {
   bool external[Nodes] = {};  ///< read outside its step
   int member_count = 0, step_count = 0, turn = 0;
 };
+
+/// The bytes of working space that a step needs.
+template <class Schedule>
+constexpr std::int64_t scratch_of(const Schedule& s, const step& st, int threads) {
+  return st.kernel == none ? 0 : s.op(st.kernel).scratch_bytes(threads);
+}
 
 namespace detail {
 template <class Schedule, class Readers>
@@ -69,18 +80,22 @@ struct fuser {
     for (int r = 0; r < op_of(v).results; ++r) out.step_of[v + r] = index;
   }
 
-  constexpr void close() {
+  /// Ends the open group; `taker` is an operation that takes rows of it.
+  constexpr void close(int taker = none) {
     if (open_count == 0) return;
     step& made = out.steps[out.step_count++];
-    made.begin = made.code = out.member_count;
-    made.loop = !open_tiles || open_count > 1;
-    made.tiles = made.loop && open_tiles;
-    if (!made.loop) {
+    made.begin = out.member_count;
+    made.kernel = open_tiles ? open[0] : taker;
+    made.tiles = open_tiles && open_count > 1;
+    if (open_tiles && !made.tiles) {
       add_results(open[0]);
+      made.code = made.code_end = made.begin;
     } else {
       for (int r = 1; made.tiles && r < op_of(open[0]).results; ++r) add_member(open[0] + r);
       made.code = out.member_count;
       for (int i = 0; i < open_count; ++i) add_member(open[i]);
+      made.code_end = out.member_count;
+      if (taker != none) add_results(taker);
     }
     made.end = out.member_count;
     open_count = open_inputs = 0;
@@ -91,7 +106,8 @@ struct fuser {
   /// A kernel runs before the open group, whose steps it does not read.
   constexpr void add_kernel(int v) {
     step& made = out.steps[out.step_count];
-    made.begin = made.code = out.member_count;
+    made.begin = made.code = made.code_end = out.member_count;
+    made.kernel = v;
     add_results(v);
     made.end = out.member_count;
     put(v, out.step_count++);
@@ -195,6 +211,17 @@ struct fuser {
     return changes <= 1 && open_reads_rows(row) ? row : none;
   }
 
+  /// Whether v takes rows of what the open loop computes, of which nothing else is read by it.
+  constexpr bool takes_rows(int v) const {
+    const ir::node& n = s.nodes[v];
+    if (!n.op->takes_rows || open_tiles || open_sum != none) return false;
+    const int a = s.arguments[n.first];
+    for (int i = 1; i < n.op->arguments; ++i) {
+      if (in_open(readers.root[s.arguments[n.first + i]])) return false;
+    }
+    return in_open(a) && made_by(a).extents[-1] != 1;
+  }
+
   /// Whether an operation that makes tiles hands them to a loop.
   constexpr bool begins_loop(int v) const {
     const int reader = readers.first[v];
@@ -238,6 +265,9 @@ struct fuser {
         open_sum = v;
         sum_axes = row;
         add_open(v);
+      } else if (n.op->what == ir::role::kernel && takes_rows(v)) {
+        put(v, out.step_count);
+        close(v);
       } else if (n.op->what == ir::role::kernel) {
         bool waits = open_tiles;  // what waited would keep its arguments
         for (int i = 0; i < n.op->arguments; ++i) waits |= in_open(readers.root[s.arguments[n.first + i]]);
@@ -253,7 +283,8 @@ struct fuser {
   constexpr void find_external() {
     for (int m = 0; m < out.member_count; ++m) {
       const int v = out.members[m], last = readers.last[v];  // who reads it elsewhere comes after who reads it here
-      out.external[v] = last != none && out.step_of[last] != out.step_of[v];
+      out.external[v] =
+          last != none && (out.step_of[last] != out.step_of[v] || out.steps[out.step_of[v]].kernel == last);
     }
     for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
     for (int v : s.gradient) {

@@ -15,13 +15,13 @@ struct live_ranges {
 template <class Schedule, class Fused, class Loops>
 constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, int index, auto visit) {
   const step& st = f.steps[index];
-  if (st.loop) {
+  if (st.loop()) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       if (l.inputs[i].how != access::constant) visit(l.inputs[i].source);
     }
   }
-  if (!st.loop || st.tiles) {
-    const ir::node& n = s.nodes[f.members[st.code]];
+  if (st.kernel != none) {
+    const ir::node& n = s.nodes[st.kernel];
     for (int i = 0; i < n.op->arguments; ++i) visit(f.root[s.arguments[n.first + i]]);
   }
 }

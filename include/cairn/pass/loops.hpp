@@ -98,11 +98,11 @@ struct loop_writer {
   }
 
   /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1. A sum treats those apart
-  /// over which it goes, and what comes in tiles its columns.
+  /// over which it goes, and what is shared with a kernel its columns.
   constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
     const ir::result& whole = s.made(f.members[st.code]);
     const shape& extents = whole.extents;
-    bool flat = summed == 0 && !st.tiles && whole.count <= most_extent;
+    bool flat = summed == 0 && st.kernel == none && whole.count <= most_extent;
     for (int i = l.input_begin; i < l.input_end; ++i) {
       loop_input& in = out.inputs[i];
       in.stretched = s.made(in.value).count != whole.count;
@@ -114,7 +114,8 @@ struct loop_writer {
       return;
     }
     const auto merge = [&](int axis, int before) {
-      if (((summed >> axis ^ summed >> before) & 1U) != 0 || (st.tiles && axis == extents.rank - 1)) return false;
+      if (((summed >> axis ^ summed >> before) & 1U) != 0 || (st.kernel != none && axis == extents.rank - 1))
+        return false;
       for (int i = l.input_begin; i < l.input_end; ++i) {
         if (out.inputs[i].how == access::constant) continue;
         const operand_axis here = axis_of_operand(s, out.inputs[i], extents, axis),
@@ -153,7 +154,7 @@ struct loop_writer {
     std::uint32_t hash = 0;
     axis_set summed = 0;
     l.input_begin = out.input_count;
-    for (int m = st.code; m < st.end; ++m) {
+    for (int m = st.code; m < st.code_end; ++m) {
       const int v = f.members[m];
       const ir::node& n = s.nodes[v];
       const bool computed = n.number == 0 && (m > st.code || !st.tiles);
@@ -175,10 +176,10 @@ struct loop_writer {
   constexpr bool equal(int one, int two) const {
     const step &p = f.steps[one], &q = f.steps[two];
     const loop &a = out.of[one], &b = out.of[two];
-    if (p.end - p.code != q.end - q.code || p.tiles != q.tiles || a.sum != b.sum ||
+    if (p.code_end - p.code != q.code_end - q.code || p.tiles != q.tiles || p.rows() != q.rows() || a.sum != b.sum ||
         a.input_end - a.input_begin != b.input_end - b.input_begin)
       return false;
-    for (int m = 0; m < p.end - p.code; ++m) {
+    for (int m = 0; m < p.code_end - p.code; ++m) {
       const loop_value &x = out.code[p.code + m], &y = out.code[q.code + m];
       if (!x.same_code(y)) return false;
       for (int i = 0; i < x.arguments; ++i) {
@@ -209,7 +210,7 @@ template <class Schedule, class Fused>
 constexpr auto write_loops(const Schedule& s, const Fused& f) {
   detail::loop_writer<Schedule, Fused> w{s, f};
   for (int i = 0; i < f.step_count; ++i) {
-    if (!f.steps[i].loop) continue;
+    if (!f.steps[i].loop()) continue;
     const std::uint32_t hash = w.write(f.steps[i], w.out.of[i]);
     w.out.of[i].same_as = w.first_equal(i, hash);
   }

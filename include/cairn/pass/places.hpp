@@ -10,8 +10,8 @@ inline constexpr std::int64_t constant_bytes = 8;  ///< of a constant that kerne
 inline constexpr std::int64_t alignment = 64;      ///< of every value, in bytes: a cache line and the widest register
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Where memory comes from. Positions: of what is generated. Nowhere: of a result that nobody reads. Leaves have a base of their own each, from
-/// `leaf_base` on.
+/// Where memory comes from. Positions: of what is generated. Nowhere: of a result that nobody reads. Leaves have a base
+/// of their own each, from `leaf_base` on.
 enum base : int { arena_base, gradient_base, constant_base, position_base, nowhere, leaf_base };
 
 /// An address that is known before there is memory.
@@ -46,12 +46,12 @@ constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, c
   return live.last[v] == index && f.step_of[v] != none && !p.output[v] && s.made(w).covers(s.made(v));
 }
 
-/// Whether a step reads v to make tiles, so perhaps all of it for each.
+/// Whether the kernel of a step reads v: beside a loop perhaps all of it for each tile or row.
 template <class Schedule, class Fused>
-constexpr bool makes_tiles_of(const Schedule& s, const Fused& f, int index, int v) {
+constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v) {
   const step& st = f.steps[index];
-  if (!st.tiles) return false;
-  const ir::node& n = s.nodes[f.members[st.code]];
+  if (st.kernel == none) return false;
+  const ir::node& n = s.nodes[st.kernel];
   for (int i = 0; i < n.op->arguments; ++i) {
     if (f.root[s.arguments[n.first + i]] == v) return true;
   }
@@ -71,15 +71,15 @@ constexpr bool read_once(const Loops& l, int index, int i) {
 template <class Schedule, class Fused, class Loops, class Ranges, class Places>
 constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
                                     const Places& p, int index, int w, auto visit) {
-  if (f.steps[index].loop) {
-    if (f.position[w] < f.steps[index].code) return;  // a further result of what makes tiles
+  const step& st = f.steps[index];
+  if (st.code <= f.position[w] && f.position[w] < st.code_end) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       const int v = l.inputs[i].source;
-      if (l.inputs[i].replaceable() && read_once(l, index, i) && !makes_tiles_of(s, f, index, v) &&
+      if (l.inputs[i].replaceable() && read_once(l, index, i) && !kernel_reads(s, f, index, v) &&
           replaces(s, f, live, p, index, v, w) && visit(v))
         return;
     }
-  } else if (const int a = s.made(w).overwrites; a != none) {
+  } else if (const int a = s.made(w).overwrites; a != none && !st.tiles) {
     const ir::node& n = s.nodes[w];
     const int v = f.root[s.arguments[n.first + a]];
     bool once = s.op(s.arguments[n.first + a]).what != ir::role::map || v == s.arguments[n.first + a];

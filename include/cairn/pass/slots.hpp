@@ -65,7 +65,7 @@ struct slot_writer {
         const int w = f.members[m];
         if (f.external[w] && !p.fixed[w]) hold_result(index, w);
       }
-      const std::int64_t scratch = aligned(s.op(f.members[st.code]).scratch_bytes(threads));
+      const std::int64_t scratch = aligned(scratch_of(s, st, threads));
       if (scratch > 0) out.scratch[index] = add(scratch, index, index);
       out.live[index] = sum;
       if (sum > out.live_bytes) out.live_bytes = sum;

@@ -77,8 +77,8 @@ void steps(std::ostream& out) {
     for (int m = st.begin; m < st.end; ++m) {
       const int v = f.members[m];
       if (m > st.begin) report::print_column(out, 15, "");
-      else report::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.loop ? "loop" : "kernel");
-      const bool again = s.again[v] > 0, shared = m == st.begin && st.loop && l.of[i].same_as != i;
+      else report::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.loop() ? "loop" : "kernel");
+      const bool again = s.again[v] > 0, shared = m == st.begin && st.loop() && l.of[i].same_as != i;
       report::print_column(
           out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
           report::formula_of<std::remove_cvref_t<decltype(Compiled::graph)>, std::remove_cvref_t<decltype(s)>>{
@@ -111,7 +111,7 @@ void memory(std::ostream& out) {
       report::print_column(out, 24, "  %", v, ' ', s.op(v).name);
       row(a.of[v], s.made(v).bytes, i, Compiled::ranges.last[v]);
     }
-    const std::int64_t scratch = s.op(f.members[f.steps[i].code]).scratch_bytes(Compiled::threads);
+    const std::int64_t scratch = pass::scratch_of(s, f.steps[i], Compiled::threads);
     if (scratch == 0) continue;
     report::print_column(out, 24, "  scratch of step ", i);
     row({pass::arena_base, a.scratch[i]}, scratch, i, i);
