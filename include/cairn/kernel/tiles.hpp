@@ -1,5 +1,5 @@
-// How a kernel and a loop share a step: a result goes to the loop tile by tile, in place of being stored, or an argument
-// comes from it row by row.
+// How a kernel and a loop share a step: a result goes to the loop tile by tile, in place of being stored, or an
+// argument comes from it row by row.
 #pragma once
 
 #include "cairn/core/parts.hpp"

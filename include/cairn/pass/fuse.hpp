@@ -1,7 +1,7 @@
 // Fusion: elementwise values of one shape that follow each other become one loop. One group is open at a time; other
 // steps overtake it as long as they do not read it. An operation that makes its result in tiles hands them to the loop
-// that reads it, one that goes through its argument row by row has a loop make each row just before, and a sum of what a
-// loop computes is made as it goes.
+// that reads it, one that goes through its argument row by row has a loop make each row just before, and a sum of what
+// a loop computes is made as it goes.
 #pragma once
 
 #include "cairn/pass/readers.hpp"
@@ -186,8 +186,8 @@ struct fuser {
     }
     return true;
   }
-  /// From which axis on the open loop treats all axes as one row, to make a sum of the program's numbers as it goes: over
-  /// all, over rows or over columns; none where it cannot. The order of the additions is a function of the shape alone,
+  /// From which axis on the open loop treats all axes as one row, to make a sum of the program's numbers as it goes:
+  /// over all, over rows or over columns; none where it cannot. The order of the additions is a function of the shape alone,
   /// so that a sum has the same bits in a loop and by itself.
   constexpr int joins_as_sum(int v) const {
     const ir::node& n = s.nodes[v];
