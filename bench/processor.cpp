@@ -21,7 +21,8 @@ constexpr int width =
 #endif
 using vec [[gnu::vector_size(width * sizeof(float))]] = float;
 
-/// The best of `tries`, each short enough to fall between others' turns, in work a second over all threads. `prepare(thread)` makes what a thread runs.
+/// The best of `tries`, each short enough to fall between others' turns, in work a second over all threads.
+/// `prepare(thread)` makes what a thread runs.
 double best(int threads, int tries, double work, auto prepare) {
   using clock = std::chrono::steady_clock;
   double most = 0;

@@ -38,8 +38,8 @@ constexpr int batch = 128, test_batch = 100;
 
 constexpr auto loss = cross_entropy(logits<batch>, classes<batch>);
 
-// A program is compiled for the most threads that it may use, each of which has scratch in the arena; OpenMP says how many
-// there are. The table of memory is that of one.
+// A program is compiled for the most threads that it may use, each of which has scratch in the arena; OpenMP says how
+// many there are. The table of memory is that of one.
 #ifdef _OPENMP
 using most_threads = threads<64>;
 int cores() { return std::min(64, omp_get_max_threads()); }

@@ -18,8 +18,8 @@ constexpr int memory_of(int v) {
   return v;
 }
 
-/// Calls `visit(value, whether result w may lie over it)` for what a step reads. A kernel that takes rows of a loop reads
-/// what the same step writes.
+/// Calls `visit(value, whether result w may lie over it)` for what a step reads. A kernel that takes rows of a loop
+/// reads what the same step writes.
 template <class Plan>
 constexpr void for_each_operand(int index, int w, auto visit) {
   const auto& s = Plan::schedule;

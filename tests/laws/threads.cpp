@@ -33,8 +33,8 @@ constexpr auto logits = input<"scores", rows, classes> + param<"bias", classes>;
 constexpr auto answers = labels<"answers", classes, rows>;
 constexpr auto classified = outputs(cross_entropy(logits, answers), accuracy(logits, answers));
 
-// Rows and columns where indices point, the sums of what is laid there, extrema over rows, over columns and over all, and
-// where they stand.
+// Rows and columns where indices point, the sums of what is laid there, extrema over rows, over columns and over all,
+// and where they stand.
 constexpr auto rows_there = gather<0>(tanh(param<"table", classes, 1203>), answers);
 constexpr auto columns_there = gather<1>(logits, answers);
 constexpr auto at_the_largest = one_hot(argmax<-1>(logits)) + one_hot(argmin<0>(transpose(logits)));

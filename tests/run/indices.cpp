@@ -46,8 +46,8 @@ bool equals(const Range& got, const std::array<T, N>& expected) {
 
 BOOST_AUTO_TEST_SUITE(indices_in_programs)
 
-// What PyTorch 2.15 and JAX 0.10.2 say of the same numbers, both the same: embedding (take), index_select, amax and amin,
-// where many are equal.
+// What PyTorch 2.15 and JAX 0.10.2 say of the same numbers, both the same: embedding (take), index_select, amax and
+// amin, where many are equal.
 BOOST_AUTO_TEST_CASE(values_and_gradients_of_the_peers) {
   constexpr auto h = gather<0>(w, tokens);
   constexpr auto columns = gather<1>(w, indices<"columns", 3, 3>);

@@ -1,4 +1,5 @@
-// What is fused has the bits of what is not: tiles of a product in a loop, rows of a loop in a kernel, and sums in a loop.
+// What is fused has the bits of what is not: tiles of a product in a loop, rows of a loop in a kernel, and sums in a
+// loop.
 #include "cairn/kernel/loop.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
@@ -70,7 +71,8 @@ void product_in_a_loop() {
   }
 }
 
-/// Op of rows of x * y, where y is one row, and of labels if it takes some; its result over x * y, if it may be, and apart.
+/// Op of rows of x * y, where y is one row, and of labels if it takes some; its result over x * y, if it may be, and
+/// apart.
 template <class Op, shape Extents>
 void rows_of_a_loop() {
   constexpr std::int64_t size = Extents.count(), rows = size / Extents[-1];
@@ -110,8 +112,8 @@ void rows_of_a_loop() {
   }
 }
 
-/// The sum of x * y * z over some axes, where z is one number, beside the product itself or without it. As in every loop,
-/// no extent is 1.
+/// The sum of x * y * z over some axes, where z is one number, beside the product itself or without it. As in every
+/// loop, no extent is 1.
 template <shape Extents, axis_set Summed, bool Stored>
 void sum_in_a_loop() {
   constexpr std::int64_t size = Extents.count(), left = reduced(Extents, Summed, false).count();

@@ -1,5 +1,5 @@
-// Matrix products against plain loops: awkward extents, all transposes, rows that lie apart, code that is shared and code
-// of their own; nothing is written outside.
+// Matrix products against plain loops: awkward extents, all transposes, rows that lie apart, code that is shared and
+// code of their own; nothing is written outside.
 #include <boost/test/unit_test.hpp>
 
 #include "cairn/kernel/gemm.hpp"

@@ -90,8 +90,8 @@ static_assert(steps_of<relu(far + input<"row", 8>) + x> == "[matmul add relu add
 static_assert(steps_of<softmax(y) + far> == "softmax matmul [add]");
 static_assert(steps_of<softmax(y) + product_of> == "softmax [matmul add]");
 
-// ---- An operation that takes rows has the loop make each row just before. Not where the rows are those of another shape
-// or one number long, where it reads something else of the loop, or where a product's tiles or a sum come first.
+// ---- An operation that takes rows has the loop make each row just before. Not where the rows are those of another
+// shape or one number long, where it reads something else of the loop, or where a product's tiles or a sum come first.
 static_assert(steps_of<log_softmax(exp(x))> == "[exp log_softmax]" && steps_of<softmax<1>(exp(x))> == "[exp softmax]");
 static_assert(steps_of<softmax<0>(exp(x))> == "[exp] softmax");
 static_assert(steps_of<softmax(reshape<2, 16>(exp(x)))> == "[exp] softmax");
@@ -120,8 +120,8 @@ static_assert(steps_of<sum(exp(x) * input<"s">)> == "[exp mul sum]");
 static_assert(steps_of<sum(relu(product_of))> == "[matmul relu] sum");
 static_assert(steps_of<sum(reshape<32>(exp(x)))> == "[exp] sum");  // a view is not what the loop computes
 
-// ---- Broadcasting: neighbouring axes that all operands treat alike are one, extents of 1 are none. Strides are those of
-// an input along the axes of the loop, 0 where it is repeated.
+// ---- Broadcasting: neighbouring axes that all operands treat alike are one, extents of 1 are none. Strides are those
+// of an input along the axes of the loop, 0 where it is repeated.
 template <class Plan>
 constexpr bool has_strides(int input, const shape& expected) {
   const auto& l = Plan::loops;

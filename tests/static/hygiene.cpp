@@ -151,8 +151,8 @@ constexpr auto deeper = [](auto v) {
 };
 static_assert(written<block<"out">(deeper)(x)> == "gelu(x)");
 
-// What is computed from an input alone may be used in a body; only a segment, which would compute it once more, wants it
-// as an argument.
+// What is computed from an input alone may be used in a body; only a segment, which would compute it once more, wants
+// it as an argument.
 constexpr auto masked = layer([](auto v) { return v + (input<"mask", 4, 8> - 1_c) * 1000_c; });
 constexpr auto stretched = layer([](auto v) {
   const auto mask = exp(input<"mask", 4, 8>);

@@ -91,7 +91,8 @@ static_assert(peak<forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 32>)>> ==
               4 * 32 * 4);  // whole panels need none
 static_assert(scratch<product{4, 3, 8}, 4> > 0 && scratch<product{4, 32, 8}, 4> == 0);
 
-// It is counted in the program's numbers, whatever the result is made of: here of 4 bytes each, in a program of doubles.
+// It is counted in the program's numbers, whatever the result is made of: here of 4 bytes each, in a program of
+// doubles.
 template <class Real>
 using ranks_in = forward_of<make<ranks_op>(input<"x", 32>), cairn::real<Real>>;
 static_assert(peak<ranks_in<float>> == 32 * 4 + 32 * 4 && peak<ranks_in<double>> == 32 * 4 + 32 * 8);

@@ -98,8 +98,8 @@ constexpr auto problem_of_outputs(output_list<First, More...>) {
   }
 }
 
-/// Whether a model may take more than the steps that compilers allow a constant by default. Lowering takes as many for a
-/// node as for eight characters of names; later passes take up to twice as many for a node, and none for names.
+/// Whether a model may take more than the steps that compilers allow a constant by default. Lowering takes as many for
+/// a node as for eight characters of names; later passes take up to twice as many for a node, and none for names.
 /// Measured with g++ 12 and clang 19; nothing is refused that bench/compile.py compiles.
 constexpr bool too_large(const ir::sizes& model) {
 #if defined(__clang__)

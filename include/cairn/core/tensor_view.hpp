@@ -10,8 +10,8 @@
 
 namespace cairn {
 
-/// A tensor in foreign memory, row-major, and a contiguous range of its numbers in order. Copies are of the same memory.
-/// Of xtensor: `xt::adapt(view.data(), view.shape())`.
+/// A tensor in foreign memory, row-major, and a contiguous range of its numbers in order. Copies are of the same
+/// memory. Of xtensor: `xt::adapt(view.data(), view.shape())`.
 template <class Number, std::size_t Rank>
 class tensor_view {
  public:

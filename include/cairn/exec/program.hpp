@@ -107,8 +107,8 @@ class program {
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
   /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or
   /// label_error before anything is computed, and program_error where nobody initialized or wrote the parameters; with
-  /// check_finite, loss_error or gradient_error after a step whose loss or gradients are not finite, which leaves states
-  /// as they were.
+  /// check_finite, loss_error or gradient_error after a step whose loss or gradients are not finite, which leaves
+  /// states as they were.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());

@@ -21,8 +21,8 @@ struct freeze {};
 /// is left alone backward computes the gradient.
 template <fixed_string... Name>
 struct wrt {};
-/// Backward goes out from a given gradient of the first output, which may have any shape: an input of this name, of that
-/// shape and of its elements. `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
+/// Backward goes out from a given gradient of the first output, which may have any shape: an input of this name, of
+/// that shape and of its elements. `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
 template <fixed_string Name>
 struct cotangent {};
 /// Each step adds its gradients to those of the steps before, as for a batch in parts: `program<loss,

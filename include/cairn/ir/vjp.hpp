@@ -57,8 +57,8 @@ struct rule_of {
   /// The call of the rule of O, which is Op: so nothing is asked of it before it is needed.
   template <class O>
   using call = typename placeholders::template called<O>;
-  /// Whether it is a rule beside that of all cotangents: one that takes any number of arguments could be called so, too,
-  /// but gives too many gradients.
+  /// Whether it is a rule beside that of all cotangents: one that takes any number of arguments could be called so,
+  /// too, but gives too many gradients.
   template <class O>
   static constexpr bool is_second = [] {
     if constexpr (call<O>::exists) return detail::gradients_in<typename call<O>::template type<>> == arity;

@@ -187,8 +187,8 @@ struct fuser {
     return true;
   }
   /// From which axis on the open loop treats all axes as one row, to make a sum of the program's numbers as it goes:
-  /// over all, over rows or over columns; none where it cannot. The order of the additions is a function of the shape alone,
-  /// so that a sum has the same bits in a loop and by itself.
+  /// over all, over rows or over columns; none where it cannot. The order of the additions is a function of the shape
+  /// alone, so that a sum has the same bits in a loop and by itself.
   constexpr int joins_as_sum(int v) const {
     const ir::node& n = s.nodes[v];
     if (n.op->summed == 0) return none;

@@ -199,8 +199,8 @@ void segment_table(std::ostream& out) {
 }
 
 /// Bytes and operations of a step, checkpointed beside plain: `step_table<program<loss>, program<loss,
-/// plain>>`. With `measured`, the predicted size of the arena stands beside what was touched of it; each of `times` is a
-/// row.
+/// plain>>`. With `measured`, the predicted size of the arena stands beside what was touched of it; each of `times` is
+/// a row.
 template <class Checkpointed, class Plain>
 void step_table(std::ostream& out, std::optional<touched> measured = std::nullopt, std::span<const timed> times = {}) {
   constexpr memory_plan m = Checkpointed::memory(), p = Plain::memory();
