@@ -1,4 +1,4 @@
-// rejects: cairn \[not-a-layer\]: a layer takes expressions by value, returns one and captures nothing; pass values as arguments
+// rejects: cairn \[not-a-layer\]: this cannot be called with these arguments: a layer takes expressions by value, as many as it is given
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: arguments<float ?\[4\], float ?\[4\]>
 #include "cairn/core/misuse.hpp"

@@ -1,4 +1,4 @@
-// rejects: cairn \[not-a-layer\]: a layer takes expressions by value, returns one and captures nothing; pass values as arguments
+// rejects: cairn \[not-a-layer\]: a layer captures nothing and has no members; pass values as arguments
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: given<.*lambda
 #include "cairn/core/misuse.hpp"

@@ -1,6 +1,5 @@
-// rejects: cairn \[not-a-layer\]: a layer takes expressions by value, returns one and captures nothing; pass values as arguments
+// rejects: cairn \[not-a-layer\]: a layer captures nothing and has no members; pass values as arguments
 // rejects: given<(cairn::)?scaled>
-// rejects: arguments<float ?\[4\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/repeat.hpp"
 #include "cairn/expr/reduce.hpp"

@@ -1,4 +1,4 @@
-// rejects: cairn \[not-a-layer\]: a layer takes expressions by value, returns one and captures nothing; pass values as arguments
+// rejects: cairn \[not-a-layer\]: a layer returns an expression
 // rejects: returned<void>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

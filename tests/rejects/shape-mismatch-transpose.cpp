@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: the argument has no such axes
+// rejects: cairn \[shape-mismatch\]: transpose<...> names every axis once
 // rejects: operation<cairn::fixed_string<13>\{"transpose\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: axes<0, 0>
 #include "cairn/core/misuse.hpp"

@@ -22,8 +22,10 @@ struct inner_extents_equal { template <class Silent, class... Facts> struct foun
 struct same_number_of_elements { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: reshape keeps the number of elements; ask for extents with the same product"); } }; };
 struct axes_exist { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: the argument has no such axes: they count from 0, or backward from -1, and transpose "
-  "names each once"); } }; };
+  "cairn [shape-mismatch]: the argument has no such axes: they count from 0, or backward from -1"); } }; };
+struct axes_in_new_order { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: transpose<...> names every axis once, from 0 on: transpose<0, 2, 1>(x); transpose(x) swaps "
+  "the last two"); } }; };
 struct equal_but_along_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: extents must be equal but along the joined axis, which all must have; change one"); } }; };
 struct part_of_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -58,6 +60,8 @@ struct layer_for_expression { template <class Silent, class... Facts> struct fou
 struct expression_for_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an expression stands where a layer is needed; give the layer itself, and apply the "
   "result: x | ckpt<\"name\">(layer)"); } }; };
+struct several_piped { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: | applies a layer to one value; call it with several: layer(a, b)"); } }; };
 struct piped_into_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: to the right of | stands a layer, not an expression; write x | layer, or relu(x) "
   "without x |"); } }; };
@@ -65,8 +69,8 @@ struct function_for_layer { template <class Silent, class... Facts> struct found
   "cairn [wrong-arguments]: to the right of | stands a layer, not a function; write x | nn::relu, relu(x), or x | "
   "layer([](auto v) { return relu(v); })"); } }; };
 struct axes_as_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: axes and extents are template arguments; write sum<-1>(x), reshape<8, 4>(x), slice<1, "
-  "0, 4>(x)"); } }; };
+  "cairn [wrong-arguments]: axes and extents are template arguments: sum<-1>(x), sum<-1>(x, keepdim), "
+  "softmax<1>(x), reshape<8, 4>(x)"); } }; };
 struct two_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes two arguments: cross_entropy(logits, labels), accuracy(logits, labels), "
   "mse(result, target), gather<0>(table, indices)"); } }; };
@@ -133,8 +137,8 @@ struct bound_shape_mismatch { template <class Silent, class... Facts> struct fou
   "cairn [shape-mismatch]: the array has other extents than the input that it is bound to; bind the expected one, "
   "or a flat one of as many elements"); } }; };
 struct bound_kind_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: the array has other elements than the input that it is bound to; convert it, or choose "
-  "the program's type with real<...>"); } }; };
+  "cairn [kind-mismatch]: the array has other elements than the input that it is bound to; convert it (indices "
+  "are std::int32_t), or choose the program's type with real<...>"); } }; };
 struct other_element { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: a predictor computes in its program's type; write predictor<..., real<...>>"); } }; };
 struct bound_above_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -151,8 +155,14 @@ struct several_layers { template <class Silent, class... Facts> struct found : S
   "cairn [not-a-layer]: several layers are no layer; write a | b | c, repeat<4, \"block\">([](auto) { return a; }), or "
   "ckpt_sequential<2>(hana::make_tuple(a, b, c))"); } }; };
 struct not_a_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [not-a-layer]: a layer takes expressions by value, returns one and captures nothing; pass values as "
-  "arguments"); } }; };
+  "cairn [not-a-layer]: a layer returns an expression; what is called with its arguments, f(x, y), may return a "
+  "tuple"); } }; };
+struct not_callable { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-a-layer]: this cannot be called with these arguments: a layer takes expressions by value, as many as "
+  "it is given"); } }; };
+struct captures_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-a-layer]: a layer captures nothing and has no members; pass values as arguments: ckpt<\"name\">(f, x, "
+  "y)"); } }; };
 struct no_function_of_index { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: repeat takes a function of the index that returns a layer; write repeat<N, "
   "\"name\">([](auto i) { return ...; })"); } }; };
@@ -175,8 +185,8 @@ struct model_too_large { template <class Silent, class... Facts> struct found : 
   "cairn [model-too-large]: so many nodes take more steps than a compiler allows a constant; raise its limit, g++ "
   "-fconstexpr-ops-limit=1000000000, clang -fconstexpr-steps=30000000, and add the option any_size"); } }; };
 struct zero_grad_output { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none to train, or only behind "
-  "the operation named here; take that out, name inputs in wrt<...>, or use predictor<...>"); } }; };
+  "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none, or all are frozen, or "
+  "behind the operation named here; take that out, name inputs in wrt<...>, or use predictor<...>"); } }; };
 struct zero_grad_argument { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [zero-grad-argument]: a gradient is asked by a value of this shape on which the scalar does not depend, or "
   "only through detach or indices; take it out of grad"); } }; };

@@ -13,11 +13,12 @@ struct wrapped : layer_base {
   constexpr auto operator()(A... x) const {
     if constexpr (applying<F, A...>::broken) {
       return rejected{};
-    } else if constexpr (std::is_empty_v<F> && applying<F, A...>::invocable) {
-      return F{}(x...);
+    } else if constexpr (!applying<F, A...>::invocable) {
+      return surfaced<mistake<not_callable, owner_of<A...>, fact::given<F>, fact::arguments<tensor_fact<A>...>>>{};
+    } else if constexpr (!std::is_empty_v<F>) {
+      return surfaced<mistake<captures_values, owner_of<A...>, fact::given<F>>>{};
     } else {
-      using owner = owner_of<A...>;
-      return surfaced<mistake<not_a_layer, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>>{};
+      return F{}(x...);
     }
   }
 };

@@ -39,7 +39,7 @@ template <class F, int Level, std::size_t... I, class... Tensors>
 struct application_of<F, Level, std::index_sequence<I...>, Tensors...> {
   using applied = applying<F, argument<Level, static_cast<int>(I), Tensors, F>...>;
   static constexpr bool broken = applied::broken;
-  static constexpr bool invocable = std::is_empty_v<F> && applied::invocable;
+  static constexpr bool invocable = applied::invocable;
   template <class G = F>
   using result = decltype(std::declval<const G&>()(argument<Level, static_cast<int>(I), Tensors, F>{}...));
 };
@@ -202,10 +202,12 @@ constexpr auto called_silently(A... args) {
   } else if constexpr (applied::broken) {
     return rejected{};
   } else if constexpr (!applied::invocable) {
-    return mistake_in<Mark, not_a_layer, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
+    return mistake_in<Mark, not_callable, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
   } else {
     using body = typename applied::template result<>;
-    if constexpr (!a_body<body>) {
+    if constexpr (!std::is_empty_v<F>) {
+      return spread<body_size<body>>(mistake_in<Mark, captures_values, owner, fact::given<F>>());
+    } else if constexpr (!a_body<body>) {
       return mistake_in<Mark, not_a_layer, owner, fact::given<F>, returned_fact<body>>();
     } else {
       using bodies = std::type_identity<typename as_tuple<body>::type>;

@@ -167,8 +167,10 @@ constexpr auto piped_silently(X x) {
     return x;
   } else if constexpr (requires { std::tuple_size<L>::value; }) {
     return mistake<several_layers, typename X::owner, fact::given<fact::object>>{};
+  } else if constexpr (!std::is_class_v<L>) {
+    return mistake<not_callable, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
   } else if constexpr (!std::is_empty_v<L>) {
-    return mistake<not_a_layer, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
+    return mistake<captures_values, typename X::owner, fact::given<L>>{};
   } else {
     using layers = typename flattened<L>::type;
     using before = chain_so_far<X>;
@@ -208,6 +210,15 @@ constexpr auto operator|(X, function_name (&)(function_name)) {
 template <a_layer L>
 constexpr auto operator|(L, function_name (&)(function_name)) {
   return mistaken_layer<function_for_layer, fact::operation<"|", fact::layer>>{};
+}
+
+template <an_expression... X, class L>
+constexpr auto operator|(std::tuple<X...>, L) {
+  return misused<several_piped, "|", X...>{};
+}
+template <an_expression A, an_expression B, class L>
+constexpr auto operator|(std::pair<A, B>, L) {
+  return misused<several_piped, "|", A, B>{};
 }
 
 /// Puts one layer after another.

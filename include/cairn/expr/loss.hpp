@@ -58,7 +58,11 @@ struct labelled_form : form_of_two<Op::name> {
 struct mse_form : form_of_two<"mse"> {
   template <an_expression A, an_expression B>
   static constexpr auto of(A, B) {
-    return averaged<false>(unreported<square_op, unreported<sub_op, A, B>>{});
+    if constexpr (wrong<A> || wrong<B> || A::shape == B::shape || A::shape.rank == 0 || B::shape.rank == 0)
+      return averaged<false>(unreported<square_op, unreported<sub_op, A, B>>{});
+    else
+      return mistake<rule::equal_shapes, owner_of<A, B>,
+                     fact::operation<application_text<mse_form, A, B>(), tensor_fact<A>, tensor_fact<B>>>{};
   }
 };
 }  // namespace detail
@@ -77,7 +81,7 @@ constexpr applied<detail::labelled_form<accuracy_op>, A...> accuracy(A...) {
   return {};
 }
 
-/// Mean of squared differences.
+/// Mean of squared differences of equal shapes, or to one number: {8, 1} and {8} would broadcast to {8, 8}.
 template <class... A>
   requires some_operands<A...>
 constexpr applied<detail::mse_form, A...> mse(A...) {

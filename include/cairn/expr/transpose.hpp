@@ -16,7 +16,7 @@ fact::axes<Permutation[Axis]...> axes_of_permutation(std::index_sequence<Axis...
 template <auto Permutation>
 struct transpose_op : op {
   static constexpr fixed_string name = "transpose";
-  using rule = rule::axes_exist;
+  using rule = rule::axes_in_new_order;
   using asked = decltype(detail::axes_of_permutation<Permutation>(std::make_index_sequence<Permutation.size()>{}));
   static constexpr kind argument_kind(int) { return kind::any; }
   static constexpr tensor_type result(const tensor_type& from) {
