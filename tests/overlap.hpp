@@ -143,6 +143,27 @@ constexpr fault judged() {
   return highest != l.peak_bytes || most_bytes != Plan::slots.live_bytes ? fault::arena_too_large : fault::none;
 }
 
+/// The bytes of the arena that some value or working space has at some step, in lines of 64: its size, but for holes that
+/// the packing left.
+template <class Plan>
+constexpr std::int64_t covered() {
+  constexpr const auto& f = Plan::steps;
+  constexpr const auto& l = Plan::layout;
+  bool lines[l.peak_bytes / 64 + 1] = {};
+  const auto cover = [&](std::int64_t begin, std::int64_t bytes) {
+    for (std::int64_t i = begin / 64; i < (begin + bytes + 63) / 64; ++i) lines[i] = true;
+  };
+  for (int i = 0; i < f.step_count; ++i) {
+    const pass::step& step = f.steps[i];
+    for (int m = step.begin; m < step.end; ++m) {
+      const int w = f.members[m];
+      if (f.external[w] && l.of[w].base == pass::arena_base) cover(l.of[w].offset, Plan::schedule.made(w).bytes);
+    }
+    cover(l.scratch[i], pass::scratch_of(Plan::schedule, step, Plan::threads));
+  }
+  return 64 * std::count(std::begin(lines), std::end(lines), true);
+}
+
 /// Whether the law holds for the program of a loss, checkpointed and plain.
 template <auto Loss, class... Options>
 constexpr bool lawful() {
