@@ -437,7 +437,8 @@ class body:
         inner = segment or self.segment
         old = [f for f in self.of.functions if f.arguments and f.reusable and not (f.detaches and inner) and
                all(any(v.kind == kind for v in self.values + self.places) for kind in f.arguments)]
-        if old and self.of.chance(0.3):
+        again = old and self.of.chance(0.3)
+        if again:
             f = self.draw.choice(old)
             arguments = [self.draw.choice([v for v in self.values + self.places if v.kind == kind])
                          for kind in f.arguments]
@@ -452,7 +453,8 @@ class body:
             f = inside.function(self.draw.randint(1, 7), repeated)
             if repeated:
                 return self.repeat(f, arguments[0], segment)
-        prefix = self.of.name("b") if arguments and (not segment or self.of.chance(0.4)) else None
+        # Without a name of its own a body's layers would be those of its first use.
+        prefix = self.of.name("b") if arguments and (not segment or again or self.of.chance(0.4)) else None
         self.use(f, [prefix] if prefix else [])
         layer = f'block<"{prefix}">({f.text})' if prefix else f.text
         listed = ", ".join(v.text for v in arguments)
