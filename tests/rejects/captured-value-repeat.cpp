@@ -1,4 +1,4 @@
-// rejects: cairn \[captured-value\]: a body uses another's value, or one computed from inputs alone
+// rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it
 // rejects: fact::operation<cairn::fixed_string<7>\{"gather"\}, float ?\[4\]\[3\], int ?\[8\]>, cairn::fact::input<cairn::fixed_string<2>\{"y"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

@@ -1,4 +1,4 @@
-// rejects: cairn \[captured-value\]: a body uses another's value, or one computed from inputs alone; pass it as an argument
+// rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it; pass it as an argument
 // rejects: fact::in<cairn::fixed_string<12>\{"outer\.inner"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

@@ -1,4 +1,4 @@
-// rejects: cairn \[captured-value\]: a body uses another's value, or one computed from inputs alone
+// rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

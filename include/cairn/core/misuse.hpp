@@ -147,7 +147,7 @@ struct detached_in_segment { template <class Silent, class... Facts> struct foun
   "cairn [detached-in-segment]: this segment contains a detach, though its interior is differentiated again in "
   "backward; detach outside and pass the result as an argument of ckpt"); } }; };
 struct captured_value { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [captured-value]: a body uses another's value, or one computed from inputs alone; pass it as an argument"); } }; };
+  "cairn [captured-value]: a body uses another's value, or one of inputs not given to it; pass it as an argument"); } }; };
 struct unused_argument { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unused-argument]: the body of this segment never reads this argument (the first is number 0), which ckpt "
   "would keep for nothing; remove it from both"); } }; };
