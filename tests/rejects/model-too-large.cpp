@@ -7,9 +7,9 @@
 
 using namespace cairn;
 
+constexpr auto euler = layer([](auto u) { return u + 0.01_c * tanh(u); });
 template <int Steps>
-constexpr auto state_after =
-    param<"start", 4> | repeat<Steps, "step">([](auto) { return layer([](auto u) { return u + 0.01_c * tanh(u); }); });
+constexpr auto state_after = param<"start", 4> | repeat<Steps, "step">([](auto) { return euler; });
 
 #ifdef CAIRN_REJECT
 constexpr auto end = state_after<3000>;
