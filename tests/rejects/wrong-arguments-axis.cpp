@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: axes and extents are template arguments; write sum<-1>\(x\)
+// rejects: cairn \[wrong-arguments\]: axes and extents are template arguments: sum<-1>\(x\)
 // rejects: fact::in<cairn::fixed_string<16>\{"block\.0\.seg\.mlp"\}>
 // rejects: operation<cairn::fixed_string<4>\{"sum"\}, float ?\[8\]\[16\], int
 #include "cairn/core/misuse.hpp"

@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: axes and extents are template arguments; write
+// rejects: cairn \[wrong-arguments\]: axes and extents are template arguments
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[8\]\[16\], float ?\[8\]\[16\], int>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/concatenate.hpp"

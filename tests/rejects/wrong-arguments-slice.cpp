@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: axes and extents are template arguments; write .*slice<1, 0, 4>\(x\)
+// rejects: cairn \[wrong-arguments\]: axes and extents are template arguments: .*slice<1, 0, 4>\(x\)
 // rejects: fact::in<cairn::fixed_string<5>\{"half"\}>
 // rejects: operation<cairn::fixed_string<6>\{"slice"\}, float ?\[8\]\[16\], int, int>
 #include "cairn/core/misuse.hpp"
