@@ -35,7 +35,8 @@ constexpr void for_each_operand(int index, int w, auto visit) {
     const pass::loop_input& in = Plan::loops.inputs[i];
     const bool in_order = s.op(in.value).what != ir::role::map || in.value == in.source;
     const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
-    read(memory_of<Plan>(in.source), !sums && by_element && s.nodes[w].number == 0);
+    const bool in_turn = of_loop ? s.nodes[w].number == 0 : s.made(w).overwrites == 0;
+    read(memory_of<Plan>(in.source), !sums && by_element && in_turn);
   }
   if (kernel == ir::none) return;
   for (int i = 0; i < s.op(kernel).arguments; ++i) {

@@ -4,12 +4,23 @@
 
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/slice.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;
 using namespace cairn::test;
 
+namespace own {
+/// May lie over its second argument.
+struct minus_op : op {
+  static constexpr fixed_string name = "minus";
+  using rule = rule::equal_shapes;
+  static constexpr int overwrites(int) { return 1; }
+  static constexpr bool takes_rows(const shape&, const shape&) { return true; }
+  static constexpr shape result(const shape& a, const shape& b) { return a == b ? a : no_shape; }
+};
+}  // namespace own
 namespace {
 
 /// Whether the arena is at most a twentieth larger than what lives at once.
@@ -34,6 +45,10 @@ constexpr auto deep = classified(repeat<4, "b">([](auto) { return ckpt<"s">(nn::
 static_assert(packed<deep>() && judged<step_of<deep, real<double>>>() == fault::none);
 static_assert(judged<forward_of<deep>>() == fault::none);
 static_assert(packed<sum(softmax(softmax(w + x)))>() && packed<sum(ckpt<"s">(nn::tanh, w + x))>());
+// The result of a kernel that takes rows lies over the loop's, and over nothing else that the loop may read again.
+constexpr auto product = matmul(input<"a", 32, 16>, input<"b", 16, 16>);
+constexpr auto first_row_and = slice<0, 0, 1>(product) + input<"z", 32, 16>;
+static_assert(judged<forward_of<make<own::minus_op>(first_row_and, product)>>() == fault::none);
 static_assert(packed<sum(tanh(w + param<"b", 16>))>());  // one gradient for two parameters
 constexpr auto widening =
     repeat<3, "b">([](auto i) { return ckpt<"s">(nn::linear<"fc", 3 + 6 * i> | nn::softmax); });

@@ -337,6 +337,22 @@ static_assert(runs_of<with_norm>("sqrt").forward == 1 && runs_of<with_norm>("mat
 constexpr auto twice_in = layer([](auto v) { return v | ckpt<"a">(weighed) | ckpt<"b">(weighed); });
 using in_a_segment = step_of<sum(x | ckpt<"outer">(twice_in) | nn::tanh)>;
 static_assert(runs_of<in_a_segment>("softmax") == runs{1, 1} && recomputed<in_a_segment>("outer") > 0);
+// What a segment is there for stays in it, and a policy finds what its segment has from others.
+constexpr auto in_segment = layer([](auto v) {
+  return tanh(v * ckpt<"norm", allow_useless>([](auto p) { return softmax(exp(p)); }, param<"/p", 8>));
+});
+static_assert(runs_of<four<in_segment>>("softmax") == runs{4, 1});  // three results are read outside, and kept
+constexpr auto low_rank =
+    layer([](auto v) { return tanh(v * sum<0>(matmul(param<"/u", 8, 4>, param<"/v", 4, 8>))); });
+static_assert(runs_of<four<ckpt<"s", save_matmuls, allow_useless>(low_rank)>>("matmul").forward == 1);
+// What kernels make of constants is kept as all that kernels make.
+constexpr auto distances = generated<8, 8>([](int i, int j) { return i - j; });
+using by_constants = step_of<sum(x | ckpt<"s", allow_useless>(layer([](auto v) {
+                       return tanh(v * sum<0>(softmax(matmul(distances, distances))));
+                     })))>;
+static_assert(runs_of<by_constants>("softmax").forward == 1);
+using plain_by_constants = step_of<sum(square(x * sum<0>(softmax(matmul(distances, distances))))), wrt<"x">>;
+static_assert(runs_of<plain_by_constants>("softmax") == runs{1, 0});
 
 // ---- A deep model. A block reads h (first product), a = h W + b (gelu), g = gelu(a) (second product).
 constexpr auto feed_forward = nn::linear<"fc1", 16> | nn::gelu | nn::linear<"fc2", 8>;

@@ -47,6 +47,7 @@ struct builder {
   stack<int> bindings;
   memo known;
   stack<char> path;
+  stack<int> reused;  ///< values that other bodies made
   int first_binding = 0;
   int region_now = 0;  ///< of what is appended
   int home_now = 0;    ///< the innermost open one
@@ -64,10 +65,11 @@ struct builder {
   }
 
  public:
-  /// The results of an operation in a body; returns the first. What is made of parameters and constants alone is
-  /// computed once, however many bodies need it: outside of those that do not share it.
+  /// The results of an operation in a body; returns the first. What is made of parameters, states and constants alone
+  /// is computed once, however many bodies need it: outside of those that do not share it. But not what a segment is
+  /// there for.
   constexpr int compute(const operation* op, const int* of) {
-    bool fixed = op->arguments > 0 && !same_address(tags, nullptr);
+    bool fixed = op->arguments > 0 && !same_address(tags, nullptr) && !regions[home_now].own_parameters;
     for (int i = 0; fixed && i < op->arguments; ++i) fixed = is_fixed(of[i]);
     if (!fixed) return append(op, of);
     int& bucket = fixed_buckets_[op->hash % 64];
@@ -75,6 +77,7 @@ struct builder {
       const int v = fixed_[i].node;
       if (!computes(v, op, of)) continue;
       move_out(v, common(nodes[v].region, region_now));
+      reused.push(v);
       return v;
     }
     const int made = append(op, of);
@@ -150,7 +153,14 @@ struct builder {
   /// Opens a scope, a region of its own; the caller closes it with what this returns.
   constexpr frame open(part what, const int* of, int count) {
     const frame before{first_binding, known.open(), path.count(), home_now};
-    regions[region_count] = {.parent = home_now, .what = what, .shared = regions[home_now].shared};
+    bool fixed = what == part::segment && !same_address(tags, nullptr);
+    for (int i = 0; fixed && i < count; ++i) fixed = is_fixed(of[i]);
+    const region& around = regions[home_now];
+    regions[region_count] = {.parent = home_now,
+                             .what = what,
+                             .own_parameters = fixed || around.own_parameters,
+                             .shared = around.shared,
+                             .first_reused = reused.count()};
     region_now = home_now = region_count++;
     first_binding = bindings.count();
     for (int i = 0; i < count; ++i) bindings.push(of[i]);
@@ -265,7 +275,7 @@ struct builder {
   struct fixed_value {
     int node, next;
   };
-  stack<fixed_value> fixed_;  // made of parameters and constants alone
+  stack<fixed_value> fixed_;  // made of parameters, states and constants alone
   stack<bool> is_fixed_;      // by node, up to the last of them
   int fixed_buckets_[64] = {};
   stack<int> layers_;  // by leaf: what its layer gives

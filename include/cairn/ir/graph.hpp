@@ -136,8 +136,10 @@ struct region {
   part what = part::program;
   int name = 0, name_length = 0;  ///< the path of a segment
   bool may_be_useless = false;
-  int shared = 0;           ///< whether its layers use the parameters of others: the number of the application
-  std::uint64_t found = 0;  ///< of a chain of segments, to here: bits for what its policies ask for
+  bool own_parameters = false;  ///< made of parameters alone, in a segment: computed there and nowhere else
+  int shared = 0;               ///< whether its layers use the parameters of others: the number of the application
+  int first_reused = 0;         ///< of the values of other bodies that are read in place of equal ones
+  std::uint64_t found = 0;      ///< of a chain of segments, to here: bits for what its policies ask for
 };
 
 /// That the policies of a region keep a value inside of it for backward, where the region is a segment.

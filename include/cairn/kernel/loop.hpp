@@ -323,8 +323,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
 };
 
-/// A loop and a kernel in one step. Operands: those of the loop, then those of the kernel; of one that makes tiles the
-/// first result is the loop's first.
+/// A loop and a kernel in one step. Operands: those of the loop, then those of the kernel; the first result of one that
+/// makes tiles lies where the first lies that the loop stores.
 struct paired_loop {
   loop_table table;
   ir::paired_pointer kernel;

@@ -69,7 +69,7 @@ template <class Real, class Label>
 /// The fraction of rows whose largest logit, the first if there are several, is the label's.
 template <class Real, class Label>
 [[gnu::noinline]] Real accuracy(const labelled_rows<Real, Label>& x, const launch& how = {}) {
-  const std::int64_t work = (2 * 10 + 40) * x.classes;
+  const std::int64_t work = (2 * 10 + 40) * std::int64_t{x.classes};
   return static_cast<Real>(mean_of_rows(x, work, how, [&x](std::int64_t i) {
     const Real* row = x.row(i);
     return std::find(row, row + x.classes, row_largest(row, x.classes)) - row == x.labels[i] ? 1 : 0;

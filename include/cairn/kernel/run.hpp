@@ -23,8 +23,8 @@ struct launch {
   const std::int64_t* rows_apart = nullptr;
 
   std::int64_t apart(int argument) const { return rows_apart == nullptr ? 0 : rows_apart[argument]; }
-  /// Calls visit(some) for all of `own`, rows of the first argument of so many bytes each, once they are there: those
-  /// that a loop makes a few at a time, which are still in the first-level cache then.
+  /// Calls visit(some) for all of `own`, rows of the first argument of so many bytes each, once they are there. Those of
+  /// a loop are made a few at a time, and so read while they are in the first-level cache.
   template <class Visit>
   void in_rows(range own, std::int64_t row_bytes, Visit visit) const {
     if (maker == nullptr) return visit(own);

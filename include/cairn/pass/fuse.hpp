@@ -12,6 +12,7 @@ namespace cairn::pass {
 
 inline constexpr int max_loop_inputs = 16;
 inline constexpr int max_loop_operations = 32;
+inline constexpr int widest_row = 16 * 1024;  ///< in bytes, of those that a kernel takes from a loop
 
 /// A step: a kernel of its own (the results of one operation), a loop over several values, or both at once.
 struct step {
@@ -211,7 +212,8 @@ struct fuser {
     return changes <= 1 && open_reads_rows(row) ? row : none;
   }
 
-  /// Whether v takes rows of what the open loop computes, of which nothing else is read by it.
+  /// Whether v takes rows of what the open loop computes, of which nothing else is read by it. Wide ones would leave the
+  /// first-level cache before they are read, and there may be fewer than threads.
   constexpr bool takes_rows(int v) const {
     const ir::node& n = s.nodes[v];
     if (!n.op->takes_rows || open_tiles || open_sum != none) return false;
@@ -219,7 +221,8 @@ struct fuser {
     for (int i = 1; i < n.op->arguments; ++i) {
       if (in_open(readers.root[s.arguments[n.first + i]])) return false;
     }
-    return in_open(a) && made_by(a).extents[-1] != 1;
+    const int columns = in_open(a) ? made_by(a).extents[-1] : 1;
+    return columns != 1 && made_by(a).bytes / made_by(a).count * columns <= widest_row;
   }
 
   /// Whether an operation that makes tiles hands them to a loop.

@@ -9,7 +9,7 @@ namespace cairn::pass {
 template <int Nodes>
 struct needs {
   bool live[Nodes] = {};      ///< outputs and gradients depend on it, or on another result of its operation
-  bool constant[Nodes] = {};  ///< of forward values: made of constants alone
+  bool constant[Nodes] = {};  ///< of forward values: made of constants alone, by no kernel
   bool output[Nodes] = {};    ///< of forward values: a result of the program, or viewed by one
   bool cheap[Nodes] = {};     ///< of forward values: computed again in backward, or would be, were its segment a block
   int root[Nodes] = {};       ///< of forward values: what a view views
@@ -50,7 +50,7 @@ struct need_finder {
     for (int v = 0; v < d.turn; ++v) {
       const ir::node& n = d.nodes[v];
       out.root[v] = n.op->what == ir::role::view ? out.root[d.arguments[n.first]] : v;
-      out.constant[v] = ir::is_constant(n.op->what) || n.op->arguments > 0;
+      out.constant[v] = ir::is_constant(n.op->what) || (n.op->arguments > 0 && n.op->what != ir::role::kernel);
       for (int i = 0; i < n.op->arguments; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
