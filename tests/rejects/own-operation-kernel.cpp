@@ -1,4 +1,4 @@
-// rejects: cairn \[no-kernel\]: this operation has no compute\(operation, signature<Real, Arguments\.\.\.>
+// rejects: cairn \[no-kernel\]: no compute\(operation, signature<Real, Arguments\.\.\.>
 // rejects: operation<cairn::fixed_string<9>\{"reversed"\}, float ?\[5\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/exec/program.hpp"

@@ -40,6 +40,8 @@ struct probability_below_one { template <class Silent, class... Facts> struct fo
 struct scalar_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [loss-not-scalar]: grad takes a scalar first, then what it is differentiated by; reduce it with mean or "
   "sum"); } }; };
+struct unsaid { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: the operation does not take these shapes; it has no `rule` that says which"); } }; };
 struct positive_extents { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a tensor has at most 6 extents, each a positive constant, that of the batch too"); } }; };
 struct positive_bound { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -85,6 +87,9 @@ struct no_state { template <class Silent, class... Facts> struct found : Silent 
 struct function_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: ckpt and block take a function, then the expressions to call it with: ckpt<\"name\">(f, a, "
   "b), or ckpt<\"name\">(layer)"); } }; };
+struct no_operation { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: an operation derives from op and has a static result(x...), of as many shapes as it is "
+  "applied to, that returns a shape"); } }; };
 struct exponent_of_power { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the exponent of pow is a constant, 0.5 or whole and not 0: pow(x, 2_c); else write "
   "exp(p * log(x))"); } }; };
@@ -253,8 +258,8 @@ struct gradient_of_rule { template <class Silent, class... Facts> struct found :
 struct no_lanewise { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-kernel]: this elementwise operation has no lanewise(operation, V...) beside it, which returns a V"); } }; };
 struct no_kernel { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [no-kernel]: this operation has no compute(operation, signature<Real, Arguments...>, void* const* operands) "
-  "beside it"); } }; };
+  "cairn [no-kernel]: no compute(operation, signature<Real, Arguments...>, void* const* operands) beside this operation "
+  "takes it"); } }; };
 struct threads_without_openmp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [threads-without-openmp]: a program has several threads where it is compiled with OpenMP: g++ -fopenmp; else "
   "leave the option out"); } }; };

@@ -60,6 +60,10 @@ template <std::size_t N>
 constexpr auto as_list(const std::array<tensor_type, N>& tensors, dtype) {
   return tensors;
 }
+/// Whether Op says what it makes of so many arguments.
+template <class Op, class... A>
+concept an_operation_on =
+    std::derived_from<Op, op> && requires { as_list(Op::result(argument_tensor<A>(dtype{})...), dtype{}); };
 /// What Op makes of arguments that have shape and element.
 template <class Op, class... A>
 inline constexpr auto results_of =
@@ -221,11 +225,20 @@ constexpr auto reason_of_shapes() {
     return std::tuple<std::type_identity<typename rank_from<highest>::type>>{};
   else return std::tuple<>{};
 }
+template <class Op>
+struct rule_of {
+  using type = rule::unsaid;
+};
+template <class Op>
+  requires requires { typename Op::rule; }
+struct rule_of<Op> {
+  using type = typename Op::rule;
+};
 template <class Op, class Owner, class... A, std::size_t... I>
 constexpr auto wrong_shapes(std::index_sequence<I...>) {
   using what = fact::operation<application_text<Op, A...>(), tensor_fact<shown_argument<Op, A, I>>...>;
   return []<class... Reason>(std::tuple<std::type_identity<Reason>...>) {
-    return mistake<typename Op::rule, Owner, what, Reason...>{};
+    return mistake<typename rule_of<Op>::type, Owner, what, Reason...>{};
   }(reason_of_shapes<Op, A...>());
 }
 
@@ -260,7 +273,10 @@ constexpr auto mistake_found() {
 template <class Op, class... A>
 constexpr auto made_silently(A... args) {
   using owner = owner_of<A...>;
-  if constexpr ((wrong<A> || ...)) {
+  if constexpr (!an_operation_on<Op, A...>) {
+    if constexpr ((wrong<A> || ...)) return pass_on<owner>(args...);
+    else return mistake<no_operation, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
+  } else if constexpr ((wrong<A> || ...)) {
     return spread<result_count<Op, A...>>(pass_on<owner>(args...));
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
     using what = fact::operation<Op::name, tensor_fact<A>...>;

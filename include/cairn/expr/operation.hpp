@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/core/element.hpp"
+#include "cairn/core/fixed_string.hpp"
 #include "cairn/core/map.hpp"
 #include "cairn/core/misuse.hpp"
 #include "cairn/core/parts.hpp"
@@ -33,6 +34,7 @@ struct next_state {
 ///                   other results but these rules
 /// and what of the following differs. Its kernel stands in the file of the same stem in kernel/.
 struct op {
+  static constexpr fixed_string name = "unnamed";
   /// Sort of argument number i. Arguments of real numbers are all of one type; constants take that of the others. A
   /// kernel gets real numbers of no user's type, but where it takes any sort.
   static constexpr kind argument_kind(int) { return kind::real; }
