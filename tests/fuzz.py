@@ -626,7 +626,7 @@ def written(operations, seeds, counted=True):
         options += ", some_threads" * m.threads
         accumulating = options + ", accumulate_gradients" * m.accumulates
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
-                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws<{accumulating}>(); }}"]
+                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_any<{accumulating}>(); }}"]
         if not m.detaches:  # or what differences find is no gradient
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if counted:
