@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-gradient\]: a vjp is written without grad
+// rejects: cairn \[wrong-gradient\]: a vjp computes with its arguments, constants and generated arrays alone
 #include "cairn/core/misuse.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/expr/matmul.hpp"

@@ -1,7 +1,7 @@
 // The gradient of each operation on whole tensors against finite differences.
-#include "gradients.hpp"
-
 #include <array>
+
+#include "gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(gradients_of_tensor_operations)
 
@@ -72,6 +72,14 @@ BOOST_AUTO_TEST_CASE(softmaxes) {
   check<weighted(softmax<0>(t * 3_c))>();
   check<weighted(log_softmax(t * 3_c))>();
   check<weighted(log_softmax<-2>(t * 3_c))>();
+}
+BOOST_AUTO_TEST_CASE(means_and_variances) {
+  constexpr auto of = layer([](auto x) {
+    const auto [mean, variance] = make<moments_op>(x);
+    return mean * variance + tanh(variance);
+  });
+  constexpr auto loss = weighted(exp(t) | of);
+  check<loss + sum(square(grad(loss, t)))>();
 }
 BOOST_AUTO_TEST_CASE(losses) {
   const std::array<std::int32_t, 6> classes{0, 3, 1, 2, 3, 0};

@@ -1,11 +1,11 @@
 // What users do with programs and predictors.
 #include <algorithm>
 #include <array>
-#include <boost/test/unit_test.hpp>
 #include <boost/hana/contains.hpp>
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/fuse.hpp>
 #include <boost/hana/length.hpp>
+#include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/named.hpp>
 #include <cmath>
@@ -455,11 +455,18 @@ BOOST_AUTO_TEST_CASE(a_program_that_was_moved_from_refuses) {
   BOOST_CHECK_EXCEPTION(static_cast<void>(first.parameters()), program_error, refused);
   BOOST_CHECK_EXCEPTION(static_cast<void>(first.gradients()), program_error, refused);
   BOOST_CHECK_EXCEPTION(static_cast<void>(first.arena()), program_error, refused);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(first.random()), program_error, refused);
   BOOST_CHECK_EXCEPTION((predictor<logits<4>>(first)), program_error, refused);
   BOOST_CHECK_EXCEPTION((sgd{first, {.lr = 1}}), program_error, refused);
   auto predicts = std::move(predict);
   BOOST_CHECK_EXCEPTION(static_cast<void>(predict(bind<"x">(numbers))), program_error, refused);
   BOOST_TEST(std::ranges::equal(predicts(bind<"x">(numbers)), of_twin(bind<"x">(numbers))));
+  adamw next = std::move(optimizer);
+  optimizer.update();
+  BOOST_TEST(std::ranges::equal(second.parameters(), twin.parameters()));
+  next.update();
+  twins.update();
+  BOOST_TEST(std::ranges::equal(second.parameters(), twin.parameters()));
   first = std::move(second);
   BOOST_TEST(run(first) == run(twin));
   BOOST_CHECK_EXCEPTION(static_cast<void>(run(second)), program_error, refused);

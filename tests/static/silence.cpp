@@ -1,6 +1,9 @@
 // No false alarm: models that look like misuse and are none.
 #include "cairn/check/model.hpp"
+#include "cairn/exec/program.hpp"
 #include "cairn/expr/concatenate.hpp"
+#include "cairn/expr/extremum.hpp"
+#include "cairn/expr/generated.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/slice.hpp"
@@ -141,6 +144,25 @@ constexpr auto target = [] {
   return mse(h | ckpt<"t">(block<"t">(mlp)), detach(h));
 }();
 static_assert(silent<target> && predicts<target>);
+
+// Options that may come several times, and threads where there are none.
+constexpr auto weighted = classify((x * mask) | ckpt<"t">(mlp) | ckpt<"u">(block<"b">(mlp)));
+static_assert(silent<weighted, freeze<"fc1">, freeze<"fc2">, budget<1_MiB>, budget<2_MiB>, wrt<"x">, wrt<"mask">>);
+static_assert(std::same_as<decltype(detail::problem_of_threads<1>()), sound>);
+
+// A rule with constants, a generated array, a tag, a slice and reductions.
+struct bent_op : elementwise_op {
+  static constexpr fixed_string name = "bent";
+  static constexpr auto vjp(auto g, auto y, auto v) {
+    constexpr auto slope = generated<12>([](int i) { return 1 + i; });
+    return gradients(tag<"rule">(g * slope) + 0_c * sum(slice<0, 0, 1>(y)) * max<-1>(concatenate<1>(v, v), keepdim));
+  }
+};
+template <class V>
+V lanewise(bent_op, V v) {
+  return v * v;
+}
+static_assert(detail::checked<classify(make<bent_op>(x | nn::linear<"fc", 12>))>());
 
 // Without ckpt there is nothing to say about segments, and predictors need no gradient at all.
 static_assert(silent<two, plain, freeze<"s">>);

@@ -220,7 +220,10 @@ class program {
     return {reinterpret_cast<real_type*>(owned().base(pass::gradient_base)), block_size};
   }
   /// Which random numbers the next step draws: to keep and to set, as by who goes on with saved parameters.
-  random_state& random() { return random_; }
+  random_state& random() {
+    memory_.check();
+    return random_;
+  }
   /// The arena, to look at: what a step writes.
   std::span<std::byte> arena() {
     return {owned().base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};

@@ -15,7 +15,7 @@ struct unknown {
   template <class T>
     requires std::is_arithmetic_v<T>
   constexpr operator T() const {
-    return {};
+    return 1;  // and not 0, for it may be the extent of an array
   }
 };
 

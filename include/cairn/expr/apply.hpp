@@ -125,6 +125,8 @@ struct highest {
 template <class E, class First, class... Rest>
 struct highest<E, First, Rest...>
     : highest<std::conditional_t<(First::shape.rank > E::shape.rank), First, E>, Rest...> {};
+template <int I, class E>
+struct rank_from<pick<I, E>> : rank_from<E> {};
 template <class Op, class... A>
 struct rank_from<expr<Op, A...>> : rank_from<typename highest<A...>::type> {
   static constexpr bool itself = false;

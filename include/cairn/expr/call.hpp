@@ -85,6 +85,7 @@ constexpr expression_traits around(expression_traits t, const expression_traits&
   t.fed |= inside.fed;
   t.captures |= inside.captures;
   t.computed |= inside.computed;
+  t.of_model = true;
   return computing(t);
 }
 }  // namespace detail
@@ -114,6 +115,15 @@ inline constexpr auto known_as<call<Mark, F, A...>> = known_as<F>;
 template <class Mark, class F, class... A>
   requires requires { Mark::name; }
 inline constexpr auto known_as<call<Mark, F, A...>> = Mark::name;
+
+template <class Call, class Highest>
+using with_as_many_axes = std::conditional_t<(Call::shape.rank > Highest::shape.rank),
+                                             std::tuple_element_t<0, typename Call::bodies>, Highest>;
+template <class Mark, class F, class... A>
+struct rank_from<call<Mark, F, A...>>
+    : rank_from<with_as_many_axes<call<Mark, F, A...>, typename highest<A...>::type>> {
+  static constexpr bool itself = false;
+};
 
 template <class Owner, class Mark, class F, class... A>
 struct parts_of<Owner, call<Mark, F, A...>> {

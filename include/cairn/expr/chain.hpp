@@ -64,7 +64,6 @@ template <class Opaque>
 inline constexpr auto known_as<chain<Opaque>> = known_as<revealed<Opaque>>;
 template <chain_traits Last, class X, class Layers>
 inline constexpr auto known_as<chained<Last, X, Layers>> = known_as<Layers>;
-
 /// The input of a stage, as the previous stage leaves it: only its traits matter. It belongs to no body, so
 /// that a mistake of the stage stays silent until the outermost `|`.
 struct stage_scope {};
@@ -84,6 +83,22 @@ struct stages_seen<Level, Tensor, First, Rest...> {
   using type = decltype(before(typename stages_seen<Level, tensor_of<stage>, Rest...>::type{}));
 };
 
+/// The last stage that adds axes, or what the chain begins with.
+template <class X, class Stages>
+struct last_with_axes;
+template <class X>
+struct last_with_axes<X, std::tuple<>> : rank_from<X> {};
+template <class X, class Mark, class F, class Input, class... Stage>
+struct last_with_axes<X, std::tuple<call<Mark, F, Input>, Stage...>>
+    : last_with_axes<
+          std::conditional_t<(call<Mark, F, Input>::shape.rank > Input::shape.rank), call<Mark, F, Input>, X>,
+          std::tuple<Stage...>> {};
+template <chain_traits Last, class X, class... L>
+struct rank_from<chained<Last, X, chain_of<L...>>>
+    : last_with_axes<X, typename stages_seen<X::traits.level, tensor_of<X>, L...>::type> {
+  static constexpr bool itself = false;
+};
+
 /// The traits of a chain to which a stage is added.
 constexpr expression_traits in_a_row(expression_traits chain, const expression_traits& stage) {
   chain.height = std::max(chain.height, stage.height);
@@ -92,6 +107,7 @@ constexpr expression_traits in_a_row(expression_traits chain, const expression_t
   chain.fed |= stage.fed;
   chain.captures |= stage.captures;
   chain.computed |= stage.computed;
+  chain.of_model |= stage.of_model;
   return computing(chain);
 }
 

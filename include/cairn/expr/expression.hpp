@@ -58,6 +58,7 @@ struct expression_traits {
   bool detached = false;    ///< an operation below cuts a gradient
   bool fed = false;         ///< has an input of the program
   bool computed = false;    ///< computes something from one, and does not only read it in another order
+  bool of_model = false;    ///< has a leaf that is no constant, a body or a gradient: no gradient rule has
   bool captures = false;    ///< in a body: computes again what was computed from an input outside of all bodies
   std::uint64_t reads = 0;  ///< a bit for each argument of the body around it
 };
@@ -73,6 +74,7 @@ constexpr expression_traits merged(std::initializer_list<expression_traits> part
     all.detached |= part.detached;
     all.fed |= part.fed;
     all.computed |= part.computed;
+    all.of_model |= part.of_model;
     all.captures |= part.captures;
     all.reads |= part.reads;
   }

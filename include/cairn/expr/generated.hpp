@@ -9,7 +9,9 @@ namespace cairn {
 
 /// The positions in an array; F makes its elements of them.
 template <class F, element_type E, int... Extents>
-struct generated_leaf : detail::leaf<E, Extents...> {};
+struct generated_leaf : detail::leaf<E, Extents...> {
+  static constexpr expression_traits traits{};
+};
 
 /// The elements of a constant array: read where they stand, like parts of another one, and copied for what cannot.
 struct generated_op : op {

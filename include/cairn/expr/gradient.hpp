@@ -13,6 +13,7 @@ struct owning {
 };
 constexpr expression_traits of_next_order(expression_traits t) {
   ++t.order;
+  t.of_model = true;
   return computing(t);
 }
 }  // namespace detail

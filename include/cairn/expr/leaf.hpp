@@ -14,7 +14,7 @@ struct leaf : expression {
   using owner = top_scope;
   static constexpr cairn::shape shape = tensor<E, Extents...>::shape;
   static constexpr element_type element = E;
-  static constexpr expression_traits traits{};
+  static constexpr expression_traits traits{.of_model = true};
 };
 
 /// Whether a tensor can have these extents.
@@ -96,12 +96,12 @@ constexpr std::int64_t fan_in_of() {
 
 template <fixed_string Name, int... Extents>
 struct input_leaf : detail::leaf<element_type{}, Extents...> {
-  static constexpr expression_traits traits{.fed = true};
+  static constexpr expression_traits traits{.fed = true, .of_model = true};
 };
 
 template <fixed_string Name, int Bound, int... Extents>
 struct indices_leaf : detail::leaf<index_below(Bound), Extents...> {
-  static constexpr expression_traits traits{.fed = true};
+  static constexpr expression_traits traits{.fed = true, .of_model = true};
 };
 
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
@@ -111,7 +111,9 @@ template <fixed_string Name>
 struct random_key_leaf : detail::leaf<element_type{dtype::key}> {};
 
 template <double Value>
-struct constant_leaf : detail::leaf<element_type{}> {};
+struct constant_leaf : detail::leaf<element_type{}> {
+  static constexpr expression_traits traits{};
+};
 
 namespace detail {
 template <fixed_string Name, int... Extents>

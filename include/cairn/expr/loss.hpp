@@ -56,13 +56,13 @@ struct labelled_form : form_of_two<Op::name> {
   }
 };
 struct mse_form : form_of_two<"mse"> {
+  using rule = rule::equal_shapes;
+  static constexpr shape shown(std::size_t, const shape& s) { return s; }
   template <an_expression A, an_expression B>
   static constexpr auto of(A, B) {
     if constexpr (wrong<A> || wrong<B> || A::shape == B::shape || A::shape.rank == 0 || B::shape.rank == 0)
       return averaged<false>(unreported<square_op, unreported<sub_op, A, B>>{});
-    else
-      return mistake<rule::equal_shapes, owner_of<A, B>,
-                     fact::operation<application_text<mse_form, A, B>(), tensor_fact<A>, tensor_fact<B>>>{};
+    else return wrong_shapes<mse_form, owner_of<A, B>, A, B>(std::index_sequence_for<A, B>{});
   }
 };
 }  // namespace detail

@@ -113,6 +113,9 @@ struct tagged : expression {
 };
 
 namespace detail {
+template <fixed_string Name, class X>
+struct rank_from<tagged<Name, X>> : rank_from<X> {};
+
 template <fixed_string Name>
 struct tag_form : form_of_one<"tag"> {
   template <class X>

@@ -26,6 +26,8 @@ struct parts_of<Owner, repeated<N, Name, L, X>> {
 };
 template <int N, fixed_string Name, class L, class X>
 inline constexpr auto known_as<repeated<N, Name, L, X>> = Name;
+template <int N, fixed_string Name, class L, class X>
+struct rank_from<repeated<N, Name, L, X>> : rank_from<X> {};
 template <int N, fixed_string Name, class Body>
 struct repeat_layer : layer_base {
   static constexpr fixed_string name = Name;

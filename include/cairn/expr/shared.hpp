@@ -31,6 +31,8 @@ inline constexpr auto without_last_part = [] {
 template <fixed_string Name, bool Trainable, initial Init, int... Extents, class X>
 inline constexpr auto known_as<layer_result<parameter_leaf<Name, Trainable, Init, Extents...>, X>> =
     without_last_part<Name>;
+template <class Parameter, class X>
+struct rank_from<layer_result<Parameter, X>> : rank_from<X> {};
 
 /// The result X of the layer Name, which has the given parameter. Who writes an absolute name wants it shared.
 template <fixed_string Name, class Parameter, an_expression X>

@@ -162,7 +162,7 @@ struct rule_of {
       return G{};
     } else if constexpr (broadcast(Tensor::shape, G::shape) != G::shape) {
       return mistake<gradient_shape, top_scope, what, fact::argument<I>, fact::got<tensor_fact<G>>>{};
-    } else if constexpr (G::traits.order > 0) {
+    } else if constexpr (G::traits.of_model) {
       return mistake<gradient_of_rule, top_scope, what>{};
     } else {
       return sound{};

@@ -56,12 +56,14 @@ inline constexpr auto earlier_gradients = [] {
   return out;
 }();
 
-/// How large a model is, before it is lowered.
+/// About how large a model is, before it is lowered: its gradient counts as many nodes as it has itself.
 template <class Purpose, class Outputs>
 inline constexpr ir::sizes counted{};
 template <class Purpose, class First, class... Rest>
-inline constexpr ir::sizes counted<Purpose, output_list<First, Rest...>> =
-    ir::counted<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>;
+inline constexpr ir::sizes counted<Purpose, output_list<First, Rest...>> = [](ir::sizes size) {
+  size.nodes *= 1 + std::max({First::traits.order, Rest::traits.order...});
+  return size;
+}(ir::counted<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
 
 /// The graph of a model, which of its leaves are trained, and its gradient: a constant each.
 template <class Purpose, class Outputs>

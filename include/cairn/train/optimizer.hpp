@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace cairn {
@@ -60,6 +61,25 @@ constexpr auto problem_of_training() {
   else return mistake<no_program_to_train, top_scope, fact::operation<"optimizer", Real>>{};
 }
 
+/// What an optimizer reads and writes; one that was moved from, nothing.
+template <class Real>
+struct trained_blocks {
+  std::span<Real> parameters;
+  std::span<const Real> gradients;
+
+  template <class Program>
+  explicit trained_blocks(Program& program)
+      : parameters(parameters_of<Real>(program)), gradients(gradients_of<Real>(program)) {}
+  trained_blocks(const trained_blocks&) = default;
+  trained_blocks(trained_blocks&& other) noexcept
+      : parameters(std::exchange(other.parameters, {})), gradients(other.gradients) {}
+  trained_blocks& operator=(trained_blocks other) noexcept {
+    parameters = other.parameters;
+    gradients = other.gradients;
+    return *this;
+  }
+};
+
 template <class Program>
 struct real_of {
   using type = float;
@@ -88,9 +108,8 @@ class sgd {
  public:
   template <class Program>
   explicit sgd(Program& program, sgd_options options = {})
-      : parameters_(detail::parameters_of<Real>(program)),
-        gradients_(detail::gradients_of<Real>(program)),
-        velocity_(options.momentum == 0 ? 0 : parameters_.size()),
+      : of_(program),
+        velocity_(options.momentum == 0 ? 0 : of_.parameters.size()),
         options_(options),
         threads_(detail::threads_of<Program>()) {
     static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
@@ -111,15 +130,15 @@ class sgd {
   void update() noexcept {
     const auto rate = fill(-options_.lr), momentum = fill(options_.momentum);
     const auto decay = fill(options_.weight_decay);
-    detail::for_each_register<Real>(parameters_.size(), threads_, [&](std::size_t i, auto... count) {
-      const auto p = lanes::load(&parameters_[i], count...);
-      auto step = fused(decay, p, lanes::load(&gradients_[i], count...));
+    detail::for_each_register<Real>(of_.parameters.size(), threads_, [&](std::size_t i, auto... count) {
+      const auto p = lanes::load(&of_.parameters[i], count...);
+      auto step = fused(decay, p, lanes::load(&of_.gradients[i], count...));
       if (!velocity_.empty()) {
         const auto v = fused(momentum, lanes::load(&velocity_[i], count...), step);
         v.store(&velocity_[i], count...);
         step = options_.nesterov ? fused(momentum, v, step) : v;
       }
-      fused(rate, step, p).store(&parameters_[i], count...);
+      fused(rate, step, p).store(&of_.parameters[i], count...);
     });
   }
 
@@ -127,8 +146,7 @@ class sgd {
   using lanes = kernel::lanes<Real>;
   static lanes fill(double x) { return lanes::fill(static_cast<Real>(x)); }
 
-  std::span<Real> parameters_;
-  std::span<const Real> gradients_;
+  detail::trained_blocks<Real> of_;
   std::vector<Real> velocity_;
   sgd_options options_;
   int threads_;
@@ -155,10 +173,9 @@ class adamw {
  public:
   template <class Program>
   explicit adamw(Program& program, adamw_options options = {})
-      : parameters_(detail::parameters_of<Real>(program)),
-        gradients_(detail::gradients_of<Real>(program)),
-        mean_(parameters_.size()),
-        square_(parameters_.size()),
+      : of_(program),
+        mean_(of_.parameters.size()),
+        square_(of_.parameters.size()),
         options_(options),
         threads_(detail::threads_of<Program>()) {
     static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
@@ -189,14 +206,14 @@ class adamw {
     const auto old1 = fill(beta1), new1 = fill(1 - beta1);
     const auto old2 = fill(beta2), new2 = fill(1 - beta2);
     const auto scale = fill(std::sqrt(unbias2)), least = fill(epsilon);
-    detail::for_each_register<Real>(parameters_.size(), threads_, [&](std::size_t i, auto... count) {
-      const auto g = lanes::load(&gradients_[i], count...);
+    detail::for_each_register<Real>(of_.parameters.size(), threads_, [&](std::size_t i, auto... count) {
+      const auto g = lanes::load(&of_.gradients[i], count...);
       const auto m = fused(old1, lanes::load(&mean_[i], count...), new1 * g);
       const auto s = fused(old2, lanes::load(&square_[i], count...), new2 * g * g);
-      const auto p = lanes::load(&parameters_[i], count...);
+      const auto p = lanes::load(&of_.parameters[i], count...);
       m.store(&mean_[i], count...);
       s.store(&square_[i], count...);
-      fused(rate, m / fused(sqrt(s), scale, least), keep * p).store(&parameters_[i], count...);
+      fused(rate, m / fused(sqrt(s), scale, least), keep * p).store(&of_.parameters[i], count...);
     });
   }
 
@@ -204,8 +221,7 @@ class adamw {
   using lanes = kernel::lanes<Real>;
   static lanes fill(double x) { return lanes::fill(static_cast<Real>(x)); }
 
-  std::span<Real> parameters_;
-  std::span<const Real> gradients_;
+  detail::trained_blocks<Real> of_;
   std::vector<Real> mean_, square_;
   adamw_options options_;
   int threads_;

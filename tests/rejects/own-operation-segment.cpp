@@ -1,0 +1,24 @@
+// rejects: cairn \[wrong-gradient\]: a vjp computes with its arguments, constants and generated arrays alone
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/expr/checkpoint.hpp"
+
+namespace own {
+using namespace cairn;
+
+struct softplus_op : elementwise_op {
+  static constexpr fixed_string name = "softplus";
+#ifdef CAIRN_REJECT
+  static constexpr auto vjp(auto g, auto, auto x) {
+    return gradients(ckpt<"rule">([](auto a, auto b) { return a * sigmoid(b); }, g, x));
+  }
+#else
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * sigmoid(x)); }
+#endif
+};
+}  // namespace own
+
+using namespace cairn;
+
+constexpr auto loss = sum(make<own::softplus_op>(param<"p", 3, 5>));
+static_assert(detail::checked<loss>());
