@@ -2,6 +2,7 @@
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/nn/pool.hpp"
 
 using namespace cairn;
 
@@ -197,6 +198,25 @@ static_assert(accuracy_op::result(shape{4, 10}, shape{5}) == no_shape);
 static_assert(cross_entropy_op::argument_kind(0) == kind::real &&
               cross_entropy_op::argument_kind(1) == kind::whole);
 static_assert(of(mse(t<4, 8>, t<4, 8>)) == shape{} && of(mse(t<4, 8>, 1_c)) == shape{});
+
+// Pools over images {N, H, W, C}: as many windows as fit, half of one outside at most.
+static_assert(of(max_pool2d<2>(t<2, 5, 6, 3>)) == shape{2, 2, 3, 3});
+static_assert(of(avg_pool2d<5>(t<1, 5, 6, 3>)) == shape{1, 1, 1, 3});
+static_assert(of(max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(t<2, 5, 6, 3>)) == shape{2, 3, 3, 3});
+static_assert(of(avg_pool2d<2, nn::window{.stride = 1, .padding = 1}>(t<2, 1, 6, 3>)) == shape{2, 2, 7, 3});
+static_assert(same(max_pool2d<2>(t<2, 4, 4, 3>), max_pool2d<2, nn::window{.stride = 2}>(t<2, 4, 4, 3>)));
+static_assert(of(global_average(t<2, 5, 6, 3>)) == shape{2, 3});
+static_assert(pooling{16}.position() == element_type{dtype::u8, 256} && pooling{17}.position() == index_below(289));
+template <int Extent, nn::window W>
+constexpr shape pooled = detail::pooling_of<Extent, W>.result(shape{2, 5, 6, 3});
+static_assert(pooled<6, {}> == no_shape && pooled<7, {.padding = 1}> == shape{2, 1, 1, 3});
+static_assert(pooled<8, {.padding = 1}> == no_shape);
+static_assert(pooled<3, {.padding = 2}> == no_shape && pooled<2, {.padding = -1}> == no_shape);
+static_assert(pooled<0, {}> == no_shape && pooled<2, {.stride = -1}> == no_shape);
+static_assert(pooling{2}.result(shape{5, 6, 3}) == no_shape && pooling{2}.result(shape{}) == no_shape);
+static_assert(unpool_op<pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == shape{2, 5, 6, 3});
+static_assert(unpool_op<pooling{2}, 6, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == no_shape);
+static_assert(pool_at_op<pooling{2}>::result(shape{2, 5, 6, 3}, shape{2, 2, 3, 1}) == no_shape);
 
 // What is made of tensors of too many axes has no shape either.
 static_assert(max_rank == 6 && of(t<1, 2, 3, 4, 5, 6> + 1_c) == shape{1, 2, 3, 4, 5, 6});

@@ -61,17 +61,17 @@ static_assert(detail::memory_in<simple>.gradient_bytes == 256 && detail::memory_
 // A predictor updates nothing, and reads states where it says so.
 static_assert(written<sum(moving)> == "sum(matmul(x, w))" && written<in_training(moving, x)> == "x");
 static_assert(written<x | nn::batch_norm<"bn">> ==
-              "add(mul(sub(x, bn.running_mean), div(bn.weight, sqrt(add(bn.running_var, constant)))), bn.bias)");
+              "add(add(mul(bn.running_mean, neg(div(bn.weight, sqrt(add(bn.running_var, constant))))), bn.bias), "
+              "mul(x, div(bn.weight, sqrt(add(bn.running_var, constant)))))");
 static_assert(forward_of<moving>::graph.output_count == 1 && forward_of<moving>::graph.leaf_count == 2);
 
 // The statistics of PyTorch: the variance that states keep is that of 3 degrees of freedom.
 constexpr auto normalized = sum(tanh(h | nn::batch_norm<"bn">));
 using normalizing = step_of<normalized>;
 static_assert(after<normalizing>("bn.running_mean") ==
-              "add(mul(bn.running_mean, constant), mul(mul(sum(matmul(x, w)), constant), constant))");
+              "add(mul(bn.running_mean, constant), mul(moments.0(matmul(x, w)), constant))");
 static_assert(after<normalizing>("bn.running_var") ==
-              "add(mul(bn.running_var, constant), mul(mul(sum(square(sub(matmul(x, w), mul(sum(matmul(x, w)), "
-              "constant)))), constant), constant))");
+              "add(mul(bn.running_var, constant), mul(moments.1(matmul(x, w)), constant))");
 static_assert(after<normalizing>("bn.weight") == "" && after<normalizing>("bn.bias") == "");
 static_assert(!normalizing::model::chosen.trained[normalizing::graph.find(ir::role::parameter, "bn.running_mean")]);
 static_assert(lawful<normalized>());

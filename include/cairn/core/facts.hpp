@@ -22,6 +22,12 @@ template <int Axis, int Begin, int End>
 struct slice;
 template <int... Extents>
 struct extents;
+template <int Extent, int Stride, int Padding>
+struct window;
+template <int N>
+struct dilation;
+template <int N>
+struct groups;
 template <int N>
 struct iterations;
 template <int N>
@@ -30,6 +36,8 @@ template <int N>
 struct layers;
 struct object {};  // some class
 struct layer {};   // in place of its type, which is long
+template <int Stride, int Padding, int Dilation, int Groups>
+struct stride_padding_dilation_groups;
 template <class Tensor>
 struct result;
 template <class... Tensors>

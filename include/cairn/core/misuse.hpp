@@ -33,6 +33,12 @@ struct part_of_axis { template <class Silent, class... Facts> struct found : Sil
   "from the end"); } }; };
 struct one_label_per_row { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: logits {..., classes} take labels<\"name\", classes, ...>, one a row"); } }; };
+struct filter_fits { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: images {N, H, W, C} take filters {O, C / groups, rows, columns}, groups that divide C and O, and "
+  "with padding are as large as these, dilated"); } }; };
+struct transposed_filter_fits { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: images {N, H, W, C} take transposed filters {C, O / groups, rows, columns}, groups that divide C "
+  "and O, and less padding than leaves nothing"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -52,6 +58,10 @@ struct indices_for_axis { template <class Silent, class... Facts> struct found :
 struct bound_as_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: one_hot adds an axis as long as the bound of its indices: they need a bound, and at most 5 "
   "axes"); } }; };
+struct window_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a window<extent, stride, padding> lies in the padded image; padding is at most half of it"); } }; };
+struct image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: this takes images {N, H, W, C}; reshape or transpose the argument"); } }; };
 struct at_least_two_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: this layer takes {..., rows, features}; reshape its argument"); } }; };
 }  // namespace rule
@@ -81,6 +91,8 @@ struct one_argument_reduced { template <class Silent, class... Facts> struct fou
   "maximum(x, y)"); } }; };
 struct two_or_more_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes two expressions or more: concatenate<1>(a, b)"); } }; };
+struct settings_of_pool { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the window of a pool has stride and padding alone: no dilation, no groups"); } }; };
 struct no_state { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: what becomes another value when a step is over is a state: updated(x, state<\"s\", "
   "initial{}, 8>, next)"); } }; };
@@ -254,7 +266,8 @@ struct gradient_missing { template <class Silent, class... Facts> struct found :
 struct gradient_shape { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-gradient]: the gradient of an argument has its shape, or one to which it is broadcast"); } }; };
 struct gradient_of_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-gradient]: a vjp is written without grad"); } }; };
+  "cairn [wrong-gradient]: a vjp computes with its arguments, constants and generated arrays alone: no leaf, no layer, no "
+  "segment, no grad"); } }; };
 struct no_lanewise { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-kernel]: this elementwise operation has no lanewise(operation, V...) beside it, which returns a V"); } }; };
 struct no_kernel { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

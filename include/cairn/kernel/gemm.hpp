@@ -17,11 +17,16 @@
 
 namespace cairn::kernel {
 
-/// What a column of tiles reads over `steps` of depth. Of A either rows are `apart` and a step is one number on, or
-/// rows are side by side and a step is `apart` on; the next tile begins `below`. Steps of B are `step_b` apart.
+inline constexpr std::int64_t one_tap = 0;
+
+/// What a column of tiles reads over `steps` of depth, at each of some places of A: a product has one, a convolution
+/// the taps of its filter. Of A either rows are `apart` and a step is one number on, or rows are side by side and a step
+/// is `apart` on; the next tile begins `below`. Steps of B are `step_b` apart.
 struct tile_source {
   std::int64_t apart, below, step_b;
   int steps;
+  int taps = 1;
+  const std::int64_t* tap = &one_tap;
 };
 
 /// Where tiles go: into C, of which rows are `apart`, or added to it; or to a reader. A C that is far away, or what the
@@ -72,25 +77,27 @@ template <class Real, int Rows, int Registers, bool RowsApart>
     vec sum[Rows][Registers];
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) sum[i][j] = vec::fill(0);
-    const Real* at[pointers];
     const Real* step = b;
+    for (int t = 0; t < from.taps; ++t) {
+      const Real* at[pointers];
 #pragma GCC unroll 4
-    for (int q = 0; q < pointers; ++q) at[q] = a + (RowsApart ? q * reached * from.apart : 0);
-    for (int p = 0; p < from.steps; ++p) {
-      vec row_b[Registers];
-#pragma GCC unroll 2
-      for (int j = 0; j < Registers; ++j) row_b[j] = vec::load(step + j * width);
+      for (int q = 0; q < pointers; ++q) at[q] = a + from.tap[t] + (RowsApart ? q * reached * from.apart : 0);
+      for (int p = 0; p < from.steps; ++p) {
+        vec row_b[Registers];
+#pragma GCC unroll 4
+        for (int j = 0; j < Registers; ++j) row_b[j] = vec::load(step + j * width);
 #pragma GCC unroll 16
-      for (int i = 0; i < Rows; ++i) {
-        const vec x = vec::fill(at[i / reached][RowsApart ? i % reached * from.apart : i]);
-#pragma GCC unroll 2
-        for (int j = 0; j < Registers; ++j) sum[i][j] = fused(x, row_b[j], sum[i][j]);
-      }
+        for (int i = 0; i < Rows; ++i) {
+          const vec x = vec::fill(at[i / reached][RowsApart ? i % reached * from.apart : i]);
 #pragma GCC unroll 4
-      for (int q = 0; q < pointers; ++q) at[q] += RowsApart ? 1 : from.apart;
-      step += from.step_b;
+          for (int j = 0; j < Registers; ++j) sum[i][j] = fused(x, row_b[j], sum[i][j]);
+        }
+#pragma GCC unroll 4
+        for (int q = 0; q < pointers; ++q) at[q] += RowsApart ? 1 : from.apart;
+        step += from.step_b;
+      }
     }
     alignas(64) Real tile[Rows * Registers * width];
     Real* const out = direct ? to.at(row, column) : tile;
@@ -98,12 +105,12 @@ template <class Real, int Rows, int Registers, bool RowsApart>
     if (direct && to.add) {
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int j = 0; j < Registers; ++j) sum[i][j] = vec::load(out + i * apart + j * width) + sum[i][j];
     }
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) sum[i][j].store(out + i * apart + j * width);
     if (!direct) to.take(tile, Registers * width, row, column, Rows, columns);
   }
@@ -127,6 +134,54 @@ void pack_tile(const Real* from, std::int64_t apart, int p, int end, int steps, 
     }
   }
 }
+
+/// Columns of B, of which rows lie `apart`, as {steps, tile_columns}, filled up to whole registers with zeros.
+template <class Real>
+void pack_columns(const Real* from, std::int64_t apart, int columns, int steps, int tile_columns, Real* to) {
+  using vec = lanes<Real>;
+  constexpr int width = vec::width;
+  const bool pair = columns == 2 * width;
+  for (int p = 0; p < steps; ++p, from += apart, to += tile_columns) {
+    if (pair) {
+      const vec first = vec::load(from), second = vec::load(from + width);
+      first.store(to);
+      second.store(to + width);
+    } else {
+      for (int j = 0; j < columns; j += width) load_row(from, j, columns).store(to + j);
+    }
+  }
+}
+/// The same of a transposed B, of which columns lie `apart`.
+template <class Real>
+[[gnu::noinline]] void pack_columns_transposed(const Real* from, std::int64_t apart, int columns, int steps,
+                                               int tile_columns, Real* to) {
+  using vec = lanes<Real>;
+  constexpr int width = vec::width;
+  const std::int64_t step = tile_columns;
+  for (int p = 0; p < steps; p += width) {
+    const int filled = std::min(width, steps - p);
+    for (int j = 0; j < columns; j += width) {
+      const Real* at = from + j * apart + p;
+      std::int64_t apart_here = apart;
+      Real part[width][width];
+      if (filled < width || j + width > columns) {
+        for (int i = 0; i < width; ++i)
+          (j + i < columns ? vec::load(at + i * apart, filled) : vec::fill(0)).store(part[i]);
+        at = part[0];
+        apart_here = width;
+      }
+      vec square[width];
+#pragma GCC unroll 16
+      for (int i = 0; i < width; ++i) square[i] = vec::load(at + i * apart_here);
+      vec::transpose(square);
+      Real* const out = to + p * step + j;
+#pragma GCC unroll 16
+      for (int i = 0; i < width; ++i)
+        if (i < filled) square[i].store(out + i * step);
+    }
+  }
+}
+
 /// How a product is cut: the rows and the registers of whole tiles, and of the last.
 template <class Real, product P>
 struct tile_extents {
@@ -300,51 +355,11 @@ class multiplication {
     }
   }
 
-  /// Columns of op(B) as {steps, tile_columns}, filled up to whole registers with zeros.
   const Real* pack_b(const Real* from, int columns, int steps, Real* to) const {
-    const blocking& cut = plan.cut;
-    if (plan.of.transpose_b) {
-      pack_b_transposed(from, columns, steps, to);
-      return to;
-    }
-    const std::int64_t step = cut.tile_columns, apart_b = rows_of_b();
-    const bool pair = columns == 2 * width;
-    Real* out = to;
-    for (int p = 0; p < steps; ++p, from += apart_b, out += step) {
-      if (pair) {
-        const vec first = vec::load(from), second = vec::load(from + width);
-        first.store(out);
-        second.store(out + width);
-      } else {
-        for (int j = 0; j < columns; j += width) load_row(from, j, columns).store(out + j);
-      }
-    }
+    const int tile_columns = plan.cut.tile_columns;
+    if (plan.of.transpose_b) pack_columns_transposed(from, rows_of_b(), columns, steps, tile_columns, to);
+    else pack_columns(from, rows_of_b(), columns, steps, tile_columns, to);
     return to;
-  }
-  [[gnu::noinline]] void pack_b_transposed(const Real* from, int columns, int steps, Real* to) const {
-    const std::int64_t step = plan.cut.tile_columns, apart_b = rows_of_b();
-    for (int p = 0; p < steps; p += width) {
-      const int filled = std::min(width, steps - p);
-      for (int j = 0; j < columns; j += width) {
-        const Real* at = from + j * apart_b + p;
-        std::int64_t apart = apart_b;
-        Real part[width][width];
-        if (filled < width || j + width > columns) {
-          for (int i = 0; i < width; ++i)
-            (j + i < columns ? vec::load(at + i * apart_b, filled) : vec::fill(0)).store(part[i]);
-          at = part[0];
-          apart = width;
-        }
-        vec square[width];
-#pragma GCC unroll 16
-        for (int i = 0; i < width; ++i) square[i] = vec::load(at + i * apart);
-        vec::transpose(square);
-        Real* const out = to + p * step + j;
-#pragma GCC unroll 16
-        for (int i = 0; i < width; ++i)
-          if (i < filled) square[i].store(out + i * step);
-      }
-    }
   }
 
   /// Rows of op(A): of A as they are; of a transposed A `tile_rows` at a time, as {steps, tile_rows}.

@@ -23,6 +23,29 @@ void matmul(const Real* a, const Real* b, Real* c, int m, int n, int k, bool tra
     }
 }
 
+/// Calls visit(place in the image, place in the filter, place in the result) for all that a convolution multiplies:
+/// images {N, H, W, C}, a filter {rows, columns, C / groups, O}, a result {N, H', W', O}.
+template <class Visit>
+void for_each_tap(const shape& image, const shape& filter, const shape& result, const int* stride, const int* padding,
+                  const int* dilation, int groups, Visit visit) {
+  for (int n = 0; n < result[0]; ++n)
+    for (int i = 0; i < result[1]; ++i)
+      for (int k = 0; k < result[2]; ++k)
+        for (int r = 0; r < filter[0]; ++r)
+          for (int q = 0; q < filter[1]; ++q) {
+            const int y = i * stride[0] - padding[0] + r * dilation[0],
+                      x = k * stride[1] - padding[1] + q * dilation[1];
+            if (y < 0 || x < 0 || y >= image[1] || x >= image[2]) continue;
+            for (int c = 0; c < filter[2]; ++c)
+              for (int o = 0; o < filter[3]; ++o) {
+                const int channel = o / (filter[3] / groups) * filter[2] + c;
+                visit(((n * image[1] + y) * image[2] + x) * image[3] + channel,
+                      ((r * filter[1] + q) * filter[2] + c) * filter[3] + o,
+                      ((n * result[1] + i) * result[2] + k) * result[3] + o);
+              }
+          }
+}
+
 /// The coordinates of element number `index` of a row-major tensor {s}.
 inline void coordinates(const shape& s, std::int64_t index, int* at) {
   for (int axis = s.rank; axis-- > 0; index /= s.extent[axis]) at[axis] = static_cast<int>(index % s.extent[axis]);
@@ -96,6 +119,40 @@ void scatter_add(const Real* in, const std::int32_t* at, Real* out, const shape&
       for (int k = 0; k < to[2]; ++k)
         sums[static_cast<std::size_t>((i * to[1] + at[j]) * to[2] + k)] += in[(i * count + j) * to[2] + k];
   std::transform(sums.begin(), sums.end(), out, [](double x) { return static_cast<Real>(x); });
+}
+
+/// Square windows over images {x}: calls visit(window, place, position) for each number of each window, row by row.
+struct windows {
+  shape x;
+  int extent, stride, padding;
+
+  template <class Visit>
+  void operator()(Visit visit) const {
+    const auto along = [this](int axis) { return (x[axis] + 2 * padding - extent) / stride + 1; };
+    std::size_t window = 0;
+    for (int image = 0; image < x[0]; ++image)
+      for (int row = 0; row < along(1); ++row)
+        for (int column = 0; column < along(2); ++column)
+          for (int channel = 0; channel < x[3]; ++channel, ++window)
+            for (int position = 0; position < extent * extent; ++position) {
+              const int i = row * stride - padding + position / extent;
+              const int j = column * stride - padding + position % extent;
+              if (i < 0 || i >= x[1] || j < 0 || j >= x[2]) continue;
+              visit(window, static_cast<std::size_t>(((image * x[1] + i) * x[2] + j) * x[3] + channel), position);
+            }
+  }
+};
+
+/// out = the largest of each window, NaN where one is NaN; at = the position of the first such, or of the last NaN.
+template <class Real, class At>
+void max_pool(const windows& each, const Real* in, std::vector<Real>& out, std::vector<At>& at) {
+  std::vector<bool> seen(out.size());
+  each([&](std::size_t window, std::size_t place, int position) {
+    if (seen[window] && !std::isnan(in[place]) && !(in[place] > out[window])) return;
+    seen[window] = true;
+    out[window] = in[place];
+    at[window] = static_cast<At>(position);
+  });
 }
 
 /// log_softmax of `in` {from} along an axis; softmax is its exp.

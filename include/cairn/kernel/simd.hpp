@@ -79,6 +79,27 @@ struct lanes {
 #endif
   }
 
+  // Whole numbers, one for each lane.
+
+  [[gnu::always_inline]] static mask fill_whole(int x) { return mask{} + x; }
+  [[gnu::always_inline]] static mask select_whole(mask which, mask a, mask b) { return which ? a : b; }
+  /// From and to memory, where they are of another type; the first n where n is below width.
+  template <class Stored>
+  [[gnu::always_inline]] static mask load_whole(const Stored* from, int n) {
+    using stored_vector [[gnu::vector_size(sizeof(Stored) * width)]] = Stored;
+    stored_vector all{};
+    if (n >= width) std::memcpy(&all, from, sizeof all);
+    else std::memcpy(&all, from, static_cast<std::size_t>(n) * sizeof(Stored));
+    return __builtin_convertvector(all, mask);
+  }
+  template <class Stored>
+  [[gnu::always_inline]] static void store_whole(mask x, Stored* to, int n) {
+    using stored_vector [[gnu::vector_size(sizeof(Stored) * width)]] = Stored;
+    const auto all = __builtin_convertvector(x, stored_vector);
+    if (n >= width) std::memcpy(to, &all, sizeof all);
+    else std::memcpy(to, &all, static_cast<std::size_t>(n) * sizeof(Stored));
+  }
+
   /// Hides from the optimizer where x comes from, so that nothing before is merged with anything after.
   [[gnu::always_inline]] friend void barrier(lanes& x) {
 #if XSIMD_WITH_AVX512F

@@ -1,7 +1,7 @@
 // Batch normalization.
 #pragma once
 
-#include "cairn/expr/reduce.hpp"
+#include "cairn/expr/moments.hpp"
 #include "cairn/expr/shared.hpp"
 #include "cairn/expr/state.hpp"
 #include "cairn/nn/features.hpp"
@@ -17,29 +17,27 @@ struct batch_norm_layer : layer_base {
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};
     } else {
-      return over_rows(x, std::make_integer_sequence<int, X::shape.rank - 1>{});
+      return normalized(x);
     }
   }
 
  private:
-  template <int... Axis>
-  static constexpr auto over_rows(auto x, std::integer_sequence<int, Axis...>) {
-    constexpr shape of_x = decltype(x)::shape;
-    constexpr int features = of_x[-1];
-    constexpr std::int64_t rows = of_x.count() / features;
+  static constexpr auto normalized(auto x) {
+    constexpr int features = decltype(x)::shape[-1];
+    constexpr std::int64_t rows = decltype(x)::shape.count() / features;
     constexpr double unbiased = static_cast<double>(rows) / static_cast<double>(rows > 1 ? rows - 1 : 1);
     const auto weight = param_from<Name + fixed_string{".weight"}, initial{.fill = 1}, features>;
     const auto bias = param_from<Name + fixed_string{".bias"}, initial{}, features>;
     const auto running_mean = state<Name + fixed_string{".running_mean"}, initial{}, features>;
     const auto running_var = state<Name + fixed_string{".running_var"}, initial{.fill = 1}, features>;
 
-    const auto m = mean<Axis...>(x);
-    const auto next_mean = running_mean * 0.9_c + m * 0.1_c;
-    const auto centered = x - in_training(updated(m, running_mean, next_mean), running_mean);
-    const auto var = mean<Axis...>(square(centered));
-    const auto next_var = running_var * 0.9_c + var * constant<0.1 * unbiased>;
-    const auto scale = weight / sqrt(in_training(updated(var, running_var, next_var), running_var) + 1e-5_c);
-    return cairn::detail::result_of_layer<Name>(weight, centered * scale + bias);
+    const auto [m, v] = make<moments_op>(x);
+    const auto mean = in_training(updated(m, running_mean, running_mean * 0.9_c + m * 0.1_c), running_mean);
+    const auto var =
+        in_training(updated(v, running_var, running_var * 0.9_c + v * constant<0.1 * unbiased>), running_var);
+    const auto scale = weight / sqrt(var + 1e-5_c);
+    // All that is small first, so that the rest is one loop.
+    return cairn::detail::result_of_layer<Name>(weight, (mean * -scale + bias) + x * scale);
   }
 };
 

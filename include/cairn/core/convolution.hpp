@@ -1,0 +1,193 @@
+// Convolutions of images {N, H, W, C} with filters {rows, columns, channels of a group, results}: which pixels meet which
+// taps, and how that is cut. Here, and not with the kernel, for the plan counts working space without knowing any kernel.
+#pragma once
+
+#include "cairn/core/blocking.hpp"
+#include "cairn/core/shape.hpp"
+#include "cairn/core/window.hpp"
+
+namespace cairn {
+
+/// How a filter moves over images: along their height, and along their width.
+struct motion {
+  int stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
+  int groups = 1;
+
+  friend constexpr bool operator==(const motion&, const motion&) = default;
+  /// The extent of the result along an axis; 0 where the filter does not fit.
+  constexpr int result(int axis, int image, int filter) const {
+    const int room = image + 2 * padding[axis] - dilation[axis] * (filter - 1) - 1;
+    return room < 0 ? 0 : room / stride[axis] + 1;
+  }
+};
+
+/// A pass over the pixels of images, each the sum over taps of a filter and over the channels of other images: forward
+/// from a convolution's argument to its result, or back from the gradient of the result to that of the argument.
+struct correlation {
+  motion moves;
+  shape read, filter, made;
+  bool back = false;
+
+  /// Of a pixel that is read, and of one that is made, in one group.
+  constexpr int inputs() const { return read[3] / moves.groups; }
+  constexpr int results() const { return made[3] / moves.groups; }
+  constexpr int taps() const { return filter[0] * filter[1]; }
+  /// Whether every channel has a filter of its own: a sum over taps alone, and no product of matrices.
+  constexpr bool depthwise() const { return moves.groups == read[3] && moves.groups == made[3]; }
+  /// Back, pixels that are a stride apart meet the same taps: so many sweeps are made over the others.
+  constexpr int sweeps() const { return back ? moves.stride[0] * moves.stride[1] : 1; }
+  /// For threads: a number moved counts as 40 operations.
+  constexpr std::int64_t work() const { return flops() + 40 * (read.count() + made.count()); }
+  constexpr std::int64_t flops() const { return 2 * (back ? read : made).count() * filter[2] * taps(); }
+};
+
+/// Sections of rows of a depthwise convolution's result, whose sums make the gradient of its filter one after another.
+constexpr int sections_of(const correlation& of) {
+  return static_cast<int>(std::min<std::int64_t>(std::int64_t{of.made[0]} * of.made[1], 16));
+}
+
+/// Where a tap finds its pixel, from that which is made on, and which it is in the filter.
+struct tap {
+  int row, column, filter;
+};
+
+/// The pixels of one sweep along one axis, with the taps that they meet.
+struct sweep_axis {
+  int first = 0, apart = 1, count = 0;  ///< of the pixels that are made
+  int step = 1;                         ///< between those that are read
+  int taps = 0, first_tap = 0, tap_step = 1;
+  int least = 0, most = 0;  ///< where taps find their pixels
+
+  /// Pixels that are read for some that are made.
+  constexpr int reach(int pixels) const { return step * (pixels - 1) + most - least + 1; }
+};
+constexpr sweep_axis axis_of_sweep(const correlation& of, int axis, int phase) {
+  const int stride = of.moves.stride[axis], padding = of.moves.padding[axis], dilation = of.moves.dilation[axis];
+  const int taps = of.filter[axis], extent = of.made[1 + axis];
+  if (!of.back) {
+    return {.count = extent, .step = stride, .taps = taps, .least = -padding, .most = dilation * (taps - 1) - padding};
+  }
+  sweep_axis out{.first = phase, .apart = stride, .count = phase < extent ? (extent - 1 - phase) / stride + 1 : 0};
+  // Tap r is met where first + padding - r * dilation is a multiple of the stride.
+  for (int r = taps; r-- > 0;) {
+    const int at = phase + padding - r * dilation;
+    if (at % stride != 0) continue;
+    if (out.taps++ == 0) out.least = at / stride;
+    else if (out.taps == 2) out.tap_step = r - out.first_tap;
+    if (out.taps == 1) out.first_tap = r;
+    out.most = at / stride;
+  }
+  return out;
+}
+/// Tap number `i` of a sweep along one axis, in the order in which it finds its pixels.
+constexpr int tap_of(const correlation& of, const sweep_axis& along, int i) {
+  return of.back ? along.first_tap + i * along.tap_step : i;
+}
+constexpr int place_of_tap(const correlation& of, int axis, const sweep_axis& along, int i) {
+  const int phase = along.first, r = tap_of(of, along, i);
+  const int stride = of.moves.stride[axis], padding = of.moves.padding[axis], dilation = of.moves.dilation[axis];
+  return of.back ? (phase + padding - r * dilation) / stride : r * dilation - padding;
+}
+
+/// How a sweep is cut: tiles of pixels of one row, blocks of depth, bands of rows of which pixels are copied, with
+/// zeros around them.
+struct sweep_cut {
+  sweep_axis down, along;
+  bool copied = false;       ///< the filter reaches over the edges
+  int run_taps = 1;          ///< of which the pixels lie side by side
+  int runs = 0, length = 0;  ///< of these, and numbers of a run
+  int block_runs = 1, block_length = 0;
+  int tile_rows = 0, tile_columns = 0;
+  int band = 0;  ///< rows that are made
+  std::int64_t band_numbers = 0, panel = 0;
+
+  /// Pixels of a row that is read, as it lies.
+  constexpr int row_pixels(const correlation& of) const { return copied ? along.reach(along.count) : of.read[2]; }
+};
+inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
+/// Tiles of few rows have more columns where there are registers, so that as many sums are under way.
+constexpr int tile_columns_of(const correlation& of, int tile_rows, int bytes) {
+  const int width = register_bytes / bytes, most = register_bytes == 64 && tile_rows <= 6 ? 4 : 2;
+  return std::min((of.results() + width - 1) / width, most) * width;
+}
+/// Of blocks, so that the panels that tiles read fit in the first-level cache.
+constexpr int depth_of(int tile_columns, int bytes) { return 48 * 1024 / bytes / tile_columns; }
+constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
+  sweep_cut cut;
+  cut.down = axis_of_sweep(of, 0, sweep / of.moves.stride[1]);
+  cut.along = axis_of_sweep(of, 1, sweep % of.moves.stride[1]);
+  const auto outside = [](const sweep_axis& a, int extent) {
+    return a.least < 0 || a.step * (a.count - 1) + a.most >= extent;
+  };
+  cut.copied = outside(cut.down, of.read[1]) || outside(cut.along, of.read[2]);
+  const bool side_by_side = of.moves.groups == 1 && cut.along.most - cut.along.least == cut.along.taps - 1;
+  cut.run_taps = side_by_side ? cut.along.taps : 1;
+  cut.runs = cut.run_taps == 0 ? 0 : cut.down.taps * cut.along.taps / cut.run_taps;
+  cut.length = cut.run_taps * of.inputs();
+
+  cut.tile_rows = even_blocks(std::max(cut.along.count, 1), most_tile_rows, 1);
+  cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
+  const int depth = depth_of(cut.tile_columns, bytes);
+  cut.block_length = even_blocks(std::max(cut.length, 1), depth, 1);
+  cut.block_runs = even_blocks(std::max(cut.runs, 1), std::max(depth / cut.block_length, 1), 1);
+  cut.panel = std::int64_t{cut.block_runs} * cut.block_length * cut.tile_columns;
+
+  // Rows that are made in a band are those of several images where these are small; each image has its own edges.
+  const std::int64_t row = std::int64_t{cut.row_pixels(of)} * of.read[3], most = 1536 * 1024 / bytes;
+  const std::int64_t all = std::int64_t{of.made[0]} * cut.down.count;
+  const int span = cut.down.reach(1);
+  const std::int64_t rows = std::clamp<std::int64_t>(most / (row * cut.down.step), 1, std::max<std::int64_t>(all, 1));
+  const std::int64_t bands = (all + rows - 1) / rows;
+  cut.band = bands == 0 ? 0 : static_cast<int>((all + bands - 1) / bands);
+  if (cut.copied && cut.band > 0) {
+    const std::int64_t images = (cut.band - 1 + cut.down.count - 1) / cut.down.count + 1;
+    cut.band_numbers = row * (std::int64_t{cut.down.step} * cut.band + images * std::max(span - cut.down.step, 0));
+  }
+  return cut;
+}
+/// The working space of a correlation: a band and a panel for each thread.
+constexpr workspace scratch_of(const correlation& of, int bytes) {
+  workspace out{0, parts_of(of.work(), std::int64_t{of.made[0]} * of.made[1])};
+  const int line = 64 / bytes;
+  for (int sweep = 0; sweep < of.sweeps(); ++sweep) {
+    const sweep_cut cut = cut_of(of, sweep, bytes);
+    out.each = std::max(out.each, (cut.band_numbers + line - 1) / line * line + (cut.panel + line - 1) / line * line);
+  }
+  return out;
+}
+
+/// The gradient of a filter, a product over the pixels of the result: of runs of taps and channels, as rows, with the
+/// results' gradients, as columns.
+struct filter_cut {
+  sweep_cut pixels;  ///< those of the forward pass
+  int tile_rows = 0, tile_columns = 0;
+  int block_rows = 1, block_pixels = 0;  ///< of the result: some rows, or a part of one
+  std::int64_t panel = 0;
+
+  /// Tiles of rows, which threads share.
+  constexpr std::int64_t units() const {
+    return std::int64_t{pixels.runs} * ((pixels.length + tile_rows - 1) / tile_rows);
+  }
+};
+constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
+  filter_cut cut{.pixels = cut_of(of, 0, bytes)};
+  cut.tile_rows = even_blocks(cut.pixels.length, most_tile_rows, 1);
+  cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
+  const int depth = depth_of(cut.tile_columns, bytes);
+  cut.block_pixels = even_blocks(of.made[2], depth, 1);
+  cut.block_rows = even_blocks(cut.pixels.band, std::max(depth / cut.block_pixels, 1), 1);
+  cut.panel = std::int64_t{cut.block_rows} * cut.block_pixels * cut.tile_columns;
+  return cut;
+}
+constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
+  const filter_cut cut = cut_of_filter(of, bytes);
+  const int line = 64 / bytes;
+  const std::int64_t band = (cut.pixels.band_numbers + line - 1) / line * line;
+  if (of.depthwise()) {
+    const std::int64_t sums = std::int64_t{sections_of(of)} * of.filter.count();
+    return {band, parts_of(of.work(), sections_of(of)), sums, sums};
+  }
+  return {band + (cut.panel + line - 1) / line * line, parts_of(of.work(), cut.units())};
+}
+
+}  // namespace cairn

@@ -1,0 +1,85 @@
+// Mean and variance of columns, in one pass over the rows.
+#pragma once
+
+#include "cairn/expr/moments.hpp"
+#include "cairn/kernel/reduce.hpp"
+
+namespace cairn {
+
+namespace kernel {
+
+/// The sums of what some rows have beyond `origin`, and of its squares, for `Registers` registers of columns.
+template <int Registers, class Real>
+void sum_squares(const Real* in, std::int64_t rows, std::int64_t stride, const Real* origin, Real* sums, Real* squares,
+                 int last) {
+  using vec = lanes<Real>;
+  const auto load = [last](const Real* at, int j) {
+    return j + 1 < Registers || last == vec::width ? vec::load(at + j * vec::width)
+                                                   : vec::load(at + j * vec::width, last);
+  };
+  vec from[Registers], sum[Registers], square[Registers];
+#pragma GCC unroll 4
+  for (int j = 0; j < Registers; ++j) {
+    from[j] = load(origin, j);
+    sum[j] = square[j] = vec::fill(0);
+  }
+  for (std::int64_t row = 0; row < rows; ++row, in += stride)
+#pragma GCC unroll 4
+    for (int j = 0; j < Registers; ++j) {
+      const vec off = load(in, j) - from[j];
+      sum[j] = sum[j] + off;
+      square[j] = fused(off, off, square[j]);
+    }
+#pragma GCC unroll 4
+  for (int j = 0; j < Registers; ++j) {
+    const int count = j + 1 < Registers ? vec::width : last;
+    sum[j].store(sums + j * vec::width, count);
+    square[j].store(squares + j * vec::width, count);
+  }
+}
+
+/// mean, variance {columns} of `in` {rows, columns}; null where nobody reads it. Threads share the sections of rows.
+/// scratch: {2 * sections + 1, columns}.
+template <class Real>
+[[gnu::noinline]] void moments(const Real* in, std::int64_t rows, std::int64_t columns, int sections, Real* mean,
+                               Real* variance, Real* scratch, int threads) {
+  constexpr int width = lanes<Real>::width;
+  Real* const origin = scratch + 2 * sections * columns;
+  const std::int64_t some = std::min<std::int64_t>(rows, 16);
+  fold_rows<adding>(in, some, columns, origin, false, {0, columns});
+  for (std::int64_t j = 0; j < columns; ++j) origin[j] /= static_cast<Real>(some);
+  shares{40 * rows * columns, sections}(threads, [=](range own) {
+    for (std::int64_t s = own.begin; s < own.end; ++s) {
+      const range part = share(rows, 1, static_cast<int>(s), sections);
+      const Real* const from = in + part.begin * columns;
+      Real *const sums = scratch + 2 * s * columns, *const squares = sums + columns;
+      std::int64_t j = 0;
+      for (; j + 4 * width <= columns; j += 4 * width)
+        sum_squares<4>(from + j, part.end - part.begin, columns, origin + j, sums + j, squares + j, width);
+      for (; j < columns; j += width)
+        sum_squares<1>(from + j, part.end - part.begin, columns, origin + j, sums + j, squares + j,
+                       static_cast<int>(std::min<std::int64_t>(width, columns - j)));
+    }
+  });
+  for (std::int64_t j = 0; j < columns; ++j) {
+    Real sum = 0, square = 0;
+    for (int s = 0; s < sections; ++s) {
+      sum += scratch[2 * s * columns + j];
+      square += scratch[(2 * s + 1) * columns + j];
+    }
+    const Real off = sum / static_cast<Real>(rows);
+    if (mean != nullptr) mean[j] = origin[j] + off;
+    if (variance != nullptr) variance[j] = std::max(square / static_cast<Real>(rows) - off * off, Real{});
+  }
+}
+
+}  // namespace kernel
+
+template <class Real, class X>
+void compute(moments_op, signature<Real, X>, void* const* p, int threads) {
+  const auto at = [p](int i) { return static_cast<Real*>(p[i]); };
+  kernel::moments<Real>(at(2), moments_op::rows(X::shape), X::shape[-1], moments_op::sections(X::shape), at(0), at(1),
+                        at(3), threads);
+}
+
+}  // namespace cairn

@@ -1,0 +1,199 @@
+// Pools: a register of channels at a time. One thread makes each number, in an order that does not depend on it: a
+// gradient takes from all windows over a place, row by row.
+#pragma once
+
+#include "cairn/expr/pool.hpp"
+#include "cairn/kernel/run.hpp"
+#include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/softmax.hpp"
+#include "cairn/kernel/threads.hpp"
+
+namespace cairn {
+
+namespace kernel {
+
+/// Images {count, height, width, channels} and how many windows are over each axis.
+struct pooled_images {
+  std::int64_t count, height, width, channels, rows, columns;
+
+  constexpr pooled_images(const shape& x, const shape& windows)
+      : count(x[0]), height(x[1]), width(x[2]), channels(x[3]), rows(windows[1]), columns(windows[2]) {}
+  /// A number moved counts as forty.
+  std::int64_t work() const { return 40 * count * channels * (height * width + rows * columns); }
+};
+
+/// A window along one axis: where it begins, and which of its positions are within the image.
+struct reach {
+  std::int64_t at, begin, end;
+};
+template <pooling P>
+constexpr reach reach_of(std::int64_t window, std::int64_t extent) {
+  const std::int64_t at = window * P.stride - P.padding;
+  if (P.padding == 0) return {at, 0, P.extent};
+  return {at, std::max<std::int64_t>(0, -at), std::min<std::int64_t>(P.extent, extent - at)};
+}
+/// The windows over a place of one axis.
+template <pooling P>
+constexpr range windows_over(std::int64_t place, std::int64_t windows) {
+  const std::int64_t i = place + P.padding;
+  return {i < P.extent ? 0 : (i - P.extent) / P.stride + 1, std::min(i / P.stride + 1, windows)};
+}
+
+/// Calls visit(to, corner, tall, wide) for each window: where its result begins, where its first position lies, and
+/// which rows and columns of it are within the image.
+template <pooling P, class Visit>
+void over_windows(const pooled_images& x, int threads, Visit visit) {
+  shares{x.work(), x.count * x.rows}(threads, [=, &x](range own) {
+    for (auto row = own.begin; row < own.end; ++row) {
+      const std::int64_t image = row / x.rows * x.height;
+      const reach tall = reach_of<P>(row % x.rows, x.height);
+      for (std::int64_t column = 0; column < x.columns; ++column) {
+        const reach wide = reach_of<P>(column, x.width);
+        const std::int64_t corner = ((image + tall.at) * x.width + wide.at) * x.channels;
+        const std::int64_t to = (row * x.columns + column) * x.channels;
+        // Of whole windows the compiler knows the extents.
+        if (tall.end - tall.begin + wide.end - wide.begin == 2 * P.extent)
+          visit(to, corner, reach{0, 0, P.extent}, reach{0, 0, P.extent});
+        else visit(to, corner, tall, wide);
+      }
+    }
+  });
+}
+
+/// out = the largest of each window, at = its position; either may be null.
+template <pooling P, class Real, class At>
+[[gnu::noinline]] void max_pool(const pooled_images& x, const Real* in, Real* out, At* at, int threads = 1) {
+  using vec = lanes<Real>;
+  over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
+    for (std::int64_t c = 0; c < x.channels; c += vec::width) {
+      vec most = vec::fill(nothing<Real>);
+      auto found = vec::fill_whole(static_cast<int>(tall.begin * P.extent + wide.begin));
+      for (auto i = tall.begin; i < tall.end; ++i) {
+        for (auto j = wide.begin; j < wide.end; ++j) {
+          const vec next = load_row(in + corner + (i * x.width + j) * x.channels, c, x.channels);
+          const auto taken = greater(next, most) | ~equal(next, next);
+          most = select(taken, next, most);
+          found = vec::select_whole(taken, vec::fill_whole(static_cast<int>(i * P.extent + j)), found);
+        }
+      }
+      if (out != nullptr) store_row(most, out + to, c, x.channels);
+      if (at != nullptr)
+        vec::store_whole(found, at + to + c, static_cast<int>(std::min<std::int64_t>(x.channels - c, vec::width)));
+    }
+  });
+}
+
+/// out = what stands at a position of each window.
+template <pooling P, class Real, class At>
+[[gnu::noinline]] void pool_at(const pooled_images& x, const Real* in, const At* at, Real* out, int threads = 1) {
+  using vec = lanes<Real>;
+  over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
+    for (std::int64_t c = 0; c < x.channels; c += vec::width) {
+      const auto wanted =
+          vec::load_whole(at + to + c, static_cast<int>(std::min<std::int64_t>(x.channels - c, vec::width)));
+      vec found = vec::fill(0);
+      for (auto i = tall.begin; i < tall.end; ++i) {
+        for (auto j = wide.begin; j < wide.end; ++j) {
+          const auto here = wanted == vec::fill_whole(static_cast<int>(i * P.extent + j));
+          found = select(here, load_row(in + corner + (i * x.width + j) * x.channels, c, x.channels), found);
+        }
+      }
+      store_row(found, out + to, c, x.channels);
+    }
+  });
+}
+
+/// out = the sum of each window times `share`.
+template <pooling P, class Real>
+[[gnu::noinline]] void sum_pool(const pooled_images& x, const Real* in, Real share, Real* out, int threads = 1) {
+  using vec = lanes<Real>;
+  over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
+    for (std::int64_t c = 0; c < x.channels; c += vec::width) {
+      vec sum = vec::fill(0);
+      for (auto i = tall.begin; i < tall.end; ++i)
+        for (auto j = wide.begin; j < wide.end; ++j)
+          sum = sum + load_row(in + corner + (i * x.width + j) * x.channels, c, x.channels);
+      store_row(sum * vec::fill(share), out + to, c, x.channels);
+    }
+  });
+}
+
+/// out, an image, = sums of term(from, position, c) for each window over a place: where its numbers begin, and which of
+/// its positions that is.
+template <pooling P, class Real, class Term>
+void add_windows(const pooled_images& x, Real* out, int threads, Term term) {
+  using vec = lanes<Real>;
+  shares{x.work(), x.count * x.height}(threads, [=, &x](range own) {
+    for (auto row = own.begin; row < own.end; ++row) {
+      const std::int64_t y = row % x.height, image = row / x.height * x.rows;
+      const range tall = windows_over<P>(y, x.rows);
+      for (std::int64_t place = 0; place < x.width; ++place) {
+        const range wide = windows_over<P>(place, x.columns);
+        for (std::int64_t c = 0; c < x.channels; c += vec::width) {
+          vec sum = vec::fill(0);
+          for (auto i = tall.begin; i < tall.end; ++i) {
+            for (auto j = wide.begin; j < wide.end; ++j) {
+              const auto down = y + P.padding - i * P.stride, right = place + P.padding - j * P.stride;
+              const auto position = static_cast<int>(down * P.extent + right);
+              sum = sum + term(((image + i) * x.columns + j) * x.channels, position, c);
+            }
+          }
+          store_row(sum, out + (row * x.width + place) * x.channels, c, x.channels);
+        }
+      }
+    }
+  });
+}
+
+/// out = sums of what is laid at the positions of windows.
+template <pooling P, class Real, class At>
+[[gnu::noinline]] void unpool(const pooled_images& x, const Real* in, const At* at, Real* out, int threads = 1) {
+  using vec = lanes<Real>;
+  add_windows<P>(x, out, threads, [=, &x](std::int64_t from, int position, std::int64_t c) {
+    const auto laid =
+        vec::load_whole(at + from + c, static_cast<int>(std::min<std::int64_t>(x.channels - c, vec::width)));
+    return select(laid == vec::fill_whole(position), load_row(in + from, c, x.channels), vec::fill(0));
+  });
+}
+
+/// out = sums of what is laid at all positions of windows, times `share`.
+template <pooling P, class Real>
+[[gnu::noinline]] void spread_pool(const pooled_images& x, const Real* in, Real share, Real* out, int threads = 1) {
+  using vec = lanes<Real>;
+  add_windows<P>(x, out, threads, [=, &x](std::int64_t from, int, std::int64_t c) {
+    return load_row(in + from, c, x.channels) * vec::fill(share);
+  });
+}
+
+}  // namespace kernel
+
+template <pooling P, class Real, class X>
+void compute(max_pool_op<P>, signature<Real, X>, void* const* p, int threads) {
+  using position = stored_as<P.position().type, Real>;
+  kernel::max_pool<P>({X::shape, P.result(X::shape)}, static_cast<const Real*>(p[2]), static_cast<Real*>(p[0]),
+                      static_cast<position*>(p[1]), threads);
+}
+template <pooling P, class Real, class X, class At>
+void compute(pool_at_op<P>, signature<Real, X, At>, void* const* p, int threads) {
+  using position = stored_as<At::element.type, Real>;
+  kernel::pool_at<P>({X::shape, At::shape}, static_cast<const Real*>(p[1]), static_cast<const position*>(p[2]),
+                     static_cast<Real*>(p[0]), threads);
+}
+template <pooling P, int Height, int Width, class Real, class G, class At>
+void compute(unpool_op<P, Height, Width>, signature<Real, G, At>, void* const* p, int threads) {
+  using position = stored_as<At::element.type, Real>;
+  kernel::unpool<P>({detail::unpooled(G::shape, Height, Width), G::shape}, static_cast<const Real*>(p[1]),
+                    static_cast<const position*>(p[2]), static_cast<Real*>(p[0]), threads);
+}
+template <pooling P, bool Mean, class Real, class X>
+void compute(sum_pool_op<P, Mean>, signature<Real, X>, void* const* p, int threads) {
+  kernel::sum_pool<P>({X::shape, P.result(X::shape)}, static_cast<const Real*>(p[1]),
+                      Mean ? Real{1} / P.positions() : Real{1}, static_cast<Real*>(p[0]), threads);
+}
+template <pooling P, bool Mean, int Height, int Width, class Real, class G>
+void compute(spread_pool_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, int threads) {
+  kernel::spread_pool<P>({detail::unpooled(G::shape, Height, Width), G::shape}, static_cast<const Real*>(p[1]),
+                         Mean ? Real{1} / P.positions() : Real{1}, static_cast<Real*>(p[0]), threads);
+}
+
+}  // namespace cairn

@@ -1,0 +1,57 @@
+// Convolutions as layers.
+#pragma once
+
+#include "cairn/expr/convolution.hpp"
+#include "cairn/expr/shared.hpp"
+#include "cairn/nn/features.hpp"
+
+namespace cairn::nn {
+
+template <class Form, fixed_string Name, int Out, int Extent, bool Bias>
+struct convolution_layer : layer_base {
+  static constexpr fixed_string name = Name;
+  template <an_expression X>
+  constexpr auto operator()(X x) const {
+    using problem = decltype(detail::problem_of_features<Form::name, Name>(x));
+    constexpr int groups = Form::moves.groups;
+    if constexpr (!std::same_as<problem, sound>) {
+      return surfaced<problem>{};
+    } else if constexpr (X::shape.rank != Form::axes + 2 || Out < 1 || Extent < 1 || groups < 1 ||
+                         X::shape[-1] % std::max(groups, 1) != 0 || Out % std::max(groups, 1) != 0) {
+      return surfaced<
+          poison<typename Form::rule, typename X::owner, fact::in<Name>, fact::operation<Form::name, tensor_fact<X>>,
+                 fact::extents<Out, Extent>, typename Form::asked>>{};
+    } else {
+      constexpr shape filters = Form::filters(X::shape[-1], Out, Extent);
+      constexpr initial start = fan_in(filters.count() / filters[0]);
+      const auto weight = weight_of<filters, start>(std::make_index_sequence<filters.rank>{});
+      const auto y = applied<Form, X, std::remove_const_t<decltype(weight)>>{};
+      if constexpr (!Bias) return cairn::detail::result_of_layer<Name>(weight, y);
+      else
+        return cairn::detail::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
+    }
+  }
+
+ private:
+  template <shape Filters, initial Start, std::size_t... Axis>
+  static constexpr auto weight_of(std::index_sequence<Axis...>) {
+    return param_from<Name + fixed_string{".weight"}, Start, Filters.extent[Axis]...>;
+  }
+};
+
+/// Out filters of Extent x Extent pixels over images {N, H, W, C}: `Name.weight` {Out, C / groups, Extent, Extent} and
+/// `Name.bias` {Out}, started as PyTorch's; `nn::conv2d<"conv1", 64, 3, nn::window{.stride = 2, .padding = 1}>`.
+template <fixed_string Name, int Out, int Extent, window By = window{}>
+inline constexpr convolution_layer<cairn::detail::conv2d_form<By>, Name, Out, Extent, true> conv2d{};
+/// Without bias, as before a batch norm.
+template <fixed_string Name, int Out, int Extent, window By = window{}>
+inline constexpr convolution_layer<cairn::detail::conv2d_form<By>, Name, Out, Extent, false> conv2d_without_bias{};
+/// Over rows {N, L, C}: `Name.weight` {Out, C / groups, Extent}.
+template <fixed_string Name, int Out, int Extent, window By = window{}>
+inline constexpr convolution_layer<cairn::detail::conv1d_form<By>, Name, Out, Extent, true> conv1d{};
+/// From images to larger ones: `Name.weight` {C, Out / groups, Extent, Extent}.
+template <fixed_string Name, int Out, int Extent, window By = window{}>
+inline constexpr convolution_layer<cairn::detail::conv_transpose2d_form<By>, Name, Out, Extent, true>
+    conv_transpose2d{};
+
+}  // namespace cairn::nn

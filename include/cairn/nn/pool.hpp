@@ -1,0 +1,102 @@
+// Pools over images {N, H, W, C}, as functions and as layers.
+#pragma once
+
+#include "cairn/core/window.hpp"
+#include "cairn/expr/block.hpp"
+#include "cairn/expr/pool.hpp"
+#include "cairn/expr/reduce.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// The windows of a pool: they lie side by side where no stride is given.
+template <int Extent, nn::window W>
+inline constexpr pooling pooling_of{Extent, W.stride == 0 ? Extent : W.stride, W.padding};
+
+/// What is wrong with an argument that is no image, or nothing.
+template <fixed_string Name, class X>
+constexpr auto problem_of_image(X) {
+  if constexpr (wrong<X> || X::shape.rank == 4) return sound{};
+  else return mistake<rule::image, typename X::owner, fact::operation<Name, tensor_fact<X>>>{};
+}
+template <fixed_string Name, nn::window W, class Op, class X>
+constexpr auto pooled(X x) {
+  using problem = decltype(problem_of_image<Name>(x));
+  if constexpr (!std::same_as<problem, sound>) {
+    return problem{};
+  } else if constexpr (!wrong<X> && (W.dilation != 1 || W.groups != 1)) {
+    using what = fact::operation<Name, tensor_fact<X>>;
+    return mistake<settings_of_pool, typename X::owner, what, fact::dilation<W.dilation>, fact::groups<W.groups>>{};
+  } else if constexpr (result_count<Op, X> > 1) {
+    return std::get<0>(made_silently<Op>(x));
+  } else {
+    return made_silently<Op>(x);
+  }
+}
+
+template <int Extent, nn::window W>
+struct max_pool_form : form_of_one<"max_pool2d"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return pooled<"max_pool2d", W, max_pool_op<pooling_of<Extent, W>>>(x);
+  }
+};
+template <int Extent, nn::window W>
+struct avg_pool_form : form_of_one<"avg_pool2d"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return pooled<"avg_pool2d", W, sum_pool_op<pooling_of<Extent, W>, true>>(x);
+  }
+};
+struct global_average_form : form_of_one<"global_average"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    using problem = decltype(problem_of_image<"global_average">(x));
+    if constexpr (std::same_as<problem, sound>) return averaged<false, 1, 2>(x);
+    else return problem{};
+  }
+};
+}  // namespace detail
+
+/// The largest of each window, Extent x Extent, of x {N, H, W, C}, as F.max_pool2d: of equal ones the first, row by
+/// row, gets the gradient; NaN wins. `max_pool2d<2>(x)` halves height and width; `max_pool2d<3, nn::window{.stride = 2,
+/// .padding = 1}>(x)`. Rejects: not four axes, a window larger than the padded image, padding of more than half of the
+/// window, dilation and groups.
+template <int Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
+constexpr applied<detail::max_pool_form<Extent, W>, X, Surplus...> max_pool2d(X, Surplus...) {
+  return {};
+}
+
+/// The mean of each window, as F.avg_pool2d: padding counts as zeros. Rejects what max_pool2d does.
+template <int Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
+constexpr applied<detail::avg_pool_form<Extent, W>, X, Surplus...> avg_pool2d(X, Surplus...) {
+  return {};
+}
+
+/// The mean over height and width of x {N, H, W, C}: {N, C}. Rejects: not four axes.
+template <an_operand X, class... Surplus>
+constexpr applied<detail::global_average_form, X, Surplus...> global_average(X, Surplus...) {
+  return {};
+}
+
+namespace nn {
+namespace detail {
+/// A function of one value as an object that can be passed around.
+template <class Form>
+struct form_layer : layer_base {
+  static constexpr auto name = Form::name;
+  template <an_expression X>
+  constexpr applied<Form, X> operator()(X) const {
+    return {};
+  }
+};
+}  // namespace detail
+
+template <int Extent, window W = window{}>
+inline constexpr detail::form_layer<cairn::detail::max_pool_form<Extent, W>> max_pool2d{};
+template <int Extent, window W = window{}>
+inline constexpr detail::form_layer<cairn::detail::avg_pool_form<Extent, W>> avg_pool2d{};
+inline constexpr detail::form_layer<cairn::detail::global_average_form> global_average{};
+}  // namespace nn
+
+}  // namespace cairn

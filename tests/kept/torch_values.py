@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Writes what PyTorch computes for the models of tests/run/torch_values.cpp: tests/kept/torch_values.py > torch_values.txt
+
+Each line is the name of a case and its value, or `case.leaf` and the gradient of that leaf, in row-major order. Inputs
+and weights come from a formula on both sides (`filled`), and all is in double. Made with PyTorch 2.15.0 (CPU); the tests
+read the file and need no Python.
+"""
+import torch
+import torch.nn.functional as F
+
+torch.set_default_dtype(torch.float64)
+
+
+def filled(name, shape):
+    """The numbers of a leaf: a formula of its name and of the place."""
+    count = 1
+    for extent in shape:
+        count *= extent
+    start = sum(name.encode()) % 31
+    return torch.sin(torch.arange(count, dtype=torch.float64) * 0.37 + start).reshape(shape)
+
+
+def line(name, tensor):
+    print(name, *(repr(float(x)) for x in tensor.detach().reshape(-1)))
+
+
+def case(name, function, **leaves):
+    """A function of leaves of these shapes, and its gradients with the cotangent that is called so."""
+    tensors = {leaf: filled(leaf, shape).requires_grad_() for leaf, shape in leaves.items()}
+    y = function(*tensors.values())
+    y.backward(filled("cotangent", y.shape))
+    line(name, y)
+    for leaf, tensor in tensors.items():
+        line(f"{name}.{leaf}", tensor.grad)
+
+
+case("sigmoid", torch.sigmoid, a=(3, 5))
+case("gelu", F.gelu, a=(3, 5))
+
+
+def channels_last(function):
+    """The function of images {N, H, W, C}, or of rows {N, L, C}, by one of PyTorch's, which has channels second."""
+    def moved(x, *others):
+        return function(x.movedim(-1, 1), *others).movedim(1, -1)
+    return moved
+
+
+case("conv2d", channels_last(lambda x, w: F.conv2d(x, w, padding=1)), x=(2, 5, 6, 3), w=(4, 3, 3, 3))
+case("conv2d_stride", channels_last(lambda x, w: F.conv2d(x, w, stride=2, padding=2, dilation=2)), x=(2, 7, 8, 3),
+     w=(4, 3, 3, 2))
+case("conv2d_groups", channels_last(lambda x, w: F.conv2d(x, w, stride=2, padding=1, groups=2)), x=(2, 7, 6, 4),
+     w=(6, 2, 3, 3))
+case("conv2d_depthwise", channels_last(lambda x, w: F.conv2d(x, w, padding=1, groups=5)), x=(2, 4, 6, 5),
+     w=(5, 1, 3, 3))
+case("conv2d_1x1", channels_last(F.conv2d), x=(2, 3, 4, 5), w=(6, 5, 1, 1))
+case("conv1d", channels_last(lambda x, w: F.conv1d(x, w, stride=2, padding=1, groups=2)), x=(2, 9, 4), w=(6, 2, 3))
+case("conv_transpose2d", channels_last(lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1)), x=(2, 4, 3, 6),
+     w=(6, 4, 3, 3))
+case("conv_transpose2d_groups", channels_last(lambda x, w: F.conv_transpose2d(x, w, stride=3, groups=3, dilation=2)),
+     x=(1, 3, 2, 6), w=(6, 2, 2, 2))
+case("batch_norm", channels_last(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)),
+     **{"x": (2, 3, 2, 4), "bn.weight": (4,), "bn.bias": (4,)})
+case("max_pool2d", channels_last(lambda x: F.max_pool2d(x, 2)), x=(2, 5, 6, 3))
+case("max_pool2d_ties", channels_last(lambda x: F.max_pool2d(F.relu(x), 3, 2, 1)),
+     x=(2, 5, 6, 3))
+case("avg_pool2d", channels_last(lambda x: F.avg_pool2d(x, 3, 2, 1)), x=(2, 5, 6, 3))
+case("global_average", lambda x: F.adaptive_avg_pool2d(x.permute(0, 3, 1, 2), 1).flatten(1), x=(2, 5, 6, 3))

@@ -1,0 +1,11 @@
+#include "../models/images.hpp"
+
+#include "laws.hpp"
+
+BOOST_AUTO_TEST_SUITE(laws_of_images)
+
+BOOST_AUTO_TEST_CASE(residual_net) { laws<models::residual_net>(); }
+BOOST_AUTO_TEST_CASE(u_net) { laws<models::u_net>(); }
+BOOST_AUTO_TEST_CASE(depthwise) { laws<models::depthwise>(); }
+
+BOOST_AUTO_TEST_SUITE_END()

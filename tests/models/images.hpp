@@ -1,0 +1,39 @@
+// Convolutional nets, of images {8, 4, 3, C}.
+#pragma once
+
+#include "parts.hpp"
+
+namespace models {
+
+inline constexpr nn::window around{.padding = 1}, halving{.stride = 2, .padding = 1};
+constexpr auto images = reshape<8, 4, 3, 1>(x);
+
+// He et al., Deep Residual Learning for Image Recognition, 2016: blocks with and without a projection.
+template <int Channels, nn::window By>
+constexpr auto two_convolutions = nn::conv2d_without_bias<"conv1", Channels, 3, By> | nn::batch_norm<"bn1"> | nn::relu |
+                                  nn::conv2d_without_bias<"conv2", Channels, 3, around> | nn::batch_norm<"bn2">;
+constexpr auto narrowing = layer([](auto h) {
+  return relu(
+      (h | two_convolutions<6, halving>)+(h | nn::conv2d_without_bias<"projection", 6, 1, nn::window{.stride = 2}>));
+});
+constexpr auto residual_net =
+    classify(reshape<8, 24>(images | nn::conv2d<"in", 5, 3, around> |
+                            ckpt<"b1">(block<"b1">(nn::residual(two_convolutions<5, around>) | nn::relu)) |
+                            ckpt<"b2">(block<"b2">(narrowing))));
+// Ronneberger et al., U-Net, 2015: what is made small and large again, beside what was not.
+constexpr auto u_net = [] {
+  const auto wide = images | ckpt<"down">(nn::conv2d<"down", 4, 3, around> | nn::gelu);
+  const auto small =
+      wide | ckpt<"low">(nn::conv2d<"low", 6, 2, nn::window{.stride = 2}> | nn::tanh | nn::conv2d<"deep", 6, 1>);
+  const auto back = small | nn::conv_transpose2d<"up", 3, 2, nn::window{.stride = 2}>;
+  return classify(reshape<8, 24>(
+      ckpt<"join">([](auto a, auto b) { return concatenate<-1>(a, b) | nn::conv2d<"join", 3, 3, around> | nn::relu; },
+                   slice<2, 0, 2>(wide), back)));
+}();
+// Over rows, each channel apart, and with weights that are used twice.
+constexpr auto depthwise = classify(
+    reshape<8, 12>(reshape<8, 4, 3>(x) | nn::conv1d<"in", 3, 3, nn::window{.padding = 2, .dilation = 2}> |
+                   ckpt<"s">(nn::conv1d<"each", 3, 3, nn::window{.padding = 1, .groups = 3}> | nn::gelu |
+                             shared(nn::conv1d<"each", 3, 3, nn::window{.padding = 1, .groups = 3}>) | nn::tanh)));
+
+}  // namespace models

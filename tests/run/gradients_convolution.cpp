@@ -1,0 +1,41 @@
+// Gradients of convolutions, and gradients of these, against difference quotients.
+#include "gradients.hpp"
+
+BOOST_AUTO_TEST_SUITE(gradients_of_convolutions)
+
+constexpr auto image = param<"image", 1, 5, 4, 2>;
+
+/// How a loss and the norm of its gradients change with images and filters.
+template <auto Loss, auto... Leaf>
+constexpr auto with_penalty() {
+  return [](auto... g) { return Loss + (sum(square(g)) + ...); }(grad(Loss, Leaf)...);
+}
+
+BOOST_AUTO_TEST_CASE(plain) {
+  constexpr auto filters = param<"filters", 3, 2, 3, 2>;
+  check<with_penalty<weighted(square(conv2d<nn::window{.padding = 1}>(image, filters))), image, filters>()>();
+}
+BOOST_AUTO_TEST_CASE(strides_dilations_groups) {
+  constexpr auto filters = param<"filters", 4, 1, 2, 3>;
+  constexpr auto y = conv2d<nn::window{.stride = 2, .padding = 2, .dilation = 2, .groups = 2}>(image, filters);
+  check<with_penalty<weighted(square(y)), image, filters>()>();
+}
+BOOST_AUTO_TEST_CASE(transposed) {
+  constexpr auto filters = param<"filters", 2, 3, 2, 2>;
+  constexpr auto y = conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(image, filters);
+  check<with_penalty<weighted(square(y)), image, filters>()>();
+}
+BOOST_AUTO_TEST_CASE(of_rows_and_of_one_pixel) {
+  constexpr auto row = param<"row", 2, 6, 3>;
+  check<weighted(square(conv1d<nn::window{.stride = 2, .padding = 1}>(row, param<"filters", 4, 3, 3>)))>();
+  check<weighted(square(conv2d(image, param<"filters", 3, 2, 1, 1>)))>();
+}
+BOOST_AUTO_TEST_CASE(layers) {
+  constexpr auto net = nn::conv2d<"a", 4, 3, nn::window{.stride = 2, .padding = 1}> | nn::tanh |
+                       nn::conv_transpose2d<"b", 3, 2, nn::window{.stride = 2}> | nn::tanh |
+                       nn::conv2d_without_bias<"c", 2, 1>;
+  check<weighted(image | net), freeze<"image">>();
+  check<weighted(param<"row", 1, 5, 2> | nn::conv1d<"d", 4, 3, nn::window{.groups = 2}>)>();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

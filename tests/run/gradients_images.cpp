@@ -1,0 +1,26 @@
+// The gradient of each operation on images {N, H, W, C} against finite differences, and the gradient's.
+#include "gradients.hpp"
+
+BOOST_AUTO_TEST_SUITE(gradients_of_images)
+
+/// Numbers far apart, so that no step of a difference changes which is the largest.
+constexpr auto x = param_from<"x", initial::uniform(9), 2, 5, 6, 3>;
+
+/// Several in one program: each has weights of its own.
+template <fixed_string Name>
+constexpr auto part = block<Name>(layer([](auto y) { return weighted(y); }));
+
+BOOST_AUTO_TEST_CASE(of_the_largest) {
+  constexpr auto loss = (square(max_pool2d<2>(square(x))) |
+                         part<"a">)+(square(x | nn::max_pool2d<3, nn::window{.stride = 2, .padding = 1}>) | part<"b">);
+  check<loss>();
+  check<weighted(grad(loss, x))>();
+}
+BOOST_AUTO_TEST_CASE(of_means) {
+  constexpr auto loss = (square(avg_pool2d<2>(square(x))) | part<"a">)+(square(x | nn::global_average) | part<"b">)+(
+      square(x | nn::avg_pool2d<3, nn::window{.stride = 1, .padding = 1}>) | part<"c">);
+  check<loss>();
+  check<weighted(grad(loss, x))>();
+}
+
+BOOST_AUTO_TEST_SUITE_END()

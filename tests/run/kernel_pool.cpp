@@ -1,0 +1,118 @@
+// Pools and what their gradients read and add, against plain loops.
+#include "cairn/kernel/pool.hpp"
+#include "cairn/kernel/reference.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "kernel_check.hpp"
+
+using cairn::pooling, cairn::shape;
+using namespace kernel_check;
+
+namespace {
+
+/// Few different numbers, so that some are equal; some that are none, and some below all others.
+template <class Real>
+std::vector<Real> with_ties(std::int64_t n) {
+  auto values = numbers<Real>(n, 3);
+  for (Real& x : values) x = std::round(x) - 10;
+  for (std::size_t i = 5; i < values.size(); i += 1 + values.size() / 20) values[i] = no_number<Real>;
+  for (std::size_t i = 0; i < values.size(); i += 3) values[i] = -infinity<Real>;
+  return values;
+}
+template <class Number>
+bool same(const Number* a, const std::vector<Number>& b) {
+  return std::equal(b.begin(), b.end(), a, [](Number x, Number y) { return x == y || (x != x && y != y); });
+}
+
+using kernel_pointer = void (*)(std::vector<const void*>, int);
+struct kernels {
+  kernel_pointer max, at, unpool, sum, spread;
+};
+
+/// Whole numbers are summed without rounding.
+template <class Real, class At>
+void check(const kernels& run, const cairn::reference::windows& each, std::int64_t windows, int threads) {
+  const auto in = with_ties<Real>(each.x.count());
+  auto image = numbers<Real>(each.x.count(), 50), laid = numbers<Real>(windows, 50);
+  for (Real& x : image) x = std::round(x);
+  for (Real& x : laid) x = std::round(x);
+  const std::size_t n = laid.size();
+  std::vector<Real> most(n), picked(n), sums(n), unpooled(in.size()), spread(in.size());
+  std::vector<At> at(n);
+  cairn::reference::max_pool(each, in.data(), most, at);
+  each([&](std::size_t window, std::size_t place, int position) {
+    sums[window] += image[place];
+    spread[place] += laid[window];
+    if (position != at[window]) return;
+    picked[window] = image[place];
+    unpooled[place] += laid[window];
+  });
+
+  guarded<Real> out(windows), alone(windows), read(windows), added(windows);
+  guarded<Real> given_back(each.x.count()), given_to_all(each.x.count());
+  guarded<At> found(windows), found_alone(windows);
+  run.max({out.data(), found.data(), in.data()}, threads);
+  run.max({alone.data(), nullptr, in.data()}, threads);
+  run.max({nullptr, found_alone.data(), in.data()}, threads);
+  run.at({read.data(), image.data(), at.data()}, threads);
+  run.sum({added.data(), image.data()}, threads);
+  run.unpool({given_back.data(), laid.data(), at.data()}, threads);
+  run.spread({given_to_all.data(), laid.data()}, threads);
+  BOOST_TEST_CONTEXT("images " << each.x[1] << " " << each.x[2] << ", channels " << each.x[3] << ", windows "
+                               << each.extent << " " << each.stride << " " << each.padding << ", threads " << threads) {
+    BOOST_TEST((same(out.data(), most) && out.intact()));
+    BOOST_TEST((same(alone.data(), most) && alone.intact()));
+    BOOST_TEST((same(found.data(), at) && found.intact()));
+    BOOST_TEST((same(found_alone.data(), at) && found_alone.intact()));
+    BOOST_TEST((same(read.data(), picked) && read.intact()));
+    BOOST_TEST((same(added.data(), sums) && added.intact()));
+    BOOST_TEST((same(given_back.data(), unpooled) && given_back.intact()));
+    BOOST_TEST((same(given_to_all.data(), spread) && given_to_all.intact()));
+  }
+}
+
+template <class Real, pooling P, shape X>
+void check_pool(std::initializer_list<int> each = {1}) {
+  constexpr shape to = P.result(X);
+  using x = array<X>;
+  using at = array<to, P.position()>;
+  constexpr kernels run{&run_kernel<cairn::max_pool_op<P>, Real, x>, &run_kernel<cairn::pool_at_op<P>, Real, x, at>,
+                        &run_kernel<cairn::unpool_op<P, X[1], X[2]>, Real, array<to>, at>,
+                        &run_kernel<cairn::sum_pool_op<P, false>, Real, x>,
+                        &run_kernel<cairn::spread_pool_op<P, false, X[1], X[2]>, Real, array<to>>};
+  const cairn::reference::windows windows{X, P.extent, P.stride, P.padding};
+  for (const int threads : each)
+    check<Real, cairn::stored_as<P.position().type, Real>>(run, windows, to.count(), threads);
+}
+
+template <class Real, pooling P, int... Channels>
+void check_channels(sizes<Channels...> all) {
+  for_each(all, []<int C>() { check_pool<Real, P, shape{2, 7, 6, C}>(); });
+}
+template <class Real, class Channels>
+void check_all() {
+  check_channels<Real, pooling{2}>(Channels{});
+  check_channels<Real, pooling{3, 2, 1}>(sizes<1, 9>{});
+  check_channels<Real, pooling{3, 1, 1}>(sizes<3, 17>{});
+  check_channels<Real, pooling{2, 3, 1}>(sizes<5>{});  // with gaps
+  check_channels<Real, pooling{1, 2}>(sizes<8>{});
+  check_pool<Real, pooling{6}, shape{1, 6, 6, 5}>();
+  check_pool<Real, pooling{4, 1, 2}, shape{2, 1, 2, 3}>();     // larger than the image
+  check_pool<Real, pooling{17, 5, 8}, shape{1, 19, 11, 2}>();  // of more positions than a byte tells
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_pool)
+
+BOOST_AUTO_TEST_CASE(in_float) { check_all<float, awkward>(); }
+BOOST_AUTO_TEST_CASE(in_double) { check_all<double, few>(); }
+
+// Enough for three threads.
+BOOST_AUTO_TEST_CASE(shared_by_threads) {
+  check_pool<float, pooling{2}, shape{3, 67, 65, 33}>({1, 2, 3, 5});
+  check_pool<float, pooling{3, 2, 1}, shape{1, 121, 98, 33}>({1, 2, 3, 5});
+}
+
+BOOST_AUTO_TEST_SUITE_END()

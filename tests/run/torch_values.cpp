@@ -1,0 +1,37 @@
+// Operations and layers compute what PyTorch's do, in double, gradients included.
+#include "torch_values.hpp"
+
+BOOST_AUTO_TEST_SUITE(torch_values)
+
+constexpr auto a = param<"a", 3, 5>;
+
+BOOST_AUTO_TEST_CASE(elementwise) {
+  agrees<sigmoid(a)>("sigmoid");
+  agrees<gelu(a)>("gelu");
+}
+BOOST_AUTO_TEST_CASE(convolutions) {
+  constexpr auto x = param<"x", 2, 7, 8, 3>;
+  agrees<conv2d<nn::window{.padding = 1}>(param<"x", 2, 5, 6, 3>, param<"w", 4, 3, 3, 3>)>("conv2d");
+  agrees<conv2d<nn::window{.stride = 2, .padding = 2, .dilation = 2}>(x, param<"w", 4, 3, 3, 2>)>("conv2d_stride");
+  agrees<conv2d<nn::window{.stride = 2, .padding = 1, .groups = 2}>(param<"x", 2, 7, 6, 4>, param<"w", 6, 2, 3, 3>)>(
+      "conv2d_groups");
+  agrees<conv2d<nn::window{.padding = 1, .groups = 5}>(param<"x", 2, 4, 6, 5>, param<"w", 5, 1, 3, 3>)>(
+      "conv2d_depthwise");
+  agrees<conv2d(param<"x", 2, 3, 4, 5>, param<"w", 6, 5, 1, 1>)>("conv2d_1x1");
+  agrees<conv1d<nn::window{.stride = 2, .padding = 1, .groups = 2}>(param<"x", 2, 9, 4>, param<"w", 6, 2, 3>)>(
+      "conv1d");
+  agrees<conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(param<"x", 2, 4, 3, 6>, param<"w", 6, 4, 3, 3>)>(
+      "conv_transpose2d");
+  agrees<conv_transpose2d<nn::window{.stride = 3, .dilation = 2, .groups = 3}>(
+      param<"x", 1, 3, 2, 6>, param<"w", 6, 2, 2, 2>)>("conv_transpose2d_groups");
+}
+BOOST_AUTO_TEST_CASE(normalizations) { agrees<param<"x", 2, 3, 2, 4> | nn::batch_norm<"bn">>("batch_norm"); }
+BOOST_AUTO_TEST_CASE(pools) {
+  constexpr auto x = param<"x", 2, 5, 6, 3>;
+  agrees<max_pool2d<2>(x)>("max_pool2d");
+  agrees<max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(relu(x))>("max_pool2d_ties");
+  agrees<avg_pool2d<3, nn::window{.stride = 2, .padding = 1}>(x)>("avg_pool2d");
+  agrees<global_average(x)>("global_average");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,66 @@
+// Values and gradients beside those of PyTorch, which tests/kept/torch_values.py wrote down.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace cairn;
+
+/// What PyTorch computes, by name.
+inline const std::vector<double>& kept(const std::string& name) {
+  static const auto all = [] {
+    std::map<std::string, std::vector<double>> lines;
+    std::ifstream file(std::string(__FILE__).substr(0, std::string(__FILE__).rfind("run/")) + "kept/torch_values.txt");
+    for (std::string line, first; std::getline(file, line);) {
+      std::istringstream numbers(line);
+      numbers >> first;
+      for (double x; numbers >> x;) lines[first].push_back(x);
+    }
+    return lines;
+  }();
+  BOOST_REQUIRE_MESSAGE(all.contains(name), "nothing is kept of " << name);
+  return all.at(name);
+}
+
+/// The formula of both sides.
+inline double filled(std::string_view name, std::size_t i) {
+  int start = 0;
+  for (const char c : name) start += c;
+  return std::sin(static_cast<double>(i) * 0.37 + start % 31);
+}
+
+/// To 1e-9 of the largest.
+inline void compare(const std::string& name, const auto& range) {
+  const std::vector<double>& wanted = kept(name);
+  BOOST_REQUIRE(wanted.size() == range.size());
+  double most = 0, off = 0;
+  std::size_t i = 0;
+  for (const double x : range) {
+    most = std::max(most, std::abs(wanted[i]));
+    off = std::max(off, std::abs(x - wanted[i++]));
+  }
+  BOOST_TEST(off <= 1e-9 * most, name << " differs by " << off << " of " << most);
+}
+
+/// An expression of parameters, and inputs that are bound, against the case of this name.
+template <auto Y, class... Bound>
+void agrees(const std::string& name, const Bound&... inputs) {
+  program<Y, cotangent<"cotangent">, real<double>> step;
+  step.for_each_parameter([](std::string_view leaf, auto view) {
+    for (std::size_t i = 0; i < view.size(); ++i) view.data()[i] = filled(leaf, i);
+  });
+  std::vector<double> cotangents(static_cast<std::size_t>(decltype(Y)::shape.count()));
+  for (std::size_t i = 0; i < cotangents.size(); ++i) cotangents[i] = filled("cotangent", i);
+  const auto run = [&] {
+    return step.value_and_grad(bind<"cotangent">(std::span<const double>(cotangents)), inputs...);
+  };
+  if constexpr (decltype(Y)::shape.rank == 0) compare(name, std::array{run()});
+  else compare(name, run());
+  step.for_each_gradient([&name](std::string_view leaf, auto view) { compare(name + '.' + std::string(leaf), view); });
+}
