@@ -46,6 +46,13 @@ struct arguments {
   void load(auto& step) const {
     (read<float>(Name, {step.template param<Name>().data(), step.template param<Name>().size()}), ...);
   }
+  /// All parameters of a program; states are left as they are.
+  void load_all(auto& step) const {
+    step.for_each_parameter([this](std::string_view name, auto view) {
+      if (!name.ends_with(".running_mean") && !name.ends_with(".running_var"))
+        read<float>(name, {view.data(), view.size()});
+    });
+  }
 };
 
 /// The counters of heap.cpp; 0 where it is not preloaded.

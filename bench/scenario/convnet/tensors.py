@@ -1,0 +1,15 @@
+"""A batch of 128 images through three convolutions with batch norm, two pools between; ckpt: each is a segment."""
+
+channels = (1, 32, 64, 128)
+
+# Uniform in [-bound, bound]: the bound, then the extents.
+tensors = {"images": (1, 128, 28, 28, 1)}
+for i, (wide, wider) in enumerate(zip(channels, channels[1:]), 1):
+    tensors |= {
+        f"conv{i}.weight": ((9 * wide) ** -0.5, wider, wide, 3, 3),
+        f"norm{i}.weight": (1, wider),
+        f"norm{i}.bias": (1, wider),
+    }
+tensors |= {"head.weight": (128**-0.5, 10, 128), "head.bias": (128**-0.5, 10)}
+# The number of classes, then the extents.
+labels = {"classes": (10, 128)}
