@@ -1,5 +1,5 @@
-// cairn's names beside those of std and of POSIX. Only `real` must be qualified: std has a function of that
-// name.
+// cairn's names beside those of std and of POSIX. Only `real` and `stack` must be qualified: std has a function and a
+// class of these names.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 #include <functional>
 #include <iostream>
 #include <numeric>
+#include <stack>
 
 using namespace cairn;
 using namespace std;
@@ -40,7 +41,8 @@ constexpr auto placed = gather<0>(generated<5, 3>([](int i, int j) { return i + 
 constexpr auto again = (x | nn::linear<"fc", 3>) + (x * 2_c | shared(nn::linear<"fc", 3>));
 constexpr auto images = reshape<2, 4, 4, 3>(as_real(arange<96>));
 constexpr auto pooled = max_pool2d<2>(images) + avg_pool2d<2>(images) + (images | nn::max_pool2d<2, nn::window{.stride = 2}>);
-constexpr auto seen = global_average(pooled);
+constexpr auto larger = upsample2d<2>(pad<1, 1, 1>(flip<2>(pooled)));
+constexpr auto seen = global_average(reshape<4, 8, 4, 3>(cairn::stack<0>(larger, get<0>(split<3, 1>(larger)))));
 constexpr auto loss = mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
                       0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);
 

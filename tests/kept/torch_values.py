@@ -65,3 +65,12 @@ case("max_pool2d_ties", channels_last(lambda x: F.max_pool2d(F.relu(x), 3, 2, 1)
      x=(2, 5, 6, 3))
 case("avg_pool2d", channels_last(lambda x: F.avg_pool2d(x, 3, 2, 1)), x=(2, 5, 6, 3))
 case("global_average", lambda x: F.adaptive_avg_pool2d(x.permute(0, 3, 1, 2), 1).flatten(1), x=(2, 5, 6, 3))
+case("upsample2d", channels_last(lambda x: F.interpolate(x, scale_factor=2, mode="nearest")), x=(2, 5, 6, 3))
+
+
+def other_places(x):
+    a, b, c = x.chunk(3, -1)
+    return torch.stack((F.pad(a, (0, 0, 1, 2)), F.pad(b, (0, 0, 3, 0)).flip(0, 1), F.pad(c * c, (0, 0, 0, 3))), 1)
+
+
+case("other_places", other_places, x=(4, 6))

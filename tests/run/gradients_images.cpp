@@ -22,5 +22,10 @@ BOOST_AUTO_TEST_CASE(of_means) {
   check<loss>();
   check<weighted(grad(loss, x))>();
 }
+BOOST_AUTO_TEST_CASE(of_larger_ones) {
+  constexpr auto small = param<"x", 1, 2, 3, 2>;
+  constexpr auto loss = weighted(square(upsample2d<2>(square(small))));
+  check<loss + sum(square(grad(loss, small)))>();
+}
 
 BOOST_AUTO_TEST_SUITE_END()

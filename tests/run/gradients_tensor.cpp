@@ -58,6 +58,16 @@ BOOST_AUTO_TEST_CASE(a_slice_between_zeros) {
   check<weighted(square(make<pad_op<1, 1, 6>>(exp(a))))>();
   check<weighted(square(make<pad_op<-3, 2, 4>>(exp(t))))>();
 }
+BOOST_AUTO_TEST_CASE(other_places) {
+  constexpr auto moved = layer([](auto x) {
+    const auto [first, second, third] = split<1, 3>(exp(x));
+    const auto bordered = pad<1, 0, 2>(pad<-1, 3, 1>(first * third));
+    const auto stacked = stack<1>(flip<0, -1>(second), third, flip<1>(first));
+    return weighted(square(stacked) * reshape<2, 3, 1, 4>(exp(slice<-1, 2, 6>(bordered))));
+  });
+  constexpr auto loss = t | moved;
+  check<loss + sum(square(grad(loss, t)))>();
+}
 BOOST_AUTO_TEST_CASE(a_detached_factor_is_a_constant) {
   program<sum(detach(param<"x", 4>) * param<"x", 4>), real<double>> step;
   step.init(seed{1});

@@ -32,6 +32,13 @@ BOOST_AUTO_TEST_CASE(pools) {
   agrees<max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(relu(x))>("max_pool2d_ties");
   agrees<avg_pool2d<3, nn::window{.stride = 2, .padding = 1}>(x)>("avg_pool2d");
   agrees<global_average(x)>("global_average");
+  agrees<upsample2d<2>(x)>("upsample2d");
+}
+BOOST_AUTO_TEST_CASE(other_places) {
+  agrees<param<"x", 4, 6> | layer([](auto x) {
+           const auto [a, b, c] = split<-1, 3>(x);
+           return stack<1>(pad<0, 1, 2>(a), flip<0, 1>(pad<-2, 3, 0>(b)), pad<0, 0, 3>(c * c));
+         })>("other_places");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -179,6 +179,20 @@ static_assert(sliced<1, 0, 7> == no_shape && sliced<1, 6, 7> == no_shape && slic
 static_assert(sliced<1, -7, 3> == no_shape && sliced<1, 0, -6> == no_shape && sliced<1, -1, 0> == no_shape);
 static_assert(sliced<2, 0, 1> == no_shape && sliced<-3, 0, 1> == no_shape && sliced<2, 0, -1> == no_shape);
 static_assert(pad_op<1, 2, 6>::result(shape{4, 3}) == shape{4, 6});
+constexpr auto middle_of_three = [](auto x) { return std::get<1>(split<-1, 3>(x)); };
+static_assert(same(middle_of_three(t<4, 6>), slice<-1, 2, 4>(t<4, 6>)));
+static_assert(std::tuple_size_v<decltype(split<0, 4>(t<4, 6>))> == 4 && of(std::get<0>(split<1, 1>(t<4, 6>))) == shape{4, 6});
+
+// Zeros around an axis, axes turned round, and new axes.
+static_assert(of(pad<1, 2, 1>(t<4, 6>)) == shape{4, 9} && of(pad<-2, 0, 0>(t<4, 6>)) == shape{4, 6});
+static_assert(pad<0, 1, 0>(to<4>).element == index_below(10) && flip<0>(to<4>).element == index_below(10));
+static_assert(of(flip<0, -1>(t<4, 6>)) == shape{4, 6} && same(flip<0, 1>(t<4, 6>), flip<-1, -2>(t<4, 6>)));
+static_assert(flip_op<4>::result(shape{4, 6}) == no_shape && flip_op<1>::result(shape{}) == no_shape);
+static_assert(of(stack<0>(t<4, 6>, t<4, 6>, t<4, 6>)) == shape{3, 4, 6} && of(stack<0>(t<>, t<>)) == shape{2});
+static_assert(of(stack<1>(t<4, 6>, t<4, 6>)) == shape{4, 2, 6} && of(stack<2>(t<4, 6>, t<4, 6>)) == shape{4, 6, 2});
+static_assert(of(stack<-1>(t<4, 6>, t<4, 6>)) == shape{4, 6, 2} && of(stack<-3>(t<4, 6>, t<4, 6>)) == shape{2, 4, 6});
+static_assert(detail::with_axis(shape{4, 6}, 3) == no_shape && detail::with_axis(shape{4, 6}, -4) == no_shape);
+static_assert(detail::with_axis(shape{1, 2, 3, 4, 5, 6}, 0) == no_shape);
 
 // Softmax keeps the shape and needs its axis.
 static_assert(of(softmax(t<4, 8>)) == shape{4, 8} && of(log_softmax<0>(t<4, 8>)) == shape{4, 8});
@@ -206,6 +220,7 @@ static_assert(of(max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(t<2, 5, 6,
 static_assert(of(avg_pool2d<2, nn::window{.stride = 1, .padding = 1}>(t<2, 1, 6, 3>)) == shape{2, 2, 7, 3});
 static_assert(same(max_pool2d<2>(t<2, 4, 4, 3>), max_pool2d<2, nn::window{.stride = 2}>(t<2, 4, 4, 3>)));
 static_assert(of(global_average(t<2, 5, 6, 3>)) == shape{2, 3});
+static_assert(of(upsample2d<3>(t<2, 5, 6, 3>)) == shape{2, 15, 18, 3} && of(upsample2d<1>(t<2, 5, 6, 3>)) == shape{2, 5, 6, 3});
 static_assert(pooling{16}.position() == element_type{dtype::u8, 256} && pooling{17}.position() == index_below(289));
 template <int Extent, nn::window W>
 constexpr shape pooled = detail::pooling_of<Extent, W>.result(shape{2, 5, 6, 3});

@@ -20,6 +20,10 @@ template <int... Axes>
 struct axes;
 template <int Axis, int Begin, int End>
 struct slice;
+template <int Axis, int Before, int After>
+struct pad;
+template <int N>
+struct parts;
 template <int... Extents>
 struct extents;
 template <int Extent, int Stride, int Padding>

@@ -31,6 +31,14 @@ struct equal_but_along_axis { template <class Silent, class... Facts> struct fou
 struct part_of_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a slice is one or more elements [begin, end) of an axis that exists; negative ones count "
   "from the end"); } }; };
+struct equal_parts { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: split<axis, n>(x) takes n equal parts of an axis that exists: its extent is a multiple of n"); } }; };
+struct zeros_around_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: pad<axis, before, after>(x) puts so many zeros around an axis that exists, none or more; "
+  "slice<...> cuts"); } }; };
+struct new_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: stack<axis> makes a new axis, from 0 to the number of axes there are, or backward from -1; "
+  "at most 6"); } }; };
 struct one_label_per_row { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: logits {..., classes} take labels<\"name\", classes, ...>, one a row"); } }; };
 struct filter_fits { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -90,7 +98,7 @@ struct one_argument_reduced { template <class Silent, class... Facts> struct fou
   "cairn [wrong-arguments]: max and min reduce one expression over axes in <...>: max<-1>(x); the larger of two is "
   "maximum(x, y)"); } }; };
 struct two_or_more_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: this takes two expressions or more: concatenate<1>(a, b)"); } }; };
+  "cairn [wrong-arguments]: this takes two expressions or more: concatenate<1>(a, b), stack<0>(a, b)"); } }; };
 struct settings_of_pool { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the window of a pool has stride and padding alone: no dilation, no groups"); } }; };
 struct no_state { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

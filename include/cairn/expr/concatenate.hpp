@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/expr/slice.hpp"
+#include "cairn/expr/view.hpp"
 
 namespace cairn {
 
@@ -60,6 +61,45 @@ struct concatenate_form<Axis> {
     else return first_wrong(made_silently<concatenate_op<Axis>>(first, more)..., whole{});
   }
 };
+
+/// A shape with one more axis of extent 1; of an axis that this cannot have, no shape.
+constexpr shape with_axis(shape s, int axis) {
+  const int at = axis < 0 ? s.rank + 1 + axis : axis;
+  if (at < 0 || at > s.rank || s.rank == max_rank) return no_shape;
+  for (int k = s.rank++; k > at; --k) s.extent[k] = s.extent[k - 1];
+  s.extent[at] = 1;
+  return s;
+}
+template <int... Axes>
+struct stack_form : unfit_form<"stack"> {};
+template <int Axis>
+struct stack_form<Axis> : concatenate_form<Axis> {
+  static constexpr fixed_string name = "stack";
+  template <an_expression First, an_expression... More>
+  static constexpr auto of(First first, More... more) {
+    using owner = owner_of<First, More...>;
+    constexpr shape apart = with_axis(First::shape, Axis);
+    if constexpr (wrong<First> || (wrong<More> || ...)) {
+      return pass_on<owner>(first, more...);
+    } else if constexpr (!apart.valid()) {
+      return mistake<rule::new_axis, owner, fact::operation<"stack", tensor_fact<First>>, fact::axes<Axis>>{};
+    } else if constexpr (!((More::shape == First::shape) && ...)) {
+      return first_problem(stacked_beside<First>(more)...);
+    } else {
+      return concatenate_form<Axis>::of(made_silently<reshape_op<apart>>(first),
+                                        made_silently<reshape_op<apart>>(more)...);
+    }
+  }
+
+ private:
+  /// Of many, a message shows the first and the one that does not fit it.
+  template <class First, class X>
+  static constexpr auto stacked_beside(X) {
+    using what = fact::operation<"stack", tensor_fact<First>, tensor_fact<X>>;
+    if constexpr (X::shape == First::shape) return sound{};
+    else return mistake<rule::equal_shapes, owner_of<First, X>, what>{};
+  }
+};
 }  // namespace detail
 
 /// Two or more expressions one after the other along an axis, as torch.cat: `concatenate<-1>(a, b, c)`. A negative axis
@@ -67,6 +107,14 @@ struct concatenate_form<Axis> {
 template <int... Axes, class... A>
   requires some_operands<A...>
 constexpr applied<detail::concatenate_form<Axes...>, A...> concatenate(A...) {
+  return {};
+}
+
+/// Two or more expressions of one shape along a new axis, as torch.stack: `stack<0>(a, b, c)`. A negative axis counts
+/// from the last of the result. Rejects: different shapes, an axis that the result cannot have.
+template <int... Axes, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::stack_form<Axes...>, A...> stack(A...) {
   return {};
 }
 

@@ -93,7 +93,8 @@ struct max_pool_op : detail::pooling_op<P> {
   }
 };
 
-/// Each number added to all that is in its window, or its share of a mean: an image of Height and Width.
+/// Each number added to all that is in its window, or its share of a mean: an image of Height and Width. Where windows
+/// lie side by side, the image is the numbers, each repeated.
 template <pooling P, bool Mean, int Height, int Width>
 struct spread_pool_op;
 
@@ -111,7 +112,10 @@ struct sum_pool_op : detail::pooling_op<P> {
 
 template <pooling P, bool Mean, int Height, int Width>
 struct spread_pool_op : detail::pooling_op<P> {
-  static constexpr fixed_string name = "spread_pool2d";
+  static constexpr auto name = [] {
+    if constexpr (Mean) return fixed_string{"spread_pool2d"};
+    else return fixed_string{"upsample2d"};
+  }();
   static constexpr shape result(const shape& g) {
     const shape whole = detail::unpooled(g, Height, Width);
     return P.result(whole) == g ? whole : no_shape;

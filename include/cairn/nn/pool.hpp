@@ -1,4 +1,4 @@
-// Pools over images {N, H, W, C}, as functions and as layers.
+// Pools over images {N, H, W, C} and the way back to larger ones, as functions and as layers.
 #pragma once
 
 #include "cairn/core/window.hpp"
@@ -48,6 +48,16 @@ struct avg_pool_form : form_of_one<"avg_pool2d"> {
     return pooled<"avg_pool2d", W, sum_pool_op<pooling_of<Extent, W>, true>>(x);
   }
 };
+template <int Factor>
+struct upsample_form : form_of_one<"upsample2d"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    using problem = decltype(problem_of_image<"upsample2d">(x));
+    constexpr int height = Factor * X::shape[-3], width = Factor * X::shape[-2];
+    if constexpr (!std::same_as<problem, sound>) return problem{};
+    else return made_silently<spread_pool_op<pooling{Factor}, false, height, width>>(x);
+  }
+};
 struct global_average_form : form_of_one<"global_average"> {
   template <class X>
   static constexpr auto of(X x) {
@@ -70,6 +80,13 @@ constexpr applied<detail::max_pool_form<Extent, W>, X, Surplus...> max_pool2d(X,
 /// The mean of each window, as F.avg_pool2d: padding counts as zeros. Rejects what max_pool2d does.
 template <int Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
 constexpr applied<detail::avg_pool_form<Extent, W>, X, Surplus...> avg_pool2d(X, Surplus...) {
+  return {};
+}
+
+/// Each pixel of x {N, H, W, C} repeated Factor times in height and width, as F.interpolate(x, scale_factor=Factor)
+/// with mode='nearest': {N, Factor * H, Factor * W, C}. Rejects: not four axes, a factor below 1.
+template <int Factor, an_operand X, class... Surplus>
+constexpr applied<detail::upsample_form<Factor>, X, Surplus...> upsample2d(X, Surplus...) {
   return {};
 }
 
@@ -97,6 +114,8 @@ inline constexpr detail::form_layer<cairn::detail::max_pool_form<Extent, W>> max
 template <int Extent, window W = window{}>
 inline constexpr detail::form_layer<cairn::detail::avg_pool_form<Extent, W>> avg_pool2d{};
 inline constexpr detail::form_layer<cairn::detail::global_average_form> global_average{};
+template <int Factor>
+inline constexpr detail::form_layer<cairn::detail::upsample_form<Factor>> upsample2d{};
 }  // namespace nn
 
 }  // namespace cairn
