@@ -11,13 +11,17 @@ constexpr auto joined = [](auto first, auto... more) {
 constexpr auto bottleneck = nn::batch_norm<"norm1"> | nn::relu | nn::conv2d_without_bias<"conv1", 96, 1> |
                             nn::batch_norm<"norm2"> | nn::relu |
                             nn::conv2d_without_bias<"conv2", 24, 3, nn::window{.padding = 1}>;
+template <int Layer>
+constexpr auto name_of = fixed_string{"layer"} + digits<Layer>;
 /// Layers from number Layer on, each a segment of all that was made before it.
 template <int Layer = 0>
 constexpr auto grown(auto... made) {
-  constexpr auto name = fixed_string{"layer"} + digits<Layer>;
-  if constexpr (Layer == 12) return joined(made...);
-  else return grown<Layer + 1>(made..., ckpt<name>([](auto... x) { return joined(x...) | block<name>(bottleneck); },
-                                                   made...));
+  if constexpr (Layer == 12) {
+    return joined(made...);
+  } else {
+    constexpr auto layer_of = [](auto... all) { return joined(all...) | block<name_of<Layer>>(bottleneck); };
+    return grown<Layer + 1>(made..., ckpt<name_of<Layer>>(layer_of, made...));
+  }
 }
 constexpr auto features = grown(input<"images", 32, 28, 28, 48>) | nn::batch_norm<"norm"> | nn::relu;
 constexpr auto loss = cross_entropy(global_average(features) | nn::linear<"head", 10>, labels<"classes", 10, 32>);
