@@ -4,7 +4,8 @@
 Without kernels, with -g, the gradient and plan of residual nets of about 20 operations a segment. By `repeat`; and
 `chained` one by one with a width of its own for each segment, so that no two bodies agree. Chained, too: `policy`,
 segments that save a tag; `nested`, segments in segments; `grad`, with a penalty on the slope. With kernels: `distinct`,
-as many layers of as many widths, at -O3; and the program of the README, at -O2. Default limits of the compilers.
+as many layers of as many widths, at -O3; and, at -O2, the program of the README and those of bench/compile. Default
+limits of the compilers.
 """
 import os
 import pathlib
@@ -19,6 +20,7 @@ FORMS = {
     'repeat': (DEEP, PLAN), 'chained': (DEEP, PLAN),
     'policy': (SOME, PLAN), 'nested': (SOME, PLAN), 'grad': (SOME, PLAN),
     'distinct': ([4, 12, 24], ['-O3', '-march=native']), 'README': ([8], ['-O2', '-march=native']),
+    'resnet50': ([16], ['-O2', '-march=native']), 'densenet121': ([58], ['-O2', '-march=native']),
 }
 
 NET = '''#include <cairn/check/model.hpp>
@@ -65,6 +67,8 @@ int main() {{
 def source(form, count):
     if form == 'README':
         return (TOP / 'examples/quickstart.cpp').read_text()
+    if form in ('resnet50', 'densenet121'):
+        return (TOP / f'bench/compile/{form}.cpp').read_text()
     if form == 'distinct':
         return DISTINCT.format(layers=' | '.join(f'nn::linear<"l{i}", {64 + 3 * i}> | nn::gelu' for i in range(count)))
     segments = f'repeat<{count}, "b">([](auto) {{ return segment<128>; }})'

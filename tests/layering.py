@@ -82,7 +82,7 @@ def main():
         text = (top / build_file).read_text()
         for file in (top / folder).rglob("*.cpp"):
             name = str(file.relative_to(top / folder).with_suffix(""))
-            known = name == "main" or f"'{name}'" in text or name in at_run_time or name.startswith("scenario/")
+            known = name == "main" or f"'{name}'" in text or name in at_run_time or name.startswith(("scenario/", "compile/"))
             found[f"{folder}/{name}.cpp"] = [] if known else [f"not named in {build_file}"]
     laws = "".join(file.read_text() for file in (top / "tests/laws").glob("*.cpp"))
     models = "".join(file.read_text() for file in (top / "tests/models").glob("*.hpp"))

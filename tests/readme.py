@@ -1,7 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """The README says what is: its program, the message of its mistake, its table, its operation. So do the pages about the
-language and of recipes, whose blocks are one program, and that about conformance, whose links have the names quoted
-beside them. And every command that a page names exists (commands.py), and every operation (operations.py)."""
+language, of recipes and of questions, each of whose blocks are one program, and that about conformance, whose links have
+the names quoted beside them. And every command that a page names exists (commands.py), and every operation
+(operations.py)."""
 
 import re
 import subprocess
@@ -88,11 +89,16 @@ def faults(readme, quickstart):
 
 
 def program_faults(name):
-    """Of a page whose blocks are one program."""
-    program = "".join(blocks((top / name).read_text(), "cpp"))
+    """Of a page whose blocks are one program, and whose messages are all errors that it has."""
+    page = (top / name).read_text()
+    program = "".join(blocks(page, "cpp"))
+    sentences = [words(message).split("static assertion failed: ")[-1] for message in blocks(page, "text")]
     for compiler in compilers:
         accepted, printed = compile_text(compiler, program)
-        yield f"{name} with {compiler}", "" if accepted and "main" in program else f"not accepted\n{printed}"
+        good = "main" in program and accepted == (not sentences)
+        good = good and len(re.findall("error: ", printed)) == len(sentences)
+        good = good and all(sentence in words(printed) for sentence in sentences)
+        yield f"{name} with {compiler}", "" if good else f"its errors are not those that it quotes\n{printed}"
 
 
 def stale_references(page, folder):
@@ -120,7 +126,7 @@ def main():
     read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp")]
     stale = "\n".join(stale_references((top / "docs/conformance.md").read_text(), top / "docs"))
     pages = chain([("docs/conformance.md", stale)], faults(*read), program_faults("docs/language.md"),
-                  program_faults("docs/recipes.md"))
+                  program_faults("docs/recipes.md"), program_faults("docs/questions.md"))
     for what, wrong in chain(commands.faults(), operations.faults(), pages):
         print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
         passed += not wrong

@@ -39,8 +39,11 @@ constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(
 constexpr auto placed = gather<0>(generated<5, 3>([](int i, int j) { return i + j; }), arange<2>) + zeros<2, 3>;
 constexpr auto again = (x | nn::linear<"fc", 3>) + (x * 2_c | shared(nn::linear<"fc", 3>));
 constexpr auto images = reshape<2, 4, 4, 3>(as_real(arange<96>));
+constexpr auto bent = images | nn::conv2d<"conv", 3, 3, nn::window{.padding = 1}> | nn::conv_transpose2d<"up", 3, 1>;
+constexpr auto filtered = conv2d(bent, param<"filters", 3, 3, 1, 1>) + conv_transpose2d(images, param<"back", 3, 3, 1, 1>);
+constexpr auto rows = conv1d(reshape<8, 4, 3>(filtered), param<"taps", 3, 3, 1>) | nn::conv1d<"row", 3, 1>;
 constexpr auto pooled = max_pool2d<2>(images) + avg_pool2d<2>(images) + (images | nn::max_pool2d<2, nn::window{.stride = 2}>);
-constexpr auto seen = global_average(pooled);
+constexpr auto seen = global_average(pooled) + global_average(reshape<2, 4, 4, 3>(rows));
 constexpr auto loss = mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
                       0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);
 

@@ -112,8 +112,8 @@ void rows_of_a_loop() {
   }
 }
 
-/// The sum of x * y * z over some axes, where z is one number, beside the product itself or without it. As in every
-/// loop, no extent is 1.
+/// The sums of x * y and of x * y * z over some axes, where z is one number, beside the last product itself or without
+/// it. As in every loop, no extent is 1.
 template <shape Extents, axis_set Summed, bool Stored>
 void sum_in_a_loop() {
   constexpr std::int64_t size = Extents.count(), left = reduced(Extents, Summed, false).count();
@@ -121,23 +121,25 @@ void sum_in_a_loop() {
   auto x = numbers<float>(size), y = numbers<float>(size), z = numbers<float>(1);
   using inputs = kernel::list_of<whole, whole, once>;
   using separate = kernel::loop<float, ir::sums::nothing, false, inputs,
-                                kernel::list_of<code<mul_op>(0, false), code<mul_op>(2, true)>, kernel::list_of<-1, -2, 0, -3>>;
-  constexpr ir::loop_value total{nullptr, real, 4, 1, true};
+                                kernel::list_of<code<mul_op>(0, true), code<mul_op>(2, true)>, kernel::list_of<-1, -2, 0, -3>>;
+  constexpr ir::loop_value total{nullptr, real, 4, 1, true}, other{nullptr, real, 5, 1, true};
   using fused = kernel::loop<float, sort, false, inputs,
-                             kernel::list_of<code<mul_op>(0, false), code<mul_op>(2, Stored), total>,
-                             kernel::list_of<-1, -2, 0, -3, 1>>;
+                             kernel::list_of<code<mul_op>(0, false), code<mul_op>(2, Stored), total, other>,
+                             kernel::list_of<-1, -2, 0, -3, 1, 0>>;
   const table_of table(Extents, {0, 0, 0b11});
-  guarded<float> products(size), expected(left);
-  void* own[]{products.data(), x.data(), y.data(), z.data()};
+  guarded<float> factors(size), products(size), expected(left), expected_other(left);
+  void* own[]{factors.data(), products.data(), x.data(), y.data(), z.data()};
   separate::run(&*table, own, 1);
   run_kernel<sum_op<Summed, false>, float, array<Extents>>({expected.data(), products.data()});
+  run_kernel<sum_op<Summed, false>, float, array<Extents>>({expected_other.data(), factors.data()});
 
   for (int threads = 1; threads <= 3; ++threads) {
-    guarded<float> stored(size), sums(left);
-    void* operands[]{stored.data(), sums.data(), x.data(), y.data(), z.data()};
+    guarded<float> stored(size), sums(left), others(left);
+    void* operands[]{stored.data(), sums.data(), others.data(), x.data(), y.data(), z.data()};
     fused::run(&*table, operands + !Stored, threads);
     BOOST_TEST_CONTEXT("extents " << Extents[0] << " " << Extents[-1] << " axes " << Summed << " threads " << threads) {
       BOOST_TEST(same(sums, expected, left));
+      BOOST_TEST(same(others, expected_other, left));
       if (Stored) BOOST_TEST(same(stored, products, size));
     }
   }

@@ -105,13 +105,15 @@ static_assert(steps_of<accuracy(exp(x) + y, classes)> == "[exp add accuracy]");
 // Not stored in vain: who else reads the loop's value has it.
 static_assert(steps_of<outputs(softmax(exp(x)), exp(x))> == "[exp softmax]");
 
-// ---- A sum of what a loop computes is made as it goes: over everything, rows or columns, and once.
+// ---- A sum of what a loop computes is made as it goes: over everything, rows or columns; several over
+// the same axes.
 static_assert(steps_of<sum(exp(x) * y)> == "[exp mul sum]");
 static_assert(steps_of<mean(square(x - y))> == "[sub square sum] [mul]");
 static_assert(steps_of<sum<0>(exp(x))> == "[exp sum]" && steps_of<sum<-1>(exp(x))> == "[exp sum]");
 static_assert(steps_of<sum<0, 2>(exp(input<"x", 2, 3, 4>))> == "[exp] sum");  // neither
 static_assert(steps_of<sum<0, 1>(exp(input<"x", 2, 3, 4>))> == "[exp sum]");
 static_assert(steps_of<outputs(sum(exp(x)), sum<0>(exp(x)))> == "[exp sum] sum");
+static_assert(steps_of<sum<0>(exp(x)) + sum<0>(x * exp(x))> == "[exp sum mul sum] [add]");
 static_assert(steps_of<exp(x) * sum(exp(x))> == "[exp sum] [mul]");  // what reads the sum comes after it
 // Its bits are a function of the summed shape, and so are those of a loop: not where an operand is repeated along one
 // axis, or a product comes first.

@@ -2,6 +2,7 @@
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/nn/convolution.hpp"
 #include "cairn/nn/pool.hpp"
 
 using namespace cairn;
@@ -198,6 +199,29 @@ static_assert(accuracy_op::result(shape{4, 10}, shape{5}) == no_shape);
 static_assert(cross_entropy_op::argument_kind(0) == kind::real &&
               cross_entropy_op::argument_kind(1) == kind::whole);
 static_assert(of(mse(t<4, 8>, t<4, 8>)) == shape{} && of(mse(t<4, 8>, 1_c)) == shape{});
+
+// Convolutions of images {N, H, W, C} with filters {O, C / groups, rows, columns}, as PyTorch counts them.
+static_assert(of(conv2d(t<2, 5, 6, 3>, t<4, 3, 3, 2>)) == shape{2, 3, 5, 4});
+static_assert(of(conv2d<nn::window{.stride = 2, .padding = 1, .groups = 2}>(t<2, 5, 6, 4>, t<6, 2, 3, 3>)) ==
+              shape{2, 3, 3, 6});
+static_assert(of(conv2d<nn::window{.padding = 4, .dilation = 3}>(t<1, 1, 1, 1>, t<2, 1, 3, 3>)) == shape{1, 3, 3, 2});
+static_assert(of(conv1d<nn::window{.stride = 3}>(t<2, 9, 4>, t<5, 4, 3>)) == shape{2, 3, 5});
+static_assert(of(conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(t<2, 4, 3, 6>, t<6, 5, 3, 3>)) ==
+              shape{2, 7, 5, 5});
+static_assert(of(conv_transpose2d<nn::window{.groups = 3}>(t<1, 3, 2, 6>, t<6, 2, 2, 2>)) == shape{1, 4, 3, 6});
+template <nn::window By>
+constexpr shape filtered = detail::conv2d_form<By>::made_of(shape{1, 3, 3, 2}, shape{3, 3, 1, 4});
+static_assert(filtered<{.groups = 2}> == shape{1, 1, 1, 4} && filtered<{}> == no_shape);
+static_assert(filtered<{.dilation = 2, .groups = 2}> == no_shape && filtered<{.groups = 4}> == no_shape);
+using moved = convolution_op<motion{{2, 2}, {1, 1}}>;
+static_assert(moved::result(shape{1, 4, 4, 3}, shape{3, 3, 3, 5}) == shape{1, 2, 2, 5});
+static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 4, 4>::result(shape{1, 2, 2, 5}, shape{3, 3, 3, 5}) ==
+              shape{1, 4, 4, 3});
+static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 5, 4>::result(shape{1, 2, 2, 5}, shape{3, 3, 3, 5}) ==
+              no_shape);
+static_assert(filter_gradient_op<motion{{2, 2}, {1, 1}}, 3, 3>::result(shape{1, 4, 4, 3}, shape{1, 2, 2, 5}) ==
+              shape{3, 3, 3, 5});
+static_assert(filter_gradient_op<motion{}, 3, 3>::result(shape{1, 4, 4, 3}, shape{2, 2, 2, 5}) == no_shape);
 
 // Pools over images {N, H, W, C}: as many windows as fit, half of one outside at most.
 static_assert(of(max_pool2d<2>(t<2, 5, 6, 3>)) == shape{2, 2, 3, 3});

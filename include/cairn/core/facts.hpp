@@ -37,7 +37,7 @@ struct layers;
 struct object {};  // some class
 struct layer {};   // in place of its type, which is long
 template <int Stride, int Padding, int Dilation, int Groups>
-struct stride_padding_dilation_groups;
+struct stride_pad_dilate_groups;
 template <class Tensor>
 struct result;
 template <class... Tensors>

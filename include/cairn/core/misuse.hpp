@@ -33,12 +33,20 @@ struct part_of_axis { template <class Silent, class... Facts> struct found : Sil
   "from the end"); } }; };
 struct one_label_per_row { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: logits {..., classes} take labels<\"name\", classes, ...>, one a row"); } }; };
-struct filter_fits { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: images {N, H, W, C} take filters {O, C / groups, rows, columns}, groups that divide C and O, and "
-  "with padding are as large as these, dilated"); } }; };
-struct transposed_filter_fits { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: images {N, H, W, C} take transposed filters {C, O / groups, rows, columns}, groups that divide C "
-  "and O, and less padding than leaves nothing"); } }; };
+struct filter_of_images { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: images {N, H, W, C} take filters {O, C / groups, rows, columns}"); } }; };
+struct filter_of_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: rows {N, L, C} take filters {O, C / groups, extent}"); } }; };
+struct transposed_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: images {N, H, W, C} take transposed filters {C, O / groups, rows, columns}"); } }; };
+struct groups_divide { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: groups divide the channels that are read and those that are made"); } }; };
+struct filter_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a filter, dilated, is no larger than the image, padded"); } }; };
+struct some_image_left { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: padding leaves nothing of what the transposed filter makes"); } }; };
+struct window_of_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a window has stride, dilation and groups above 0, and padding of 0 or more"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -10,7 +10,7 @@ namespace cairn {
 namespace detail {
 /// Three operations that are linear in each of their arguments, and each other's gradients.
 struct convolving : op {
-  using rule = rule::filter_fits;
+  using rule = rule::filter_of_images;
   static constexpr bool contraction = true;
 };
 }  // namespace detail
@@ -106,24 +106,34 @@ inline constexpr motion motion_of = [] {
 /// {N, H, W, C} of {N, W, C}, and filters likewise: {O, C, rows, columns} of {O, C, columns}.
 constexpr shape as_images(const shape& x) { return x.rank == 4 ? x : shape{x[0], 1, x[1], x[2]}; }
 constexpr shape as_filters(const shape& w) { return w.rank == 4 ? w : shape{w[0], w[1], 1, w[2]}; }
+/// {rows, columns, channels of a group, channels}, the layout of kernels.
+constexpr shape turned(const shape& w) { return shape{w[2], w[3], w[1], w[0]}; }
 template <shape To, class X>
 constexpr auto reshaped(X x) {
   if constexpr (X::shape == To) return x;
   else return made_silently<reshape_op<To>>(x);
 }
 
+template <class Form, class Rule>
+struct breaking : Form {
+  using rule = Rule;
+};
+
 /// A convolution as people write it, filters as PyTorch stores them; Transposed: its gradient's way round.
 template <fixed_string Name, nn::window By, int Axes, bool Transposed>
 struct convolution_form : form_of_two<Name> {
-  using rule = std::conditional_t<Transposed, rule::transposed_filter_fits, rule::filter_fits>;
-  using asked = fact::stride_padding_dilation_groups<stride_of(By), By.padding, By.dilation, By.groups>;
+  using filters_rule = std::conditional_t<Transposed, rule::transposed_filter,
+                                          std::conditional_t<Axes == 1, rule::filter_of_rows, rule::filter_of_images>>;
+  using room_rule = std::conditional_t<Transposed, rule::some_image_left, rule::filter_in_image>;
+  using asked = fact::stride_pad_dilate_groups<stride_of(By), By.padding, By.dilation, By.groups>;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   static constexpr int axes = Axes;
   static constexpr const motion& moves = motion_of<By, Axes>;
   /// Of a layer with so many channels on either side.
   static constexpr shape filters(int in, int out, int extent) {
-    const int first = Transposed ? in : out, second = (Transposed ? out : in) / By.groups;
-    return Axes == 1 ? shape{first, second, extent} : shape{first, second, extent, extent};
+    const int first = Transposed ? in : out, second = Transposed ? out : in, groups = std::max(By.groups, 1);
+    const int each = second % groups == 0 ? second / groups : 0;
+    return Axes == 1 ? shape{first, each, extent} : shape{first, each, extent, extent};
   }
 
   /// What is made of images and of filters {rows, columns, channels of a group, channels}.
@@ -136,19 +146,26 @@ struct convolution_form : form_of_two<Name> {
     const bool fits = x[3] == w[3] && w[3] % By.groups == 0 && extent(0) > 0 && extent(1) > 0;
     return fits ? shape{x[0], extent(0), extent(1), w[2] * By.groups} : no_shape;
   }
+  using rules = std::tuple<sound, rule::window_of_filter, filters_rule, rule::groups_divide, room_rule>;
+  /// Which of the rules is broken by arguments of these shapes, filters as PyTorch stores them; 0 of those that fit.
+  static constexpr int broken(const shape& x, const shape& w) {
+    if (By.stride < 0 || By.padding < 0 || By.dilation < 1 || By.groups < 1) return 1;
+    if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 2;
+    if (x[-1] % By.groups != 0 || w[0] % By.groups != 0) return 3;
+    if (x[-1] != (Transposed ? w[0] : w[1] * By.groups)) return 2;
+    return made_of(as_images(x), turned(as_filters(w))).valid() ? 0 : 4;
+  }
   template <an_expression X, an_expression W>
   static constexpr auto of(X x, W w) {
-    constexpr bool proper = By.stride >= 0 && By.padding >= 0 && By.dilation > 0 && By.groups > 0;
     if constexpr (wrong<X> || wrong<W> || kind_of(X::element.type) != kind::real) {
       return made_silently<convolution_op<motion{}>>(x, w);
-    } else if constexpr (!proper || X::shape.rank != Axes + 2 || W::shape.rank != Axes + 2) {
-      return wrong_shapes<convolution_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
+    } else if constexpr (constexpr int fault = broken(X::shape, W::shape); fault != 0) {
+      using broken_form = breaking<convolution_form, std::tuple_element_t<fault, rules>>;
+      return wrong_shapes<broken_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
     } else {
       constexpr shape images = as_images(X::shape), stored = as_filters(W::shape);
-      constexpr shape result = made_of(images, shape{stored[2], stored[3], stored[1], stored[0]});
-      if constexpr (!result.valid()) {
-        return wrong_shapes<convolution_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
-      } else if constexpr (!Transposed && moves == motion{} && stored[2] == 1 && stored[3] == 1) {
+      constexpr shape result = made_of(images, turned(stored));
+      if constexpr (!Transposed && moves == motion{} && stored[2] == 1 && stored[3] == 1) {
         return made_silently<matmul_op<false, true>>(x, reshaped<shape{stored[0], stored[1]}>(w));
       } else {
         constexpr auto order = permutation<4, 2, 3, 1, 0>();

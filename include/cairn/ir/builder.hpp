@@ -72,7 +72,12 @@ struct builder {
     bool fixed = op->arguments > 0 && !same_address(tags, nullptr) && !regions[home_now].own_parameters;
     for (int i = 0; fixed && i < op->arguments; ++i) fixed = is_fixed(of[i]);
     if (!fixed) return append(op, of);
-    int& bucket = fixed_buckets_[op->hash % 64];
+    std::uint32_t hash = op->hash;
+    for (int i = 0; i < op->arguments; ++i) {
+      const operation& made_by = *nodes[of[i]].op;
+      hash = mix(hash, is_constant(made_by.what) ? made_by.hash : static_cast<std::uint32_t>(of[i]));
+    }
+    int& bucket = fixed_buckets_[hash % 256];
     for (int i = bucket - 1; i != none; i = fixed_[i].next) {
       const int v = fixed_[i].node;
       if (!computes(v, op, of)) continue;
@@ -277,7 +282,7 @@ struct builder {
   };
   stack<fixed_value> fixed_;  // made of parameters, states and constants alone
   stack<bool> is_fixed_;      // by node, up to the last of them
-  int fixed_buckets_[64] = {};
+  int fixed_buckets_[256] = {};
   stack<int> layers_;  // by leaf: what its layer gives
   int buckets_[256] = {};
   node* own_nodes_ = nullptr;

@@ -398,11 +398,13 @@ template <class Real, correlation Of, int Sweep>
 inline constexpr auto run_table = [] {
   constexpr sweep_cut cut = cut_of(Of, Sweep, sizeof(Real));
   std::array<std::int64_t, static_cast<std::size_t>(cut.runs) + 1> at{};
-  for (int run = 0; run < cut.runs; ++run) {
-    const int tap = run * cut.run_taps;
-    const std::int64_t row = place_of_tap(Of, 0, cut.down, tap / cut.along.taps) - cut.down.least;
-    const std::int64_t column = place_of_tap(Of, 1, cut.along, tap % cut.along.taps) - cut.along.least;
-    at[static_cast<std::size_t>(run)] = (row * cut.row_pixels(Of) + column) * Of.read[3];
+  std::size_t run = 0;
+  for (int down = 0; down < cut.down.taps; ++down) {
+    const std::int64_t row = place_of_tap(Of, 0, cut.down, down) - cut.down.least;
+    for (int along = 0; along < cut.along.taps; along += cut.run_taps) {
+      const std::int64_t column = place_of_tap(Of, 1, cut.along, along) - cut.along.least;
+      at[run++] = (row * cut.row_pixels(Of) + column) * Of.read[3];
+    }
   }
   return at;
 }();
@@ -410,10 +412,10 @@ template <class Real, correlation Of, int Sweep>
 inline constexpr auto tap_table = [] {
   constexpr sweep_cut cut = cut_of(Of, Sweep, sizeof(Real));
   std::array<int, static_cast<std::size_t>(cut.down.taps * cut.along.taps) + 1> at{};
-  for (int tap = 0; tap < cut.down.taps * cut.along.taps; ++tap) {
-    at[static_cast<std::size_t>(tap)] =
-        tap_of(Of, cut.down, tap / cut.along.taps) * Of.filter[1] + tap_of(Of, cut.along, tap % cut.along.taps);
-  }
+  std::size_t tap = 0;
+  for (int down = 0; down < cut.down.taps; ++down)
+    for (int along = 0; along < cut.along.taps; ++along)
+      at[tap++] = tap_of(Of, cut.down, down) * Of.filter[1] + tap_of(Of, cut.along, along);
   return at;
 }();
 template <class Real, correlation Of, int Sweep>

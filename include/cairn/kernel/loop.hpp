@@ -55,9 +55,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     const std::int64_t work = t.rows * t.columns * (10 * operations + 40 * (stored + inputs));
     if constexpr (Sum == sums::all) {
       const cursor c(t, operands, {0, 1});
-      *static_cast<Real*>(operands[total.result]) =
-          sum_all<Real>(t.columns, work, threads,
-                        [&t, &c](std::int64_t begin, std::int64_t n) { return sum_along(t, c.now, begin, n); });
+      const auto of_section = [&t, &c](std::int64_t begin, std::int64_t n) { return sum_along(t, c.now, begin, n); };
+      const auto all = fold_all<adding, Real, sum_count>(t.columns, work, threads, of_section);
+      for (int k = 0; k < sum_count; ++k) *static_cast<Real*>(operands[totals.at[k].result]) = all.of[k];
     } else if (Sum != sums::columns && t.rows > 1) {
       shares{work, t.rows}(threads, [&t, operands](range own) { rows(t, operands, own, {0, t.columns}); });
     } else {
@@ -127,17 +127,25 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   static constexpr bool adds_up(int k) {
     return Sum != sums::nothing && same_address(code[k].lanes, nullptr) && code[k].arguments == 1;
   }
-  /// The sum: which of the stored results it is, and the value that it adds up.
+  static constexpr int sum_count = [] {
+    int n = 0;
+    for (int k = 0; k < operations; ++k) n += adds_up(k);
+    return n;
+  }();
+  /// The sums: which of the stored results they are, and the values that they add up.
   struct sum_place {
     int result = 0, of = 0;
   };
-  static constexpr sum_place total = [] {
-    sum_place place;
-    for (int k = 0; k < operations; ++k) {
-      if (adds_up(k)) place = {place_of_result.at[k], argument[code[k].first]};
+  static constexpr auto totals = [] {
+    struct {
+      sum_place at[sum_count + 1];
+    } places{};
+    for (int k = 0, n = 0; k < operations; ++k) {
+      if (adds_up(k)) places.at[n++] = {place_of_result.at[k], argument[code[k].first]};
     }
-    return place;
+    return places;
   }();
+  using each_sum = std::make_integer_sequence<int, sum_count>;
 
   static constexpr bool any_mapped = ((Input.how == access::mapped) || ...);
   static constexpr auto all_streams = [] {
@@ -214,7 +222,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   static void rows(const loop_table& t, void* const* operands, range rows, range columns) {
     for (cursor c(t, operands, rows); c.row < c.end; c.next(t, operands)) {
       if constexpr (Sum == sums::rows) {
-        reinterpret_cast<Real*>(c.now.at[total.result])[c.row] = sum_along(t, c.now, 0, t.columns);
+        const auto sums_of_row = sum_along(t, c.now, 0, t.columns);
+        for (int k = 0; k < sum_count; ++k)
+          reinterpret_cast<Real*>(c.now.at[totals.at[k].result])[c.row] = sums_of_row.of[k];
       } else {
         std::int64_t i = columns.begin;
         for (; i + width <= columns.end; i += width) add(t, c.now, c.row == 0, i, whole);
@@ -223,22 +233,26 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
 
-  /// A step; where columns are summed, its value is added to their sums.
+  /// A step; where columns are summed, its values are added to their sums.
   [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first_row,
                                          std::int64_t i, lanes_used n) {
     if constexpr (Sum != sums::columns) {
       step(t, here, i, n);
     } else {
       using V = lanes<Real>;
-      Real* const to = reinterpret_cast<Real*>(here.at[total.result]) + i;
-      const V sum = (first_row ? V::fill(0) : n.tail ? V::load(to, n.count) : V::load(to)) + step(t, here, i, n);
-      if (n.tail) sum.store(to, n.count);
-      else sum.store(to);
+      const several<V, sum_count> more = step(t, here, i, n);
+      for (int k = 0; k < sum_count; ++k) {
+        Real* const to = reinterpret_cast<Real*>(here.at[totals.at[k].result]) + i;
+        const V sum = (first_row ? V::fill(0) : n.tail ? V::load(to, n.count) : V::load(to)) + more.of[k];
+        if (n.tail) sum.store(to, n.count);
+        else sum.store(to);
+      }
     }
   }
-  /// The sum of n elements of a row, from `begin` on.
-  static Real sum_along(const loop_table& t, const places& here, std::int64_t begin, std::int64_t n) {
-    return sum_row<Real>(n, [&t, here, begin, n](std::int64_t i) {
+  /// The sums of n elements of a row, from `begin` on.
+  static several<Real, sum_count> sum_along(const loop_table& t, const places& here, std::int64_t begin,
+                                            std::int64_t n) {
+    return fold_row<adding, Real>(n, [&t, here, begin, n](std::int64_t i) {
       const int count = static_cast<int>(std::min<std::int64_t>(n - i, width));
       return count == width ? step(t, here, begin + i, whole) : masked(step(t, here, begin + i, {count, true}), count);
     });
@@ -267,15 +281,15 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
 
-  /// The values of the loop for a register of elements; of a loop with a sum, what it adds up.
+  /// The values of the loop for a register of elements; of a loop with sums, what they add up.
   [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
                                           const void* tile = nullptr) {
-    return step(t, here, i, n, tile, each_input{}, each_operation{});
+    return step(t, here, i, n, tile, each_input{}, each_operation{}, each_sum{});
   }
-  template <int... I, int... K>
+  template <int... I, int... K, int... S>
   [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
                                           const void* tile, std::integer_sequence<int, I...>,
-                                          std::integer_sequence<int, K...>) {
+                                          std::integer_sequence<int, K...>, std::integer_sequence<int, S...>) {
     input_registers in;
     result_registers made;
     ((at<I>(in) = load<I>(t, here, i, n)), ...);
@@ -285,7 +299,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
     (apply<K>(in, made, results_of<K>{}, arguments_of<K>{}), ...);
     (store<K>(made, here, i, n), ...);
-    if constexpr (Sum != sums::nothing) return at<total.of>(made);
+    if constexpr (Sum != sums::nothing) return several<lanes<Real>, sum_count>{{at<totals.at[S].of>(made)...}};
   }
 
   /// The results of operation K, for it is followed by those that have no code, and its arguments, by number.

@@ -118,41 +118,57 @@ template <pooling P, class Real>
   });
 }
 
-/// out, an image, = sums of term(from, position, c) for each window over a place: where its numbers begin, and which of
-/// its positions that is.
-template <pooling P, class Real, class Term>
-void add_windows(const pooled_images& x, Real* out, int threads, Term term) {
+/// out, an image, = the sums of what windows lay at their places: of(from, c) is told where the numbers of a window
+/// begin, and gives what makes the register of its position.
+template <pooling P, class Real, class Of>
+void add_windows(const pooled_images& x, Real* out, int threads, Of of) {
   using vec = lanes<Real>;
-  shares{x.work(), x.count * x.height}(threads, [=, &x](range own) {
-    for (auto row = own.begin; row < own.end; ++row) {
-      const std::int64_t y = row % x.height, image = row / x.height * x.rows;
-      const range tall = windows_over<P>(y, x.rows);
-      for (std::int64_t place = 0; place < x.width; ++place) {
-        const range wide = windows_over<P>(place, x.columns);
-        for (std::int64_t c = 0; c < x.channels; c += vec::width) {
-          vec sum = vec::fill(0);
-          for (auto i = tall.begin; i < tall.end; ++i) {
-            for (auto j = wide.begin; j < wide.end; ++j) {
-              const auto down = y + P.padding - i * P.stride, right = place + P.padding - j * P.stride;
-              const auto position = static_cast<int>(down * P.extent + right);
-              sum = sum + term(((image + i) * x.columns + j) * x.channels, position, c);
+  if constexpr (P.stride >= P.extent) {  // no two windows meet
+    if (x.rows * P.extent != x.height || x.columns * P.extent != x.width || P.padding > 0)
+      std::fill_n(out, x.count * x.height * x.width * x.channels, Real{0});
+    over_windows<P>(x, threads, [=, &x](std::int64_t from, std::int64_t corner, reach tall, reach wide) {
+      for (std::int64_t c = 0; c < x.channels; c += vec::width) {
+        const auto at = of(from, c);
+        for (auto i = tall.begin; i < tall.end; ++i)
+          for (auto j = wide.begin; j < wide.end; ++j)
+            store_row(at(static_cast<int>(i * P.extent + j)), out + corner + (i * x.width + j) * x.channels, c,
+                      x.channels);
+      }
+    });
+  } else {
+    shares{x.work(), x.count * x.height}(threads, [=, &x](range own) {
+      for (auto row = own.begin; row < own.end; ++row) {
+        const std::int64_t y = row % x.height, image = row / x.height * x.rows;
+        const range tall = windows_over<P>(y, x.rows);
+        for (std::int64_t place = 0; place < x.width; ++place) {
+          const range wide = windows_over<P>(place, x.columns);
+          for (std::int64_t c = 0; c < x.channels; c += vec::width) {
+            vec sum = vec::fill(0);
+            for (auto i = tall.begin; i < tall.end; ++i) {
+              for (auto j = wide.begin; j < wide.end; ++j) {
+                const auto down = y + P.padding - i * P.stride, right = place + P.padding - j * P.stride;
+                sum =
+                    sum + of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(down * P.extent + right));
+              }
             }
+            store_row(sum, out + (row * x.width + place) * x.channels, c, x.channels);
           }
-          store_row(sum, out + (row * x.width + place) * x.channels, c, x.channels);
         }
       }
-    }
-  });
+    });
+  }
 }
 
 /// out = sums of what is laid at the positions of windows.
 template <pooling P, class Real, class At>
 [[gnu::noinline]] void unpool(const pooled_images& x, const Real* in, const At* at, Real* out, int threads = 1) {
   using vec = lanes<Real>;
-  add_windows<P>(x, out, threads, [=, &x](std::int64_t from, int position, std::int64_t c) {
+  add_windows<P>(x, out, threads, [=, &x](std::int64_t from, std::int64_t c) {
     const auto laid =
         vec::load_whole(at + from + c, static_cast<int>(std::min<std::int64_t>(x.channels - c, vec::width)));
-    return select(laid == vec::fill_whole(position), load_row(in + from, c, x.channels), vec::fill(0));
+    return [laid, number = load_row(in + from, c, x.channels)](int position) {
+      return select(laid == vec::fill_whole(position), number, vec::fill(0));
+    };
   });
 }
 
@@ -160,8 +176,8 @@ template <pooling P, class Real, class At>
 template <pooling P, class Real>
 [[gnu::noinline]] void spread_pool(const pooled_images& x, const Real* in, Real share, Real* out, int threads = 1) {
   using vec = lanes<Real>;
-  add_windows<P>(x, out, threads, [=, &x](std::int64_t from, int, std::int64_t c) {
-    return load_row(in + from, c, x.channels) * vec::fill(share);
+  add_windows<P>(x, out, threads, [=, &x](std::int64_t from, std::int64_t c) {
+    return [number = load_row(in + from, c, x.channels) * vec::fill(share)](int) { return number; };
   });
 }
 

@@ -98,46 +98,70 @@ template <class Fold, class Real>
   }
 }
 
+/// Registers, or numbers, of so many reductions that are made at once.
+template <class V, int N>
+struct several {
+  V of[N];
+
+  template <class X>
+  [[gnu::always_inline]] static several fill(X x) {
+    several all;
+    for (V& v : all.of) v = V::fill(x);
+    return all;
+  }
+  [[gnu::always_inline]] friend several operator+(several a, const several& b) {
+    for (int k = 0; k < N; ++k) a.of[k] = a.of[k] + b.of[k];
+    return a;
+  }
+  [[gnu::always_inline]] friend several masked(several a, int n) {
+    for (V& v : a.of) v = masked(v, n);
+    return a;
+  }
+  [[gnu::always_inline]] friend auto folded(const several& a, auto combine) {
+    several<decltype(folded(a.of[0], combine)), N> out;
+    for (int k = 0; k < N; ++k) out.of[k] = folded(a.of[k], combine);
+    return out;
+  }
+};
+
 /// The reduction of n numbers, of which at(i) gives the register from number i on, and behind the last the start: four
 /// registers of partial ones, so that an addition need not wait for the one before.
 template <class Fold, class Real>
-[[gnu::always_inline]] inline Real fold_row(std::int64_t n, auto at) {
-  using vec = lanes<Real>;
+[[gnu::always_inline]] inline auto fold_row(std::int64_t n, auto at) {
+  using vec = decltype(at(n));
+  constexpr int width = lanes<Real>::width;
   const vec start = vec::fill(Fold::template start<Real>);
   vec part[4] = {start, start, start, start};
   std::int64_t i = 0;
-  for (; i + 4 * vec::width <= n; i += 4 * vec::width)
+  for (; i + 4 * width <= n; i += 4 * width)
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) part[j] = Fold::of(part[j], at(i + j * vec::width));
-  for (; i < n; i += vec::width) part[0] = Fold::of(part[0], at(i));
+    for (int j = 0; j < 4; ++j) part[j] = Fold::of(part[j], at(i + j * width));
+  for (; i < n; i += width) part[0] = Fold::of(part[0], at(i));
   return folded(Fold::of(Fold::of(part[0], part[1]), Fold::of(part[2], part[3])),
-                [](vec a, vec b) { return Fold::of(a, b); });
+                [](auto x, auto y) { return Fold::of(x, y); });
 }
 template <class Fold, class Real>
 Real fold_row(const Real* in, std::int64_t n) {
   return fold_row<Fold, Real>(n, [in, n](std::int64_t i) { return load_row(in, i, n, Fold::template start<Real>); });
 }
-template <class Real>
-[[gnu::always_inline]] inline Real sum_row(std::int64_t n, auto at) {
-  return fold_row<adding, Real>(n, at);
-}
 
-/// The reduction of n numbers, of which section(begin, length) reduces some. Many are reduced in sections, the same for
-/// any number of threads.
-template <class Fold, class Real>
-Real fold_all(std::int64_t n, std::int64_t work, int threads, auto of_section) {
+/// N reductions of n numbers each, of which section(begin, length) reduces some. Many are reduced in sections, the same
+/// for any number of threads.
+template <class Fold, class Real, int N>
+several<Real, N> fold_all(std::int64_t n, std::int64_t work, int threads, auto of_section) {
   if (n < 16 * 1024) return of_section(std::int64_t{0}, n);
   constexpr std::int64_t most = 64;
   const std::int64_t section = (n + most - 1) / most, sections = (n + section - 1) / section;
-  Real sums[most];
-  shares{work, sections}(threads, [&sums, n, section, &of_section](range own) {
-    for (auto s = own.begin; s < own.end; ++s) sums[s] = of_section(s * section, std::min(section, n - s * section));
+  Real parts[N][most];
+  shares{work, sections}(threads, [&parts, n, section, &of_section](range own) {
+    for (auto s = own.begin; s < own.end; ++s) {
+      const several<Real, N> part = of_section(s * section, std::min(section, n - s * section));
+      for (int k = 0; k < N; ++k) parts[k][s] = part.of[k];
+    }
   });
-  return fold_row<Fold>(sums, sections);
-}
-template <class Real>
-Real sum_all(std::int64_t n, std::int64_t work, int threads, auto sum_section) {
-  return fold_all<adding, Real>(n, work, threads, sum_section);
+  several<Real, N> out;
+  for (int k = 0; k < N; ++k) out.of[k] = fold_row<Fold>(parts[k], sections);
+  return out;
 }
 
 /// out = the reduction over the pairs from number `number` on, and of `out` if `add`.
@@ -159,8 +183,10 @@ void reduce_pairs(const reduction& r, int number, const Real* in, Real* out, boo
 /// out = the reduction of n numbers.
 template <class Fold, class Real>
 [[gnu::noinline]] void reduce_all(const Real* in, std::int64_t n, Real* out, int threads) {
-  *out = fold_all<Fold, Real>(
-      n, 40 * n, threads, [in](std::int64_t begin, std::int64_t count) { return fold_row<Fold>(in + begin, count); });
+  const auto of_section = [in](std::int64_t begin, std::int64_t count) {
+    return several<Real, 1>{{fold_row<Fold>(in + begin, count)}};
+  };
+  *out = fold_all<Fold, Real, 1>(n, 40 * n, threads, of_section).of[0];
 }
 /// out {columns} = the reduction of `in` {rows, columns} over the rows. Threads share the columns.
 template <class Fold, class Real>

@@ -83,21 +83,25 @@ struct lanes {
 
   [[gnu::always_inline]] static mask fill_whole(int x) { return mask{} + x; }
   [[gnu::always_inline]] static mask select_whole(mask which, mask a, mask b) { return which ? a : b; }
-  /// From and to memory, where they are of another type; the first n where n is below width.
+  /// From and to memory, where they are of another type; the first n where n is below width. Loops, for g++ converts
+  /// vectors of these lane by lane.
   template <class Stored>
   [[gnu::always_inline]] static mask load_whole(const Stored* from, int n) {
-    using stored_vector [[gnu::vector_size(sizeof(Stored) * width)]] = Stored;
-    stored_vector all{};
-    if (n >= width) std::memcpy(&all, from, sizeof all);
-    else std::memcpy(&all, from, static_cast<std::size_t>(n) * sizeof(Stored));
-    return __builtin_convertvector(all, mask);
+    std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t> all[width] = {};
+    if (n >= width)
+      for (int k = 0; k < width; ++k) all[k] = from[k];
+    else
+      for (int k = 0; k < n; ++k) all[k] = from[k];
+    mask x;
+    std::memcpy(&x, all, sizeof x);
+    return x;
   }
   template <class Stored>
   [[gnu::always_inline]] static void store_whole(mask x, Stored* to, int n) {
-    using stored_vector [[gnu::vector_size(sizeof(Stored) * width)]] = Stored;
-    const auto all = __builtin_convertvector(x, stored_vector);
-    if (n >= width) std::memcpy(to, &all, sizeof all);
-    else std::memcpy(to, &all, static_cast<std::size_t>(n) * sizeof(Stored));
+    Stored all[width];
+    for (int k = 0; k < width; ++k) all[k] = static_cast<Stored>(x[k]);
+    if (n >= width) std::memcpy(to, all, sizeof all);
+    else std::memcpy(to, all, static_cast<std::size_t>(n) * sizeof(Stored));
   }
 
   /// Hides from the optimizer where x comes from, so that nothing before is merged with anything after.

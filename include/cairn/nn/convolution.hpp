@@ -13,18 +13,15 @@ struct convolution_layer : layer_base {
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<Form::name, Name>(x));
-    constexpr int groups = Form::moves.groups;
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};
-    } else if constexpr (X::shape.rank != Form::axes + 2 || Out < 1 || Extent < 1 || groups < 1 ||
-                         X::shape[-1] % std::max(groups, 1) != 0 || Out % std::max(groups, 1) != 0) {
-      return surfaced<
-          poison<typename Form::rule, typename X::owner, fact::in<Name>, fact::operation<Form::name, tensor_fact<X>>,
-                 fact::extents<Out, Extent>, typename Form::asked>>{};
+    } else if constexpr (constexpr int fault = Form::broken(X::shape, filters<X>); fault != 0) {
+      using rule = std::tuple_element_t<fault, typename Form::rules>;
+      return surfaced<poison<rule, typename X::owner, fact::in<Name>, fact::operation<Form::name, tensor_fact<X>>,
+                             fact::extents<Out, Extent>, typename Form::asked>>{};
     } else {
-      constexpr shape filters = Form::filters(X::shape[-1], Out, Extent);
-      constexpr initial start = fan_in(filters.count() / filters[0]);
-      const auto weight = weight_of<filters, start>(std::make_index_sequence<filters.rank>{});
+      constexpr initial start = fan_in(filters<X>.count() / filters<X>[0]);
+      const auto weight = weight_of<filters<X>, start>(std::make_index_sequence<filters<X>.rank>{});
       const auto y = applied<Form, X, std::remove_const_t<decltype(weight)>>{};
       if constexpr (!Bias) return cairn::detail::result_of_layer<Name>(weight, y);
       else
@@ -33,6 +30,8 @@ struct convolution_layer : layer_base {
   }
 
  private:
+  template <class X>
+  static constexpr shape filters = Form::filters(X::shape[-1], Out, Extent);
   template <shape Filters, initial Start, std::size_t... Axis>
   static constexpr auto weight_of(std::index_sequence<Axis...>) {
     return param_from<Name + fixed_string{".weight"}, Start, Filters.extent[Axis]...>;

@@ -53,8 +53,8 @@ struct fuser {
   fused<nodes> out{};
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
-  int open_sum = none;      ///< the sum in the open group
-  int sum_axes = 0;         ///< the first of the axes that it treats as one row
+  int open_sum = none;      ///< the last sum in the open group; all go over the same axes
+  int sum_axes = 0;         ///< the first of the axes that they treat as one row
   bool open_tiles = false;  ///< the open group begins with what makes tiles
   bool open_sums = false;   ///< that keeps sums in its result, over which nothing lies then
 
@@ -163,7 +163,7 @@ struct fuser {
   }
   /// Of a value of the open group: whether its loop has it at hand. Not a sum, nor further results of what makes tiles.
   constexpr bool in_registers(int a) const {
-    return a != open_sum && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).results);
+    return op_of(a).summed == 0 && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).results);
   }
   /// Whether a loop with v may read a, which is made before it.
   constexpr bool fits_open(int v, int a) const {
@@ -194,9 +194,9 @@ struct fuser {
     const ir::node& n = s.nodes[v];
     if (n.op->summed == 0) return none;
     const int a = s.arguments[n.first];
-    if (!in_open(a) || open_sum != none || open_tiles || open_count == max_loop_operations ||
-        n.made->count == made_by(a).count || made_by(a).count > std::numeric_limits<int>::max() ||
-        n.made->element.type != dtype::real)
+    if (!in_open(a) || (open_sum != none && op_of(open_sum).summed != n.op->summed) || open_tiles ||
+        open_count == max_loop_operations || n.made->count == made_by(a).count ||
+        made_by(a).count > std::numeric_limits<int>::max() || n.made->element.type != dtype::real)
       return none;
     const shape& from = made_by(a).extents;
     int changes = 0, before = none, row = 0;

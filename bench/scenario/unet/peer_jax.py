@@ -1,0 +1,63 @@
+import jax
+import jax.numpy as jnp
+from peer import ckpt, serve, tensor
+from tensors import tensors
+
+parameters = {name: jnp.asarray(tensor(name)) for name in tensors if name not in ("images", "wanted")}
+images, wanted = jnp.asarray(tensor("images")), jnp.asarray(tensor("wanted"))
+layout = ("NHWC", "OIHW", "NHWC")
+
+
+def both(p, x, name):
+    for i in (1, 2):
+        x = jax.lax.conv_general_dilated(x, p[f"{name}.conv{i}.weight"], (1, 1), "SAME", dimension_numbers=layout)
+        mean, variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
+        x = (x - mean) * jax.lax.rsqrt(variance + 1e-5) * p[f"{name}.bn{i}.weight"] + p[f"{name}.bn{i}.bias"]
+        x = jax.nn.relu(x)
+    return x
+
+
+def pair(p, x, name):
+    one = lambda p, x: both(p, x, name)  # noqa: E731
+    return (jax.checkpoint(one) if ckpt else one)(p, x)
+
+
+def pooled(x):
+    return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+
+
+def joined(p, x, beside, i):
+    weight = p[f"up{i}.weight"]  # {in, out, 2, 2}: each pixel becomes four
+    x = jnp.einsum("nhwc,coij->nhiwjo", x, weight).reshape(*beside.shape) + p[f"up{i}.bias"]
+    return pair(p, jnp.concatenate((x, beside), -1), f"join{i}")
+
+
+def loss_of(p, images, wanted):
+    whole = pair(p, images, "down1")
+    half = pair(p, pooled(whole), "down2")
+    x = pair(p, pooled(half), "bottom")
+    x = joined(p, joined(p, x, half, 2), whole, 1)
+    x = jax.lax.conv_general_dilated(x, p["out.weight"], (1, 1), "SAME", dimension_numbers=layout) + p["out.bias"]
+    return ((x - wanted) ** 2).mean()
+
+
+def adamw(p, mean, square, count, images, wanted):
+    loss, g = jax.value_and_grad(loss_of)(p, images, wanted)
+    mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, g)
+    square = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, square, g)
+    m, s = 1 / (1 - 0.9**count), 1 / (1 - 0.999**count)
+    p = jax.tree.map(lambda p, mean, square: p * (1 - 1e-5) - 1e-3 * (mean * m) / (jnp.sqrt(square * s) + 1e-8), p,
+                     mean, square)
+    return p, mean, square, count + 1, loss
+
+
+adamw = jax.jit(adamw, donate_argnums=(0, 1, 2, 3))
+state = [parameters, jax.tree.map(jnp.zeros_like, parameters), jax.tree.map(jnp.zeros_like, parameters), jnp.float32(1)]
+
+
+def step():
+    *state[:], loss = adamw(*state, images, wanted)
+    return jax.block_until_ready((state, loss))[1]
+
+
+serve(step, sum(p.nbytes for p in parameters.values()))

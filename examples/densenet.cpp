@@ -1,0 +1,78 @@
+// How to checkpoint a DenseNet, in the layer or in the block? Each layer reads all that was made before it, so here each
+// layer is a segment of these: it keeps the few channels that it makes, and joins and normalizes all of them again in
+// backward. Stored bytes grow with the depth, not with its square (Pleiss et al., Memory-Efficient Implementation of
+// DenseNets, 2017). Trains three dense blocks of six layers on Fashion-MNIST.
+#include <exception>
+
+#include "training.hpp"
+
+using namespace cairn;
+
+namespace {
+
+constexpr int growth = 12, batch = 128, test_batch = 100;
+
+constexpr auto joined = [](auto first, auto... more) {
+  if constexpr (sizeof...(more) == 0) return first;
+  else return concatenate<-1>(first, more...);
+};
+constexpr auto bottleneck = nn::batch_norm<"norm1"> | nn::relu | nn::conv2d_without_bias<"conv1", 4 * growth, 1> |
+                            nn::batch_norm<"norm2"> | nn::relu |
+                            nn::conv2d_without_bias<"conv2", growth, 3, nn::window{.padding = 1}>;
+template <int Layer>
+constexpr auto name_of = fixed_string{"denselayer"} + digits<Layer>;
+/// Layers from number Layer to 6, each a segment of all that was made before it.
+template <int Layer = 1>
+constexpr auto dense_block(auto... made) {
+  if constexpr (Layer > 6) {
+    return joined(made...);
+  } else {
+    constexpr auto layer_of = [](auto... all) { return joined(all...) | block<name_of<Layer>>(bottleneck); };
+    return dense_block<Layer + 1>(made..., ckpt<name_of<Layer>>(layer_of, made...));
+  }
+}
+template <fixed_string Name>
+constexpr auto dense = block<Name>(layer([](auto x) { return dense_block(x); }));
+/// Halves the channels and both sides of the image.
+template <fixed_string Name, int Channels>
+constexpr auto transition =
+    block<Name>(nn::batch_norm<"norm"> | nn::relu | nn::conv2d_without_bias<"conv", Channels, 1> | nn::avg_pool2d<2>);
+
+constexpr auto model = nn::conv2d_without_bias<"conv0", 2 * growth, 3, nn::window{.padding = 1}> |
+                       dense<"denseblock1"> | transition<"transition1", 4 * growth> | dense<"denseblock2"> |
+                       transition<"transition2", 5 * growth> | dense<"denseblock3"> | nn::batch_norm<"norm5"> |
+                       nn::relu | nn::global_average | nn::linear<"classifier", 10>;
+template <int B>
+constexpr auto logits = reshape<B, 28, 28, 1>(input<"images", B, 784>) | model;
+template <int B>
+constexpr auto classes = labels<"classes", 10, B>;
+constexpr auto loss = cross_entropy(logits<batch>, classes<batch>);
+
+constexpr int most_threads = 4;
+using checkpointed = program<loss, training::at_most<most_threads>>;
+using unchecked = program<loss, plain, training::at_most<most_threads>>;
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const auto given = training::read(argc, argv,
+                                    {.name = "densenet",
+                                     .about = "Trains a DenseNet, each layer a segment, on Fashion-MNIST.",
+                                     .epochs = 4,
+                                     .lr = 4e-3,
+                                     .threads = training::cores(most_threads)});
+  const auto set = data::fashion_mnist(given.data);
+  const auto run = [](auto& step, const auto& x, const auto& y) {
+    return step.value_and_grad(bind<"images">(x), bind<"classes">(y));
+  };
+  const auto [x, y] = *data::batches<batch>(set.train).begin();
+  training::compare<checkpointed, unchecked>(given, bind<"images">(x), bind<"classes">(y));
+  checkpointed step;
+  training::train<batch>(step, given, set.train, run, [&set](checkpointed& trained) {
+    constexpr auto rate = accuracy(logits<test_batch>, classes<test_batch>);
+    std::printf("test accuracy %.2f %%\n", training::accuracy_of<rate, test_batch>(trained, set.test));
+  });
+} catch (const std::exception& e) {
+  std::cerr << "densenet: " << e.what() << '\n';
+  return 1;
+}

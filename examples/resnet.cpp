@@ -1,0 +1,65 @@
+// How to checkpoint a ResNet, in the layer or in the block? In the block: each block of two convolutions is a segment,
+// which keeps what goes in, and neither norm, relu nor convolution inside. Where a block halves the image, the shortcut
+// is a projection, inside the segment, too. Trains on Fashion-MNIST.
+#include <exception>
+
+#include "training.hpp"
+
+using namespace cairn;
+
+namespace {
+
+constexpr int batch = 128, test_batch = 100;
+
+template <int Channels, int Stride>
+constexpr auto two_convolutions =
+    nn::conv2d_without_bias<"conv1", Channels, 3, nn::window{.stride = Stride, .padding = 1}> | nn::batch_norm<"bn1"> |
+    nn::relu | nn::conv2d_without_bias<"conv2", Channels, 3, nn::window{.padding = 1}> | nn::batch_norm<"bn2">;
+template <int Channels>
+constexpr auto projection =
+    block<"downsample">(nn::conv2d_without_bias<"0", Channels, 1, nn::window{.stride = 2}> | nn::batch_norm<"1">);
+
+template <fixed_string Name, int Channels>
+constexpr auto same = ckpt<Name>(block<Name>(nn::residual(two_convolutions<Channels, 1>) | nn::relu));
+template <fixed_string Name, int Channels>
+constexpr auto halved = ckpt<Name>(
+    block<Name>(layer([](auto x) { return relu((x | two_convolutions<Channels, 2>)+(x | projection<Channels>)); })));
+
+constexpr auto model = nn::conv2d_without_bias<"conv1", 16, 3, nn::window{.padding = 1}> | nn::batch_norm<"bn1"> |
+                       nn::relu | same<"layer1.0", 16> | same<"layer1.1", 16> | halved<"layer2.0", 32> |
+                       same<"layer2.1", 32> | halved<"layer3.0", 64> | same<"layer3.1", 64> | nn::global_average |
+                       nn::linear<"fc", 10>;
+template <int B>
+constexpr auto logits = reshape<B, 28, 28, 1>(input<"images", B, 784>) | model;
+template <int B>
+constexpr auto classes = labels<"classes", 10, B>;
+constexpr auto loss = cross_entropy(logits<batch>, classes<batch>);
+
+constexpr int most_threads = 4;
+using checkpointed = program<loss, training::at_most<most_threads>>;
+using unchecked = program<loss, plain, training::at_most<most_threads>>;
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const auto given = training::read(argc, argv,
+                                    {.name = "resnet",
+                                     .about = "Trains a ResNet, each block a segment, on Fashion-MNIST.",
+                                     .epochs = 4,
+                                     .lr = 4e-3,
+                                     .threads = training::cores(most_threads)});
+  const auto set = data::fashion_mnist(given.data);
+  const auto run = [](auto& step, const auto& x, const auto& y) {
+    return step.value_and_grad(bind<"images">(x), bind<"classes">(y));
+  };
+  const auto [x, y] = *data::batches<batch>(set.train).begin();
+  training::compare<checkpointed, unchecked>(given, bind<"images">(x), bind<"classes">(y));
+  checkpointed step;
+  training::train<batch>(step, given, set.train, run, [&set](checkpointed& trained) {
+    constexpr auto rate = accuracy(logits<test_batch>, classes<test_batch>);
+    std::printf("test accuracy %.2f %%\n", training::accuracy_of<rate, test_batch>(trained, set.test));
+  });
+} catch (const std::exception& e) {
+  std::cerr << "resnet: " << e.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,197 @@
+// What the programs that train share: their arguments, the memory and the time of a step beside those without ckpt, and
+// the epochs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cairn/cairn.hpp>
+#include <cairn/report/tables.hpp>
+#include <cairn/report/timeline.hpp>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace training {
+
+using namespace cairn;
+
+/// A program is compiled for the most threads that it may use, each of which has scratch in the arena; OpenMP says how
+/// many there are.
+#ifdef _OPENMP
+inline int cores(int most) { return std::min(most, omp_get_max_threads()); }
+inline void use(int threads) { omp_set_num_threads(threads); }
+template <int Most>
+using at_most = threads<Most>;
+#else
+inline int cores(int) { return 1; }
+inline void use(int) {}
+template <int>
+using at_most = threads<1>;
+#endif
+
+struct arguments {
+  std::string name, about;
+  int epochs;
+  double lr;
+  int threads;
+  std::string picture = {};  ///< a file for the memory of a step; none where it is empty
+  std::uint64_t seed = 1;
+  std::string data = "/usr/share/datasets/fashion-mnist";
+};
+
+/// Takes a number that is all of the text and that `good` accepts: CLI11 alone wraps a seed of -1 around.
+template <class Number>
+CLI::Validator number(const std::string& expected, auto good) {
+  return {[=](const std::string& text) {
+            Number value{};
+            const char* const end = text.data() + text.size();
+            const auto read = std::from_chars(text.data(), end, value);
+            const bool ok = read.ec == std::errc{} && read.ptr == end && good(value);
+            return ok ? "" : "expected " + expected + ", got '" + text + "'";
+          },
+          ""};
+}
+
+/// Arguments that are not understood, or the wish for help, end the program here.
+inline arguments read(int argc, char** argv, arguments given) {
+  CLI::App app(given.about, given.name);
+  app.add_option("--data", given.data, "the four gzipped IDX files")->type_name("FOLDER");
+  app.add_option("--epochs", given.epochs, "times through the training set")
+      ->check(number<int>("1 to 1000", [](int n) { return n >= 1 && n <= 1000; }))
+      ->type_name("N");
+  app.add_option("--seed", given.seed, "of the parameters and of the order of the images")
+      ->check(number<std::uint64_t>("0 to 2^64 - 1", [](std::uint64_t) { return true; }))
+      ->type_name("N");
+  app.add_option("--lr", given.lr, "learning rate at the start; falls to 0 along a cosine")
+      ->check(number<double>("a number above 0", [](double rate) { return rate > 0 && std::isfinite(rate); }))
+      ->type_name("X");
+  app.add_option("--threads", given.threads, "on which it trains; the results are the same for any number")
+      ->check(number<int>("1 to " + std::to_string(given.threads),
+                          [most = given.threads](int n) { return n >= 1 && n <= most; }))
+      ->type_name("N");
+  app.add_option("--picture", given.picture, "where to draw the memory of a step, as an SVG image")->type_name("FILE");
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_name() != "--help") option->capture_default_str();
+  }
+  app.failure_message(
+      [&](const CLI::App*, const CLI::Error& e) { return given.name + ": " + std::string(e.what()) + '\n'; });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Error& e) {
+    std::exit(app.exit(e));
+  }
+  return given;
+}
+
+/// Milliseconds of a step with ckpt and without: medians of some, taken in turns.
+template <class Step, class Plain>
+report::timed measure_time(seed s, int threads, const auto&... bound) {
+  use(threads);
+  const auto milliseconds = [&](auto& step) {
+    const auto start = std::chrono::steady_clock::now();
+    step.value_and_grad(bound...);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  };
+  Step ours;
+  Plain theirs;
+  ours.init(s);
+  theirs.init(s);
+  std::array<double, 15> with{}, without{};
+  for (std::size_t i = 0; i < with.size(); ++i) {
+    with[i] = milliseconds(ours);
+    without[i] = milliseconds(theirs);
+  }
+  std::ranges::sort(with);
+  std::ranges::sort(without);
+  return {threads, with[with.size() / 2], without[without.size() / 2]};
+}
+
+/// What one step touches of its arena, and the gradients that it leaves.
+template <class Step>
+auto measure(seed s, const auto&... bound) {
+  struct {
+    std::int64_t touched;
+    std::vector<float> gradients;
+  } out;
+  Step step;
+  step.init(s);
+  out.touched = report::touched_bytes(step, bound...);
+  out.gradients.assign(step.gradients().begin(), step.gradients().end());
+  return out;
+}
+
+/// Prints the memory of a step beside that without ckpt, of One and OnePlain, and their times, of Step and Plain, which
+/// may be compiled for more threads; and draws its memory where that is wanted.
+template <class One, class OnePlain, class Step = One, class Plain = OnePlain>
+void compare(const arguments& given, const auto&... bound) {
+  const seed s{given.seed};
+  use(1);
+  const auto ours = measure<One>(s, bound...);
+  const auto theirs = measure<OnePlain>(s, bound...);
+  std::vector times{measure_time<Step, Plain>(s, 1, bound...)};
+  if (given.threads > 1) times.push_back(measure_time<Step, Plain>(s, given.threads, bound...));
+  report::segment_table<One>(std::cout);
+  std::cout << '\n';
+  report::step_table<One, OnePlain>(std::cout, report::touched{ours.touched, theirs.touched}, times);
+  std::cout << "gradients with and without ckpt: "
+            << (ours.gradients == theirs.gradients ? "equal in every bit" : "different") << '\n';
+  if (!given.picture.empty()) {
+    std::ofstream file(given.picture);
+    report::timeline<One, OnePlain>(file);
+    if (!file.flush()) throw std::runtime_error("cannot write " + given.picture);
+    std::cout << "its memory: " << given.picture << '\n';
+  }
+  std::cout << '\n' << std::flush;
+}
+
+/// Trains on all of a set: `run(step, x, y)` makes a step and returns its loss, `judge(step)` prints what an epoch has
+/// come to.
+template <int Batch, class Step>
+void train(Step& step, const arguments& given, const data::dataset& set, auto run, auto judge) {
+  const seed s{given.seed};
+  use(given.threads);
+  step.init(s);
+  adamw optimizer{step, {.lr = given.lr}};
+  const auto steps = set.size() / Batch;
+  const cosine rate{.peak = given.lr, .steps = given.epochs * steps};
+  std::int64_t done = 0;
+  for (int epoch = 0; epoch < given.epochs; ++epoch) {
+    {
+      progress bar({.epoch = epoch, .epochs = given.epochs, .steps = steps, .batch = Batch});
+      for (auto [x, y] : data::batches<Batch>(set, s, epoch)) {
+        optimizer.lr(rate(done++));
+        bar.advance(static_cast<double>(run(step, x, y)));
+        optimizer.update();
+      }
+    }
+    std::printf("epoch %d/%d  ", epoch + 1, given.epochs);
+    judge(step);
+    std::fflush(stdout);
+  }
+}
+
+/// In percent, over a whole test set; Rate is the accuracy of a batch.
+template <auto Rate, int Batch>
+double accuracy_of(auto& step, const data::dataset& set) {
+  predictor<Rate> rate{step};
+  auto batches = data::batches<Batch>(set);
+  double sum = 0;
+  for (auto [x, y] : batches) sum += static_cast<double>(rate(bind<"images">(x), bind<"classes">(y)));
+  return 100 * sum / static_cast<double>(batches.size());
+}
+
+}  // namespace training

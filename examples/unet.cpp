@@ -1,0 +1,110 @@
+// How to checkpoint a U-Net, in the layer or in the block? In the block: each pair of convolutions is a segment. What
+// leaves the way down for the way up is the result of a segment, and is kept; both sides are joined inside of the segment
+// that reads them, so that the copy is not. Takes noise off Fashion-MNIST's images, and shows some.
+#include <exception>
+#include <random>
+
+#include "training.hpp"
+
+using namespace cairn;
+
+namespace {
+
+constexpr int batch = 128, side = 28, pixels = side * side;
+
+constexpr nn::window around{.padding = 1};
+template <int Channels>
+constexpr auto two_convolutions =
+    nn::conv2d_without_bias<"conv1", Channels, 3, around> | nn::batch_norm<"bn1"> | nn::relu |
+    nn::conv2d_without_bias<"conv2", Channels, 3, around> | nn::batch_norm<"bn2"> | nn::relu;
+template <fixed_string Name, int Channels>
+constexpr auto pair = ckpt<Name>(block<Name>(two_convolutions<Channels>));
+/// Made larger, beside what the way down has left.
+template <fixed_string Name, int Channels>
+constexpr auto joined = [](auto small, auto beside) {
+  const auto large = small | nn::conv_transpose2d<"up", Channels, 2, nn::window{.stride = 2}>;
+  return concatenate<-1>(large, beside) | two_convolutions<Channels>;
+};
+template <fixed_string Name, int Channels>
+constexpr auto up(auto small, auto beside) {
+  return ckpt<Name>([](auto a, auto b) { return block<Name>(joined<Name, Channels>, a, b); }, small, beside);
+}
+
+template <int B>
+constexpr auto cleaned = [] {
+  const auto whole = reshape<B, side, side, 1>(input<"images", B, pixels>) | pair<"down1", 16>;
+  const auto half = whole | nn::max_pool2d<2> | pair<"down2", 32>;
+  const auto bottom = half | nn::max_pool2d<2> | pair<"bottom", 64>;
+  return reshape<B, pixels>(up<"up1", 16>(up<"up2", 32>(bottom, half), whole) | nn::conv2d<"out", 1, 1>);
+}();
+constexpr auto loss = mse(cleaned<batch>, input<"wanted", batch, pixels>);
+
+constexpr int most_threads = 4;
+using checkpointed = program<loss, training::at_most<most_threads>>;
+using unchecked = program<loss, plain, training::at_most<most_threads>>;
+
+/// Images with noise, {batch, pixels}: the same for equal seeds.
+std::vector<float> with_noise(const auto& images, std::uint64_t seed) {
+  std::mt19937_64 draw(seed);
+  std::normal_distribution<float> noise(0, 0.4F);
+  std::vector<float> out(images.begin(), images.end());
+  for (float& x : out) x += noise(draw);
+  return out;
+}
+
+/// Writes rows of images of so many columns as a grey picture.
+void write(const std::string& file, const std::vector<std::vector<float>>& rows, int columns) {
+  std::ofstream out(file, std::ios::binary);
+  out << "P5\n" << columns * side << ' ' << std::ssize(rows) * side << "\n255\n";
+  for (const std::vector<float>& row : rows)
+    for (int y = 0; y < side; ++y)
+      for (int image = 0; image < columns; ++image)
+        for (int x = 0; x < side; ++x) {
+          const float grey = row[static_cast<std::size_t>(image * pixels + y * side + x)];
+          out.put(static_cast<char>(static_cast<unsigned char>(std::clamp(grey, 0.0F, 1.0F) * 255 + 0.5F)));
+        }
+  if (!out.flush()) throw std::runtime_error("cannot write " + file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const auto given = training::read(argc, argv,
+                                    {.name = "unet",
+                                     .about = "Trains a U-Net, each pair of convolutions a segment, to take noise off "
+                                              "Fashion-MNIST's images. Shows ten of them, noisy, cleaned and as they "
+                                              "were, in unet.pgm.",
+                                     .epochs = 2,
+                                     .lr = 2e-3,
+                                     .threads = training::cores(most_threads)});
+  const auto set = data::fashion_mnist(given.data);
+  std::uint64_t drawn = given.seed;
+  const auto run = [&drawn](auto& step, const auto& x, const auto&) {
+    return step.value_and_grad(bind<"images">(with_noise(x, drawn++)), bind<"wanted">(x));
+  };
+  const auto [x, y] = *data::batches<batch>(set.train).begin();
+  const auto noisy = with_noise(x, given.seed);
+  training::compare<checkpointed, unchecked>(given, bind<"images">(noisy), bind<"wanted">(x));
+  checkpointed step;
+  training::train<batch>(step, given, set.train, run, [&set](checkpointed& trained) {
+    predictor<cleaned<batch>> clean{trained};
+    double before = 0, after = 0;
+    std::vector<std::vector<float>> shown;
+    for (auto [images, unused] : data::batches<batch>(set.test)) {
+      const auto worse = with_noise(images, 0);
+      const auto better = clean(bind<"images">(worse));
+      if (shown.empty()) shown = {worse, {better.begin(), better.end()}, {images.begin(), images.end()}};
+      for (std::size_t i = 0; i < worse.size(); ++i) {
+        const auto square = [](float error) { return double{error} * double{error}; };
+        before += square(worse[i] - images.data()[i]);
+        after += square(better.data()[i] - images.data()[i]);
+      }
+    }
+    write("unet.pgm", shown, 10);
+    std::printf("noise: %.1f %% of what it was, %.1f dB less; images in unet.pgm\n", 100 * std::sqrt(after / before),
+                10 * std::log10(before / after));
+  });
+} catch (const std::exception& e) {
+  std::cerr << "unet: " << e.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,14 @@
+// rejects: cairn \[wrong-arguments\]
+// rejects: conv2d
+#include "cairn/core/misuse.hpp"
+#include "cairn/nn/convolution.hpp"
+
+using namespace cairn;
+
+constexpr auto x = input<"x", 8, 5, 6, 3>;
+#ifdef CAIRN_REJECT
+constexpr auto y = conv2d(x);
+#else
+constexpr auto y = conv2d(x, param<"w", 2, 3, 1, 1>);
+#endif
+static_assert(an_expression<decltype(y)>);
