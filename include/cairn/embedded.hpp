@@ -9,6 +9,7 @@
 #include "cairn/expr/generated.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/convert.hpp"
+#include "cairn/expr/comparison.hpp"
 #include "cairn/expr/view.hpp"
 #include "cairn/expr/slice.hpp"
 #include "cairn/expr/transpose.hpp"

@@ -38,6 +38,20 @@ case("sigmoid", torch.sigmoid, a=(3, 5))
 case("gelu", F.gelu, a=(3, 5))
 
 
+def functions(a, row):
+    positive = row.square() + 0.1
+    return (a.sin() * row.cos() + positive.log1p() * positive.rsqrt() + F.softplus(3 * a) * F.silu(a) +
+            a.abs() * torch.minimum(a, row) + positive ** 2.3 + F.leaky_relu(a) * F.leaky_relu(row, 0.2))
+
+
+case("functions", functions, a=(3, 5), row=(5,))
+case("choices", lambda a, row: torch.where(a < row, a * row, row.square()) + a.clamp(-0.5, 0.5) * row +
+     torch.where(a >= 0, row, a), a=(3, 5), row=(5,))
+case("ties", lambda one, same: torch.minimum(one, same) * 2 + one.clamp(same, torch.tensor(6.0)) + (one - same).abs() +
+     F.leaky_relu(one - same, 0.2) + (one - same).clamp(0, 6) * 3 + (one - same).clamp(-6, 0) * 5 +
+     torch.where(one == same, one * 7, same), ab=(3, 5), ba=(3, 5))
+
+
 def channels_last(function):
     """The function of images {N, H, W, C}, or of rows {N, L, C}, by one of PyTorch's, which has channels second."""
     def moved(x, *others):

@@ -41,6 +41,20 @@ BOOST_AUTO_TEST_CASE(functions) {
   check<weighted(relu(a))>();
   check<weighted(gelu(a * 3_c))>();
 }
+BOOST_AUTO_TEST_CASE(more_functions) {
+  constexpr auto y = sin(a * 4_c) * cos(b) + log1p(positive) * rsqrt(positive) + softplus(a * 3_c) * silu(b) +
+                     abs(a) * minimum(column, row) + pow(positive, 2.3_c);
+  check<weighted(y)>();
+  check<weighted(grad(sum(square(y)), a))>();
+}
+BOOST_AUTO_TEST_CASE(choices) {
+  constexpr auto y = where(column < row, a * b, square(row)) + clamp(a * b, -0.1_c, 0.1_c) * b +
+                     square(leaky_relu<0.2>(a)) + where(indices<"mask", 2, 5>, a, 2_c * column) +
+                     where(a >= b, where(a != b, b, a), 0_c);
+  const std::array mask{0, 1, 1, 0, 1};
+  check<weighted(y)>(bind<"mask">(mask));
+  check<weighted(grad(sum(square(y)), a))>(bind<"mask">(mask));
+}
 BOOST_AUTO_TEST_CASE(powers) {
   check<weighted(pow(a, 3_c) + pow(b, 6_c))>();
   check<weighted(pow(positive, 0.5_c) * pow(positive, -2_c))>();

@@ -3,6 +3,7 @@
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
+#include <cmath>
 #include <vector>
 
 using namespace cairn;
@@ -54,23 +55,22 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_of_the_peers) {
   constexpr auto by_token = max<-1>(h);
   constexpr auto by_feature = min<1>(h);
   constexpr auto by_column = max<0>(columns);
-  constexpr auto loss = sum(by_token * input<"k", 2, 4>) + sum(by_feature * input<"m", 2, 3>) +
-                        sum(by_column * input<"n", 3>);
+  constexpr auto loss =
+      sum(by_token * input<"k", 2, 4>) + sum(by_feature * input<"m", 2, 3>) + sum(by_column * input<"n", 3>);
   program<outputs(loss, by_token, by_feature, by_column, argmax<-1>(h), argmin<1>(h))> step;
   std::ranges::copy(numbers, step.param<"w">().begin());
   const std::array<float, 8> k{1, 2, 3, 4, 5, 6, 7, 8};
   const std::array<float, 6> m{1, 2, 3, 4, 5, 6};
-  const auto [value, y, z, u, most, least] = step.value_and_grad(
-      bind<"tokens">(some), bind<"columns">(std::array{2, 0, 2}), bind<"k">(k), bind<"m">(m),
-      bind<"n">(std::array{1.F, 2.F, 4.F}));
+  const auto [value, y, z, u, most, least] =
+      step.value_and_grad(bind<"tokens">(some), bind<"columns">(std::array{2, 0, 2}), bind<"k">(k), bind<"m">(m),
+                          bind<"n">(std::array{1.F, 2.F, 4.F}));
   BOOST_TEST(value == 76);
   BOOST_TEST(equals(y, std::array{2.F, 3.F, 3.F, 1.F, 0.F, 3.F, 2.F, 0.F}));
   BOOST_TEST(equals(z, std::array{-2.F, 1.F, 1.F, 0.F, -1.F, 0.F}));
   BOOST_TEST(equals(u, std::array{3.F, 5.F, 3.F}));
   BOOST_TEST(equals(most, std::array{1, 0, 0, 1, 0, 0, 1, 0}));
   BOOST_TEST(equals(least, std::array{3, 3, 3, 0, 0, 0}));
-  const std::array<float, 15> expected{0,          4,          4, 10.5, 5, 12.5, 3.6666667F, 3.6666667F,
-                                       8.6666667F, 1,          4, 5,    2, 0,    0};
+  const std::array<float, 15> expected{0, 4, 4, 10.5, 5, 12.5, 3.6666667F, 3.6666667F, 8.6666667F, 1, 4, 5, 2, 0, 0};
   const auto g = step.grad<"w">();
   for (std::size_t i = 0; i < 15; ++i) BOOST_TEST(std::abs(g.data()[i] - expected[i]) <= 1e-6F);
 }
@@ -106,6 +106,35 @@ BOOST_AUTO_TEST_CASE(moved_and_given_out) {
   BOOST_TEST(equals(alone(), std::array{1, 0, 0, 1, 0}));
   predictor<gather<0>(argmax<-1>(w, keepdim), indices<"one", 5>)> of_one{step};
   BOOST_TEST(of_one(bind<"one">(std::array{3}))(0) == 1);
+}
+/// Comparisons of real numbers, of indices, of either with constants; truth values are indices below 2 themselves.
+BOOST_AUTO_TEST_CASE(truth_values) {
+  constexpr auto a = input<"a", 2, 3>, b = input<"b", 3>;
+  constexpr auto at = indices<"at", 5, 3>;
+  constexpr auto mask = indices<"mask", 2, 3>;
+  const std::array x{1.F, 2.F, NAN, 3.F, -1.F, 0.F}, y{1.F, 3.F, 0.F};
+  using truth = std::array<std::uint8_t, 6>;
+  using truths = std::array<std::uint8_t, 3>;
+  predictor<outputs(a<b, a <= b, a> b, a >= b, a == b, a != b, at < 2_c, at == arange<3>, 2.5_c > at,
+                    where(mask, at, arange<3>), where(mask == 1_c, a, b), one_hot(at == 4_c), (a < b) == (b > a),
+                    as<double>(a) <= 1_c)>
+      predict;
+  const auto all =
+      predict(bind<"a">(x), bind<"b">(y), bind<"at">(std::array{0, 4, 2}), bind<"mask">(std::array{1, 0, 1}));
+  BOOST_TEST(equals(std::get<0>(all), truth{0, 1, 0, 0, 1, 0}));
+  BOOST_TEST(equals(std::get<1>(all), truth{1, 1, 0, 0, 1, 1}));
+  BOOST_TEST(equals(std::get<2>(all), truth{0, 0, 0, 1, 0, 0}));
+  BOOST_TEST(equals(std::get<3>(all), truth{1, 0, 0, 1, 0, 1}));
+  BOOST_TEST(equals(std::get<4>(all), truth{1, 0, 0, 0, 0, 1}));
+  BOOST_TEST(equals(std::get<5>(all), truth{0, 1, 1, 1, 1, 0}));
+  BOOST_TEST(equals(std::get<6>(all), truths{1, 0, 0}));
+  BOOST_TEST(equals(std::get<7>(all), truths{1, 0, 1}));
+  BOOST_TEST(equals(std::get<8>(all), truths{1, 0, 1}));
+  BOOST_TEST(equals(std::get<9>(all), std::array{0, 1, 2}));
+  BOOST_TEST((std::get<10>(all)(0, 1) == 3 && std::isnan(std::get<10>(all)(0, 2)) && std::get<10>(all)(1, 0) == 3));
+  BOOST_TEST(equals(std::get<11>(all), std::array{1.F, 0.F, 0.F, 1.F, 1.F, 0.F}));
+  BOOST_TEST(equals(std::get<12>(all), truth{1, 1, 1, 1, 1, 1}));
+  BOOST_TEST(equals(std::get<13>(all), truth{1, 0, 0, 0, 1, 1}));
 }
 BOOST_AUTO_TEST_CASE(made_by_an_operation_of_the_users) {
   constexpr auto place = indices<"place", 15, 4>;

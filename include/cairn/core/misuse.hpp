@@ -119,7 +119,7 @@ struct no_operation { template <class Silent, class... Facts> struct found : Sil
   "cairn [wrong-arguments]: an operation derives from op and has a static result(x...), of as many shapes as it is "
   "applied to, that returns a shape"); } }; };
 struct exponent_of_power { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: the exponent of pow is a constant, 0.5 or whole and not 0: pow(x, 2_c); else write "
+  "cairn [wrong-arguments]: the exponent of pow is a constant, from -64 to 64 and not 0: pow(x, 2_c); else write "
   "exp(p * log(x))"); } }; };
 struct function_of_positions { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: generated<2, 3>(f) takes a function that captures nothing, of an int for each axis, and "

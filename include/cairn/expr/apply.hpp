@@ -148,14 +148,18 @@ struct demands {
   next_state (*becomes)(int);
   bool own_types;  ///< whether real numbers may be of a user's type
 };
-/// The type taken in place of that of argument number i: where numbers of any sort are, that of the first such.
-constexpr dtype type_taken(const argument_facts* given, int i, const demands& by) {
+/// The type taken in place of that of argument number i: where numbers of any sort are, that of the first such, which
+/// constants take if it is real.
+constexpr dtype type_taken(const argument_facts* given, int count, int i, const demands& by) {
   const dtype type = given[i].element.type;
   const kind wanted = by.argument_kind(i);
   if (wanted == kind::any) {
-    for (int first = 0;; ++first) {
-      if (by.argument_kind(first) == kind::any) return given[first].element.type;
+    for (int k = 0; k < count; ++k) {
+      if (by.argument_kind(k) != kind::any || given[k].constant) continue;
+      const dtype first = given[k].element.type;
+      return given[i].constant && kind_of(first) == kind::real ? type : first;
     }
+    return type;
   }
   const bool known = type < dtype::own || by.own_types;
   return wanted == kind_of(type) && known ? type
@@ -171,7 +175,7 @@ struct verdict {
 };
 constexpr verdict judged(const argument_facts* given, int count, const demands& by) {
   for (int i = 0; i < count; ++i) {
-    if (type_taken(given, i, by) != given[i].element.type) return {verdict::kinds, i};
+    if (type_taken(given, count, i, by) != given[i].element.type) return {verdict::kinds, i};
   }
   if (!common_among(given, static_cast<std::size_t>(count)).agree) return {verdict::types};
   for (int i = 0; i < count; ++i) {
@@ -202,8 +206,9 @@ inline constexpr verdict verdict_on = judged_application<Op, A...>();
 
 template <class Op, class Owner, class... A, std::size_t... I>
 constexpr auto wrong_kinds(std::index_sequence<I...>) {
-  return mistake<kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,
-                 fact::takes<typename shown_element<type_taken(facts_of<A...>, I, demands_of<Op>)>::type...>>{};
+  return mistake<
+      kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,
+      fact::takes<typename shown_element<type_taken(facts_of<A...>, sizeof...(A), I, demands_of<Op>)>::type...>>{};
 }
 
 template <class Op, class A, std::size_t I>

@@ -72,6 +72,20 @@ struct log_op : elementwise_op {
   static constexpr fixed_string name = "log";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / x); }
 };
+/// log(1 + x), of small x without loss.
+struct log1p_op : elementwise_op {
+  static constexpr fixed_string name = "log1p";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / (detail::one + x)); }
+};
+struct sin_op : elementwise_op {
+  static constexpr fixed_string name = "sin";
+  static constexpr auto vjp(auto g, auto, auto x);
+};
+struct cos_op : elementwise_op {
+  static constexpr fixed_string name = "cos";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(-g * make<sin_op>(x)); }
+};
+constexpr auto sin_op::vjp(auto g, auto, auto x) { return gradients(g * make<cos_op>(x)); }
 struct sqrt_op : elementwise_op {
   static constexpr fixed_string name = "sqrt";
   static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * detail::half / y); }
@@ -87,6 +101,23 @@ struct tanh_op : elementwise_op {
 struct sigmoid_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid";
   static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * y * (detail::one - y)); }
+};
+
+/// log(1 + exp(x)).
+struct softplus_op : elementwise_op {
+  static constexpr fixed_string name = "softplus";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sigmoid_op>(x)); }
+};
+
+/// -1, 0 or 1: the slope of abs.
+struct sign_op : elementwise_op {
+  static constexpr fixed_string name = "sign";
+  static constexpr bool piecewise_constant = true;
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+struct abs_op : elementwise_op {
+  static constexpr fixed_string name = "abs";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sign_op>(x)); }
 };
 
 /// 1 where x > 0, else 0: the slope of relu, read off its result.
@@ -126,6 +157,12 @@ struct maximum_op : elementwise_op {
     return gradients(g * make<share_op>(a, b), g * make<share_op>(b, a));
   }
 };
+struct minimum_op : elementwise_op {
+  static constexpr fixed_string name = "minimum";
+  static constexpr auto vjp(auto g, auto, auto a, auto b) {
+    return gradients(g * make<share_op>(b, a), g * make<share_op>(a, b));
+  }
+};
 
 /// 1 where both are equal, else 0.
 struct equal_op : elementwise_op {
@@ -156,6 +193,28 @@ constexpr made<log_op, X> log(X) {
   return {};
 }
 function_name log(function_name);
+/// log(1 + x), of small x without loss.
+template <an_operand X>
+constexpr made<log1p_op, X> log1p(X) {
+  return {};
+}
+function_name log1p(function_name);
+template <an_operand X>
+constexpr made<sin_op, X> sin(X) {
+  return {};
+}
+function_name sin(function_name);
+template <an_operand X>
+constexpr made<cos_op, X> cos(X) {
+  return {};
+}
+function_name cos(function_name);
+/// The absolute value; its slope at 0 is 0, as in PyTorch.
+template <an_operand X>
+constexpr made<abs_op, X> abs(X) {
+  return {};
+}
+function_name abs(function_name);
 template <an_operand X>
 constexpr made<sqrt_op, X> sqrt(X) {
   return {};
@@ -186,12 +245,55 @@ constexpr made<gelu_op, X> gelu(X) {
   return {};
 }
 function_name gelu(function_name);
+/// log(1 + exp(x)), as F.softplus; large x do not overflow.
+template <an_operand X>
+constexpr made<softplus_op, X> softplus(X) {
+  return {};
+}
+function_name softplus(function_name);
 /// The larger of two elements; where they are equal, each gets half of the gradient. NaN wins.
 template <class A, class B>
   requires some_operands<A, B>
 constexpr made<maximum_op, A, B> maximum(A, B) {
   return {};
 }
+/// The smaller of two elements; where they are equal, each gets half of the gradient. NaN wins.
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr made<minimum_op, A, B> minimum(A, B) {
+  return {};
+}
+
+namespace detail {
+struct rsqrt_form : form_of_one<"rsqrt"> {
+  static constexpr auto of(an_expression auto x) { return made_silently<div_op>(one, made_silently<sqrt_op>(x)); }
+};
+struct silu_form : form_of_one<"silu"> {
+  static constexpr auto of(an_expression auto x) { return made_silently<mul_op>(x, made_silently<sigmoid_op>(x)); }
+};
+}  // namespace detail
+
+/// 1 / sqrt(x).
+template <an_operand X>
+constexpr applied<detail::rsqrt_form, X> rsqrt(X) {
+  return {};
+}
+function_name rsqrt(function_name);
+/// x sigmoid(x), as F.silu (Elfwing et al., 2017).
+template <an_operand X>
+constexpr applied<detail::silu_form, X> silu(X) {
+  return {};
+}
+function_name silu(function_name);
+
+/// x to the power of a constant; of negative x NaN.
+template <double Exponent>
+struct pow_op : elementwise_op {
+  static constexpr fixed_string name = "pow";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    return gradients(g * constant<Exponent> * make<pow_op<Exponent - 1>>(x));
+  }
+};
 
 namespace detail {
 /// x to the power N > 0, of products.
@@ -204,7 +306,7 @@ constexpr auto whole_power(X x) {
 template <class... A>
 inline constexpr bool is_power = false;
 template <class X, double E>
-  requires(E == 0.5 || (E >= -64 && E <= 64 && E != 0 && E == static_cast<int>(E)))
+  requires(E >= -64 && E <= 64 && E != 0)
 inline constexpr bool is_power<X, constant_leaf<E>> = true;
 struct power_form {
   static constexpr fixed_string name = "pow";
@@ -215,13 +317,15 @@ struct power_form {
   static constexpr auto of(X x, constant_leaf<E>) {
     if constexpr (wrong<X>) return x;
     else if constexpr (E == 0.5) return made_silently<sqrt_op>(x);
+    else if constexpr (E != static_cast<int>(E)) return made_silently<pow_op<E>>(x);
     else if constexpr (E > 0) return whole_power<static_cast<int>(E)>(x);
     else return made_silently<div_op>(one, whole_power<static_cast<int>(-E)>(x));
   }
 };
 }  // namespace detail
 
-/// Each element to a power that is a constant, whole or a half: `pow(x, 3_c)`. Of other exponents: `exp(p * log(x))`.
+/// Each element to a power that is a constant, from -64 to 64 and not 0: `pow(x, 3_c)`. Where it is not whole, negative
+/// elements give NaN, as in PyTorch.
 template <an_operand X, class E>
 constexpr applied<detail::power_form, X, E> pow(X, E) {
   return {};

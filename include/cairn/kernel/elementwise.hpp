@@ -52,6 +52,47 @@ template <class V>
   using kernel::log;
   return log(a);
 }
+
+namespace kernel {
+/// Where 1 + x is rounded, the logarithm is corrected by as much (Kahan).
+template <class V>
+[[gnu::always_inline]] inline V log1p(V x) {
+  const V one = all<V>(1), sum = one + x;
+  const V corrected = log(sum) * (x / (sum - one));
+  return select(equal(sum, one), x, select(equal(sum, x), log(sum), corrected));
+}
+}  // namespace kernel
+
+template <class V>
+[[gnu::always_inline]] inline V lanewise(log1p_op, V a) {
+  return kernel::log1p(a);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(sin_op, V a) {
+  using kernel::sin;
+  return sin(a);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(cos_op, V a) {
+  using kernel::cos;
+  return cos(a);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(abs_op, V a) {
+  using kernel::abs;
+  return abs(a);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(sign_op, V a) {
+  using kernel::greater, kernel::select;
+  const V zero = kernel::all<V>(0), one = kernel::all<V>(1);
+  return select(greater(a, zero), one, select(greater(zero, a), -one, a));
+}
+template <double Exponent, class V>
+[[gnu::always_inline]] inline V lanewise(pow_op<Exponent>, V a) {
+  using kernel::exp, kernel::log;
+  return exp(kernel::all<V>(Exponent) * log(a));
+}
 template <class V>
 [[gnu::always_inline]] inline V lanewise(sqrt_op, V a) {
   using kernel::sqrt;
@@ -77,6 +118,12 @@ template <class V>
   return one / (one + exp(-a));
 }
 template <class V>
+[[gnu::always_inline]] inline V lanewise(softplus_op, V a) {
+  using kernel::abs, kernel::exp, kernel::greater, kernel::select;
+  const V zero = kernel::all<V>(0);
+  return select(greater(zero, a), zero, a) + kernel::log1p(exp(-abs(a)));
+}
+template <class V>
 [[gnu::always_inline]] inline V lanewise(relu_op, V a) {
   using kernel::greater, kernel::select;
   const V zero = kernel::all<V>(0);
@@ -92,6 +139,11 @@ template <class V>
 [[gnu::always_inline]] inline V lanewise(maximum_op, V a, V b) {
   using kernel::equal, kernel::greater, kernel::select;
   return select(greater(a, b), a, select(equal(a, a), b, a));
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(minimum_op, V a, V b) {
+  using kernel::equal, kernel::greater, kernel::select;
+  return select(greater(b, a), a, select(equal(a, a), b, a));
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(share_op, V a, V b) {

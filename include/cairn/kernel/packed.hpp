@@ -67,6 +67,12 @@ struct packed {
   [[gnu::always_inline]] friend packed erf(packed a) {
     return each(a, [](T x) { return std::erf(x); });
   }
+  [[gnu::always_inline]] friend packed sin(packed a) {
+    return each(a, [](T x) { return std::sin(x); });
+  }
+  [[gnu::always_inline]] friend packed cos(packed a) {
+    return each(a, [](T x) { return std::cos(x); });
+  }
   [[gnu::always_inline]] friend packed sqrt(packed a) {
     return each(a, [](T x) { return std::sqrt(x); });
   }

@@ -135,6 +135,12 @@ struct lanes {
   [[gnu::always_inline]] friend lanes erf(lanes a) {
     return saturated(a, [](batch x) { return xsimd::erf(x); });
   }
+  [[gnu::always_inline]] friend lanes sin(lanes a) {
+    return wave<0>(a, [](Real x) { return std::sin(x); });
+  }
+  [[gnu::always_inline]] friend lanes cos(lanes a) {
+    return wave<1>(a, [](Real x) { return std::cos(x); });
+  }
   [[gnu::always_inline]] friend lanes sqrt(lanes a) { return {xsimd::sqrt(batch(a.value)).data}; }
   [[gnu::always_inline]] friend lanes abs(lanes a) { return {xsimd::abs(batch(a.value)).data}; }
   /// a * b + c, rounded once where the processor can.
@@ -208,6 +214,35 @@ struct lanes {
       const lanes near = select(greater(a, fill(1000)), fill(1000), max(a, fill(-1000)));
       return select(equal(a, a), settled(f(near.value).data), a);
     }
+  }
+
+  /// The sine, `Quarter` quarters of a turn further on. xsimd 8.1 chooses among formulas by the largest of all lanes;
+  /// up to a quarter of a turn it is the same for each, so that a lane's bits do not depend on the others. Multiples of
+  /// a quarter are taken off in three parts, the first two with few bits, so that all but the last product are exact;
+  /// far away, where they would not be, and of NaN, each lane is computed by itself.
+  template <int Quarter, class F>
+  [[gnu::always_inline]] static lanes wave(lanes a, F by_itself) {
+    constexpr bool single = sizeof(Real) == 4;
+    const lanes farthest = fill(single ? Real{8192} : Real{1 << 17});
+    constexpr double first = single ? 1.5703125 : 1.57079632673412561417;
+    constexpr double second = single ? 4.837512969970703125e-4 : 6.07710050630396597660e-11;
+    constexpr double third = single ? 7.549789954891882e-8 : 2.0222662487959506e-21;
+    // To what is added to so large a number only whole numbers are left, in its last bits.
+    const lanes rounding = fill(single ? Real{3 << 22} : static_cast<Real>(std::int64_t{3} << 51));
+    const auto inside = greater(farthest, abs(a));
+    const lanes near = select(inside, a, fill(0));
+    const lanes shifted = near * fill(static_cast<Real>(0.63661977236758134)) + rounding;
+    const lanes turns = shifted - rounding;
+    const lanes rest = near - turns * fill(static_cast<Real>(first)) - turns * fill(static_cast<Real>(second)) -
+                       turns * fill(static_cast<Real>(third));
+    const auto [sine, cosine] = xsimd::sincos(batch(rest.value));
+    const mask quarters = reinterpret_cast<mask>(shifted.value) + Quarter;
+    const lanes size = select((quarters & 1) != 0, settled(cosine.data), settled(sine.data));
+    lanes out = select((quarters & 2) != 0, -size, size);
+    if (largest(select(inside, fill(0), fill(1))) > 0) {
+      for (int i = 0; i < width; ++i) out.value[i] = inside[i] != 0 ? out.value[i] : by_itself(a.value[i]);
+    }
+    return out;
   }
 
   /// Lane i of the result is lane Index(i) of a, or lane Index(i) - width of b.
@@ -353,6 +388,14 @@ inline Real tanh(Real a) {
 template <std::floating_point Real>
 inline Real erf(Real a) {
   return std::erf(a);
+}
+template <std::floating_point Real>
+inline Real sin(Real a) {
+  return std::sin(a);
+}
+template <std::floating_point Real>
+inline Real cos(Real a) {
+  return std::cos(a);
 }
 template <std::floating_point Real>
 inline Real sqrt(Real a) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/expr/block.hpp"
+#include "cairn/expr/comparison.hpp"
 #include "cairn/expr/softmax.hpp"
 
 namespace cairn::nn {
@@ -13,6 +14,15 @@ struct operation_layer : layer_base {
   static constexpr fixed_string name = Op::name;
   template <an_expression X>
   constexpr made<Op, X> operator()(X) const {
+    return {};
+  }
+};
+/// A function of one value as an object that can be passed around.
+template <class Form>
+struct form_layer : layer_base {
+  static constexpr auto name = Form::name;
+  template <an_expression X>
+  constexpr applied<Form, X> operator()(X) const {
     return {};
   }
 };
@@ -34,10 +44,15 @@ struct residual_layer : layer_base {
 
 inline constexpr detail::operation_layer<exp_op> exp{};
 inline constexpr detail::operation_layer<gelu_op> gelu{};
+/// x where it is positive, else Slope x; 0.01 where nothing is said: `nn::leaky_relu<>`.
+template <double Slope = 0.01>
+inline constexpr detail::form_layer<cairn::detail::leaky_relu_form<Slope>> leaky_relu{};
 inline constexpr detail::operation_layer<log_softmax_op<-1>> log_softmax{};
 inline constexpr detail::operation_layer<relu_op> relu{};
 inline constexpr detail::operation_layer<sigmoid_op> sigmoid{};
+inline constexpr detail::form_layer<cairn::detail::silu_form> silu{};
 inline constexpr detail::operation_layer<softmax_op<-1>> softmax{};
+inline constexpr detail::operation_layer<softplus_op> softplus{};
 inline constexpr detail::operation_layer<square_op> square{};
 inline constexpr detail::operation_layer<tanh_op> tanh{};
 

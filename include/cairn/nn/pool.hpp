@@ -2,9 +2,9 @@
 #pragma once
 
 #include "cairn/core/window.hpp"
-#include "cairn/expr/block.hpp"
 #include "cairn/expr/pool.hpp"
 #include "cairn/expr/reduce.hpp"
+#include "cairn/nn/activation.hpp"
 
 namespace cairn {
 
@@ -97,18 +97,6 @@ constexpr applied<detail::global_average_form, X, Surplus...> global_average(X, 
 }
 
 namespace nn {
-namespace detail {
-/// A function of one value as an object that can be passed around.
-template <class Form>
-struct form_layer : layer_base {
-  static constexpr auto name = Form::name;
-  template <an_expression X>
-  constexpr applied<Form, X> operator()(X) const {
-    return {};
-  }
-};
-}  // namespace detail
-
 template <int Extent, window W = window{}>
 inline constexpr detail::form_layer<cairn::detail::max_pool_form<Extent, W>> max_pool2d{};
 template <int Extent, window W = window{}>

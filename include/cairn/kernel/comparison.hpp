@@ -1,0 +1,27 @@
+// Comparisons and choices on registers.
+#pragma once
+
+#include "cairn/expr/comparison.hpp"
+#include "cairn/kernel/elementwise.hpp"
+
+namespace cairn {
+
+template <comparison Which, class V>
+[[gnu::always_inline]] inline auto lanewise(compare_op<Which>, V a, V b) {
+  using kernel::equal, kernel::greater;
+  using truth = kernel::packed<std::uint8_t, V::width>;
+  const auto holds = Which == comparison::less         ? greater(b, a)
+                     : Which == comparison::less_equal ? greater(b, a) | equal(a, b)
+                     : Which == comparison::equal      ? equal(a, b)
+                                                       : ~equal(a, b);
+  return truth{__builtin_convertvector(-holds, typename truth::vector)};  // in a lane that holds, all bits are set
+}
+
+template <class C, class V>
+[[gnu::always_inline]] inline V lanewise(where_op, C condition, V a, V b) {
+  using kernel::select;
+  const auto holds = __builtin_convertvector(condition.value, typename V::mask);
+  return select(holds != 0, a, b);
+}
+
+}  // namespace cairn
