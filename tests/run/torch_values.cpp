@@ -13,7 +13,8 @@ BOOST_AUTO_TEST_CASE(elementwise) {
   agrees<sin(a) * cos(row) + log1p(positive) * rsqrt(positive) + softplus(3_c * a) * silu(a) +
          abs(a) * minimum(a, row) + pow(positive, 2.3_c) + leaky_relu(a) * leaky_relu<0.2>(row)>("functions");
   agrees<where(a < row, a * row, square(row)) + clamp(a, -0.5_c, 0.5_c) * row + where(a >= 0_c, row, a)>("choices");
-  constexpr auto one = param<"ab", 3, 5>, same = param<"ba", 3, 5>;  // which the formula makes equal
+  constexpr auto one = param<"ab", 3, 5>;  // which the formula makes equal
+  constexpr auto same = param<"ba", 3, 5>;
   agrees<minimum(one, same) * 2_c + clamp(one, same, 6_c) + abs(one - same) + leaky_relu<0.2>(one - same) +
          clamp(one - same, 0_c, 6_c) * 3_c + clamp(one - same, -6_c, 0_c) * 5_c + where(one == same, one * 7_c, same)>(
       "ties");
