@@ -110,10 +110,19 @@ constexpr made<where_op, C, A, B> where(C, A, B) {
 }
 
 namespace detail {
+/// A constant bound that is reached stops the gradient; one that is computed takes half of it.
 struct clamp_form : form_of<"clamp", 3, two_arguments> {
   static constexpr auto of(an_expression auto x, an_expression auto least, an_expression auto most) {
-    const auto raised = made_silently<where_op>(comparing_form<comparison::less>::of(x, least), least, x);
-    return made_silently<where_op>(comparing_form<comparison::less>::of(most, x), most, raised);
+    return bounded<maximum_op, false>(bounded<minimum_op, true>(x, most), least);
+  }
+
+ private:
+  template <class Op, bool Above, class X, class Bound>
+  static constexpr auto bounded(X x, Bound bound) {
+    using compare = compare_op<comparison::less_equal>;
+    if constexpr (!is_constant<Bound>) return made_silently<Op>(x, bound);
+    else if constexpr (Above) return made_silently<where_op>(made_silently<compare>(bound, x), bound, x);
+    else return made_silently<where_op>(made_silently<compare>(x, bound), bound, x);
   }
 };
 template <double Slope>
@@ -125,8 +134,8 @@ struct leaky_relu_form : form_of_one<"leaky_relu"> {
 };
 }  // namespace detail
 
-/// x, but no less than `least` and no more than `most`: `clamp(x, 0_c, 6_c)`. As in PyTorch, x gets the gradient also
-/// where it equals a bound.
+/// x, but no less than `least` and no more than `most`, as torch.clamp: `clamp(x, 0_c, 6_c)`. x gets no gradient where it
+/// equals a constant bound, as in PyTorch.
 template <class X, class A, class B>
   requires some_operands<X, A, B>
 constexpr applied<detail::clamp_form, X, A, B> clamp(X, A, B) {
