@@ -74,6 +74,11 @@ case("conv_transpose2d_groups", channels_last(lambda x, w: F.conv_transpose2d(x,
      x=(1, 3, 2, 6), w=(6, 2, 2, 2))
 case("batch_norm", channels_last(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)),
      **{"x": (2, 3, 2, 4), "bn.weight": (4,), "bn.bias": (4,)})
+case("layer_norm", lambda x, w, b: F.layer_norm(x, (5,), w, b), **{"x": (2, 3, 5), "ln.weight": (5,), "ln.bias": (5,)})
+case("group_norm", channels_last(lambda x, w, b: F.group_norm(x, 2, w, b)),
+     **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
+case("flatten", lambda x, w: F.linear(x.movedim(-1, 1).flatten(1), w),
+     **{"x": (2, 3, 2, 4), "fc.weight": (3, 24)})
 case("max_pool2d", channels_last(lambda x: F.max_pool2d(x, 2)), x=(2, 5, 6, 3))
 case("max_pool2d_ties", channels_last(lambda x: F.max_pool2d(F.relu(x), 3, 2, 1)),
      x=(2, 5, 6, 3))

@@ -10,12 +10,12 @@ inline constexpr auto images = reshape<8, 4, 3, 1>(x);
 
 // He et al., Deep Residual Learning for Image Recognition, 2016: blocks with and without a projection.
 template <int Channels, nn::window By>
-inline constexpr auto two_convolutions = nn::conv2d_without_bias<"conv1", Channels, 3, By> | nn::batch_norm<"bn1"> | nn::relu |
-                                  nn::conv2d_without_bias<"conv2", Channels, 3, around> | nn::batch_norm<"bn2">;
-inline constexpr auto narrowing = layer([](auto h) {
-  return relu(
-      (h | two_convolutions<6, halving>) + (h | nn::conv2d_without_bias<"projection", 6, 1, nn::window{.stride = 2}>));
-});
+inline constexpr auto two_convolutions =
+    nn::conv2d_without_bias<"conv1", Channels, 3, By> | nn::batch_norm<"bn1"> | nn::relu |
+    nn::conv2d_without_bias<"conv2", Channels, 3, around> | nn::batch_norm<"bn2">;
+inline constexpr auto narrowing =
+    nn::residual(two_convolutions<6, halving>, nn::conv2d_without_bias<"projection", 6, 1, nn::window{.stride = 2}>) |
+    nn::relu;
 constexpr auto residual_net =
     classify(reshape<8, 24>(images | nn::conv2d<"in", 5, 3, around> |
                             ckpt<"b1">(block<"b1">(nn::residual(two_convolutions<5, around>) | nn::relu)) |
