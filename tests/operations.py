@@ -14,7 +14,7 @@ headers = ["gradcheck.hpp", "named.hpp", *(f"report/{name}.hpp" for name in ("ta
 # What is in namespace cairn for the library itself: nodes of types, tools of passes and kernels, mistakes.
 suffixes = r"\w+_(op|leaf|mark|layer)"
 inner = set("""
-    about argument axis_set bound chain_traits chained called call captured derivative expr expression expression_traits
+    about argument axis_set bound chain_traits chained called call captured comparison derivative expr expression expression_traits
     extremum function_name layer_base layer_result last_stage merged computing mixed_scopes output_list outside_world
     owner_of pick pooling renamed repeated scope some_operands stored_as stretched_axes tagged tensor tensor_fact tensor_of
     top_scope work work_of applied misused mistake nameless pass_on poison rejected report_of sound

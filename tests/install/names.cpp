@@ -31,9 +31,11 @@ namespace {
 constexpr auto x = input<"x", 2, 3>;
 constexpr auto y = labels<"y", 3, 2>;
 constexpr auto bend = layer([](auto v) { return maximum(tanh(v), log(exp(v) + sqrt(square(v) + 1_c))); });
+constexpr auto wave = layer([](auto v) { return sin(v) * cos(v) + log1p(abs(v)) * rsqrt(1_c + square(v)) + minimum(softplus(v), silu(v)); });
+constexpr auto cut = layer([](auto v) { return where(v > 0_c, clamp(v, -1_c, 1_c), leaky_relu(v)) + where(v == 0_c, v, pow(abs(v), 1.5_c)); });
 constexpr auto ring =
     repeat<2, "ring">([](auto) { return ckpt<"turn">(nn::linear<"fc", 3> | bend | nn::dropout<"d">); });
-constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend) | ring;
+constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend | wave | cut | nn::silu) | ring;
 constexpr auto spread = max<-1>(logits) - min<-1>(logits);
 constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);
 constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(argmin<-1>(logits));
@@ -52,7 +54,7 @@ constexpr auto loss = mean(level) * 0_c + mean(seen) * 0_c + mean(pow(again, 2_c
                       0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);
 
 // The same names with numbers, arrays and functions in the place of expressions.
-double area(double r) { return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F); }
+double area(double r) { return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r); }
 double square(double r) { return r * r; }
 double shared(double r) { return pow(r, 2) + pow(2.0F, 3); }
 template <class T>
@@ -91,7 +93,7 @@ int main() {
   const auto report = std::real(complex<double>(3, 1)) - m.real;
   auto& some = reinterpret_cast<unknown&>(m);
   const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
-                       square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && max(a, b, less<>{}) == a;
+                       square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && clamp(3, 1, 2) == 2 && (step.threads < 2) != (step.threads >= 2) && max(a, b, less<>{}) == a;
   const auto named = named_parameters(step)[BOOST_HANA_STRING("in.fc.weight")];
   cout << a << ' ' << named(0, 0) << ' ' << named_gradients(other)[BOOST_HANA_STRING("in.fc.bias")](0) << ' ' << area(1) << ' ' << shared(1) << listens(-1) << '\n';
   return a == b && numbers && listens(-1) == -1 ? 0 : 1;

@@ -107,34 +107,40 @@ BOOST_AUTO_TEST_CASE(moved_and_given_out) {
   predictor<gather<0>(argmax<-1>(w, keepdim), indices<"one", 5>)> of_one{step};
   BOOST_TEST(of_one(bind<"one">(std::array{3}))(0) == 1);
 }
+
 /// Comparisons of real numbers, of indices, of either with constants; truth values are indices below 2 themselves.
 BOOST_AUTO_TEST_CASE(truth_values) {
-  constexpr auto a = input<"a", 2, 3>, b = input<"b", 3>;
+  constexpr auto a = input<"a", 2, 3>;
+  constexpr auto b = input<"b", 3>;
   constexpr auto at = indices<"at", 5, 3>;
   constexpr auto mask = indices<"mask", 2, 3>;
-  const std::array x{1.F, 2.F, NAN, 3.F, -1.F, 0.F}, y{1.F, 3.F, 0.F};
+  const std::array x{1.F, 2.F, NAN, 3.F, -1.F, 0.F};
+  const std::array y{1.F, 3.F, 0.F};
   using truth = std::array<std::uint8_t, 6>;
   using truths = std::array<std::uint8_t, 3>;
-  predictor<outputs(a<b, a <= b, a> b, a >= b, a == b, a != b, at < 2_c, at == arange<3>, 2.5_c > at,
-                    where(mask, at, arange<3>), where(mask == 1_c, a, b), one_hot(at == 4_c), (a < b) == (b > a),
-                    as<double>(a) <= 1_c)>
-      predict;
-  const auto all =
-      predict(bind<"a">(x), bind<"b">(y), bind<"at">(std::array{0, 4, 2}), bind<"mask">(std::array{1, 0, 1}));
-  BOOST_TEST(equals(std::get<0>(all), truth{0, 1, 0, 0, 1, 0}));
-  BOOST_TEST(equals(std::get<1>(all), truth{1, 1, 0, 0, 1, 1}));
-  BOOST_TEST(equals(std::get<2>(all), truth{0, 0, 0, 1, 0, 0}));
-  BOOST_TEST(equals(std::get<3>(all), truth{1, 0, 0, 1, 0, 1}));
-  BOOST_TEST(equals(std::get<4>(all), truth{1, 0, 0, 0, 0, 1}));
-  BOOST_TEST(equals(std::get<5>(all), truth{0, 1, 1, 1, 1, 0}));
-  BOOST_TEST(equals(std::get<6>(all), truths{1, 0, 0}));
-  BOOST_TEST(equals(std::get<7>(all), truths{1, 0, 1}));
-  BOOST_TEST(equals(std::get<8>(all), truths{1, 0, 1}));
-  BOOST_TEST(equals(std::get<9>(all), std::array{0, 1, 2}));
-  BOOST_TEST((std::get<10>(all)(0, 1) == 3 && std::isnan(std::get<10>(all)(0, 2)) && std::get<10>(all)(1, 0) == 3));
-  BOOST_TEST(equals(std::get<11>(all), std::array{1.F, 0.F, 0.F, 1.F, 1.F, 0.F}));
-  BOOST_TEST(equals(std::get<12>(all), truth{1, 1, 1, 1, 1, 1}));
-  BOOST_TEST(equals(std::get<13>(all), truth{1, 0, 0, 0, 1, 1}));
+  const std::array places{0, 4, 2};
+  const std::array chosen{1, 0, 1};
+  predictor<outputs(a < b, a <= b, a > b, a >= b, a == b, a != b, (a < b) == (b > a), as<double>(a) <= 1_c)> of_reals;
+  const auto real = of_reals(bind<"a">(x), bind<"b">(y));
+  BOOST_TEST(equals(std::get<0>(real), truth{0, 1, 0, 0, 1, 0}));
+  BOOST_TEST(equals(std::get<1>(real), truth{1, 1, 0, 0, 1, 1}));
+  BOOST_TEST(equals(std::get<2>(real), truth{0, 0, 0, 1, 0, 0}));
+  BOOST_TEST(equals(std::get<3>(real), truth{1, 0, 0, 1, 0, 1}));
+  BOOST_TEST(equals(std::get<4>(real), truth{1, 0, 0, 0, 0, 1}));
+  BOOST_TEST(equals(std::get<5>(real), truth{0, 1, 1, 1, 1, 0}));
+  BOOST_TEST(equals(std::get<6>(real), truth{1, 1, 1, 1, 1, 1}));
+  BOOST_TEST(equals(std::get<7>(real), truth{1, 0, 0, 0, 1, 1}));
+  predictor<outputs(at < 2_c, at == arange<3>, 2.5_c > at, where(mask, at, arange<3>), where(mask == 1_c, a, b),
+                    one_hot(at == 4_c))>
+      of_indices;
+  const auto whole = of_indices(bind<"a">(x), bind<"b">(y), bind<"at">(places), bind<"mask">(chosen));
+  BOOST_TEST(equals(std::get<0>(whole), truths{1, 0, 0}));
+  BOOST_TEST(equals(std::get<1>(whole), truths{1, 0, 1}));
+  BOOST_TEST(equals(std::get<2>(whole), truths{1, 0, 1}));
+  BOOST_TEST(equals(std::get<3>(whole), std::array{0, 1, 2}));
+  const auto picked = std::get<4>(whole);
+  BOOST_TEST((picked(0, 1) == 3 && std::isnan(picked(0, 2)) && picked(1, 0) == 3 && picked(1, 1) == 3));
+  BOOST_TEST(equals(std::get<5>(whole), std::array{1.F, 0.F, 0.F, 1.F, 1.F, 0.F}));
 }
 BOOST_AUTO_TEST_CASE(made_by_an_operation_of_the_users) {
   constexpr auto place = indices<"place", 15, 4>;

@@ -1,4 +1,5 @@
 // The shape rule of every operation. Where shapes do not fit, the rule is asked: expressions do not compile.
+#include "cairn/expr/comparison.hpp"
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
@@ -71,8 +72,18 @@ static_assert(of(-t<4, 8>) == shape{4, 8} && of(exp(t<4, 8>)) == shape{4, 8} &&
 static_assert(of(sqrt(t<8>)) == shape{8} && of(square(t<8>)) == shape{8} && of(tanh(t<8>)) == shape{8});
 static_assert(of(sigmoid(t<>)) == shape{} && of(relu(t<2, 3, 4>)) == shape{2, 3, 4} &&
               of(gelu(t<1>)) == shape{1});
+static_assert(of(clamp(t<4, 1>, t<8>, 6_c)) == shape{4, 8} && of(leaky_relu<0.2>(t<4>)) == shape{4});
 static_assert(expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
 static_assert(expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // it never shrinks
+
+// Comparisons give truth values, by which `where` takes one of two: real numbers, or indices with the larger bound.
+static_assert(of(t<4, 1> < t<8>) == shape{4, 8} && (t<4> >= 0_c).element == element_type{dtype::u8, 2});
+static_assert(same(t<4> > t<>, t<> < t<4>) && same(t<4> >= 0_c, 0_c <= t<4>));
+static_assert((to<4> == labels<"of_three", 3, 4>).element == (2_c != to<4>).element);
+static_assert(of(where(t<4, 1> < t<8>, t<>, 0_c)) == shape{4, 8} && where(t<4> < t<>, t<4>, 1_c).element == element_type{});
+static_assert(where(indices<"mask", 2, 4>, to<4>, labels<"of_three", 3, 4>).element == index_below(10));
+static_assert(compare_op<comparison::less>::result(shape{4, 8}, shape{4}) == no_shape);
+static_assert(where_op::result(shape{3}, shape{4}, shape{}) == no_shape);
 
 // Reductions: any axes, negative ones from the last; all without a list; keepdim leaves extents of 1.
 static_assert(of(sum(t<4, 8>)) == shape{} && of(sum(t<>)) == shape{} &&

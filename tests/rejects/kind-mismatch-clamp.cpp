@@ -1,0 +1,16 @@
+// rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.* write 0.5_c or constant<0.5>
+// rejects: operation<cairn::fixed_string<6>\{"clamp"\}, float ?\[8\]\[4\], int, int>
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/comparison.hpp"
+#include "cairn/expr/loss.hpp"
+
+using namespace cairn;
+
+constexpr auto x = input<"x", 8, 4>;
+
+#ifdef CAIRN_REJECT
+constexpr auto y = clamp(x, 0, 6);
+#else
+constexpr auto y = clamp(x, 0_c, 6_c);
+#endif
+static_assert(an_expression<decltype(y)>);
