@@ -183,7 +183,10 @@ class body:
             ("tanh({})", 1), ("sigmoid({})", 1), ("relu({})", v.bound), ("gelu({})", v.bound), ("-{}", v.bound),
             ("exp(tanh({}))", 2.8), ("square({})", v.bound**2), ("log(square({}) + 1_c)", 2 * math.log(2 + v.bound)),
             ("sqrt(square({}) + 0.1_c)", v.bound + 1), ("{} * -0.7_c", v.bound), ("maximum({}, 0.1_c)", v.bound + 1),
-            ("pow({}, 3_c)", v.bound**3),
+            ("pow({}, 3_c)", v.bound**3), ("sin({})", 1), ("cos({})", 1), ("abs({})", v.bound), ("silu({})", v.bound),
+            ("softplus({})", v.bound + 1), ("leaky_relu<0.2>({})", v.bound), ("clamp({}, -1_c, 1_c)", 1),
+            ("log1p(square({}))", 2 * math.log(2 + v.bound)), ("rsqrt(square({}) + 0.5_c)", 1.5),
+            ("where({0} > 0.1_c, {0}, 0.5_c)", v.bound + 1),
             ("exp({} * 0.25_c)", math.exp(v.bound / 4)), ("2_c / (1_c + square({}))", 2)])
         return self.add(text.format(v.text), v.shape, bound, v)
 
@@ -200,6 +203,7 @@ class body:
         text, bound = self.draw.choice([
             ("{} + {}", a.bound + b.bound), ("{} - {}", a.bound + b.bound), ("{} * {}", a.bound * b.bound),
             ("maximum({}, {})", max(a.bound, b.bound)), ("{} / (1_c + square({}))", a.bound),
+            ("minimum({}, {})", max(a.bound, b.bound)), ("where({0} < {1}, {1}, {0})", max(a.bound, b.bound)),
             ("tanh({} + {})", 1), ("tanh({}) * sigmoid({})", 1)])
         return self.add(text.format(a.text, b.text), shape, bound, a, b)
 
@@ -268,6 +272,43 @@ class body:
         batched = len(a.shape) > 2 and len(shape) > 2
         self.has |= product_policies - ({"save_unbatched_matmuls"} if batched else set())
         return self.add(f"matmul({left}, {right})", lead + (m, n), k * a.bound * bound, *filter(None, [a, b]))
+
+    def image(self):
+        """A value of two or three axes as an image of rows, columns and channels."""
+        v, draw = self.any(), self.draw
+        if len(v.shape) not in (2, 3):
+            return None
+        rows, columns, channels = v.shape if len(v.shape) == 3 else (1, *v.shape)
+        kind = draw.choice(["conv2d", "conv2d", "conv1d", "conv_transpose2d", "max_pool2d", "avg_pool2d", "upsample2d"])
+        extent, stride, padding = draw.randint(1, 3), draw.randint(1, 2), draw.randint(0, 1)
+        window = f".stride = {stride}, .padding = {padding}"
+        batch = "" if kind == "conv1d" else "1, "
+        x = f"reshape<{batch}{rows}, {columns}, {channels}>({v.text})"
+        if kind == "upsample2d":
+            made, bound, text = (rows * 2, columns * 2, channels), v.bound, f"upsample2d<2>({x})"
+        elif kind.endswith("pool2d"):
+            padding = min(padding, extent // 2)
+            made = tuple((n + 2 * padding - extent) // stride + 1 for n in (rows, columns)) + (channels,)
+            bound, text = v.bound, f"{kind}<{extent}, nn::window{{.stride = {stride}, .padding = {padding}}}>({x})"
+        else:
+            dilation, groups = draw.randint(1, 2), draw.choice([n for n in (1, 2, 3, channels) if channels % n == 0])
+            out, reach = groups * draw.randint(1, 3), dilation * (extent - 1) + 1
+            if kind == "conv_transpose2d":
+                made = tuple((n - 1) * stride - 2 * padding + reach for n in (rows, columns)) + (out,)
+            else:
+                made = tuple((n + 2 * padding - reach) // stride + 1 for n in (rows, columns)) + (out,)
+            if kind == "conv1d":
+                made = (rows,) + made[1:]
+            name, bound = self.of.name("c"), math.sqrt(channels // groups) * extent * v.bound + 1
+            window += f", .dilation = {dilation}, .groups = {groups}"
+            text = f'({x} | nn::{kind}<"{name}", {out}, {extent}, nn::window{{{window}}}>)'
+        if min(made) < 1 or count(made) > most_elements:
+            return None
+        if "conv" in kind:
+            self.names += [name + ".weight", name + ".bias"]
+        if kind == "conv1d":
+            return self.add(text, made, bound, v)
+        return self.add(f"reshape{braced(*made).replace(', ', '<', 1)}>({text})", made, bound, v)
 
     def along_axis(self):
         v = self.any()
@@ -530,7 +571,8 @@ class body:
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
                  (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1),
-                 (self.concatenate, 1.5), (self.dropout, 1), (self.batch_norm, 1), (self.state, 0.7), (self.tag, 2),
+                 (self.concatenate, 1.5), (self.image, 4), (self.dropout, 1), (self.batch_norm, 1), (self.state, 0.7),
+                 (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
                  (self.choose, 1.5), (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5)]
         draws, weights = zip(*kinds)
