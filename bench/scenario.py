@@ -294,7 +294,8 @@ def products(scenario, threads):
         row["compile"] = compile_program(source, build / scenario / "blas", "-ldl")
         libraries = python.parents[1] / "lib"
         numpy = next(libraries.glob("python*/site-packages/numpy.libs/libscipy_openblas*.so"), "libscipy_openblas.so")
-        process = subprocess.run([str(build / scenario / "blas"), str(threads), str(numpy)], text=True,
+        onednn = python.parents[1] / "gomp/lib/libdnnl.so.3"
+        process = subprocess.run([str(build / scenario / "blas"), str(threads), str(numpy), str(onednn)], text=True,
                                  capture_output=True, preexec_fn=on_processors(threads),
                                  env=environment(threads) | {"LD_LIBRARY_PATH": str(libraries)})
         if process.returncode != 0:
