@@ -46,14 +46,15 @@ using unchecked = program<loss, plain, training::at_most<most_threads>>;
 /// Images with noise, {batch, pixels}: the same for equal seeds.
 std::vector<float> with_noise(const auto& images, std::uint64_t seed) {
   std::mt19937_64 draw(seed);
-  std::normal_distribution<float> noise(0, 0.4F);
+  std::normal_distribution<float> noise(0, 0.7F);  // of pixels whose deviation is 1
   std::vector<float> out(images.begin(), images.end());
   for (float& x : out) x += noise(draw);
   return out;
 }
 
-/// Writes rows of images of so many columns as a grey picture.
+/// Writes rows of images of so many columns as a grey picture; the last row has its black and its white.
 void write(const std::string& file, const std::vector<std::vector<float>>& rows, int columns) {
+  const auto [black, white] = std::ranges::minmax(rows.back());
   std::ofstream out(file, std::ios::binary);
   out << "P5\n" << columns * side << ' ' << std::ssize(rows) * side << "\n255\n";
   for (const std::vector<float>& row : rows)
@@ -61,7 +62,8 @@ void write(const std::string& file, const std::vector<std::vector<float>>& rows,
       for (int image = 0; image < columns; ++image)
         for (int x = 0; x < side; ++x) {
           const float grey = row[static_cast<std::size_t>(image * pixels + y * side + x)];
-          out.put(static_cast<char>(static_cast<unsigned char>(std::clamp(grey, 0.0F, 1.0F) * 255 + 0.5F)));
+          const float share = std::clamp((grey - black) / (white - black), 0.0F, 1.0F);
+          out.put(static_cast<char>(static_cast<unsigned char>(share * 255 + 0.5F)));
         }
   if (!out.flush()) throw std::runtime_error("cannot write " + file);
 }
