@@ -22,8 +22,8 @@ constexpr auto projection =
 template <fixed_string Name, int Channels>
 constexpr auto same = ckpt<Name>(block<Name>(nn::residual(two_convolutions<Channels, 1>) | nn::relu));
 template <fixed_string Name, int Channels>
-constexpr auto halved = ckpt<Name>(
-    block<Name>(layer([](auto x) { return relu((x | two_convolutions<Channels, 2>)+(x | projection<Channels>)); })));
+constexpr auto halved =
+    ckpt<Name>(block<Name>(nn::residual(two_convolutions<Channels, 2>, projection<Channels>) | nn::relu));
 
 constexpr auto model = nn::conv2d_without_bias<"conv1", 16, 3, nn::window{.padding = 1}> | nn::batch_norm<"bn1"> |
                        nn::relu | same<"layer1.0", 16> | same<"layer1.1", 16> | halved<"layer2.0", 32> |

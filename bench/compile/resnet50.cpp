@@ -12,8 +12,7 @@ template <int Channels, int Stride>
 constexpr auto projection = block<"downsample">(
     nn::conv2d_without_bias<"0", 4 * Channels, 1, nn::window{.stride = Stride}> | nn::batch_norm<"1">);
 template <int Channels, int Stride>
-constexpr auto first =
-    layer([](auto x) { return relu((x | bottleneck<Channels, Stride>) + (x | projection<Channels, Stride>)); });
+constexpr auto first = nn::residual(bottleneck<Channels, Stride>, projection<Channels, Stride>) | nn::relu;
 template <int Channels>
 constexpr auto same = nn::residual(bottleneck<Channels, 1>) | nn::relu;
 template <fixed_string Name, int Blocks, int Channels, int Stride>

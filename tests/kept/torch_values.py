@@ -7,6 +7,7 @@ read the file and need no Python.
 """
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 torch.set_default_dtype(torch.float64)
 
@@ -74,6 +75,11 @@ case("conv_transpose2d_groups", channels_last(lambda x, w: F.conv_transpose2d(x,
      x=(1, 3, 2, 6), w=(6, 2, 2, 2))
 case("batch_norm", channels_last(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)),
      **{"x": (2, 3, 2, 4), "bn.weight": (4,), "bn.bias": (4,)})
+case("layer_norm", lambda x, w, b: F.layer_norm(x, (5,), w, b), **{"x": (2, 3, 5), "ln.weight": (5,), "ln.bias": (5,)})
+case("group_norm", channels_last(lambda x, w, b: F.group_norm(x, 2, w, b)),
+     **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
+case("flatten", lambda x, w: F.linear(x.movedim(-1, 1).flatten(1), w),
+     **{"x": (2, 3, 2, 4), "fc.weight": (3, 24)})
 case("max_pool2d", channels_last(lambda x: F.max_pool2d(x, 2)), x=(2, 5, 6, 3))
 case("max_pool2d_ties", channels_last(lambda x: F.max_pool2d(F.relu(x), 3, 2, 1)),
      x=(2, 5, 6, 3))
@@ -88,3 +94,104 @@ def other_places(x):
 
 
 case("other_places", other_places, x=(4, 6))
+
+
+def net(name, module, x):
+    """A whole net of images {N, H, W, C}, parameters by their names in its state dict."""
+    images = filled("x", x).requires_grad_()
+    with torch.no_grad():
+        for parameter, tensor in module.named_parameters():
+            tensor.copy_(filled(parameter, tensor.shape))
+    y = module(images.movedim(-1, 1))
+    y = y.movedim(1, -1)
+    y.backward(filled("cotangent", y.shape))
+    line(name, y)
+    for parameter, tensor in [("x", images), *module.named_parameters()]:
+        line(f"{name}.{parameter}", tensor.grad)
+
+
+def conv(read, made, extent, stride=1):
+    return nn.Conv2d(read, made, extent, stride, extent // 2, bias=False)
+
+
+class DenseLayer(nn.Module):
+    def __init__(self, read):
+        super().__init__()
+        self.norm1, self.conv1 = nn.BatchNorm2d(read), conv(read, 6, 1)
+        self.norm2, self.conv2 = nn.BatchNorm2d(6), conv(6, 3, 3)
+
+    def forward(self, made):
+        x = self.conv1(F.relu(self.norm1(torch.cat(made, 1))))
+        return [*made, self.conv2(F.relu(self.norm2(x)))]
+
+
+class DenseNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv0 = conv(2, 4, 3)
+        self.denseblock1 = nn.ModuleDict({"denselayer1": DenseLayer(4), "denselayer2": DenseLayer(7)})
+        self.transition1 = nn.ModuleDict({"norm": nn.BatchNorm2d(10), "conv": conv(10, 5, 1)})
+        self.denseblock2 = nn.ModuleDict({"denselayer1": DenseLayer(5), "denselayer2": DenseLayer(8)})
+        self.norm5, self.classifier = nn.BatchNorm2d(11), nn.Linear(11, 3)
+
+    def forward(self, x):
+        made = [self.conv0(x)]
+        for layer in self.denseblock1.values():
+            made = layer(made)
+        made = [F.avg_pool2d(self.transition1["conv"](F.relu(self.transition1["norm"](torch.cat(made, 1)))), 2)]
+        for layer in self.denseblock2.values():
+            made = layer(made)
+        return self.classifier(F.relu(self.norm5(torch.cat(made, 1))).mean((2, 3)))
+
+
+class Block(nn.Module):
+    def __init__(self, read, made, stride):
+        super().__init__()
+        self.conv1, self.bn1 = conv(read, made, 3, stride), nn.BatchNorm2d(made)
+        self.conv2, self.bn2 = conv(made, made, 3), nn.BatchNorm2d(made)
+        if read != made:
+            self.downsample = nn.Sequential(nn.Conv2d(read, made, 1, stride, bias=False), nn.BatchNorm2d(made))
+
+    def forward(self, x):
+        shortcut = self.downsample(x) if hasattr(self, "downsample") else x
+        return F.relu(shortcut + self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))))
+
+
+class ResNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.bn1 = conv(2, 4, 3), nn.BatchNorm2d(4)
+        self.layer1 = nn.Sequential(Block(4, 4, 1))
+        self.layer2 = nn.Sequential(Block(4, 6, 2), Block(6, 6, 1))
+        self.fc = nn.Linear(6, 3)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x))), 3, 2, 1)
+        return self.fc(self.layer2(self.layer1(x)).mean((2, 3)))
+
+
+class Pair(nn.Module):
+    def __init__(self, read, made):
+        super().__init__()
+        self.conv1, self.bn1 = conv(read, made, 3), nn.BatchNorm2d(made)
+        self.conv2, self.bn2 = conv(made, made, 3), nn.BatchNorm2d(made)
+
+    def forward(self, x):
+        return F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))))
+
+
+class UNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down, self.bottom = Pair(2, 3), Pair(3, 5)
+        self.up, self.join = nn.ConvTranspose2d(5, 3, 2, 2), Pair(6, 3)
+        self.out = nn.Conv2d(3, 2, 1)
+
+    def forward(self, x):
+        whole = self.down(x)
+        return self.out(self.join(torch.cat((self.up(self.bottom(F.max_pool2d(whole, 2))), whole), 1)))
+
+
+net("densenet", DenseNet(), (2, 6, 4, 2))
+net("resnet", ResNet(), (2, 8, 6, 2))
+net("unet", UNet(), (2, 4, 6, 2))

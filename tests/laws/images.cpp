@@ -4,8 +4,18 @@
 
 BOOST_AUTO_TEST_SUITE(laws_of_images)
 
-BOOST_AUTO_TEST_CASE(residual_net) { laws<models::residual_net>(); }
-BOOST_AUTO_TEST_CASE(u_net) { laws<models::u_net>(); }
+BOOST_AUTO_TEST_CASE(residual_net) {
+  laws<models::residual_net>();
+  follows_differences<models::residual_net>();
+}
+BOOST_AUTO_TEST_CASE(dense_net) {
+  laws<models::dense_net>();
+  follows_differences<models::dense_net>();
+}
+BOOST_AUTO_TEST_CASE(u_net) {
+  laws<models::u_net>();
+  follows_differences<models::u_net>();
+}
 BOOST_AUTO_TEST_CASE(depthwise) { laws<models::depthwise>(); }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,16 +10,29 @@ inline constexpr auto images = reshape<8, 4, 3, 1>(x);
 
 // He et al., Deep Residual Learning for Image Recognition, 2016: blocks with and without a projection.
 template <int Channels, nn::window By>
-inline constexpr auto two_convolutions = nn::conv2d_without_bias<"conv1", Channels, 3, By> | nn::batch_norm<"bn1"> | nn::relu |
-                                  nn::conv2d_without_bias<"conv2", Channels, 3, around> | nn::batch_norm<"bn2">;
-inline constexpr auto narrowing = layer([](auto h) {
-  return relu(
-      (h | two_convolutions<6, halving>) + (h | nn::conv2d_without_bias<"projection", 6, 1, nn::window{.stride = 2}>));
-});
+inline constexpr auto two_convolutions =
+    nn::conv2d_without_bias<"conv1", Channels, 3, By> | nn::batch_norm<"bn1"> | nn::relu |
+    nn::conv2d_without_bias<"conv2", Channels, 3, around> | nn::batch_norm<"bn2">;
+inline constexpr auto narrowing =
+    nn::residual(two_convolutions<6, halving>, nn::conv2d_without_bias<"projection", 6, 1, nn::window{.stride = 2}>) |
+    nn::relu;
 constexpr auto residual_net =
     classify(reshape<8, 24>(images | nn::conv2d<"in", 5, 3, around> |
                             ckpt<"b1">(block<"b1">(nn::residual(two_convolutions<5, around>) | nn::relu)) |
                             ckpt<"b2">(block<"b2">(narrowing))));
+// Huang et al., Densely Connected Convolutional Networks, 2017: each layer a segment of all that was made before it.
+inline constexpr auto dense_layer = [](auto first, auto... more) {
+  const auto bottleneck = nn::batch_norm<"norm"> | nn::relu | nn::conv2d_without_bias<"conv", 2, 3, around>;
+  if constexpr (sizeof...(more) == 0) return first | bottleneck;
+  else return concatenate<-1>(first, more...) | bottleneck;
+};
+constexpr auto dense_net = [] {
+  const auto a = images | nn::conv2d<"in", 3, 3, around>;
+  const auto b = ckpt<"1">([](auto x) { return block<"1">(dense_layer, x); }, a);
+  const auto c = ckpt<"2">([](auto x, auto y) { return block<"2">(dense_layer, x, y); }, a, b);
+  const auto d = ckpt<"3">([](auto x, auto y, auto z) { return block<"3">(dense_layer, x, y, z); }, a, b, c);
+  return classify(concatenate<-1>(a, b, c, d) | nn::avg_pool2d<2> | nn::flatten);
+}();
 // Ronneberger et al., U-Net, 2015: what is made small and large again, beside what was not.
 constexpr auto u_net = [] {
   const auto wide = images | ckpt<"down">(nn::conv2d<"down", 4, 3, around> | nn::gelu);

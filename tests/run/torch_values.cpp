@@ -35,7 +35,12 @@ BOOST_AUTO_TEST_CASE(convolutions) {
   agrees<conv_transpose2d<nn::window{.stride = 3, .dilation = 2, .groups = 3}>(
       param<"x", 1, 3, 2, 6>, param<"w", 6, 2, 2, 2>)>("conv_transpose2d_groups");
 }
-BOOST_AUTO_TEST_CASE(normalizations) { agrees<param<"x", 2, 3, 2, 4> | nn::batch_norm<"bn">>("batch_norm"); }
+BOOST_AUTO_TEST_CASE(normalizations) {
+  agrees<param<"x", 2, 3, 2, 4> | nn::batch_norm<"bn">>("batch_norm");
+  agrees<param<"x", 2, 3, 5> | nn::layer_norm<"ln">>("layer_norm");
+  agrees<param<"x", 2, 3, 2, 6> | nn::group_norm<"gn", 2>>("group_norm");
+  agrees<param<"x", 2, 3, 2, 4> | nn::flatten | nn::linear_without_bias<"fc", 3>>("flatten");
+}
 BOOST_AUTO_TEST_CASE(pools) {
   constexpr auto x = param<"x", 2, 5, 6, 3>;
   agrees<max_pool2d<2>(x)>("max_pool2d");

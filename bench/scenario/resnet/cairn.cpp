@@ -14,7 +14,7 @@ constexpr auto projection = block<"downsample">(
 template <int Channels>
 constexpr auto same = nn::residual(inner<Channels, 1>) | nn::relu;
 template <int Channels>
-constexpr auto halved = layer([](auto x) { return relu((x | inner<Channels, 2>) + (x | projection<Channels, 2>)); });
+constexpr auto halved = nn::residual(inner<Channels, 2>, projection<Channels, 2>) | nn::relu;
 
 template <fixed_string Name>
 constexpr auto segment(auto made) {

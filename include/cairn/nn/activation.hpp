@@ -40,6 +40,15 @@ struct residual_layer : layer_base {
     return {};
   }
 };
+template <class L, class Shortcut>
+struct projected_layer : layer_base {
+  template <an_expression X>
+  constexpr surfaced<
+      cairn::detail::unreported<add_op, cairn::detail::body_of<Shortcut, X>, cairn::detail::body_of<L, X>>>
+  operator()(X) const {
+    return {};
+  }
+};
 }  // namespace detail
 
 inline constexpr detail::operation_layer<exp_op> exp{};
@@ -63,6 +72,13 @@ inline constexpr detail::tag_layer<Name> tag{};
 /// x + f(x) (He et al., 2015); f keeps the shape.
 template <class L>
 constexpr cairn::detail::made_from_layer<"residual", L, detail::residual_layer<L>> residual(L) {
+  return {};
+}
+/// shortcut(x) + f(x): where f changes the shape, so does the shortcut, as by a convolution of 1 x 1.
+template <class L, class Shortcut>
+constexpr cairn::detail::made_from_layer<
+    "residual", L, cairn::detail::made_from_layer<"residual", Shortcut, detail::projected_layer<L, Shortcut>>>
+residual(L, Shortcut) {
   return {};
 }
 

@@ -1,0 +1,32 @@
+// From images to rows of features.
+#pragma once
+
+#include "cairn/expr/shared.hpp"
+#include "cairn/expr/transpose.hpp"
+#include "cairn/expr/view.hpp"
+#include "cairn/nn/features.hpp"
+
+namespace cairn::nn {
+
+struct flatten_layer : layer_base {
+  static constexpr fixed_string name = "flatten";
+  template <an_expression X>
+  constexpr auto operator()(X x) const {
+    using problem = decltype(detail::problem_of_features<"flatten", "flatten">(x));
+    if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
+    else if constexpr (X::shape.rank == 2) return x;
+    else return in_rows(x, std::make_integer_sequence<int, X::shape.rank - 2>{});
+  }
+
+ private:
+  template <class X, int... Axis>
+  static constexpr auto in_rows(X x, std::integer_sequence<int, Axis...>) {
+    return reshape<X::shape[0], -1>(transpose<0, X::shape.rank - 1, Axis + 1 ...>(x));
+  }
+};
+
+/// {N, ..., channels} -> {N, channels * ...}, as nn.Flatten of PyTorch's images, which have the channels first: so the
+/// weights of a linear layer that follows have the order of PyTorch's.
+inline constexpr flatten_layer flatten{};
+
+}  // namespace cairn::nn
