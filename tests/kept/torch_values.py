@@ -53,6 +53,12 @@ case("ties", lambda one, same: torch.minimum(one, same) * 2 + one.clamp(same, to
      torch.where(one == same, one * 7, same), ab=(3, 5), ba=(3, 5))
 
 
+case("variances", lambda x: x.var((0, -1), keepdim=True) * x.var(1, unbiased=False).sum() + x.var(),
+     x=(2, 3, 4))
+case("losses", lambda a, b: F.l1_loss(a, b) + 2 * F.huber_loss(3 * a, b, delta=0.7) + 3 * F.huber_loss(a, b) +
+     F.binary_cross_entropy_with_logits(9 * a, b.square()), a=(3, 5), b=(3, 5))
+
+
 def channels_last(function):
     """The function of images {N, H, W, C}, or of rows {N, L, C}, by one of PyTorch's, which has channels second."""
     def moved(x, *others):

@@ -95,6 +95,9 @@ BOOST_AUTO_TEST_CASE(losses) {
   const std::array<std::int32_t, 6> classes{0, 3, 1, 2, 3, 0};
   check<cross_entropy(t * 3_c, labels<"classes", 4, 2, 3>)>(bind<"classes">(classes));
   check<mse(t, frozen<"goal", 2, 3, 4>)>();
+  constexpr auto goal = square(param<"row", 2, 3, 4>);
+  constexpr auto others = l1(t, goal) + huber<0.3>(t, goal) + binary_cross_entropy_with_logits(t, goal) + var(t);
+  check<others + sum(square(grad(others, t)))>();
   check<outputs(cross_entropy(t, labels<"classes", 4, 2, 3>), accuracy(t, labels<"classes", 4, 2, 3>))>(
       bind<"classes">(classes));
 }

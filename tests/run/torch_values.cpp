@@ -19,6 +19,13 @@ BOOST_AUTO_TEST_CASE(elementwise) {
          clamp(one - same, 0_c, 6_c) * 3_c + clamp(one - same, -6_c, 0_c) * 5_c + where(one == same, one * 7_c, same)>(
       "ties");
 }
+BOOST_AUTO_TEST_CASE(variances_and_losses) {
+  constexpr auto x = param<"x", 2, 3, 4>;
+  agrees<var<0, -1>(x, keepdim) * sum(var<1>(x, biased)) + var(x)>("variances");
+  constexpr auto b = param<"b", 3, 5>;
+  agrees<l1(a, b) + 2_c * huber<0.7>(3_c * a, b) + 3_c * huber(a, b) +
+         binary_cross_entropy_with_logits(9_c * a, square(b))>("losses");
+}
 BOOST_AUTO_TEST_CASE(convolutions) {
   constexpr auto x = param<"x", 2, 7, 8, 3>;
   agrees<conv2d<nn::window{.padding = 1}>(param<"x", 2, 5, 6, 3>, param<"w", 4, 3, 3, 3>)>("conv2d");

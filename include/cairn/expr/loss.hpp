@@ -1,6 +1,7 @@
 // Losses: scalars, averaged over the batch.
 #pragma once
 
+#include "cairn/expr/comparison.hpp"
 #include "cairn/expr/softmax.hpp"
 
 namespace cairn {
@@ -55,14 +56,40 @@ struct labelled_form : form_of_two<Op::name> {
     return made_silently<Op>(logits, labels);
   }
 };
-struct mse_form : form_of_two<"mse"> {
+/// The mean of a loss of two elements. Where one argument is a number, it is beside each element of the other.
+template <class Loss>
+struct pairwise_form : form_of_two<Loss::name> {
   using rule = rule::equal_shapes;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   template <an_expression A, an_expression B>
-  static constexpr auto of(A, B) {
+  static constexpr auto of(A a, B b) {
     if constexpr (wrong<A> || wrong<B> || A::shape == B::shape || A::shape.rank == 0 || B::shape.rank == 0)
-      return averaged<false>(unreported<square_op, unreported<sub_op, A, B>>{});
-    else return wrong_shapes<mse_form, owner_of<A, B>, A, B>(std::index_sequence_for<A, B>{});
+      return averaged<false>(Loss::of(a, b));
+    else return wrong_shapes<pairwise_form, owner_of<A, B>, A, B>(std::index_sequence_for<A, B>{});
+  }
+};
+struct mse_loss {
+  static constexpr fixed_string name = "mse";
+  static constexpr auto of(auto a, auto b) { return made_silently<square_op>(made_silently<sub_op>(a, b)); }
+};
+struct l1_loss {
+  static constexpr fixed_string name = "l1";
+  static constexpr auto of(auto a, auto b) { return made_silently<abs_op>(made_silently<sub_op>(a, b)); }
+};
+template <double Delta>
+struct huber_loss {
+  static constexpr fixed_string name = "huber";
+  /// c (d - c / 2) of the difference d, where c is d clamped: the slope is c.
+  static constexpr auto of(auto a, auto b) {
+    const auto difference = made_silently<sub_op>(a, b);
+    const auto clamped = clamp_form::of(difference, constant<-Delta>, constant<Delta>);
+    return made_silently<mul_op>(clamped, made_silently<sub_op>(difference, made_silently<mul_op>(half, clamped)));
+  }
+};
+struct binary_cross_entropy_loss {
+  static constexpr fixed_string name = "binary_cross_entropy_with_logits";
+  static constexpr auto of(auto x, auto target) {
+    return made_silently<sub_op>(made_silently<softplus_op>(x), made_silently<mul_op>(x, target));
   }
 };
 }  // namespace detail
@@ -81,10 +108,34 @@ constexpr applied<detail::labelled_form<accuracy_op>, A...> accuracy(A...) {
   return {};
 }
 
-/// Mean of squared differences of equal shapes, or to one number: {8, 1} and {8} would broadcast to {8, 8}.
+// Means over all elements of equal shapes, or of one shape and one number: {8, 1} and {8} would broadcast to {8, 8}.
+
+/// Of squared differences, as F.mse_loss.
 template <class... A>
   requires some_operands<A...>
-constexpr applied<detail::mse_form, A...> mse(A...) {
+constexpr applied<detail::pairwise_form<detail::mse_loss>, A...> mse(A...) {
+  return {};
+}
+
+/// Of absolute differences, as F.l1_loss.
+template <class... A>
+  requires some_operands<A...>
+constexpr applied<detail::pairwise_form<detail::l1_loss>, A...> l1(A...) {
+  return {};
+}
+
+/// As F.huber_loss: half the square of a difference up to Delta, Delta (|difference| - Delta / 2) above.
+template <double Delta = 1.0, class... A>
+  requires(Delta > 0) && some_operands<A...>
+constexpr applied<detail::pairwise_form<detail::huber_loss<Delta>>, A...> huber(A...) {
+  return {};
+}
+
+/// As F.binary_cross_entropy_with_logits, of logits and targets from 0 to 1; large logits do not overflow.
+template <class... A>
+  requires some_operands<A...>
+constexpr applied<detail::pairwise_form<detail::binary_cross_entropy_loss>, A...> binary_cross_entropy_with_logits(
+    A...) {
   return {};
 }
 
