@@ -2,9 +2,23 @@
 #pragma once
 
 #include "cairn/expr/comparison.hpp"
+#include "cairn/expr/gather.hpp"
+#include "cairn/expr/generated.hpp"
 #include "cairn/expr/softmax.hpp"
 
 namespace cairn {
+
+namespace nn {
+
+/// What cross_entropy is told beside its arguments: PyTorch's words and defaults.
+struct cross_entropy_options {
+  int ignore_index = -100;     ///< labels that are this count for nothing; where it is no class, they may go up to it
+  double label_smoothing = 0;  ///< the share of a row's target that all classes have alike, from 0 to 1
+
+  friend constexpr bool operator==(const cross_entropy_options&, const cross_entropy_options&) = default;
+};
+
+}  // namespace nn
 
 namespace detail {
 /// Operations on logits {..., classes} and one label {...} for each row of them.
@@ -42,6 +56,26 @@ struct cross_entropy_op : detail::labelled {
     return gradients(make<softmax_error_op>(logits, labels) * (g * constant<1 / rows>), no_gradient{});
   }
 };
+/// The cross entropy of each row.
+struct row_cross_entropy_op : detail::labelled {
+  static constexpr fixed_string name = "cross_entropy";
+  static constexpr shape result(const shape& logits, const shape& labels) {
+    return fits(logits, labels) ? labels : no_shape;
+  }
+  static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
+    using one_a_row =
+        reshape_op<reduced(decltype(logits)::shape, axis_set{1} << (decltype(logits)::shape.rank - 1), true)>;
+    return gradients(make<softmax_error_op>(logits, labels) * make<one_a_row>(g), no_gradient{});
+  }
+};
+/// Labels that are at most Last as classes: those that are none as the last class.
+template <int Classes, int Last>
+struct as_class_op : elementwise_op {
+  static constexpr fixed_string name = "cross_entropy";
+  static constexpr kind argument_kind(int) { return kind::whole; }
+  static constexpr int extent_indexed(int, const auto&) { return Last + 1; }
+  static constexpr tensor_type result(const tensor_type& labels) { return {labels, {labels.element.type, Classes}}; }
+};
 struct accuracy_op : detail::labelled {
   static constexpr fixed_string name = "accuracy";
   static constexpr bool detaches = true;
@@ -54,6 +88,101 @@ struct labelled_form : form_of_two<Op::name> {
   template <an_expression Logits, an_expression Labels>
   static constexpr auto of(Logits logits, Labels labels) {
     return made_silently<Op>(logits, labels);
+  }
+};
+/// Cross entropy as its options and weights say: where rows do not count alike, the sum of what they count, divided by the
+/// sum of their weights.
+template <nn::cross_entropy_options O>
+struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
+  using rule = rule::weights_of_classes_and_rows;
+  static constexpr shape shown(std::size_t, const shape& s) { return s; }
+  template <class... A>
+  static constexpr bool fits = sizeof...(A) >= 2 && sizeof...(A) <= 4;
+
+  template <an_expression Logits, an_expression Labels>
+  static constexpr auto of(Logits logits, Labels labels) {
+    if constexpr (O == nn::cross_entropy_options{}) return made_silently<cross_entropy_op>(logits, labels);
+    else return of(logits, labels, one);
+  }
+  template <an_expression Logits, an_expression Labels, an_expression ByClass, an_expression ByRow = constant_leaf<1.0>>
+  static constexpr auto of(Logits logits, Labels labels, ByClass by_class, ByRow by_row = {}) {
+    using owner = owner_of<Logits, Labels, ByClass, ByRow>;
+    const auto loss = made_silently<row_cross_entropy_op>(logits, classes_of<Logits>(labels));
+    if constexpr (wrong<decltype(loss)> || wrong<ByClass> || wrong<ByRow>)
+      return pass_on<owner>(loss, by_class, by_row);
+    else if constexpr (fits_or_none(ByClass::shape, shape{Logits::shape[-1]}) &&
+                       fits_or_none(ByRow::shape, Labels::shape))
+      return weighted(logits, labels, loss, by_class, by_row);
+    else return wrong_shapes<cross_entropy_form, owner, Logits, Labels, ByClass, ByRow>(std::make_index_sequence<4>{});
+  }
+
+ private:
+  static constexpr bool fits_or_none(const shape& weights, const shape& wanted) {
+    return weights == wanted || weights.rank == 0;
+  }
+  /// Whether labels may be what is no class.
+  template <class Logits, class Labels>
+  static constexpr bool beyond = Logits::shape.rank > 0 && is_whole<Labels>&& O.ignore_index >= Logits::shape[-1] &&
+                                 Labels::element.bound > Logits::shape[-1];
+  template <class Logits, class Labels>
+  static constexpr auto classes_of(Labels labels) {
+    if constexpr (beyond<Logits, Labels>) return made_silently<as_class_op<Logits::shape[-1], O.ignore_index>>(labels);
+    else return labels;
+  }
+
+  template <class Logits, class Labels, class ByClass>
+  static constexpr auto weighted(Logits logits, Labels labels, auto loss, ByClass by_class, auto by_row) {
+    const auto classes = classes_of<Logits>(labels);
+    const auto of_label = [](auto weights, auto at) {
+      if constexpr (ByClass::shape.rank == 0) return weights;
+      else return made_silently<gather_op<0>>(weights, at);
+    }(by_class, classes);
+    const auto weight = times(of_label, by_row);
+    constexpr bool ignores = O.ignore_index >= 0 && O.ignore_index < Labels::element.bound;
+    const auto counted = times(smoothed(logits, classes, loss, by_class, of_label), by_row);
+    if constexpr (ignores)
+      return made_silently<div_op>(summed<false>(unless_ignored<Logits>(labels, counted)),
+                                   summed<false>(unless_ignored<Logits>(labels, weight)));
+    else if constexpr (decltype(weight)::shape.rank > 0)
+      return made_silently<div_op>(summed<false>(counted), summed<false>(weight));
+    else if constexpr (std::same_as<decltype(weight), const constant_leaf<1.0>>) return averaged<false>(counted);
+    else return made_silently<div_op>(averaged<false>(counted), weight);
+  }
+
+  template <class X, class Weight>
+  static constexpr auto times(X x, Weight weight) {
+    if constexpr (std::same_as<Weight, constant_leaf<1.0>>) return x;
+    else if constexpr (std::same_as<X, constant_leaf<1.0>>) return weight;
+    else return made_silently<mul_op>(x, weight);
+  }
+  /// Of each row, (1 - s) w[label] loss + s / classes sum(w[c] (log(sum exp(x)) - x[c])).
+  static constexpr auto smoothed(auto logits, auto classes, auto loss, auto by_class, auto of_label) {
+    const auto of_one = times(loss, of_label);
+    if constexpr (O.label_smoothing == 0) {
+      return of_one;
+    } else {
+      constexpr shape x = decltype(logits)::shape;
+      using one_a_row = reshape_op<reduced(x, axis_set{1} << (x.rank - 1), true)>;
+      const auto at = made_silently<compare_op<comparison::equal>>(
+          made_silently<as_op<dtype::i32>>(made_silently<one_a_row>(classes)), arange<x[-1]>);
+      const auto logit = summed<false, -1>(made_silently<where_op>(at, logits, constant<0>));
+      const auto all = made_silently<one_a_row>(made_silently<add_op>(loss, logit));
+      const auto of_all = summed<false, -1>(times(made_silently<sub_op>(all, logits), by_class));
+      return made_silently<add_op>(made_silently<mul_op>(of_one, constant<1 - O.label_smoothing>),
+                                   made_silently<mul_op>(of_all, constant<O.label_smoothing / x[-1]>));
+    }
+  }
+  /// x, but 0 where a label is ignored, and NaN where it is no class.
+  template <class Logits, class Labels>
+  static constexpr auto unless_ignored(Labels labels, auto x) {
+    const auto ignored = comparing_form<comparison::equal>::of(labels, constant<O.ignore_index>);
+    if constexpr (beyond<Logits, Labels>) {
+      constexpr auto none = constant<std::numeric_limits<double>::quiet_NaN()>;
+      const auto is_class = comparing_form<comparison::less>::of(labels, constant<Logits::shape[-1]>);
+      return made_silently<where_op>(ignored, constant<0>, made_silently<where_op>(is_class, x, none));
+    } else {
+      return made_silently<where_op>(ignored, constant<0>, x);
+    }
   }
 };
 /// The mean of a loss of two elements. Where one argument is a number, it is beside each element of the other.
@@ -94,10 +223,14 @@ struct binary_cross_entropy_loss {
 };
 }  // namespace detail
 
-/// Mean over the rows of -log(softmax(logits)[label]). Logits {..., classes}, labels {...}.
-template <class... A>
+/// Mean over the rows of -log(softmax(logits)[label]), as F.cross_entropy. Logits {..., classes}, labels {...}; then may
+/// come weights by class {classes}, and by row {...}, or 1_c where there are none: the mean is divided by the sum of the
+/// weights of the labels that count. `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits, labels)` of
+/// labels<"y", 256, ...>: others that are no class make the loss NaN.
+/// Rejects: labels above the classes, or above what is ignored; other shapes.
+template <nn::cross_entropy_options O = nn::cross_entropy_options{}, class... A>
   requires some_operands<A...>
-constexpr applied<detail::labelled_form<cross_entropy_op>, A...> cross_entropy(A...) {
+constexpr applied<detail::cross_entropy_form<O>, A...> cross_entropy(A...) {
   return {};
 }
 
