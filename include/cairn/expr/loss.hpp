@@ -56,16 +56,33 @@ struct cross_entropy_op : detail::labelled {
     return gradients(make<softmax_error_op>(logits, labels) * (g * constant<1 / rows>), no_gradient{});
   }
 };
-/// The cross entropy of each row.
-struct row_cross_entropy_op : detail::labelled {
-  static constexpr fixed_string name = "cross_entropy";
+namespace detail {
+/// Operations on logits and labels that give a number for each row.
+struct labelled_row : labelled {
   static constexpr shape result(const shape& logits, const shape& labels) {
     return fits(logits, labels) ? labels : no_shape;
   }
+  /// What is one for each row beside its logits.
+  template <class Logits>
+  using beside = reshape_op<reduced(Logits::shape, axis_set{1} << (Logits::shape.rank - 1), true)>;
+};
+}  // namespace detail
+
+/// The cross entropy of each row.
+struct row_cross_entropy_op : detail::labelled_row {
+  static constexpr fixed_string name = "cross_entropy";
   static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
-    using one_a_row =
-        reshape_op<reduced(decltype(logits)::shape, axis_set{1} << (decltype(logits)::shape.rank - 1), true)>;
-    return gradients(make<softmax_error_op>(logits, labels) * make<one_a_row>(g), no_gradient{});
+    return gradients(make<softmax_error_op>(logits, labels) * make<beside<decltype(logits)>>(g), no_gradient{});
+  }
+};
+/// The logit of each row that stands at the label.
+struct label_logit_op : detail::labelled_row {
+  static constexpr fixed_string name = "label_logit";
+  static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
+    using row = beside<decltype(logits)>;
+    const auto here = make<as_op<dtype::i32>>(make<row>(labels)) == arange<decltype(logits)::shape[-1]>;
+    return gradients(where(here, make<row>(g), constant<0>), no_gradient{});
   }
 };
 /// Labels that are at most Last as classes: those that are none as the last class.
@@ -155,21 +172,23 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
     else if constexpr (std::same_as<X, constant_leaf<1.0>>) return weight;
     else return made_silently<mul_op>(x, weight);
   }
-  /// Of each row, (1 - s) w[label] loss + s / classes sum(w[c] (log(sum exp(x)) - x[c])).
+  /// Of each row, loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x)). The loss stands last, so that backward
+  /// takes it first, and adds the rest to its gradient in one loop.
   static constexpr auto smoothed(auto logits, auto classes, auto loss, auto by_class, auto of_label) {
-    const auto of_one = times(loss, of_label);
     if constexpr (O.label_smoothing == 0) {
-      return of_one;
+      return times(loss, of_label);
     } else {
-      constexpr shape x = decltype(logits)::shape;
-      using one_a_row = reshape_op<reduced(x, axis_set{1} << (x.rank - 1), true)>;
-      const auto at = made_silently<compare_op<comparison::equal>>(
-          made_silently<as_op<dtype::i32>>(made_silently<one_a_row>(classes)), arange<x[-1]>);
-      const auto logit = summed<false, -1>(made_silently<where_op>(at, logits, constant<0>));
-      const auto all = made_silently<one_a_row>(made_silently<add_op>(loss, logit));
-      const auto of_all = summed<false, -1>(times(made_silently<sub_op>(all, logits), by_class));
-      return made_silently<add_op>(made_silently<mul_op>(of_one, constant<1 - O.label_smoothing>),
-                                   made_silently<mul_op>(of_all, constant<O.label_smoothing / x[-1]>));
+      constexpr auto share = constant<O.label_smoothing>;
+      const auto at_label =
+          made_silently<labelled_row::beside<decltype(logits)>>(made_silently<label_logit_op>(logits, classes));
+      const auto others = averaged<false, -1>(times(made_silently<sub_op>(at_label, logits), by_class));
+      const auto weight = [&] {
+        if constexpr (decltype(by_class)::shape.rank == 0) return of_label;
+        else
+          return made_silently<add_op>(times(of_label, constant<1 - O.label_smoothing>),
+                                       times(averaged<false>(by_class), share));
+      }();
+      return made_silently<add_op>(times(others, share), times(loss, weight));
     }
   }
   /// x, but 0 where a label is ignored, and NaN where it is no class.
