@@ -18,7 +18,7 @@ inner = set("""
     extremum function_name layer_base layer_result last_stage merged computing mixed_scopes output_list outside_world
     owner_of pick pooling renamed repeated scope some_operands stored_as stretched_axes tagged tensor tensor_fact tensor_of
     top_scope work work_of applied misused mistake nameless pass_on poison rejected report_of sound
-    surfaced wrong first_problem max_height max_spelled keepdim_t refuse same_address
+    surfaced wrong first_problem max_height max_spelled biased_t keepdim_t refuse same_address
     blocking blocking_of even_blocks product hash_of mix number_of least_work range share register_bytes digits
     motion correlation tap tap_of place_of_tap sweep_axis axis_of_sweep sweep_cut cut_of filter_cut cut_of_filter scratch_of
     scratch_of_filter sections_of depth_of most_tile_rows tile_columns_of

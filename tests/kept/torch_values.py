@@ -53,6 +53,35 @@ case("ties", lambda one, same: torch.minimum(one, same) * 2 + one.clamp(same, to
      torch.where(one == same, one * 7, same), ab=(3, 5), ba=(3, 5))
 
 
+case("variances", lambda x: x.var((0, -1), keepdim=True) * x.var(1, unbiased=False).sum() + x.var(),
+     x=(2, 3, 4))
+case("losses", lambda a, b: F.l1_loss(a, b) + 2 * F.huber_loss(3 * a, b, delta=0.7) + 3 * F.huber_loss(a, b) +
+     F.binary_cross_entropy_with_logits(9 * a, b.square()), a=(3, 5), b=(3, 5))
+
+
+classes = torch.arange(24).square().remainder(5)
+by_class = 1 / (1 + torch.arange(5.0))
+
+
+def cross_entropy(x, labels, row=None, **options):
+    """Of logits with the classes last; weighted by row, too."""
+    labels = labels.reshape(x.shape[:-1])
+    if row is None:
+        return F.cross_entropy(x.movedim(-1, 1), labels, **options)
+    weight, ignored = options.get("weight", torch.ones(x.shape[-1])), options.get("ignore_index", -100)
+    counted = (labels != ignored) * weight[labels.minimum(torch.tensor(x.shape[-1] - 1))] * row
+    return (F.cross_entropy(x.movedim(-1, 1), labels, reduction="none", **options) * row).sum() / counted.sum()
+
+
+case("cross_entropies", lambda x, row: cross_entropy(x, classes) + 2 * cross_entropy(x, classes, label_smoothing=0.1) +
+     3 * cross_entropy(x, classes, weight=by_class, ignore_index=4) + 4 * cross_entropy(x, classes, row.square()),
+     x=(2, 3, 4, 5), row=(2, 3, 4))
+ignored = torch.where(torch.arange(24) % 4 == 0, 255, classes)
+case("cross_entropies_ignored", lambda x, row: cross_entropy(x, ignored, ignore_index=255) +
+     2 * cross_entropy(3 * x, ignored, row.square(), weight=by_class, ignore_index=255, label_smoothing=0.3),
+     x=(2, 3, 4, 5), row=(2, 3, 4))
+
+
 def channels_last(function):
     """The function of images {N, H, W, C}, or of rows {N, L, C}, by one of PyTorch's, which has channels second."""
     def moved(x, *others):

@@ -1,5 +1,6 @@
 // The gradient of each operation on whole tensors against finite differences.
 #include <array>
+#include <cmath>
 
 #include "gradients.hpp"
 
@@ -94,7 +95,18 @@ BOOST_AUTO_TEST_CASE(means_and_variances) {
 BOOST_AUTO_TEST_CASE(losses) {
   const std::array<std::int32_t, 6> classes{0, 3, 1, 2, 3, 0};
   check<cross_entropy(t * 3_c, labels<"classes", 4, 2, 3>)>(bind<"classes">(classes));
+  constexpr auto counted = cross_entropy<nn::cross_entropy_options{.ignore_index = 5, .label_smoothing = 0.2}>(
+      t * 3_c, labels<"classes", 6, 2, 3>, square(param<"by class", 4>), square(param<"by row", 2, 3>));
+  const std::array<std::int32_t, 6> some{0, 5, 1, 2, 3, 0};
+  check<counted + sum(square(grad(counted, t)))>(bind<"classes">(some));
+  program<counted, real<double>> step;
+  step.init(seed{1});
+  BOOST_TEST(std::isnan(step.value_and_grad(bind<"classes">(std::array{0, 5, 4, 2, 3, 0}))));  // 4 is no class
+  BOOST_TEST(std::isnan(step.value_and_grad(bind<"classes">(std::array{5, 5, 5, 5, 5, 5}))));  // nothing counts
   check<mse(t, frozen<"goal", 2, 3, 4>)>();
+  constexpr auto goal = square(param<"row", 2, 3, 4>);
+  constexpr auto others = l1(t, goal) + huber<0.3>(t, goal) + binary_cross_entropy_with_logits(t, goal) + var(t);
+  check<others + sum(square(grad(others, t)))>();
   check<outputs(cross_entropy(t, labels<"classes", 4, 2, 3>), accuracy(t, labels<"classes", 4, 2, 3>))>(
       bind<"classes">(classes));
 }

@@ -118,9 +118,12 @@ BOOST_AUTO_TEST_CASE(truth_values) {
   const std::array y{1.F, 3.F, 0.F};
   using truth = std::array<std::uint8_t, 6>;
   using truths = std::array<std::uint8_t, 3>;
+  program<sum(w)> step;
+  step.init(seed{1});
   const std::array places{0, 4, 2};
   const std::array chosen{1, 0, 1};
-  predictor<outputs(a < b, a <= b, a > b, a >= b, a == b, a != b, (a < b) == (b > a), as<double>(a) <= 1_c)> of_reals;
+  predictor<outputs(a<b, a <= b, a> b, a >= b, a == b, a != b, (a < b) == (b > a), as<double>(a) <= 1_c)> of_reals{
+      step};
   const auto real = of_reals(bind<"a">(x), bind<"b">(y));
   BOOST_TEST(equals(std::get<0>(real), truth{0, 1, 0, 0, 1, 0}));
   BOOST_TEST(equals(std::get<1>(real), truth{1, 1, 0, 0, 1, 1}));
@@ -132,7 +135,7 @@ BOOST_AUTO_TEST_CASE(truth_values) {
   BOOST_TEST(equals(std::get<7>(real), truth{1, 0, 0, 0, 1, 1}));
   predictor<outputs(at < 2_c, at == arange<3>, 2.5_c > at, where(mask, at, arange<3>), where(mask == 1_c, a, b),
                     one_hot(at == 4_c))>
-      of_indices;
+      of_indices{step};
   const auto whole = of_indices(bind<"a">(x), bind<"b">(y), bind<"at">(places), bind<"mask">(chosen));
   BOOST_TEST(equals(std::get<0>(whole), truths{1, 0, 0}));
   BOOST_TEST(equals(std::get<1>(whole), truths{1, 0, 1}));

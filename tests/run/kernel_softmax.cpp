@@ -1,9 +1,12 @@
 // Softmax and the losses on it against plain loops; and the registers that all kernels are made of.
-#include <boost/test/unit_test.hpp>
-#include <limits>
-
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/reference.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
 #include "kernel_check.hpp"
 
 using cairn::shape, cairn::kernel::lanes;
@@ -25,8 +28,7 @@ void check_softmax(Real scale, Real shift, std::initializer_list<int> each_numbe
   cairn::reference::log_softmax(in.data(), expected_log.data(), S, Axis);
   const double roundings = 8 + std::sqrt(S[Axis]) + 2 * double{scale};
   const auto relative = [&](std::int64_t i) {
-    return roundings * epsilon<Real> * expected[static_cast<std::size_t>(i)] +
-           std::numeric_limits<Real>::min();
+    return roundings * epsilon<Real> * expected[static_cast<std::size_t>(i)] + std::numeric_limits<Real>::min();
   };
   const auto absolute = [&](std::int64_t) { return roundings * epsilon<Real>; };
   for (const int threads : each_number_of_threads) {
@@ -73,17 +75,26 @@ void check_losses(std::initializer_list<int> each_number_of_threads = {1}) {
   const Real accuracy = cairn::reference::accuracy(logits.data(), label.data(), N, C);
   const auto bound = [](std::int64_t) { return (16 + std::sqrt(C)) * epsilon<Real>; };
   for (const int threads : each_number_of_threads) {
-    guarded<Real> error(N * C), in_place(logits), got_loss(1), got_accuracy(1);
+    guarded<Real> error(N * C), in_place(logits), got_loss(1), got_accuracy(1), row_loss(N), label_logit(N);
     of_labels<cairn::softmax_error_op, Real, N, C>(logits.data(), label.data(), error.data(), threads);
     of_labels<cairn::softmax_error_op, Real, N, C>(in_place.data(), label.data(), in_place.data(), threads);
     of_labels<cairn::cross_entropy_op, Real, N, C>(logits.data(), label.data(), got_loss.data(), threads);
     of_labels<cairn::accuracy_op, Real, N, C>(logits.data(), label.data(), got_accuracy.data(), threads);
+    of_labels<cairn::row_cross_entropy_op, Real, N, C>(logits.data(), label.data(), row_loss.data(), threads);
+    of_labels<cairn::label_logit_op, Real, N, C>(logits.data(), label.data(), label_logit.data(), threads);
+    const Real mean_loss = std::accumulate(row_loss.data(), row_loss.data() + N, Real{0}) / N;
+    const auto row_is_right = [&](std::size_t row) {
+      return label_logit.data()[row] == logits[row * C + static_cast<std::size_t>(label[row])];
+    };
     BOOST_TEST_CONTEXT("rows " << N << " classes " << C << " threads " << threads) {
       BOOST_TEST(worst(error.data(), expected.data(), N * C, bound) <= 1);
       BOOST_TEST(worst(in_place.data(), expected.data(), N * C, bound) <= 1);
       BOOST_TEST(worst(got_loss.data(), &loss, 1, bound) <= 1);
+      BOOST_TEST(std::abs(mean_loss - loss) <= N * 4 * epsilon<Real> * std::abs(loss));
+      for (std::size_t row = 0; row < N; ++row) BOOST_TEST(row_is_right(row));
       BOOST_TEST(*got_accuracy.data() == accuracy);
-      for (const auto* buffer : {&error, &in_place, &got_loss, &got_accuracy}) BOOST_TEST(buffer->intact());
+      for (const auto* buffer : {&error, &in_place, &got_loss, &got_accuracy, &row_loss, &label_logit})
+        BOOST_TEST(buffer->intact());
     }
   }
 }
@@ -115,8 +126,7 @@ void check_functions() {
     BOOST_TEST_CONTEXT("x " << x)
     BOOST_TEST(std::abs(double{alone<Real>(formula, x)} - y) <= roundings * epsilon<Real> * std::abs(y));
   };
-  for (const Real magnitude :
-       {Real(1e-20), Real(1e-6), Real(1e-3), Real(0.1), Real(0.6), Real(1.7), Real(9), Real(40)})
+  for (const Real magnitude : {Real(1e-20), Real(1e-6), Real(1e-3), Real(0.1), Real(0.6), Real(1.7), Real(9), Real(40)})
     for (const Real x : {magnitude, -magnitude}) {
       near([](auto v) { return exp(v); }, [](double v) { return std::exp(v); }, x, 2);
       near([](auto v) { return tanh(v); }, [](double v) { return std::tanh(v); }, x, 4);

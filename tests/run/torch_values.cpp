@@ -19,6 +19,32 @@ BOOST_AUTO_TEST_CASE(elementwise) {
          clamp(one - same, 0_c, 6_c) * 3_c + clamp(one - same, -6_c, 0_c) * 5_c + where(one == same, one * 7_c, same)>(
       "ties");
 }
+BOOST_AUTO_TEST_CASE(variances_and_losses) {
+  constexpr auto x = param<"x", 2, 3, 4>;
+  agrees<var<0, -1>(x, keepdim) * sum(var<1>(x, biased)) + var(x)>("variances");
+  constexpr auto b = param<"b", 3, 5>;
+  agrees<l1(a, b) + 2_c * huber<0.7>(3_c * a, b) + 3_c * huber(a, b) +
+         binary_cross_entropy_with_logits(9_c * a, square(b))>("losses");
+}
+BOOST_AUTO_TEST_CASE(cross_entropies) {
+  using options = nn::cross_entropy_options;
+  constexpr auto x = param<"x", 2, 3, 4, 5>;
+  constexpr auto row = square(param<"row", 2, 3, 4>);
+  constexpr auto y = labels<"y", 5, 2, 3, 4>;
+  constexpr auto z = labels<"z", 256, 2, 3, 4>;  // where 255 is no class
+  constexpr auto w = generated<5>([](int i) { return 1.0 / (1 + i); });
+  std::vector<std::int32_t> classes(24), ignored(24);
+  for (std::size_t i = 0; i < 24; ++i) {
+    classes[i] = static_cast<std::int32_t>(i * i % 5);
+    ignored[i] = i % 4 == 0 ? 255 : classes[i];
+  }
+  agrees<cross_entropy(x, y) + 2_c * cross_entropy<options{.label_smoothing = 0.1}>(x, y) +
+         3_c * cross_entropy<options{.ignore_index = 4}>(x, y, w) + 4_c * cross_entropy(x, y, 1_c, row)>(
+      "cross_entropies", bind<"y">(classes));
+  agrees<cross_entropy<options{.ignore_index = 255}>(x, z) +
+         2_c * cross_entropy<options{.ignore_index = 255, .label_smoothing = 0.3}>(3_c * x, z, w, row)>(
+      "cross_entropies_ignored", bind<"z">(ignored));
+}
 BOOST_AUTO_TEST_CASE(convolutions) {
   constexpr auto x = param<"x", 2, 7, 8, 3>;
   agrees<conv2d<nn::window{.padding = 1}>(param<"x", 2, 5, 6, 3>, param<"w", 4, 3, 3, 3>)>("conv2d");

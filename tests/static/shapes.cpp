@@ -97,6 +97,7 @@ static_assert(of(sum<-1, 0>(t<2, 3, 4>, keepdim)) == shape{1, 3, 1} &&
 static_assert(same(sum<-1>(t<4, 8>), sum<1>(t<4, 8>)));  // one operation, one name
 static_assert(of(mean(t<4, 8>)) == shape{} && of(mean<-1>(t<4, 8>)) == shape{4});
 static_assert(of(mean<0>(t<4, 8>, keepdim)) == shape{1, 8} && of(mean<1, 2>(t<2, 3, 4>)) == shape{2});
+static_assert(of(var<0>(t<4, 8>, keepdim, biased)) == shape{1, 8} && of(var<-1>(t<4, 8>)) == shape{4} && of(var(t<1>)) == shape{});
 template <shape From, int... Axes>
 constexpr shape summed = sum_op<detail::axes_of<From, Axes...>(), false>::result(From);
 static_assert(summed<shape{4, 8}, 1> == shape{4});
@@ -218,6 +219,12 @@ static_assert(of(cross_entropy(t<4, 10>, to<4>)) == shape{} &&
               of(cross_entropy(t<2, 4, 10>, to<2, 4>)) == shape{});
 static_assert(of(cross_entropy(t<10>, to<>)) == shape{} && of(accuracy(t<4, 10>, to<4>)) == shape{});
 static_assert(cross_entropy_op::result(shape{4, 10}, shape{10}) == no_shape);
+static_assert(row_cross_entropy_op::result(shape{2, 4, 10}, shape{2, 4}) == shape{2, 4} &&
+              label_logit_op::result(shape{4, 10}, shape{10}) == no_shape);
+static_assert(of(cross_entropy(t<2, 4, 10>, to<2, 4>, t<10>, t<2, 4>)) == shape{});
+static_assert(same(cross_entropy(t<4, 10>, to<4>), make<cross_entropy_op>(t<4, 10>, to<4>)));  // nothing is weighted
+static_assert(of(l1(t<4, 8>, t<4, 8>)) == shape{} && of(huber<2.0>(t<4>, 0_c)) == shape{} &&
+              of(binary_cross_entropy_with_logits(t<4>, t<4>)) == shape{});
 static_assert(cross_entropy_op::result(shape{4, 10}, shape{4, 1}) == no_shape);
 static_assert(cross_entropy_op::result(shape{}, shape{}) == no_shape);
 static_assert(accuracy_op::result(shape{4, 10}, shape{5}) == no_shape);

@@ -41,6 +41,9 @@ struct new_axis { template <class Silent, class... Facts> struct found : Silent 
   "at most 6"); } }; };
 struct one_label_per_row { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: logits {..., classes} take labels<\"name\", classes, ...>, one a row"); } }; };
+struct weights_of_classes_and_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: cross_entropy(logits, labels, weights, row_weights) takes weights {classes}, then one a row; 1_c "
+  "where there are none"); } }; };
 struct filter_of_images { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: images {N, H, W, C} take filters {O, C / groups, rows, columns}"); } }; };
 struct filter_of_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -4,6 +4,8 @@
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/view.hpp"
 
+#include <limits>
+
 namespace cairn {
 
 /// Sum over a set of axes, which become 1 (Keep) or vanish. An empty result of the rule is a scalar.
@@ -23,6 +25,9 @@ struct sum_op : op {
 /// Keeps reduced axes with extent 1: `sum<-1>(x, keepdim)`.
 struct keepdim_t {};
 inline constexpr keepdim_t keepdim{};
+/// Divides by how many numbers there are, not by one less: `var<-1>(x, biased)`.
+struct biased_t {};
+inline constexpr biased_t biased{};
 
 namespace detail {
 /// The bit of an axis; of one that does not exist, a bit that no shape has.
@@ -89,6 +94,21 @@ struct mean_form : reducing_form<"mean"> {
     return averaged<true, Axes...>(x);
   }
 };
+template <int... Axes>
+struct var_form : reducing_form<"var"> {
+  template <class, class... Option>
+  static constexpr bool fits = ((std::same_as<Option, keepdim_t> || std::same_as<Option, biased_t>) && ...);
+  template <class X, class... Option>
+  static constexpr auto of(X x, Option...) {
+    const auto off_mean = made_silently<sub_op>(x, averaged<true, Axes...>(x));
+    const auto total = summed<(std::same_as<Option, keepdim_t> || ...), Axes...>(made_silently<square_op>(off_mean));
+    constexpr std::int64_t results = decltype(total)::shape.count();
+    constexpr std::int64_t freedom = X::shape.count() - ((std::same_as<Option, biased_t> || ...) ? 0 : results);
+    constexpr double share = static_cast<double>(results) / static_cast<double>(std::max(freedom, std::int64_t{1}));
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    return made_silently<mul_op>(total, constant < freedom == 0 ? none : share >);
+  }
+};
 }  // namespace detail
 
 /// Sum over the given axes (negative ones count from the last), or over all: `sum<-1>(x)`, `sum<-1>(x, keepdim)`.
@@ -100,6 +120,13 @@ constexpr applied<detail::sum_form<Axes...>, X, Keep...> sum(X, Keep...) {
 /// Mean over the given axes, or over all.
 template <int... Axes, an_operand X, class... Keep>
 constexpr applied<detail::mean_form<Axes...>, X, Keep...> mean(X, Keep...) {
+  return {};
+}
+
+/// Variance over the given axes, or over all, as x.var: divided by one less than there are numbers, so that of one it is
+/// NaN. `biased` divides by their number, `keepdim` keeps the axes; either, or both, may follow x.
+template <int... Axes, an_operand X, class... Option>
+constexpr applied<detail::var_form<Axes...>, X, Option...> var(X, Option...) {
   return {};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/expr/loss.hpp"
+#include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/softmax.hpp"
 
 #include <algorithm>
@@ -20,6 +21,10 @@ struct labelled_rows {
   int classes;
 
   const Real* row(std::int64_t i) const { return logits + i * classes; }
+  auto loss(std::int64_t i) const {
+    const Real most = row_largest(row(i), classes);
+    return most - row(i)[labels[i]] + std::log(row_sum_exp(row(i), classes, most));
+  }
   std::int64_t row_bytes() const { return classes * static_cast<int>(sizeof(Real)); }
 };
 
@@ -46,11 +51,17 @@ double mean_of_rows(const Rows& x, std::int64_t work, const launch& how, Term te
 /// The mean over rows of log(sum exp(row)) - row[label].
 template <class Real, class Label>
 [[gnu::noinline]] Real cross_entropy(const labelled_rows<Real, Label>& x, const launch& how = {}) {
-  return static_cast<Real>(mean_of_rows(x, normalizing * x.classes, how, [&x](std::int64_t i) {
-    const Real* row = x.row(i);
-    const Real most = row_largest(row, x.classes);
-    return most - row[x.labels[i]] + std::log(row_sum_exp(row, x.classes, most));
-  }));
+  return static_cast<Real>(mean_of_rows(x, normalizing * x.classes, how, [&x](std::int64_t i) { return x.loss(i); }));
+}
+
+/// out {rows} = log(sum exp(row)) - row[label].
+template <class Real, class Label>
+[[gnu::noinline]] void row_cross_entropy(const labelled_rows<Real, Label>& x, Real* out, const launch& how = {}) {
+  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](range own) {
+    how.in_rows(own, x.row_bytes(), [&x, out](range some) {
+      for (auto i = some.begin; i < some.end; ++i) out[i] = static_cast<Real>(x.loss(i));
+    });
+  });
 }
 
 /// out {rows, classes} = softmax(row) - onehot(label): `rows` times the gradient of cross_entropy. out == logits is
@@ -90,12 +101,30 @@ void compute(cross_entropy_op, signature<Real, X, L>, void* const* p, const kern
   *static_cast<Real*>(p[0]) = kernel::cross_entropy(kernel::rows_of<Real, X, L>(p), how);
 }
 template <class Real, class X, class L>
+void compute(row_cross_entropy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
+  kernel::row_cross_entropy(kernel::rows_of<Real, X, L>(p), static_cast<Real*>(p[0]), how);
+}
+template <class Real, class X, class L>
+void compute(label_logit_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
+  const auto x = kernel::rows_of<Real, X, L>(p);
+  how.in_rows({0, x.rows}, x.row_bytes(), [&x, p](range some) {
+    for (auto i = some.begin; i < some.end; ++i) static_cast<Real*>(p[0])[i] = x.row(i)[x.labels[i]];
+  });
+}
+template <class Real, class X, class L>
 void compute(softmax_error_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
   kernel::softmax_error(kernel::rows_of<Real, X, L>(p), static_cast<Real*>(p[0]), how);
 }
 template <class Real, class X, class L>
 void compute(accuracy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
   *static_cast<Real*>(p[0]) = kernel::accuracy(kernel::rows_of<Real, X, L>(p), how);
+}
+
+template <int Classes, int Last, class V>
+[[gnu::always_inline]] inline V lanewise(as_class_op<Classes, Last>, V a) {
+  using kernel::greater, kernel::select;
+  const V last = kernel::all<V>(Classes - 1);
+  return select(greater(last, a), a, last);
 }
 
 }  // namespace cairn
