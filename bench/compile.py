@@ -103,7 +103,7 @@ def main():
     for form in wanted:
         if form not in FORMS:
             sys.exit(f'{form} is none of {" ".join(FORMS)}')
-    print(f'{"form":9}{"segments":>9}  {"compiler":11}{"seconds":>8}{"MB":>6}{"object KB":>11}{"longest symbol":>16}', flush=True)
+    print(f'{"form":11}{"segments":>9}  {"compiler":11}{"seconds":>8}{"MB":>6}{"object KB":>11}{"longest symbol":>16}', flush=True)
     failed = False
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -115,7 +115,7 @@ def main():
                     found = measure(compiler, flags, folder)
                     failed |= isinstance(found, str)
                     row = found if isinstance(found, str) else '{:8.1f}{:6.0f}{:11.0f}{:16}'.format(*found)
-                    print(f'{form:9}{count:9}  {compiler:11}{row}', flush=True)
+                    print(f'{form:11}{count:9}  {compiler:11}{row}', flush=True)
     sys.exit(failed)
 
 

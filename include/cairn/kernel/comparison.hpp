@@ -4,6 +4,8 @@
 #include "cairn/expr/comparison.hpp"
 #include "cairn/kernel/elementwise.hpp"
 
+#include <cstring>
+
 namespace cairn {
 
 template <comparison Which, class V>
@@ -20,8 +22,14 @@ template <comparison Which, class V>
 template <class C, class V>
 [[gnu::always_inline]] inline V lanewise(where_op, C condition, V a, V b) {
   using kernel::select;
-  const auto holds = __builtin_convertvector(condition.value, typename V::mask);
-  return select(holds != 0, a, b);
+  // By way of memory, for g++ converts vectors of bytes lane by lane.
+  if constexpr (requires { V::load_whole(&condition.value[0], V::width); }) {
+    std::remove_cvref_t<decltype(condition.value[0])> truth[V::width];
+    std::memcpy(truth, &condition.value, sizeof truth);
+    return select(V::load_whole(truth, V::width) != 0, a, b);
+  } else {
+    return select(__builtin_convertvector(condition.value, typename V::mask) != 0, a, b);
+  }
 }
 
 }  // namespace cairn
