@@ -58,7 +58,7 @@ int main(int argc, char** argv) try {
   const auto given = training::read(argc, argv,
                                     {.name = "densenet",
                                      .about = "Trains a DenseNet, each layer a segment, on Fashion-MNIST.",
-                                     .epochs = 4,
+                                     .epochs = 3,
                                      .lr = 4e-3,
                                      .threads = training::cores(most_threads)});
   const auto set = data::fashion_mnist(given.data);
