@@ -25,8 +25,8 @@ others = "#include <bits/stdc++.h>\n#include <sys/socket.h>\n#include <sys/mman.
 
 # What cairn shares with std or POSIX: functions, which overload, and names that must be qualified where both
 # namespaces are used.
-overloads = {"bind", "exp", "log", "max", "min", "pow", "sqrt", "tanh"}
-qualified = {"data", "literals", "real", "slice"}
+overloads = {"abs", "bind", "clamp", "cos", "exp", "log", "log1p", "max", "min", "pow", "sin", "sqrt", "tanh"}
+qualified = {"data", "literals", "real", "slice", "stack"}
 
 
 class fault(Exception):

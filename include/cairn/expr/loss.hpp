@@ -109,8 +109,9 @@ struct labelled_form : form_of_two<Op::name> {
 };
 /// Cross entropy as its options and weights say: where rows do not count alike, the sum of what they count, divided by the
 /// sum of their weights.
-template <nn::cross_entropy_options O>
+template <nn::cross_entropy_options... Given>
 struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
+  static constexpr nn::cross_entropy_options O{Given...};
   using rule = rule::weights_of_classes_and_rows;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   template <class... A>
@@ -247,7 +248,12 @@ struct binary_cross_entropy_loss {
 /// weights of the labels that count. `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits, labels)` of
 /// labels<"y", 256, ...>: others that are no class make the loss NaN.
 /// Rejects: labels above the classes, or above what is ignored; other shapes.
-template <nn::cross_entropy_options O = nn::cross_entropy_options{}, class... A>
+template <class... A>
+  requires some_operands<A...>
+constexpr applied<detail::cross_entropy_form<>, A...> cross_entropy(A...) {
+  return {};
+}
+template <nn::cross_entropy_options O, class... A>
   requires some_operands<A...>
 constexpr applied<detail::cross_entropy_form<O>, A...> cross_entropy(A...) {
   return {};
