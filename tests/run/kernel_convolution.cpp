@@ -106,6 +106,7 @@ BOOST_AUTO_TEST_CASE(blocks) {
   check<float, motion{.padding = {1, 1}}, shape{3, 4, 4, 201}, shape{3, 3, 201, 9}>();
   check<double, motion{.padding = {1, 0}}, shape{2, 33, 62, 49}, shape{2, 1, 49, 2}>();
   check<float, motion{.padding = {0, 1}}, shape{1, 2, 787, 6}, shape{1, 3, 6, 5}>();
+  check<float, motion{.padding = {1, 0}}, shape{1, 2000, 1, 3}, shape{3, 1, 3, 5}>();  // many short rows
 }
 
 BOOST_AUTO_TEST_SUITE_END()

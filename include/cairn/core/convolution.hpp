@@ -105,6 +105,7 @@ struct sweep_cut {
   constexpr int row_pixels(const correlation& of) const { return copied ? along.reach(along.count) : of.read[2]; }
 };
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
+inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
 /// Tiles of few rows have more columns where there are registers, so that as many sums are under way.
 constexpr int tile_columns_of(const correlation& of, int tile_rows, int bytes) {
   const int width = register_bytes / bytes, most = register_bytes == 64 && tile_rows <= 6 ? 4 : 2;
@@ -175,7 +176,7 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
   const int depth = depth_of(cut.tile_columns, bytes);
   cut.block_pixels = even_blocks(of.made[2], depth, 1);
-  cut.block_rows = even_blocks(cut.pixels.band, std::max(depth / cut.block_pixels, 1), 1);
+  cut.block_rows = even_blocks(cut.pixels.band, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
   cut.panel = std::int64_t{cut.block_rows} * cut.block_pixels * cut.tile_columns;
   return cut;
 }

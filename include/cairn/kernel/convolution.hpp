@@ -18,7 +18,7 @@ template <class Real>
 struct tile_codes {
   using pointer = void (*)(const Real*, const Real*, const tile_source&, const tile_target<Real>&, int, int, int, int);
   pointer of[2][2];
-  int rows, left;
+  int rows;
 
   /// Tiles of `height` rows from (row, column) on, of which the last has fewer rows.
   void run(const Real* a, const Real* b, const tile_source& from, const tile_target<Real>& to, int row, int column,
@@ -38,8 +38,7 @@ constexpr tile_codes<Real> codes_of() {
                 left = Height % Rows == 0 ? Rows : Height % Rows;
   return {{{&column_of_tiles<Real, Rows, registers, RowsApart>, &column_of_tiles<Real, Rows, last, RowsApart>},
            {&column_of_tiles<Real, left, registers, RowsApart>, &column_of_tiles<Real, left, last, RowsApart>}},
-          Rows,
-          left};
+          Rows};
 }
 
 /// Images as a sweep reads them: where they are, or a copy of some rows with zeros around them.
@@ -282,7 +281,7 @@ class filter_gradient {
   }
 
  private:
-  static constexpr int line = 64 / static_cast<int>(sizeof(Real)), most_rows = 384;
+  static constexpr int line = 64 / static_cast<int>(sizeof(Real));
 
   image_rows<Real> images() const {
     const sweep_cut& cut = plan.cut.pixels;
@@ -344,7 +343,7 @@ class filter_gradient {
     Real* const panel = copy + (cut.band_numbers + line - 1) / line * line;
     from.copy_all(rows, copy);
     const Real* const pixels = cut.copied ? copy : read;
-    std::int64_t at[most_rows];
+    std::int64_t at[most_block_rows];
     int known = 0;
     std::int64_t first = rows.begin;
     const auto flush = [&] {
