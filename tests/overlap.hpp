@@ -18,6 +18,15 @@ constexpr int memory_of(int v) {
   return v;
 }
 
+/// Calls visit(value) with the values whose memory is read where v is: what is joined in place has that of its arguments.
+template <class Plan>
+constexpr void for_each_memory(int v, auto visit) {
+  const auto& s = Plan::schedule;
+  const int m = memory_of<Plan>(v);
+  if (s.op(m).name != "concatenate" || Plan::steps.step_of[m] != ir::none) return visit(m);
+  for (int i = 0; i < s.op(m).arguments; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
+}
+
 /// Calls `visit(value, whether result w may lie over it)` for what a step reads. A kernel that takes rows of a loop
 /// reads what the same step writes.
 template <class Plan>
@@ -28,21 +37,23 @@ constexpr void for_each_operand(int index, int w, auto visit) {
   // What makes tiles may keep sums in a result before it is complete.
   const bool sums = step.tiles && s.op(kernel).tiles == tiling::summed_in_result;
   const bool of_loop = step.loop() && !(step.rows() && w >= kernel && w < kernel + s.op(kernel).results);
-  const auto read = [&](int v, bool replaceable) {
-    if (!is_given(s.nodes[v])) visit(v, replaceable);
+  const auto read = [&](int value, bool replaceable) {
+    for_each_memory<Plan>(value, [&](int v) {
+      if (!is_given(s.nodes[v])) visit(v, replaceable && v == memory_of<Plan>(value));
+    });
   };
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
     const pass::loop_input& in = Plan::loops.inputs[i];
     const bool in_order = s.op(in.value).what != ir::role::map || in.value == in.source;
     const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
     const bool in_turn = of_loop ? s.nodes[w].number == 0 : s.made(w).overwrites == 0;
-    read(memory_of<Plan>(in.source), !sums && by_element && in_turn);
+    read(in.source, !sums && by_element && in_turn);
   }
   if (kernel == ir::none) return;
   for (int i = 0; i < s.op(kernel).arguments; ++i) {
     const int a = s.argument(kernel, i);
     const bool in_order = s.op(a).what != ir::role::map || Plan::steps.step_of[a] != ir::none;
-    read(memory_of<Plan>(a), !of_loop && in_order && s.made(w).overwrites == i);
+    read(a, !of_loop && in_order && s.made(w).overwrites == i);
   }
 }
 

@@ -54,7 +54,7 @@ void product_in_a_loop() {
   separate::run(&*table_alone, own, 1);
 
   const table_of table(extents, {0b01, 0});
-  const kernel::paired_loop told{*table, &run_tiles<op, float, of_a, of_b>, nullptr};
+  const kernel::step_table told{*table, {}, &run_tiles<op, float, of_a, of_b>, fused::arrays};
   for (int threads = 1; threads <= 3; ++threads) {
     guarded<float> product(size), result(size), apart(size);
     fill(result);
@@ -87,15 +87,15 @@ void rows_of_a_loop() {
   guarded<float> made(size), expected(size);
   void* own[]{made.data(), x.data(), y.data()};
   loop::run(&*table, own, 1);
-  kernel::paired_loop told{*table, nullptr, nullptr};
+  kernel::step_table told{*table, {}, nullptr, loop::arrays};
   std::int64_t results = size;
   if constexpr (labelled) {
     run_kernel<Op, float, products, classes>({expected.data(), made.data(), known.data()});
-    told.kernel = &run_rows<Op, float, products, classes>;
+    told.beside = &run_rows<Op, float, products, classes>;
     results = Op::result(products::shape, classes::shape).count();
   } else {
     run_kernel<Op, float, products>({expected.data(), made.data()});
-    told.kernel = &run_rows<Op, float, products>;
+    told.beside = &run_rows<Op, float, products>;
   }
   for (int threads = 1; threads <= 3; ++threads) {
     for (const bool over : {false, true}) {

@@ -146,6 +146,8 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   }
   return cut;
 }
+/// Whether it reads a copy of the images, of those that have one sweep.
+constexpr bool copies(const correlation& of) { return cut_of(of, 0, 1).copied; }
 /// The working space of a correlation: a band and a panel for each thread.
 constexpr workspace scratch_of(const correlation& of, int bytes) {
   workspace out{0, parts_of(of.work(), std::int64_t{of.made[0]} * of.made[1])};

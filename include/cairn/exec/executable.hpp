@@ -2,9 +2,8 @@
 // lie. Nothing else of the plan is left at run time.
 #pragma once
 
+#include "cairn/exec/step_tables.hpp"
 #include "cairn/kernel/kernels.hpp"
-#include "cairn/kernel/loop.hpp"
-#include "cairn/pass/compile.hpp"
 
 #include <array>
 #include <bit>
@@ -28,15 +27,13 @@ struct executable {
   static constexpr const auto& l = Compiled::loops;
   static constexpr const auto& layout = Compiled::layout;
 
-  static constexpr const pass::loop& loop_of(int step) { return l.of[step]; }
-  static constexpr int inputs_of(int step) { return l.of[step].input_end - l.of[step].input_begin; }
-  static constexpr int outer_axes(int step) { return std::max(l.of[step].extents.rank - 1, 0); }
+  using told = step_tables<Compiled>;
 
   // The loops' code, by the first step of those that share it.
 
   static constexpr kernel::loop_operand operand_of(int i) {
     const pass::loop_input& in = l.inputs[i];
-    return {in.type, in.how, in.how == ir::access::constant ? in.immediate : 0, in.generate};
+    return {in.type, in.how, in.joined(), in.how == ir::access::constant ? in.immediate : 0, in.generate};
   }
   static constexpr ir::loop_value value_of(int m, int arguments_before) {
     ir::loop_value v = l.code[m];
@@ -59,7 +56,7 @@ struct executable {
   static constexpr ir::kernel_pointer loop_kernel() {
     constexpr pass::step st = f.steps[Step];
     constexpr ir::loop_value last = l.code[st.code_end - 1];
-    return loop_kernel<Step>(std::make_integer_sequence<int, inputs_of(Step)>{},
+    return loop_kernel<Step>(std::make_integer_sequence<int, told::inputs_of(Step)>{},
                              std::make_integer_sequence<int, st.code_end - st.code>{},
                              std::make_integer_sequence<int, last.first + last.arguments - l.code[st.code].first>{});
   }
@@ -85,109 +82,6 @@ struct executable {
     return out;
   }(std::make_index_sequence<static_cast<std::size_t>(distinct_count)>{});
 
-  // What steps are told: strides and maps of the inputs of loops, rows of arguments that lie apart.
-
-  /// How many numbers all steps are told of each sort.
-  struct counts {
-    int strides = 0, maps = 0, apart = 0, loops = 0, paired = 0;
-  };
-  /// Whether a kernel reads an argument in place of a map.
-  static constexpr bool is_mapped(int v) { return s.op(v).what == ir::role::map && f.root[v] != v; }
-  static constexpr bool reads_apart(int v) {
-    if (v == ir::none) return false;
-    for (int i = 0; i < s.op(v).arguments; ++i) {
-      if (is_mapped(s.argument(v, i))) return true;
-    }
-    return false;
-  }
-  /// Counts what step i adds; before that it is what the steps before it have.
-  static constexpr void count(counts& n, int i) {
-    const pass::step& st = f.steps[i];
-    if (st.loop()) {
-      (st.kernel != ir::none ? n.paired : n.loops) += 1;
-      n.strides += inputs_of(i) * outer_axes(i);
-      for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) {
-        if (l.inputs[k].how == ir::access::mapped) n.maps += outer_axes(i) + 1;
-      }
-    }
-    if (reads_apart(st.kernel)) n.apart += s.op(st.kernel).arguments;
-  }
-  static constexpr counts all = [] {
-    counts n;
-    for (int i = 0; i < f.step_count; ++i) count(n, i);
-    return n;
-  }();
-
-  static constexpr ir::mapped_axis axis_of_map(const pass::loop_input& in, const shape& whole, int axis,
-                                               int merged_extent) {
-    const pass::operand_axis at = pass::axis_of_operand(s, in, whole, axis);
-    if (!at.mapped) return {{0, 1, 1, edge::none}, merged_extent, at.stride};
-    const int here = axis - (whole.rank - s.made(in.value).extents.rank);
-    return {s.op(in.value).map[here], s.made(s.argument(in.value, 0)).extents.extent[here], at.stride};
-  }
-  static constexpr auto told = [] {
-    struct {
-      std::int64_t strides[all.strides + 1] = {}, apart[all.apart + 1] = {};
-      ir::mapped_axis maps[all.maps + 1] = {};
-    } out;
-    counts n;
-    for (int i = 0; i < f.step_count; ++i) {
-      const pass::step& st = f.steps[i];
-      counts at = n;
-      if (st.loop()) {
-        const pass::loop& here = l.of[i];
-        const shape& whole = s.made(f.members[st.code]).extents;
-        for (int k = here.input_begin; k < here.input_end; ++k) {
-          const pass::loop_input& in = l.inputs[k];
-          for (int axis = 0; axis < outer_axes(i); ++axis) {
-            if (in.how != ir::access::constant)
-              out.strides[at.strides] = pass::axis_of_operand(s, in, whole, here.last_axis[axis]).stride;
-            ++at.strides;
-          }
-          if (in.how != ir::access::mapped) continue;
-          for (int axis = 0; axis < outer_axes(i) + 1; ++axis)
-            out.maps[at.maps++] = axis_of_map(in, whole, here.last_axis[axis], here.extents.extent[axis]);
-        }
-      }
-      if (const int v = st.kernel; reads_apart(v)) {
-        for (int a = 0; a < s.op(v).arguments; ++a)
-          out.apart[at.apart++] = is_mapped(s.argument(v, a)) ? pass::rows_apart(s, s.argument(v, a)) : 0;
-      }
-      count(n, i);
-    }
-    return out;
-  }();
-  static constexpr ir::loop_table table_of(int i, const counts& before) {
-    const shape& extents = l.of[i].extents;
-    ir::loop_table t;
-    t.columns = extents.rank == 0 ? 1 : extents[-1];
-    t.rows = extents.count() / t.columns;
-    t.outer = outer_axes(i);
-    for (int axis = 0; axis < t.outer; ++axis) t.extent[axis] = extents.extent[axis];
-    t.strides = told.strides + before.strides;
-    t.maps = told.maps + before.maps;
-    return t;
-  }
-  static constexpr auto loop_tables = [] {
-    struct {
-      ir::loop_table of[all.loops + 1] = {};
-      kernel::paired_loop paired[all.paired + 1] = {};
-    } out;
-    counts n;
-    for (int i = 0; i < f.step_count; ++i) {
-      const pass::step& st = f.steps[i];
-      if (st.loop() && st.kernel != ir::none) {
-        const ir::operation& beside = s.op(st.kernel);
-        out.paired[n.paired] = {table_of(i, n), st.tiles ? beside.run_tiles : beside.run_rows,
-                                reads_apart(st.kernel) ? told.apart + n.apart : nullptr};
-      } else if (st.loop()) {
-        out.of[n.loops] = table_of(i, n);
-      }
-      count(n, i);
-    }
-    return out;
-  }();
-
   // Where operands lie.
 
   /// A value that is read at its place, or through a map that does not lead to its first element.
@@ -206,6 +100,9 @@ struct executable {
   static constexpr void for_each_operand(int index, auto visit) {
     const pass::step& st = f.steps[index];
     const int head = st.kernel;
+    const auto visit_pieces = [&](int joined) {
+      pass::for_each_piece(s, f, joined, [&](int piece) { visit(layout.of[piece]); });
+    };
     const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : pass::place{pass::nowhere, 0}); };
     pass::place first{pass::nowhere, 0};
     if (st.loop()) {
@@ -216,14 +113,20 @@ struct executable {
         if (l.code[m].stored) visit(layout.of[f.members[m]]);
       }
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-        if (l.inputs[i].how != ir::access::constant) visit(place_of(l.inputs[i].value, l.inputs[i].map));
+        const pass::loop_input& in = l.inputs[i];
+        if (in.joined()) visit_pieces(in.value);
+        else if (in.how != ir::access::constant) visit(place_of(in.value, in.map));
       }
     }
     if (head == ir::none) return;
     if (st.tiles) visit(first);
     else result(head);
     for (int r = 1; r < s.op(head).results; ++r) result(head + r);
-    for (int i = 0; i < s.op(head).arguments; ++i) visit(place_of(s.argument(head, i), is_mapped(s.argument(head, i))));
+    for (int i = 0; i < s.op(head).arguments; ++i) {
+      const int a = s.argument(head, i);
+      if (f.joined[a]) visit_pieces(a);
+      else visit(place_of(a, told::is_mapped(a)));
+    }
     if (s.op(head).scratch.numbers(1) > 0) visit(pass::place{pass::arena_base, layout.scratch[index]});
   }
 
@@ -247,22 +150,14 @@ struct executable {
       pass::place operands[executable::operands.all + 1] = {};
     } out;
     int next = 0;
-    counts n;
     for (int i = 0; i < f.step_count; ++i) {
       const pass::step& st = f.steps[i];
       runtime_step& made = out.steps[i];
       made.begin = next;
       for_each_operand(i, [&](pass::place p) { out.operands[next++] = p; });
       made.end = next;
-      if (st.loop()) {
-        made.run = kernels.of[l.of[i].same_as];
-        if (st.kernel != ir::none) made.constants = &loop_tables.paired[n.paired];
-        else made.constants = &loop_tables.of[n.loops];
-      } else {
-        made.run = s.op(st.kernel).run;
-        if (reads_apart(st.kernel)) made.constants = told.apart + n.apart;
-      }
-      count(n, i);
+      made.run = st.loop() ? kernels.of[l.of[i].same_as] : s.op(st.kernel).run;
+      made.constants = told::constants_of(i);
     }
     return out;
   }();

@@ -41,6 +41,10 @@ struct convolution_op : detail::convolving {
     return cut.block_runs < cut.runs || cut.block_length < cut.length ? tiling::summed_in_result : tiling::complete;
   }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& w) { return scratch_of(of(x, w), bytes); }
+  /// Where it copies the images.
+  static constexpr bool reads_pieces(int argument, const shape& x, const shape& w) {
+    return argument == 0 && copies(of(x, w));
+  }
   template <class G, class Y, class X, class W>
   static constexpr auto vjp(G g, Y, X x, W w) {
     return gradients(make<convolution_back_op<Moves, X::shape[1], X::shape[2]>>(g, w),
@@ -82,6 +86,9 @@ struct filter_gradient_op : detail::convolving {
   static constexpr std::int64_t flops(const shape& x, const shape& g) { return of(x, g).flops(); }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& g) {
     return scratch_of_filter(of(x, g), bytes);
+  }
+  static constexpr bool reads_pieces(int argument, const shape& x, const shape& g) {
+    return argument == 0 && copies(of(x, g));
   }
   template <class F, class Y, class X, class G>
   static constexpr auto vjp(F f, Y, X x, G g) {

@@ -5,8 +5,8 @@
 
 namespace cairn {
 
-/// {..., features} -> the mean and the variance of each feature over the rows, of which there are as many as numbers are
-/// divided by. Variances are sums of squares of what lies off a mean of some rows, so that large means cost no digits.
+/// {..., features} -> the mean and the variance of each feature, both divided by the number of rows. Variances are sums
+/// of squares of what lies off a mean of some rows, so that large means cost no digits.
 struct moments_op : op {
   static constexpr fixed_string name = "moments";
   using rule = rule::at_least_two_axes;
@@ -20,6 +20,7 @@ struct moments_op : op {
     return static_cast<int>(std::clamp<std::int64_t>(rows(x) / 128, 1, 64));
   }
   static constexpr workspace scratch(int, const shape& x) { return {(2 * sections(x) + 1) * std::int64_t{x[-1]}}; }
+  static constexpr bool reads_pieces(int, const shape&) { return true; }
   static constexpr std::int64_t flops(const shape& x) { return 4 * x.count(); }
   static constexpr auto vjp(auto of_mean, auto of_variance, auto mean, auto, auto x) {
     constexpr auto share = constant<1 / static_cast<double>(rows(decltype(x)::shape))>;

@@ -66,6 +66,11 @@ struct op {
   /// Whether its kernel reads rows of argument number i that lie further apart than they are long: parts of longer
   /// ones.
   static constexpr bool reads_rows(int /*argument*/) { return false; }
+  /// Whether its result is nothing but its arguments, one after the other along the last axis: who reads it reads them,
+  /// where that is possible.
+  static constexpr bool joins(const auto&...) { return false; }
+  /// Whether its kernel reads argument number i where it is, if it is joined: then `compute` takes a launch.
+  static constexpr bool reads_pieces(int /*argument*/, const auto&...) { return false; }
   /// Working space of its kernel, in such numbers.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
 

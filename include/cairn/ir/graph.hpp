@@ -30,9 +30,17 @@ constexpr bool is_constant(role r) { return r == role::constant || r == role::ge
 struct builder;
 struct sizes;
 
+/// Of a kernel's arguments: how far rows of each lie apart, 0 where they are whole, null where all are; and how many
+/// columns the pieces have, in order, of those that may be joined, null where none is.
+struct argument_table {
+  const std::int64_t* rows_apart = nullptr;
+  const int* pieces = nullptr;
+  int piece_count = 0;
+};
 /// A kernel. Operands are the results, none in place of those that nobody reads; then the arguments, in order, and
 /// scratch where the operation asks for it. Of a loop: its results, then its inputs; if it shares the step with a
-/// kernel, then the operands of that. `constants` is what the kernel is told of the step.
+/// kernel, then the operands of that. `constants` is what the kernel is told of the step: of an operation an
+/// argument_table, or null.
 using kernel_pointer = void (*)(const void* constants, void* const* operands, int threads);
 /// The same for an operation beside a loop, which is a kernel::tile_reader or a kernel::row_maker.
 using paired_pointer = void (*)(const void* constants, void* const* operands, int threads, const void* loop);
@@ -73,7 +81,9 @@ struct operation {
   axis_set summed = 0;
   tiling tiles = tiling::none;
   bool takes_rows = false;
-  std::uint64_t reads_rows = 0;  ///< a bit for each argument
+  std::uint64_t reads_rows = 0;    ///< a bit for each argument
+  std::uint64_t reads_pieces = 0;  ///< the same
+  bool joins = false;
   bool contraction = false;
   const axis_map* map = nullptr;  ///< by axis
   workspace scratch = {};

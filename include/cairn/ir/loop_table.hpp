@@ -49,6 +49,17 @@ struct mapped_axis {
   std::int64_t stride = 0;
 };
 
+/// Which of the loop's operands an input is, and the column at which that begins.
+struct piece_read {
+  int operand = 0, column = 0;
+};
+/// Some columns of a loop, in which each joined input is one of its pieces.
+struct column_range {
+  int begin = 0, end = 0;
+  const piece_read* reads = nullptr;      ///< by input
+  const std::int64_t* strides = nullptr;  ///< as those of the loop
+};
+
 /// The extents of a loop, and where its inputs lie. Results lie in order.
 struct loop_table {
   std::int64_t rows = 1;  ///< of all axes but the innermost
@@ -57,6 +68,8 @@ struct loop_table {
   int extent[max_rank] = {};              ///< of these
   const std::int64_t* strides = nullptr;  ///< by input and outer axis, in elements; of mapped inputs unused
   const mapped_axis* maps = nullptr;      ///< by mapped input and axis, the innermost last
+  const column_range* ranges = nullptr;   ///< where it reads joined tensors
+  int range_count = 0;
 };
 
 }  // namespace cairn::ir

@@ -15,6 +15,7 @@ using ir::loop_value, ir::sums;
 struct loop_operand {
   dtype type = dtype::real;
   access how = access::contiguous;
+  bool joined = false;  ///< one array after the other, of some columns each
   double immediate = 0;
   const ir::generator* generate = nullptr;
 };
@@ -59,34 +60,43 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       const auto all = fold_all<adding, Real, sum_count>(t.columns, work, threads, of_section);
       for (int k = 0; k < sum_count; ++k) *static_cast<Real*>(operands[totals.at[k].result]) = all.of[k];
     } else if (Sum != sums::columns && t.rows > 1) {
-      shares{work, t.rows}(threads, [&t, operands](range own) { rows(t, operands, own, {0, t.columns}); });
+      shares{work, t.rows}(threads, [&t, operands](range own) { block(t, operands, own, {0, t.columns}); });
     } else {
-      shares{work, t.columns, width}(threads, [&t, operands](range own) { rows(t, operands, {0, t.rows}, own); });
+      shares{work, t.columns, width}(threads, [&t, operands](range own) { block(t, operands, {0, t.rows}, own); });
     }
   }
 
   /// Some rows, for a kernel that reads them.
   static void make_rows(const void* constants, void* const* operands, range own) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
-    rows(t, operands, own, {0, t.columns});
+    block(t, operands, own, {0, t.columns});
   }
 
   /// Brings what run_tile will read and write into the first-level cache.
   static void fetch_tile(const void* constants, void* const* of, int row, int column, int height, int columns) {
-    fetch_streams(streams, arrays, *static_cast<const loop_table*>(constants), of, row, column, height, columns);
+    const range all{column, column + columns};
+    in_pieces(*static_cast<const loop_table*>(constants), of, all,
+              [=](const loop_table& t, void* const* at, range some) {
+                fetch_streams(streams, arrays, t, at, row, static_cast<int>(some.begin), height,
+                              static_cast<int>(some.end - some.begin));
+              });
   }
 
   /// The same for a tile of the first value: `height` rows, `stride` apart, and `columns` columns from (row, column)
   /// on.
   static void run_tile(const void* constants, void* const* operands, const void* tile, int stride, int row, int column,
                        int height, int columns) {
-    const loop_table& t = *static_cast<const loop_table*>(constants);
-    const auto* from = static_cast<const typename result_held<0>::number*>(tile);
-    for (cursor c(t, operands, {row, row + height}); c.row < c.end; c.next(t, operands), from += stride) {
-      int i = 0;
-      for (; i + width <= columns; i += width) step(t, c.now, column + i, whole, from + i);
-      if (i < columns) step(t, c.now, column + i, {columns - i, true}, from + i);
-    }
+    const auto* const first = static_cast<const typename result_held<0>::number*>(tile) - column;
+    const range all{column, column + columns};
+    in_pieces(*static_cast<const loop_table*>(constants), operands, all,
+              [=](const loop_table& t, void* const* at, range some) {
+                const auto* from = first;
+                for (cursor c(t, at, {row, row + height}); c.row < c.end; c.next(t, at), from += stride) {
+                  std::int64_t i = some.begin;
+                  for (; i + width <= some.end; i += width) step(t, c.now, i, whole, from + i);
+                  if (i < some.end) step(t, c.now, i, {static_cast<int>(some.end - i), true}, from + i);
+                }
+              });
   }
 
  private:
@@ -147,7 +157,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }();
   using each_sum = std::make_integer_sequence<int, sum_count>;
 
-  static constexpr bool any_mapped = ((Input.how == access::mapped) || ...);
+  static constexpr bool any_mapped = ((Input.how == access::mapped) || ...), any_joined = (Input.joined || ...);
   static constexpr auto all_streams = [] {
     std::array<stream, static_cast<std::size_t>(arrays) + 1> all{};
     const int result_bytes[]{static_cast<int>(sizeof(typename held<Code.type, Real>::number))...};
@@ -219,6 +229,38 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   };
 
+  /// Calls run(table, operands, columns) for the columns of each piece, where joined inputs are that piece.
+  [[gnu::always_inline]] static void in_pieces(const loop_table& t, void* const* operands, range columns, auto run) {
+    if constexpr (!any_joined) {
+      run(t, operands, columns);
+    } else {
+      for (int r = 0; r < t.range_count; ++r) {
+        const ir::column_range& own = t.ranges[r];
+        const range some{std::max<std::int64_t>(own.begin, columns.begin),
+                         std::min<std::int64_t>(own.end, columns.end)};
+        if (some.begin >= some.end) continue;
+        void* at[arrays];
+        for (int k = 0; k < arrays; ++k) at[k] = operand_in(own, operands, k);
+        loop_table there = t;
+        there.strides = own.strides;
+        run(there, at, some);
+      }
+    }
+  }
+  static void* operand_in(const ir::column_range& own, void* const* operands, int k) {
+    if (streams[k].input < 0) return operands[k];
+    const ir::piece_read& read = own.reads[streams[k].input];
+    return static_cast<std::byte*>(operands[read.operand]) - std::ptrdiff_t{read.column} * streams[k].bytes;
+  }
+  /// Some rows and columns. Of joined inputs a few rows at a time, so that a row's pieces are still near.
+  static void block(const loop_table& t, void* const* operands, range rows, range columns) {
+    const std::int64_t few = any_joined ? std::max<std::int64_t>(16 * 1024 / t.columns, 1) : rows.end - rows.begin;
+    for (std::int64_t row = rows.begin; row < rows.end; row += few) {
+      const range some{row, std::min(row + few, rows.end)};
+      in_pieces(t, operands, columns,
+                [some](const loop_table& there, void* const* at, range own) { loop::rows(there, at, some, own); });
+    }
+  }
   static void rows(const loop_table& t, void* const* operands, range rows, range columns) {
     for (cursor c(t, operands, rows); c.row < c.end; c.next(t, operands)) {
       if constexpr (Sum == sums::rows) {
@@ -337,26 +379,27 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
 };
 
-/// A loop and a kernel in one step. Operands: those of the loop, then those of the kernel; the first result of one that
-/// makes tiles lies where the first lies that the loop stores.
-struct paired_loop {
-  loop_table table;
-  ir::paired_pointer kernel;
-  const void* constants;  ///< of the kernel
+/// What a step is told: a loop, a kernel, or both. Operands of both: those of the loop, then those of the kernel; the first
+/// result of one that makes tiles lies where the first lies that the loop stores.
+struct step_table {
+  loop_table loop;
+  ir::argument_table arguments;         ///< of the kernel
+  ir::paired_pointer beside = nullptr;  ///< the kernel, beside a loop
+  int loop_operands = 0;
 };
 /// The kernel makes the loop's first value in tiles.
 template <class Loop>
 void run_with_tiles(const void* constants, void* const* operands, int threads) {
-  const paired_loop& p = *static_cast<const paired_loop*>(constants);
-  const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &p.table, operands};
-  p.kernel(p.constants, operands + Loop::arrays, threads, &reader);
+  const step_table& t = *static_cast<const step_table*>(constants);
+  const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &t.loop, operands};
+  t.beside(&t.arguments, operands + t.loop_operands, threads, &reader);
 }
 /// The loop makes rows that the kernel reads.
 template <class Loop>
 void run_with_rows(const void* constants, void* const* operands, int threads) {
-  const paired_loop& p = *static_cast<const paired_loop*>(constants);
-  const row_maker maker{&Loop::make_rows, &p.table, operands};
-  p.kernel(p.constants, operands + Loop::arrays, threads, &maker);
+  const step_table& t = *static_cast<const step_table*>(constants);
+  const row_maker maker{&Loop::make_rows, &t.loop, operands};
+  t.beside(&t.arguments, operands + t.loop_operands, threads, &maker);
 }
 
 }  // namespace cairn::kernel

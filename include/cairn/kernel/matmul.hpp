@@ -68,7 +68,7 @@ void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* con
   using self = matmul_op<TransposeA, TransposeB>;
   constexpr product one = self::one(A::shape, B::shape);
   constexpr const kernel::batch& all = kernel::batch_of<self, A::shape, B::shape, sizeof(Real)>;
-  if (how.rows_apart == nullptr) kernel::multiply<Real>(kernel::plan_of<Real, one>, all, p, how);
+  if (how.arguments.rows_apart == nullptr) kernel::multiply<Real>(kernel::plan_of<Real, one>, all, p, how);
   else kernel::multiply<Real>(kernel::shared_plan_of<Real, one>, all, p, how);
 }
 

@@ -75,11 +75,19 @@ template <class Real>
 
 }  // namespace kernel
 
+/// Of what is joined, columns by piece.
 template <class Real, class X>
-void compute(moments_op, signature<Real, X>, void* const* p, int threads) {
-  const auto at = [p](int i) { return static_cast<Real*>(p[i]); };
-  kernel::moments<Real>(at(2), moments_op::rows(X::shape), X::shape[-1], moments_op::sections(X::shape), at(0), at(1),
-                        at(3), threads);
+void compute(moments_op, signature<Real, X>, void* const* p, const kernel::launch& how) {
+  static constexpr int whole[]{X::shape[-1]};
+  const std::span<const int> pieces = how.pieces_or(whole);
+  Real *mean = static_cast<Real*>(p[0]), *variance = static_cast<Real*>(p[1]);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    kernel::moments<Real>(static_cast<const Real*>(p[2 + i]), moments_op::rows(X::shape), pieces[i],
+                          moments_op::sections(X::shape), mean, variance, static_cast<Real*>(p[2 + pieces.size()]),
+                          how);
+    if (mean != nullptr) mean += pieces[i];
+    if (variance != nullptr) variance += pieces[i];
+  }
 }
 
 }  // namespace cairn

@@ -8,6 +8,8 @@
 #include "cairn/ir/operation.hpp"
 #include "cairn/kernel/tiles.hpp"
 
+#include <span>
+
 namespace cairn {
 
 namespace kernel {
@@ -18,11 +20,18 @@ struct launch {
   const tile_reader* reader = nullptr;
   /// Makes rows of the first argument, which are not there before; null where they are. Of those that say `takes_rows`.
   const row_maker* maker = nullptr;
-  /// By argument, how far its rows lie apart; 0 where they are whole. Null where all are. Of those that say
-  /// `reads_rows`.
-  const std::int64_t* rows_apart = nullptr;
+  /// Rows that lie apart, of operations that say `reads_rows`; pieces, which are operands in place of their argument, of
+  /// those that say `reads_pieces`.
+  ir::argument_table arguments = {};
 
-  std::int64_t apart(int argument) const { return rows_apart == nullptr ? 0 : rows_apart[argument]; }
+  std::int64_t apart(int argument) const {
+    return arguments.rows_apart == nullptr ? 0 : arguments.rows_apart[argument];
+  }
+  /// The columns of all pieces; `whole` where no argument is joined.
+  std::span<const int> pieces_or(std::span<const int> whole) const {
+    if (arguments.pieces == nullptr) return whole;
+    return {arguments.pieces, static_cast<std::size_t>(arguments.piece_count)};
+  }
   /// Calls visit(some) for all of `own`, rows of the first argument of so many bytes each, once they are there. Those of
   /// a loop are made a few at a time, and so read while they are in the first-level cache.
   template <class Visit>
@@ -57,20 +66,23 @@ void call_kernel(void* const* operands, const kernel::launch& how) {
 
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads) {
-  detail::call_kernel<Op, Real, Tensors...>(
-      operands, {.threads = threads, .rows_apart = static_cast<const std::int64_t*>(constants)});
+  kernel::launch how{.threads = threads};
+  if (constants != nullptr) how.arguments = *static_cast<const ir::argument_table*>(constants);
+  detail::call_kernel<Op, Real, Tensors...>(operands, how);
 }
 template <class Op, class Real, class... Tensors>
 void run_tiles(const void* constants, void* const* operands, int threads, const void* reader) {
-  detail::call_kernel<Op, Real, Tensors...>(operands, {.threads = threads,
-                                                       .reader = static_cast<const kernel::tile_reader*>(reader),
-                                                       .rows_apart = static_cast<const std::int64_t*>(constants)});
+  detail::call_kernel<Op, Real, Tensors...>(operands,
+                                            {.threads = threads,
+                                             .reader = static_cast<const kernel::tile_reader*>(reader),
+                                             .arguments = *static_cast<const ir::argument_table*>(constants)});
 }
 template <class Op, class Real, class... Tensors>
 void run_rows(const void* constants, void* const* operands, int threads, const void* maker) {
-  detail::call_kernel<Op, Real, Tensors...>(operands, {.threads = threads,
-                                                       .maker = static_cast<const kernel::row_maker*>(maker),
-                                                       .rows_apart = static_cast<const std::int64_t*>(constants)});
+  detail::call_kernel<Op, Real, Tensors...>(operands,
+                                            {.threads = threads,
+                                             .maker = static_cast<const kernel::row_maker*>(maker),
+                                             .arguments = *static_cast<const ir::argument_table*>(constants)});
 }
 
 }  // namespace cairn

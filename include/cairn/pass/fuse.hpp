@@ -31,8 +31,9 @@ template <int Nodes>
 struct fused {
   int members[Nodes] = {};  ///< values in step order
   step steps[Nodes] = {};
-  int step_of[Nodes] = {};    ///< by value; none for leaves, views, and maps that are read in place
+  int step_of[Nodes] = {};    ///< by value; none for leaves, views, and what is read in place
   int root[Nodes] = {};       ///< the value whose memory is read; its own, if it has any
+  bool joined[Nodes] = {};    ///< by root: its arguments' memory is read
   int position[Nodes] = {};   ///< by value: where it stands in members
   bool external[Nodes] = {};  ///< read outside its step
   int member_count = 0, step_count = 0, turn = 0;
@@ -57,6 +58,7 @@ struct fuser {
   int sum_axes = 0;         ///< the first of the axes that they treat as one row
   bool open_tiles = false;  ///< the open group begins with what makes tiles
   bool open_sums = false;   ///< that keeps sums in its result, over which nothing lies then
+  int open_joined = none;   ///< a joined tensor that the open group reads
 
   /// What asks it of each argument of each operation writes it out: the calls would be a twentieth of clang's steps.
   constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
@@ -100,7 +102,7 @@ struct fuser {
     }
     made.end = out.member_count;
     open_count = open_inputs = 0;
-    open_sum = none;
+    open_sum = open_joined = none;
     open_tiles = open_sums = false;
   }
 
@@ -122,6 +124,12 @@ struct fuser {
     return op_of(v).what != ir::role::map &&
            (op_of(a).what != ir::role::map || root == a || op_of(root).what == ir::role::generated);
   }
+  /// Whether an argument waits in the open group, or a piece of it does.
+  constexpr bool waits_for(int a) const {
+    bool waits = false;
+    for_each_piece(s, readers, readers.root[a], [&](int piece) { waits |= in_open(piece); });
+    return waits;
+  }
   /// Whether v would be written over its argument a.
   constexpr bool takes_over(int v, int a) const {
     const int root = readers.root[a];
@@ -131,13 +139,15 @@ struct fuser {
   /// Whether v finds the axes of a from `axis` on as one: rows of what lies side by side, or of one number.
   constexpr bool reads_rows(int v, int a, int axis) const {
     const shape &whole = made_by(v).extents, &own = made_by(a).extents;
+    std::int64_t row = 1;
     bool some = false, one = false;
     for (int k = axis; k < whole.rank; ++k) {
       if (whole.extent[k] == 1) continue;
+      row *= whole.extent[k];
       const int here = k - (whole.rank - own.rank);
       (here < 0 || own.extent[here] == 1 ? one : some) = true;
     }
-    return reads_plainly(v, a) && !(some && one);
+    return reads_plainly(v, a) && !(some && one) && (!readers.joined[a] || row == columns_of(own));
   }
 
   constexpr bool joins(int v) const {
@@ -148,6 +158,7 @@ struct fuser {
     const bool any_fits = open_sum == none && !open_sums;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
+      if (readers.joined[root] && waits_for(a)) return false;
       if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_plainly(v, a)
                                               : !any_fits && !fits_open(v, a))
         return false;
@@ -167,13 +178,25 @@ struct fuser {
   }
   /// Whether a loop with v may read a, which is made before it.
   constexpr bool fits_open(int v, int a) const {
+    if (readers.joined[a] && open_sum != none && sums_pieces(open_sum, a)) return false;
     return (open_sum == none || reads_rows(v, a, sum_axes)) && !(open_sums && takes_over(v, a));
+  }
+  /// Whether a sum goes over the axis along which a joined tensor has its pieces.
+  constexpr bool sums_pieces(int sum, int joined) const {
+    const shape& whole = made_by(joined).extents;
+    int axis = whole.rank - 1;
+    while (whole.extent[axis] == 1) --axis;
+    return (op_of(sum).summed >> axis & 1U) != 0;
   }
 
   constexpr void add_elementwise(int v) {
     const ir::node& n = s.nodes[v];
     if (!joins(v)) close();
-    for (int i = 0; i < n.op->arguments; ++i) open_inputs += out.step_of[s.arguments[n.first + i]] != out.step_count;
+    for (int i = 0; i < n.op->arguments; ++i) {
+      const int a = s.arguments[n.first + i];
+      open_inputs += out.step_of[a] != out.step_count;
+      if (readers.joined[a]) open_joined = a;
+    }
     for (int r = 0; r < n.op->results; ++r) add_open(v + r);
   }
 
@@ -195,8 +218,9 @@ struct fuser {
     if (n.op->summed == 0) return none;
     const int a = s.arguments[n.first];
     if (!in_open(a) || (open_sum != none && op_of(open_sum).summed != n.op->summed) || open_tiles ||
-        open_count == max_loop_operations || n.made->count == made_by(a).count ||
-        made_by(a).count > std::numeric_limits<int>::max() || n.made->element.type != dtype::real)
+        (open_joined != none && sums_pieces(v, open_joined)) || open_count == max_loop_operations ||
+        n.made->count == made_by(a).count || made_by(a).count > std::numeric_limits<int>::max() ||
+        n.made->element.type != dtype::real)
       return none;
     const shape& from = made_by(a).extents;
     int changes = 0, before = none, row = 0;
@@ -219,7 +243,7 @@ struct fuser {
     if (!n.op->takes_rows || open_tiles || open_sum != none) return false;
     const int a = s.arguments[n.first];
     for (int i = 1; i < n.op->arguments; ++i) {
-      if (in_open(readers.root[s.arguments[n.first + i]])) return false;
+      if (waits_for(s.arguments[n.first + i])) return false;
     }
     const int columns = in_open(a) ? made_by(a).extents[-1] : 1;
     return columns != 1 && made_by(a).bytes / made_by(a).count * columns <= widest_row;
@@ -260,8 +284,10 @@ struct fuser {
       }
       const ir::node& n = s.nodes[v];
       out.root[v] = readers.root[v];
+      out.joined[v] = readers.joined[v];
       if (n.number > 0) continue;
       out.step_of[v] = none;
+      if (readers.joined[v]) continue;
       if (n.op->what == ir::role::elementwise || (n.op->what == ir::role::map && out.root[v] == v)) {
         add_elementwise(v);
       } else if (const int row = n.op->what == ir::role::kernel ? joins_as_sum(v) : none; row != none) {
@@ -273,7 +299,7 @@ struct fuser {
         close(v);
       } else if (n.op->what == ir::role::kernel) {
         bool waits = open_tiles;  // what waited would keep its arguments
-        for (int i = 0; i < n.op->arguments; ++i) waits |= in_open(readers.root[s.arguments[n.first + i]]);
+        for (int i = 0; i < n.op->arguments; ++i) waits |= waits_for(s.arguments[n.first + i]);
         if (waits || (begins_loop(v) && !goes_before_open(v))) close();
         if (begins_loop(v)) add_maker(v);
         else add_kernel(v);

@@ -17,12 +17,12 @@ constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, 
   const step& st = f.steps[index];
   if (st.loop()) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-      if (l.inputs[i].how != access::constant) visit(l.inputs[i].source);
+      if (l.inputs[i].how != access::constant) for_each_piece(s, f, l.inputs[i].source, visit);
     }
   }
   if (st.kernel != none) {
     const ir::node& n = s.nodes[st.kernel];
-    for (int i = 0; i < n.op->arguments; ++i) visit(f.root[s.arguments[n.first + i]]);
+    for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, f, f.root[s.arguments[n.first + i]], visit);
   }
 }
 

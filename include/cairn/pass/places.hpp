@@ -52,19 +52,21 @@ constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v)
   const step& st = f.steps[index];
   if (st.kernel == none) return false;
   const ir::node& n = s.nodes[st.kernel];
-  for (int i = 0; i < n.op->arguments; ++i) {
-    if (f.root[s.arguments[n.first + i]] == v) return true;
-  }
-  return false;
+  bool found = false;
+  for (int i = 0; i < n.op->arguments; ++i)
+    for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
+  return found;
 }
 
 /// Whether a loop reads the source of its input i nowhere else but at the same element.
-template <class Loops>
-constexpr bool read_once(const Loops& l, int index, int i) {
+template <class Schedule, class Fused, class Loops>
+constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int index, int i) {
+  bool once = true;
   for (int other = l.of[index].input_begin; other < l.of[index].input_end; ++other) {
-    if (l.inputs[other].source == l.inputs[i].source && !l.inputs[other].replaceable()) return false;
+    if (l.inputs[other].replaceable()) continue;
+    for_each_piece(s, f, l.inputs[other].source, [&](int piece) { once &= piece != l.inputs[i].source; });
   }
-  return true;
+  return once;
 }
 
 /// The arguments of a step over which its result w may be written: visit(v) until it says that it takes one.
@@ -75,7 +77,7 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
   if (st.code <= f.position[w] && f.position[w] < st.code_end) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       const int v = l.inputs[i].source;
-      if (l.inputs[i].replaceable() && read_once(l, index, i) && !kernel_reads(s, f, index, v) &&
+      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) && !kernel_reads(s, f, index, v) &&
           replaces(s, f, live, p, index, v, w) && visit(v))
         return;
     }

@@ -1,5 +1,5 @@
-// Who reads a value: the first and the last of a schedule, views left out. And which maps are read in place: their
-// readers find the elements where the argument has them, and no memory is needed for the result.
+// Who reads a value: the first and the last of a schedule, views left out. And which maps and joined tensors are read in
+// place: their readers find the elements where the arguments have them, and no memory is needed for the result.
 #pragma once
 
 #include "cairn/pass/rematerialize.hpp"
@@ -10,8 +10,27 @@ namespace cairn::pass {
 template <int Nodes>
 struct readers {
   int root[Nodes] = {};                     ///< the value whose memory it is read from; its own, if it has any
+  bool joined[Nodes] = {};                  ///< by root: has no memory, but that of its arguments, its pieces
   int first[Nodes] = {}, last[Nodes] = {};  ///< by root: none where nobody reads it
 };
+
+/// Calls `visit` with the values whose memory is read where `root` is: itself, or the pieces that it is joined of.
+template <class Schedule, class Found>
+constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
+  if (!found.joined[root]) return visit(root);
+  const ir::node& n = s.nodes[root];
+  for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
+}
+
+/// The columns of what is joined, or of a piece that has as many rows as the whole.
+constexpr int columns_of(const shape& s) {
+  int axis = s.rank;
+  while (axis > 1 && s.extent[axis - 1] == 1) --axis;
+  return s.extent[axis - 1];
+}
+constexpr int columns_of(const ir::result& piece, const ir::result& whole) {
+  return static_cast<int>(piece.count * columns_of(whole.extents) / whole.count);
+}
 
 /// How far rows of a mapped value lie apart in its argument, where these are equally far apart and whole; else 0.
 template <class Schedule>
@@ -88,17 +107,46 @@ struct reader_finder {
     }
   }
 
+  /// Whether value v, an operation, can read its argument number i piece by piece.
+  constexpr bool reads_pieces(int v, int i, int joined) const {
+    const ir::operation& op = op_of(v);
+    if (op.what == ir::role::elementwise)
+      return same_address(s.nodes[v].made->same_shape, s.nodes[joined].made->same_shape);
+    return op.what == ir::role::kernel && i < 64 && (op.reads_pieces >> i & 1U) != 0;
+  }
+  /// What all its readers can read in pieces is joined in place. The bytes of the pieces are its own, so this keeps no
+  /// more alive than a copy.
+  constexpr void find_joined() {
+    bool any = false;
+    for (int v = 0; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      out.joined[v] = n.op->joins;
+      any |= n.op->joins;
+      for (int i = 0; any && n.number == 0 && i < n.op->arguments; ++i) {
+        const int a = s.arguments[n.first + i];
+        out.joined[a] = out.joined[a] && reads_pieces(v, i, a);
+        out.joined[v] = out.joined[v] && !ir::is_constant(op_of(s.root(a)).what);
+      }
+    }
+    if (!any) return;
+    for (int i = 0; i < s.output_count; ++i) out.joined[s.root(s.outputs[i])] = false;
+    for (const int v : s.gradient) {
+      if (v != none) out.joined[s.root(v)] = false;
+    }
+  }
+
   constexpr void find_readers() {
     for (int v = 0; v < s.node_count; ++v) {
       const ir::node& n = s.nodes[v];
       const bool elsewhere = n.op->what == ir::role::view || in_place[v];
       out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
       out.first[v] = out.last[v] = none;
-      if (elsewhere || n.number > 0) continue;
+      if (elsewhere || out.joined[v] || n.number > 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = out.root[s.arguments[n.first + i]];
-        if (out.first[a] == none) out.first[a] = v;
-        out.last[a] = v;
+        for_each_piece(s, out, out.root[s.arguments[n.first + i]], [&](int a) {
+          if (out.first[a] == none) out.first[a] = v;
+          out.last[a] = v;
+        });
       }
     }
   }
@@ -109,6 +157,7 @@ template <class Schedule>
 constexpr auto find_readers(const Schedule& s) {
   detail::reader_finder<Schedule> f{s};
   f.find_maps();
+  f.find_joined();
   f.find_readers();
   return f.out;
 }
