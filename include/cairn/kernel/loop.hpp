@@ -60,16 +60,16 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       const auto all = fold_all<adding, Real, sum_count>(t.columns, work, threads, of_section);
       for (int k = 0; k < sum_count; ++k) *static_cast<Real*>(operands[totals.at[k].result]) = all.of[k];
     } else if (Sum != sums::columns && t.rows > 1) {
-      shares{work, t.rows}(threads, [&t, operands](range own) { block(t, operands, own, {0, t.columns}); });
+      shares{work, t.rows}(threads, [&t, operands](range own) { rows(t, operands, own, {0, t.columns}); });
     } else {
-      shares{work, t.columns, width}(threads, [&t, operands](range own) { block(t, operands, {0, t.rows}, own); });
+      shares{work, t.columns, width}(threads, [&t, operands](range own) { rows(t, operands, {0, t.rows}, own); });
     }
   }
 
   /// Some rows, for a kernel that reads them.
   static void make_rows(const void* constants, void* const* operands, range own) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
-    block(t, operands, own, {0, t.columns});
+    rows(t, operands, own, {0, t.columns});
   }
 
   /// Brings what run_tile will read and write into the first-level cache.
@@ -195,6 +195,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     places now;
     std::int64_t step[arrays];
 
+    cursor() = default;
     [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, range rows)
         : row_range{rows.begin, rows.end, rows.end} {
       if (any_mapped || t.outer > 1) {
@@ -229,49 +230,67 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   };
 
-  /// Calls run(table, operands, columns) for the columns of each piece, where joined inputs are that piece.
+  /// Some columns in which each joined input is one of its pieces: there it is an input like others.
+  struct piece {
+    loop_table table;
+    void* at[arrays];
+    range columns;
+    cursor next;
+
+    piece() = default;
+    piece(const loop_table& t, const ir::column_range& own, void* const* operands, range all)
+        : table(t), columns{std::max<std::int64_t>(own.begin, all.begin), std::min<std::int64_t>(own.end, all.end)} {
+      table.strides = own.strides;
+      for (int k = 0; k < arrays; ++k) {
+        at[k] = operands[k];
+        if (streams[k].input < 0) continue;
+        const ir::piece_read& read = own.reads[streams[k].input];
+        at[k] = static_cast<std::byte*>(operands[read.operand]) - std::ptrdiff_t{read.column} * streams[k].bytes;
+      }
+    }
+  };
+  /// Calls run(table, operands, columns) for the columns of each piece.
   [[gnu::always_inline]] static void in_pieces(const loop_table& t, void* const* operands, range columns, auto run) {
     if constexpr (!any_joined) {
       run(t, operands, columns);
     } else {
       for (int r = 0; r < t.range_count; ++r) {
-        const ir::column_range& own = t.ranges[r];
-        const range some{std::max<std::int64_t>(own.begin, columns.begin),
-                         std::min<std::int64_t>(own.end, columns.end)};
-        if (some.begin >= some.end) continue;
-        void* at[arrays];
-        for (int k = 0; k < arrays; ++k) at[k] = operand_in(own, operands, k);
-        loop_table there = t;
-        there.strides = own.strides;
-        run(there, at, some);
+        const piece own(t, t.ranges[r], operands, columns);
+        if (own.columns.begin < own.columns.end) run(own.table, own.at, own.columns);
       }
-    }
-  }
-  static void* operand_in(const ir::column_range& own, void* const* operands, int k) {
-    if (streams[k].input < 0) return operands[k];
-    const ir::piece_read& read = own.reads[streams[k].input];
-    return static_cast<std::byte*>(operands[read.operand]) - std::ptrdiff_t{read.column} * streams[k].bytes;
-  }
-  /// Some rows and columns. Of joined inputs a few rows at a time, so that a row's pieces are still near.
-  static void block(const loop_table& t, void* const* operands, range rows, range columns) {
-    const std::int64_t few = any_joined ? std::max<std::int64_t>(16 * 1024 / t.columns, 1) : rows.end - rows.begin;
-    for (std::int64_t row = rows.begin; row < rows.end; row += few) {
-      const range some{row, std::min(row + few, rows.end)};
-      in_pieces(t, operands, columns,
-                [some](const loop_table& there, void* const* at, range own) { loop::rows(there, at, some, own); });
     }
   }
   static void rows(const loop_table& t, void* const* operands, range rows, range columns) {
-    for (cursor c(t, operands, rows); c.row < c.end; c.next(t, operands)) {
-      if constexpr (Sum == sums::rows) {
-        const auto sums_of_row = sum_along(t, c.now, 0, t.columns);
-        for (int k = 0; k < sum_count; ++k)
-          reinterpret_cast<Real*>(c.now.at[totals.at[k].result])[c.row] = sums_of_row.of[k];
-      } else {
-        std::int64_t i = columns.begin;
-        for (; i + width <= columns.end; i += width) add(t, c.now, c.row == 0, i, whole);
-        if (i < columns.end) add(t, c.now, c.row == 0, i, {static_cast<int>(columns.end - i), true});
+    if constexpr (any_joined) return rows_of_pieces(t, operands, rows, columns);
+    for (cursor c(t, operands, rows); c.row < c.end; c.next(t, operands)) one_row(t, c, columns);
+  }
+  /// Each row in whole, for processors fetch ahead what is read and written in order; of many pieces some at a time.
+  static void rows_of_pieces(const loop_table& t, void* const* operands, range rows, range columns) {
+    constexpr int most = 24;
+    piece all[most];
+    for (int r = 0, n = 0; r < t.range_count; n = 0) {
+      for (; r < t.range_count && n < most; ++r) {
+        all[n] = piece(t, t.ranges[r], operands, columns);
+        all[n].next = cursor(all[n].table, all[n].at, rows);
+        n += all[n].columns.begin < all[n].columns.end;
       }
+      for (auto row = rows.begin; row < rows.end; ++row) {
+        for (int i = 0; i < n; ++i) {
+          one_row(all[i].table, all[i].next, all[i].columns);
+          all[i].next.next(all[i].table, all[i].at);
+        }
+      }
+    }
+  }
+  [[gnu::always_inline]] static void one_row(const loop_table& t, const cursor& c, range columns) {
+    if constexpr (Sum == sums::rows) {
+      const auto sums_of_row = sum_along(t, c.now, 0, t.columns);
+      for (int k = 0; k < sum_count; ++k)
+        reinterpret_cast<Real*>(c.now.at[totals.at[k].result])[c.row] = sums_of_row.of[k];
+    } else {
+      std::int64_t i = columns.begin;
+      for (; i + width <= columns.end; i += width) add(t, c.now, c.row == 0, i, whole);
+      if (i < columns.end) add(t, c.now, c.row == 0, i, {static_cast<int>(columns.end - i), true});
     }
   }
 
