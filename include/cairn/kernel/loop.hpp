@@ -198,7 +198,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     cursor() = default;
     [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, range rows)
         : row_range{rows.begin, rows.end, rows.end} {
-      if (any_mapped || t.outer > 1) {
+      if (any_mapped || any_joined || t.outer > 1) {
         turn_to_row(t, of);
         return;
       }
@@ -241,12 +241,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     piece(const loop_table& t, const ir::column_range& own, void* const* operands, range all)
         : table(t), columns{std::max<std::int64_t>(own.begin, all.begin), std::min<std::int64_t>(own.end, all.end)} {
       table.strides = own.strides;
-      for (int k = 0; k < arrays; ++k) {
-        at[k] = operands[k];
-        if (streams[k].input < 0) continue;
-        const ir::piece_read& read = own.reads[streams[k].input];
-        at[k] = static_cast<std::byte*>(operands[read.operand]) - std::ptrdiff_t{read.column} * streams[k].bytes;
-      }
+      take_pieces(streams, arrays, own, operands, at);
     }
   };
   /// Calls run(table, operands, columns) for the columns of each piece.

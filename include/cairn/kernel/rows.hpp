@@ -57,6 +57,17 @@ struct row_range {
   }
 };
 
+/// Where a loop's arrays begin in some columns: pieces so far before their own columns that those of the loop count.
+[[gnu::noinline]] inline void take_pieces(const stream* streams, int count, const ir::column_range& own,
+                                          void* const* operands, void** at) {
+  for (int k = 0; k < count; ++k) {
+    at[k] = operands[k];
+    if (streams[k].input < 0) continue;
+    const ir::piece_read& read = own.reads[streams[k].input];
+    at[k] = static_cast<std::byte*>(operands[read.operand]) - std::ptrdiff_t{read.column} * streams[k].bytes;
+  }
+}
+
 /// Brings what lies under a tile, of `height` rows and `columns` columns from (row, column) on, into the first-level
 /// cache.
 [[gnu::noinline]] inline void fetch_streams(const stream* streams, int count, const loop_table& t,

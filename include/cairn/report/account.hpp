@@ -26,6 +26,7 @@ struct value {
   int again;             ///< the value that it is, computed a second time
   int order;             ///< how many gradients lie between it and what is not one
   bool stored;           ///< counted in memory_plan::stored_bytes
+  bool joined;           ///< has no memory of its own: its arguments are read
 };
 
 struct segment_entry {
@@ -111,6 +112,7 @@ inline constexpr auto tables = [] {
     made.segment = in.of[s.origin[v]];
     made.again = s.again[v];
     made.order = n.order;
+    made.joined = f.joined[v];
     made.stored =
         v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
   }

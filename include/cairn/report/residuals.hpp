@@ -135,14 +135,16 @@ struct readers {
 inline std::vector<readers> readers_of(const account& a) {
   std::vector<readers> found(static_cast<std::size_t>(a.value_turn));
   const auto for_each = [&](auto visit) {
-    const auto read = [&](int by, int value, int segment) {
+    const auto read = [&](auto& self, int by, int value, int segment) -> void {
       const int root = a.root(value);
+      for (int i = 0; a[root].joined && i < a[root].arguments; ++i) self(self, by, a.argument(root, i), segment);
       if (root < a.value_turn && a[root].stored) visit(found[static_cast<std::size_t>(root)], by, segment);
     };
     for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
-      if (a[v].gradient > 0) read(v, v, 0);  // a forward value that is one
-      for (int i = 0; i < a[v].arguments && v >= a.value_turn && a[v].what != ir::role::view; ++i)
-        read(v, a.argument(v, i), a.around(a[v].segment, 1));
+      if (a[v].gradient > 0) read(read, v, v, 0);  // a forward value that is one
+      const bool reads = v >= a.value_turn && a[v].what != ir::role::view && !a[v].joined;
+      for (int i = 0; reads && i < a[v].arguments; ++i)
+        read(read, v, a.argument(v, i), a.around(a[v].segment, 1));
     }
   };
   for_each([&](readers& r, int, int segment) { r.segment = r.segment < 0 || r.segment == segment ? segment : 0; });
