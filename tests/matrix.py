@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""The laws, and kernels against plain loops, on every compiler, optimization and processor: matrix.py [PART OF A CELL]
+"""The laws, gradients, and kernels against plain loops, on every compiler, optimization and processor: matrix.py [PART OF A CELL]
 
 Each cell of the grid is built by itself. What this processor cannot run is only compiled, and the table says so.
 """
@@ -23,7 +23,8 @@ flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_T
 false_alarms = {"g++": ["-Wno-restrict"], "clang++-19": []}  # GCC bug 105651
 
 elsewhere = ["allocation", "counted", "learning"]  # not of numbers: each is the same in every cell
-sources = [file for pattern in ("laws/*.cpp", "run/kernel_*.cpp", "run/main.cpp")
+patterns = ["laws/*.cpp", "run/kernel_*.cpp", "run/gradients_*.cpp", "run/joined.cpp", "run/main.cpp"]
+sources = [file for pattern in patterns
            for file in sorted((top / "tests").glob(pattern)) if file.stem not in elsewhere]
 
 

@@ -24,17 +24,6 @@ constexpr auto read = []<std::size_t... I>(std::index_sequence<I...>) {
 template <int I>
 constexpr auto name_of = fixed_string{"x"} + digits<I>;
 
-/// How many steps of a program join something by copies.
-template <class Plan>
-constexpr int copies = [] {
-  int n = 0;
-  for (int i = 0; i < Plan::steps.step_count; ++i) {
-    const int kernel = Plan::steps.steps[i].kernel;
-    n += kernel != ir::none && Plan::schedule.op(kernel).name == "concatenate";
-  }
-  return n;
-}();
-
 std::vector<float> numbers(std::int64_t count, unsigned seed) {
   std::vector<float> out(static_cast<std::size_t>(count));
   for (float& x : out) x = static_cast<float>((seed = seed * 1664525U + 1013904223U) >> 8U) / 8388608.0F - 1;
@@ -61,7 +50,7 @@ struct comparison<Body, Rows, Copies, std::integer_sequence<int, I...>, Columns.
   using asked = wrt<name_of<I>...>;
 
   static void run() {
-    BOOST_TEST((copies<test::step_of<joined, asked>> == Copies));
+    BOOST_TEST((test::copies<test::step_of<joined, asked>> == Copies));
     BOOST_TEST((test::lawful<joined, asked>()));
     program<joined, asked> one;
     program<at_once, wrt<"all">> other;

@@ -237,6 +237,25 @@ in all                               6 operations   8.70 kFLOP         79 %
 )");
 }
 
+BOOST_AUTO_TEST_CASE(pieces_are_read_by_who_reads_what_they_are_joined_to) {
+  constexpr auto left = nn::linear<"left", 3>(input<"x", 8, 16>);
+  constexpr auto right = nn::linear<"right", 5>(input<"x", 8, 16>);
+  std::ostringstream out;
+  report::residuals<program<sum(tanh(concatenate<-1>(left, right) * param<"scale", 8>))>>(out << '\n');
+  BOOST_TEST(out.str() == R"(
+stored for                           from    read by
+----------------------------------------------------------------------
+outside of segments   add   {8, 3}   left    mul again, mul       96 B
+                      add   {8, 5}   right   mul again, mul      160 B
+in all                                                           256 B
+
+segment                  computed again                             of forward
+------------------------------------------------------------------------------
+outside of segments      mul, tanh        2 operations   128 FLOP          6 %
+in all                                    2 operations   128 FLOP          6 %
+)");
+}
+
 BOOST_AUTO_TEST_CASE(numbers_in_which_texts_differ_are_stars) {
   using range = report::detail::text_range;
   BOOST_TEST((range{"block.2.fc1", "block.2.fc1"}.shown() == "block.2.fc1"));

@@ -15,6 +15,17 @@ using step_of = detail::compiled_of<Loss, true, Options...>;
 constexpr bool is_leaf(const ir::node& n) { return ir::is_leaf(n.op->what); }
 constexpr bool is_view(const ir::node& n) { return n.op->what == ir::role::view; }
 
+/// How many steps of a program join tensors by copies.
+template <class Plan>
+constexpr int copies = [] {
+  int n = 0;
+  for (int i = 0; i < Plan::steps.step_count; ++i) {
+    const int kernel = Plan::steps.steps[i].kernel;
+    n += kernel != ir::none && Plan::schedule.op(kernel).name == "concatenate";
+  }
+  return n;
+}();
+
 /// A value as it is computed: "mul(gelu(x), tanh(x))".
 struct formula {
   char text[1000] = {};
