@@ -14,17 +14,17 @@ using namespace cairn;
 
 // [elementwise]
 /// log(1 + exp(x)), elementwise.
-struct softplus_op : elementwise_op {
-  static constexpr fixed_string name = "softplus";
+struct log1pexp_op : elementwise_op {
+  static constexpr fixed_string name = "log1pexp";
   static constexpr auto vjp(auto g, auto /* result */, auto x) { return gradients(g * sigmoid(x)); }
 };
 template <an_expression X>
-constexpr made<softplus_op, X> softplus(X) {
+constexpr made<log1pexp_op, X> log1pexp(X) {
   return {};
 }
 /// V is one SIMD register, or one number. exp of what is never positive cannot overflow.
 template <class V>
-V lanewise(softplus_op, V x) {
+V lanewise(log1pexp_op, V x) {
   using kernel::abs, kernel::exp, kernel::log, kernel::max;
   return max(x, kernel::all<V>(0)) + log(kernel::all<V>(1) + exp(-abs(x)));
 }

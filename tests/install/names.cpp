@@ -51,7 +51,7 @@ constexpr auto seen = global_average(reshape<4, 8, 4, 3>(cairn::stack<0>(larger,
                       global_average(reshape<4, 2, 4, 3>(rows));
 constexpr auto level = images | nn::residual(nn::layer_norm<"ln">, nn::group_norm<"gn", 3>) | nn::flatten;
 constexpr auto loss = mean(level) * 0_c + mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
-                      huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + l1(again, 0_c) +
+                      huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
                       cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
                       binary_cross_entropy_with_logits(sum(again), 0.5_c) +
                       0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);

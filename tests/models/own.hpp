@@ -7,7 +7,7 @@
 
 namespace models {
 
-inline constexpr auto softplus = [](auto h) { return square(tag<"t">(own::softplus(h))); };
+inline constexpr auto log1pexp = [](auto h) { return square(tag<"t">(own::log1pexp(h))); };
 inline constexpr auto running_sum = [](auto h) { return square(tag<"t">(own::running_sum(h))) * 0.1_c; };
 inline constexpr auto largest = [](auto h) {
   const auto [most, at] = own::largest(h);

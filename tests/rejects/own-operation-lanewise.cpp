@@ -1,20 +1,20 @@
 // rejects: cairn \[no-kernel\]: this elementwise operation has no lanewise
-// rejects: operation<cairn::fixed_string<9>\{"softplus"\}>
+// rejects: operation<cairn::fixed_string<9>\{"log1pexp"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/exec/program.hpp"
 
 namespace own {
 using namespace cairn;
 
-struct softplus_op : elementwise_op {
-  static constexpr fixed_string name = "softplus";
+struct log1pexp_op : elementwise_op {
+  static constexpr fixed_string name = "log1pexp";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * sigmoid(x)); }
 };
 template <class V>
 #ifdef CAIRN_REJECT
-V on_lanes(softplus_op, V x) {
+V on_lanes(log1pexp_op, V x) {
 #else
-V lanewise(softplus_op, V x) {
+V lanewise(log1pexp_op, V x) {
 #endif
   return log(V::fill(1) + exp(x));
 }
@@ -22,5 +22,5 @@ V lanewise(softplus_op, V x) {
 
 using namespace cairn;
 
-using step = program<sum(make<own::softplus_op>(param<"p", 3, 5>))>;
+using step = program<sum(make<own::log1pexp_op>(param<"p", 3, 5>))>;
 float run(step& s) { return s.value_and_grad(); }

@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-gradient\]: a vjp returns gradients\(\.\.\.\), one for each argument
-// rejects: operation<cairn::fixed_string<9>\{"softplus"\}, float ?\[3\]\[5\]>
+// rejects: operation<cairn::fixed_string<9>\{"log1pexp"\}, float ?\[3\]\[5\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/expr/matmul.hpp"
@@ -7,8 +7,8 @@
 namespace own {
 using namespace cairn;
 
-struct softplus_op : elementwise_op {
-  static constexpr fixed_string name = "softplus";
+struct log1pexp_op : elementwise_op {
+  static constexpr fixed_string name = "log1pexp";
 #ifdef CAIRN_REJECT
   static constexpr auto vjp(auto g, auto, auto x) { return g * sigmoid(x); }
 #else
@@ -19,5 +19,5 @@ struct softplus_op : elementwise_op {
 
 using namespace cairn;
 
-constexpr auto loss = sum(make<own::softplus_op>(param<"p", 3, 5>));
+constexpr auto loss = sum(make<own::log1pexp_op>(param<"p", 3, 5>));
 static_assert(detail::checked<loss>());

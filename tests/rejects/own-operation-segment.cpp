@@ -6,8 +6,8 @@
 namespace own {
 using namespace cairn;
 
-struct softplus_op : elementwise_op {
-  static constexpr fixed_string name = "softplus";
+struct log1pexp_op : elementwise_op {
+  static constexpr fixed_string name = "log1pexp";
 #ifdef CAIRN_REJECT
   static constexpr auto vjp(auto g, auto, auto x) {
     return gradients(ckpt<"rule">([](auto a, auto b) { return a * sigmoid(b); }, g, x));
@@ -20,5 +20,5 @@ struct softplus_op : elementwise_op {
 
 using namespace cairn;
 
-constexpr auto loss = sum(make<own::softplus_op>(param<"p", 3, 5>));
+constexpr auto loss = sum(make<own::log1pexp_op>(param<"p", 3, 5>));
 static_assert(detail::checked<loss>());

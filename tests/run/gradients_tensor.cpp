@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(losses) {
   BOOST_TEST(std::isnan(step.value_and_grad(bind<"classes">(std::array{5, 5, 5, 5, 5, 5}))));  // nothing counts
   check<mse(t, frozen<"goal", 2, 3, 4>)>();
   constexpr auto goal = square(param<"row", 2, 3, 4>);
-  constexpr auto others = l1(t, goal) + huber<0.3>(t, goal) + binary_cross_entropy_with_logits(t, goal) + var(t);
+  constexpr auto others = nn::l1(t, goal) + huber<0.3>(t, goal) + binary_cross_entropy_with_logits(t, goal) + var(t);
   check<others + sum(square(grad(others, t)))>();
   check<outputs(cross_entropy(t, labels<"classes", 4, 2, 3>), accuracy(t, labels<"classes", 4, 2, 3>))>(
       bind<"classes">(classes));

@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(variances_and_losses) {
   constexpr auto x = param<"x", 2, 3, 4>;
   agrees<var<0, -1>(x, keepdim) * sum(var<1>(x, biased)) + var(x)>("variances");
   constexpr auto b = param<"b", 3, 5>;
-  agrees<l1(a, b) + 2_c * huber<0.7>(3_c * a, b) + 3_c * huber(a, b) +
+  agrees<nn::l1(a, b) + 2_c * huber<0.7>(3_c * a, b) + 3_c * huber(a, b) +
          binary_cross_entropy_with_logits(9_c * a, square(b))>("losses");
 }
 BOOST_AUTO_TEST_CASE(cross_entropies) {

@@ -32,7 +32,7 @@ template <class Plan>
 constexpr std::int64_t peak_of = Plan::layout.peak_bytes;
 
 // ---- Elementwise operations are members of loops; kernels are steps.
-static_assert(steps_of<tanh(own::softplus(x) * 2_c)> == "[softplus mul tanh]");
+static_assert(steps_of<tanh(own::log1pexp(x) * 2_c)> == "[log1pexp mul tanh]");
 static_assert(steps_of<tanh(own::running_sum(exp(x)))> == "[exp] running_sum [tanh]");
 
 // ---- A kernel that makes tiles hands them to the loop that reads them first, and has no memory for them.

@@ -223,7 +223,7 @@ static_assert(row_cross_entropy_op::result(shape{2, 4, 10}, shape{2, 4}) == shap
               label_logit_op::result(shape{4, 10}, shape{10}) == no_shape);
 static_assert(of(cross_entropy(t<2, 4, 10>, to<2, 4>, t<10>, t<2, 4>)) == shape{});
 static_assert(same(cross_entropy(t<4, 10>, to<4>), make<cross_entropy_op>(t<4, 10>, to<4>)));  // nothing is weighted
-static_assert(of(l1(t<4, 8>, t<4, 8>)) == shape{} && of(huber<2.0>(t<4>, 0_c)) == shape{} &&
+static_assert(of(nn::l1(t<4, 8>, t<4, 8>)) == shape{} && of(huber<2.0>(t<4>, 0_c)) == shape{} &&
               of(binary_cross_entropy_with_logits(t<4>, t<4>)) == shape{});
 static_assert(cross_entropy_op::result(shape{4, 10}, shape{4, 1}) == no_shape);
 static_assert(cross_entropy_op::result(shape{}, shape{}) == no_shape);

@@ -140,8 +140,10 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
   }
   /// Whether labels may be what is no class.
   template <class Logits, class Labels>
-  static constexpr bool beyond = Logits::shape.rank > 0 && is_whole<Labels>&& O.ignore_index >= Logits::shape[-1] &&
-                                 Labels::element.bound > Logits::shape[-1];
+  static constexpr bool beyond = [] {
+    if constexpr (Logits::shape.rank == 0 || !is_whole<Labels>) return false;
+    else return O.ignore_index >= Logits::shape[-1] && Labels::element.bound > Logits::shape[-1];
+  }();
   template <class Logits, class Labels>
   static constexpr auto classes_of(Labels labels) {
     if constexpr (beyond<Logits, Labels>) return made_silently<as_class_op<Logits::shape[-1], O.ignore_index>>(labels);
@@ -275,12 +277,14 @@ constexpr applied<detail::pairwise_form<detail::mse_loss>, A...> mse(A...) {
   return {};
 }
 
+namespace nn {
 /// Of absolute differences, as F.l1_loss.
 template <class... A>
   requires some_operands<A...>
-constexpr applied<detail::pairwise_form<detail::l1_loss>, A...> l1(A...) {
+constexpr applied<cairn::detail::pairwise_form<cairn::detail::l1_loss>, A...> l1(A...) {
   return {};
 }
+}  // namespace nn
 
 /// As F.huber_loss: half the square of a difference up to Delta, Delta (|difference| - Delta / 2) above.
 template <double Delta = 1.0, class... A>

@@ -104,9 +104,9 @@ struct var_form : reducing_form<"var"> {
     const auto total = summed<(std::same_as<Option, keepdim_t> || ...), Axes...>(made_silently<square_op>(off_mean));
     constexpr std::int64_t results = decltype(total)::shape.count();
     constexpr std::int64_t freedom = X::shape.count() - ((std::same_as<Option, biased_t> || ...) ? 0 : results);
-    constexpr double share = static_cast<double>(results) / static_cast<double>(std::max(freedom, std::int64_t{1}));
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    return made_silently<mul_op>(total, constant < freedom == 0 ? none : share >);
+    constexpr double share = freedom == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                          : static_cast<double>(results) / static_cast<double>(freedom);
+    return made_silently<mul_op>(total, constant<share>);
   }
 };
 }  // namespace detail
