@@ -1,7 +1,10 @@
 // Which operations run together: elementwise ones as loops, and equal loops as one kernel.
-#include "cairn/expr/matmul.hpp"
+#include "cairn/expr/comparison.hpp"
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/nn/activation.hpp"
+#include "cairn/nn/convolution.hpp"
 #include "cairn/nn/linear.hpp"
 #include "plan.hpp"
 
@@ -193,6 +196,29 @@ static_assert(steps<by_distance> ==
               "[mul] [generated] [matmul add tanh] [matmul add] sum | [expand sum] matmul [matmul square sub mul] "
               "[generated] [matmul mul] sum");
 static_assert(stored<by_distance> == stored<step_of<sum(x | nn::linear<"out", 3>)>> + 128);  // what leaves the segment
+
+// ---- What is joined along the last axis is read where its pieces are: by loops of its shape, with sums of columns but
+// not of rows, for kernels that take rows, beside tiles; by moments, by what joins more, and by convolutions that copy.
+// Others read a copy.
+constexpr auto both = concatenate<-1>(x, y);
+static_assert(steps_of<tanh(both * 2_c)> == "[mul tanh]");
+static_assert(steps_of<sum<0>(tanh(both))> == "[tanh sum]");
+static_assert(steps_of<sum<1>(tanh(both))> == "[tanh] sum");
+static_assert(steps_of<softmax(both * 2_c)> == "[mul softmax]");
+static_assert(steps_of<nn::linear<"fc", 16>(x) * both> == "[matmul add mul]");
+static_assert(steps_of<square(concatenate<-1>(both, x))> == "[square]");
+static_assert(steps_of<reshape<4 * 19>(concatenate<-1>(both, param<"v", 4, 3>))> == "concatenate");
+static_assert(steps_of<both> == "concatenate");
+static_assert(steps_of<sum(both)> == "concatenate sum");
+static_assert(steps_of<tanh(concatenate<0>(x, y))> == "concatenate [tanh]");
+static_assert(steps_of<both * slice<-1, 0, 1>(both)> == "concatenate [mul]");
+constexpr auto image = reshape<1, 4, 4, 2>(x);
+static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 3, nn::window{.padding = 1}>> ==
+              "transpose [convolution add]");
+static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 1>> == "concatenate [matmul add]");
+
+// ---- Truth values stay in the loop that chooses by them.
+static_assert(steps_of<where(x > y, x, y * 2_c)> == "[less mul where]");
 
 // ---- Loops of equal code are one kernel, wherever they stand and whatever their extents. The first of them has it.
 template <class Plan>
