@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace contestant {
@@ -41,13 +42,8 @@ struct arguments {
     read<T>(name, out);
     return out;
   }
-  /// Parameters of a program.
-  template <cairn::fixed_string... Name>
-  void load(auto& step) const {
-    (read<float>(Name, {step.template param<Name>().data(), step.template param<Name>().size()}), ...);
-  }
   /// All parameters of a program; states are left as they are.
-  void load_all(auto& step) const {
+  void load(auto& step) const {
     step.for_each_parameter([this](std::string_view name, auto view) {
       if (!name.ends_with(".running_mean") && !name.ends_with(".running_var"))
         read<float>(name, {view.data(), view.size()});
@@ -87,6 +83,27 @@ void serve(auto step, std::int64_t bytes = 0) {
     std::printf("%.9g\n", taken.count());
     std::fflush(stdout);
   }
+}
+
+/// Trains by AdamW, with ckpt or without it: `feed(given, steps_of)` calls steps_of(bind<...>...) with a batch.
+template <auto Loss>
+void train(int count, char** words, const cairn::adamw_options& options, auto feed) {
+  const arguments given(count, words);
+  const auto in = [&]<class Program>(std::type_identity<Program>) {
+    Program step;
+    given.load(step);
+    cairn::adamw optimizer{step, options};
+    feed(given, [&](const auto&... bound) {
+      serve<Program>([&] {
+        const float loss = step.value_and_grad(bound...);
+        optimizer.update();
+        return loss;
+      });
+    });
+  };
+  using cairn::threads, cairn::program;
+  if (given.ckpt) in(std::type_identity<program<Loss, threads<2>>>{});
+  else in(std::type_identity<program<Loss, cairn::plain, threads<2>>>{});
 }
 
 }  // namespace contestant

@@ -1,15 +1,13 @@
 // How to checkpoint a ResNet, in the layer or in the block? In the block: each block of two convolutions is a segment,
 // which keeps what goes in, and neither norm, relu nor convolution inside. Where a block halves the image, the shortcut
 // is a projection, inside the segment, too. Trains on Fashion-MNIST.
-#include <exception>
-
 #include "training.hpp"
 
 using namespace cairn;
 
 namespace {
 
-constexpr int batch = 128, test_batch = 100;
+using training::batch, training::test_batch;
 
 template <int Channels, int Stride>
 constexpr auto two_convolutions =
@@ -41,25 +39,13 @@ using unchecked = program<loss, plain, training::at_most<most_threads>>;
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const auto given = training::read(argc, argv,
-                                    {.name = "resnet",
-                                     .about = "Trains a ResNet, each block a segment, on Fashion-MNIST.",
-                                     .epochs = 4,
-                                     .lr = 4e-3,
-                                     .threads = training::cores(most_threads)});
-  const auto set = data::fashion_mnist(given.data);
-  const auto run = [](auto& step, const auto& x, const auto& y) {
-    return step.value_and_grad(bind<"images">(x), bind<"classes">(y));
-  };
-  const auto [x, y] = *data::batches<batch>(set.train).begin();
-  training::compare<checkpointed, unchecked>(given, bind<"images">(x), bind<"classes">(y));
-  checkpointed step;
-  training::train<batch>(step, given, set.train, run, [&set](checkpointed& trained) {
-    constexpr auto rate = accuracy(logits<test_batch>, classes<test_batch>);
-    std::printf("test accuracy %.2f %%\n", training::accuracy_of<rate, test_batch>(trained, set.test));
-  });
-} catch (const std::exception& e) {
-  std::cerr << "resnet: " << e.what() << '\n';
-  return 1;
+int main(int argc, char** argv) {
+  constexpr auto rate = accuracy(logits<test_batch>, classes<test_batch>);
+  return training::classify<rate, checkpointed, unchecked>(
+      argc, argv,
+      {.name = "resnet",
+       .about = "Trains a ResNet, each block a segment, on Fashion-MNIST.",
+       .epochs = 4,
+       .lr = 4e-3,
+       .threads = training::cores(most_threads)});
 }

@@ -194,4 +194,31 @@ double accuracy_of(auto& step, const data::dataset& set) {
   return 100 * sum / static_cast<double>(batches.size());
 }
 
+constexpr int batch = 128, test_batch = 100;  ///< that divides a test set, all of which is counted
+
+/// The program of a classifier: compares Step and Plain, trains, and says what comes of it. Rate: the accuracy of a test
+/// batch. The table of memory is that of One and OnePlain.
+template <auto Rate, class Step, class Plain, class One = Step, class OnePlain = Plain>
+int classify(int argc, char** argv, const arguments& defaults) try {
+  const arguments given = read(argc, argv, defaults);
+  const auto set = data::fashion_mnist(given.data);
+  const auto run = [](Step& step, const auto& x, const auto& y) {
+    return step.value_and_grad(bind<"images">(x), bind<"classes">(y));
+  };
+  double rate = 0;
+  const auto judge = [&](Step& step) {
+    rate = accuracy_of<Rate, test_batch>(step, set.test);
+    std::printf("test accuracy %.2f %%\n", rate);
+  };
+  const auto [x, y] = *data::batches<batch>(set.train).begin();
+  compare<One, OnePlain, Step, Plain>(given, bind<"images">(x), bind<"classes">(y));
+  Step step;
+  train<batch>(step, given, set.train, run, judge);
+  std::printf("test accuracy: %.2f %%\n", rate);
+  return 0;
+} catch (const std::exception& e) {
+  std::cerr << defaults.name << ": " << e.what() << '\n';
+  return 1;
+}
+
 }  // namespace training

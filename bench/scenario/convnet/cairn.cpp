@@ -12,23 +12,12 @@ constexpr auto features = input<"images", 128, 28, 28, 1> | ckpt<"stage1">(stage
                           ckpt<"stage2">(stage2 | nn::max_pool2d<2>) | ckpt<"stage3">(stage3);
 constexpr auto loss = cross_entropy(global_average(features) | nn::linear<"head", 10>, labels<"classes", 10, 128>);
 
-template <class Program>
-void run(const contestant::arguments& given) {
-  Program step;
-  given.load_all(step);
-  const auto images = given.tensor<float>("images", 128 * 28 * 28);
-  const auto classes = given.tensor<std::int32_t>("classes", 128);
-  adamw optimizer{step, {.lr = 1e-3}};
-  contestant::serve<Program>([&] {
-    const float l = step.value_and_grad(bind<"images">(images), bind<"classes">(classes));
-    optimizer.update();
-    return l;
-  });
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
-  const contestant::arguments given(count, arguments);
-  given.ckpt ? run<program<loss, threads<2>>>(given) : run<program<loss, plain, threads<2>>>(given);
+  contestant::train<loss>(count, arguments, {.lr = 1e-3}, [](const contestant::arguments& given, auto steps_of) {
+    const auto images = given.tensor<float>("images", 128 * 28 * 28);
+    const auto classes = given.tensor<std::int32_t>("classes", 128);
+    steps_of(bind<"images">(images), bind<"classes">(classes));
+  });
 }

@@ -26,23 +26,12 @@ constexpr auto grown(auto... made) {
 constexpr auto features = grown(input<"images", 32, 28, 28, 48>) | nn::batch_norm<"norm"> | nn::relu;
 constexpr auto loss = cross_entropy(global_average(features) | nn::linear<"head", 10>, labels<"classes", 10, 32>);
 
-template <class Program>
-void run(const contestant::arguments& given) {
-  Program step;
-  given.load_all(step);
-  const auto images = given.tensor<float>("images", 32 * 28 * 28 * 48);
-  const auto classes = given.tensor<std::int32_t>("classes", 32);
-  adamw optimizer{step, {.lr = 1e-3}};
-  contestant::serve<Program>([&] {
-    const float l = step.value_and_grad(bind<"images">(images), bind<"classes">(classes));
-    optimizer.update();
-    return l;
-  });
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
-  const contestant::arguments given(count, arguments);
-  given.ckpt ? run<program<loss, threads<2>>>(given) : run<program<loss, plain, threads<2>>>(given);
+  contestant::train<loss>(count, arguments, {.lr = 1e-3}, [](const contestant::arguments& given, auto steps_of) {
+    const auto images = given.tensor<float>("images", 32 * 28 * 28 * 48);
+    const auto classes = given.tensor<std::int32_t>("classes", 32);
+    steps_of(bind<"images">(images), bind<"classes">(classes));
+  });
 }

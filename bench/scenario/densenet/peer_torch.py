@@ -1,5 +1,6 @@
 import torch
-from peer import ckpt, compiled, serve, tensor, threads
+from peer import ckpt, tensor, threads
+from training_torch import train
 from tensors import layers, tensors
 from torch.nn.functional import batch_norm, conv2d, cross_entropy, linear, relu
 from torch.utils.checkpoint import checkpoint
@@ -35,17 +36,5 @@ def loss_of(images, classes):
     return cross_entropy(linear(x.mean((2, 3)), parameters["head.weight"], parameters["head.bias"]), classes)
 
 
-if compiled:
-    loss_of = torch.compile(loss_of, fullgraph=True, dynamic=False)
 optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=True)
-
-
-def step():
-    optimizer.zero_grad()
-    loss = loss_of(images, classes)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-serve(step)
+train(loss_of, optimizer, images, classes)

@@ -13,7 +13,7 @@ constexpr auto loss = mean(ckpt<"chain", allow_useless>(chain, param<"x", 4096, 
 template <class Program>
 void run(const contestant::arguments& given) {
   Program step;
-  given.load<"x">(step);
+  given.load(step);
   // x is read going forward and coming back, its gradient is written, and what is stored is written and read.
   constexpr memory_plan plan = Program::memory();
   constexpr std::int64_t bytes = 2 * plan.parameter_bytes + plan.gradient_bytes + 2 * plan.stored_bytes;

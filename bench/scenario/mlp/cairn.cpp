@@ -10,23 +10,13 @@ constexpr auto hidden2 = ckpt<"hidden2", allow_useless>(nn::linear<"fc2", 512> |
 constexpr auto model = hidden1 | hidden2 | nn::linear<"head", 10>;
 constexpr auto loss = cross_entropy(input<"images", 128, 784> | model, labels<"classes", 10, 128>);
 
-template <class Program>
-void run(const contestant::arguments& given) {
-  Program step;
-  given.load<"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias", "head.weight", "head.bias">(step);
-  const auto images = given.tensor<float>("images", 128 * 784);
-  const auto classes = given.tensor<std::int32_t>("classes", 128);
-  adamw optimizer{step, {.lr = 1e-3, .weight_decay = 0}};
-  contestant::serve<Program>([&] {
-    const float l = step.value_and_grad(bind<"images">(images), bind<"classes">(classes));
-    optimizer.update();
-    return l;
-  });
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
-  const contestant::arguments given(count, arguments);
-  given.ckpt ? run<program<loss, threads<2>>>(given) : run<program<loss, plain, threads<2>>>(given);
+  contestant::train<loss>(count, arguments, {.lr = 1e-3, .weight_decay = 0},
+                          [](const contestant::arguments& given, auto steps_of) {
+                            const auto images = given.tensor<float>("images", 128 * 784);
+                            const auto classes = given.tensor<std::int32_t>("classes", 128);
+                            steps_of(bind<"images">(images), bind<"classes">(classes));
+                          });
 }

@@ -1,5 +1,6 @@
 import torch
-from peer import ckpt, compiled, serve, tensor, threads
+from peer import ckpt, tensor, threads
+from training_torch import train
 from tensors import tensors
 from torch.nn.functional import cross_entropy, linear, relu
 from torch.utils.checkpoint import checkpoint
@@ -24,17 +25,5 @@ def loss_of(images, classes):
     return cross_entropy(layer(x, "head"), classes)
 
 
-if compiled:
-    loss_of = torch.compile(loss_of, fullgraph=True, dynamic=False)
 optimizer = torch.optim.Adam(parameters.values(), lr=1e-3, fused=True)
-
-
-def step():
-    optimizer.zero_grad()
-    loss = loss_of(images, classes)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-serve(step)
+train(loss_of, optimizer, images, classes)

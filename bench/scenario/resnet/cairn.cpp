@@ -5,12 +5,12 @@ using namespace cairn;
 namespace {
 
 template <int Channels, int Stride>
-constexpr auto inner = nn::conv2d_without_bias<"conv1", Channels, 3, nn::window{.stride = Stride, .padding = 1}> |
-                       nn::batch_norm<"bn1"> | nn::relu |
-                       nn::conv2d_without_bias<"conv2", Channels, 3, nn::window{.padding = 1}> | nn::batch_norm<"bn2">;
+constexpr auto inner =
+    nn::conv2d_without_bias<"conv1", Channels, 3, nn::window{.stride = Stride, .padding = 1}> | nn::batch_norm<"bn1"> |
+    nn::relu | nn::conv2d_without_bias<"conv2", Channels, 3, nn::window{.padding = 1}> | nn::batch_norm<"bn2">;
 template <int Channels, int Stride>
-constexpr auto projection = block<"downsample">(
-    nn::conv2d_without_bias<"0", Channels, 1, nn::window{.stride = Stride}> | nn::batch_norm<"1">);
+constexpr auto projection =
+    block<"downsample">(nn::conv2d_without_bias<"0", Channels, 1, nn::window{.stride = Stride}> | nn::batch_norm<"1">);
 template <int Channels>
 constexpr auto same = nn::residual(inner<Channels, 1>) | nn::relu;
 template <int Channels>
@@ -27,23 +27,12 @@ constexpr auto features =
     segment<"layer3.1">(same<256>) | segment<"layer4.0">(halved<512>) | segment<"layer4.1">(same<512>);
 constexpr auto loss = cross_entropy(global_average(features) | nn::linear<"fc", 10>, labels<"classes", 10, 32>);
 
-template <class Program>
-void run(const contestant::arguments& given) {
-  Program step;
-  given.load_all(step);
-  const auto images = given.tensor<float>("images", 32 * 32 * 32 * 3);
-  const auto classes = given.tensor<std::int32_t>("classes", 32);
-  adamw optimizer{step, {.lr = 1e-3}};
-  contestant::serve<Program>([&] {
-    const float l = step.value_and_grad(bind<"images">(images), bind<"classes">(classes));
-    optimizer.update();
-    return l;
-  });
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
-  const contestant::arguments given(count, arguments);
-  given.ckpt ? run<program<loss, threads<2>>>(given) : run<program<loss, plain, threads<2>>>(given);
+  contestant::train<loss>(count, arguments, {.lr = 1e-3}, [](const contestant::arguments& given, auto steps_of) {
+    const auto images = given.tensor<float>("images", 32 * 32 * 32 * 3);
+    const auto classes = given.tensor<std::int32_t>("classes", 32);
+    steps_of(bind<"images">(images), bind<"classes">(classes));
+  });
 }

@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
-from peer import ckpt, serve, tensor
+from peer import ckpt, tensor
+from training_jax import train
 from tensors import tensors
 
 parameters = {name: jnp.asarray(tensor(name)) for name in tensors if name != "images"}
@@ -33,23 +34,4 @@ def loss_of(p, images, classes):
     return -jnp.take_along_axis(scores, classes[:, None], axis=1).mean()
 
 
-def adamw(p, mean, square, count, images, classes):
-    loss, g = jax.value_and_grad(loss_of)(p, images, classes)
-    mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, g)
-    square = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, square, g)
-    m, s = 1 / (1 - 0.9**count), 1 / (1 - 0.999**count)
-    p = jax.tree.map(lambda p, mean, square: p * (1 - 1e-5) - 1e-3 * (mean * m) / (jnp.sqrt(square * s) + 1e-8), p,
-                     mean, square)
-    return p, mean, square, count + 1, loss
-
-
-adamw = jax.jit(adamw, donate_argnums=(0, 1, 2, 3))
-state = [parameters, jax.tree.map(jnp.zeros_like, parameters), jax.tree.map(jnp.zeros_like, parameters), jnp.float32(1)]
-
-
-def step():
-    *state[:], loss = adamw(*state, images, classes)
-    return jax.block_until_ready((state, loss))[1]
-
-
-serve(step, sum(p.nbytes for p in parameters.values()))
+train(loss_of, parameters, images, classes)

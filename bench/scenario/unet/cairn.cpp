@@ -6,9 +6,9 @@ namespace {
 
 constexpr nn::window around{.padding = 1};
 template <fixed_string Name, int Channels>
-constexpr auto pair = ckpt<Name>(
-    block<Name>(nn::conv2d_without_bias<"conv1", Channels, 3, around> | nn::batch_norm<"bn1"> | nn::relu |
-                nn::conv2d_without_bias<"conv2", Channels, 3, around> | nn::batch_norm<"bn2"> | nn::relu));
+constexpr auto pair =
+    ckpt<Name>(block<Name>(nn::conv2d_without_bias<"conv1", Channels, 3, around> | nn::batch_norm<"bn1"> | nn::relu |
+                           nn::conv2d_without_bias<"conv2", Channels, 3, around> | nn::batch_norm<"bn2"> | nn::relu));
 template <fixed_string Name, int Channels>
 constexpr auto up = nn::conv_transpose2d<Name, Channels, 2, nn::window{.stride = 2}>;
 
@@ -19,23 +19,12 @@ constexpr auto half_again = concatenate<-1>(bottom | up<"up2", 64>, half) | pair
 constexpr auto whole_again = concatenate<-1>(half_again | up<"up1", 32>, whole) | pair<"join1", 32>;
 constexpr auto loss = mse(whole_again | nn::conv2d<"out", 1, 1>, input<"wanted", 16, 64, 64, 1>);
 
-template <class Program>
-void run(const contestant::arguments& given) {
-  Program step;
-  given.load_all(step);
-  const auto images = given.tensor<float>("images", 16 * 64 * 64);
-  const auto wanted = given.tensor<float>("wanted", 16 * 64 * 64);
-  adamw optimizer{step, {.lr = 1e-3}};
-  contestant::serve<Program>([&] {
-    const float l = step.value_and_grad(bind<"images">(images), bind<"wanted">(wanted));
-    optimizer.update();
-    return l;
-  });
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
-  const contestant::arguments given(count, arguments);
-  given.ckpt ? run<program<loss, threads<2>>>(given) : run<program<loss, plain, threads<2>>>(given);
+  contestant::train<loss>(count, arguments, {.lr = 1e-3}, [](const contestant::arguments& given, auto steps_of) {
+    const auto images = given.tensor<float>("images", 16 * 64 * 64);
+    const auto wanted = given.tensor<float>("wanted", 16 * 64 * 64);
+    steps_of(bind<"images">(images), bind<"wanted">(wanted));
+  });
 }

@@ -1,5 +1,6 @@
 import torch
-from peer import ckpt, compiled, serve, tensor, threads
+from peer import ckpt, tensor, threads
+from training_torch import train
 from tensors import tensors
 from torch.nn.functional import batch_norm, conv2d, conv_transpose2d, max_pool2d, mse_loss, relu
 from torch.utils.checkpoint import checkpoint
@@ -41,17 +42,5 @@ def loss_of(images, wanted):
     return mse_loss(conv2d(x, parameters["out.weight"], parameters["out.bias"]), wanted)
 
 
-if compiled:
-    loss_of = torch.compile(loss_of, fullgraph=True, dynamic=False)
 optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=True)
-
-
-def step():
-    optimizer.zero_grad()
-    loss = loss_of(images, wanted)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
-
-
-serve(step)
+train(loss_of, optimizer, images, wanted)
