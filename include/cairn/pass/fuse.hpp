@@ -153,7 +153,8 @@ struct fuser {
   constexpr bool joins(int v) const {
     const ir::node& n = s.nodes[v];
     if (open_count == 0 || open_count + n.op->results > max_loop_operations ||
-        open_inputs + n.op->arguments > max_loop_inputs || !same_shape(open[0], v) || (open_sums && !fits_sums(v)))
+        open_inputs + n.op->arguments > max_loop_inputs || !same_shape(open[0], v) || (open_sums && !fits_sums(v)) ||
+        (open_tiles && is_for_sum(v)))
       return false;
     const bool any_fits = open_sum == none && !open_sums;
     for (int i = 0; i < n.op->arguments; ++i) {
@@ -162,6 +163,17 @@ struct fuser {
       if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_plainly(v, a)
                                               : !any_fits && !fits_open(v, a))
         return false;
+    }
+    return true;
+  }
+  /// Whether only a sum reads v, and what v reads of the open group is stored anyway: the next loop can make both, and
+  /// v is not.
+  constexpr bool is_for_sum(int v) const {
+    const int sum = readers.last[v];
+    if (sum == none || sum != readers.first[v] || row_of_sum(sum) == none) return false;
+    for (int i = 0; i < op_of(v).arguments; ++i) {
+      const int a = s.argument(v, i);
+      if (in_open(a) && readers.last[a] <= v) return false;
     }
     return true;
   }
@@ -210,16 +222,14 @@ struct fuser {
     }
     return true;
   }
-  /// From which axis on the open loop treats all axes as one row, to make a sum of the program's numbers as it goes:
-  /// over all, over rows or over columns; none where it cannot. The order of the additions is a function of the shape
-  /// alone, so that a sum has the same bits in a loop and by itself.
-  constexpr int joins_as_sum(int v) const {
+  /// From which axis on a loop treats all axes as one row, to make a sum of the program's numbers as it goes: over all,
+  /// over rows or over columns; none where it cannot, and of what is no sum. The order of the additions is a function of
+  /// the shape alone, so that a sum has the same bits in a loop and by itself.
+  constexpr int row_of_sum(int v) const {
     const ir::node& n = s.nodes[v];
     if (n.op->summed == 0) return none;
     const int a = s.arguments[n.first];
-    if (!in_open(a) || (open_sum != none && op_of(open_sum).summed != n.op->summed) || open_tiles ||
-        (open_joined != none && sums_pieces(v, open_joined)) || open_count == max_loop_operations ||
-        n.made->count == made_by(a).count || made_by(a).count > std::numeric_limits<int>::max() ||
+    if (n.made->count == made_by(a).count || made_by(a).count > std::numeric_limits<int>::max() ||
         n.made->element.type != dtype::real)
       return none;
     const shape& from = made_by(a).extents;
@@ -233,7 +243,16 @@ struct fuser {
       }
       before = gone;
     }
-    return changes <= 1 && open_reads_rows(row) ? row : none;
+    return changes <= 1 ? row : none;
+  }
+  /// The same where the open loop can make the sum.
+  constexpr int joins_as_sum(int v) const {
+    const int row = row_of_sum(v);
+    if (row == none || !in_open(s.argument(v, 0)) || open_tiles || open_count == max_loop_operations ||
+        (open_sum != none && op_of(open_sum).summed != op_of(v).summed) ||
+        (open_joined != none && sums_pieces(v, open_joined)))
+      return none;
+    return open_reads_rows(row) ? row : none;
   }
 
   /// Whether v takes rows of what the open loop computes, of which nothing else is read by it. Wide ones would leave the
