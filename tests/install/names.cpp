@@ -49,7 +49,8 @@ constexpr auto pooled = max_pool2d<2>(images) + avg_pool2d<2>(images) + (images 
 constexpr auto larger = upsample2d<2>(pad<1, 1, 1>(flip<2>(pooled)));
 constexpr auto seen = global_average(reshape<4, 8, 4, 3>(cairn::stack<0>(larger, get<0>(split<3, 1>(larger))))) +
                       global_average(reshape<4, 2, 4, 3>(rows));
-constexpr auto level = images | nn::residual(nn::layer_norm<"ln">, nn::group_norm<"gn", 3>) | nn::flatten;
+constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::batch_norm<"bn"> | nn::leaky_relu<> | nn::avg_pool2d<2> |
+                       nn::upsample2d<2> | nn::residual(nn::layer_norm<"ln">, nn::group_norm<"gn", 3>) | nn::flatten;
 constexpr auto loss = mean(level) * 0_c + mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
                       huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
                       cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +

@@ -41,6 +41,15 @@ constexpr auto at_the_largest = one_hot(argmax<-1>(logits)) + one_hot(argmin<0>(
 constexpr auto ordered = mean(square(rows_there)) + mean(square(columns_there)) + mean(logits * at_the_largest) +
                          mean(square(max<-1>(logits))) + mean(square(min<0>(logits))) + max(square(logits));
 
+// Convolutions of whole images and of each channel, with strides and transposed, pools, moments, and joined pieces.
+constexpr auto photos = input<"photos", 6, 33, 31, 13>;
+constexpr auto first_seen = photos | nn::conv2d<"c1", 40, 3, nn::window{.padding = 1}> | nn::batch_norm<"n1"> | nn::relu;
+constexpr auto next_seen = first_seen | nn::conv2d<"each", 40, 5, nn::window{.padding = 2, .groups = 40}> | nn::tanh;
+constexpr auto both_seen = concatenate<-1>(first_seen, next_seen) | nn::batch_norm<"n2"> | nn::relu |
+                           ckpt<"c">(nn::conv2d<"c2", 48, 3, nn::window{.stride = 2, .padding = 1}> | nn::tanh) |
+                           nn::max_pool2d<2> | nn::conv_transpose2d<"up", 24, 2, nn::window{.stride = 2}>;
+constexpr auto seen = mean(square(both_seen)) + mean(square(nn::conv2d<"c3", 5, 3>(concatenate<-1>(photos, first_seen))));
+
 /// The most threads that steps get from now on.
 void allow_threads(int most) { omp_set_num_threads(most); }
 
@@ -82,6 +91,10 @@ BOOST_AUTO_TEST_SUITE(laws_of_threads)
 
 BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_their_number) {
   same_for_any_number_of_threads<loss, float>(bind<"images">(numbers<float>(rows * features)));
+}
+
+BOOST_AUTO_TEST_CASE(bits_of_images_do_not_depend_on_their_number) {
+  same_for_any_number_of_threads<seen, double>(bind<"photos">(numbers<double>(6 * 33 * 31 * 13)));
 }
 
 // Two rows of three are classified rightly.

@@ -25,9 +25,16 @@ BOOST_AUTO_TEST_CASE(transposed) {
   constexpr auto y = conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(image, filters);
   check<with_penalty<weighted(square(y)), image, filters>()>();
 }
+BOOST_AUTO_TEST_CASE(each_channel_apart) {
+  constexpr auto filters = param<"filters", 2, 1, 3, 2>;
+  constexpr auto y = conv2d<nn::window{.padding = 1, .groups = 2}>(image, filters);
+  check<with_penalty<weighted(square(y)), image, filters>()>();
+}
 BOOST_AUTO_TEST_CASE(of_rows_and_of_one_pixel) {
   constexpr auto row = param<"row", 2, 6, 3>;
-  check<weighted(square(conv1d<nn::window{.stride = 2, .padding = 1}>(row, param<"filters", 4, 3, 3>)))>();
+  constexpr auto taps = param<"filters", 4, 3, 3>;
+  constexpr auto y = conv1d<nn::window{.stride = 2, .padding = 1}>(row, taps);
+  check<with_penalty<weighted(square(y)), row, taps>()>();
   check<weighted(square(conv2d(image, param<"filters", 3, 2, 1, 1>)))>();
 }
 BOOST_AUTO_TEST_CASE(layers) {

@@ -553,4 +553,19 @@ BOOST_AUTO_TEST_CASE(loops_run_operations_of_many_arguments_also_of_indices) {
   BOOST_TEST(sum == expected, boost::test_tools::tolerance(1e-12));
 }
 
+// The loss of a logit that is large and right, on either side, is e to its negative size.
+BOOST_AUTO_TEST_CASE(confident_logits_keep_their_digits) {
+  constexpr auto x = param<"x">;
+  program<binary_cross_entropy_with_logits(x, input<"target">)> step;
+  for (const float size : {10.0F, 20.0F, 40.0F}) {
+    const float expected = std::log1p(std::exp(-size));
+    step.param<"x">()() = size;
+    BOOST_TEST(step.value_and_grad(bind<"target">(1.0F)) == expected, boost::test_tools::tolerance(1e-5F));
+    BOOST_TEST(step.grad<"x">()() == -expected, boost::test_tools::tolerance(1e-4F));
+    step.param<"x">()() = -size;
+    BOOST_TEST(step.value_and_grad(bind<"target">(0.0F)) == expected, boost::test_tools::tolerance(1e-5F));
+    BOOST_TEST(step.grad<"x">()() == expected, boost::test_tools::tolerance(1e-4F));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

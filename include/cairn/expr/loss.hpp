@@ -239,8 +239,12 @@ struct huber_loss {
 };
 struct binary_cross_entropy_loss {
   static constexpr fixed_string name = "binary_cross_entropy_with_logits";
+  /// t softplus(-x) + (1 - t) softplus(x): softplus(x) - t x would lose all digits where x is large and right.
   static constexpr auto of(auto x, auto target) {
-    return made_silently<sub_op>(made_silently<softplus_op>(x), made_silently<mul_op>(x, target));
+    const auto other = made_silently<sub_op>(constant<1.0>, target);
+    const auto yes = made_silently<softplus_op>(made_silently<neg_op>(x));
+    const auto no = made_silently<softplus_op>(x);
+    return made_silently<add_op>(made_silently<mul_op>(target, yes), made_silently<mul_op>(other, no));
   }
 };
 }  // namespace detail
@@ -256,7 +260,7 @@ constexpr applied<detail::cross_entropy_form<>, A...> cross_entropy(A...) {
   return {};
 }
 template <nn::cross_entropy_options O, class... A>
-  requires some_operands<A...>
+  requires(O.label_smoothing >= 0 && O.label_smoothing <= 1) && some_operands<A...>
 constexpr applied<detail::cross_entropy_form<O>, A...> cross_entropy(A...) {
   return {};
 }
