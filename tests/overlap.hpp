@@ -23,7 +23,7 @@ template <class Plan>
 constexpr void for_each_memory(int v, auto visit) {
   const auto& s = Plan::schedule;
   const int m = memory_of<Plan>(v);
-  if (s.op(m).name != "concatenate" || Plan::steps.step_of[m] != ir::none) return visit(m);
+  if (!s.op(m).joins || Plan::steps.step_of[m] != ir::none) return visit(m);
   for (int i = 0; i < s.op(m).arguments; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
 }
 

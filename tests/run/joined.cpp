@@ -1,9 +1,8 @@
 // Tensors joined along their last axis are read where they are: a program that joins its inputs has the bits of one that
-// gets them joined, and copies nothing.
+// gets them joined, and copies only for readers that need it.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
-#include <cstring>
-#include <numeric>
 #include <vector>
 
 #include "../overlap.hpp"
@@ -122,6 +121,18 @@ BOOST_AUTO_TEST_CASE(images) {
   same_as_whole<each, shape{2, 6, 7, 1}, 0, 5, 16>();
   constexpr auto in_place = [](auto x) { return sum(square(x | nn::conv2d<"c", 5, 1>)); };
   same_as_whole<in_place, shape{2, 6, 7, 1}, 1, 5, 3>();
+}
+BOOST_AUTO_TEST_CASE(more_pieces_than_are_read_at_a_time) {
+  constexpr auto body = [](auto x) { return sum(square(sum<0>(tanh(scaled(x))))); };
+  same_as_whole<body, shape{9, 1}, 0, 3, 1, 2, 5, 3, 1, 2, 5, 3, 1, 2, 5, 3, 1, 2, 5, 3, 1, 2, 5, 17, 1, 2, 5, 3>();
+}
+BOOST_AUTO_TEST_CASE(single_columns_and_axes_before_others) {
+  constexpr auto body = [](auto x) { return sum(square(tanh(scaled(x)))); };
+  same_as_whole<body, shape{40, 1}, 1, 1, 1, 1>();
+  constexpr auto a = param<"a", 3, 1>;
+  constexpr auto b = param<"b", 5, 1>;
+  static_assert(test::copies<test::step_of<sum(square(concatenate<0>(a, b) | nn::batch_norm<"n">))>> == 1);
+  static_assert(test::copies<test::step_of<sum(square(concatenate<1>(concatenate<0>(a, b), param<"c", 8, 1>)))>> > 0);
 }
 BOOST_AUTO_TEST_CASE(two_partitions_in_a_loop) {
   constexpr auto body = [](auto x) {

@@ -39,6 +39,8 @@ struct correlation {
   /// For threads: a number moved counts as 40 operations.
   constexpr std::int64_t work() const { return flops() + 40 * (read.count() + made.count()); }
   constexpr std::int64_t flops() const { return 2 * (back ? read : made).count() * filter[2] * taps(); }
+  /// Whether a forward pass reads a copy of the images, with zeros around them.
+  constexpr bool copied() const;
 };
 
 /// Sections of rows of a depthwise convolution's result, whose sums make the gradient of its filter one after another.
@@ -146,8 +148,7 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   }
   return cut;
 }
-/// Whether it reads a copy of the images, of those that have one sweep.
-constexpr bool copies(const correlation& of) { return cut_of(of, 0, 1).copied; }
+constexpr bool correlation::copied() const { return cut_of(*this, 0, 1).copied; }
 /// The working space of a correlation: a band and a panel for each thread.
 constexpr workspace scratch_of(const correlation& of, int bytes) {
   workspace out{0, parts_of(of.work(), std::int64_t{of.made[0]} * of.made[1])};

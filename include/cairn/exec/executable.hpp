@@ -33,7 +33,7 @@ struct executable {
 
   static constexpr kernel::loop_operand operand_of(int i) {
     const pass::loop_input& in = l.inputs[i];
-    return {in.type, in.how, in.joined(), in.how == ir::access::constant ? in.immediate : 0, in.generate};
+    return {in.type, in.how, in.joined, in.how == ir::access::constant ? in.immediate : 0, in.generate};
   }
   static constexpr ir::loop_value value_of(int m, int arguments_before) {
     ir::loop_value v = l.code[m];
@@ -114,7 +114,7 @@ struct executable {
       }
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
         const pass::loop_input& in = l.inputs[i];
-        if (in.joined()) visit_pieces(in.value);
+        if (in.joined) visit_pieces(in.value);
         else if (in.how != ir::access::constant) visit(place_of(in.value, in.map));
       }
     }

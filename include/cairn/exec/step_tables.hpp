@@ -29,61 +29,85 @@ struct step_tables {
 
   // Pieces of joined tensors.
 
-  /// Calls visit(column, columns) for each piece: where it begins.
-  static constexpr void for_each_piece(int joined, auto visit) {
-    int column = 0;
-    pass::for_each_piece(s, f, joined, [&](int piece) {
-      const int columns = pass::columns_of(s.made(piece), s.made(joined));
-      visit(column, columns);
-      column += columns;
-    });
+  static constexpr int piece_count = [] {
+    int n = 0;
+    for (int v = 0; v < s.node_count; ++v) {
+      if (f.joined[v]) pass::for_each_piece(s, f, v, [&n](int) { ++n; });
+    }
+    return n;
+  }();
+  struct piece_table {
+    int columns[piece_count + 1] = {};                                                           ///< of each piece
+    int begin[Compiled::schedule.capacity + 1] = {}, end[Compiled::schedule.capacity + 1] = {};  ///< by joined value
+  };
+  static constexpr piece_table pieces = [] {
+    piece_table out;
+    int n = 0;
+    for (int v = 0; v < s.node_count; ++v) {
+      out.begin[v] = n;
+      if (f.joined[v]) pass::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.made(piece).extents[-1]; });
+      out.end[v] = n;
+    }
+    return out;
+  }();
+  /// Where an input of a loop is read, as one goes through the columns: at first at its beginning.
+  struct reading {
+    int piece = 0, last = 0;  ///< in the table of pieces; equal where it is not joined
+    int operand = 0, column = 0;
+
+    constexpr int end(int whole) const { return piece == last ? whole : column + pieces.columns[piece]; }
+    /// Goes on to the piece that has this column.
+    constexpr void go_to(int at) {
+      while (piece < last && column + pieces.columns[piece] <= at) {
+        column += pieces.columns[piece++];
+        ++operand;
+      }
+    }
+  };
+  /// The results that a loop stores.
+  static constexpr int stored_results(int step) {
+    int results = 0;
+    for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) results += l.code[m].stored;
+    return results;
   }
-  static constexpr void for_each_piece_of(const pass::loop_input& in, auto visit) {
-    if (in.joined()) for_each_piece(in.value, visit);
+  /// All inputs of a loop at its first column; returns how many operands it has.
+  static constexpr int begin_reading(int step, reading* of) {
+    int operand = stored_results(step);
+    for (int k = 0; k < inputs_of(step); ++k) {
+      const pass::loop_input& in = l.inputs[l.of[step].input_begin + k];
+      of[k] = {0, 0, operand, 0};
+      if (in.joined) of[k] = {pieces.begin[in.value], pieces.end[in.value], operand, 0};
+      operand += in.joined ? of[k].last - of[k].piece : in.how != ir::access::constant;
+    }
+    return operand;
   }
   static constexpr bool loop_reads_joined(int step) {
     for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
-      if (l.inputs[k].joined()) return true;
+      if (l.inputs[k].joined) return true;
     }
     return false;
   }
-  /// Calls visit(begin, end) for each range of a loop's columns in which no piece begins or ends.
+  /// Calls visit(begin, end, readings) for each range of a loop's columns in which no piece begins or ends.
   static constexpr void for_each_range(int step, auto visit) {
     if (!loop_reads_joined(step)) return;
+    reading all[pass::max_loop_inputs] = {};
+    begin_reading(step, all);
     for (int begin = 0, end = 0; begin < columns_of(step); begin = end) {
       end = columns_of(step);
-      for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
-        for_each_piece_of(l.inputs[k], [&](int column, int) {
-          if (column > begin) end = std::min(end, column);
-        });
+      for (int k = 0; k < inputs_of(step); ++k) {
+        all[k].go_to(begin);
+        end = std::min(end, all[k].end(end));
       }
-      visit(begin, end);
+      visit(begin, end, all);
     }
   }
   /// Calls visit(columns) for each piece of the arguments of v that may be joined.
   static constexpr void for_each_column_count(int v, auto visit) {
     for (int i = 0; i < s.op(v).arguments; ++i) {
       const int a = s.argument(v, i);
-      if (f.joined[a]) for_each_piece(a, [&](int, int columns) { visit(columns); });
-      else if ((s.op(v).reads_pieces >> i & 1U) != 0) visit(pass::columns_of(s.made(a), s.made(v)));
+      for (int k = pieces.begin[a]; k < pieces.end[a]; ++k) visit(pieces.columns[k]);
+      if (!f.joined[a] && (s.op(v).reads_pieces >> i & 1U) != 0) visit(s.made(a).extents[-1]);
     }
-  }
-
-  /// The results that a loop stores, and how many arrays an input is.
-  static constexpr int stored_results(int step) {
-    int results = 0;
-    for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) results += l.code[m].stored;
-    return results;
-  }
-  static constexpr int arrays_of(const pass::loop_input& in) {
-    int pieces = 0;
-    for_each_piece_of(in, [&](int, int) { ++pieces; });
-    return in.joined() ? pieces : in.how != ir::access::constant;
-  }
-  static constexpr int loop_operands(int step) {
-    int operands = stored_results(step);
-    for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) operands += arrays_of(l.inputs[k]);
-    return operands;
   }
 
   // Numbers that tables point to.
@@ -97,8 +121,8 @@ struct step_tables {
     const pass::step& st = f.steps[step];
     if (st.loop()) {
       int ranges = 0;
-      for_each_range(step, [&](int, int) { ++ranges; });
-      n.strides += (ranges + 1) * inputs_of(step) * outer_axes(step);
+      for_each_range(step, [&](int, int, const reading*) { ++ranges; });
+      n.strides += inputs_of(step) * outer_axes(step);
       n.ranges += ranges;
       n.reads += ranges * inputs_of(step);
       for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
@@ -147,25 +171,14 @@ struct step_tables {
       for (int axis = 0; axis < outer_axes(step) + 1; ++axis)
         out.maps[at.maps++] = axis_of_map(l.inputs[k], whole, here.last_axis[axis], here.extents.extent[axis]);
     }
-    for_each_range(step, [&](int begin, int) {
-      int operand = stored_results(step);
-      for (int k = here.input_begin; k < here.input_end; ++k) {
-        pass::loop_input in = l.inputs[k];
-        int piece = operand;
-        ir::piece_read& read = out.reads[at.reads++] = {operand, 0};
-        for_each_piece_of(in, [&](int column, int columns) {
-          if (column <= begin) {
-            read = {piece, column};
-            in.columns = columns;
-          }
-          ++piece;
-        });
-        operand += arrays_of(in);
-        write_strides(out, at, step, in);
+    for_each_range(step, [&](int, int, const reading* all) {
+      for (int k = 0; k < inputs_of(step); ++k) {
+        const bool joined = l.inputs[here.input_begin + k].joined;
+        out.reads[at.reads++] = {all[k].operand, all[k].column, joined ? pieces.columns[all[k].piece] : 1};
       }
     });
   }
-  static constexpr numbers told = [] {
+  static constexpr numbers all_numbers = [] {
     numbers out;
     counts n;
     for (int i = 0; i < f.step_count; ++i) {
@@ -189,9 +202,8 @@ struct step_tables {
     for (int i = 0; i < f.step_count; ++i) {
       const int inputs = inputs_of(i);
       counts at = n;
-      for_each_range(i, [&](int begin, int end) {
-        at.strides += inputs * outer_axes(i);
-        out[next++] = {begin, end, told.reads + at.reads, told.strides + at.strides};
+      for_each_range(i, [&](int begin, int end, const reading*) {
+        out[next++] = {begin, end, all_numbers.reads + at.reads};
         at.reads += inputs;
       });
       count(n, i);
@@ -205,10 +217,10 @@ struct step_tables {
     t.rows = extents.count() / t.columns;
     t.outer = outer_axes(i);
     for (int axis = 0; axis < t.outer; ++axis) t.extent[axis] = extents.extent[axis];
-    t.strides = told.strides + before.strides;
-    t.maps = told.maps + before.maps;
+    t.strides = all_numbers.strides + before.strides;
+    t.maps = all_numbers.maps + before.maps;
     t.ranges = ranges.data() + before.ranges;
-    for_each_range(i, [&t](int, int) { ++t.range_count; });
+    for_each_range(i, [&t](int, int, const reading*) { ++t.range_count; });
     return t;
   }
   static constexpr auto tables = [] {
@@ -221,14 +233,17 @@ struct step_tables {
       const pass::step& st = f.steps[i];
       const counts before = n;
       count(n, i);
-      out.number[i] = n.tables == before.tables ? ir::none : before.tables;
+      out.number[i] = ir::none;
+      if (n.tables == before.tables) continue;
+      out.number[i] = before.tables;
       kernel::step_table& made = out.of[before.tables];
       if (st.loop()) made.loop = table_of(i, before);
-      made.loop_operands = loop_operands(i);
+      reading all[pass::max_loop_inputs] = {};
+      if (st.loop()) made.loop_operands = begin_reading(i, all);
       if (st.loop() && st.kernel != ir::none)
         made.beside = st.tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
-      if (n.apart > before.apart) made.arguments.rows_apart = told.apart + before.apart;
-      if (n.pieces > before.pieces) made.arguments.pieces = told.pieces + before.pieces;
+      if (n.apart > before.apart) made.arguments.rows_apart = all_numbers.apart + before.apart;
+      if (n.pieces > before.pieces) made.arguments.pieces = all_numbers.pieces + before.pieces;
       made.arguments.piece_count = n.pieces - before.pieces;
     }
     return out;

@@ -26,12 +26,8 @@ struct concatenate_op : op {
     return alike ? whole : no_shape;
   }
   static constexpr std::int64_t flops(const auto&...) { return 0; }
-  static constexpr bool joins(const shape& first, const auto&...) {
-    bool last = true;
-    for (int k = Axis < 0 ? first.rank + Axis + 1 : Axis + 1; k < first.rank; ++k) last &= first.extent[k] == 1;
-    return last;
-  }
-  static constexpr bool reads_pieces(int, const auto&... x) { return joins(x...); }
+  static constexpr bool joins(const shape& first, const auto&...) { return Axis == -1 || Axis == first.rank - 1; }
+  static constexpr bool reads_pieces(int, const auto&... x) { return sizeof...(x) <= 64 && joins(x...); }
   template <class G, class Y, class... X>
   static constexpr auto vjp(G g, Y, X...) {
     return [=]<std::size_t... I>(std::index_sequence<I...>) {

@@ -43,7 +43,7 @@ struct convolution_op : detail::convolving {
   static constexpr workspace scratch(int bytes, const shape& x, const shape& w) { return scratch_of(of(x, w), bytes); }
   /// Where it copies the images.
   static constexpr bool reads_pieces(int argument, const shape& x, const shape& w) {
-    return argument == 0 && copies(of(x, w));
+    return argument == 0 && of(x, w).copied();
   }
   template <class G, class Y, class X, class W>
   static constexpr auto vjp(G g, Y, X x, W w) {
@@ -88,7 +88,7 @@ struct filter_gradient_op : detail::convolving {
     return scratch_of_filter(of(x, g), bytes);
   }
   static constexpr bool reads_pieces(int argument, const shape& x, const shape& g) {
-    return argument == 0 && copies(of(x, g));
+    return argument == 0 && of(x, g).copied();
   }
   template <class F, class Y, class X, class G>
   static constexpr auto vjp(F f, Y, X x, G g) {

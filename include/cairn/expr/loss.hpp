@@ -281,7 +281,7 @@ constexpr applied<detail::pairwise_form<detail::mse_loss>, A...> mse(A...) {
   return {};
 }
 
-namespace nn {
+namespace nn {  // for models call layers so
 /// Of absolute differences, as F.l1_loss.
 template <class... A>
   requires some_operands<A...>

@@ -49,27 +49,33 @@ struct mapped_axis {
   std::int64_t stride = 0;
 };
 
-/// Which of the loop's operands an input is, and the column at which that begins.
+/// Which of the loop's operands an input is, the column at which that begins, and how many it has; 1 where it is no
+/// piece.
 struct piece_read {
-  int operand = 0, column = 0;
+  int operand = 0, column = 0, columns = 1;
 };
 /// Some columns of a loop, in which each joined input is one of its pieces.
 struct column_range {
   int begin = 0, end = 0;
-  const piece_read* reads = nullptr;      ///< by input
-  const std::int64_t* strides = nullptr;  ///< as those of the loop
+  const piece_read* reads = nullptr;  ///< by input
 };
 
 /// The extents of a loop, and where its inputs lie. Results lie in order.
 struct loop_table {
   std::int64_t rows = 1;  ///< of all axes but the innermost
   int columns = 1;
-  int outer = 0;                          ///< axes outside of the innermost
-  int extent[max_rank] = {};              ///< of these
-  const std::int64_t* strides = nullptr;  ///< by input and outer axis, in elements; of mapped inputs unused
-  const mapped_axis* maps = nullptr;      ///< by mapped input and axis, the innermost last
-  const column_range* ranges = nullptr;   ///< where it reads joined tensors
+  int outer = 0;              ///< axes outside of the innermost
+  int extent[max_rank] = {};  ///< of these
+  /// By input and outer axis, in elements, of joined ones in rows of a piece; of mapped ones unused.
+  const std::int64_t* strides = nullptr;
+  const mapped_axis* maps = nullptr;     ///< by mapped input and axis, the innermost last
+  const column_range* ranges = nullptr;  ///< where it reads joined tensors
   int range_count = 0;
+  const piece_read* reads = nullptr;  ///< in one of these, where that is meant
+
+  std::int64_t stride(int input, int axis) const {
+    return strides[input * outer + axis] * (reads == nullptr ? 1 : reads[input].columns);
+  }
 };
 
 }  // namespace cairn::ir

@@ -240,7 +240,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     piece() = default;
     piece(const loop_table& t, const ir::column_range& own, void* const* operands, range all)
         : table(t), columns{std::max<std::int64_t>(own.begin, all.begin), std::min<std::int64_t>(own.end, all.end)} {
-      table.strides = own.strides;
+      table.reads = own.reads;
       take_pieces(streams, arrays, own, operands, at);
     }
   };
@@ -250,8 +250,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       run(t, operands, columns);
     } else {
       for (int r = 0; r < t.range_count; ++r) {
+        if (t.ranges[r].end <= columns.begin || t.ranges[r].begin >= columns.end) continue;
         const piece own(t, t.ranges[r], operands, columns);
-        if (own.columns.begin < own.columns.end) run(own.table, own.at, own.columns);
+        run(own.table, own.at, own.columns);
       }
     }
   }
@@ -261,13 +262,14 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
   /// Each row in whole, for processors fetch ahead what is read and written in order; of many pieces some at a time.
   static void rows_of_pieces(const loop_table& t, void* const* operands, range rows, range columns) {
-    constexpr int most = 24;
+    constexpr int most = 16;
     piece all[most];
     for (int r = 0, n = 0; r < t.range_count; n = 0) {
       for (; r < t.range_count && n < most; ++r) {
+        if (t.ranges[r].end <= columns.begin || t.ranges[r].begin >= columns.end) continue;
         all[n] = piece(t, t.ranges[r], operands, columns);
         all[n].next = cursor(all[n].table, all[n].at, rows);
-        n += all[n].columns.begin < all[n].columns.end;
+        ++n;
       }
       for (auto row = rows.begin; row < rows.end; ++row) {
         for (int i = 0; i < n; ++i) {

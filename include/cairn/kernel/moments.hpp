@@ -53,16 +53,16 @@ template <class Real>
       const range part = share(rows, 1, static_cast<int>(s), sections);
       const Real* const from = in + part.begin * columns;
       Real *const sums = scratch + 2 * s * columns, *const squares = sums + columns;
-      const auto some = [=]<int Registers>(std::integral_constant<int, Registers>, std::int64_t j) {
+      const auto columns_from = [=]<int Registers>(std::integral_constant<int, Registers>, std::int64_t j) {
         const std::int64_t last = std::min<std::int64_t>(columns - j - (Registers - 1) * width, width);
         sum_squares<Registers>(from + j, part.end - part.begin, columns, origin + j, sums + j, squares + j,
                                static_cast<int>(last));
       };
       std::int64_t j = 0;
-      for (; j + 3 * width < columns; j += 4 * width) some(std::integral_constant<int, 4>{}, j);
-      if (j + 2 * width < columns) some(std::integral_constant<int, 3>{}, j);
-      else if (j + width < columns) some(std::integral_constant<int, 2>{}, j);
-      else if (j < columns) some(std::integral_constant<int, 1>{}, j);
+      for (; j + 3 * width < columns; j += 4 * width) columns_from(std::integral_constant<int, 4>{}, j);
+      if (j + 2 * width < columns) columns_from(std::integral_constant<int, 3>{}, j);
+      else if (j + width < columns) columns_from(std::integral_constant<int, 2>{}, j);
+      else if (j < columns) columns_from(std::integral_constant<int, 1>{}, j);
     }
   });
   for (std::int64_t j = 0; j < columns; ++j) {

@@ -47,12 +47,12 @@ struct row_range {
           nowhere |= i < 0;
           offset += i * a.stride;
         } else {
-          offset += index[axis] * t.strides[s.input * t.outer + axis];
+          offset += index[axis] * t.stride(s.input, axis);
         }
       }
       at[k] = nowhere ? nullptr : static_cast<std::byte*>(operands[k]) + offset * s.bytes;
       const bool moves = !s.stays && s.how != access::mapped && t.outer > 0;
-      step[k] = !moves ? 0 : s.bytes * (s.input < 0 ? t.columns : t.strides[s.input * t.outer + t.outer - 1]);
+      step[k] = !moves ? 0 : s.bytes * (s.input < 0 ? t.columns : t.stride(s.input, t.outer - 1));
     }
   }
 };

@@ -32,8 +32,8 @@ struct fused {
   int members[Nodes] = {};  ///< values in step order
   step steps[Nodes] = {};
   int step_of[Nodes] = {};    ///< by value; none for leaves, views, and what is read in place
-  int root[Nodes] = {};       ///< the value whose memory is read; its own, if it has any
-  bool joined[Nodes] = {};    ///< by root: its arguments' memory is read
+  int root[Nodes] = {};       ///< the value whose memory is read; its own, if it has any or is joined
+  bool joined[Nodes] = {};    ///< by root: the memory of its arguments is read
   int position[Nodes] = {};   ///< by value: where it stands in members
   bool external[Nodes] = {};  ///< read outside its step
   int member_count = 0, step_count = 0, turn = 0;
@@ -147,7 +147,7 @@ struct fuser {
       const int here = k - (whole.rank - own.rank);
       (here < 0 || own.extent[here] == 1 ? one : some) = true;
     }
-    return reads_plainly(v, a) && !(some && one) && (!readers.joined[a] || row == columns_of(own));
+    return reads_plainly(v, a) && !(some && one) && (!readers.joined[a] || row == own[-1]);
   }
 
   constexpr bool joins(int v) const {
@@ -166,16 +166,21 @@ struct fuser {
     }
     return true;
   }
-  /// Whether only a sum reads v, and what v reads of the open group is stored anyway: the next loop can make both, and
-  /// v is not.
+  /// Whether only a sum reads v, which the next loop can make beside v, and others read later what v reads of the open
+  /// group: then v need not be stored, and the rest is.
   constexpr bool is_for_sum(int v) const {
     const int sum = readers.last[v];
-    if (sum == none || sum != readers.first[v] || row_of_sum(sum) == none) return false;
+    if (sum == none || sum != readers.first[v] || s.argument(sum, 0) != v || (v < s.turn && sum >= s.turn))
+      return false;
+    const int row = row_of_sum(sum);
+    bool reads_open = false;
     for (int i = 0; i < op_of(v).arguments; ++i) {
       const int a = s.argument(v, i);
+      if (row == none || !reads_rows(v, a, row) || (readers.joined[a] && sums_pieces(sum, a))) return false;
       if (in_open(a) && readers.last[a] <= v) return false;
+      reads_open |= in_open(a);
     }
-    return true;
+    return reads_open;
   }
   /// Whether the sums of the open group, which lie in its first stored result, could lie in those of v.
   constexpr bool fits_sums(int v) const {
@@ -195,10 +200,7 @@ struct fuser {
   }
   /// Whether a sum goes over the axis along which a joined tensor has its pieces.
   constexpr bool sums_pieces(int sum, int joined) const {
-    const shape& whole = made_by(joined).extents;
-    int axis = whole.rank - 1;
-    while (whole.extent[axis] == 1) --axis;
-    return (op_of(sum).summed >> axis & 1U) != 0;
+    return (op_of(sum).summed >> (made_by(joined).extents.rank - 1) & 1U) != 0;
   }
 
   constexpr void add_elementwise(int v) {

@@ -20,20 +20,18 @@ struct loop_input {
   dtype type = dtype::real;
   access how = access::contiguous;
   bool map = false;        ///< a map leads from the value to its source
-  int columns = 0;         ///< of a joined tensor: those of the piece that is read, first of the first one
+  bool joined = false;     ///< read piece by piece: strides are counted in rows
   bool stretched = false;  ///< repeated along some axes
   double immediate = 0;
   const ir::generator* generate = nullptr;  ///< of a generated array
 
   constexpr bool same_code(const loop_input& other) const {
-    return type == other.type && how == other.how && joined() == other.joined() &&
-           same_address(generate, other.generate) &&
+    return type == other.type && how == other.how && joined == other.joined && same_address(generate, other.generate) &&
            (how != access::constant ||  // -0 is not 0
             std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
-  constexpr bool joined() const { return columns > 0; }
   /// Whether a result of the loop may be written over it.
-  constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched && !joined(); }
+  constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched && !joined; }
 };
 
 struct loop {
@@ -67,7 +65,7 @@ constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, 
   const shape& from = in.map ? s.made(s.argument(in.value, 0)).extents : own;
   std::int64_t stride = 1;
   for (int k = here + 1; k < from.rank; ++k) stride *= from.extent[k];
-  if (in.joined() && stride > 1) stride = stride / columns_of(from) * in.columns;
+  if (in.joined && here < from.rank - 1) stride /= from[-1];
   if (!in.map) return {stride, 0, false};
   const axis_map& map = s.op(in.value).map[here];
   return map.in_steps() ? operand_axis{stride * map.step, map.begin, false} : operand_axis{stride, 0, true};
@@ -99,11 +97,10 @@ struct loop_writer {
                                    s.nodes[a].made->element.type,
                                    constant ? access::constant : access::contiguous,
                                    map,
-                                   0,
+                                   f.joined[v],
                                    false,
                                    constant ? source.value : 0,
                                    source.generate};
-    if (f.joined[v]) out.inputs[out.input_count].columns = columns_of(s.made(s.argument(v, 0)), s.made(v));
     input_number[v] = ++out.input_count;
     return out.input_count - 1 - l.input_begin;
   }
@@ -117,7 +114,7 @@ struct loop_writer {
     for (int i = l.input_begin; i < l.input_end; ++i) {
       loop_input& in = out.inputs[i];
       in.stretched = s.made(in.value).count != whole.count;
-      if (in.how != access::constant) flat &= !in.stretched && !in.map && !in.joined();
+      if (in.how != access::constant) flat &= !in.stretched && !in.map && !in.joined;
     }
     if (flat) {
       l.extents.rank = whole.count == 1 ? 0 : 1;

@@ -85,7 +85,8 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
     const ir::node& n = s.nodes[w];
     const int v = f.root[s.arguments[n.first + a]];
     bool once = s.op(s.arguments[n.first + a]).what != ir::role::map || v == s.arguments[n.first + a];
-    for (int i = 0; i < n.op->arguments; ++i) once &= i == a || f.root[s.arguments[n.first + i]] != v;
+    for (int i = 0; i < n.op->arguments; ++i)
+      for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.rows() || f.step_of[v] == index;  // the loop reads all else
     if (once && replaces(s, f, live, p, index, v, w)) visit(v);
   }

@@ -1,5 +1,5 @@
-// Who reads a value: the first and the last of a schedule, views left out. And which maps and joined tensors are read in
-// place: their readers find the elements where the arguments have them, and no memory is needed for the result.
+// Who reads a value: the first and the last of a schedule, views left out. And which maps and joined tensors are read
+// in place: their readers find the elements where the arguments have them, and no memory is needed for the result.
 #pragma once
 
 #include "cairn/pass/rematerialize.hpp"
@@ -20,16 +20,6 @@ constexpr void for_each_piece(const Schedule& s, const Found& found, int root, a
   if (!found.joined[root]) return visit(root);
   const ir::node& n = s.nodes[root];
   for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
-}
-
-/// The columns of what is joined, or of a piece that has as many rows as the whole.
-constexpr int columns_of(const shape& s) {
-  int axis = s.rank;
-  while (axis > 1 && s.extent[axis - 1] == 1) --axis;
-  return s.extent[axis - 1];
-}
-constexpr int columns_of(const ir::result& piece, const ir::result& whole) {
-  return static_cast<int>(piece.count * columns_of(whole.extents) / whole.count);
 }
 
 /// How far rows of a mapped value lie apart in its argument, where these are equally far apart and whole; else 0.
@@ -114,13 +104,13 @@ struct reader_finder {
       return same_address(s.nodes[v].made->same_shape, s.nodes[joined].made->same_shape);
     return op.what == ir::role::kernel && i < 64 && (op.reads_pieces >> i & 1U) != 0;
   }
-  /// What all its readers can read in pieces is joined in place. The bytes of the pieces are its own, so this keeps no
-  /// more alive than a copy.
+  /// What all its readers can read in pieces is joined in place, save of single columns. The bytes of the pieces are its
+  /// own, so this keeps no more alive than a copy.
   constexpr void find_joined() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
       const ir::node& n = s.nodes[v];
-      out.joined[v] = n.op->joins;
+      out.joined[v] = n.op->joins && n.made->extents[-1] >= 2 * n.op->arguments;
       any |= n.op->joins;
       for (int i = 0; any && n.number == 0 && i < n.op->arguments; ++i) {
         const int a = s.arguments[n.first + i];
