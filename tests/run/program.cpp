@@ -560,10 +560,10 @@ BOOST_AUTO_TEST_CASE(confident_logits_keep_their_digits) {
   for (const float size : {10.0F, 20.0F, 40.0F}) {
     const float expected = std::log1p(std::exp(-size));
     step.param<"x">()() = size;
-    BOOST_TEST(step.value_and_grad(bind<"target">(1.0F)) == expected, boost::test_tools::tolerance(1e-5F));
+    BOOST_TEST(step.value_and_grad(bind<"target">(std::array{1.0F})) == expected, boost::test_tools::tolerance(1e-5F));
     BOOST_TEST(step.grad<"x">()() == -expected, boost::test_tools::tolerance(1e-4F));
     step.param<"x">()() = -size;
-    BOOST_TEST(step.value_and_grad(bind<"target">(0.0F)) == expected, boost::test_tools::tolerance(1e-5F));
+    BOOST_TEST(step.value_and_grad(bind<"target">(std::array{0.0F})) == expected, boost::test_tools::tolerance(1e-5F));
     BOOST_TEST(step.grad<"x">()() == expected, boost::test_tools::tolerance(1e-4F));
   }
 }
