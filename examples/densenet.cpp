@@ -1,7 +1,8 @@
-// How to checkpoint a DenseNet, in the layer or in the block? Each layer reads all that was made before it, so here each
-// layer is a segment of these: it keeps the few channels that it makes, and normalizes all of them again in backward.
-// They are joined by name only: norms read the pieces. Stored bytes grow with the depth, not with its square (Pleiss et
-// al., Memory-Efficient Implementation of DenseNets, 2017). Trains three dense blocks of six layers on Fashion-MNIST.
+// How to checkpoint a DenseNet, in the layer or in the block? Each layer reads all that was made before it, so here
+// each layer is a segment of these: it keeps the few channels that it makes, and normalizes all of them again in
+// backward. They are joined by name only: norms read the pieces. Stored bytes grow with the depth, not with its square
+// (Pleiss et al., Memory-Efficient Implementation of DenseNets, 2017). Trains three dense blocks of six layers on
+// Fashion-MNIST.
 #include "training.hpp"
 
 using namespace cairn;

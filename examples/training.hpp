@@ -196,8 +196,8 @@ double accuracy_of(auto& step, const data::dataset& set) {
 
 constexpr int batch = 128, test_batch = 100;  ///< that divides a test set, all of which is counted
 
-/// The program of a classifier: compares Step and Plain, trains, and says what comes of it. Rate: the accuracy of a test
-/// batch. The table of memory is that of One and OnePlain.
+/// The program of a classifier: compares Step and Plain, trains, and says what comes of it. Rate: the accuracy of a
+/// test batch. The table of memory is that of One and OnePlain.
 template <auto Rate, class Step, class Plain, class One = Step, class OnePlain = Plain>
 int classify(int argc, char** argv, const arguments& defaults) try {
   const arguments given = read(argc, argv, defaults);

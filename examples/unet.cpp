@@ -1,6 +1,6 @@
 // How to checkpoint a U-Net, in the layer or in the block? In the block: each pair of convolutions is a segment. What
-// leaves the way down for the way up is the result of a segment, and is kept; both sides are joined inside of the segment
-// that reads them, so that the copy is not. Takes noise off Fashion-MNIST's images, and shows some.
+// leaves the way down for the way up is the result of a segment, and is kept; both sides are joined by name only, for
+// convolutions that pad read the pieces. Takes noise off Fashion-MNIST's images, and shows some.
 #include <exception>
 #include <random>
 

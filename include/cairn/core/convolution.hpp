@@ -1,5 +1,6 @@
-// Convolutions of images {N, H, W, C} with filters {rows, columns, channels of a group, results}: which pixels meet which
-// taps, and how that is cut. Here, and not with the kernel, for the plan counts working space without knowing any kernel.
+// Convolutions of images {N, H, W, C} with filters {rows, columns, channels of a group, results}: which pixels meet
+// which taps, and how that is cut. Here, and not with the kernel, for the plan counts working space without knowing any
+// kernel.
 #pragma once
 
 #include "cairn/core/blocking.hpp"

@@ -68,7 +68,8 @@ template <comparison Which, class A, class B>
 using compared = applied<comparing_form<Which>, A, B>;
 }  // namespace detail
 
-// Elementwise, with broadcasting: real numbers of one type, whole ones of one, and constants beside either. No gradient.
+// Elementwise, with broadcasting: real numbers of one type, whole ones of one, and constants beside either. No
+// gradient.
 template <class A, class B>
   requires some_operands<A, B>
 constexpr detail::compared<comparison::less, A, B> operator<(A, B) {
@@ -134,8 +135,8 @@ struct leaky_relu_form : form_of_one<"leaky_relu"> {
 };
 }  // namespace detail
 
-/// x, but no less than `least` and no more than `most`, as torch.clamp: `clamp(x, 0_c, 6_c)`. x gets no gradient where it
-/// equals a constant bound, as in PyTorch.
+/// x, but no less than `least` and no more than `most`, as torch.clamp: `clamp(x, 0_c, 6_c)`. x gets no gradient where
+/// it equals a constant bound, as in PyTorch.
 template <class X, class A, class B>
   requires some_operands<X, A, B>
 constexpr applied<detail::clamp_form, X, A, B> clamp(X, A, B) {

@@ -107,8 +107,8 @@ struct labelled_form : form_of_two<Op::name> {
     return made_silently<Op>(logits, labels);
   }
 };
-/// Cross entropy as its options and weights say: where rows do not count alike, the sum of what they count, divided by the
-/// sum of their weights.
+/// Cross entropy as its options and weights say: where rows do not count alike, the sum of what they count, divided by
+/// the sum of their weights.
 template <nn::cross_entropy_options... Given>
 struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
   static constexpr nn::cross_entropy_options O{Given...};
@@ -175,8 +175,8 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
     else if constexpr (std::same_as<X, constant_leaf<1.0>>) return weight;
     else return made_silently<mul_op>(x, weight);
   }
-  /// Of each row, loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x)). The loss stands last, so that backward
-  /// takes it first, and adds the rest to its gradient in one loop.
+  /// Of each row, loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x)). The loss stands last, so that
+  /// backward takes it first, and adds the rest to its gradient in one loop.
   static constexpr auto smoothed(auto logits, auto classes, auto loss, auto by_class, auto of_label) {
     if constexpr (O.label_smoothing == 0) {
       return times(loss, of_label);
@@ -249,11 +249,11 @@ struct binary_cross_entropy_loss {
 };
 }  // namespace detail
 
-/// Mean over the rows of -log(softmax(logits)[label]), as F.cross_entropy. Logits {..., classes}, labels {...}; then may
-/// come weights by class {classes}, and by row {...}, or 1_c where there are none: the mean is divided by the sum of the
-/// weights of the labels that count. `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits, labels)` of
-/// labels<"y", 256, ...>: others that are no class make the loss NaN.
-/// Rejects: labels above the classes, or above what is ignored; other shapes.
+/// Mean over the rows of -log(softmax(logits)[label]), as F.cross_entropy. Logits {..., classes}, labels {...}; then
+/// may come weights by class {classes}, and by row {...}, or 1_c where there are none: the mean is divided by the sum
+/// of the weights of the labels that count. `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits,
+/// labels)` of labels<"y", 256, ...>: others that are no class make the loss NaN. Rejects: labels above the classes, or
+/// above what is ignored; other shapes.
 template <class... A>
   requires some_operands<A...>
 constexpr applied<detail::cross_entropy_form<>, A...> cross_entropy(A...) {

@@ -123,8 +123,8 @@ constexpr applied<detail::mean_form<Axes...>, X, Keep...> mean(X, Keep...) {
   return {};
 }
 
-/// Variance over the given axes, or over all, as x.var: divided by one less than there are numbers, so that of one it is
-/// NaN. `biased` divides by their number, `keepdim` keeps the axes; either, or both, may follow x.
+/// Variance over the given axes, or over all, as x.var: divided by one less than there are numbers, so that of one it
+/// is NaN. `biased` divides by their number, `keepdim` keeps the axes; either, or both, may follow x.
 template <int... Axes, an_operand X, class... Option>
 constexpr applied<detail::var_form<Axes...>, X, Option...> var(X, Option...) {
   return {};

@@ -1,5 +1,5 @@
-// The gradient of a convolution's filter: a product over the pixels of the result, of which each block is added to tiles
-// that threads share, so that sums have the same bits for any number of them.
+// The gradient of a convolution's filter: a product over the pixels of the result, of which each block is added to
+// tiles that threads share, so that sums have the same bits for any number of them.
 #pragma once
 
 #include "cairn/kernel/image_rows.hpp"

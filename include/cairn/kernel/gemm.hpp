@@ -20,8 +20,8 @@ namespace cairn::kernel {
 inline constexpr std::int64_t one_tap = 0;
 
 /// What a column of tiles reads over `steps` of depth, at each of some places of A: a product has one, a convolution
-/// the taps of its filter. Of A either rows are `apart` and a step is one number on, or rows are side by side and a step
-/// is `apart` on; the next tile begins `below`. Steps of B are `step_b` apart.
+/// the taps of its filter. Of A either rows are `apart` and a step is one number on, or rows are side by side and a
+/// step is `apart` on; the next tile begins `below`. Steps of B are `step_b` apart.
 struct tile_source {
   std::int64_t apart, below, step_b;
   int steps;

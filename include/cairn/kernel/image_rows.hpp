@@ -1,6 +1,6 @@
 // What convolutions and the gradients of their filters share: the code of tiles, the taps of a filter that lie side by
-// side, and the rows of images that they read, where these lie or, where a filter reaches over the edges, in a copy with
-// zeros around them. Only the copy may be made of several images, whose channels are joined.
+// side, and the rows of images that they read, where these lie or, where a filter reaches over the edges, in a copy
+// with zeros around them. Only the copy may be made of several images, whose channels are joined.
 #pragma once
 
 #include "cairn/core/convolution.hpp"

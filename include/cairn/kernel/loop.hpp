@@ -395,8 +395,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
 };
 
-/// What a step is told: a loop, a kernel, or both. Operands of both: those of the loop, then those of the kernel; the first
-/// result of one that makes tiles lies where the first lies that the loop stores.
+/// What a step is told: a loop, a kernel, or both. Operands of both: those of the loop, then those of the kernel; the
+/// first result of one that makes tiles lies where the first lies that the loop stores.
 struct step_table {
   loop_table loop;
   ir::argument_table arguments;         ///< of the kernel

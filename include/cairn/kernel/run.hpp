@@ -20,8 +20,8 @@ struct launch {
   const tile_reader* reader = nullptr;
   /// Makes rows of the first argument, which are not there before; null where they are. Of those that say `takes_rows`.
   const row_maker* maker = nullptr;
-  /// Rows that lie apart, of operations that say `reads_rows`; pieces, which are operands in place of their argument, of
-  /// those that say `reads_pieces`.
+  /// Rows that lie apart, of operations that say `reads_rows`; pieces, which are operands in place of their argument,
+  /// of those that say `reads_pieces`.
   ir::argument_table arguments = {};
 
   std::int64_t apart(int argument) const {
@@ -32,8 +32,8 @@ struct launch {
     if (arguments.pieces == nullptr) return whole;
     return {arguments.pieces, static_cast<std::size_t>(arguments.piece_count)};
   }
-  /// Calls visit(some) for all of `own`, rows of the first argument of so many bytes each, once they are there. Those of
-  /// a loop are made a few at a time, and so read while they are in the first-level cache.
+  /// Calls visit(some) for all of `own`, rows of the first argument of so many bytes each, once they are there. Those
+  /// of a loop are made a few at a time, and so read while they are in the first-level cache.
   template <class Visit>
   void in_rows(range own, std::int64_t row_bytes, Visit visit) const {
     if (maker == nullptr) return visit(own);

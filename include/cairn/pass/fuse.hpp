@@ -225,8 +225,8 @@ struct fuser {
     return true;
   }
   /// From which axis on a loop treats all axes as one row, to make a sum of the program's numbers as it goes: over all,
-  /// over rows or over columns; none where it cannot, and of what is no sum. The order of the additions is a function of
-  /// the shape alone, so that a sum has the same bits in a loop and by itself.
+  /// over rows or over columns; none where it cannot, and of what is no sum. The order of the additions is a function
+  /// of the shape alone, so that a sum has the same bits in a loop and by itself.
   constexpr int row_of_sum(int v) const {
     const ir::node& n = s.nodes[v];
     if (n.op->summed == 0) return none;
@@ -257,8 +257,8 @@ struct fuser {
     return open_reads_rows(row) ? row : none;
   }
 
-  /// Whether v takes rows of what the open loop computes, of which nothing else is read by it. Wide ones would leave the
-  /// first-level cache before they are read, and there may be fewer than threads.
+  /// Whether v takes rows of what the open loop computes, of which nothing else is read by it. Wide ones would leave
+  /// the first-level cache before they are read, and there may be fewer than threads.
   constexpr bool takes_rows(int v) const {
     const ir::node& n = s.nodes[v];
     if (!n.op->takes_rows || open_tiles || open_sum != none) return false;

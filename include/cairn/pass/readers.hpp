@@ -104,8 +104,8 @@ struct reader_finder {
       return same_address(s.nodes[v].made->same_shape, s.nodes[joined].made->same_shape);
     return op.what == ir::role::kernel && i < 64 && (op.reads_pieces >> i & 1U) != 0;
   }
-  /// What all its readers can read in pieces is joined in place, save of single columns. The bytes of the pieces are its
-  /// own, so this keeps no more alive than a copy.
+  /// What all its readers can read in pieces is joined in place, save of single columns. The bytes of the pieces are
+  /// its own, so this keeps no more alive than a copy.
   constexpr void find_joined() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
