@@ -106,7 +106,7 @@ struct step_tables {
     for (int i = 0; i < s.op(v).arguments; ++i) {
       const int a = s.argument(v, i);
       for (int k = pieces.begin[a]; k < pieces.end[a]; ++k) visit(pieces.columns[k]);
-      if (!f.joined[a] && (s.op(v).reads_pieces >> i & 1U) != 0) visit(s.made(a).extents[-1]);
+      if (!f.joined[a] && s.op(v).may_read_pieces(i)) visit(s.made(a).extents[-1]);
     }
   }
 

@@ -206,8 +206,9 @@ template <nn::window By = nn::window{}, class... A>
 constexpr applied<detail::conv1d_form<By>, A...> conv1d(A...) {
   return {};
 }
-/// Images {N, H, W, C} and filters {C, O / groups, rows, columns} -> {N, (H - 1) stride - 2 padding + dilation (rows -
-/// 1) + 1, likewise, O}: the gradient of conv2d with respect to its images, as torch.conv_transpose2d.
+/// Images {N, H, W, C} and filters {C, O / groups, rows, columns} ->
+/// {N, (H - 1) stride - 2 padding + dilation (rows - 1) + 1, likewise, O}: the gradient of conv2d with respect to its
+/// images, as torch.conv_transpose2d.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<detail::conv_transpose2d_form<By>, A...> conv_transpose2d(A...) {

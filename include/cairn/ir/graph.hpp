@@ -37,10 +37,10 @@ struct argument_table {
   const int* pieces = nullptr;
   int piece_count = 0;
 };
-/// A kernel. Operands are the results, none in place of those that nobody reads; then the arguments, in order, and
-/// scratch where the operation asks for it. Of a loop: its results, then its inputs; if it shares the step with a
-/// kernel, then the operands of that. `constants` is what the kernel is told of the step: of an operation an
-/// argument_table, or null.
+/// A kernel. Operands are the results, none in place of those that nobody reads; then the arguments, in order, the
+/// pieces of one that is joined in its place, and scratch where the operation asks for it. Of a loop: its results, then
+/// its inputs; if it shares the step with a kernel, then the operands of that. `constants` is what the kernel is told
+/// of the step: of an operation an argument_table, or null.
 using kernel_pointer = void (*)(const void* constants, void* const* operands, int threads);
 /// The same for an operation beside a loop, which is a kernel::tile_reader or a kernel::row_maker.
 using paired_pointer = void (*)(const void* constants, void* const* operands, int threads, const void* loop);
@@ -104,6 +104,8 @@ struct operation {
   int vjp_nodes = 0, vjp_arguments = 0;  ///< upper bounds of what these append
 
   constexpr std::int64_t scratch_bytes(int threads) const { return scratch.numbers(threads) * number_bytes; }
+  /// Whether argument number i may be joined.
+  constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
   constexpr int operands() const { return results + arguments + (scratch.numbers(1) > 0 ? 1 : 0); }
 
   constexpr bool says_start() const { return start.drawn != initial::law::unsaid; }

@@ -102,10 +102,10 @@ struct reader_finder {
     const ir::operation& op = op_of(v);
     if (op.what == ir::role::elementwise)
       return same_address(s.nodes[v].made->same_shape, s.nodes[joined].made->same_shape);
-    return op.what == ir::role::kernel && i < 64 && (op.reads_pieces >> i & 1U) != 0;
+    return op.what == ir::role::kernel && op.may_read_pieces(i);
   }
-  /// What all its readers can read in pieces is joined in place, save of single columns. The bytes of the pieces are
-  /// its own, so this keeps no more alive than a copy.
+  /// What all its readers can read in pieces is joined in place, unless these have less than two columns each in the
+  /// mean. Its bytes are those of the pieces, so this keeps no more alive than a copy.
   constexpr void find_joined() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
