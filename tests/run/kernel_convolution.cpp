@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "../own.hpp"
 #include "kernel_check.hpp"
 
 using namespace cairn;
@@ -34,19 +35,27 @@ struct sums {
   }
 };
 
-template <class Real, motion Moves, shape Image, shape Filter>
+template <class In, class Real>
+std::vector<In> operand(const shape& extents) {
+  const std::vector<Real> x = numbers<Real>(extents.count());
+  std::vector<In> made;
+  for (const Real e : x) made.push_back(In(e));
+  return made;
+}
+
+template <class Real, motion Moves, shape Image, shape Filter, class In = Real>
 void check() {
   using forward = convolution_op<Moves>;
   using back = convolution_back_op<Moves, Image[1], Image[2]>;
   using of_filter = filter_gradient_op<Moves, Filter[0], Filter[1]>;
   constexpr shape result = forward::result(Image, Filter);
   static_assert(result.valid() && back::result(result, Filter) == Image && of_filter::result(Image, result) == Filter);
-  const auto x = numbers<Real>(Image.count()), w = numbers<Real>(Filter.count()), g = numbers<Real>(result.count());
+  const auto x = operand<In, Real>(Image), w = operand<In, Real>(Filter), g = operand<In, Real>(result);
   sums<Real> y(result.count()), of_x(Image.count()), of_w(Filter.count());
   reference::for_each_tap(Image, Filter, result, Moves.stride, Moves.padding, Moves.dilation, Moves.groups,
                           [&](int image, int filter, int made) {
-                            const auto at = [](const std::vector<Real>& v, int i) {
-                              return double{v[static_cast<std::size_t>(i)]};
+                            const auto at = [](const std::vector<In>& v, int i) {
+                              return static_cast<double>(v[static_cast<std::size_t>(i)]);
                             };
                             y.add(made, at(x, image) * at(w, filter));
                             of_x.add(image, at(g, made) * at(w, filter));
@@ -61,7 +70,15 @@ void check() {
                                                              const char* what) {
         guarded<Real> made(std::ssize(wanted.value)),
             scratch(Op::scratch(sizeof(Real), A::shape, B::shape).numbers(threads));
-        run_kernel<Op, Real, A, B>({made.data(), a.data(), b.data(), scratch.data()}, threads);
+        const std::vector<const void*> operands{made.data(), a.data(), b.data(), scratch.data()};
+        if constexpr (std::is_same_v<In, Real>) {
+          run_kernel<Op, Real, A, B>(operands, threads);
+        } else {
+          void* const* const p = const_cast<void* const*>(operands.data());
+          constexpr correlation of = Op::of(A::shape, B::shape);
+          if constexpr (std::is_same_v<Op, of_filter>) kernel::correlate_filter<In, Real, of>(p, {.threads = threads});
+          else kernel::correlate<In, Real, of>(p, {.threads = threads});
+        }
         wanted.check(made, what);
         BOOST_TEST(scratch.intact(), what);
       };
@@ -100,6 +117,12 @@ BOOST_AUTO_TEST_CASE(depthwise) {
   check<float, motion{.padding = {1, 1}, .groups = 37}, shape{2, 5, 19, 37}, shape{3, 3, 1, 37}>();
   check<double, motion{.stride = {2, 2}, .padding = {2, 2}, .groups = 16}, shape{3, 9, 10, 16}, shape{5, 5, 1, 16}>();
   check<float, motion{.stride = {3, 1}, .dilation = {1, 2}, .groups = 5}, shape{21, 8, 6, 5}, shape{2, 2, 1, 5}>();
+}
+// Numbers that are read may have fewer bits than sums: a float as a double, half a float as a float.
+BOOST_AUTO_TEST_CASE(narrow_operands) {
+  check<double, motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{3, 3, 5, 21}, float>();
+  check<float, motion{.stride = {2, 1}, .groups = 2}, shape{2, 9, 8, 6}, shape{2, 3, 3, 34}, own::bfloat16>();
+  check<float, motion{.padding = {1, 1}, .groups = 19}, shape{2, 5, 6, 19}, shape{3, 3, 1, 19}, own::bfloat16>();
 }
 // Several blocks of depth, bands of several images and several of one.
 BOOST_AUTO_TEST_CASE(blocks) {

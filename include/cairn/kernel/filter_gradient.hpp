@@ -6,27 +6,27 @@
 
 namespace cairn::kernel {
 
-/// Images and the gradients of their convolution to the gradient of its filter.
-template <class Real>
+/// Images and the gradients of their convolution to the gradient of its filter; In and Sum as in a sweep's plan.
+template <class In, class Sum>
 struct filter_plan {
   correlation of;
   filter_cut cut;
-  tile_codes<Real> codes;
+  tile_codes<In, Sum> codes;
   const std::int64_t* runs;
   workspace scratch;
 };
-template <class Real>
+template <class In, class Sum>
 class filter_gradient {
-  const filter_plan<Real>& plan;
-  const image_source<Real>& read;
-  const Real* gradient;
-  Real* made;
+  const filter_plan<In, Sum>& plan;
+  const image_source<In>& read;
+  const In* gradient;
+  Sum* made;
 
  public:
-  filter_gradient(const filter_plan<Real>& of_plan, const image_source<Real>& from, const Real* by, Real* to)
+  filter_gradient(const filter_plan<In, Sum>& of_plan, const image_source<In>& from, const In* by, Sum* to)
       : plan(of_plan), read(from), gradient(by), made(to) {}
 
-  [[gnu::noinline]] void run(Real* scratch, int threads) const {
+  [[gnu::noinline]] void run(Sum* scratch, int threads) const {
     const int parts = std::min(plan.scratch.parts, threads);
     if (plan.of.depthwise()) return each_channel(scratch, parts);
     in_parts(parts, [this, scratch, parts](int part) {
@@ -38,55 +38,55 @@ class filter_gradient {
   }
 
  private:
-  static constexpr int line = 64 / static_cast<int>(sizeof(Real));
+  static constexpr int line = 64 / static_cast<int>(sizeof(Sum));
 
-  image_rows<Real> images() const {
+  image_rows<In> images() const {
     const sweep_cut& cut = plan.cut.pixels;
     return {read, plan.of.read[1], plan.of.read[2], plan.of.read[3], cut.copied, cut.down, cut.along};
   }
 
   /// Of filters of one channel each: sums of sections of rows, added up in order.
-  void each_channel(Real* scratch, int parts) const {
+  void each_channel(Sum* scratch, int parts) const {
     const std::int64_t all = std::int64_t{plan.of.made[0]} * plan.of.made[1], size = plan.of.filter.count();
     const int sections = sections_of(plan.of);
-    Real* const sums = scratch + parts * plan.scratch.each;
+    Sum* const sums = scratch + parts * plan.scratch.each;
     in_parts(parts, [=, this](int part) {
-      Real* const copy = scratch + part * plan.scratch.each;
+      In* const copy = copy_in<In>(scratch + part * plan.scratch.each);
       const range own = share(sections, 1, part, parts);
       for (auto section = own.begin; section < own.end; ++section) {
         const range rows = share(all, 1, static_cast<int>(section), sections);
-        Real* const to = sums + section * size;
-        std::fill_n(to, size, Real{});
+        Sum* const to = sums + section * size;
+        std::fill_n(to, size, Sum{});
         for (auto at = rows.begin; at < rows.end; at += plan.cut.pixels.band)
           add_each_channel({at, std::min(at + plan.cut.pixels.band, rows.end)}, copy, to);
       }
     });
     for (std::int64_t i = 0; i < size; ++i) {
-      Real sum = 0;
+      Sum sum = 0;
       for (int section = 0; section < sections; ++section) sum += sums[section * size + i];
       made[i] = sum;
     }
   }
   /// Four taps of a register of channels at a time.
-  void add_each_channel(range rows, Real* copy, Real* to) const {
-    using vec = lanes<Real>;
+  void add_each_channel(range rows, In* copy, Sum* to) const {
+    using vec = lanes<Sum>;
     constexpr int width = vec::width, most = 4;
     const sweep_cut& cut = plan.cut.pixels;
-    const image_rows<Real> from = images();
+    const image_rows<In> from = images();
     const int channels = plan.of.read[3];
     const std::int64_t apart = std::int64_t{cut.along.step} * channels;
     from.copy_all(rows, copy);
-    from.for_each(rows, copy, [&](std::int64_t image, int row, const Real* a) {
-      const Real* const g = gradient + (image * plan.of.made[1] + row) * plan.of.made[2] * channels;
+    from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
+      const In* const g = gradient + (image * plan.of.made[1] + row) * plan.of.made[2] * channels;
       for (int c = 0; c < channels; c += width) {
         for (int t = 0; t < cut.runs; t += most) {
           const int taps = std::min(most, cut.runs - t);
           vec sum[most];
           for (int i = 0; i < taps; ++i) sum[i] = load_row(to + std::int64_t{t + i} * channels, c, channels);
           for (int k = 0; k < plan.of.made[2]; ++k) {
-            const vec by = load_row(g + std::int64_t{k} * channels, c, channels);
+            const vec by = load_row_as<Sum>(g + std::int64_t{k} * channels, c, channels);
             for (int i = 0; i < taps; ++i)
-              sum[i] = fused(load_row(a + plan.runs[t + i] + k * apart, c, channels), by, sum[i]);
+              sum[i] = fused(load_row_as<Sum>(a + plan.runs[t + i] + k * apart, c, channels), by, sum[i]);
           }
           for (int i = 0; i < taps; ++i) store_row(sum[i], to + std::int64_t{t + i} * channels, c, channels);
         }
@@ -94,12 +94,13 @@ class filter_gradient {
     });
   }
 
-  void band(range rows, range units, Real* copy) const {
+  void band(range rows, range units, Sum* scratch) const {
     const sweep_cut& cut = plan.cut.pixels;
-    const image_rows<Real> from = images();
-    Real* const panel = copy + (cut.band_numbers + line - 1) / line * line;
+    const image_rows<In> from = images();
+    In* const copy = copy_in<In>(scratch);
+    Sum* const panel = scratch + (cut.band_numbers + line - 1) / line * line;
     from.copy_all(rows, copy);
-    const Real* const pixels = cut.copied ? copy : read.only();
+    const In* const pixels = cut.copied ? copy : read.only();
     std::int64_t at[most_block_rows];
     int known = 0;
     std::int64_t first = rows.begin;
@@ -111,22 +112,22 @@ class filter_gradient {
       first += known;
       known = 0;
     };
-    from.for_each(rows, copy, [&](std::int64_t, int, const Real* row) {
+    from.for_each(rows, copy, [&](std::int64_t, int, const In* row) {
       at[known++] = row - pixels;
       if (known == plan.cut.block_rows) flush();
     });
     if (known > 0) flush();
   }
   /// Adds what some pixels of some rows give.
-  void block(const Real* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels, range units,
-             Real* panel) const {
+  void block(const In* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels, range units,
+             Sum* panel) const {
     const correlation& of = plan.of;
     const sweep_cut& cut = plan.cut.pixels;
     const int results = of.results(), inputs = of.inputs(), tile_rows = plan.cut.tile_rows,
               tile_columns = plan.cut.tile_columns;
     const std::int64_t tiles = (cut.length + tile_rows - 1) / tile_rows;
     const tile_source source{std::int64_t{cut.along.step} * of.read[3], tile_rows, tile_columns, pixels, rows, at};
-    const tile_target<Real> to{made, of.filter[3], first > 0 || pixel > 0, false, nullptr};
+    const tile_target<Sum> to{made, of.filter[3], first > 0 || pixel > 0, false, nullptr};
     for (int group = 0; group < of.moves.groups; ++group) {
       for (int j = 0; j < results; j += tile_columns) {
         const int columns = std::min(tile_columns, results - j);
@@ -140,7 +141,7 @@ class filter_gradient {
           const std::int64_t end = std::min(tiles, tile + units.end - unit);
           const int begin = static_cast<int>(tile) * tile_rows;
           const int height = std::min(static_cast<int>(end) * tile_rows, cut.length) - begin;
-          const Real* const a = from + plan.runs[run] + pixel * source.apart + group * inputs + begin;
+          const In* const a = from + plan.runs[run] + pixel * source.apart + group * inputs + begin;
           const int row = static_cast<int>(run) * cut.length + begin;
           plan.codes.run(a, panel, source, to, row, group * results + j, columns, last_columns, height);
           unit += end - tile;
@@ -149,12 +150,12 @@ class filter_gradient {
     }
   }
 };
-template <class Real, correlation Of>
-inline constexpr filter_plan<Real> filter_plan_of = [] {
-  constexpr filter_cut cut = cut_of_filter(Of, sizeof(Real));
-  filter_plan<Real> plan{Of, cut, {}, run_table<Real, Of, 0>.data(), scratch_of_filter(Of, sizeof(Real))};
+template <class In, class Sum, correlation Of>
+inline constexpr filter_plan<In, Sum> filter_plan_of = [] {
+  constexpr filter_cut cut = cut_of_filter(Of, sizeof(Sum));
+  filter_plan<In, Sum> plan{Of, cut, {}, run_table<Sum, Of, 0>.data(), scratch_of_filter(Of, sizeof(Sum))};
   if constexpr (!Of.depthwise())
-    plan.codes = codes_of<Real, cut.tile_rows, cut.pixels.length, cut.tile_columns, Of.results(), false>();
+    plan.codes = codes_of<In, Sum, cut.tile_rows, cut.pixels.length, cut.tile_columns, Of.results(), false>();
   return plan;
 }();
 

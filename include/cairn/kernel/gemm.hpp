@@ -63,12 +63,12 @@ struct tile_target {
 
 /// A column of tiles, of `height` rows and `columns` columns of C from (row, column) on. Tiles have `Rows` rows and at
 /// most `Registers` registers of columns: in registers over all steps, and added to C last. RowsApart: which of the two
-/// ways A is read.
-template <class Real, int Rows, int Registers, bool RowsApart>
-[[gnu::always_inline]] inline void tiles_in_registers(const Real* a, const Real* b, const tile_source& from,
-                                                      const tile_target<Real>& to, int row, int column, int columns,
+/// ways A is read. A's numbers become those of sums as they are read, B's where they are packed.
+template <class In, class Sum, int Rows, int Registers, bool RowsApart>
+[[gnu::always_inline]] inline void tiles_in_registers(const In* a, const Sum* b, const tile_source& from,
+                                                      const tile_target<Sum>& to, int row, int column, int columns,
                                                       int height) {
-  using vec = lanes<Real>;
+  using vec = lanes<Sum>;
   constexpr int width = vec::width;
   constexpr int reached = RowsApart ? 3 : Rows, pointers = (Rows + reached - 1) / reached;  // rows by one pointer
   const bool direct = to.reader == nullptr && columns == Registers * width;
@@ -79,9 +79,9 @@ template <class Real, int Rows, int Registers, bool RowsApart>
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) sum[i][j] = vec::fill(0);
-    const Real* step = b;
+    const Sum* step = b;
     for (int t = 0; t < from.taps; ++t) {
-      const Real* at[pointers];
+      const In* at[pointers];
 #pragma GCC unroll 4
       for (int q = 0; q < pointers; ++q) at[q] = a + from.tap[t] + (RowsApart ? q * reached * from.apart : 0);
       for (int p = 0; p < from.steps; ++p) {
@@ -90,7 +90,7 @@ template <class Real, int Rows, int Registers, bool RowsApart>
         for (int j = 0; j < Registers; ++j) row_b[j] = vec::load(step + j * width);
 #pragma GCC unroll 16
         for (int i = 0; i < Rows; ++i) {
-          const vec x = vec::fill(at[i / reached][RowsApart ? i % reached * from.apart : i]);
+          const vec x = vec::fill(static_cast<Sum>(at[i / reached][RowsApart ? i % reached * from.apart : i]));
 #pragma GCC unroll 4
           for (int j = 0; j < Registers; ++j) sum[i][j] = fused(x, row_b[j], sum[i][j]);
         }
@@ -99,8 +99,8 @@ template <class Real, int Rows, int Registers, bool RowsApart>
         step += from.step_b;
       }
     }
-    alignas(64) Real tile[Rows * Registers * width];
-    Real* const out = direct ? to.at(row, column) : tile;
+    alignas(64) Sum tile[Rows * Registers * width];
+    Sum* const out = direct ? to.at(row, column) : tile;
     const std::int64_t apart = direct ? to.apart : Registers * width;
     if (direct && to.add) {
 #pragma GCC unroll 16
@@ -136,45 +136,42 @@ void pack_tile(const Real* from, std::int64_t apart, int p, int end, int steps, 
 }
 
 /// Columns of B, of which rows lie `apart`, as {steps, tile_columns}, filled up to whole registers with zeros.
-template <class Real>
-void pack_columns(const Real* from, std::int64_t apart, int columns, int steps, int tile_columns, Real* to) {
-  using vec = lanes<Real>;
+template <class In, class Sum>
+void pack_columns(const In* from, std::int64_t apart, int columns, int steps, int tile_columns, Sum* to) {
+  using vec = lanes<Sum>;
   constexpr int width = vec::width;
   const bool pair = columns == 2 * width;
   for (int p = 0; p < steps; ++p, from += apart, to += tile_columns) {
     if (pair) {
-      const vec first = vec::load(from), second = vec::load(from + width);
+      const vec first = load_row_as<Sum>(from, 0, width), second = load_row_as<Sum>(from + width, 0, width);
       first.store(to);
       second.store(to + width);
     } else {
-      for (int j = 0; j < columns; j += width) load_row(from, j, columns).store(to + j);
+      for (int j = 0; j < columns; j += width) load_row_as<Sum>(from, j, columns).store(to + j);
     }
   }
 }
 /// The same of a transposed B, of which columns lie `apart`.
-template <class Real>
-[[gnu::noinline]] void pack_columns_transposed(const Real* from, std::int64_t apart, int columns, int steps,
-                                               int tile_columns, Real* to) {
-  using vec = lanes<Real>;
+template <class In, class Sum>
+[[gnu::noinline]] void pack_columns_transposed(const In* from, std::int64_t apart, int columns, int steps,
+                                               int tile_columns, Sum* to) {
+  using vec = lanes<Sum>;
   constexpr int width = vec::width;
   const std::int64_t step = tile_columns;
   for (int p = 0; p < steps; p += width) {
     const int filled = std::min(width, steps - p);
     for (int j = 0; j < columns; j += width) {
-      const Real* at = from + j * apart + p;
-      std::int64_t apart_here = apart;
-      Real part[width][width];
-      if (filled < width || j + width > columns) {
-        for (int i = 0; i < width; ++i)
-          (j + i < columns ? vec::load(at + i * apart, filled) : vec::fill(0)).store(part[i]);
-        at = part[0];
-        apart_here = width;
-      }
+      const In* const at = from + j * apart + p;
+      const bool whole = filled == width && j + width <= columns;
+      Sum part[width][width];
+      for (int i = 0; i < width && !whole; ++i)
+        (j + i < columns ? load_row_as<Sum>(at + i * apart, 0, filled) : vec::fill(0)).store(part[i]);
       vec square[width];
 #pragma GCC unroll 16
-      for (int i = 0; i < width; ++i) square[i] = vec::load(at + i * apart_here);
+      for (int i = 0; i < width; ++i)
+        square[i] = whole ? load_row_as<Sum>(at + i * apart, 0, width) : vec::load(part[i]);
       vec::transpose(square);
-      Real* const out = to + p * step + j;
+      Sum* const out = to + p * step + j;
 #pragma GCC unroll 16
       for (int i = 0; i < width; ++i)
         if (i < filled) square[i].store(out + i * step);
@@ -210,10 +207,10 @@ struct shared_plan {
   }
   void pack(bool last_rows, const auto&... arguments) const { packing[last_rows](arguments...); }
 };
-template <class Real, int Rows, int Registers, bool RowsApart>
-void column_of_tiles(const Real* a, const Real* b, const tile_source& from, const tile_target<Real>& to, int row,
+template <class In, class Sum, int Rows, int Registers, bool RowsApart>
+void column_of_tiles(const In* a, const Sum* b, const tile_source& from, const tile_target<Sum>& to, int row,
                      int column, int columns, int height) {
-  tiles_in_registers<Real, Rows, Registers, RowsApart>(a, b, from, to, row, column, columns, height);
+  tiles_in_registers<In, Sum, Rows, Registers, RowsApart>(a, b, from, to, row, column, columns, height);
 }
 template <class Real, product P>
 inline constexpr shared_plan<Real> shared_plan_of = [] {
@@ -222,10 +219,10 @@ inline constexpr shared_plan<Real> shared_plan_of = [] {
   shared_plan<Real> plan{P,
                          cut::cut,
                          cut::rows_left,
-                         {{&column_of_tiles<Real, cut::rows, cut::registers, apart>,
-                           &column_of_tiles<Real, cut::rows, cut::last_registers, apart>},
-                          {&column_of_tiles<Real, cut::last_rows, cut::registers, apart>,
-                           &column_of_tiles<Real, cut::last_rows, cut::last_registers, apart>}},
+                         {{&column_of_tiles<Real, Real, cut::rows, cut::registers, apart>,
+                           &column_of_tiles<Real, Real, cut::rows, cut::last_registers, apart>},
+                          {&column_of_tiles<Real, Real, cut::last_rows, cut::registers, apart>,
+                           &column_of_tiles<Real, Real, cut::last_rows, cut::last_registers, apart>}},
                          {}};
   if constexpr (P.transpose_a && cut::cut.pack_a) {
     plan.packing[0] = &pack_tile<Real, cut::rows>;
@@ -255,8 +252,8 @@ struct own_plan : tile_extents<Real, P> {
   [[gnu::always_inline]] static void in_rows(bool last_columns, const auto&... arguments) {
     constexpr bool apart = cuts::rows_apart;
     if (last_columns && cuts::last_registers < cuts::registers)
-      return tiles_in_registers<Real, Rows, cuts::last_registers, apart>(arguments...);
-    tiles_in_registers<Real, Rows, cuts::registers, apart>(arguments...);
+      return tiles_in_registers<Real, Real, Rows, cuts::last_registers, apart>(arguments...);
+    tiles_in_registers<Real, Real, Rows, cuts::registers, apart>(arguments...);
   }
 };
 

@@ -301,6 +301,18 @@ template <class Real>
   if (i + lanes<Real>::width <= n) return lanes<Real>::load(row + i);
   return lanes<Real>::load(row + i, static_cast<int>(n - i), rest);
 }
+/// As Reals, numbers that may be of another type.
+template <class Real, class Stored>
+[[gnu::always_inline]] inline lanes<Real> load_row_as(const Stored* row, std::int64_t i, std::int64_t n) {
+  if constexpr (std::is_same_v<Real, Stored>) {
+    return load_row(row, i, n);
+  } else {
+    constexpr int width = lanes<Real>::width;
+    Real part[width] = {};
+    for (int k = 0; k < width && i + k < n; ++k) part[k] = static_cast<Real>(row[i + k]);
+    return lanes<Real>::load(part);
+  }
+}
 template <class Real>
 [[gnu::always_inline]] inline void store_row(lanes<Real> x, Real* row, std::int64_t i, std::int64_t n) {
   if (i + lanes<Real>::width <= n) x.store(row + i);
