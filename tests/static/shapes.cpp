@@ -242,17 +242,17 @@ static_assert(of(conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(t<2, 4,
               shape{2, 7, 5, 5});
 static_assert(of(conv_transpose2d<nn::window{.groups = 3}>(t<1, 3, 2, 6>, t<6, 2, 2, 2>)) == shape{1, 4, 3, 6});
 template <nn::window By>
-constexpr shape filtered = detail::conv2d_form<By>::made_of(shape{1, 3, 3, 2}, shape{3, 3, 1, 4});
+constexpr shape filtered = detail::conv2d_form<By>::made_of(shape{1, 3, 3, 2}, shape{4, 1, 3, 3});
 static_assert(filtered<{.groups = 2}> == shape{1, 1, 1, 4} && filtered<{}> == no_shape);
 static_assert(filtered<{.dilation = 2, .groups = 2}> == no_shape && filtered<{.groups = 4}> == no_shape);
 using moved = convolution_op<motion{{2, 2}, {1, 1}}>;
-static_assert(moved::result(shape{1, 4, 4, 3}, shape{3, 3, 3, 5}) == shape{1, 2, 2, 5});
-static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 4, 4>::result(shape{1, 2, 2, 5}, shape{3, 3, 3, 5}) ==
+static_assert(moved::result(shape{1, 4, 4, 3}, shape{5, 3, 3, 3}) == shape{1, 2, 2, 5});
+static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 4, 4>::result(shape{1, 2, 2, 5}, shape{5, 3, 3, 3}) ==
               shape{1, 4, 4, 3});
-static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 5, 4>::result(shape{1, 2, 2, 5}, shape{3, 3, 3, 5}) ==
+static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 5, 4>::result(shape{1, 2, 2, 5}, shape{5, 3, 3, 3}) ==
               no_shape);
 static_assert(filter_gradient_op<motion{{2, 2}, {1, 1}}, 3, 3>::result(shape{1, 4, 4, 3}, shape{1, 2, 2, 5}) ==
-              shape{3, 3, 3, 5});
+              shape{5, 3, 3, 3});
 static_assert(filter_gradient_op<motion{}, 3, 3>::result(shape{1, 4, 4, 3}, shape{2, 2, 2, 5}) == no_shape);
 
 // Pools over images {N, H, W, C}: as many windows as fit, half of one outside at most.

@@ -1,11 +1,10 @@
 // The convolutions of ResNet-50, forward and both gradients, of 4 images: cairn's kernels beside oneDNN's, in one
 // process, by turns. Images lie with channels last on both sides. Filters: "packed" is oneDNN with them in the layout
-// that it chooses, "OIHW" counts what brings them there and back from PyTorch's; cairn's figures count it, too. Prints
+// that it chooses, "OIHW" counts what brings them there and back from PyTorch's; so do "cairn packed" and "cairn". Prints
 // one line of JSON for each: the FLOP/s in the best of the runs, and what is wrong with a result. Arguments: the number
 // of threads, NumPy's OpenBLAS, oneDNN for OpenMP.
 #include "cairn/kernel/convolution.hpp"
 #include "cairn/kernel/matmul.hpp"
-#include "cairn/kernel/transpose.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -110,14 +109,13 @@ enum pass { result, of_images, of_filters };
 
 template <pass Pass, motion Moves, shape Image, shape Filters>  // {O, C, rows, columns}
 void measure(const onednn& dnn, int threads) {
-  constexpr shape turned{Filters[2], Filters[3], Filters[1], Filters[0]};
   using forward = cairn::convolution_op<Moves>;
-  constexpr shape made = forward::result(Image, turned);
-  constexpr std::int64_t flops = forward::flops(Image, turned);
+  constexpr shape made = forward::result(Image, Filters);
+  constexpr std::int64_t flops = forward::flops(Image, Filters);
   constexpr bool plain = Filters[2] == 1 && Moves == motion{};
   const std::vector<float> x = drawn(Image.count(), 1), w = drawn(Filters.count(), 2), g = drawn(made.count(), 3);
   constexpr std::int64_t size = Pass == result ? made.count() : Pass == of_images ? Image.count() : Filters.count();
-  std::vector<float> own(static_cast<std::size_t>(size)), theirs(own), packed(w.size()), scratch;
+  std::vector<float> own(static_cast<std::size_t>(size)), theirs(own), scratch;
   const auto lent = [&scratch](std::int64_t numbers) {
     scratch.resize(static_cast<std::size_t>(numbers) + 16);
     return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + 63) / 64 * 64);
@@ -136,23 +134,33 @@ void measure(const onednn& dnn, int threads) {
         multiply.template operator()<cairn::matmul_op<false, false>, results, weights>(g.data(), w.data());
       else multiply.template operator()<cairn::matmul_op<true, false>, results, rows>(g.data(), x.data());
     } else if constexpr (Pass == of_filters) {
-      using op = cairn::filter_gradient_op<Moves, turned[0], turned[1]>;
-      kernel<op, Image, made>(x.data(), g.data(), packed.data(), lent(op::scratch(4, Image, made).numbers(threads)),
+      using op = cairn::filter_gradient_op<Moves, Filters[2], Filters[3]>;
+      kernel<op, Image, made>(x.data(), g.data(), own.data(), lent(op::scratch(4, Image, made).numbers(threads)),
                               threads);
-      void* operands[]{own.data(), packed.data()};
-      using op_back = cairn::transpose_op<cairn::detail::permutation<4, 3, 2, 0, 1>()>;
-      cairn::run<op_back, float, array<turned>>(nullptr, operands, threads);
+    } else if constexpr (Pass == result) {
+      kernel<forward, Image, Filters>(x.data(), w.data(), own.data(),
+                                      lent(forward::scratch(4, Image, Filters).numbers(threads)), threads);
     } else {
-      void* operands[]{packed.data(), const_cast<float*>(w.data())};
-      using turn = cairn::transpose_op<cairn::detail::permutation<4, 2, 3, 1, 0>()>;
-      cairn::run<turn, float, array<Filters>>(nullptr, operands, threads);
-      if constexpr (Pass == result) {
-        kernel<forward, Image, turned>(x.data(), packed.data(), own.data(),
-                                       lent(forward::scratch(4, Image, turned).numbers(threads)), threads);
-      } else {
-        using op = cairn::convolution_back_op<Moves, Image[1], Image[2]>;
-        kernel<op, made, turned>(g.data(), packed.data(), own.data(),
-                                 lent(op::scratch(4, made, turned).numbers(threads)), threads);
+      using op = cairn::convolution_back_op<Moves, Image[1], Image[2]>;
+      kernel<op, made, Filters>(g.data(), w.data(), own.data(), lent(op::scratch(4, made, Filters).numbers(threads)),
+                                threads);
+    }
+  };
+  // What of it brings filters from PyTorch's layout or to it: on as many threads, each a share.
+  const auto pack_share = [&](int part) {
+    if constexpr (Pass == of_filters) {
+      const std::int64_t count = Filters.count();
+      cairn::kernel::unpack_filter(lent(count), Filters, cairn::share(Filters[0], 16, part, threads), own.data());
+    } else if constexpr (!plain) {
+      constexpr cairn::correlation of = Pass == result
+                                            ? forward::of(Image, Filters)
+                                            : cairn::convolution_back_op<Moves, Image[1], Image[2]>::of(made, Filters);
+      float* panels = lent(cairn::scratch_of(of, 4).all);
+      for (const auto& sweep : cairn::kernel::sweep_plans<float, float, of>) {
+        const int all = sweep.cut.panels(of);
+        cairn::kernel::filter_packing<float, float>(of, sweep.cut, sweep.taps, w.data())
+            .run(cairn::share(all, 1, part, threads), panels);
+        panels += all * sweep.cut.panel();
       }
     }
   };
@@ -212,7 +220,7 @@ void measure(const onednn& dnn, int threads) {
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (!(std::abs(own[i] - theirs[i]) <= 1e-6 * terms + 1e-5)) fault = "FAIL: oneDNN";
   }
-  double best[3]{1e9, 1e9, 1e9};
+  double best[4]{1e9, 1e9, 1e9, 1e9};
   for (int round = 0; round < 9; ++round) {
     const auto time = [threads](double& least, const auto& work) {
       work();
@@ -223,14 +231,16 @@ void measure(const onednn& dnn, int threads) {
     time(best[0], cairn_once);
     time(best[1], dnn_once);
     time(best[2], both_once);
+    if (!plain) time(best[3], [&] { cairn::kernel::in_parts(threads, pack_share); });
+    else best[3] = 0;
   }
   const char* const names[]{"", " of images", " of filters"};
   std::printf(R"({"product": "%dx%d %d-%d /%d %dx%d%s", "flops": {)", Filters[2], Filters[3], Filters[1], Filters[0],
               Moves.stride[0], Image[1], Image[2], names[Pass]);
-  const auto speed = [&best](int i) { return static_cast<double>(flops) / best[i]; };
-  std::printf(R"("cairn": %.4g, "oneDNN packed": %.4g, "oneDNN OIHW": %.4g}, "fault": "%s"})"
+  const auto speed = [](double seconds) { return static_cast<double>(flops) / seconds; };
+  std::printf(R"("cairn packed": %.4g, "cairn": %.4g, "oneDNN packed": %.4g, "oneDNN OIHW": %.4g}, "fault": "%s"})"
               "\n",
-              speed(0), speed(1), speed(2), fault.c_str());
+              speed(best[0] - best[3]), speed(best[0]), speed(best[1]), speed(best[2]), fault.c_str());
   std::fflush(stdout);
 }
 

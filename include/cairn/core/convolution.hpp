@@ -1,4 +1,4 @@
-// Convolutions of images {N, H, W, C} with filters {rows, columns, channels of a group, results}: which pixels meet
+// Convolutions of images {N, H, W, C} with filters {results, channels of a group, rows, columns}: which pixels meet
 // which taps, and how that is cut. Here, and not with the kernel, for the plan counts working space without knowing any
 // kernel.
 #pragma once
@@ -32,14 +32,14 @@ struct correlation {
   /// Of a pixel that is read, and of one that is made, in one group.
   constexpr int inputs() const { return read[3] / moves.groups; }
   constexpr int results() const { return made[3] / moves.groups; }
-  constexpr int taps() const { return filter[0] * filter[1]; }
+  constexpr int taps() const { return filter[2] * filter[3]; }
   /// Whether every channel has a filter of its own: a sum over taps alone, and no product of matrices.
   constexpr bool depthwise() const { return moves.groups == read[3] && moves.groups == made[3]; }
   /// Back, pixels that are a stride apart meet the same taps: so many sweeps are made over the others.
   constexpr int sweeps() const { return back ? moves.stride[0] * moves.stride[1] : 1; }
   /// For threads: a number moved counts as 40 operations.
   constexpr std::int64_t work() const { return flops() + 40 * (read.count() + made.count()); }
-  constexpr std::int64_t flops() const { return 2 * (back ? read : made).count() * filter[2] * taps(); }
+  constexpr std::int64_t flops() const { return 2 * (back ? read : made).count() * filter[1] * taps(); }
   /// Whether a forward pass reads a copy of the images, with zeros around them.
   constexpr bool copied() const;
 };
@@ -66,7 +66,7 @@ struct sweep_axis {
 };
 constexpr sweep_axis axis_of_sweep(const correlation& of, int axis, int phase) {
   const int stride = of.moves.stride[axis], padding = of.moves.padding[axis], dilation = of.moves.dilation[axis];
-  const int taps = of.filter[axis], extent = of.made[1 + axis];
+  const int taps = of.filter[2 + axis], extent = of.made[1 + axis];
   if (!of.back) {
     return {.count = extent, .step = stride, .taps = taps, .least = -padding, .most = dilation * (taps - 1) - padding};
   }
@@ -102,10 +102,20 @@ struct sweep_cut {
   int block_runs = 1, block_length = 0;
   int tile_rows = 0, tile_columns = 0;
   int band = 0;  ///< rows that are made
-  std::int64_t band_numbers = 0, panel = 0;
+  std::int64_t band_numbers = 0;
 
   /// Pixels of a row that is read, as it lies.
   constexpr int row_pixels(const correlation& of) const { return copied ? along.reach(along.count) : of.read[2]; }
+  /// A packed filter is one panel after another, each of the columns of a tile, in the order in which tiles read it:
+  /// the row of a panel where number `at` of run `run` is.
+  constexpr std::int64_t row_of(int run, int at) const {
+    const int block = at / block_length * block_length;
+    return std::int64_t{block} * runs + run * std::min(block_length, length - block) + at - block;
+  }
+  constexpr int panels(const correlation& of) const {
+    return of.moves.groups * ((of.results() + tile_columns - 1) / tile_columns);
+  }
+  constexpr std::int64_t panel() const { return std::int64_t{runs} * length * tile_columns; }
 };
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
@@ -114,7 +124,7 @@ constexpr int tile_columns_of(const correlation& of, int tile_rows, int bytes) {
   const int width = register_bytes / bytes, most = register_bytes == 64 && tile_rows <= 6 ? 4 : 2;
   return std::min((of.results() + width - 1) / width, most) * width;
 }
-/// Of blocks, so that the panels that tiles read fit in the first-level cache.
+/// Of blocks, so that what tiles read of a panel fits in the first-level cache.
 constexpr int depth_of(int tile_columns, int bytes) { return 48 * 1024 / bytes / tile_columns; }
 constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   sweep_cut cut;
@@ -134,7 +144,6 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   const int depth = depth_of(cut.tile_columns, bytes);
   cut.block_length = even_blocks(std::max(cut.length, 1), depth, 1);
   cut.block_runs = even_blocks(std::max(cut.runs, 1), std::max(depth / cut.block_length, 1), 1);
-  cut.panel = std::int64_t{cut.block_runs} * cut.block_length * cut.tile_columns;
 
   // Rows that are made in a band are those of several images where these are small; each image has its own edges.
   const std::int64_t row = std::int64_t{cut.row_pixels(of)} * of.read[3], most = 1536 * 1024 / bytes;
@@ -150,19 +159,23 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   return cut;
 }
 constexpr bool correlation::copied() const { return cut_of(*this, 0, 1).copied; }
-/// The working space of a correlation: a band and a panel for each thread.
+/// The working space of a correlation: a band for each thread, and the packed filter; where every channel has its own,
+/// {taps, channels}.
 constexpr workspace scratch_of(const correlation& of, int bytes) {
   workspace out{0, parts_of(of.work(), std::int64_t{of.made[0]} * of.made[1])};
   const int line = 64 / bytes;
   for (int sweep = 0; sweep < of.sweeps(); ++sweep) {
     const sweep_cut cut = cut_of(of, sweep, bytes);
-    out.each = std::max(out.each, (cut.band_numbers + line - 1) / line * line + (cut.panel + line - 1) / line * line);
+    out.each = std::max(out.each, (cut.band_numbers + line - 1) / line * line);
+    out.all += of.depthwise() ? 0 : cut.panels(of) * cut.panel();
   }
+  if (of.depthwise()) out.all = of.filter.count();
+  out.block = out.all;
   return out;
 }
 
 /// The gradient of a filter, a product over the pixels of the result: of runs of taps and channels, as rows, with the
-/// results' gradients, as columns.
+/// results' gradients, as columns, whose sums {taps, channels, results} are turned at last.
 struct filter_cut {
   sweep_cut pixels;  ///< those of the forward pass
   int tile_rows = 0, tile_columns = 0;
@@ -189,10 +202,11 @@ constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
   const int line = 64 / bytes;
   const std::int64_t band = (cut.pixels.band_numbers + line - 1) / line * line;
   if (of.depthwise()) {
-    const std::int64_t sums = std::int64_t{sections_of(of)} * of.filter.count();
+    const std::int64_t sums = sections_of(of) * of.filter.count();
     return {band, parts_of(of.work(), sections_of(of)), sums, sums};
   }
-  return {band + (cut.panel + line - 1) / line * line, parts_of(of.work(), cut.units())};
+  const std::int64_t sums = of.filter.count();
+  return {band + (cut.panel + line - 1) / line * line, parts_of(of.work(), cut.units()), sums, sums};
 }
 
 }  // namespace cairn

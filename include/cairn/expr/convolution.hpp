@@ -16,22 +16,22 @@ struct convolving : op {
 }  // namespace detail
 
 /// The gradient of a convolution's argument of so many rows and columns; forward, a transposed convolution. Of
-/// {N, H, W, O} and a filter {rows, columns, channels of a group, O}.
+/// {N, H, W, O} and a filter {O, channels of a group, rows, columns}.
 template <motion Moves, int Rows, int Columns>
 struct convolution_back_op;
 /// The gradient of a filter of these extents, of images and the gradient of the result.
 template <motion Moves, int Rows, int Columns>
 struct filter_gradient_op;
 
-/// {N, H, W, C} with a filter {rows, columns, C / groups, O} -> {N, H', W', O}.
+/// {N, H, W, C} with a filter {O, C / groups, rows, columns} -> {N, H', W', O}.
 template <motion Moves>
 struct convolution_op : detail::convolving {
   static constexpr fixed_string name = "convolution";
   static constexpr correlation of(const shape& x, const shape& w) { return {Moves, x, w, result(x, w)}; }
   static constexpr shape result(const shape& x, const shape& w) {
-    if (x.rank != 4 || w.rank != 4 || x[3] != w[2] * Moves.groups || w[3] % Moves.groups != 0) return no_shape;
-    const int rows = Moves.result(0, x[1], w[0]), columns = Moves.result(1, x[2], w[1]);
-    return rows < 1 || columns < 1 ? no_shape : shape{x[0], rows, columns, w[3]};
+    if (x.rank != 4 || w.rank != 4 || x[3] != w[1] * Moves.groups || w[0] % Moves.groups != 0) return no_shape;
+    const int rows = Moves.result(0, x[1], w[2]), columns = Moves.result(1, x[2], w[3]);
+    return rows < 1 || columns < 1 ? no_shape : shape{x[0], rows, columns, w[0]};
   }
   static constexpr std::int64_t flops(const shape& x, const shape& w) { return of(x, w).flops(); }
   static constexpr tiling tiles(int bytes, const shape& x, const shape& w) {
@@ -48,7 +48,7 @@ struct convolution_op : detail::convolving {
   template <class G, class Y, class X, class W>
   static constexpr auto vjp(G g, Y, X x, W w) {
     return gradients(make<convolution_back_op<Moves, X::shape[1], X::shape[2]>>(g, w),
-                     make<filter_gradient_op<Moves, W::shape[0], W::shape[1]>>(x, g));
+                     make<filter_gradient_op<Moves, W::shape[2], W::shape[3]>>(x, g));
   }
 };
 
@@ -57,9 +57,9 @@ struct convolution_back_op : detail::convolving {
   static constexpr fixed_string name = "convolution_back";
   static constexpr correlation of(const shape& g, const shape& w) { return {Moves, g, w, result(g, w), true}; }
   static constexpr shape result(const shape& g, const shape& w) {
-    if (g.rank != 4 || w.rank != 4 || g[3] != w[3] || w[3] % Moves.groups != 0) return no_shape;
-    const bool fits = Moves.result(0, Rows, w[0]) == g[1] && Moves.result(1, Columns, w[1]) == g[2];
-    return fits ? shape{g[0], Rows, Columns, w[2] * Moves.groups} : no_shape;
+    if (g.rank != 4 || w.rank != 4 || g[3] != w[0] || w[0] % Moves.groups != 0) return no_shape;
+    const bool fits = Moves.result(0, Rows, w[2]) == g[1] && Moves.result(1, Columns, w[3]) == g[2];
+    return fits ? shape{g[0], Rows, Columns, w[1] * Moves.groups} : no_shape;
   }
   static constexpr std::int64_t flops(const shape& g, const shape& w) { return of(g, w).flops(); }
   static constexpr tiling tiles(int bytes, const shape& g, const shape& w) {
@@ -70,7 +70,7 @@ struct convolution_back_op : detail::convolving {
   template <class G, class Y, class Image, class W>
   static constexpr auto vjp(G g, Y, Image image, W w) {
     return gradients(make<convolution_op<Moves>>(g, w),
-                     make<filter_gradient_op<Moves, W::shape[0], W::shape[1]>>(g, image));
+                     make<filter_gradient_op<Moves, W::shape[2], W::shape[3]>>(g, image));
   }
 };
 
@@ -81,7 +81,7 @@ struct filter_gradient_op : detail::convolving {
   static constexpr shape result(const shape& x, const shape& g) {
     if (x.rank != 4 || g.rank != 4 || x[3] % Moves.groups != 0 || g[3] % Moves.groups != 0) return no_shape;
     const bool fits = Moves.result(0, x[1], Rows) == g[1] && Moves.result(1, x[2], Columns) == g[2] && x[0] == g[0];
-    return fits ? shape{Rows, Columns, x[3] / Moves.groups, g[3]} : no_shape;
+    return fits ? shape{g[3], x[3] / Moves.groups, Rows, Columns} : no_shape;
   }
   static constexpr std::int64_t flops(const shape& x, const shape& g) { return of(x, g).flops(); }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& g) {
@@ -113,8 +113,6 @@ inline constexpr motion motion_of = [] {
 /// {N, H, W, C} of {N, W, C}, and filters likewise: {O, C, rows, columns} of {O, C, columns}.
 constexpr shape as_images(const shape& x) { return x.rank == 4 ? x : shape{x[0], 1, x[1], x[2]}; }
 constexpr shape as_filters(const shape& w) { return w.rank == 4 ? w : shape{w[0], w[1], 1, w[2]}; }
-/// {rows, columns, channels of a group, channels}, the layout of kernels.
-constexpr shape turned(const shape& w) { return shape{w[2], w[3], w[1], w[0]}; }
 template <shape To, class X>
 constexpr auto reshaped(X x) {
   if constexpr (X::shape == To) return x;
@@ -143,15 +141,14 @@ struct convolution_form : form_of_two<Name> {
     return Axes == 1 ? shape{first, each, extent} : shape{first, each, extent, extent};
   }
 
-  /// What is made of images and of filters {rows, columns, channels of a group, channels}.
   static constexpr shape made_of(const shape& x, const shape& w) {
     if (!Transposed) return convolution_op<moves>::result(x, w);
     const auto extent = [&](int axis) {
-      return (x[1 + axis] - 1) * moves.stride[axis] - 2 * moves.padding[axis] + moves.dilation[axis] * (w[axis] - 1) +
-             1;
+      return (x[1 + axis] - 1) * moves.stride[axis] - 2 * moves.padding[axis] +
+             moves.dilation[axis] * (w[2 + axis] - 1) + 1;
     };
-    const bool fits = x[3] == w[3] && w[3] % By.groups == 0 && extent(0) > 0 && extent(1) > 0;
-    return fits ? shape{x[0], extent(0), extent(1), w[2] * By.groups} : no_shape;
+    const bool fits = x[3] == w[0] && w[0] % By.groups == 0 && extent(0) > 0 && extent(1) > 0;
+    return fits ? shape{x[0], extent(0), extent(1), w[1] * By.groups} : no_shape;
   }
   using rules = std::tuple<sound, rule::window_of_filter, filters_rule, rule::groups_divide, room_rule>;
   /// Which of the rules is broken by arguments of these shapes, filters as PyTorch stores them; 0 of those that fit.
@@ -160,7 +157,7 @@ struct convolution_form : form_of_two<Name> {
     if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 2;
     if (x[-1] % By.groups != 0 || w[0] % By.groups != 0) return 3;
     if (x[-1] != (Transposed ? w[0] : w[1] * By.groups)) return 2;
-    return made_of(as_images(x), turned(as_filters(w))).valid() ? 0 : 4;
+    return made_of(as_images(x), as_filters(w)).valid() ? 0 : 4;
   }
   template <an_expression X, an_expression W>
   static constexpr auto of(X x, W w) {
@@ -171,16 +168,14 @@ struct convolution_form : form_of_two<Name> {
       return wrong_shapes<broken_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
     } else {
       constexpr shape images = as_images(X::shape), stored = as_filters(W::shape);
-      constexpr shape result = made_of(images, turned(stored));
+      constexpr shape result = made_of(images, stored);
       if constexpr (!Transposed && moves == motion{} && stored[2] == 1 && stored[3] == 1) {
         return made_silently<matmul_op<false, true>>(x, reshaped<shape{stored[0], stored[1]}>(w));
       } else {
-        constexpr auto order = permutation<4, 2, 3, 1, 0>();
-        const auto filters = made_silently<transpose_op<order>>(reshaped<stored>(w));
         using op =
             std::conditional_t<Transposed, convolution_back_op<moves, result[1], result[2]>, convolution_op<moves>>;
         constexpr shape made = Axes == 2 ? result : shape{result[0], result[2], result[3]};
-        return reshaped<made>(made_silently<op>(reshaped<images>(x), filters));
+        return reshaped<made>(made_silently<op>(reshaped<images>(x), reshaped<stored>(w)));
       }
     }
   }

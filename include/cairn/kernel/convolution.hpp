@@ -6,6 +6,7 @@
 
 #include "cairn/expr/convolution.hpp"
 #include "cairn/kernel/filter_gradient.hpp"
+#include "cairn/kernel/filters.hpp"
 #include "cairn/kernel/run.hpp"
 
 namespace cairn {
@@ -44,18 +45,36 @@ class correlating {
 
   [[gnu::noinline]] void run(Sum* scratch, int threads) const {
     const int parts = std::min(plan.scratch.parts, threads);
-    in_parts(parts, [this, scratch, parts](int part) {
+    Sum* const packed = scratch + parts * plan.scratch.each;
+    pack(packed, parts);
+    in_parts(parts, [this, scratch, packed, parts](int part) {
+      const Sum* panels = packed;
       for (int i = 0; i < plan.of.sweeps(); ++i) {
         const sweep_plan<In, Sum>& sweep = plan.sweeps[i];
         const range own = share(std::int64_t{plan.of.made[0]} * sweep.cut.down.count, 1, part, parts);
         for (std::int64_t at = own.begin; at < own.end; at += sweep.cut.band)
-          band(sweep, {at, std::min(at + sweep.cut.band, own.end)}, scratch + part * plan.scratch.each);
+          band(sweep, {at, std::min(at + sweep.cut.band, own.end)}, panels, scratch + part * plan.scratch.each);
+        if (!plan.of.depthwise()) panels += sweep.cut.panels(plan.of) * sweep.cut.panel();
       }
     });
   }
 
  private:
-  void band(const sweep_plan<In, Sum>& sweep, range rows, Sum* scratch) const {
+  /// Once for all bands and threads.
+  void pack(Sum* to, int parts) const {
+    if (plan.of.depthwise()) return pack_filters_of_channels(filter, plan.of.read[3], plan.of.taps(), to);
+    in_parts(parts, [this, to, parts](int part) {
+      Sum* panels = to;
+      for (int i = 0; i < plan.of.sweeps(); ++i) {
+        const sweep_plan<In, Sum>& sweep = plan.sweeps[i];
+        const int all = sweep.cut.panels(plan.of);
+        filter_packing<In, Sum>(plan.of, sweep.cut, sweep.taps, filter).run(share(all, 1, part, parts), panels);
+        panels += all * sweep.cut.panel();
+      }
+    });
+  }
+
+  void band(const sweep_plan<In, Sum>& sweep, range rows, const Sum* panels, Sum* scratch) const {
     const sweep_cut& cut = sweep.cut;
     In* const copy = copy_in<In>(scratch);
     const image_rows<In> from{read, plan.of.read[1], plan.of.read[2], plan.of.read[3], cut.copied, cut.down, cut.along};
@@ -63,10 +82,9 @@ class correlating {
     from.copy_all(rows, copy);
     if (plan.of.depthwise()) {
       return from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
-        each_channel(sweep, a, target(cut, image, row, false, reader), tile_row(cut, image, row));
+        each_channel(sweep, a, panels, target(cut, image, row, false, reader), tile_row(cut, image, row));
       });
     }
-    Sum* const panel = scratch + (cut.band_numbers + line - 1) / line * line;
     const int results = plan.of.results(), inputs = plan.of.inputs();
     for (int group = 0; group < plan.of.moves.groups; ++group) {
       for (int p = 0; p < cut.length; p += cut.block_length) {
@@ -78,7 +96,8 @@ class correlating {
           const tile_source source{pixel, pixel * cut.tile_rows, cut.tile_columns, length, runs, sweep.runs + run};
           for (int j = 0; j < results; j += cut.tile_columns) {
             const int columns = std::min(cut.tile_columns, results - j);
-            pack(sweep, group, run, runs, p, length, j, columns, panel);
+            const std::int64_t of_group = group * (cut.panels(plan.of) / plan.of.moves.groups) + j / cut.tile_columns;
+            const Sum* const panel = panels + of_group * cut.panel() + cut.row_of(run, p) * cut.tile_columns;
             from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
               const tile_target<Sum> to = target(cut, image, row, !first, last ? reader : nullptr);
               sweep.codes.run(a + group * inputs + p, panel, source, to, tile_row(cut, image, row), group * results + j,
@@ -91,7 +110,8 @@ class correlating {
   }
 
   /// A row of pixels that are made, each channel with its own filter: eight pixels of a register of channels at a time.
-  void each_channel(const sweep_plan<In, Sum>& sweep, const In* from, const tile_target<Sum>& to, int row) const {
+  void each_channel(const sweep_plan<In, Sum>& sweep, const In* from, const Sum* filters, const tile_target<Sum>& to,
+                    int row) const {
     using vec = lanes<Sum>;
     constexpr int width = vec::width, most = 8;
     const int channels = plan.of.read[3], pixels = sweep.cut.along.count;
@@ -104,7 +124,7 @@ class correlating {
         vec sum[most];
         for (vec& s : sum) s = vec::fill(0);
         for (int t = 0; t < sweep.cut.runs; ++t) {
-          const vec w = load_row_as<Sum>(filter + std::int64_t{sweep.taps[t]} * channels, c, channels);
+          const vec w = load_row(filters + std::int64_t{sweep.taps[t]} * channels, c, channels);
           const In* at = from + sweep.runs[t] + k * apart;
           for (int i = 0; i < count; ++i, at += apart) sum[i] = fused(load_row_as<Sum>(at, c, channels), w, sum[i]);
         }
@@ -114,7 +134,6 @@ class correlating {
     }
   }
 
-  static constexpr int line = 64 / static_cast<int>(sizeof(Sum));
   /// Rows of the result are its pixels; where only some are made, those of one row of an image.
   int tile_row(const sweep_cut& cut, std::int64_t image, int row) const {
     return cut.along.apart > 1
@@ -140,30 +159,6 @@ class correlating {
         std::fill_n(to.at(tile_row(cut, image, row) + k, 0), plan.of.made[3], Sum{});
     });
   }
-
-  /// Numbers [p, p + length) of some runs of taps, as {runs, length, tile_columns}: columns from j on.
-  void pack(const sweep_plan<In, Sum>& sweep, int group, int run, int runs, int p, int length, int j, int columns,
-            Sum* to) const {
-    const correlation& of = plan.of;
-    const sweep_cut& cut = sweep.cut;
-    const int inputs = of.inputs(), results = of.results();
-    for (int i = run; i < run + runs; ++i) {
-      for (int at = p; at < p + length;) {
-        const int tap = i * cut.run_taps + at / inputs, input = at % inputs;
-        const int some = std::min(inputs - input, p + length - at);
-        const std::int64_t in_filter = sweep.taps[tap];
-        if (of.back) {
-          pack_columns_transposed(filter + (in_filter * of.filter[2] + j) * of.filter[3] + group * inputs + input,
-                                  of.filter[3], columns, some, cut.tile_columns, to);
-        } else {
-          pack_columns(filter + (in_filter * of.filter[2] + input) * of.filter[3] + group * results + j, of.filter[3],
-                       columns, some, cut.tile_columns, to);
-        }
-        to += std::int64_t{some} * cut.tile_columns;
-        at += some;
-      }
-    }
-  }
 };
 
 template <class Sum, correlation Of, int Sweep>
@@ -173,7 +168,7 @@ inline constexpr auto tap_table = [] {
   std::size_t tap = 0;
   for (int down = 0; down < cut.down.taps; ++down)
     for (int along = 0; along < cut.along.taps; ++along)
-      at[tap++] = tap_of(Of, cut.down, down) * Of.filter[1] + tap_of(Of, cut.along, along);
+      at[tap++] = tap_of(Of, cut.down, down) * Of.filter[3] + tap_of(Of, cut.along, along);
   return at;
 }();
 template <class In, class Sum, correlation Of, int Sweep>

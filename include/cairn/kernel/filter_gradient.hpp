@@ -2,6 +2,7 @@
 // tiles that threads share, so that sums have the same bits for any number of them.
 #pragma once
 
+#include "cairn/kernel/filters.hpp"
 #include "cairn/kernel/image_rows.hpp"
 
 namespace cairn::kernel {
@@ -29,11 +30,15 @@ class filter_gradient {
   [[gnu::noinline]] void run(Sum* scratch, int threads) const {
     const int parts = std::min(plan.scratch.parts, threads);
     if (plan.of.depthwise()) return each_channel(scratch, parts);
-    in_parts(parts, [this, scratch, parts](int part) {
+    Sum* const sums = scratch + parts * plan.scratch.each;
+    in_parts(parts, [this, scratch, sums, parts](int part) {
       const std::int64_t all = std::int64_t{plan.of.made[0]} * plan.of.made[1];
       const range own = share(plan.cut.units(), 1, part, parts);
       for (std::int64_t at = 0; at < all; at += plan.cut.pixels.band)
-        band({at, std::min(at + plan.cut.pixels.band, all)}, own, scratch + part * plan.scratch.each);
+        band({at, std::min(at + plan.cut.pixels.band, all)}, own, sums, scratch + part * plan.scratch.each);
+    });
+    in_parts(parts, [this, sums, parts](int part) {
+      unpack_filter(sums, plan.of.filter, share(plan.of.filter[0], lanes<Sum>::width, part, parts), made);
     });
   }
 
@@ -61,10 +66,11 @@ class filter_gradient {
           add_each_channel({at, std::min(at + plan.cut.pixels.band, rows.end)}, copy, to);
       }
     });
-    for (std::int64_t i = 0; i < size; ++i) {
+    const int channels = plan.of.read[3], taps = plan.of.taps();
+    for (int i = 0; i < size; ++i) {
       Sum sum = 0;
       for (int section = 0; section < sections; ++section) sum += sums[section * size + i];
-      made[i] = sum;
+      made[i % channels * taps + i / channels] = sum;
     }
   }
   /// Four taps of a register of channels at a time.
@@ -94,7 +100,7 @@ class filter_gradient {
     });
   }
 
-  void band(range rows, range units, Sum* scratch) const {
+  void band(range rows, range units, Sum* sums, Sum* scratch) const {
     const sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
     In* const copy = copy_in<In>(scratch);
@@ -107,7 +113,7 @@ class filter_gradient {
     const auto flush = [&] {
       for (int pixel = 0; pixel < plan.of.made[2]; pixel += plan.cut.block_pixels) {
         const int some = std::min(plan.cut.block_pixels, plan.of.made[2] - pixel);
-        block(pixels, first, known, at, pixel, some, units, panel);
+        block(pixels, first, known, at, pixel, some, units, panel, sums);
       }
       first += known;
       known = 0;
@@ -120,14 +126,14 @@ class filter_gradient {
   }
   /// Adds what some pixels of some rows give.
   void block(const In* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels, range units,
-             Sum* panel) const {
+             Sum* panel, Sum* sums) const {
     const correlation& of = plan.of;
     const sweep_cut& cut = plan.cut.pixels;
     const int results = of.results(), inputs = of.inputs(), tile_rows = plan.cut.tile_rows,
               tile_columns = plan.cut.tile_columns;
     const std::int64_t tiles = (cut.length + tile_rows - 1) / tile_rows;
     const tile_source source{std::int64_t{cut.along.step} * of.read[3], tile_rows, tile_columns, pixels, rows, at};
-    const tile_target<Sum> to{made, of.filter[3], first > 0 || pixel > 0, false, nullptr};
+    const tile_target<Sum> to{sums, of.filter[0], first > 0 || pixel > 0, false, nullptr};
     for (int group = 0; group < of.moves.groups; ++group) {
       for (int j = 0; j < results; j += tile_columns) {
         const int columns = std::min(tile_columns, results - j);

@@ -24,23 +24,23 @@ void matmul(const Real* a, const Real* b, Real* c, int m, int n, int k, bool tra
 }
 
 /// Calls visit(place in the image, place in the filter, place in the result) for all that a convolution multiplies:
-/// images {N, H, W, C}, a filter {rows, columns, C / groups, O}, a result {N, H', W', O}.
+/// images {N, H, W, C}, a filter {O, C / groups, rows, columns}, a result {N, H', W', O}.
 template <class Visit>
 void for_each_tap(const shape& image, const shape& filter, const shape& result, const int* stride, const int* padding,
                   const int* dilation, int groups, Visit visit) {
   for (int n = 0; n < result[0]; ++n)
     for (int i = 0; i < result[1]; ++i)
       for (int k = 0; k < result[2]; ++k)
-        for (int r = 0; r < filter[0]; ++r)
-          for (int q = 0; q < filter[1]; ++q) {
+        for (int r = 0; r < filter[2]; ++r)
+          for (int q = 0; q < filter[3]; ++q) {
             const int y = i * stride[0] - padding[0] + r * dilation[0],
                       x = k * stride[1] - padding[1] + q * dilation[1];
             if (y < 0 || x < 0 || y >= image[1] || x >= image[2]) continue;
-            for (int c = 0; c < filter[2]; ++c)
-              for (int o = 0; o < filter[3]; ++o) {
-                const int channel = o / (filter[3] / groups) * filter[2] + c;
+            for (int c = 0; c < filter[1]; ++c)
+              for (int o = 0; o < filter[0]; ++o) {
+                const int channel = o / (filter[0] / groups) * filter[1] + c;
                 visit(((n * image[1] + y) * image[2] + x) * image[3] + channel,
-                      ((r * filter[1] + q) * filter[2] + c) * filter[3] + o,
+                      ((o * filter[1] + c) * filter[2] + r) * filter[3] + q,
                       ((n * result[1] + i) * result[2] + k) * result[3] + o);
               }
           }

@@ -1,0 +1,137 @@
+// Filters between PyTorch's layout {results, channels of a group, rows, columns} and those in which kernels read and
+// sum them, a result or a channel a column.
+#pragma once
+
+#include "cairn/core/convolution.hpp"
+#include "cairn/kernel/simd.hpp"
+
+namespace cairn::kernel {
+
+/// to[k] = from[i * apart + k] of all i below `count`, for k below `length`, at most a register of both.
+template <class Sum, class In>
+[[gnu::always_inline]] inline void turn_square(const In* from, std::int64_t apart, int count, int length,
+                                               Sum (*to)[lanes<Sum>::width]) {
+  using vec = lanes<Sum>;
+  vec square[vec::width];
+#pragma GCC unroll 16
+  for (int i = 0; i < vec::width; ++i)
+    square[i] = i < count ? load_row_as<Sum>(from + i * apart, 0, length) : vec::fill(0);
+  vec::transpose(square);
+#pragma GCC unroll 16
+  for (int i = 0; i < vec::width; ++i) square[i].store(to[i]);
+}
+
+/// Packs the filter of a sweep, as its cut says. `taps` says which of the filter's the sweep's are: forward all, in
+/// order.
+template <class In, class Sum>
+class filter_packing {
+  static constexpr int width = lanes<Sum>::width;
+  const correlation& of;
+  const sweep_cut& cut;
+  const int* taps;
+  const In* filter;
+  const int inputs = of.inputs(), all = of.taps();
+  const std::int64_t apart = std::int64_t{of.filter[1]} * all;  ///< of the filter's results
+
+  /// A tap of the sweep, of a channel that is read.
+  struct place {
+    int run = 0, in_run = 0, input = 0;
+
+    void next_tap(const sweep_cut& cut) {
+      if (++in_run < cut.run_taps) return;
+      in_run = 0;
+      ++run;
+    }
+  };
+  Sum* line(Sum* panel, const place& at) const {
+    return panel + cut.row_of(at.run, at.in_run * inputs + at.input) * cut.tile_columns;
+  }
+
+ public:
+  filter_packing(const correlation& of_all, const sweep_cut& of_sweep, const int* in_filter, const In* from)
+      : of(of_all), cut(of_sweep), taps(in_filter), filter(from) {}
+
+  /// Panels [own), to where the first of all panels is.
+  [[gnu::noinline]] void run(range own, Sum* to) const {
+    const int results = of.results(), tiles = cut.panels(of) / of.moves.groups;
+    for (auto panel = own.begin; panel < own.end; ++panel) {
+      const int group = static_cast<int>(panel) / tiles, j = static_cast<int>(panel) % tiles * cut.tile_columns;
+      const int columns = std::min(cut.tile_columns, results - j);
+      if (of.back)
+        pack_back(filter + group * inputs * apart + std::int64_t{j} * all, columns, to + panel * cut.panel());
+      else pack(filter + (group * results + j) * apart, columns, to + panel * cut.panel());
+    }
+  }
+
+ private:
+  /// Columns are the filter's results, each with all of its channels and taps.
+  void pack(const In* from, int columns, Sum* to) const {
+    Sum turned[width][width];
+    place at;
+    for (int k = 0; k < inputs * all; k += width) {
+      const int some = std::min(width, inputs * all - k);
+      const place first = at;
+      for (int c = 0; c < columns; c += width) {
+        turn_square(from + c * apart + k, apart, columns - c, some, turned);
+        at = first;
+        for (int i = 0; i < some; ++i) {
+          std::copy_n(turned[i], width, line(to, at) + c);
+          at.next_tap(cut);
+          if (at.run == cut.runs) at = {.input = at.input + 1};
+        }
+      }
+    }
+  }
+  /// Columns are the filter's channels, each with all of its taps. A single tap lies as it is read.
+  void pack_back(const In* from, int columns, Sum* to) const {
+    Sum turned[width][width];
+    for (int input = 0; input < inputs; ++input, from += apart) {
+      for (int c = 0; c < columns; c += width) {
+        for (int k = 0; k < all; k += width) {
+          if (all == 1) load_row_as<Sum>(from, c, columns).store(turned[0]);
+          else turn_square(from + c * all + k, all, columns - c, std::min(width, all - k), turned);
+          place at{.input = input};
+          for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut))
+            if (*tap >= k && *tap < k + width) std::copy_n(turned[*tap - k], width, line(to, at) + c);
+        }
+      }
+    }
+  }
+};
+
+/// Filters of one channel each, as {taps, channels}.
+template <class In, class Sum>
+void pack_filters_of_channels(const In* filter, int channels, int taps, Sum* to) {
+  constexpr int width = lanes<Sum>::width;
+  Sum turned[width][width];
+  for (int c = 0; c < channels; c += width) {
+    for (int k = 0; k < taps; k += width) {
+      const int some = std::min(width, taps - k);
+      turn_square(filter + std::int64_t{c} * taps + k, taps, channels - c, some, turned);
+      for (int i = 0; i < some; ++i)
+        store_row(lanes<Sum>::load(turned[i]), to + std::int64_t{k + i} * channels, c, channels);
+    }
+  }
+}
+
+/// Sums {taps, channels of a group, results} as PyTorch has them: those of results [own).
+template <class Sum>
+[[gnu::noinline]] void unpack_filter(const Sum* from, const shape& filter, range own, Sum* to) {
+  constexpr int width = lanes<Sum>::width;
+  const int results = filter[0], inputs = filter[1], taps = filter[2] * filter[3], length = inputs * taps;
+  for (auto o = own.begin; o < own.end; o += width) {
+    const int some = static_cast<int>(std::min<std::int64_t>(width, own.end - o));
+    for (int k = 0, tap = 0, input = 0; k < length; k += width) {
+      Sum lines[width][width], turned[width][width];
+      const int left = std::min(width, length - k);
+      for (int i = 0; i < left; ++i) {
+        load_row(from + (std::int64_t{tap} * inputs + input) * results, o, own.end).store(lines[i]);
+        if (++tap == taps) tap = 0, ++input;
+      }
+      turn_square(&lines[0][0], width, left, width, turned);
+      for (int i = 0; i < some; ++i) store_row(lanes<Sum>::load(turned[i]), to + (o + i) * length, k, length);
+    }
+  }
+}
+
+}  // namespace cairn::kernel
