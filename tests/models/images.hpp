@@ -38,10 +38,11 @@ constexpr auto u_net = [] {
   const auto wide = images | ckpt<"down">(nn::conv2d<"down", 4, 3, around> | nn::gelu);
   const auto small =
       wide | ckpt<"low">(nn::conv2d<"low", 6, 2, nn::window{.stride = 2}> | nn::tanh | nn::conv2d<"deep", 6, 1>);
-  const auto back = small | nn::conv_transpose2d<"up", 3, 2, nn::window{.stride = 2}>;
-  return classify(reshape<8, 24>(
-      ckpt<"join">([](auto a, auto b) { return concatenate<-1>(a, b) | nn::conv2d<"join", 3, 3, around> | nn::gelu; },
-                   slice<2, 0, 2>(wide), back)));
+  const auto up = [](auto a, auto b) {
+    const auto back = b | nn::conv_transpose2d<"up", 3, 2, nn::window{.stride = 2}>;
+    return concatenate<-1>(slice<2, 0, 2>(a), back) | nn::conv2d<"join", 3, 3, around> | nn::relu;
+  };
+  return classify(reshape<8, 24>(ckpt<"join">(up, wide, small)));
 }();
 // Over rows, each channel apart, and with weights that are used twice.
 constexpr auto depthwise = classify(

@@ -1,4 +1,4 @@
-// rejects: cairn \[kind-mismatch\]
+// rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<8>\{"outputs"\}, int ?\[4\], float>
 // rejects: takes<float>
 #include "cairn/core/misuse.hpp"

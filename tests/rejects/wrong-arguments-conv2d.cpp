@@ -1,5 +1,5 @@
-// rejects: cairn \[wrong-arguments\]
-// rejects: conv2d
+// rejects: cairn \[wrong-arguments\]: this takes two arguments: cross_entropy
+// rejects: operation<cairn::fixed_string<7>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/nn/convolution.hpp"
 

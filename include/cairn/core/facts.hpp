@@ -31,6 +31,8 @@ struct window;
 template <int N>
 struct dilation;
 template <int N>
+struct factor;
+template <int N>
 struct groups;
 template <int N>
 struct iterations;
@@ -86,6 +88,10 @@ template <double Deviation>
 struct normal;
 template <double P>
 struct probability;
+template <double Delta>
+struct delta;
+template <double Share>
+struct label_smoothing;
 template <int N>
 struct threads;
 template <int N>

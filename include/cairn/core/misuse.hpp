@@ -58,6 +58,8 @@ struct some_image_left { template <class Silent, class... Facts> struct found : 
   "cairn [shape-mismatch]: padding leaves nothing of what the transposed filter makes"); } }; };
 struct window_of_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a window has stride, dilation and groups above 0, and padding of 0 or more"); } }; };
+struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -124,6 +126,10 @@ struct no_operation { template <class Silent, class... Facts> struct found : Sil
 struct exponent_of_power { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the exponent of pow is a constant, from -64 to 64 and not 0: pow(x, 2_c); else write "
   "exp(p * log(x))"); } }; };
+struct delta_of_huber { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: huber<delta>(result, target) takes a delta above 0; it is 1 where none is given"); } }; };
+struct share_of_classes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: label_smoothing is a share that all classes have alike, from 0 to 1"); } }; };
 struct function_of_positions { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: generated<2, 3>(f) takes a function that captures nothing, of an int for each axis, and "
   "that returns a number"); } }; };

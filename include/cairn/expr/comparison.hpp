@@ -144,8 +144,8 @@ constexpr applied<detail::clamp_form, X, A, B> clamp(X, A, B) {
 }
 
 /// x where it is positive, else Slope x, as F.leaky_relu: `leaky_relu<0.2>(x)`.
-template <double Slope = 0.01, an_operand X>
-constexpr applied<detail::leaky_relu_form<Slope>, X> leaky_relu(X) {
+template <auto Slope = 0.01, an_operand X>
+constexpr applied<detail::leaky_relu_form<static_cast<double>(Slope)>, X> leaky_relu(X) {
   return {};
 }
 function_name leaky_relu(function_name);

@@ -102,7 +102,7 @@ constexpr int stride_of(nn::window by) { return by.stride == 0 ? 1 : by.stride; 
 /// Along both axes of an image, or along its width alone: a row is an image of one row.
 template <nn::window By, int Axes>
 inline constexpr motion motion_of = [] {
-  motion out{.groups = By.groups};
+  motion out{.groups = std::max(By.groups, 1)};  // clang warns of remainders by 0 before they are refused
   for (int axis = 2 - Axes; axis < 2; ++axis) {
     out.stride[axis] = stride_of(By);
     out.padding[axis] = By.padding;
@@ -134,7 +134,7 @@ struct convolution_form : form_of_two<Name> {
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   static constexpr int axes = Axes;
   static constexpr const motion& moves = motion_of<By, Axes>;
-  /// Of a layer with so many channels on either side.
+  /// Of a layer with so many channels on either side; the second extent is 0 where groups do not divide it.
   static constexpr shape filters(int in, int out, int extent) {
     const int first = Transposed ? in : out, second = Transposed ? out : in, groups = std::max(By.groups, 1);
     const int each = second % groups == 0 ? second / groups : 0;
@@ -147,15 +147,15 @@ struct convolution_form : form_of_two<Name> {
       return (x[1 + axis] - 1) * moves.stride[axis] - 2 * moves.padding[axis] +
              moves.dilation[axis] * (w[2 + axis] - 1) + 1;
     };
-    const bool fits = x[3] == w[0] && w[0] % By.groups == 0 && extent(0) > 0 && extent(1) > 0;
-    return fits ? shape{x[0], extent(0), extent(1), w[1] * By.groups} : no_shape;
+    const bool fits = x[3] == w[0] && w[0] % moves.groups == 0 && extent(0) > 0 && extent(1) > 0;
+    return fits ? shape{x[0], extent(0), extent(1), w[1] * moves.groups} : no_shape;
   }
   using rules = std::tuple<sound, rule::window_of_filter, filters_rule, rule::groups_divide, room_rule>;
   /// Which of the rules is broken by arguments of these shapes, filters as PyTorch stores them; 0 of those that fit.
   static constexpr int broken(const shape& x, const shape& w) {
     if (By.stride < 0 || By.padding < 0 || By.dilation < 1 || By.groups < 1) return 1;
     if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 2;
-    if (x[-1] % By.groups != 0 || w[0] % By.groups != 0) return 3;
+    if (x[-1] % moves.groups != 0 || w[0] % moves.groups != 0 || w[1] == 0) return 3;
     if (x[-1] != (Transposed ? w[0] : w[1] * By.groups)) return 2;
     return made_of(as_images(x), as_filters(w)).valid() ? 0 : 4;
   }

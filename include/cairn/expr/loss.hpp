@@ -128,6 +128,10 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
     const auto loss = made_silently<row_cross_entropy_op>(logits, classes_of<Logits>(labels));
     if constexpr (wrong<decltype(loss)> || wrong<ByClass> || wrong<ByRow>)
       return pass_on<owner>(loss, by_class, by_row);
+    else if constexpr (!(O.label_smoothing >= 0 && O.label_smoothing <= 1))
+      return mistake<share_of_classes, owner,
+                     fact::operation<"cross_entropy", tensor_fact<Logits>, tensor_fact<Labels>>,
+                     fact::label_smoothing<O.label_smoothing>>{};
     else if constexpr (fits_or_none(ByClass::shape, shape{Logits::shape[-1]}) &&
                        fits_or_none(ByRow::shape, Labels::shape))
       return weighted(logits, labels, loss, by_class, by_row);
@@ -237,6 +241,16 @@ struct huber_loss {
     return made_silently<mul_op>(clamped, made_silently<sub_op>(difference, made_silently<mul_op>(half, clamped)));
   }
 };
+template <double Delta>
+struct huber_form : pairwise_form<huber_loss<Delta>> {
+  template <an_expression A, an_expression B>
+  static constexpr auto of(A a, B b) {
+    if constexpr (wrong<A> || wrong<B> || Delta > 0) return pairwise_form<huber_loss<Delta>>::of(a, b);
+    else
+      return mistake<delta_of_huber, owner_of<A, B>, fact::operation<"huber", tensor_fact<A>, tensor_fact<B>>,
+                     fact::delta<Delta>>{};
+  }
+};
 struct binary_cross_entropy_loss {
   static constexpr fixed_string name = "binary_cross_entropy_with_logits";
   /// t softplus(-x) + (1 - t) softplus(x): softplus(x) - t x would lose all digits where x is large and right.
@@ -253,14 +267,14 @@ struct binary_cross_entropy_loss {
 /// may come weights by class {classes}, and by row {...}, or 1_c where there are none: the mean is divided by the sum
 /// of the weights of the labels that count. `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits,
 /// labels)` of labels<"y", 256, ...>: others that are no class make the loss NaN. Rejects: labels above the classes, or
-/// above what is ignored; other shapes.
+/// above what is ignored; other shapes; a share of label_smoothing outside of [0, 1].
 template <class... A>
   requires some_operands<A...>
 constexpr applied<detail::cross_entropy_form<>, A...> cross_entropy(A...) {
   return {};
 }
 template <nn::cross_entropy_options O, class... A>
-  requires(O.label_smoothing >= 0 && O.label_smoothing <= 1) && some_operands<A...>
+  requires some_operands<A...>
 constexpr applied<detail::cross_entropy_form<O>, A...> cross_entropy(A...) {
   return {};
 }
@@ -291,9 +305,10 @@ constexpr applied<cairn::detail::pairwise_form<cairn::detail::l1_loss>, A...> l1
 }  // namespace nn
 
 /// As F.huber_loss: half the square of a difference up to Delta, Delta (|difference| - Delta / 2) above.
-template <double Delta = 1.0, class... A>
-  requires(Delta > 0) && some_operands<A...>
-constexpr applied<detail::pairwise_form<detail::huber_loss<Delta>>, A...> huber(A...) {
+/// Rejects what mse does, and a Delta that is not above 0.
+template <auto Delta = 1.0, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::huber_form<static_cast<double>(Delta)>, A...> huber(A...) {
   return {};
 }
 

@@ -54,8 +54,8 @@ struct projected_layer : layer_base {
 inline constexpr detail::operation_layer<exp_op> exp{};
 inline constexpr detail::operation_layer<gelu_op> gelu{};
 /// x where it is positive, else Slope x; 0.01 where nothing is said: `nn::leaky_relu<>`.
-template <double Slope = 0.01>
-inline constexpr detail::form_layer<cairn::detail::leaky_relu_form<Slope>> leaky_relu{};
+template <auto Slope = 0.01>
+inline constexpr detail::form_layer<cairn::detail::leaky_relu_form<static_cast<double>(Slope)>> leaky_relu{};
 inline constexpr detail::operation_layer<log_softmax_op<-1>> log_softmax{};
 inline constexpr detail::operation_layer<relu_op> relu{};
 inline constexpr detail::operation_layer<sigmoid_op> sigmoid{};

@@ -15,6 +15,9 @@ struct convolution_layer : layer_base {
     using problem = decltype(detail::problem_of_features<Form::name, Name>(x));
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};
+    } else if constexpr (Out < 1 || Extent < 1) {
+      return surfaced<poison<rule::positive_extents, typename X::owner, fact::in<Name>,
+                             fact::operation<Form::name, tensor_fact<X>>, fact::extents<Out, Extent>>>{};
     } else if constexpr (constexpr int fault = Form::broken(X::shape, filters<X>); fault != 0) {
       using rule = std::tuple_element_t<fault, typename Form::rules>;
       return surfaced<poison<rule, typename X::owner, fact::in<Name>, fact::operation<Form::name, tensor_fact<X>>,

@@ -53,9 +53,15 @@ struct upsample_form : form_of_one<"upsample2d"> {
   template <class X>
   static constexpr auto of(X x) {
     using problem = decltype(problem_of_image<"upsample2d">(x));
-    constexpr int height = Factor * X::shape[-3], width = Factor * X::shape[-2];
-    if constexpr (!std::same_as<problem, sound>) return problem{};
-    else return made_silently<spread_pool_op<pooling{Factor}, false, height, width>>(x);
+    if constexpr (!std::same_as<problem, sound>) {
+      return problem{};
+    } else if constexpr (!wrong<X> && Factor < 1) {
+      using what = fact::operation<"upsample2d", tensor_fact<X>>;
+      return mistake<rule::factor_of_pixels, typename X::owner, what, fact::factor<Factor>>{};
+    } else {
+      constexpr int height = Factor * X::shape[1], width = Factor * X::shape[2];
+      return made_silently<spread_pool_op<pooling{Factor}, false, height, width>>(x);
+    }
   }
 };
 struct global_average_form : form_of_one<"global_average"> {
