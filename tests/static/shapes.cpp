@@ -20,6 +20,15 @@ template <class A, class B>
 constexpr bool same(A, B) {
   return std::same_as<A, B>;
 }
+/// Whether a form that does not report breaks this rule.
+template <class Rule>
+constexpr bool breaks(auto) {
+  return false;
+}
+template <class Rule, class Owner, class Path, class... Facts>
+constexpr bool breaks(poison<Rule, Owner, Path, Facts...>) {
+  return true;
+}
 
 // Leaves.
 static_assert(of(input<"x", 128, 784>) == shape{128, 784});
@@ -72,7 +81,18 @@ static_assert(of(-t<4, 8>) == shape{4, 8} && of(exp(t<4, 8>)) == shape{4, 8} &&
 static_assert(of(sqrt(t<8>)) == shape{8} && of(square(t<8>)) == shape{8} && of(tanh(t<8>)) == shape{8});
 static_assert(of(sigmoid(t<>)) == shape{} && of(relu(t<2, 3, 4>)) == shape{2, 3, 4} &&
               of(gelu(t<1>)) == shape{1});
-static_assert(of(clamp(t<4, 1>, t<8>, 6_c)) == shape{4, 8} && of(leaky_relu<0.2>(t<4>)) == shape{4});
+static_assert(of(abs(t<4, 8>)) == shape{4, 8} && of(log1p(t<8>)) == shape{8} && of(softplus(t<>)) == shape{});
+static_assert(of(sin(t<4, 8>)) == shape{4, 8} && of(cos(t<8>)) == shape{8} && of(silu(t<2, 3>)) == shape{2, 3});
+static_assert(of(rsqrt(t<4, 1>)) == shape{4, 1} && of(rsqrt(t<>)) == shape{});
+static_assert(of(minimum(t<4, 1>, t<8>)) == shape{4, 8} && of(minimum(1_c, t<3>)) == shape{3} &&
+              minimum_op::result(shape{4, 8}, shape{4}) == no_shape);
+static_assert(of(pow(t<4, 8>, 3_c)) == shape{4, 8} && of(pow(t<8>, -1_c)) == shape{8} &&
+              of(pow(t<>, 0.3_c)) == shape{});
+static_assert(same(pow(t<8>, 1_c), t<8>) && same(pow(t<8>, 2_c), square(t<8>)) && same(pow(t<8>, 0.5_c), sqrt(t<8>)));
+static_assert(of(clamp(t<4, 1>, t<8>, 6_c)) == shape{4, 8} && of(clamp(t<4>, 0_c, t<2, 1>)) == shape{2, 4} &&
+              of(clamp(t<8>, 0_c, 1_c)) == shape{8});
+static_assert(of(leaky_relu<0.2>(t<4>)) == shape{4} && of(leaky_relu(t<4, 8>)) == shape{4, 8} &&
+              same(leaky_relu<1>(t<4>), leaky_relu<1.0>(t<4>)) && same(nn::leaky_relu<0>(t<4>), leaky_relu<0>(t<4>)));
 static_assert(expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
 static_assert(expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // it never shrinks
 
@@ -83,7 +103,11 @@ static_assert((to<4> == labels<"of_three", 3, 4>).element == (2_c != to<4>).elem
 static_assert(of(where(t<4, 1> < t<8>, t<>, 0_c)) == shape{4, 8} && where(t<4> < t<>, t<4>, 1_c).element == element_type{});
 static_assert(where(indices<"mask", 2, 4>, to<4>, labels<"of_three", 3, 4>).element == index_below(10));
 static_assert(compare_op<comparison::less>::result(shape{4, 8}, shape{4}) == no_shape);
+static_assert(of(where(t<> < 1_c, t<4, 1>, t<8>)) == shape{4, 8} &&
+              of(where(t<2, 1, 1> != 0_c, t<4, 1>, t<8>)) == shape{2, 4, 8});
 static_assert(where_op::result(shape{3}, shape{4}, shape{}) == no_shape);
+static_assert(where_op::result(shape{}, shape{3}, shape{4}) == no_shape &&
+              where_op::result(shape{4, 3}, shape{4, 3}, shape{4}) == no_shape);
 
 // Reductions: any axes, negative ones from the last; all without a list; keepdim leaves extents of 1.
 static_assert(of(sum(t<4, 8>)) == shape{} && of(sum(t<>)) == shape{} &&
@@ -225,6 +249,17 @@ static_assert(of(cross_entropy(t<2, 4, 10>, to<2, 4>, t<10>, t<2, 4>)) == shape{
 static_assert(same(cross_entropy(t<4, 10>, to<4>), make<cross_entropy_op>(t<4, 10>, to<4>)));  // nothing is weighted
 static_assert(of(nn::l1(t<4, 8>, t<4, 8>)) == shape{} && of(huber<2.0>(t<4>, 0_c)) == shape{} &&
               of(binary_cross_entropy_with_logits(t<4>, t<4>)) == shape{});
+static_assert(same(huber<2>(t<4>, t<4>), huber<2.0>(t<4>, t<4>)) && same(huber<1>(t<4>, 0_c), huber(t<4>, 0_c)));
+static_assert(breaks<rule::equal_shapes>(detail::pairwise_form<detail::l1_loss>::of(t<4, 1>, t<4>)) &&
+              breaks<rule::equal_shapes>(detail::huber_form<2.0>::of(t<4, 8>, t<8>)) &&
+              breaks<rule::equal_shapes>(detail::pairwise_form<detail::binary_cross_entropy_loss>::of(t<8>, t<1>)));
+static_assert(breaks<delta_of_huber>(detail::huber_form<-2.0>::of(t<8>, t<8>)) &&
+              breaks<delta_of_huber>(detail::huber_form<std::numeric_limits<double>::quiet_NaN()>::of(t<8>, 0_c)));
+template <double Share>
+using smoothing = detail::cross_entropy_form<nn::cross_entropy_options{.label_smoothing = Share}>;
+static_assert(of(smoothing<1.0>::of(t<4, 10>, to<4>)) == shape{} &&
+              breaks<share_of_classes>(smoothing<1.01>::of(t<4, 10>, to<4>)) &&
+              breaks<share_of_classes>(smoothing<-0.01>::of(t<4, 10>, to<4>, t<10>)));
 static_assert(cross_entropy_op::result(shape{4, 10}, shape{4, 1}) == no_shape);
 static_assert(cross_entropy_op::result(shape{}, shape{}) == no_shape);
 static_assert(accuracy_op::result(shape{4, 10}, shape{5}) == no_shape);
@@ -245,6 +280,25 @@ template <nn::window By>
 constexpr shape filtered = detail::conv2d_form<By>::made_of(shape{1, 3, 3, 2}, shape{4, 1, 3, 3});
 static_assert(filtered<{.groups = 2}> == shape{1, 1, 1, 4} && filtered<{}> == no_shape);
 static_assert(filtered<{.dilation = 2, .groups = 2}> == no_shape && filtered<{.groups = 4}> == no_shape);
+template <class Rule, class Form, int... Extents>
+constexpr bool refused = breaks<Rule>(Form::of(t<2, 5, 6, 4>, t<Extents...>));
+static_assert(refused<rule::window_of_filter, detail::conv2d_form<{.stride = -1}>, 3, 4, 2, 2> &&
+              refused<rule::window_of_filter, detail::conv2d_form<{.padding = -1}>, 3, 4, 2, 2> &&
+              refused<rule::window_of_filter, detail::conv2d_form<{.dilation = 0}>, 3, 4, 2, 2> &&
+              refused<rule::window_of_filter, detail::conv_transpose2d_form<{.groups = 0}>, 4, 3, 2, 2>);
+static_assert(refused<rule::filter_of_images, detail::conv2d_form<{}>, 3, 2, 2, 2> &&
+              refused<rule::filter_of_images, detail::conv2d_form<{}>, 3, 4, 2> &&
+              refused<rule::filter_of_rows, detail::conv1d_form<{}>, 3, 4, 2> &&
+              refused<rule::transposed_filter, detail::conv_transpose2d_form<{}>, 3, 4, 2, 2>);
+static_assert(refused<rule::groups_divide, detail::conv2d_form<{.groups = 2}>, 3, 2, 2, 2> &&
+              refused<rule::groups_divide, detail::conv_transpose2d_form<{.groups = 3}>, 4, 1, 2, 2>);
+static_assert(refused<rule::filter_in_image, detail::conv2d_form<{}>, 3, 4, 6, 2> &&
+              refused<rule::some_image_left, detail::conv_transpose2d_form<{.padding = 3}>, 4, 3, 2, 2> &&
+              !refused<rule::some_image_left, detail::conv_transpose2d_form<{.padding = 2}>, 4, 3, 2, 2>);
+// Of a layer, whose filters follow from its channels: 5 results in 2 groups.
+using in_halves = detail::conv_transpose2d_form<{.groups = 2}>;
+constexpr int fault = in_halves::broken(shape{2, 5, 6, 4}, in_halves::filters(4, 5, 3));
+static_assert(same(std::tuple_element_t<fault, in_halves::rules>{}, rule::groups_divide{}));
 using moved = convolution_op<motion{{2, 2}, {1, 1}}>;
 static_assert(moved::result(shape{1, 4, 4, 3}, shape{5, 3, 3, 3}) == shape{1, 2, 2, 5});
 static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 4, 4>::result(shape{1, 2, 2, 5}, shape{5, 3, 3, 3}) ==
@@ -263,6 +317,10 @@ static_assert(of(avg_pool2d<2, nn::window{.stride = 1, .padding = 1}>(t<2, 1, 6,
 static_assert(same(max_pool2d<2>(t<2, 4, 4, 3>), max_pool2d<2, nn::window{.stride = 2}>(t<2, 4, 4, 3>)));
 static_assert(of(global_average(t<2, 5, 6, 3>)) == shape{2, 3});
 static_assert(of(upsample2d<3>(t<2, 5, 6, 3>)) == shape{2, 15, 18, 3} && of(upsample2d<1>(t<2, 5, 6, 3>)) == shape{2, 5, 6, 3});
+static_assert(breaks<rule::image>(detail::max_pool_form<2, nn::window{}>::of(t<5, 6, 3>)) &&
+              breaks<rule::image>(detail::avg_pool_form<2, nn::window{}>::of(t<2, 5, 6, 3, 1>)) &&
+              breaks<rule::image>(detail::upsample_form<2>::of(t<>)) &&
+              breaks<rule::factor_of_pixels>(detail::upsample_form<-1>::of(t<2, 5, 6, 3>)));
 static_assert(pooling{16}.position() == element_type{dtype::u8, 256} && pooling{17}.position() == index_below(289));
 template <int Extent, nn::window W>
 constexpr shape pooled = detail::pooling_of<Extent, W>.result(shape{2, 5, 6, 3});
