@@ -1,6 +1,8 @@
 // Elementwise operations on registers against single numbers, and loops against plain index arithmetic.
 #include <boost/test/unit_test.hpp>
+#include <cairn/kernel/comparison.hpp>
 #include <cairn/kernel/loop.hpp>
+#include <cairn/kernel/reference.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -56,17 +58,18 @@ void binary() {
   }
 }
 
+/// Where a tensor that is repeated along some axes of {extents} has element number i.
+std::size_t repeated_at(const shape& extents, axis_set along, std::int64_t i) {
+  return reference::reduced_index(extents, reduced(extents, along, true), i);
+}
+std::int64_t repeated_count(const shape& extents, axis_set along) { return reduced(extents, along, true).count(); }
+
 /// relu(a * b + c): a whole, b and c repeated along some axes; B and C say how they are read along the last.
 template <ir::access B, ir::access C>
 void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) {
-  const auto stretched_count = [&](axis_set axes) {
-    std::int64_t n = 1;
-    for (int axis = 0; axis < extents.rank; ++axis) n *= (axes >> axis & 1U) != 0 ? 1 : extents.extent[axis];
-    return n;
-  };
   const std::int64_t count = extents.count();
-  const auto a = numbers<float>(count), b = numbers<float>(stretched_count(of_b)),
-             c = numbers<float>(stretched_count(of_c));
+  const auto a = numbers<float>(count), b = numbers<float>(repeated_count(extents, of_b)),
+             c = numbers<float>(repeated_count(extents, of_c));
   guarded<float> out(count);
 
   constexpr dtype real = dtype::real;
@@ -85,23 +88,82 @@ void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) 
 
   BOOST_TEST(out.intact());
   for (std::int64_t i = 0; i < count; ++i) {
-    std::size_t at_b = 0, at_c = 0;
-    std::int64_t rest = i, size = count;
-    for (int axis = 0; axis < extents.rank; ++axis) {
-      size /= extents.extent[axis];
-      const auto index = static_cast<std::size_t>(rest / size), extent = static_cast<std::size_t>(extents.extent[axis]);
-      rest %= size;
-      if ((of_b >> axis & 1U) == 0) at_b = at_b * extent + index;
-      if ((of_c >> axis & 1U) == 0) at_c = at_c * extent + index;
-    }
+    const std::size_t at_b = repeated_at(extents, of_b, i), at_c = repeated_at(extents, of_c, i);
     const volatile float product = a[static_cast<std::size_t>(i)] * b[at_b];  // rounded by itself, as loops round
     const float expected = std::max(product + c[at_c], 0.0F);
     BOOST_TEST(out.data()[i] == expected);
   }
 }
 
+/// One value of a loop, stored: the types of its result and of its arguments.
+template <class Op, class Real, dtype Result, dtype... Argument>
+constexpr auto stored(int first) {
+  using lanes = ir::type_list<Result>;
+  return ir::loop_value{&ir::lanes_of<Op, Real, lanes, Argument...>, Result, first, sizeof...(Argument), true};
+}
+/// Comparisons, the smaller of two, and choices, in one loop: a whole, b and c repeated as above, some of them equal and
+/// some no numbers; indices below 2 choose, too.
+template <class Real>
+void choices_against_reference(const shape& extents, axis_set of_b, axis_set of_c) {
+  const std::int64_t count = extents.count();
+  const auto few_different = [&](axis_set repeated) {
+    auto values = numbers<Real>(repeated_count(extents, repeated), 2);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 9 == 5 ? no_number<Real> : std::round(values[i]);
+    return values;
+  };
+  const auto a = few_different(0), b = few_different(of_b), c = few_different(of_c);
+  const auto mask = kernel_check::labels(static_cast<int>(count), 2);
+  std::vector truth(4, guarded<std::uint8_t>(count));
+  std::vector chosen(3, guarded<Real>(count));
+
+  constexpr dtype real = dtype::real, byte = dtype::u8, whole = dtype::i32;
+  using loop = kernel::loop<
+      Real, ir::sums::nothing, false,
+      kernel::list_of<kernel::loop_operand{}, kernel::loop_operand{}, kernel::loop_operand{real, ir::access::repeated},
+                      kernel::loop_operand{whole}>,
+      kernel::list_of<stored<compare_op<comparison::less>, Real, byte, real, real>(0),
+                      stored<compare_op<comparison::less_equal>, Real, byte, real, real>(2),
+                      stored<compare_op<comparison::equal>, Real, byte, real, real>(4),
+                      stored<compare_op<comparison::not_equal>, Real, byte, real, real>(6),
+                      stored<minimum_op, Real, real, real, real>(8), stored<where_op, Real, real, byte, real, real>(10),
+                      stored<where_op, Real, real, whole, real, real>(13)>,
+      kernel::list_of<-1, -2, -1, -3, -1, -2, -1, -3, -1, -2, 0, -2, -3, -4, -3, -1>>;
+  std::vector<const void*> operands;
+  for (auto& results : truth) operands.push_back(results.data());
+  for (auto& results : chosen) operands.push_back(results.data());
+  for (const auto* input : {&a, &b, &c}) operands.push_back(input->data());
+  operands.push_back(mask.data());
+  const table_of table(extents, {0, of_b, of_c, 0});
+  loop::run(&*table, const_cast<void* const*>(operands.data()), 1);
+
+  const auto is = [&](auto& results, auto of) {
+    bool all = results.intact();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const auto expected = of(a[at], b[repeated_at(extents, of_b, i)], c[repeated_at(extents, of_c, i)], mask[at]);
+      all &= results.data()[i] == expected || (std::isnan(results.data()[i]) && std::isnan(expected));
+    }
+    return all;
+  };
+  BOOST_TEST_CONTEXT("extents " << extents[0] << " " << extents[-1] << " of rank " << extents.rank) {
+    BOOST_TEST(is(truth[0], [](Real x, Real y, Real, int) { return x < y ? 1 : 0; }));
+    BOOST_TEST(is(truth[1], [](Real x, Real, Real z, int) { return x <= z ? 1 : 0; }));
+    BOOST_TEST(is(truth[2], [](Real x, Real y, Real, int) { return x == y ? 1 : 0; }));
+    BOOST_TEST(is(truth[3], [](Real x, Real, Real z, int) { return x != z ? 1 : 0; }));
+    BOOST_TEST(is(chosen[0], [](Real x, Real y, Real, int) { return std::isnan(y) || y < x ? y : x; }));
+    BOOST_TEST(is(chosen[1], [](Real x, Real y, Real z, int) { return x < y ? y : z; }));
+    BOOST_TEST(is(chosen[2], [](Real x, Real, Real z, int m) { return m == 1 ? z : x; }));
+  }
+}
+
 void at_extent(int inner) {
   constexpr auto whole = ir::access::contiguous, once = ir::access::repeated;
+  for (const auto& check : {choices_against_reference<float>, choices_against_reference<double>}) {
+    check(shape{inner}, 0, 0b1);
+    check(shape{3, inner}, 0b01, 0b10);
+    check(shape{2, 3, inner}, 0b010, 0b101);
+    check(shape{2, inner, 3}, 0b001, 0b110);
+  }
   loop_against_reference<whole, once>(shape{inner}, 0, 0b1);
   loop_against_reference<whole, once>(shape{3, inner}, 0b01, 0b10);
   loop_against_reference<whole, once>(shape{2, 3, inner}, 0b010, 0b101);
