@@ -157,10 +157,9 @@ void measure(const onednn& dnn, int threads) {
                                             : cairn::convolution_back_op<Moves, Image[1], Image[2]>::of(made, Filters);
       float* panels = lent(cairn::scratch_of(of, 4).all);
       for (const auto& sweep : cairn::kernel::sweep_plans<float, float, of>) {
-        const int all = sweep.cut.panels(of);
-        cairn::kernel::filter_packing<float, float>(of, sweep.cut, sweep.taps, w.data())
-            .run(cairn::share(all, 1, part, threads), panels);
-        panels += all * sweep.cut.panel();
+        const auto own = cairn::share(of.moves.groups * sweep.cut.panels(), 1, part, threads);
+        cairn::kernel::filter_packing<float, float>(of, sweep.cut, sweep.taps, w.data()).run(own, panels);
+        panels += sweep.cut.panel_at(of.moves.groups, 0);
       }
     }
   };

@@ -101,21 +101,25 @@ struct sweep_cut {
   int runs = 0, length = 0;  ///< of these, and numbers of a run
   int block_runs = 1, block_length = 0;
   int tile_rows = 0, tile_columns = 0;
-  int band = 0;  ///< rows that are made
+  int columns = 0;  ///< results of a group, in whole registers
+  int band = 0;     ///< rows that are made
   std::int64_t band_numbers = 0;
 
   /// Pixels of a row that is read, as it lies.
   constexpr int row_pixels(const correlation& of) const { return copied ? along.reach(along.count) : of.read[2]; }
-  /// A packed filter is one panel after another, each of the columns of a tile, in the order in which tiles read it:
-  /// the row of a panel where number `at` of run `run` is.
+  /// A packed filter is one panel after another, each of a tile's columns in the order in which tiles read them.
+  constexpr int panels() const { return (columns + tile_columns - 1) / tile_columns; }  ///< of a group
+  constexpr int panel_columns(int column) const { return std::min(tile_columns, columns - column); }
+  constexpr std::int64_t panel_rows() const { return std::int64_t{runs} * length; }
+  /// Where the panel of a group's column begins.
+  constexpr std::int64_t panel_at(int group, int column) const {
+    return (std::int64_t{group} * columns + column) * panel_rows();
+  }
+  /// The row of a panel where number `at` of run `run` is.
   constexpr std::int64_t row_of(int run, int at) const {
     const int block = at / block_length * block_length;
     return std::int64_t{block} * runs + run * std::min(block_length, length - block) + at - block;
   }
-  constexpr int panels(const correlation& of) const {
-    return of.moves.groups * ((of.results() + tile_columns - 1) / tile_columns);
-  }
-  constexpr std::int64_t panel() const { return std::int64_t{runs} * length * tile_columns; }
 };
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
@@ -141,6 +145,8 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
 
   cut.tile_rows = even_blocks(std::max(cut.along.count, 1), most_tile_rows, 1);
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
+  const int width = register_bytes / bytes;
+  cut.columns = (of.results() + width - 1) / width * width;
   const int depth = depth_of(cut.tile_columns, bytes);
   cut.block_length = even_blocks(std::max(cut.length, 1), depth, 1);
   cut.block_runs = even_blocks(std::max(cut.runs, 1), std::max(depth / cut.block_length, 1), 1);
@@ -167,7 +173,7 @@ constexpr workspace scratch_of(const correlation& of, int bytes) {
   for (int sweep = 0; sweep < of.sweeps(); ++sweep) {
     const sweep_cut cut = cut_of(of, sweep, bytes);
     out.each = std::max(out.each, (cut.band_numbers + line - 1) / line * line);
-    out.all += of.depthwise() ? 0 : cut.panels(of) * cut.panel();
+    out.all += of.depthwise() ? 0 : cut.panel_at(of.moves.groups, 0);
   }
   if (of.depthwise()) out.all = of.filter.count();
   out.block = out.all;

@@ -54,7 +54,7 @@ class correlating {
         const range own = share(std::int64_t{plan.of.made[0]} * sweep.cut.down.count, 1, part, parts);
         for (std::int64_t at = own.begin; at < own.end; at += sweep.cut.band)
           band(sweep, {at, std::min(at + sweep.cut.band, own.end)}, panels, scratch + part * plan.scratch.each);
-        if (!plan.of.depthwise()) panels += sweep.cut.panels(plan.of) * sweep.cut.panel();
+        if (!plan.of.depthwise()) panels += sweep.cut.panel_at(plan.of.moves.groups, 0);
       }
     });
   }
@@ -67,9 +67,9 @@ class correlating {
       Sum* panels = to;
       for (int i = 0; i < plan.of.sweeps(); ++i) {
         const sweep_plan<In, Sum>& sweep = plan.sweeps[i];
-        const int all = sweep.cut.panels(plan.of);
-        filter_packing<In, Sum>(plan.of, sweep.cut, sweep.taps, filter).run(share(all, 1, part, parts), panels);
-        panels += all * sweep.cut.panel();
+        const range own = share(plan.of.moves.groups * sweep.cut.panels(), 1, part, parts);
+        filter_packing<In, Sum>(plan.of, sweep.cut, sweep.taps, filter).run(own, panels);
+        panels += sweep.cut.panel_at(plan.of.moves.groups, 0);
       }
     });
   }
@@ -93,11 +93,11 @@ class correlating {
           const int runs = std::min(cut.block_runs, cut.runs - run);
           const bool first = p == 0 && run == 0, last = p + length == cut.length && run + runs == cut.runs;
           const std::int64_t pixel = std::int64_t{cut.along.step} * plan.of.read[3];
-          const tile_source source{pixel, pixel * cut.tile_rows, cut.tile_columns, length, runs, sweep.runs + run};
           for (int j = 0; j < results; j += cut.tile_columns) {
             const int columns = std::min(cut.tile_columns, results - j);
-            const std::int64_t of_group = group * (cut.panels(plan.of) / plan.of.moves.groups) + j / cut.tile_columns;
-            const Sum* const panel = panels + of_group * cut.panel() + cut.row_of(run, p) * cut.tile_columns;
+            const int apart = cut.panel_columns(j);
+            const Sum* const panel = panels + cut.panel_at(group, j) + cut.row_of(run, p) * apart;
+            const tile_source source{pixel, pixel * cut.tile_rows, apart, length, runs, sweep.runs + run};
             from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
               const tile_target<Sum> to = target(cut, image, row, !first, last ? reader : nullptr);
               sweep.codes.run(a + group * inputs + p, panel, source, to, tile_row(cut, image, row), group * results + j,

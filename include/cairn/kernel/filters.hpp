@@ -43,39 +43,39 @@ class filter_packing {
       ++run;
     }
   };
-  Sum* line(Sum* panel, const place& at) const {
-    return panel + cut.row_of(at.run, at.in_run * inputs + at.input) * cut.tile_columns;
+  Sum* line(Sum* panel, int columns, const place& at) const {
+    return panel + cut.row_of(at.run, at.in_run * inputs + at.input) * columns;
   }
 
  public:
   filter_packing(const correlation& of_all, const sweep_cut& of_sweep, const int* in_filter, const In* from)
       : of(of_all), cut(of_sweep), taps(in_filter), filter(from) {}
 
-  /// Panels [own), to where the first of all panels is.
+  /// Panels [own) of all groups', to where the first is.
   [[gnu::noinline]] void run(range own, Sum* to) const {
-    const int results = of.results(), tiles = cut.panels(of) / of.moves.groups;
-    for (auto panel = own.begin; panel < own.end; ++panel) {
-      const int group = static_cast<int>(panel) / tiles, j = static_cast<int>(panel) % tiles * cut.tile_columns;
-      const int columns = std::min(cut.tile_columns, results - j);
-      if (of.back)
-        pack_back(filter + group * inputs * apart + std::int64_t{j} * all, columns, to + panel * cut.panel());
-      else pack(filter + (group * results + j) * apart, columns, to + panel * cut.panel());
+    const int results = of.results(), panels = cut.panels();
+    for (auto i = own.begin; i < own.end; ++i) {
+      const int group = static_cast<int>(i) / panels, j = static_cast<int>(i) % panels * cut.tile_columns;
+      Sum* const panel = to + cut.panel_at(group, j);
+      if (of.back) pack_back(filter + group * inputs * apart + std::int64_t{j} * all, j, panel);
+      else pack(filter + (group * results + j) * apart, j, panel);
     }
   }
 
  private:
   /// Columns are the filter's results, each with all of its channels and taps.
-  void pack(const In* from, int columns, Sum* to) const {
+  void pack(const In* from, int j, Sum* panel) const {
+    const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
     place at;
     for (int k = 0; k < inputs * all; k += width) {
       const int some = std::min(width, inputs * all - k);
       const place first = at;
       for (int c = 0; c < columns; c += width) {
-        turn_square(from + c * apart + k, apart, columns - c, some, turned);
+        turn_square(from + c * apart + k, apart, left - c, some, turned);
         at = first;
         for (int i = 0; i < some; ++i) {
-          std::copy_n(turned[i], width, line(to, at) + c);
+          std::copy_n(turned[i], width, line(panel, columns, at) + c);
           at.next_tap(cut);
           if (at.run == cut.runs) at = {.input = at.input + 1};
         }
@@ -83,16 +83,17 @@ class filter_packing {
     }
   }
   /// Columns are the filter's channels, each with all of its taps. A single tap lies as it is read.
-  void pack_back(const In* from, int columns, Sum* to) const {
+  void pack_back(const In* from, int j, Sum* panel) const {
+    const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
     for (int input = 0; input < inputs; ++input, from += apart) {
       for (int c = 0; c < columns; c += width) {
         for (int k = 0; k < all; k += width) {
-          if (all == 1) load_row_as<Sum>(from, c, columns).store(turned[0]);
-          else turn_square(from + c * all + k, all, columns - c, std::min(width, all - k), turned);
+          if (all == 1) load_row_as<Sum>(from, c, left).store(turned[0]);
+          else turn_square(from + c * all + k, all, left - c, std::min(width, all - k), turned);
           place at{.input = input};
           for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut))
-            if (*tap >= k && *tap < k + width) std::copy_n(turned[*tap - k], width, line(to, at) + c);
+            if (*tap >= k && *tap < k + width) std::copy_n(turned[*tap - k], width, line(panel, columns, at) + c);
         }
       }
     }
