@@ -87,7 +87,10 @@ template <class In, class Sum, int Rows, int Registers, bool RowsApart>
       for (int p = 0; p < from.steps; ++p) {
         vec row_b[Registers];
 #pragma GCC unroll 4
-        for (int j = 0; j < Registers; ++j) row_b[j] = vec::load(step + j * width);
+        for (int j = 0; j < Registers; ++j) {
+          row_b[j] = vec::load(step + j * width);
+          barrier(row_b[j]);  // g++ would load it again for each row
+        }
 #pragma GCC unroll 16
         for (int i = 0; i < Rows; ++i) {
           const vec x = vec::fill(static_cast<Sum>(at[i / reached][RowsApart ? i % reached * from.apart : i]));
