@@ -13,19 +13,23 @@ constexpr auto part = block<Name>(layer([](auto y) { return weighted(y); }));
 BOOST_AUTO_TEST_CASE(of_the_largest) {
   constexpr auto loss = (square(max_pool2d<2>(square(x))) |
                          part<"a">)+(square(x | nn::max_pool2d<3, nn::window{.stride = 2, .padding = 1}>) | part<"b">);
-  check<loss>();
-  check<weighted(grad(loss, x))>();
+  check<loss + weighted(grad(loss, x))>();
 }
 BOOST_AUTO_TEST_CASE(of_means) {
   constexpr auto loss = (square(avg_pool2d<2>(square(x))) | part<"a">)+(square(x | nn::global_average) | part<"b">)+(
       square(x | nn::avg_pool2d<3, nn::window{.stride = 1, .padding = 1}>) | part<"c">);
-  check<loss>();
-  check<weighted(grad(loss, x))>();
+  check<loss + weighted(grad(loss, x))>();
 }
 BOOST_AUTO_TEST_CASE(of_larger_ones) {
   constexpr auto small = param<"x", 1, 2, 3, 2>;
   constexpr auto loss = weighted(square(upsample2d<2>(square(small))));
   check<loss + sum(square(grad(loss, small)))>();
+}
+BOOST_AUTO_TEST_CASE(of_normalizations) {
+  constexpr auto few = param_from<"x", initial::uniform(2), 2, 2, 1, 4>;
+  constexpr auto loss =
+      weighted((few | nn::batch_norm<"bn">)+(few | nn::layer_norm<"ln">)+(few | nn::group_norm<"gn", 2>));
+  check<loss + weighted(grad(loss, few))>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
