@@ -1,8 +1,5 @@
 // cairn's names beside those of std and of POSIX. Only `real` and `stack` must be qualified: std has a function and a
 // class of these names.
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>
@@ -14,6 +11,8 @@
 #include <iostream>
 #include <numeric>
 #include <stack>
+#include <sys/socket.h>
+#include <unistd.h>
 
 using namespace cairn;
 using namespace std;
@@ -31,8 +30,10 @@ namespace {
 constexpr auto x = input<"x", 2, 3>;
 constexpr auto y = labels<"y", 3, 2>;
 constexpr auto bend = layer([](auto v) { return maximum(tanh(v), log(exp(v) + sqrt(square(v) + 1_c))); });
-constexpr auto wave = layer([](auto v) { return sin(v) * cos(v) + log1p(abs(v)) * rsqrt(1_c + square(v)) + minimum(softplus(v), silu(v)); });
-constexpr auto cut = layer([](auto v) { return where(v > 0_c, clamp(v, -1_c, 1_c), leaky_relu(v)) + where(v == 0_c, v, pow(abs(v), 1.5_c)); });
+constexpr auto wave = layer(
+    [](auto v) { return sin(v) * cos(v) + log1p(abs(v)) * rsqrt(1_c + square(v)) + minimum(softplus(v), silu(v)); });
+constexpr auto cut = layer(
+    [](auto v) { return where(v > 0_c, clamp(v, -1_c, 1_c), leaky_relu(v)) + where(v == 0_c, v, pow(abs(v), 1.5_c)); });
 constexpr auto ring =
     repeat<2, "ring">([](auto) { return ckpt<"turn">(nn::linear<"fc", 3> | bend | nn::dropout<"d">); });
 constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend | wave | cut | nn::silu) | ring;
@@ -42,23 +43,33 @@ constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(
 constexpr auto placed = gather<0>(generated<5, 3>([](int i, int j) { return i + j; }), arange<2>) + zeros<2, 3>;
 constexpr auto again = (x | nn::linear<"fc", 3>) + (x * 2_c | shared(nn::linear<"fc", 3>));
 constexpr auto images = reshape<2, 4, 4, 3>(as_real(arange<96>));
-constexpr auto bent = images | nn::conv2d<"conv", 3, 3, nn::window{.padding = 1}> | nn::conv_transpose2d<"up", 3, 1>;
-constexpr auto filtered = conv2d(bent, param<"filters", 3, 3, 1, 1>) + conv_transpose2d(images, param<"back", 3, 3, 1, 1>);
-constexpr auto rows = conv1d(reshape<8, 4, 3>(filtered), param<"taps", 3, 3, 1>) | nn::conv1d<"row", 3, 1>;
-constexpr auto pooled = max_pool2d<2>(images) + avg_pool2d<2>(images) + (images | nn::max_pool2d<2, nn::window{.stride = 2}>);
+constexpr auto bent = images | nn::conv2d<"conv", 3, 3, nn::window{.padding = 1}> | nn::conv_transpose2d<"up", 3, 1> |
+                      nn::conv_transpose2d_without_bias<"more", 3, 1>;
+constexpr auto filtered =
+    conv2d(bent, param<"filters", 3, 3, 1, 1>) + conv_transpose2d(images, param<"back", 3, 3, 1, 1>);
+constexpr auto rows = conv1d(reshape<8, 4, 3>(filtered), param<"taps", 3, 3, 1>) | nn::conv1d<"row", 3, 1> |
+                      nn::conv1d_without_bias<"next", 3, 1>;
+constexpr auto pooled =
+    max_pool2d<2>(images) + avg_pool2d<2>(images) + (images | nn::max_pool2d<2, nn::window{.stride = 2}>);
 constexpr auto larger = upsample2d<2>(pad<1, 1, 1>(flip<2>(pooled)));
 constexpr auto seen = global_average(reshape<4, 8, 4, 3>(cairn::stack<0>(larger, get<0>(split<3, 1>(larger))))) +
-                      global_average(reshape<4, 2, 4, 3>(rows));
-constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::batch_norm<"bn"> | nn::leaky_relu<> | nn::avg_pool2d<2> |
-                       nn::upsample2d<2> | nn::residual(nn::layer_norm<"ln">, nn::group_norm<"gn", 3>) | nn::flatten;
-constexpr auto loss = mean(level) * 0_c + mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
-                      huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
+                      (reshape<4, 2, 4, 3>(rows) | nn::global_average);
+constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::batch_norm<"bn"> | nn::leaky_relu<> |
+                       nn::avg_pool2d<2> | nn::upsample2d<2> |
+                       nn::residual(nn::layer_norm<"ln">, nn::group_norm<"gn", 3>) | nn::flatten |
+                       nn::linear_without_bias<"thin", 3> | nn::sigmoid | nn::softplus | nn::square | nn::exp |
+                       nn::tag<"t"> | nn::softmax | nn::relu | nn::gelu | nn::tanh | nn::log_softmax;
+constexpr auto loss = mean(level) * 0_c + mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits, y) +
+                      mean(square(looked_up)) * 0.1_c + mean(chosen * placed) + huber(var<-1>(logits), 0_c) +
+                      huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
                       cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
                       binary_cross_entropy_with_logits(sum(again), 0.5_c) +
                       0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);
 
 // The same names with numbers, arrays and functions in the place of expressions.
-double area(double r) { return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r); }
+double area(double r) {
+  return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r);
+}
 double square(double r) { return r * r; }
 double shared(double r) { return pow(r, 2) + pow(2.0F, 3); }
 template <class T>
@@ -97,8 +108,10 @@ int main() {
   const auto report = std::real(complex<double>(3, 1)) - m.real;
   auto& some = reinterpret_cast<unknown&>(m);
   const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
-                       square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && clamp(3, 1, 2) == 2 && (step.threads < 2) != (step.threads >= 2) && max(a, b, less<>{}) == a;
+                       square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && clamp(3, 1, 2) == 2 &&
+                       (step.threads < 2) != (step.threads >= 2) && max(a, b, less<>{}) == a;
   const auto named = named_parameters(step)[BOOST_HANA_STRING("in.fc.weight")];
-  cout << a << ' ' << named(0, 0) << ' ' << named_gradients(other)[BOOST_HANA_STRING("in.fc.bias")](0) << ' ' << area(1) << ' ' << shared(1) << listens(-1) << '\n';
+  cout << a << ' ' << named(0, 0) << ' ' << named_gradients(other)[BOOST_HANA_STRING("in.fc.bias")](0) << ' ' << area(1)
+       << ' ' << shared(1) << listens(-1) << '\n';
   return a == b && numbers && listens(-1) == -1 ? 0 : 1;
 }

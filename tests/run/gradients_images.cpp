@@ -27,8 +27,7 @@ BOOST_AUTO_TEST_CASE(of_larger_ones) {
 }
 BOOST_AUTO_TEST_CASE(of_normalizations) {
   constexpr auto few = param_from<"x", initial::uniform(2), 2, 2, 1, 4>;
-  constexpr auto loss =
-      weighted((few | nn::batch_norm<"bn">)+(few | nn::layer_norm<"ln">)+(few | nn::group_norm<"gn", 2>));
+  constexpr auto loss = weighted(nn::batch_norm<"bn">(few) + nn::layer_norm<"ln">(few) + nn::group_norm<"gn", 2>(few));
   check<loss + weighted(grad(loss, few))>();
 }
 

@@ -51,9 +51,16 @@ inline constexpr convolution_layer<cairn::detail::conv2d_form<By>, Name, Out, Ex
 /// Over rows {N, L, C}: `Name.weight` {Out, C / groups, Extent}.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
 inline constexpr convolution_layer<cairn::detail::conv1d_form<By>, Name, Out, Extent, true> conv1d{};
+/// Without bias.
+template <fixed_string Name, int Out, int Extent, window By = window{}>
+inline constexpr convolution_layer<cairn::detail::conv1d_form<By>, Name, Out, Extent, false> conv1d_without_bias{};
 /// From images to larger ones: `Name.weight` {C, Out / groups, Extent, Extent}.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
 inline constexpr convolution_layer<cairn::detail::conv_transpose2d_form<By>, Name, Out, Extent, true>
     conv_transpose2d{};
+/// Without bias.
+template <fixed_string Name, int Out, int Extent, window By = window{}>
+inline constexpr convolution_layer<cairn::detail::conv_transpose2d_form<By>, Name, Out, Extent, false>
+    conv_transpose2d_without_bias{};
 
 }  // namespace cairn::nn
