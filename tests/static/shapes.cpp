@@ -3,7 +3,10 @@
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
+#include "cairn/nn/flatten.hpp"
+#include "cairn/nn/norm.hpp"
 #include "cairn/nn/pool.hpp"
 
 using namespace cairn;
@@ -332,6 +335,29 @@ static_assert(pooling{2}.result(shape{5, 6, 3}) == no_shape && pooling{2}.result
 static_assert(unpool_op<pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == shape{2, 5, 6, 3});
 static_assert(unpool_op<pooling{2}, 6, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == no_shape);
 static_assert(pool_at_op<pooling{2}>::result(shape{2, 5, 6, 3}, shape{2, 2, 3, 1}) == no_shape);
+
+// Layers of images, whose filters have as many channels as the argument.
+static_assert(of(t<2, 5, 6, 4> | nn::conv2d<"c", 6, 3, nn::window{.stride = 2, .padding = 1, .groups = 2}>) ==
+              shape{2, 3, 3, 6});
+static_assert(of(t<2, 5, 6, 3> | nn::conv2d_without_bias<"c", 4, 2>) == shape{2, 4, 5, 4});
+static_assert(of(t<2, 9, 4> | nn::conv1d<"c", 5, 3, nn::window{.stride = 3}>) == shape{2, 3, 5});
+static_assert(of(t<2, 9, 4> | nn::conv1d_without_bias<"c", 6, 3, nn::window{.groups = 2}>) == shape{2, 7, 6});
+constexpr nn::window by_two{.stride = 2, .groups = 2};
+static_assert(of(t<2, 4, 3, 6> | nn::conv_transpose2d<"c", 4, 3, by_two>) == shape{2, 9, 7, 4});
+static_assert(of(t<2, 4, 3, 6> | nn::conv_transpose2d_without_bias<"c", 5, 2>) == shape{2, 5, 4, 5});
+static_assert(of(t<2, 5, 6, 3> | nn::max_pool2d<3, nn::window{.stride = 2, .padding = 1}>) == shape{2, 3, 3, 3});
+static_assert(of(t<2, 5, 6, 3> | nn::avg_pool2d<2>) == shape{2, 2, 3, 3});
+static_assert(of(t<2, 5, 6, 3> | nn::global_average) == shape{2, 3});
+static_assert(of(t<2, 5, 6, 3> | nn::upsample2d<3>) == shape{2, 15, 18, 3});
+constexpr auto keeps = [](auto norm) {
+  return of(norm(t<2, 5, 6, 4>)) == shape{2, 5, 6, 4} && of(norm(t<5, 4>)) == shape{5, 4};
+};
+static_assert(keeps(nn::batch_norm<"n">) && keeps(nn::layer_norm<"n">) && keeps(nn::group_norm<"n", 2>));
+static_assert(of(t<2, 5, 6, 3> | nn::flatten) == shape{2, 90} && of(t<2, 5, 3> | nn::flatten) == shape{2, 15});
+static_assert(same(nn::flatten(t<5, 4>), t<5, 4>));
+constexpr auto halved = nn::conv2d<"c", 4, 2, nn::window{.stride = 2}>;
+static_assert(of(t<2, 5, 6, 3> | nn::residual(nn::conv2d<"c", 3, 3, nn::window{.padding = 1}>)) == shape{2, 5, 6, 3});
+static_assert(of(t<2, 5, 6, 3> | nn::residual(halved, nn::avg_pool2d<2> | nn::conv2d<"s", 4, 1>)) == shape{2, 2, 3, 4});
 
 // What is made of tensors of too many axes has no shape either.
 static_assert(max_rank == 6 && of(t<1, 2, 3, 4, 5, 6> + 1_c) == shape{1, 2, 3, 4, 5, 6});
