@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: groups divide the channels that are read and those that are made
+// rejects: cairn \[shape-mismatch\]: groups divide the channels read and the channels made
 // rejects: fact::in<cairn::fixed_string<\d+>\{"conv1"\}>
 // rejects: stride_pad_dilate_groups<1, 1, 1, 4>
 #include "cairn/core/misuse.hpp"

@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: groups divide the channels that are read and those that are made
+// rejects: cairn \[shape-mismatch\]: groups divide the channels read and the channels made
 // rejects: fact::in<cairn::fixed_string<3>\{"gn"\}>
 // rejects: group_norm.*float ?\[8\]\[5\]\[6\]
 // rejects: groups<4>

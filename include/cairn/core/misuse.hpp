@@ -51,7 +51,7 @@ struct filter_of_rows { template <class Silent, class... Facts> struct found : S
 struct transposed_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: images {N, H, W, C} take transposed filters {C, O / groups, rows, columns}"); } }; };
 struct groups_divide { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: groups divide the channels that are read and those that are made"); } }; };
+  "cairn [shape-mismatch]: groups divide the channels read and the channels made"); } }; };
 struct filter_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a filter, dilated, is no larger than the image, padded"); } }; };
 struct some_image_left { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

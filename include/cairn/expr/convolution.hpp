@@ -152,6 +152,7 @@ struct convolution_form : form_of_two<Name> {
   }
   using rules = std::tuple<sound, rule::window_of_filter, filters_rule, rule::groups_divide, room_rule>;
   /// Which of the rules is broken by arguments of these shapes, filters as PyTorch stores them; 0 of those that fit.
+  /// Filters without channels are those of a layer whose groups do not divide what it makes.
   static constexpr int broken(const shape& x, const shape& w) {
     if (By.stride < 0 || By.padding < 0 || By.dilation < 1 || By.groups < 1) return 1;
     if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 2;
