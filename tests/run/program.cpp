@@ -106,6 +106,32 @@ BOOST_AUTO_TEST_CASE(initialization_is_pytorchs_and_seeded) {
   BOOST_TEST(!std::ranges::equal(step.parameters(), again.parameters()));
 }
 
+// Weights and biases, by what feeds one output; of transposed filters PyTorch counts what one input feeds, by group.
+BOOST_AUTO_TEST_CASE(filters_start_as_pytorchs) {
+  constexpr auto photos = input<"photos", 1, 3, 3, 24>;
+  constexpr nn::window four{.groups = 4};
+  program<sum(photos | nn::conv2d<"all", 400, 3>) + sum(photos | nn::conv2d<"groups", 400, 3, four>) +
+          sum(photos | nn::conv_transpose2d<"up", 400, 2, four>) +
+          sum(input<"rows", 1, 3, 24> | nn::conv1d<"row", 400, 3>)>
+      step;
+  step.init(seed{3});
+  step.for_each_parameter([](std::string_view name, auto view) {
+    const int fan_in = name.starts_with("all")      ? 24 * 9
+                       : name.starts_with("groups") ? 6 * 9
+                       : name.starts_with("up")     ? 100 * 4
+                                                    : 24 * 3;
+    const auto count = static_cast<double>(view.size());
+    double squares = 0, most = 0;
+    for (const double x : view) {
+      squares += x * x * fan_in / count;
+      most = std::max(most, std::abs(x) * std::sqrt(fan_in));
+    }
+    BOOST_TEST((most > 0.98 && most < 1 + 1e-6), name << " goes to " << most);
+    const double four_deviations = 3.6 / std::sqrt(count);
+    BOOST_TEST(std::abs(3 * squares - 1) < four_deviations, name << " has squares of " << squares);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(parameters_start_as_they_say) {
   constexpr auto all = outputs(mean(param_from<"constant", initial::constant(3), 4>) +
                                mean(param_from<"normal", initial::normal(0.5), 20000>) +
