@@ -125,18 +125,30 @@ def other_places(x):
 case("other_places", other_places, x=(4, 6))
 
 
-def net(name, module, x):
-    """A whole net of images {N, H, W, C}, parameters by their names in its state dict."""
+def net(name, module, x, steps=0):
+    """A whole net of images {N, H, W, C}, parameters by their names in its state dict; and its running statistics after
+    so many steps of training, of the images, too."""
     images = filled("x", x).requires_grad_()
-    with torch.no_grad():
-        for parameter, tensor in module.named_parameters():
-            tensor.copy_(filled(parameter, tensor.shape))
-    y = module(images.movedim(-1, 1))
-    y = y.movedim(1, -1)
-    y.backward(filled("cotangent", y.shape))
-    line(name, y)
+    for leaf, tensor in module.state_dict().items():
+        if tensor.is_floating_point():
+            tensor.copy_(filled(leaf, tensor.shape))
+
+    def step():
+        y = module(images.movedim(-1, 1)).movedim(1, -1)
+        y.backward(filled("cotangent", y.shape))
+        return y
+
+    line(name, step())
     for parameter, tensor in [("x", images), *module.named_parameters()]:
         line(f"{name}.{parameter}", tensor.grad)
+    descent = torch.optim.SGD([images, *module.parameters()], lr=0.01, momentum=0.9)
+    for _ in range(steps):
+        descent.step()
+        descent.zero_grad()
+        step()
+    for leaf, tensor in module.named_buffers():
+        if steps and tensor.is_floating_point():
+            line(f"{name}.trained.{leaf}", tensor)
 
 
 def conv(read, made, extent, stride=1):
@@ -222,5 +234,5 @@ class UNet(nn.Module):
 
 
 net("densenet", DenseNet(), (2, 6, 4, 2))
-net("resnet", ResNet(), (2, 8, 6, 2))
+net("resnet", ResNet(), (2, 8, 6, 2), steps=3)
 net("unet", UNet(), (2, 4, 6, 2))

@@ -48,8 +48,9 @@ inline void compare(const std::string& name, const auto& range) {
   BOOST_TEST(off <= 1e-9 * most, name << " differs by " << off << " of " << most);
 }
 
-/// An expression of parameters, and inputs that are bound, against the case of this name.
-template <auto Y, class... Bound>
+/// An expression of parameters, and inputs that are bound, against the case of this name; and its running statistics
+/// after so many steps of training.
+template <auto Y, int Steps = 0, class... Bound>
 void agrees(const std::string& name, const Bound&... inputs) {
   program<Y, cotangent<"cotangent">, real<double>> step;
   step.for_each_parameter([](std::string_view leaf, auto view) {
@@ -63,4 +64,14 @@ void agrees(const std::string& name, const Bound&... inputs) {
   if constexpr (decltype(Y)::shape.rank == 0) compare(name, std::array{run()});
   else compare(name, run());
   step.for_each_gradient([&name](std::string_view leaf, auto view) { compare(name + '.' + std::string(leaf), view); });
+  if constexpr (Steps > 0) {
+    sgd descent{step, {.lr = 0.01, .momentum = 0.9}};
+    for (int i = 0; i < Steps; ++i) {
+      descent.update();
+      static_cast<void>(run());
+    }
+    step.for_each_parameter([&name](std::string_view leaf, auto view) {
+      if (leaf.find("running") != leaf.npos) compare(name + ".trained." + std::string(leaf), view);
+    });
+  }
 }
