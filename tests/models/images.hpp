@@ -33,16 +33,16 @@ constexpr auto dense_net = [] {
   const auto d = ckpt<"3">([](auto x, auto y, auto z) { return block<"3">(dense_layer, x, y, z); }, a, b, c);
   return classify(concatenate<-1>(a, b, c, d) | nn::avg_pool2d<2> | nn::flatten);
 }();
-// Ronneberger et al., U-Net, 2015: what is made small and large again, beside what was not.
+// Ronneberger et al., U-Net, 2015: what is made small and large again, in both ways, beside what was not.
 constexpr auto u_net = [] {
-  const auto wide = images | ckpt<"down">(nn::conv2d<"down", 4, 3, around> | nn::gelu);
-  const auto small =
-      wide | ckpt<"low">(nn::conv2d<"low", 6, 2, nn::window{.stride = 2}> | nn::tanh | nn::conv2d<"deep", 6, 1>);
-  const auto up = [](auto a, auto b) {
+  const auto wide = images | ckpt<"down">(nn::conv2d<"down", 4, 3, around> | nn::group_norm<"norm", 2> | nn::gelu);
+  const auto small = wide | ckpt<"low">(nn::conv2d<"low", 6, 3, around> | nn::layer_norm<"norm2"> | nn::tanh |
+                                        nn::max_pool2d<2> | nn::conv2d<"deep", 6, 1>);
+  const auto join = [](auto a, auto b) {
     const auto back = b | nn::conv_transpose2d<"up", 3, 2, nn::window{.stride = 2}>;
-    return concatenate<-1>(slice<2, 0, 2>(a), back) | nn::conv2d<"join", 3, 3, around> | nn::relu;
+    return concatenate<-1>(slice<2, 0, 2>(a), back, upsample2d<2>(b)) | nn::conv2d<"join", 3, 3, around> | nn::relu;
   };
-  return classify(reshape<8, 24>(ckpt<"join">(up, wide, small)));
+  return classify(reshape<8, 24>(ckpt<"join">(join, wide, small)));
 }();
 // Over rows, each channel apart, and with weights that are used twice.
 constexpr auto depthwise = classify(
