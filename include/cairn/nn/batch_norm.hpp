@@ -43,7 +43,8 @@ struct batch_norm_layer : layer_base {
 
 /// Each feature of x {..., features} less its mean over the rows and divided by its deviation, times `Name.weight`,
 /// plus `Name.bias` (Ioffe and Szegedy, 2015). As in PyTorch: eps 1e-5; a step takes mean and variance of its batch,
-/// and moves `Name.running_mean` and `Name.running_var` by a tenth towards these, which a predictor takes.
+/// and moves `Name.running_mean` and `Name.running_var` by a tenth towards these, which a predictor takes. There is no
+/// `num_batches_tracked` of PyTorch's state dict, which it reads only where momentum is None.
 /// Rejects: fewer than two axes; in a program, one full name for two of them.
 template <fixed_string Name>
 inline constexpr batch_norm_layer<Name> batch_norm{};
