@@ -159,7 +159,8 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   const std::int64_t bands = (all + rows - 1) / rows;
   cut.band = bands == 0 ? 0 : static_cast<int>((all + bands - 1) / bands);
   if (cut.copied && cut.band > 0) {
-    const std::int64_t images = (cut.band - 1 + cut.down.count - 1) / cut.down.count + 1;
+    const std::int64_t images =
+        std::min<std::int64_t>((cut.band - 1 + cut.down.count - 1) / cut.down.count + 1, of.made[0]);
     cut.band_numbers = row * (std::int64_t{cut.down.step} * cut.band + images * std::max(span - cut.down.step, 0));
   }
   return cut;
