@@ -82,7 +82,7 @@ void check_losses(std::initializer_list<int> each_number_of_threads = {1}) {
     of_labels<cairn::accuracy_op, Real, N, C>(logits.data(), label.data(), got_accuracy.data(), threads);
     of_labels<cairn::row_cross_entropy_op, Real, N, C>(logits.data(), label.data(), row_loss.data(), threads);
     of_labels<cairn::label_logit_op, Real, N, C>(logits.data(), label.data(), label_logit.data(), threads);
-    const Real mean_loss = std::accumulate(row_loss.data(), row_loss.data() + N, Real{0}) / N;
+    const auto mean_loss = static_cast<Real>(std::accumulate(row_loss.data(), row_loss.data() + N, 0.0) / N);
     const auto row_is_right = [&](std::size_t row) {
       return label_logit.data()[row] == logits[row * C + static_cast<std::size_t>(label[row])];
     };

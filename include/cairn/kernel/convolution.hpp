@@ -78,7 +78,7 @@ class correlating {
     const sweep_cut& cut = sweep.cut;
     In* const copy = copy_in<In>(scratch);
     const image_rows<In> from{read, plan.of.read[1], plan.of.read[2], plan.of.read[3], cut.copied, cut.down, cut.along};
-    if (cut.runs == 0) return clear(sweep, rows, from);
+    if (cut.runs == 0) return clear(sweep, rows, from, copy);
     from.copy_all(rows, copy);
     if (plan.of.depthwise()) {
       return from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
@@ -151,9 +151,9 @@ class correlating {
     return {at, std::int64_t{cut.along.apart} * to[3], add, false, given_to};
   }
   /// Pixels that no tap reaches.
-  void clear(const sweep_plan<In, Sum>& sweep, range rows, const image_rows<In>& from) const {
+  void clear(const sweep_plan<In, Sum>& sweep, range rows, const image_rows<In>& from, In* copy) const {
     const sweep_cut& cut = sweep.cut;
-    from.for_each(rows, nullptr, [&](std::int64_t image, int row, const In*) {
+    from.for_each(rows, copy, [&](std::int64_t image, int row, const In*) {
       const tile_target<Sum> to = target(cut, image, row, false, nullptr);
       for (int k = 0; k < cut.along.count; ++k)
         std::fill_n(to.at(tile_row(cut, image, row) + k, 0), plan.of.made[3], Sum{});
