@@ -1,7 +1,10 @@
 // Where values lie, drawn on paper for small models, and how many bytes that makes.
+#include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
+#include "cairn/nn/batch_norm.hpp"
+#include "cairn/nn/convolution.hpp"
 #include "cairn/nn/linear.hpp"
 #include "plan.hpp"
 
@@ -167,5 +170,27 @@ constexpr auto blocks_of = [](auto) { return ckpt<"s">(nn::residual(feed_forward
 constexpr auto deep = sum(input<"x", 4, 8> | nn::linear<"in", 8> | repeat<16, "b">(blocks_of));
 static_assert(stored<step_of<deep, plain>> - stored<step_of<deep>> == 16 * 256);
 static_assert(2 * peak<step_of<deep>> < peak<step_of<deep, plain>>);
+
+// A dense block with a segment a layer stores the channels that each adds: as deep as it is, no copy of what is joined.
+template <int Layer>
+constexpr auto name_of = fixed_string{"layer"} + digits<Layer>;
+template <int Depth, int Layer = 0>
+constexpr auto dense(auto... made) {
+  if constexpr (Layer == Depth) {
+    return concatenate<-1>(made...);
+  } else {
+    constexpr auto layer_of = [](auto... all) {
+      constexpr auto unit = nn::batch_norm<"norm"> | nn::relu |
+                            nn::conv2d_without_bias<"conv", 2, 3, nn::window{.padding = 1}>;
+      if constexpr (sizeof...(all) == 1) return (all, ...) | block<name_of<Layer>>(unit);
+      else return concatenate<-1>(all...) | block<name_of<Layer>>(unit);
+    };
+    return dense<Depth, Layer + 1>(made..., ckpt<name_of<Layer>>(layer_of, made...));
+  }
+}
+template <int Depth>
+constexpr std::int64_t dense_bytes = stored<step_of<mean(square(dense<Depth>(input<"x", 2, 4, 4, 4>)))>>;
+static_assert(dense_bytes<3> - dense_bytes<2> == 2 * 4 * 4 * 2 * sizeof(float));
+static_assert(dense_bytes<6> - dense_bytes<3> == 3 * (dense_bytes<3> - dense_bytes<2>));
 
 }  // namespace
