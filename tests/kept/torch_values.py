@@ -47,7 +47,7 @@ def functions(a, row):
 
 case("functions", functions, a=(3, 5), row=(5,))
 case("choices", lambda a, row: torch.where(a < row, a * row, row.square()) + a.clamp(-0.5, 0.5) * row +
-     torch.where(a >= 0, row, a), a=(3, 5), row=(5,))
+     torch.where(a >= 0, row, a) + a.clamp(0.5, -0.25) * row, a=(3, 5), row=(5,))
 case("ties", lambda one, same: torch.minimum(one, same) * 2 + one.clamp(same, torch.tensor(6.0)) + (one - same).abs() +
      F.leaky_relu(one - same, 0.2) + (one - same).clamp(0, 6) * 3 + (one - same).clamp(-6, 0) * 5 +
      torch.where(one == same, one * 7, same), ab=(3, 5), ba=(3, 5))
@@ -96,6 +96,8 @@ case("conv2d_groups", channels_last(lambda x, w: F.conv2d(x, w, stride=2, paddin
      w=(6, 2, 3, 3))
 case("conv2d_depthwise", channels_last(lambda x, w: F.conv2d(x, w, padding=1, groups=5)), x=(2, 4, 6, 5),
      w=(5, 1, 3, 3))
+case("conv2d_multiplier", channels_last(lambda x, w: F.conv2d(x, w, groups=3)), x=(1, 4, 5, 3), w=(6, 1, 2, 3))
+case("conv2d_one_to_one", channels_last(lambda x, w: F.conv2d(x, w, padding=1)), x=(2, 4, 5, 1), w=(1, 1, 3, 3))
 case("conv2d_1x1", channels_last(F.conv2d), x=(2, 3, 4, 5), w=(6, 5, 1, 1))
 case("conv1d", channels_last(lambda x, w: F.conv1d(x, w, stride=2, padding=1, groups=2)), x=(2, 9, 4), w=(6, 2, 3))
 case("conv_transpose2d", channels_last(lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1)), x=(2, 4, 3, 6),

@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: a window has stride, dilation and groups above 0, and padding of 0 or more
+// rejects: cairn \[shape-mismatch\]: a window has no stride or padding below 0, and no dilation or groups below 1
 // rejects: operation<cairn::fixed_string<13>\{"conv2d\(x, w\)"\}, float ?\[8\]\[5\]\[6\]\[3\]
 // rejects: stride_pad_dilate_groups<1, 0, 1, 0>
 #include "cairn/core/misuse.hpp"

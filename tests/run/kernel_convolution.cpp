@@ -99,6 +99,15 @@ BOOST_AUTO_TEST_CASE(edges) {
   check<float, motion{.padding = {2, 1}}, shape{3, 3, 2, 33}, shape{40, 33, 5, 3}>();
   check<double, motion{.padding = {3, 0}}, shape{2, 1, 13, 3}, shape{9, 3, 7, 1}>();
   check<float, motion{}, shape{2, 5, 30, 16}, shape{33, 16, 1, 1}>();
+  check<float, motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{1, 1, 3, 3}>();  // one channel to one
+  check<double, motion{.stride = {1, 2}}, shape{1, 1, 8, 1}, shape{1, 1, 1, 3}>();
+}
+// Back, some phases of the stride have no pixel of the image.
+BOOST_AUTO_TEST_CASE(images_narrower_than_the_stride) {
+  check<float, motion{.stride = {3, 3}}, shape{2, 4, 2, 5}, shape{6, 5, 2, 2}>();
+  check<double, motion{.stride = {4, 4}}, shape{1, 7, 3, 2}, shape{3, 2, 4, 3}>();
+  check<float, motion{.stride = {3, 3}, .padding = {1, 1}}, shape{1, 6, 2, 1}, shape{1, 1, 3, 3}>();
+  check<double, motion{.stride = {2, 2}, .dilation = {2, 2}, .groups = 2}, shape{1, 5, 1, 2}, shape{2, 1, 2, 1}>();
 }
 BOOST_AUTO_TEST_CASE(strides_and_dilations) {
   check<float, motion{.stride = {2, 2}, .padding = {1, 1}}, shape{2, 9, 8, 5}, shape{20, 5, 3, 3}>();

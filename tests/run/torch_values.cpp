@@ -12,7 +12,8 @@ BOOST_AUTO_TEST_CASE(elementwise) {
   constexpr auto positive = square(row) + 0.1_c;
   agrees<sin(a) * cos(row) + log1p(positive) * rsqrt(positive) + softplus(3_c * a) * silu(a) +
          abs(a) * minimum(a, row) + pow(positive, 2.3_c) + leaky_relu(a) * leaky_relu<0.2>(row)>("functions");
-  agrees<where(a < row, a * row, square(row)) + clamp(a, -0.5_c, 0.5_c) * row + where(a >= 0_c, row, a)>("choices");
+  agrees<where(a < row, a * row, square(row)) + clamp(a, -0.5_c, 0.5_c) * row + where(a >= 0_c, row, a) +
+         clamp(a, 0.5_c, -0.25_c) * row>("choices");
   constexpr auto one = param<"ab", 3, 5>;  // which the formula makes equal
   constexpr auto same = param<"ba", 3, 5>;
   agrees<minimum(one, same) * 2_c + clamp(one, same, 6_c) + abs(one - same) + leaky_relu<0.2>(one - same) +
@@ -53,6 +54,8 @@ BOOST_AUTO_TEST_CASE(convolutions) {
       "conv2d_groups");
   agrees<conv2d<nn::window{.padding = 1, .groups = 5}>(param<"x", 2, 4, 6, 5>, param<"w", 5, 1, 3, 3>)>(
       "conv2d_depthwise");
+  agrees<conv2d<nn::window{.groups = 3}>(param<"x", 1, 4, 5, 3>, param<"w", 6, 1, 2, 3>)>("conv2d_multiplier");
+  agrees<conv2d<nn::window{.padding = 1}>(param<"x", 2, 4, 5, 1>, param<"w", 1, 1, 3, 3>)>("conv2d_one_to_one");
   agrees<conv2d(param<"x", 2, 3, 4, 5>, param<"w", 6, 5, 1, 1>)>("conv2d_1x1");
   agrees<conv1d<nn::window{.stride = 2, .padding = 1, .groups = 2}>(param<"x", 2, 9, 4>, param<"w", 6, 2, 3>)>(
       "conv1d");

@@ -5,7 +5,6 @@
 
 #include "cairn/core/blocking.hpp"
 #include "cairn/core/shape.hpp"
-#include "cairn/core/window.hpp"
 
 namespace cairn {
 
@@ -48,11 +47,6 @@ struct correlation {
 constexpr int sections_of(const correlation& of) {
   return static_cast<int>(std::min<std::int64_t>(std::int64_t{of.made[0]} * of.made[1], 16));
 }
-
-/// Where a tap finds its pixel, from that which is made on, and which it is in the filter.
-struct tap {
-  int row, column, filter;
-};
 
 /// The pixels of one sweep along one axis, with the taps that they meet.
 struct sweep_axis {
@@ -108,7 +102,7 @@ struct sweep_cut {
   /// Pixels of a row that is read, as it lies.
   constexpr int row_pixels(const correlation& of) const { return copied ? along.reach(along.count) : of.read[2]; }
   /// A packed filter is one panel after another, each of a tile's columns in the order in which tiles read them.
-  constexpr int panels() const { return (columns + tile_columns - 1) / tile_columns; }  ///< of a group
+  constexpr int panels() const { return runs == 0 ? 0 : (columns + tile_columns - 1) / tile_columns; }  ///< of a group
   constexpr int panel_columns(int column) const { return std::min(tile_columns, columns - column); }
   constexpr std::int64_t panel_rows() const { return std::int64_t{runs} * length; }
   /// Where the panel of a group's column begins.
@@ -134,13 +128,15 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   sweep_cut cut;
   cut.down = axis_of_sweep(of, 0, sweep / of.moves.stride[1]);
   cut.along = axis_of_sweep(of, 1, sweep % of.moves.stride[1]);
+  if (cut.down.count == 0 || cut.along.count == 0) return {};  // no pixel is a stride apart from others
   const auto outside = [](const sweep_axis& a, int extent) {
     return a.least < 0 || a.step * (a.count - 1) + a.most >= extent;
   };
   cut.copied = outside(cut.down, of.read[1]) || outside(cut.along, of.read[2]);
-  const bool side_by_side = of.moves.groups == 1 && cut.along.most - cut.along.least == cut.along.taps - 1;
+  const bool side_by_side =
+      of.moves.groups == 1 && !of.depthwise() && cut.along.most - cut.along.least == cut.along.taps - 1;
   cut.run_taps = side_by_side ? cut.along.taps : 1;
-  cut.runs = cut.run_taps == 0 ? 0 : cut.down.taps * cut.along.taps / cut.run_taps;
+  cut.runs = cut.down.taps * cut.along.taps / cut.run_taps;
   cut.length = cut.run_taps * of.inputs();
 
   cut.tile_rows = even_blocks(std::max(cut.along.count, 1), most_tile_rows, 1);

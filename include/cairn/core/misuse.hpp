@@ -57,7 +57,7 @@ struct filter_in_image { template <class Silent, class... Facts> struct found : 
 struct some_image_left { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: padding leaves nothing of what the transposed filter makes"); } }; };
 struct window_of_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: a window has stride, dilation and groups above 0, and padding of 0 or more"); } }; };
+  "cairn [shape-mismatch]: a window has no stride or padding below 0, and no dilation or groups below 1"); } }; };
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -114,7 +114,7 @@ namespace detail {
 /// A constant bound that is reached stops the gradient; one that is computed takes half of it.
 struct clamp_form : form_of<"clamp", 3, two_arguments> {
   static constexpr auto of(an_expression auto x, an_expression auto least, an_expression auto most) {
-    return bounded<maximum_op, false>(bounded<minimum_op, true>(x, most), least);
+    return bounded<minimum_op, true>(bounded<maximum_op, false>(x, least), most);
   }
 
  private:
@@ -135,8 +135,8 @@ struct leaky_relu_form : form_of_one<"leaky_relu"> {
 };
 }  // namespace detail
 
-/// x, but no less than `least` and no more than `most`, as torch.clamp: `clamp(x, 0_c, 6_c)`. x gets no gradient where
-/// it equals a constant bound, as in PyTorch.
+/// x, but no less than `least` and no more than `most`, as torch.clamp: `clamp(x, 0_c, 6_c)`; `most` where they cross. x
+/// gets no gradient where it equals a constant bound, as in PyTorch 2.15.
 template <class X, class A, class B>
   requires some_operands<X, A, B>
 constexpr applied<detail::clamp_form, X, A, B> clamp(X, A, B) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/core/convolution.hpp"
+#include "cairn/core/window.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/view.hpp"
 
@@ -190,13 +191,14 @@ using conv_transpose2d_form = convolution_form<"conv_transpose2d", By, 2, true>;
 }  // namespace detail
 
 /// Images {N, H, W, C} and filters {O, C / groups, rows, columns} -> {N, H', W', O}, as torch.conv2d, channels last:
-/// `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`.
+/// `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`. Rejects: other ranks, channels that do not fit or that groups do
+/// not divide, filters larger than the padded image, a stride or padding below 0, dilation or groups below 1.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<detail::conv2d_form<By>, A...> conv2d(A...) {
   return {};
 }
-/// Rows {N, L, C} and filters {O, C / groups, extent} -> {N, L', O}.
+/// Rows {N, L, C} and filters {O, C / groups, extent} -> {N, L', O}. Rejects what conv2d does.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<detail::conv1d_form<By>, A...> conv1d(A...) {
@@ -204,7 +206,7 @@ constexpr applied<detail::conv1d_form<By>, A...> conv1d(A...) {
 }
 /// Images {N, H, W, C} and filters {C, O / groups, rows, columns} ->
 /// {N, (H - 1) stride - 2 padding + dilation (rows - 1) + 1, likewise, O}: the gradient of conv2d with respect to its
-/// images, as torch.conv_transpose2d.
+/// images, as torch.conv_transpose2d. Rejects what conv2d does, and where no image is left.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<detail::conv_transpose2d_form<By>, A...> conv_transpose2d(A...) {

@@ -78,6 +78,7 @@ struct row_cross_entropy_op : detail::labelled_row {
 /// The logit of each row that stands at the label.
 struct label_logit_op : detail::labelled_row {
   static constexpr fixed_string name = "label_logit";
+  static constexpr bool takes_rows(const shape&, const shape&) { return false; }  // it reads one number of each
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
     using row = beside<decltype(logits)>;
@@ -88,7 +89,7 @@ struct label_logit_op : detail::labelled_row {
 /// Labels that are at most Last as classes: those that are none as the last class.
 template <int Classes, int Last>
 struct as_class_op : elementwise_op {
-  static constexpr fixed_string name = "cross_entropy";
+  static constexpr fixed_string name = "as_class";
   static constexpr kind argument_kind(int) { return kind::whole; }
   static constexpr int extent_indexed(int, const auto&) { return Last + 1; }
   static constexpr tensor_type result(const tensor_type& labels) { return {labels, {labels.element.type, Classes}}; }

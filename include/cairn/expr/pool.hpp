@@ -10,8 +10,8 @@ struct pooling {
   int extent, stride = extent, padding = 0;
 
   /// How many fit along an axis; 0 where the first does not.
-  constexpr int along(int axis) const {
-    const int room = axis + 2 * padding - extent;
+  constexpr int along(int pixels) const {
+    const int room = pixels + 2 * padding - extent;
     return room < 0 ? 0 : room / stride + 1;
   }
   constexpr bool sound() const { return extent > 0 && stride > 0 && padding >= 0 && 2 * padding <= extent; }
@@ -101,7 +101,10 @@ struct spread_pool_op;
 /// The sum of each window, or its mean, in which what lies outside of the image counts as zeros.
 template <pooling P, bool Mean>
 struct sum_pool_op : detail::pooling_op<P> {
-  static constexpr fixed_string name = Mean ? fixed_string{"avg_pool2d"} : fixed_string{"sum_pool2d"};
+  static constexpr auto name = [] {
+    if constexpr (Mean) return fixed_string{"avg_pool2d"};
+    else return fixed_string{"sum_pool2d"};
+  }();
   static constexpr shape result(const shape& x) { return P.result(x); }
   static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.positions(); }
   static constexpr auto vjp(auto g, auto, auto x) {

@@ -50,7 +50,10 @@ struct pad_op : op {
   using rule = rule::part_of_axis;
   static constexpr bool mapped = true;
   static constexpr kind argument_kind(int) { return kind::any; }
-  static constexpr tensor_type result(const tensor_type& x) { return detail::with_extent(x, Axis, Extent); }
+  static constexpr tensor_type result(const tensor_type& x) {
+    const int extent = detail::extent_along(x, Axis);
+    return extent > 0 && Begin >= 0 && Begin + extent <= Extent ? detail::with_extent(x, Axis, Extent) : no_shape;
+  }
   static constexpr axis_map map(const shape& x, int axis) {
     if (!detail::is_axis(x, Axis, axis)) return {};
     return {.begin = -Begin, .outside = edge::zero};

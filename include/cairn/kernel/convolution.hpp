@@ -175,8 +175,8 @@ template <class In, class Sum, correlation Of, int Sweep>
 constexpr sweep_plan<In, Sum> sweep_plan_of() {
   constexpr sweep_cut cut = cut_of(Of, Sweep, sizeof(Sum));
   sweep_plan<In, Sum> plan{cut, {}, run_table<Sum, Of, Sweep>.data(), tap_table<Sum, Of, Sweep>.data()};
-  if constexpr (!Of.depthwise())
-    plan.codes = codes_of<In, Sum, cut.tile_rows, std::max(cut.along.count, 1), cut.tile_columns, Of.results(), true>();
+  if constexpr (!Of.depthwise() && cut.runs > 0)
+    plan.codes = codes_of<In, Sum, cut.tile_rows, cut.along.count, cut.tile_columns, Of.results(), true>();
   return plan;
 }
 template <class In, class Sum, correlation Of>

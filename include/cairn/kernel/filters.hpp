@@ -82,18 +82,23 @@ class filter_packing {
       }
     }
   }
-  /// Columns are the filter's channels, each with all of its taps. A single tap lies as it is read.
+  /// Columns are the filter's channels, each with all of its taps; where a sweep has but some, these are picked.
   void pack_back(const In* from, int j, Sum* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
     for (int input = 0; input < inputs; ++input, from += apart) {
       for (int c = 0; c < columns; c += width) {
+        const int some = std::min(width, left - c);
         for (int k = 0; k < all; k += width) {
-          if (all == 1) load_row_as<Sum>(from, c, left).store(turned[0]);
-          else turn_square(from + c * all + k, all, left - c, std::min(width, all - k), turned);
+          if (of.sweeps() == 1) turn_square(from + c * all + k, all, some, std::min(width, all - k), turned);
           place at{.input = input};
-          for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut))
-            if (*tap >= k && *tap < k + width) std::copy_n(turned[*tap - k], width, line(panel, columns, at) + c);
+          for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut)) {
+            if (*tap < k || *tap >= k + width) continue;
+            Sum* const numbers = turned[*tap - k];
+            for (int i = 0; i < width && of.sweeps() > 1; ++i)
+              numbers[i] = i < some ? static_cast<Sum>(from[(c + i) * all + *tap]) : Sum{};
+            std::copy_n(numbers, width, line(panel, columns, at) + c);
+          }
         }
       }
     }

@@ -17,16 +17,17 @@
 
 namespace cairn::kernel {
 
-inline constexpr std::int64_t one_tap = 0;
+inline constexpr std::int64_t at_start = 0;
 
-/// What a column of tiles reads over `steps` of depth, at each of some places of A: a product has one, a convolution
-/// the taps of its filter. Of A either rows are `apart` and a step is one number on, or rows are side by side and a
-/// step is `apart` on; the next tile begins `below`. Steps of B are `step_b` apart.
+/// What a column of tiles reads over `steps` of depth, at each of some places of A: a product has one, a convolution one
+/// for each run of taps, the gradient of a filter one for each row of pixels. Of A either rows are `apart` and a step is
+/// one number on, or rows are side by side and a step is `apart` on; the next tile begins `below`. Steps of B are
+/// `step_b` apart.
 struct tile_source {
   std::int64_t apart, below, step_b;
   int steps;
-  int taps = 1;
-  const std::int64_t* tap = &one_tap;
+  int places = 1;
+  const std::int64_t* place = &at_start;
 };
 
 /// Where tiles go: into C, of which rows are `apart`, or added to it; or to a reader. A C that is far away, or what the
@@ -80,10 +81,10 @@ template <class In, class Sum, int Rows, int Registers, bool RowsApart>
 #pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) sum[i][j] = vec::fill(0);
     const Sum* step = b;
-    for (int t = 0; t < from.taps; ++t) {
+    for (int t = 0; t < from.places; ++t) {
       const In* at[pointers];
 #pragma GCC unroll 4
-      for (int q = 0; q < pointers; ++q) at[q] = a + from.tap[t] + (RowsApart ? q * reached * from.apart : 0);
+      for (int q = 0; q < pointers; ++q) at[q] = a + from.place[t] + (RowsApart ? q * reached * from.apart : 0);
       for (int p = 0; p < from.steps; ++p) {
         vec row_b[Registers];
 #pragma GCC unroll 4

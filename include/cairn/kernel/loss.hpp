@@ -105,11 +105,9 @@ void compute(row_cross_entropy_op, signature<Real, X, L>, void* const* p, const 
   kernel::row_cross_entropy(kernel::rows_of<Real, X, L>(p), static_cast<Real*>(p[0]), how);
 }
 template <class Real, class X, class L>
-void compute(label_logit_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
+void compute(label_logit_op, signature<Real, X, L>, void* const* p) {
   const auto x = kernel::rows_of<Real, X, L>(p);
-  how.in_rows({0, x.rows}, x.row_bytes(), [&x, p](range some) {
-    for (auto i = some.begin; i < some.end; ++i) static_cast<Real*>(p[0])[i] = x.row(i)[x.labels[i]];
-  });
+  for (std::int64_t i = 0; i < x.rows; ++i) static_cast<Real*>(p[0])[i] = x.row(i)[x.labels[i]];
 }
 template <class Real, class X, class L>
 void compute(softmax_error_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {

@@ -26,7 +26,7 @@ struct flatten_layer : layer_base {
 };
 
 /// {N, ..., channels} -> {N, channels * ...}, as nn.Flatten of PyTorch's images, which have the channels first: so the
-/// weights of a linear layer that follows have the order of PyTorch's.
+/// weights of a linear layer that follows have the order of PyTorch's. It copies. Rejects: fewer than two axes.
 inline constexpr flatten_layer flatten{};
 
 }  // namespace cairn::nn

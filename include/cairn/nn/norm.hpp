@@ -57,12 +57,13 @@ struct group_norm_layer : layer_base {
   }
 };
 
-/// Over the last axis, each row by itself, as nn.LayerNorm of one extent: (x - mean) / sqrt(variance + 1e-5) weight +
-/// bias (Ba et al., 2016).
+/// Over the last axis, each row by itself, as nn.LayerNorm of one extent: (x - mean) / sqrt(variance + 1e-5) times
+/// `Name.weight` {features}, plus `Name.bias` (Ba et al., 2016). Rejects: fewer than two axes.
 template <fixed_string Name>
 inline constexpr layer_norm_layer<Name> layer_norm{};
 /// Over the pixels and the channels of each group, of each example {N, ..., channels} by itself, as nn.GroupNorm, which
-/// has the channels second (Wu and He, 2018). Rejects: groups that do not divide the channels.
+/// has the channels second (Wu and He, 2018); with `Name.weight` {channels} and `Name.bias`. Rejects: fewer than two axes,
+/// groups that do not divide the channels.
 template <fixed_string Name, int Groups>
 inline constexpr group_norm_layer<Name, Groups> group_norm{};
 

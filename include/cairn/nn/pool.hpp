@@ -103,6 +103,7 @@ constexpr applied<detail::global_average_form, X, Surplus...> global_average(X, 
 }
 
 namespace nn {
+/// These functions as layers: `nn::max_pool2d<3, nn::window{.stride = 2, .padding = 1}>`.
 template <int Extent, window W = window{}>
 inline constexpr detail::form_layer<cairn::detail::max_pool_form<Extent, W>> max_pool2d{};
 template <int Extent, window W = window{}>
