@@ -128,12 +128,13 @@ case("other_places", other_places, x=(4, 6))
 
 
 def net(name, module, x, steps=0):
-    """A whole net of images {N, H, W, C}, parameters by their names in its state dict; and its running statistics after
-    so many steps of training, of the images, too."""
+    """A whole net of images {N, H, W, C}, parameters by their names in its state dict; and after so many steps of training, of
+    the images, too, its running statistics and what it predicts."""
     images = filled("x", x).requires_grad_()
     for leaf, tensor in module.state_dict().items():
         if tensor.is_floating_point():
-            tensor.copy_(filled(leaf, tensor.shape))
+            start = filled(leaf, tensor.shape)
+            tensor.copy_(start.abs() if leaf.endswith("running_var") else start)
 
     def step():
         y = module(images.movedim(-1, 1)).movedim(1, -1)
@@ -148,9 +149,12 @@ def net(name, module, x, steps=0):
         descent.step()
         descent.zero_grad()
         step()
+    if steps == 0:
+        return
     for leaf, tensor in module.named_buffers():
-        if steps and tensor.is_floating_point():
+        if tensor.is_floating_point():
             line(f"{name}.trained.{leaf}", tensor)
+    line(f"{name}.predicted", module.eval()(images.movedim(-1, 1)).movedim(1, -1))
 
 
 def conv(read, made, extent, stride=1):

@@ -48,13 +48,14 @@ inline void compare(const std::string& name, const auto& range) {
   BOOST_TEST(off <= 1e-9 * most, name << " differs by " << off << " of " << most);
 }
 
-/// An expression of parameters, and inputs that are bound, against the case of this name; and its running statistics
-/// after so many steps of training.
+/// An expression of parameters, and inputs that are bound, against the case of this name; and after so many steps of
+/// training its running statistics and what it predicts.
 template <auto Y, int Steps = 0, class... Bound>
 void agrees(const std::string& name, const Bound&... inputs) {
   program<Y, cotangent<"cotangent">, real<double>> step;
   step.for_each_parameter([](std::string_view leaf, auto view) {
-    for (std::size_t i = 0; i < view.size(); ++i) view.data()[i] = filled(leaf, i);
+    for (std::size_t i = 0; i < view.size(); ++i)
+      view.data()[i] = leaf.ends_with("running_var") ? std::abs(filled(leaf, i)) : filled(leaf, i);
   });
   std::vector<double> cotangents(static_cast<std::size_t>(decltype(Y)::shape.count()));
   for (std::size_t i = 0; i < cotangents.size(); ++i) cotangents[i] = filled("cotangent", i);
@@ -73,5 +74,7 @@ void agrees(const std::string& name, const Bound&... inputs) {
     step.for_each_parameter([&name](std::string_view leaf, auto view) {
       if (leaf.find("running") != leaf.npos) compare(name + ".trained." + std::string(leaf), view);
     });
+    predictor<Y, real<double>> predict{step};
+    compare(name + ".predicted", predict());
   }
 }

@@ -4,6 +4,7 @@
 #include "cairn/expr/loss.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/nn/activation.hpp"
+#include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/linear.hpp"
 #include "plan.hpp"
@@ -219,6 +220,12 @@ constexpr auto image = reshape<1, 4, 4, 2>(x);
 static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 3, nn::window{.padding = 1}>> ==
               "[convolution add]");
 static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 1>> == "concatenate [matmul add]");
+// A convolution's tiles go to the loop that follows: bias, batch norm in prediction, relu, the sum of a residual block.
+constexpr auto pixels = input<"pixels", 2, 4, 4, 8>;
+constexpr auto unit = nn::conv2d_without_bias<"c", 8, 3, nn::window{.padding = 1}> | nn::batch_norm<"n">;
+static_assert(steps<forward_of<pixels | unit | nn::relu>> == "[add sqrt div neg mul add] [convolution mul add relu]");
+static_assert(steps<forward_of<pixels | nn::residual(unit) | nn::relu>> ==
+              "[add sqrt div neg mul add] [convolution mul add add relu]");
 
 // ---- Truth values stay in the loop that chooses by them.
 static_assert(steps_of<where(x > y, x, y * 2_c)> == "[less mul where]");

@@ -297,34 +297,53 @@ struct fuser {
     put(v, out.step_count);
   }
 
+  /// Up to which value those after v are made before it: to its first reader, where they are smaller and elementwise,
+  /// as a batch norm's scale is in prediction. So the loop that reads its tiles follows it.
+  constexpr int made_before(int v) const {
+    const int next = v + op_of(v).results;
+    if (op_of(v).what != ir::role::kernel || !begins_loop(v)) return next;
+    const int reader = readers.first[v];
+    for (int w = next; w < reader; ++w) {
+      if (op_of(w).what == ir::role::kernel || made_by(w).count >= made_by(v).count) return next;
+    }
+    return reader;
+  }
+
+  constexpr void add(int v) {
+    const ir::node& n = s.nodes[v];
+    out.root[v] = readers.root[v];
+    out.joined[v] = readers.joined[v];
+    if (n.number > 0) return;
+    out.step_of[v] = none;
+    if (readers.joined[v]) return;
+    if (n.op->what == ir::role::elementwise || (n.op->what == ir::role::map && out.root[v] == v)) {
+      add_elementwise(v);
+    } else if (const int row = n.op->what == ir::role::kernel ? joins_as_sum(v) : none; row != none) {
+      open_sum = v;
+      sum_axes = row;
+      add_open(v);
+    } else if (n.op->what == ir::role::kernel && takes_rows(v)) {
+      put(v, out.step_count);
+      close(v);
+    } else if (n.op->what == ir::role::kernel) {
+      bool waits = open_tiles;  // what waited would keep its arguments
+      for (int i = 0; i < n.op->arguments; ++i) waits |= waits_for(s.arguments[n.first + i]);
+      if (waits || (begins_loop(v) && !goes_before_open(v))) close();
+      if (begins_loop(v)) add_maker(v);
+      else add_kernel(v);
+    }
+  }
+
   constexpr void group() {
-    for (int v = 0; v < s.node_count; ++v) {
+    for (int v = 0; v < s.node_count;) {
       if (v == s.turn) {
         close();
         out.turn = out.step_count;
       }
-      const ir::node& n = s.nodes[v];
-      out.root[v] = readers.root[v];
-      out.joined[v] = readers.joined[v];
-      if (n.number > 0) continue;
-      out.step_of[v] = none;
-      if (readers.joined[v]) continue;
-      if (n.op->what == ir::role::elementwise || (n.op->what == ir::role::map && out.root[v] == v)) {
-        add_elementwise(v);
-      } else if (const int row = n.op->what == ir::role::kernel ? joins_as_sum(v) : none; row != none) {
-        open_sum = v;
-        sum_axes = row;
-        add_open(v);
-      } else if (n.op->what == ir::role::kernel && takes_rows(v)) {
-        put(v, out.step_count);
-        close(v);
-      } else if (n.op->what == ir::role::kernel) {
-        bool waits = open_tiles;  // what waited would keep its arguments
-        for (int i = 0; i < n.op->arguments; ++i) waits |= waits_for(s.arguments[n.first + i]);
-        if (waits || (begins_loop(v) && !goes_before_open(v))) close();
-        if (begins_loop(v)) add_maker(v);
-        else add_kernel(v);
-      }
+      const int next = v + op_of(v).results, end = made_before(v);
+      for (int w = next; w < end; ++w) add(w);
+      for (int w = v; w < next; ++w) add(w);
+      v = end;
     }
     close();
     if (s.turn == s.node_count) out.turn = out.step_count;
