@@ -48,21 +48,14 @@ def expected(source):
 
 
 def precompiled(compiler, folder):
-    """Options that take headers from a file, by whether a case includes all of cairn's: most of its time is the standard
-    library's, or theirs."""
-    def ready(name, headers):
-        header = folder / f"{name}.hpp"
-        header.write_text("".join(f"#include <{each}>\n" for each in headers))
-        made = header.with_suffix(".hpp.gch" if compiler == "g++" else ".pch")
-        accepted, printed = compile_file(compiler, header, "-x", "c++-header", "-o", str(made), syntax_only=False)
-        if not accepted:
-            sys.exit(printed)
-        return ["-include", str(header)] if compiler == "g++" else ["-include-pch", str(made)]
-    return {False: ready("others", foreign), True: ready("all", [*foreign, "cairn/cairn.hpp"])}
-
-
-def includes_all(source):
-    return re.search(r"^#include .cairn/(cairn|exec/program)\.hpp", (top / source).read_text(), re.MULTILINE) is not None
+    """Options that take what is not ours from a file, for most of a case's time is the standard library's."""
+    others = folder / "others.hpp"
+    others.write_text("".join(f"#include <{name}>\n" for name in foreign))
+    ready = folder / ("others.hpp.gch" if compiler == "g++" else "others.pch")
+    accepted, printed = compile_file(compiler, others, "-x", "c++-header", "-o", str(ready), syntax_only=False)
+    if not accepted:
+        sys.exit(printed)
+    return ["-include", str(others)] if compiler == "g++" else ["-include-pch", str(ready)]
 
 
 def complaints(sources, compiler, *options):
@@ -120,10 +113,10 @@ def main(part=""):
     with tempfile.TemporaryDirectory() as folder:
         options = {compiler: precompiled(compiler, Path(folder)) for compiler in compilers}
         said = {}
-        complained = for_each(lambda batch: complaints(*batch, *options[batch[1]][False]), batches)
+        complained = for_each(lambda batch: complaints(*batch, *options[batch[1]]), batches)
         for (_, compiler), found in zip(batches, complained):
             said |= {(source, compiler): printed for source, printed in found.items()}
-        judged = for_each(lambda job: judge(*job, said.get(job), *options[job[1]][includes_all(job[0])]), jobs)
+        judged = for_each(lambda job: judge(*job, said.get(job), *options[job[1]]), jobs)
         for (source, compiler), seen in zip(jobs, judged):
             verdicts[source, compiler] = seen
             mark = "FAIL" if seen.faults else "ok"

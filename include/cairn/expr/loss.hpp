@@ -89,7 +89,7 @@ struct label_logit_op : detail::labelled_row {
 /// Labels that are at most Last as classes: those that are none as the last class.
 template <int Classes, int Last>
 struct as_class_op : elementwise_op {
-  static constexpr fixed_string name = "as_class";
+  static constexpr fixed_string name = "cross_entropy";  // which refuses labels
   static constexpr kind argument_kind(int) { return kind::whole; }
   static constexpr int extent_indexed(int, const auto&) { return Last + 1; }
   static constexpr tensor_type result(const tensor_type& labels) { return {labels, {labels.element.type, Classes}}; }
