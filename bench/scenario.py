@@ -316,7 +316,8 @@ def product_table(rows, machine):
             out.append(f"{row.get('product', ''):22}  {row['fault']}")
             continue
         speed = row["flops"]
-        row["ratio"] = speed["cairn"] / max([speed[name] for name in speed if name != "cairn"], default=speed["cairn"])
+        others = [speed[name] for name in speed if not name.startswith("cairn")]
+        row["ratio"] = speed["cairn"] / max(others, default=speed["cairn"])
         cells = "".join(f"{speed[name] / 1e9:16.1f}" for name in names)
         out.append(f"{row['product']:22}{cells}{row['ratio']:13.2f}{100 * speed['cairn'] / machine['flops']:6.0f} %"
                    + ("  " + row["fault"] if row["fault"] else ""))
