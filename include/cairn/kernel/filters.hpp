@@ -82,6 +82,10 @@ class filter_packing {
       }
     }
   }
+  /// One tap of some channels, and zeros.
+  void pick(const In* from, int count, Sum* to) const {
+    for (int i = 0; i < width; ++i) to[i] = i < count ? static_cast<Sum>(from[i * all]) : Sum{};
+  }
   /// Columns are the filter's channels, each with all of its taps; where a sweep has but some, these are picked.
   void pack_back(const In* from, int j, Sum* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
@@ -94,10 +98,8 @@ class filter_packing {
           place at{.input = input};
           for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut)) {
             if (*tap < k || *tap >= k + width) continue;
-            Sum* const numbers = turned[*tap - k];
-            for (int i = 0; i < width && of.sweeps() > 1; ++i)
-              numbers[i] = i < some ? static_cast<Sum>(from[(c + i) * all + *tap]) : Sum{};
-            std::copy_n(numbers, width, line(panel, columns, at) + c);
+            if (of.sweeps() > 1) pick(from + c * all + *tap, some, turned[*tap - k]);
+            std::copy_n(turned[*tap - k], width, line(panel, columns, at) + c);
           }
         }
       }

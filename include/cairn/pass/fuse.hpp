@@ -301,7 +301,7 @@ struct fuser {
   /// as a batch norm's scale is in prediction. So the loop that reads its tiles follows it.
   constexpr int made_before(int v) const {
     const int next = v + op_of(v).results;
-    if (op_of(v).what != ir::role::kernel || !begins_loop(v)) return next;
+    if (op_of(v).what != ir::role::kernel || op_of(v).results > 1 || !begins_loop(v)) return next;
     const int reader = readers.first[v];
     for (int w = next; w < reader; ++w) {
       if (op_of(w).what == ir::role::kernel || made_by(w).count >= made_by(v).count) return next;
