@@ -84,6 +84,7 @@ class filter_packing {
   }
   /// One tap of some channels, and zeros.
   void pick(const In* from, int count, Sum* to) const {
+    if (all == 1) return load_row_as<Sum>(from, 0, count).store(to);  // they lie side by side
     for (int i = 0; i < width; ++i) to[i] = i < count ? static_cast<Sum>(from[i * all]) : Sum{};
   }
   /// Columns are the filter's channels, each with all of its taps; where a sweep has but some, these are picked.
