@@ -51,9 +51,11 @@ template <auto Rule, fixed_string... Name>
 struct update {};
 /// With update: all gradients together are at most this long, as after torch.nn.utils.clip_grad_norm_. Keeps them all.
 template <double Norm>
+  requires(Norm > 0)
 struct clip {};
 /// With update: numbers of gradients are at most this large, as after torch.nn.utils.clip_grad_value_.
 template <double Value>
+  requires(Value > 0)
 struct clip_value {};
 
 /// Sizes: `static_assert(train_step::memory().peak_bytes <= 4_MiB)`.
@@ -82,7 +84,9 @@ struct name_list {
   }
 };
 template <fixed_string... A, fixed_string... B>
-name_list<A..., B...> operator+(name_list<A...>, name_list<B...>);
+constexpr name_list<A..., B...> operator+(name_list<A...>, name_list<B...>) {
+  return {};
+}
 
 /// How gradients are limited before an update: multiplied by a number, or cut on both sides.
 enum class clipping : std::uint8_t { none, norm, value };

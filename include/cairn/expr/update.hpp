@@ -6,6 +6,8 @@
 #include "cairn/expr/options.hpp"
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <tuple>
 
 namespace cairn {
@@ -26,6 +28,11 @@ namespace cairn {
 //       return std::tuple{p - rate * sign(m + new1 * (g - m)), m + new2 * (g - m)};
 //     }
 //   };
+
+/// What a training step is told: the learning rate, that of its rules where it is not said.
+struct train_options {
+  std::optional<double> lr = {};
+};
 
 /// Number I of those that a rule computes with.
 template <int I>
@@ -82,14 +89,27 @@ inline constexpr bool all_in_lanes<Moments, std::tuple<E...>> =
 
 }  // namespace detail
 
-/// Whether Rule is a rule that keeps so many moments.
+namespace detail {
 template <class Rule, int Moments>
+concept rule_with = all_in_lanes<Moments, decltype(next_values<Rule, Moments, clipping::none>())>;
+/// Whether a rule says what becomes of parameters with any number of moments that it may keep.
+template <class Rule>
+constexpr bool says_next() {
+  constexpr int most = static_cast<int>(Rule::moments.size());
+  return []<int... K>(std::integer_sequence<int, K...>) {
+    if constexpr (requires(const Rule& rule) { rule.moment_count(); }) return (rule_with<Rule, K> && ...);
+    else return rule_with<Rule, most>;
+  }(std::make_integer_sequence<int, most + 1>{});
+}
+}  // namespace detail
+
+/// What update<...> and optimizers take.
+template <class Rule>
 concept an_update_rule = requires(const Rule& rule) {
   { rule.lr } -> std::convertible_to<double>;
-  Rule::moments.size();
+  std::string_view(Rule::moments[0]);
   rule.numbers(0.0, std::int64_t{1})[0];
-  detail::next_values<Rule, Moments, detail::clipping::none>();
-} && detail::all_in_lanes<Moments, decltype(detail::next_values<Rule, Moments, detail::clipping::none>())>;
+} && detail::says_next<Rule>();
 
 /// A rule as an operation: results are the parameter's and the moments' next numbers.
 template <class Rule, int Moments, detail::clipping Clip>

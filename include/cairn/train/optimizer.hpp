@@ -58,7 +58,9 @@ std::span<const Real> gradients_of(Program& program) {
 }
 template <class Real, class Program>
 constexpr auto problem_of_training() {
-  if constexpr (trained_in<Program, Real>) return sound{};
+  if constexpr (requires { requires Program::updates_parameters; })
+    return mistake<updates_itself, top_scope, fact::operation<"optimizer", Real>>{};
+  else if constexpr (trained_in<Program, Real>) return sound{};
   else return mistake<no_program_to_train, top_scope, fact::operation<"optimizer", Real>>{};
 }
 
@@ -137,7 +139,7 @@ class optimizer {
 
   template <std::size_t Moments, class Numbers>
   void update_with(const Numbers& numbers) noexcept {
-    if constexpr (an_update_rule<Rule, static_cast<int>(Moments)>) {
+    if constexpr (detail::rule_with<Rule, static_cast<int>(Moments)>) {
       [&]<std::size_t... N, std::size_t... M>(std::index_sequence<N...>, std::index_sequence<M...>) {
         detail::for_each_register<Real>(of_.parameters.size(), threads_, [&](std::size_t i, auto... count) {
           const auto next =
