@@ -100,7 +100,7 @@ struct model<Purpose, output_list<First, Rest...>> {
   using target = ir::target<real, order + (Purpose::trains ? 1 : 0), Purpose::trains>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
 
-  static constexpr auto graph = ir::build<target, cotangent, First, Rest...>();
+  static constexpr auto graph = ir::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
   static constexpr auto chosen = choose_leaves<Purpose>(graph);
   static constexpr auto rules = choose_rules(graph, chosen, typename Purpose::updates{});
   static constexpr auto gradient = [] {
