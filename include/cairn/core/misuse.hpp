@@ -275,6 +275,10 @@ struct frozen_parameter { template <class Silent, class... Facts> struct found :
   "the parameter"); } }; };
 struct input_without_gradient { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-name]: this input has no gradient in this program; ask for it with the option wrt<\"name\">"); } }; };
+struct files_not_included { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [files-not-included]: programs are saved and loaded by a header that cairn.hpp leaves out: #include <cairn/saving.hpp>"); } }; };
+struct no_path { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a program is saved to and loaded from the path of a file: step.save(\"run.safetensors\")"); } }; };
 struct no_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: this program changes no parameters; give it a rule, program<loss, update<adamw_options{}>>, or call value_and_grad and an optimizer"); } }; };
 struct updates_itself { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

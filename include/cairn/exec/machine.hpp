@@ -76,6 +76,13 @@ class machine {
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
   static constexpr const shape& extents_of(int i) { return graph.leaf_op(i).made->extents; }
 
+  std::byte* const* bases() const { return bases_; }
+  /// Has parameters and states lie from `at` on.
+  void place_leaves(std::byte* at) {
+    for (int i = 0; i < leaf_count; ++i) {
+      if (leaf(i).what == ir::role::parameter) leaf_base(i) = at + leaf(i).offset;
+    }
+  }
   std::byte*& base(int which) { return bases_[which]; }
   std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
   std::byte* at(const pass::place& p) const { return bases_[p.base] + p.offset; }

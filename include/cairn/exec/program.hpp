@@ -3,6 +3,7 @@
 
 #include "cairn/exec/arena.hpp"
 #include "cairn/exec/bind.hpp"
+#include "cairn/exec/kept.hpp"
 #include "cairn/exec/machine.hpp"
 #include "cairn/exec/stand_in.hpp"
 
@@ -113,11 +114,10 @@ class program {
   /// Accumulated gradients are zero again.
   void init(seed s) {
     memory_.check();
-    random_ = {s, 0};
+    counters_ = {{s, 0}, 0};
     written_ = true;
     if constexpr (accumulates) zero_grad();
     std::fill_n(machine_.base(pass::moment_base), memory().moment_bytes, std::byte{});
-    steps_ = 0;
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != ir::role::parameter) continue;
@@ -163,7 +163,7 @@ class program {
       machine_.run(machine::turn, machine::all_gradients);
       if constexpr (keeps_gradients) limit_gradients();
       machine_.run(machine::all_gradients, machine::step_count);
-      ++steps_;
+      ++counters_.steps;
     }
     write_late([](const late_copy& copy) { return !keeps_gradients || copy.to.base != pass::gradient_base; });
     update_states();
@@ -177,8 +177,8 @@ class program {
   }
 
   /// How many steps changed the parameters: to keep and to set.
-  std::int64_t steps() const { return steps_; }
-  void steps(std::int64_t taken) { steps_ = taken; }
+  std::int64_t steps() const { return counters_.steps; }
+  void steps(std::int64_t taken) { counters_.steps = taken; }
   /// With clip<...>: the length of all gradients together in the last step, before they were clipped.
   double gradient_norm() const
     requires keeps_gradients
@@ -270,8 +270,33 @@ class program {
   /// Which random numbers the next step draws: to keep and to set, as by who goes on with saved parameters.
   random_state& random() {
     memory_.check();
-    return random_;
+    return counters_.random;
   }
+  /// Writes all that a run goes on from: parameters, states, moments, steps(), random(), and texts of the caller's, to a
+  /// file as cairn/saving.hpp says, which must be included. Throws file::write_error; then an older file is as it was.
+  template <class Path>
+  void save(const Path& path, const auto&... texts) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    if (!written_) check_written();
+    if constexpr (std::same_as<problem, sound>) detail::kept_files<Path>::save(kept(), path, texts...);
+  }
+  /// Goes on from such a file, or begins with parameters and states of one of PyTorch's; returns its texts. With
+  /// partly{"encoder"}, reads the parameters and states of that block alone. Throws file::file_error, of tensors that do
+  /// not fit mismatch_error, which names them all; then nothing has changed.
+  template <class Path>
+  auto load(const Path& path, const auto&... part) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    if constexpr (std::same_as<problem, sound>) {
+      auto texts = detail::kept_files<Path>::load(kept(), path, part...);
+      written_ = true;
+      return texts;
+    }
+  }
+
   /// The arena, to look at: what a step writes.
   std::span<std::byte> arena() {
     return {owned().base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
@@ -295,14 +320,14 @@ class program {
     if (!written_) check_written();
     if constexpr (std::same_as<Problem, sound>) {
       machine_.read(inputs...);
-      machine_.draw(random_.from, random_.step++);
+      machine_.draw(counters_.random.from, counters_.random.step++);
     }
   }
   /// What is the same for all parameters in this step, and the limit of gradients that are cut.
   void write_numbers(const train_options& given) {
     std::size_t at = 0;
     for_each_rule([&](const auto& rule) {
-      for (const double number : rule.numbers(given.lr.value_or(rule.lr), steps_ + 1))
+      for (const double number : rule.numbers(given.lr.value_or(rule.lr), counters_.steps + 1))
         numbers_[at++] = static_cast<real_type>(number);
     });
     numbers_[at] = static_cast<real_type>(clip.at);
@@ -343,6 +368,7 @@ class program {
       detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
     });
   }
+  kept_run kept() { return {detail::kept_by<compiled>, machine_.bases(), std::same_as<real_type, double>, &counters_}; }
   machine& owned() {
     memory_.check();
     return machine_;
@@ -375,15 +401,12 @@ class program {
     machine_.base(pass::moment_base) = at + memory().parameter_bytes;
     machine_.base(pass::gradient_base) = machine_.base(pass::moment_base) + memory().moment_bytes;
     machine_.base(pass::arena_base) = machine_.base(pass::gradient_base) + memory().gradient_bytes;
-    for (int i = 0; i < machine::leaf_count; ++i) {
-      if (machine::leaf(i).what == ir::role::parameter) machine_.leaf_base(i) = at + machine::leaf(i).offset;
-    }
+    machine_.place_leaves(at);
   }
 
   memory_block memory_;
   machine machine_;
-  random_state random_;
-  std::int64_t steps_ = 0;
+  run_counters counters_;
   double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
   bool written_ = false;  // its parameters, or they may have been
@@ -421,6 +444,22 @@ class predictor {
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
       : predictor(trained, memory_block(given, bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
+  }
+
+  /// Has parameters and states of its own, read from a file that a program saved or PyTorch wrote, as
+  /// cairn/saving.hpp says, which must be included: `predictor<logits> predict{"run.safetensors"}`. Allocates
+  /// memory().peak_bytes + memory().parameter_bytes bytes. Throws file::file_error, of tensors that do not fit
+  /// mismatch_error.
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    machine_.base(pass::arena_base) = memory_.data();
+    machine_.place_leaves(memory_.data() + bytes_needed);
+    if constexpr (std::same_as<problem, sound>)
+      detail::kept_files<Path>::load(
+          {detail::kept_by<compiled>, machine_.bases(), std::same_as<real_type, double>, nullptr}, path);
   }
 
   /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call.

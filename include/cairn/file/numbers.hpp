@@ -119,6 +119,11 @@ void write_numbers(std::span<const Real> from, dtype type, std::span<std::byte> 
 
 }  // namespace detail
 
+/// Whether elements of this type are copied as numbers.
+constexpr bool has_numbers(dtype type) {
+  return type == dtype::f32 || type == dtype::f64 || type == dtype::bf16 || type == dtype::i32 || type == dtype::i64;
+}
+
 /// The elements of a tensor as numbers, each the nearest. These throw number_error.
 inline void copy_numbers(const tensor& from, std::span<float> to) { detail::read_numbers(from.type, from.bytes, to); }
 inline void copy_numbers(const tensor& from, std::span<double> to) { detail::read_numbers(from.type, from.bytes, to); }

@@ -20,6 +20,7 @@ namespace cairn::pass {
 /// What is known of a rule.
 struct rule_facts {
   int moments = 0, numbers = 0;
+  const std::string_view* moment_names = nullptr;
   int first_number = 0;  ///< among the numbers of all rules
   int operations = 0;    ///< by number of a parameter
   const ir::lane_code* lanes = nullptr;
@@ -47,7 +48,11 @@ constexpr rule_facts facts_of_rule() {
   constexpr int moments = cairn::detail::moments_of(Rule), numbers = cairn::detail::numbers_of<rule>;
   using op = update_op<rule, moments, Clip>;
   constexpr int arguments = 2 + numbers + moments + (Clip != clipping::none);
-  return {moments, numbers, 0, operations_in(static_cast<typename op::values*>(nullptr)),
+  return {moments,
+          numbers,
+          rule::moments.data(),
+          0,
+          operations_in(static_cast<typename op::values*>(nullptr)),
           lanes_of_rule<op, Real>(std::make_index_sequence<moments + 1>{}, std::make_index_sequence<arguments>{})};
 }
 template <class Real, clipping Clip, class... Names, auto... Rule>
