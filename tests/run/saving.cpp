@@ -1,6 +1,6 @@
 // Programs in files: what is saved comes back bit for bit, a run goes on as if it had never ended, and a file that does
 // not fit changes nothing.
-#include "cairn/saving.hpp"
+#include "cairn/file/saving.hpp"
 
 #include "cairn/cairn.hpp"
 

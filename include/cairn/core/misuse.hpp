@@ -276,7 +276,7 @@ struct frozen_parameter { template <class Silent, class... Facts> struct found :
 struct input_without_gradient { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-name]: this input has no gradient in this program; ask for it with the option wrt<\"name\">"); } }; };
 struct files_not_included { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [files-not-included]: programs are saved and loaded by a header that cairn.hpp leaves out: #include <cairn/saving.hpp>"); } }; };
+  "cairn [files-not-included]: programs are saved and loaded by a header that cairn.hpp leaves out: #include <cairn/file/saving.hpp>"); } }; };
 struct no_path { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a program is saved to and loaded from the path of a file: step.save(\"run.safetensors\")"); } }; };
 struct no_moment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -24,6 +24,9 @@ struct batch {
   std::span<const std::int32_t, B> labels;  // {B}
 };
 
+template <int B>
+class ahead_range;
+
 /// The whole batches of a data set, which must outlive it; the last size() % B examples of an epoch are left
 /// out. In order, batches are views of the data set itself. Shuffled, they are gathered in a buffer that is
 /// allocated once. Iterating allocates nothing.
@@ -75,7 +78,11 @@ class batch_range {
  private:
   std::size_t features() const { return static_cast<std::size_t>(set_->features); }
 
-  batch<B> at(std::int64_t place) {
+  friend class ahead_range<B>;
+
+  batch<B> at(std::int64_t place) { return gathered(place, images_.data(), labels_); }
+  /// A batch in memory of the caller's, unless it can be a view of the set.
+  batch<B> gathered(std::int64_t place, float* images, std::array<std::int32_t, B>& labels) const {
     const auto first = static_cast<std::size_t>(place) * B;
     if (order_.empty()) {
       return {{&set_->images[first * features()], {B, features()}},
@@ -83,10 +90,10 @@ class batch_range {
     }
     for (std::size_t i = 0; i < B; ++i) {
       const std::size_t example = order_[first + i];
-      std::copy_n(&set_->images[example * features()], features(), &images_[i * features()]);
-      labels_[i] = set_->labels[example];
+      std::copy_n(&set_->images[example * features()], features(), images + i * features());
+      labels[i] = set_->labels[example];
     }
-    return {{images_.data(), {B, features()}}, labels_};
+    return {{images, {B, features()}}, labels};
   }
 
   const dataset* set_;

@@ -87,7 +87,7 @@ constexpr auto problem_of_moment() {
   else return mistake<no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};
 }
 
-/// Saves and loads: defined in cairn/saving.hpp, for who includes it. `Path` has it looked up where it is used.
+/// Saves and loads: defined in cairn/file/saving.hpp, for who includes it. `Path` has it looked up where it is used.
 template <class Path>
 struct kept_files;
 /// The mistake of saving without that, or sound.

@@ -240,15 +240,18 @@ class program {
     }
   }
   /// Has the moments of this name and their parameters change places, those of all rules that keep one: to run with
-  /// averages of the parameters, and then with the parameters again.
+  /// averages of the parameters, and then with the parameters again. Throws program_error where there are none.
   void exchange(std::string_view moment) {
+    bool any = false;
     for (const kept_tensor& one : detail::kept_by<compiled>) {
       if (one.moment != moment || moment.empty()) continue;
+      any = true;
       const auto of = static_cast<std::size_t>(one.extents.count());
       real_type* const numbers = reinterpret_cast<real_type*>(owned().at(one.at));
       const kept_tensor& parameter = detail::kept_by<compiled>[detail::kept_moment<compiled>(one.name, {})];
       std::swap_ranges(numbers, numbers + of, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
     }
+    if (!any) refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -298,7 +301,7 @@ class program {
     return counters_.random;
   }
   /// Writes all that a run goes on from: parameters, states, moments, steps(), random(), and texts of the caller's, to a
-  /// file as cairn/saving.hpp says, which must be included. Throws file::write_error; then an older file is as it was.
+  /// file as cairn/file/saving.hpp says, which must be included. Throws file::write_error; then an older file is as it was.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
@@ -472,7 +475,7 @@ class predictor {
   }
 
   /// Has parameters and states of its own, read from a file that a program saved or PyTorch wrote, as
-  /// cairn/saving.hpp says, which must be included: `predictor<logits> predict{"run.safetensors"}`. Allocates
+  /// cairn/file/saving.hpp says, which must be included: `predictor<logits> predict{"run.safetensors"}`. Allocates
   /// memory().peak_bytes + memory().parameter_bytes bytes. Throws file::file_error, of tensors that do not fit
   /// mismatch_error.
   template <class Path>

@@ -21,6 +21,18 @@ struct constant_rate {
   constexpr double operator()(std::int64_t step) const { return peak * cairn::warm_up(step, warm_up); }
 };
 
+/// `peak`, and after every `every` steps the product with `factor`: torch.optim.lr_scheduler.StepLR.
+struct step_rate {
+  double peak;
+  std::int64_t every;
+  double factor = 0.1;
+  std::int64_t warm_up = 0;
+
+  double operator()(std::int64_t step) const {
+    return peak * cairn::warm_up(step, warm_up) * std::pow(factor, static_cast<double>(step / every));
+  }
+};
+
 /// Half a cosine from `peak`, at the end of the warm-up, to zero at step `steps` and beyond.
 /// Loshchilov, Hutter: SGDR (ICLR 2017), one cycle of it.
 struct cosine {

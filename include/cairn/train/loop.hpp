@@ -1,0 +1,215 @@
+// A run that can be left alone: epochs, validation, learning rates, early stopping, a log, and a folder from which it goes
+// on, whenever it ended, with the same bits. All of it is optional; a loop of one's own needs none.
+#pragma once
+
+#include "cairn/file/saving.hpp"
+#include "cairn/train/progress.hpp"
+#include "cairn/train/run_folder.hpp"
+#include "cairn/train/schedule.hpp"
+#include "cairn/train/stop.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace cairn::train {
+
+struct loop_options {
+  int epochs = 1;
+  /// The learning rate by step, counted from 0 over the whole run: train/schedule.hpp has some.
+  std::function<double(std::int64_t)> rate = constant_rate{1e-3};
+  /// Where the run is saved, with its log; nowhere if empty. It goes on from what is there where `resume` is true.
+  std::string folder = {};
+  bool resume = false;
+  int keep = 2;                 ///< of what was saved, so many last ones; the best stays beside
+  std::int64_t save_every = 0;  ///< steps; at the end of each epoch alone if 0
+  std::int64_t log_every = 0;   ///< the same
+  int patience = 0;             ///< ends after so many epochs without a better validation; never if 0
+  bool higher_is_better = false;
+  /// The moment that validates and is saved as the best in place of parameters: "average" (see averaged).
+  std::string average = {};
+  bool shows_progress = true;
+};
+
+/// How far a run has come; what of it is saved with the program.
+struct loop_state {
+  int epoch = 0;              ///< that comes next, or is under way
+  std::int64_t position = 0;  ///< steps done in it
+  std::int64_t step = 0;      ///< in all
+  double loss_sum = 0;        ///< of the epoch
+  double best = std::numeric_limits<double>::quiet_NaN();
+  int best_epoch = -1;
+};
+
+/// Why a run ended.
+enum class ending : std::uint8_t { done, no_better, asked };
+
+namespace detail {
+template <class Number>
+std::string exact(Number number) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;  // doubles: the shortest that comes back
+  return {text, end};
+}
+inline file::metadata texts_of(const loop_state& s) {
+  return {{"loop.epoch", exact(s.epoch)}, {"loop.position", exact(s.position)},
+          {"loop.step", exact(s.step)},   {"loop.loss_sum", exact(s.loss_sum)},
+          {"loop.best", exact(s.best)},   {"loop.best_epoch", exact(s.best_epoch)}};
+}
+inline loop_state state_in(const std::string& path, const file::metadata& texts) {
+  loop_state s;
+  const auto read = [&](const char* name, auto& to) {
+    const auto found = texts.find(name);
+    const std::string text = found == texts.end() ? "nothing" : found->second;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
+    if (error != std::errc{} || end != text.data() + text.size())
+      refuse(file::format_error(path, std::string("a number as ") + name, text));
+  };
+  read("loop.epoch", s.epoch);
+  read("loop.position", s.position);
+  read("loop.step", s.step);
+  read("loop.loss_sum", s.loss_sum);
+  read("loop.best", s.best);
+  read("loop.best_epoch", s.best_epoch);
+  return s;
+}
+struct no_validation {};
+}  // namespace detail
+
+/// Runs a program over epochs:
+///
+///   train::loop run{step, {.epochs = 5, .rate = cosine{.peak = 1e-3, .steps = 2340}, .folder = "run", .resume = true}};
+///   run([&](int epoch) { return data::batches<128>(set.train, seed{1}, epoch); },
+///       [&](double rate, const auto& batch) { return step.train({.lr = rate}, bind<"x">(batch.images), ...); },
+///       [&] { return accuracy(step); });
+///
+/// The program must outlive it. SIGINT and SIGTERM end it after the step that is under way, saved where there is a
+/// folder. What the program's rules keep is saved with it; an optimizer beside the program is not.
+template <class Program>
+class loop {
+ public:
+  /// Goes on from what is saved, if that is asked for and there is any. Throws as load does, file::write_error where
+  /// there can be no such folder, and file::file_error where it has a run that is not to be resumed.
+  explicit loop(Program& program, loop_options options) : program_(program), options_(std::move(options)) {
+    if (options_.folder.empty()) return;
+    folder_.emplace(options_.folder);
+    const std::string path = folder_->newest();
+    if (!options_.resume && !path.empty())
+      refuse(file::file_error(options_.folder, "a folder without a run, or to resume it", path));
+    if (!path.empty()) state_ = detail::state_in(path, program_.load(path));
+    log_.emplace(folder_->log(), state_.step);
+  }
+
+  /// data(epoch) gives the batches of an epoch, with a size(); go(rate, batch) does a step and returns its loss;
+  /// validate() says how good the program is.
+  template <class Data, class Go, class Validate = detail::no_validation>
+  ending operator()(Data data, Go go, Validate validate = {}) {
+    const stop_requests requests;
+    start_ = std::chrono::steady_clock::now();
+    while (state_.epoch < options_.epochs && !is_late()) {
+      if (!run_epoch(data, go, requests)) return ending::asked;
+      end_epoch(validate);
+    }
+    return state_.epoch < options_.epochs ? ending::no_better : ending::done;
+  }
+
+  const loop_state& state() const { return state_; }
+
+ private:
+  using real = typename Program::real_type;
+  static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+  bool is_late() const {
+    return options_.patience > 0 && state_.best_epoch >= 0 && state_.epoch - state_.best_epoch > options_.patience;
+  }
+  /// Whether it came to its end.
+  bool run_epoch(auto& data, auto& go, const stop_requests& requests) {
+    auto batches = data(state_.epoch);
+    const auto size = static_cast<std::int64_t>(batches.size());
+    std::optional<progress<>> bar;
+    if (options_.shows_progress)
+      bar.emplace(epoch_plan{state_.epoch, options_.epochs, std::max<std::int64_t>(size - state_.position, 1), 1});
+    auto at = batches.begin();
+    std::ranges::advance(at, state_.position, batches.end());
+    for (; at != batches.end(); ++at) {
+      const double rate = options_.rate(state_.step);
+      const auto loss = static_cast<double>(go(rate, *at));
+      ++state_.step;
+      ++state_.position;
+      state_.loss_sum += loss;
+      if (bar) bar->advance(loss);
+      const bool last = state_.position == size;
+      if (is_turn(options_.log_every) && !last) write_row(rate, loss, nothing);
+      if (requests.received() != 0 || (is_turn(options_.save_every) && !last)) save();
+      if (requests.received() != 0) return false;
+    }
+    return true;
+  }
+  bool is_turn(std::int64_t every) const { return every > 0 && state_.step % every == 0; }
+
+  template <class Validate>
+  void end_epoch(Validate& validate) {
+    const double mean = state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.position, 1));
+    double result = nothing;
+    if constexpr (!std::same_as<Validate, detail::no_validation>) {
+      const exchanged averages(program_, options_.average);
+      result = static_cast<double>(validate());
+      if (state_.best_epoch < 0 || (options_.higher_is_better ? result > state_.best : result < state_.best)) {
+        state_.best = result;
+        state_.best_epoch = state_.epoch;
+        if (folder_) program_.save(folder_->best(), detail::texts_of(state_));
+      }
+    }
+    write_row(options_.rate(state_.step - 1), mean, result);
+    ++state_.epoch;
+    state_.position = 0;
+    state_.loss_sum = 0;
+    save();
+  }
+  /// Has a program run with its averages while it lives.
+  class exchanged {
+   public:
+    exchanged(Program& program, const std::string& moment) : program_(program), moment_(moment) { change(); }
+    exchanged(const exchanged&) = delete;
+    exchanged& operator=(const exchanged&) = delete;
+    ~exchanged() { change(); }
+
+   private:
+    void change() {
+      if (!moment_.empty()) program_.exchange(moment_);
+    }
+    Program& program_;
+    const std::string& moment_;
+  };
+
+  void save() {
+    if (!folder_) return;
+    program_.save(folder_->saved_at(state_.step), detail::texts_of(state_));
+    folder_->keep_last(options_.keep);
+  }
+  double gradient_norm() {
+    if constexpr (requires { program_.gradient_norm(); }) return program_.gradient_norm();
+    else if constexpr (requires { program_.gradients(); })
+      return kernel::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
+    else return nothing;
+  }
+  void write_row(double rate, double loss, double validation) {
+    if (!log_) return;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+    log_->write({state_.step, state_.epoch, rate, loss, gradient_norm(), validation, passed.count()});
+  }
+
+  Program& program_;
+  loop_options options_;
+  std::optional<run_folder> folder_;
+  std::optional<run_log> log_;
+  loop_state state_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace cairn::train

@@ -1,0 +1,207 @@
+// Runs that are left alone: what is asked of a loop, and that a run that ended anywhere goes on with the same bits.
+#include "cairn/train/loop.hpp"
+
+#include "cairn/cairn.hpp"
+#include "cairn/data/ahead.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <sstream>
+#include <vector>
+
+#include "run/folder.hpp"
+
+using namespace cairn;
+
+namespace {
+
+constexpr auto result =
+    input<"x", 4, 6> | nn::linear<"fc1", 8> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.25> | nn::linear<"fc2", 3>;
+constexpr auto loss = cross_entropy(result, labels<"y", 3, 4>);
+using program_of = program<loss, update<averaged{adamw_options{}, 0.9}>, clip<1.0>>;
+
+const data::dataset& examples() {
+  static const data::dataset set = [] {
+    data::dataset made;
+    made.features = 6;
+    for (int i = 0; i < 30; ++i) {
+      made.labels.push_back(i % 3);
+      for (int k = 0; k < 6; ++k)
+        made.images.push_back(static_cast<float>((i * 7 + k * k) % 13) / 13 + static_cast<float>(i % 3 == k));
+    }
+    return made;
+  }();
+  return set;
+}
+std::vector<double> all_numbers(program_of& step) {
+  std::vector<double> all;
+  step.for_each_parameter(
+      [&](std::string_view, auto view) { all.insert(all.end(), view.data(), view.data() + view.size()); });
+  return all;
+}
+const auto shuffled = [](int epoch) { return data::ahead(data::batches<4>(examples(), seed{5}, epoch)); };
+auto going(program_of& step, auto before) {
+  return [&step, before](double rate, const auto& batch) {
+    before(step);
+    return step.train({.lr = rate}, bind<"x">(batch.images), bind<"y">(batch.labels));
+  };
+}
+const auto nothing = [](auto&) {};
+std::vector<std::string> lines_of(const std::filesystem::path& file) {
+  std::istringstream in(read_bytes(file));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(loop_suite)
+
+BOOST_AUTO_TEST_CASE(it_does_what_a_loop_by_hand_does) {
+  program_of by_hand, looped;
+  by_hand.init(seed{1});
+  looped.init(seed{1});
+  const cosine rate{.peak = 0.02, .steps = 21, .warm_up = 3};
+  std::int64_t done = 0;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (auto [x, y] : data::batches<4>(examples(), seed{5}, epoch))
+      by_hand.train({.lr = rate(done++)}, bind<"x">(x), bind<"y">(y));
+  }
+  train::loop run{looped, {.epochs = 3, .rate = rate, .shows_progress = false}};
+  BOOST_TEST((run(shuffled, going(looped, nothing)) == train::ending::done));
+  BOOST_TEST(done == 21);
+  BOOST_TEST(run.state().step == 21);
+  BOOST_TEST(all_numbers(looped) == all_numbers(by_hand));
+}
+
+BOOST_AUTO_TEST_CASE(asked_to_stop_it_saves_and_goes_on_with_the_same_bits) {
+  const auto rate = step_rate{.peak = 0.02, .every = 5};
+  program_of whole;
+  whole.init(seed{1});
+  train::loop all{whole, {.epochs = 3, .rate = rate, .shows_progress = false}};
+  all(shuffled, going(whole, nothing), [] { return 0.0; });
+  for (const int stop_at : {1, 4, 7, 8, 20}) {  // the seventh ends an epoch
+    const folder here;
+    const train::loop_options options{.epochs = 3,
+                                      .rate = rate,
+                                      .folder = here.path / "run",
+                                      .resume = true,
+                                      .log_every = 2,
+                                      .shows_progress = false};
+    {
+      program_of step;
+      step.init(seed{1});
+      train::loop run{step, options};
+      int steps = 0;
+      const auto stopping = [&](auto&) {
+        if (++steps == stop_at) std::raise(stop_at % 2 == 0 ? SIGTERM : SIGINT);
+      };
+      BOOST_TEST((run(shuffled, going(step, stopping), [] { return 0.0; }) == train::ending::asked));
+      BOOST_TEST(steps == stop_at);
+    }
+    program_of step;
+    step.init(seed{99});
+    train::loop run{step, options};
+    BOOST_TEST(run.state().step == stop_at);
+    BOOST_TEST((run(shuffled, going(step, nothing), [] { return 0.0; }) == train::ending::done));
+    BOOST_TEST(all_numbers(step) == all_numbers(whole));
+    // As of a run that never ended: rows of 2, 4, 6, 7, 8, ..., in order, without a repetition.
+    std::string seen;
+    for (const auto& line : lines_of(here.path / "run" / "log.csv")) seen += line.substr(0, line.find(',')) + ' ';
+    BOOST_TEST(seen == "step 2 4 6 7 8 10 12 14 16 18 20 21 ");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_last_and_the_best_are_kept) {
+  const folder here;
+  program_of step;
+  step.init(seed{1});
+  train::loop run{step,
+                  {.epochs = 4, .folder = here.path / "run", .keep = 2, .average = "average", .shows_progress = false}};
+  const std::vector<double> validations{3, 1, 2, 1.5};
+  std::size_t epoch = 0;
+  std::vector<double> best;
+  run(shuffled, going(step, nothing), [&] {
+    if (epoch == 1) best = all_numbers(step);
+    return validations[epoch++];
+  });
+  const std::vector<std::string> expected{"best.safetensors", "log.csv", "step-0000000021.safetensors",
+                                          "step-0000000028.safetensors"};
+  BOOST_TEST(names_in(here.path / "run") == expected);
+  BOOST_TEST(run.state().best == 1);
+  BOOST_TEST(run.state().best_epoch == 1);
+  program_of loaded;
+  loaded.load(here.path / "run" / "best.safetensors");
+  BOOST_TEST(all_numbers(loaded) == best);  // the averages, with which it was validated
+  const auto lines = lines_of(here.path / "run" / "log.csv");
+  BOOST_TEST(lines.size() == 5U);
+  BOOST_TEST(lines[0] == "step,epoch,rate,loss,gradient_norm,validation,seconds");
+  BOOST_TEST(std::ranges::count(lines[2], ',') == 6);
+  BOOST_TEST(lines[2].starts_with("14,1,0.001,"), lines[2]);
+}
+
+BOOST_AUTO_TEST_CASE(it_ends_early_where_nothing_gets_better) {
+  program_of step;
+  step.init(seed{1});
+  train::loop run{step, {.epochs = 9, .patience = 2, .higher_is_better = true, .shows_progress = false}};
+  const std::vector<double> validations{1, 2, 1, 2, 5, 5, 5, 5, 5};
+  std::size_t epoch = 0;
+  BOOST_TEST((run(shuffled, going(step, nothing), [&] { return validations[epoch++]; }) == train::ending::no_better));
+  BOOST_TEST(epoch == 4U);  // the second was the best, and two did not beat it
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_with_a_run_is_not_written_over) {
+  const folder here;
+  program_of step;
+  step.init(seed{1});
+  const train::loop_options options{.folder = here.path / "run", .shows_progress = false};
+  train::loop(step, options)(shuffled, going(step, nothing));
+  const auto before = names_in(here.path / "run");
+  BOOST_CHECK_THROW(train::loop(step, options), file::file_error);
+  BOOST_TEST(names_in(here.path / "run") == before);
+  here.plain("flat", "a file");
+  BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "flat"}), file::write_error);
+}
+
+BOOST_AUTO_TEST_CASE(an_error_in_a_step_leaves_what_was_saved_and_the_signals) {
+  const folder here;
+  program_of step;
+  step.init(seed{1});
+  train::loop run{step, {.folder = here.path / "run", .save_every = 2, .shows_progress = false}};
+  int steps = 0;
+  const auto failing = [&](auto&) {
+    if (++steps == 4) throw std::runtime_error("broken");
+  };
+  BOOST_CHECK_THROW(run(shuffled, going(step, failing)), std::runtime_error);
+  struct sigaction now{};
+  ::sigaction(SIGINT, nullptr, &now);
+  BOOST_TEST((now.sa_handler == SIG_DFL));
+  BOOST_TEST(names_in(here.path / "run").size() == 2U);  // of step 2, and the log
+}
+
+BOOST_AUTO_TEST_CASE(batches_ahead_are_the_same_batches) {
+  for (const int epoch : {0, 1}) {
+    auto plain = data::batches<4>(examples(), seed{3}, epoch);
+    auto ahead = data::ahead(data::batches<4>(examples(), seed{3}, epoch));
+    BOOST_TEST(ahead.size() == 7);
+    auto at = plain.begin();
+    for (auto [x, y] : ahead) {
+      const auto [expected_x, expected_y] = *at++;
+      BOOST_TEST(std::equal(x.data(), x.data() + 24, expected_x.data()));
+      BOOST_TEST(std::ranges::equal(y, expected_y));
+    }
+    BOOST_TEST((at == plain.end()));
+  }
+  auto left = data::ahead(data::batches<4>(examples(), seed{3}, 0));  // in the middle, and before it began
+  left.begin();
+  auto unused = data::ahead(data::batches<4>(examples(), seed{3}, 0));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
