@@ -1,15 +1,14 @@
 #include "cairn/data/idx.hpp"
 
-#include <unistd.h>
-
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "folder.hpp"
 
 namespace data = cairn::data;
 namespace fs = std::filesystem;
@@ -17,31 +16,11 @@ using namespace std::string_literals;
 
 namespace {
 
-/// A folder that lasts as long as a test.
-struct folder {
-  fs::path path;
-
-  folder() {
-    std::string name = (fs::temp_directory_path() / "cairn-XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  ~folder() { fs::remove_all(path); }
-
-  fs::path plain(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path / name, std::ios::binary) << bytes;
-    return path / name;
-  }
-  fs::path gzipped(const std::string& name, const std::string& bytes) const {
-    const gzFile file = gzopen((path / name).c_str(), "wb");
-    gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
-    gzclose(file);
-    return path / name;
-  }
-};
-
-std::string read_bytes(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+fs::path gzipped(const folder& temp, const std::string& name, const std::string& bytes) {
+  const gzFile file = gzopen((temp.path / name).c_str(), "wb");
+  gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(file);
+  return temp.path / name;
 }
 
 /// An IDX file that announces `extents` and holds `bytes`.
@@ -74,7 +53,7 @@ BOOST_AUTO_TEST_SUITE(idx_suite)
 BOOST_AUTO_TEST_CASE(reads_plain_and_gzipped) {
   const folder temp;
   const auto bytes = idx({2, 1, 3}, "abcdef");
-  for (const auto& file : {temp.plain("plain", bytes), temp.gzipped("packed.gz", bytes)}) {
+  for (const auto& file : {temp.plain("plain", bytes), gzipped(temp, "packed.gz", bytes)}) {
     const auto array = data::read_idx(file);
     BOOST_TEST(array.extents == (std::vector<std::int64_t>{2, 1, 3}), boost::test_tools::per_element());
     BOOST_TEST(std::string(array.bytes.begin(), array.bytes.end()) == "abcdef");
@@ -85,7 +64,7 @@ BOOST_AUTO_TEST_CASE(reads_more_than_one_piece) {
   const folder temp;
   std::string bytes(3'000'000, 'x');
   bytes.back() = 'y';
-  const auto array = data::read_idx(temp.gzipped("large.gz", idx({3'000'000}, bytes)));
+  const auto array = data::read_idx(gzipped(temp, "large.gz", idx({3'000'000}, bytes)));
   BOOST_TEST((std::string(array.bytes.begin(), array.bytes.end()) == bytes));
 }
 
@@ -112,22 +91,21 @@ BOOST_AUTO_TEST_CASE(rejects_extents_beyond_reason) {
   rejects(temp.plain("zero", idx({2, 0}, "")), reason, "an extent of 0");
   rejects(temp.plain("large", idx({0xFFFFFFFF}, "")), reason, "an extent of 4294967295");
   rejects(temp.plain("product", idx({0x10000, 0x8000}, "")), reason, "an extent of 32768");
-  rejects(temp.plain("overflow", idx({0x7FFFFFFF, 0x7FFFFFFF, 0x7FFFFFFF, 4}, "")), reason,
-          "an extent of 2147483647");
+  rejects(temp.plain("overflow", idx({0x7FFFFFFF, 0x7FFFFFFF, 0x7FFFFFFF, 4}, "")), reason, "an extent of 2147483647");
 }
 
 BOOST_AUTO_TEST_CASE(rejects_contents_of_the_wrong_length) {
   const folder temp;
   rejects(temp.plain("short", idx({2, 3}, "abcde")), "6 bytes of data", "5");
   rejects(temp.plain("announced", idx({0x7FFFFFFF}, "abc")), "2147483647 bytes of data", "3");
-  rejects(temp.gzipped("short.gz", idx({2, 3}, "abcde")), "6 bytes of data", "5");
+  rejects(gzipped(temp, "short.gz", idx({2, 3}, "abcde")), "6 bytes of data", "5");
   rejects(temp.plain("long", idx({2, 3}, "abcdefg")), "6 bytes of data", "more");
-  rejects(temp.gzipped("long.gz", idx({2, 3}, "abcdefg")), "6 bytes of data", "more");
+  rejects(gzipped(temp, "long.gz", idx({2, 3}, "abcdefg")), "6 bytes of data", "more");
 }
 
 BOOST_AUTO_TEST_CASE(rejects_damaged_gzip_data) {
   const folder temp;
-  const auto packed = read_bytes(temp.gzipped("sound.gz", idx({26}, "abcdefghijklmnopqrstuvwxyz")));
+  const auto packed = read_bytes(gzipped(temp, "sound.gz", idx({26}, "abcdefghijklmnopqrstuvwxyz")));
   for (std::size_t length = 11; length < packed.size(); ++length) {
     rejects(temp.plain("cut.gz", packed.substr(0, length)), "complete gzip data", "an early end");
   }
@@ -142,15 +120,15 @@ BOOST_AUTO_TEST_CASE(rejects_damaged_gzip_data) {
 BOOST_AUTO_TEST_CASE(rejects_what_lies_behind_gzip_data) {
   const folder temp;
   const auto bytes = idx({26}, "abcdefghijklmnopqrstuvwxyz");
-  const auto packed = read_bytes(temp.gzipped("sound.gz", bytes));
+  const auto packed = read_bytes(gzipped(temp, "sound.gz", bytes));
   for (const auto& more : {"x"s, "\0"s, std::string(100'000, '\0')})
     rejects(temp.plain("behind.gz", packed + more), "an end of the file", "bytes behind gzip data");
   rejects(temp.plain("cut.gz", packed + packed.substr(0, 5)), "complete gzip data", "an early end");
   rejects(temp.plain("twice.gz", packed + packed), "26 bytes of data", "more");
 
   // Two files of gzip are one.
-  const auto first = read_bytes(temp.gzipped("first.gz", bytes.substr(0, 9)));
-  const auto second = read_bytes(temp.gzipped("second.gz", bytes.substr(9)));
+  const auto first = read_bytes(gzipped(temp, "first.gz", bytes.substr(0, 9)));
+  const auto second = read_bytes(gzipped(temp, "second.gz", bytes.substr(9)));
   const auto array = data::read_idx(temp.plain("joined.gz", first + second));
   BOOST_TEST(std::string(array.bytes.begin(), array.bytes.end()) == bytes.substr(8));
 }
@@ -185,22 +163,21 @@ BOOST_AUTO_TEST_CASE(rejects_images_and_labels_that_do_not_fit) {
 
 BOOST_AUTO_TEST_CASE(both_sets_are_standardized_by_the_first) {
   const folder temp;
-  temp.gzipped("train-images-idx3-ubyte.gz", idx({2, 1, 1}, "\0\x66"s));
-  temp.gzipped("train-labels-idx1-ubyte.gz", idx({2}, "\0\1"s));
-  temp.gzipped("t10k-images-idx3-ubyte.gz", idx({1, 1, 1}, "\x99"));
-  temp.gzipped("t10k-labels-idx1-ubyte.gz", idx({1}, "\2"));
+  gzipped(temp, "train-images-idx3-ubyte.gz", idx({2, 1, 1}, "\0\x66"s));
+  gzipped(temp, "train-labels-idx1-ubyte.gz", idx({2}, "\0\1"s));
+  gzipped(temp, "t10k-images-idx3-ubyte.gz", idx({1, 1, 1}, "\x99"));
+  gzipped(temp, "t10k-labels-idx1-ubyte.gz", idx({1}, "\2"));
   const auto [train, test] = data::fashion_mnist(temp.path);
   BOOST_TEST(train.images == (std::vector<float>{-1, 1}), boost::test_tools::per_element());
   BOOST_TEST(test.images == std::vector<float>{2}, boost::test_tools::per_element());
 
-  const auto file = temp.gzipped("t10k-images-idx3-ubyte.gz", idx({1, 1, 2}, "ab"));
+  const auto file = gzipped(temp, "t10k-images-idx3-ubyte.gz", idx({1, 1, 2}, "ab"));
   BOOST_CHECK_EXCEPTION(data::fashion_mnist(temp.path), data::file_error,
                         says(file, "images of 1 x 1 pixels, as the training set's", "1 x 2"));
 
-  temp.gzipped("t10k-images-idx3-ubyte.gz", idx({1, 1, 1}, "a"));
-  const auto blank = temp.gzipped("train-images-idx3-ubyte.gz", idx({2, 1, 1}, "aa"));
-  BOOST_CHECK_EXCEPTION(data::fashion_mnist(temp.path), data::file_error,
-                        says(blank, "pixels that differ", "97 only"));
+  gzipped(temp, "t10k-images-idx3-ubyte.gz", idx({1, 1, 1}, "a"));
+  const auto blank = gzipped(temp, "train-images-idx3-ubyte.gz", idx({2, 1, 1}, "aa"));
+  BOOST_CHECK_EXCEPTION(data::fashion_mnist(temp.path), data::file_error, says(blank, "pixels that differ", "97 only"));
 }
 
 BOOST_AUTO_TEST_CASE(reads_fashion_mnist) {

@@ -3,6 +3,7 @@
 
 #include "cairn/file/header.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,14 +15,17 @@ namespace cairn::file::detail {
 /// A text as JSON writes it.
 inline std::string as_json(std::string_view text) {
   constexpr std::string_view special = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt", digits = "0123456789abcdef";
+  const auto escaped = [](char c) { return (c >= 0 && c < ' ') || c == '"' || c == '\\'; };
   std::string json = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (const std::size_t at = special.find(c); at != special.npos) json += {'\\', letters[at]};
-    else if (code < ' ') json += {'\\', 'u', '0', '0', digits[code / 16], digits[code % 16]};
-    else json += c;
+  for (auto at = text.begin();; ++at) {
+    const auto next = std::find_if(at, text.end(), escaped);
+    json.append(at, next);
+    if (next == text.end()) return json + '"';
+    at = next;
+    const auto code = static_cast<std::size_t>(*at);
+    if (const std::size_t known = special.find(*at); known != special.npos) json += {'\\', letters[known]};
+    else json += {'\\', 'u', '0', '0', digits[code / 16], digits[code % 16]};
   }
-  return json + '"';
 }
 
 inline std::string as_json(const tensor& of, std::uint64_t begin) {

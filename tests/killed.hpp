@@ -1,0 +1,84 @@
+// Processes that are killed while they write a file: what they leave is the old file or the new one.
+#pragma once
+
+#include "cairn/file/safetensors.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <new>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace killed {
+
+/// Writes number n: a file that says so in each of its elements, and in its metadata.
+inline void write(const std::string& path, std::int64_t n) {
+  const std::vector<std::int64_t> numbers(20'000, n);
+  const std::vector<cairn::file::tensor> tensors = {
+      {"n", cairn::file::dtype::i64, {20'000}, std::as_bytes(std::span(numbers))}};
+  cairn::file::write(path, tensors, {{"n", std::to_string(n)}});
+}
+
+/// The number in the file. Throws where it is a mixture.
+inline std::int64_t read(const std::string& path) {
+  const cairn::file::reader saved(path);
+  const std::int64_t n = std::stoll(saved.metadata().at("n"));
+  std::vector<std::byte> wanted(160'000);
+  const std::vector<double> numbers(20'000, static_cast<double>(n));
+  cairn::file::copy_numbers(std::span(numbers), cairn::file::dtype::i64, wanted);
+  const auto found = saved.find("n")->bytes;
+  if (!std::equal(found.begin(), found.end(), wanted.begin(), wanted.end())) throw std::runtime_error("a mixture");
+  return n;
+}
+
+/// What was found after each kill.
+struct tally {
+  int old_files = 0, new_files = 0, left_beside = 0;
+};
+
+/// Starts a process that writes one number after another to a file of the folder, and kills it, so many times, each after
+/// up to `longest` microseconds. Throws where the file is neither the one whose writing ended last, nor the one after it.
+inline tally times(int count, const std::filesystem::path& folder, unsigned longest, std::uint64_t seed) {
+  const std::string path = folder / "saved";
+  // In memory that both processes see.
+  void* const shared =
+      ::mmap(nullptr, sizeof(std::atomic<std::int64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto& written = *new (shared) std::atomic<std::int64_t>(0);
+  std::mt19937_64 draw(seed);
+  tally result;
+  write(path, 0);
+  for (int i = 0; i < count; ++i) {
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // with its parent, whatever ends that
+      for (std::int64_t n = written + 1;; ++n) {
+        write(path, n);
+        written = n;
+      }
+    }
+    ::usleep(static_cast<unsigned>(draw() % longest));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const std::int64_t found = read(path);
+    if (found != written && found != written + 1) throw std::runtime_error("neither the old file nor the new one");
+    ++(found == written ? result.old_files : result.new_files);
+    written = found;
+    for (const auto& one : std::filesystem::directory_iterator(folder))
+      if (one.path().extension() == ".part") result.left_beside += std::filesystem::remove(one.path());
+  }
+  ::munmap(shared, sizeof(std::atomic<std::int64_t>));
+  return result;
+}
+
+}  // namespace killed

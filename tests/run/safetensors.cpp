@@ -1,0 +1,359 @@
+// The rules of the format, and the files of PyTorch's package.
+#include "cairn/file/safetensors.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "folder.hpp"
+
+namespace file = cairn::file;
+using namespace std::string_literals;
+
+namespace {
+
+/// A file with this header, whatever it says, and these bytes of tensors.
+std::string with_header(const std::string& header, const std::string& data = "") {
+  const std::uint64_t length = header.size();
+  std::string bytes(sizeof length, ' ');
+  std::memcpy(bytes.data(), &length, sizeof length);
+  return bytes + header + data;
+}
+
+/// A header of one tensor, and with another of its fields.
+std::string of_test(const std::string& shape = "[2,2]", const std::string& offsets = "[0,16]",
+                    const std::string& type = "\"I32\"") {
+  return R"({"test":{"dtype":)" + type + R"(,"shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
+}
+
+/// Whether the message is one line that names the file and what was expected and found.
+void rejects(const folder& temp, const std::string& bytes, std::string_view expected, std::string_view actual) {
+  const std::string path = temp.plain("bad", bytes);
+  BOOST_CHECK_EXCEPTION(file::reader{path}, file::format_error, [&](const file::file_error& e) {
+    BOOST_TEST(e.path == path);
+    BOOST_TEST(e.expected == expected);
+    BOOST_TEST(e.actual == actual);
+    BOOST_TEST(e.what() == "cairn: " + path + ": expected " + e.expected + ", got " + e.actual);
+    BOOST_TEST(e.what() != "\n");
+    return std::string_view(e.what()).find('\n') == std::string_view::npos;
+  });
+}
+
+template <class T>
+std::vector<T> numbers(const file::tensor& from) {
+  std::vector<T> to(from.bytes.size() * 8 / static_cast<std::size_t>(file::bits_of(from.type)));
+  file::copy_numbers(from, std::span(to));
+  return to;
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(safetensors_suite)
+
+BOOST_AUTO_TEST_CASE(reads_what_pytorch_wrote) {
+  const file::reader saved(kept_file("torch.safetensors"));
+  BOOST_TEST(saved.tensors().size() == 8);
+  BOOST_TEST(saved.metadata().at("format") == "pt");
+  BOOST_TEST((saved.find("fc1") == nullptr));
+  BOOST_TEST((saved.find("zzz") == nullptr));
+
+  const file::tensor& weight = *saved.find("fc1.weight");
+  BOOST_TEST((weight.type == file::dtype::f32));
+  BOOST_TEST(weight.shape == (std::vector<std::int64_t>{2, 3}), boost::test_tools::per_element());
+  const std::vector<float> wanted = {-1, -0.625F, -0.25F, 0.125F, 0.5F, 0.875F};
+  BOOST_TEST(numbers<float>(weight) == wanted, boost::test_tools::per_element());
+
+  BOOST_TEST(numbers<double>(*saved.find("fc1.bias")) == (std::vector<double>{0.1, -1e300, 5e-324}),
+             boost::test_tools::per_element());
+  BOOST_TEST(numbers<double>(*saved.find("norm.num_batches_tracked"))[0] == 0x1p40 + 1);
+  BOOST_TEST(saved.find("norm.num_batches_tracked")->shape.empty());
+  BOOST_TEST(numbers<double>(*saved.find("index")) == (std::vector<double>{1, -2, 0x1p31 - 1, -0x1p31}),
+             boost::test_tools::per_element());
+  BOOST_TEST(text_of(saved.find("mask")->bytes) == "\1\0\1"s);
+  BOOST_TEST((saved.find("none")->type == file::dtype::u8));
+  BOOST_TEST(saved.find("none")->bytes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(writes_the_bytes_that_pytorch_writes) {
+  const folder temp;
+  for (const auto* name : {"torch.safetensors", "names.safetensors"}) {
+    const file::reader saved(kept_file(name));
+    file::write(temp.path / name, saved.tensors(), saved.metadata());
+    BOOST_TEST((read_bytes(temp.path / name) == read_bytes(kept_file(name))), name);
+  }
+  const file::reader names(temp.path / "names.safetensors");
+  BOOST_TEST(names.metadata().at("a \"quoted\" name") == "line\nline\ttab \\ \x01\x7F");
+  BOOST_TEST(names.metadata().at("é€") == "𝄞");
+  BOOST_TEST((names.find("\"\\/") != nullptr && names.find("é\n") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(order_depends_on_types_and_names_alone) {
+  const folder temp;
+  const std::string data(8, 'x');
+  const auto one = [&data](const char* name, file::dtype type) {
+    return file::tensor{name, type, {8 * 8 / file::bits_of(type)}, bytes_of(data)};
+  };
+  const std::vector<file::tensor> tensors = {one("b", file::dtype::u8), one("c", file::dtype::f32),
+                                             one("z", file::dtype::f64), one("a", file::dtype::f32),
+                                             one("half", file::dtype::bf16)};
+  const std::vector<file::tensor> reversed(tensors.rbegin(), tensors.rend());
+  file::write(temp.path / "one", tensors);
+  file::write(temp.path / "other", reversed);
+  const std::string bytes = read_bytes(temp.path / "one");
+  BOOST_TEST(bytes == read_bytes(temp.path / "other"));
+  BOOST_TEST(bytes.substr(8, 6) == "{\"z\":{");
+  for (const char* const pair : {"z a", "a c", "c h", "h b"})
+    BOOST_TEST(bytes.find("\""s + pair[0]) < bytes.find("\""s + pair[2]));
+  BOOST_TEST(bytes.size() % 8 == 0);
+}
+
+BOOST_AUTO_TEST_CASE(every_type_goes_through_a_file) {
+  const folder temp;
+  const std::string data = "012345678901234567890123";
+  std::vector<file::tensor> tensors;
+  for (int i = 0; i <= static_cast<int>(file::dtype::u64); ++i) {
+    const auto type = static_cast<file::dtype>(i);
+    tensors.push_back({std::string(file::name_of(type)), type, {1, 24 * 8 / file::bits_of(type)}, bytes_of(data)});
+  }
+  file::write(temp.path / "all", tensors);
+  const file::reader saved(temp.path / "all");
+  BOOST_TEST(saved.tensors().size() == tensors.size());
+  for (const auto& one : tensors) {
+    const file::tensor* const found = saved.find(one.name);
+    BOOST_REQUIRE((found != nullptr && found->type == one.type && found->shape == one.shape));
+    BOOST_TEST(text_of(found->bytes) == data);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(accepts_what_the_format_allows) {
+  const folder temp;
+  const auto reads = [&temp](const std::string& bytes) { return file::reader(temp.plain("good", bytes)); };
+  BOOST_TEST(reads(with_header("{}")).tensors().empty());
+  BOOST_TEST(reads(with_header("{} \r\t\n")).tensors().empty());  // no other writer's, but JSON
+  BOOST_TEST(reads(with_header(R"({"__metadata__":{}})")).metadata().empty());
+  const auto scalar = reads(with_header(of_test("[]", "[0,4]"), "abcd"));
+  BOOST_TEST(scalar.find("test")->shape.empty());
+  BOOST_TEST(text_of(scalar.find("test")->bytes) == "abcd");
+  BOOST_TEST(reads(with_header(of_test("[2,0]", "[0,0]"))).find("test")->bytes.empty());
+  // In the file in any order, and what is empty anywhere.
+  const auto two = reads(with_header(R"({"b":{"data_offsets":[1,3],"shape":[2],"dtype":"U8"},)"
+                                     R"("c":{"dtype":"U8","shape":[0],"data_offsets":[1,1]},)"
+                                     R"("a":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})",
+                                     "xyz"));
+  BOOST_TEST(text_of(two.find("b")->bytes) == "yz");
+  BOOST_TEST(text_of(two.find("a")->bytes) == "x");
+  // Four bits an element, or six.
+  BOOST_TEST(reads(with_header(of_test("[2,3]", "[0,3]", "\"F4\""), "abc")).find("test")->bytes.size() == 3);
+  BOOST_TEST(reads(with_header(of_test("[4]", "[0,3]", "\"F6_E2M3\""), "abc")).find("test")->bytes.size() == 3);
+  // A reader may be moved.
+  auto first = reads(with_header(of_test(), std::string(16, 'x')));
+  const auto second = std::move(first);
+  BOOST_TEST(text_of(second.find("test")->bytes) == std::string(16, 'x'));
+}
+
+BOOST_AUTO_TEST_CASE(rejects_files_that_cannot_be_read) {
+  const folder temp;
+  BOOST_CHECK_EXCEPTION(file::reader(temp.path / "none"), file::read_error, [](const file::read_error& e) {
+    return e.reason == ENOENT && e.expected == "a readable file" && e.actual == "No such file or directory";
+  });
+  mkfifo((temp.path / "pipe").c_str(), 0600);
+  for (const std::string& path : {temp.path.string(), (temp.path / "pipe").string(), "/dev/zero"s})
+    BOOST_CHECK_EXCEPTION(file::reader{path}, file::format_error, [](const file::file_error& e) {
+      return e.expected == "a file" && e.actual == "a folder, pipe or device";
+    });
+}
+
+BOOST_AUTO_TEST_CASE(rejects_lengths_that_do_not_fit) {
+  const folder temp;
+  const std::string most = "a header of at most 100000000 bytes";
+  rejects(temp, "", "8 bytes, the length of a header", "0");
+  rejects(temp, "1234567", "8 bytes, the length of a header", "7");
+  rejects(temp, "<\0\0\0\0\0\0\0"s, "60 bytes of header", "0");
+  rejects(temp, "\0\0\0\0\0\0\0\0"s, "a header that begins with {", "another");
+  rejects(temp, "\x01\xE1\xF5\x05\0\0\0\0{}"s, most, "100000001");
+  rejects(temp, "\x00\xE1\xF5\x05\0\0\0\0{}"s, "100000000 bytes of header", "2");
+  rejects(temp, "<\0\0\0\0\xFF\xFF\xFF{}"s, most, "18446742974197923900");
+  rejects(temp, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF{}"s, most, "18446744073709551615");
+  // What claims the next tensor's bytes, and 1000 where 64 are.
+  rejects(temp, "\xE8\x03\0\0\0\0\0\0"s + of_test() + std::string(16, 'x'), "1000 bytes of header", "76");
+}
+
+BOOST_AUTO_TEST_CASE(rejects_what_is_no_header) {
+  const folder temp;
+  const auto not_json = [&temp](const std::string& header, int byte) {
+    rejects(temp, with_header(header), "a header of JSON", "something else at its byte " + std::to_string(byte));
+  };
+  rejects(temp, with_header("\xFF"), "a header that begins with {", "another");
+  rejects(temp, with_header(" {}"), "a header that begins with {", "another");
+  rejects(temp, with_header("\xEF\xBB\xBF{}"), "a header that begins with {", "another");
+  rejects(temp, with_header("[]"), "a header that begins with {", "another");
+  not_json("{", 2);
+  not_json("{}}", 3);
+  not_json("{} {}", 4);
+  not_json("{\"\xFF\":{}}", 3);
+  not_json("{\"\xC0\x80\":{}}", 3);      // a zero in too many bytes
+  not_json("{\"\xED\xA0\x80\":{}}", 4);  // half a pair
+  not_json("{\"\\ud800\":{}}", 9);       // the same, escaped
+  not_json("{\"a\n\":{}}", 4);
+  not_json("{/**/}", 2);
+  not_json("{'a':{}}", 2);
+  not_json("{\"a\":NaN}", 6);
+  rejects(temp, with_header("{}\0\0"s), "a header of JSON, padded with spaces", "a zero in it");
+  rejects(temp, with_header(of_test("[0]", "[0,0]") + "\0{\"more\""s), "a header of JSON, padded with spaces",
+          "a zero in it");
+  // Nesting is looked at while it is read, so a deep one costs nothing.
+  rejects(temp, with_header("{\"a\":" + std::string(1'000'000, '[')), "an object for 'a'", "an array");
+  rejects(temp, with_header(of_test(std::string(1'000'000, '['))), "whole numbers as shape of 'test'", "an array");
+  rejects(temp, with_header("{\"a\":{\"dtype\":{"), "a string as dtype of 'a'", "an object");
+}
+
+BOOST_AUTO_TEST_CASE(rejects_fields_that_are_none) {
+  const folder temp;
+  const auto fields = [&](const std::string& text, std::string_view expected, std::string_view actual) {
+    rejects(temp, with_header("{\"a\":" + text + "}"), expected, actual);
+  };
+  for (const auto& [value, name] : {std::pair{"1", "a number"},
+                                    {"-1", "a negative number"},
+                                    {"\"x\"", "a string"},
+                                    {"null", "null"},
+                                    {"true", "a boolean"},
+                                    {"[]", "an array"},
+                                    {"1.5", "a fraction or too large a number"}})
+    fields(value, "an object for 'a'", name);
+  const std::string all = "dtype, shape and data_offsets of 'a'";
+  fields("{}", all, "less");
+  fields(R"({"dtype":"F32","shape":[]})", all, "less");
+  fields(R"({"dtype":"F32","strides":[]})", all, "'strides'");
+  fields(R"({"dtype":"F32","dtype":"F32"})", "names that differ", "'dtype' twice");
+  fields(R"({"dtype":1})", "a string as dtype of 'a'", "a number");
+  fields(R"({"dtype":"f32"})", "a known dtype of 'a'", "'f32'");
+  fields(R"({"dtype":"F128\u001b[2J"})", "a known dtype of 'a'", "'F128?[2J'");
+  fields(R"({"shape":4})", "an array as shape of 'a'", "a number");
+  fields(R"({"shape":[2,-1]})", "whole numbers as shape of 'a'", "a negative number");
+  fields(R"({"shape":[2,-0]})", "whole numbers as shape of 'a'", "a negative number");
+  fields(R"({"shape":[2.0]})", "whole numbers as shape of 'a'", "a fraction or too large a number");
+  fields(R"({"shape":[1e1]})", "whole numbers as shape of 'a'", "a fraction or too large a number");
+  fields(R"({"shape":["2"]})", "whole numbers as shape of 'a'", "a string");
+  fields(R"({"data_offsets":{}})", "an array as data_offsets of 'a'", "an object");
+  fields(R"({"data_offsets":[]})", "two data_offsets of 'a'", "less");
+  fields(R"({"data_offsets":[0]})", "two data_offsets of 'a'", "less");
+  fields(R"({"data_offsets":[0,4,4]})", "two data_offsets of 'a'", "more");
+}
+
+BOOST_AUTO_TEST_CASE(rejects_metadata_that_is_no_text) {
+  const folder temp;
+  const auto metadata = [&](const std::string& text, std::string_view expected, std::string_view actual) {
+    rejects(temp, with_header("{\"__metadata__\":" + text + "}"), expected, actual);
+  };
+  metadata("1", "an object for '__metadata__'", "a number");
+  metadata(R"({"step":1})", "a text for 'step' of __metadata__", "a number");
+  metadata(R"({"step":{}})", "a text for 'step' of __metadata__", "an object");
+  metadata(R"({"step":["1"]})", "a text for 'step' of __metadata__", "an array");
+  metadata(R"({"step":null})", "a text for 'step' of __metadata__", "null");
+  metadata(R"({"a":"1","\u0061":"1"})", "names that differ", "'a' twice");
+  metadata(R"({},"__metadata__":{})", "names that differ", "'__metadata__' twice");
+  metadata(R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})", "a text for 'shape' of __metadata__", "an array");
+}
+
+BOOST_AUTO_TEST_CASE(rejects_shapes_beyond_reason) {
+  const folder temp;
+  const std::string data(16, 'x');
+  const auto shape = [&](const std::string& text, std::string_view expected, std::string_view actual) {
+    rejects(temp, with_header(of_test(text), data), expected, actual);
+  };
+  shape("[2,18446744073709551614]", "extents below 2^63 of 'test'", "18446744073709551614");
+  shape("[2,18446744073709551616]", "whole numbers as shape of 'test'", "a fraction or too large a number");
+  for (const auto* text : {"[2,9223372036854775807]", "[4294967296,4294967296]", "[1073741825,4,4294967296]"})
+    shape(text, "a shape of 'test' below 2^61 bytes", "a larger one");
+  shape("[1152921504606846975]", "a shape of 'test' below 2^61 bytes", "a larger one");
+  shape("[144115188075855872]", "576460752303423488 bytes of 'test'", "16");
+  shape("[2,1]", "8 bytes of 'test'", "16");
+  rejects(temp, with_header(of_test("[3]", "[0,2]", "\"F4\""), "ab"), "whole bytes of 'test'", "12 bits");
+  std::string ones = "[1";
+  for (int i = 1; i < 64; ++i) ones += ",1";
+  BOOST_TEST(file::reader(temp.plain("64", with_header(of_test(ones + "]", "[0,4]"), "abcd"))).tensors().size() == 1);
+  shape(ones + ",1]", "at most 64 axes of 'test'", "more");
+}
+
+BOOST_AUTO_TEST_CASE(rejects_holes_overlap_and_what_belongs_to_nothing) {
+  const folder temp;
+  const auto two = [](const std::string& a, const std::string& b) {
+    return R"({"a":{"dtype":"U8","shape":[4],"data_offsets":)" + a +
+           R"(},"b":{"dtype":"U8","shape":[4],"data_offsets":)" + b + "}}";
+  };
+  rejects(temp, with_header(two("[0,4]", "[5,9]"), "123456789"), "data of 'b' from byte 4 on", "bytes 5 to 9");
+  rejects(temp, with_header(two("[0,4]", "[3,7]"), "1234567"), "data of 'b' from byte 4 on", "bytes 3 to 7");
+  rejects(temp, with_header(two("[1,5]", "[5,9]"), "123456789"), "data of 'a' from byte 0 on", "bytes 1 to 5");
+  rejects(temp, with_header(two("[0,4]", "[0,4]"), "1234"), "data of 'b' from byte 4 on", "bytes 0 to 4");
+  rejects(temp, with_header(two("[0,4]", "[4,3]"), "1234"), "data of 'b' from byte 4 on", "bytes 4 to 3");
+  rejects(temp, with_header(two("[0,4]", "[4,18446744073709551615]"), "12345678"), "4 bytes of 'b'",
+          "18446744073709551611");
+  rejects(temp, with_header(two("[0,4]", "[4,8]"), "12345678more"), "8 bytes of tensors", "12");
+  rejects(temp, with_header(two("[0,4]", "[4,8]"), "1234567"), "8 bytes of tensors", "7");
+  rejects(temp, with_header("{}", "x"), "0 bytes of tensors", "1");
+  // One set of bytes under many names: as an attack, and for the same name, also where it is escaped.
+  rejects(temp,
+          with_header(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                      R"("\u0061":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+                      "xy"),
+          "names that differ", "'a' twice");
+}
+
+BOOST_AUTO_TEST_CASE(rejects_too_many_names) {
+  const folder temp;
+  std::string tensors = "{", texts = "{\"__metadata__\":{";
+  for (int i = 0; i < 100'000; ++i) {
+    tensors += "\"" + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)";
+    texts += "\"" + std::to_string(i) + "\":\"\",";
+  }
+  const std::string most = with_header(texts.substr(0, texts.size() - 1) + "}}");
+  BOOST_TEST(file::reader(temp.plain("most", most)).metadata().size() == 100'000U);
+  rejects(temp, with_header(tensors + R"("more":{}})"), "at most 100000 tensors", "more");
+  rejects(temp, with_header(texts + R"("more":""}})"), "at most 100000 texts of metadata", "more");
+}
+
+BOOST_AUTO_TEST_CASE(rejects_what_is_cut_at_any_byte) {
+  const folder temp;
+  const std::string whole = read_bytes(kept_file("torch.safetensors"));
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    BOOST_CHECK_THROW(file::reader(temp.plain("cut", whole.substr(0, length))), file::format_error);
+}
+
+BOOST_AUTO_TEST_CASE(writes_nothing_that_cannot_be_read) {
+  const folder temp;
+  const std::string path = temp.plain("old", "old"), data(4, 'x');
+  const auto refuses = [&](const std::vector<file::tensor>& tensors, const file::metadata& texts,
+                           std::string_view expected, std::string_view actual) {
+    BOOST_CHECK_EXCEPTION(file::write(path, tensors, texts), file::format_error, [&](const file::file_error& e) {
+      BOOST_TEST(e.expected == expected);
+      BOOST_TEST(e.actual == actual);
+      return e.path == path;
+    });
+    BOOST_TEST(read_bytes(path) == "old");
+  };
+  const file::tensor good{"a", file::dtype::f32, {1}, bytes_of(data)};
+  const auto named = [&good](const char* name) {
+    auto other = good;
+    other.name = name;
+    return other;
+  };
+  refuses({good, good}, {}, "names that differ", "'a' twice");
+  refuses({{"a", file::dtype::f32, {2}, bytes_of(data)}}, {}, "8 bytes of 'a'", "4");
+  refuses({{"a", file::dtype::f32, {-1}, bytes_of(data)}}, {}, "whole numbers as shape of 'a'", "a negative number");
+  refuses({named("\xFF")}, {}, "a header of JSON", "something else at its byte 3");
+  refuses({}, {{"a", "\xFF"}}, "a header of JSON", "something else at its byte 23");
+  refuses({named("__metadata__")}, {}, "a text for 'shape' of __metadata__", "an array");
+  refuses({}, {{"a", std::string(100'000'000, 'x')}}, "a header of at most 100000000 bytes", "100000032");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
