@@ -183,11 +183,11 @@ struct executable {
   }
   static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::places.constant_count>{});
 
-  /// Runs all steps. `bases` are those of places.hpp: the arena, the gradients, the constants, positions, nowhere, then
-  /// the leaves.
-  static void run(std::byte* const* bases) {
+  /// Runs the steps [begin, end). `bases` are those of places.hpp: the arena, the gradients, the constants, positions,
+  /// nowhere, then the leaves.
+  static void run(std::byte* const* bases, int begin = 0, int end = f.step_count) {
     const int threads = kernel::threads_at_hand(Compiled::threads);
-    for (int i = 0; i < f.step_count; ++i) {
+    for (int i = begin; i < end; ++i) {
       const runtime_step& step = tables.steps[i];
       void* at[operands.most];
       for (int k = step.begin; k < step.end; ++k)

@@ -80,15 +80,21 @@ class machine {
   std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
   std::byte* at(const pass::place& p) const { return bases_[p.base] + p.offset; }
 
-  /// Runs all steps on these inputs, which are all checked before any is used.
+  /// Has the steps read these inputs, which are all checked before any is used.
   template <class... Bound>
-  void run(const Bound&... bound) {
+  void bind(const Bound&... bound) {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
     base(pass::constant_base) = bytes_of(executable<Compiled>::constants.at);
     base(pass::position_base) = bytes_of(ir::first_position());
+  }
+  /// Runs all steps on these inputs.
+  template <class... Bound>
+  void run(const Bound&... bound) {
+    bind(bound...);
     executable<Compiled>::run(bases_);
   }
+  void run_step(int i) { executable<Compiled>::run(bases_, i, i + 1); }
 
   /// The keys of random operations: how many, and their streams in a step.
   static constexpr std::size_t key_count = [] {

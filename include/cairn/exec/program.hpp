@@ -140,6 +140,19 @@ class program {
     return machine_.results();
   }
 
+  /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes, on inputs that
+  /// value_and_grad has taken: for report::profile. All rounds draw the random numbers of the next step, and none updates
+  /// a state.
+  template <class Use, class... Bound>
+  void step_by_step(Use use, const Bound&... inputs) {
+    if constexpr (std::same_as<decltype(detail::problem_of_inputs<compiled, Bound...>()), sound>) {
+      const auto streams = machine::streams_of(random_.from, random_.step);
+      owned().draw_from(streams);
+      machine_.bind(inputs...);
+      use([this](int i) { machine_.run_step(i); });
+    }
+  }
+
   /// Makes all gradients zero.
   void zero_grad()
     requires accumulates
