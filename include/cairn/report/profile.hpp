@@ -13,18 +13,15 @@ inline double median(std::vector<double> of) {
   return *middle;
 }
 
-/// Runs all steps some times over; the medians of their seconds, then that of whole rounds.
+/// Runs all steps some times over; the median of each one's seconds.
 inline std::vector<double> time_steps(const std::function<void(int)>& run, std::size_t steps, int rounds) {
-  std::vector<std::vector<double>> taken(steps + 1);
+  std::vector<std::vector<double>> taken(steps);
   for (int round = 0; round < rounds; ++round) {
-    const auto start = clock::now();
-    auto begin = start;
     for (std::size_t i = 0; i < steps; ++i) {
+      const auto begin = clock::now();
       run(static_cast<int>(i));
       taken[i].push_back(seconds_between(begin, clock::now()));
-      begin = clock::now();
     }
-    taken[steps].push_back(seconds_between(start, begin));
   }
   std::vector<double> medians;
   for (const auto& one : taken) medians.push_back(median(one));
@@ -41,9 +38,8 @@ profiled profile(Program& step, const Bound&... inputs) {
   static_cast<void>(step.value_and_grad(inputs...));
   step.random() = drawn;
   const account a = account_of<Program>();
-  std::vector<double> seconds(1);
-  if (!a.steps.empty())
-    step.step_by_step([&](auto run) { seconds = detail::time_steps(run, a.steps.size(), Rounds); }, inputs...);
+  std::vector<double> seconds;
+  step.step_by_step([&](auto run) { seconds = detail::time_steps(run, a.steps.size(), Rounds); }, inputs...);
   const int threads = kernel::threads_at_hand(Program::threads);
   return detail::profile_of(a, seconds, roof_of<typename Program::real_type>(threads), Rounds, threads);
 }
@@ -65,20 +61,10 @@ inline std::string bytes_per_second(const profiled_share& s) {
 /// 1.23 ms, of seconds.
 inline std::string time(double seconds) {
   static constexpr const char* units[] = {"ns", "us", "ms", "s"};
-  return scaled(std::llround(seconds * 1e9), 1000, units);
+  return seconds <= 0 ? "" : scaled(std::llround(seconds * 1e9), 1000, units);
 }
 inline std::string percent_of(double part, double whole) {
   return percent(std::llround(1e12 * part), std::llround(1e12 * whole));
-}
-inline profiled_share sum_of(std::span<const profiled_share> shares) {
-  profiled_share sum;
-  for (const profiled_share& s : shares) {
-    sum.seconds += s.seconds;
-    sum.bytes += s.bytes;
-    sum.least += s.least;
-    sum.flops += s.flops;
-  }
-  return sum;
 }
 /// The figures of a share, behind the columns that say what it is.
 inline void add_share(table& t, std::vector<std::string> row, const profiled_share& s, double whole) {
@@ -94,16 +80,17 @@ inline table share_table(std::vector<std::string> first) {
 
 inline void print_parts(std::ostream& out, const profiled& p) {
   const auto parts = by_part(p);
-  const profiled_share all = sum_of(parts);
+  profiled_share all;
+  for (const profiled_share& s : parts) all += s;
   table t = share_table({"part"});
-  for (std::size_t i = 0; i < parts.size(); ++i) add_share(t, {std::string(part_names[i])}, parts[i], all.seconds);
-  add_share(t, {"in all"}, all, all.seconds);
+  for (std::size_t i = 0; i < parts.size(); ++i) add_share(t, {std::string(part_names[i])}, parts[i], p.seconds());
+  add_share(t, {"in all"}, all, p.seconds());
   t.print(out);
 }
 inline void print_operations(std::ostream& out, const profiled& p) {
   table t = share_table({"operation", ""});
   for (const profiled_operation& o : by_operation(p))
-    add_share(t, {std::string(o.name), std::to_string(o.count) + " x"}, o, p.seconds);
+    add_share(t, {std::string(o.name), std::to_string(o.count) + " x"}, o, p.seconds());
   t.print(out);
 }
 /// Equal segments share a line, which shows the means of their times.
@@ -124,12 +111,11 @@ inline void print_segments(std::ostream& out, const profiled& p) {
 inline void print_longest(std::ostream& out, const profiled& p, std::size_t most) {
   std::vector<const profiled_step*> longest;
   for (const profiled_step& s : p.steps) longest.push_back(&s);
-  std::ranges::stable_sort(longest, std::greater{}, &profiled_step::seconds);
+  std::ranges::sort(longest, std::greater{}, &profiled_step::seconds);
   longest.resize(std::min(most, longest.size()));
   table t({"step", "", "of", "part", "time", "", "bytes moved", "of the roof", ""}, 4);
   for (const profiled_step* s : longest) {
-    profiled_share share;
-    share.add(*s, s->flops, 1);
+    const profiled_share share = profiled_share::of(*s, s->flops, 1);
     t.add({std::to_string(s - p.steps.data()), s->operations, s->origin,
            std::string(part_names[static_cast<std::size_t>(s->what)]), time(s->seconds), flops_per_second(share),
            bytes_per_second(share), percent_of(s->least, s->seconds), s->by_memory ? "memory" : "arithmetic"});
@@ -145,7 +131,7 @@ inline void profile_table(std::ostream& out, const profiled& p) {
   using namespace detail;
   if (p.steps.empty()) return;
   const roof& r = p.limits;
-  out << time(p.seconds) << " on " << p.threads << (p.threads == 1 ? " thread" : " threads") << ", the median of "
+  out << time(p.seconds()) << " on " << p.threads << (p.threads == 1 ? " thread" : " threads") << ", the median of "
       << p.rounds << " rounds of " << p.steps.size() << " steps; at most "
       << flops_per_second({1, 0, 0, std::llround(r.flops)}) << ", and " << bytes_per_second({1, r.moved.back().rate})
       << " from memory to " << bytes_per_second({1, r.moved.front().rate}) << " in a cache\n\n";

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 
 namespace cairn::report {
 
@@ -34,7 +35,12 @@ struct profiled {
   std::vector<profiled_step> steps{};
   roof limits{};
   int rounds = 0, threads = 1;
-  double seconds = 0;  ///< of all steps; the median over rounds
+
+  double seconds() const {
+    double sum = 0;
+    for (const profiled_step& s : steps) sum += s.seconds;
+    return sum;
+  }
 };
 
 /// A share of a step's figures, or a sum of such.
@@ -42,11 +48,15 @@ struct profiled_share {
   double seconds = 0, bytes = 0, least = 0;
   std::int64_t flops = 0;
 
-  void add(const profiled_step& s, std::int64_t of_flops, double share) {
-    seconds += share * s.seconds;
-    bytes += share * static_cast<double>(s.read + s.written);
-    least += share * s.least;
-    flops += of_flops;
+  static profiled_share of(const profiled_step& s, std::int64_t flops, double share) {
+    return {share * s.seconds, share * static_cast<double>(s.read + s.written), share * s.least, flops};
+  }
+  profiled_share& operator+=(const profiled_share& s) {
+    seconds += s.seconds;
+    bytes += s.bytes;
+    least += s.least;
+    flops += s.flops;
+    return *this;
   }
 };
 
@@ -72,7 +82,7 @@ inline std::string origin_of(const account& a, const std::vector<std::string>& l
 }
 
 inline profiled profile_of(const account& a, const std::vector<double>& seconds, roof limits, int rounds, int threads) {
-  profiled out{a, {}, std::move(limits), rounds, threads, seconds.back()};
+  profiled out{a, {}, std::move(limits), rounds, threads};
   const std::vector<std::string> layers = layers_of(a);
   const auto operations = operations_of(a);
   for (std::size_t i = 0; i < a.steps.size(); ++i) {
@@ -92,8 +102,34 @@ inline profiled profile_of(const account& a, const std::vector<double>& seconds,
   return out;
 }
 
-/// Calls `visit(value, flops, step, share)` for each operation: the time of a step is divided among its operations by
-/// their FLOP, and goes to the first of them where there are none.
+/// A value that lies at its place in the arena during the steps [from, to]; or a step's scratch, which is no value.
+struct holding {
+  int value, from, to;
+  std::int64_t offset, bytes;
+};
+/// In the order of their first steps. A value over which another is written, that takes its place over, ends before.
+inline std::vector<holding> holdings_of(const account& a) {
+  std::vector<holding> all;
+  for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
+    const int last = std::min(a[v].last, static_cast<int>(a.steps.size()) - 1);
+    if (a[v].offset >= 0) all.push_back({v, a[v].step, last, a[v].offset, pass::aligned(a[v].bytes)});
+  }
+  for (int i = 0; i < static_cast<int>(a.steps.size()); ++i) {
+    const step& s = a.steps[static_cast<std::size_t>(i)];
+    if (s.scratch > 0) all.push_back({-1, i, i, s.at, s.scratch});
+  }
+  std::ranges::sort(all, {}, [](const holding& h) { return std::pair(h.from, static_cast<unsigned>(h.value)); });
+  std::map<std::int64_t, holding*> latest;
+  for (holding& h : all) {
+    holding*& before = latest[h.offset];
+    if (before != nullptr) before->to = std::min(before->to, h.from - 1);
+    before = &h;
+  }
+  return all;
+}
+
+/// Calls `visit(value, share)` for each operation: the time of a step is divided among its operations by their FLOP,
+/// and goes to the first of them where there are none.
 inline void for_each_share(const profiled& p, auto visit) {
   const auto operations = operations_of(p.plan);
   for (std::size_t i = 0; i < p.steps.size(); ++i) {
@@ -102,18 +138,18 @@ inline void for_each_share(const profiled& p, auto visit) {
       const std::int64_t flops = p.plan[v].flops;
       const double share =
           s.flops > 0 ? static_cast<double>(flops) / static_cast<double>(s.flops) : v == operations[i][0];
-      visit(v, flops, s, share);
+      visit(v, profiled_share::of(s, flops, share));
     }
   }
 }
 }  // namespace detail
 
 /// What forward, recomputation and backward take.
-inline std::array<profiled_share, 3> by_part(const profiled& p) {
-  std::array<profiled_share, 3> parts;
-  detail::for_each_share(p, [&](int v, std::int64_t flops, const profiled_step& s, double share) {
-    parts[static_cast<std::size_t>(detail::part_of(p.plan, v))].add(s, flops, share);
-  });
+using profiled_parts = std::array<profiled_share, 3>;
+inline profiled_parts by_part(const profiled& p) {
+  profiled_parts parts;
+  detail::for_each_share(
+      p, [&](int v, const profiled_share& s) { parts[static_cast<std::size_t>(detail::part_of(p.plan, v))] += s; });
   return parts;
 }
 
@@ -124,24 +160,24 @@ struct profiled_operation : profiled_share {
 };
 inline std::vector<profiled_operation> by_operation(const profiled& p) {
   std::vector<profiled_operation> all;
-  detail::for_each_share(p, [&](int v, std::int64_t flops, const profiled_step& s, double share) {
+  detail::for_each_share(p, [&](int v, const profiled_share& s) {
     auto row = std::ranges::find(all, p.plan[v].operation, &profiled_operation::name);
     if (row == all.end()) row = all.insert(row, {{}, p.plan[v].operation});
-    row->add(s, flops, share);
+    *row += s;
     ++row->count;
   });
   std::ranges::sort(all, std::greater{}, &profiled_operation::seconds);
   return all;
 }
 
-/// What each segment takes, by part; the first is the program outside of them. What is computed again is counted where
-/// backward asks for it, as in segment_plan.
-inline std::vector<std::array<profiled_share, 3>> by_segment(const profiled& p) {
-  std::vector<std::array<profiled_share, 3>> all(p.plan.segments.size());
-  detail::for_each_share(p, [&](int v, std::int64_t flops, const profiled_step& s, double share) {
+/// What each segment takes; the first is the program outside of them. What is computed again is counted where backward
+/// asks for it, as in segment_plan.
+inline std::vector<profiled_parts> by_segment(const profiled& p) {
+  std::vector<profiled_parts> all(p.plan.segments.size());
+  detail::for_each_share(p, [&](int v, const profiled_share& s) {
     const value& of = p.plan[v];
-    auto& segment = all[static_cast<std::size_t>(of.again > 0 ? of.home : of.segment)];
-    segment[static_cast<std::size_t>(detail::part_of(p.plan, v))].add(s, flops, share);
+    profiled_parts& segment = all[static_cast<std::size_t>(of.again > 0 ? of.home : of.segment)];
+    segment[static_cast<std::size_t>(detail::part_of(p.plan, v))] += s;
   });
   return all;
 }
