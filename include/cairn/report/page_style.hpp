@@ -95,7 +95,7 @@ inline constexpr std::string_view page_body = R"html(<body>
   <div class="choices"><div class="choice" data-of="up"><button data-choice="stack" aria-pressed="true">bytes that
     live</button><button data-choice="address" aria-pressed="false">addresses</button></div>
   <div class="choice" data-of="along"><button data-choice="time" aria-pressed="true">by time</button><button
-    data-choice="step" aria-pressed="false">by step</button></div></div>
+    data-choice="steps" aria-pressed="false">by step</button></div></div>
 </div>
 <svg id="arena" role="img" aria-label="What lies in the arena at each step"></svg>
 <h2>Parts</h2>

@@ -113,7 +113,7 @@ inline void print_longest(std::ostream& out, const profiled& p, std::size_t most
   for (const profiled_step& s : p.steps) longest.push_back(&s);
   std::ranges::sort(longest, std::greater{}, &profiled_step::seconds);
   longest.resize(std::min(most, longest.size()));
-  table t({"step", "", "of", "part", "time", "", "bytes moved", "of the roof", ""}, 4);
+  table t({"longest steps", "", "of", "part", "time", "", "bytes moved", "of the roof", ""}, 4);
   for (const profiled_step* s : longest) {
     const profiled_share share = profiled_share::of(*s, s->flops, 1);
     t.add({std::to_string(s - p.steps.data()), s->operations, s->origin,
