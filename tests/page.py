@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """The page of a profile in a browser without a screen: page.py PROGRAM [FOLDER FOR PICTURES]
 
-PROGRAM prints the page when told `page`: examples/reports. In each width, light and dark, the page shows all that its data
-has, says nothing on the console, loads nothing, is no wider than its window, and each button of it works."""
+PROGRAM prints the page when told `page`: examples/reports. In each width, light and dark, the page shows all that its
+data has, says nothing on the console, loads nothing, is no wider than its window, and each button of it works."""
 
 import json
 import re

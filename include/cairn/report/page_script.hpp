@@ -33,12 +33,12 @@ const over = (n, seconds) => seconds > 0 ? n / seconds : 0;
 const lines = (...all) => all.filter(text => text).join('\n');
 
 // Tables: a column has a title, the value by which it sorts, and how that is shown.
-function table(id, columns, rows, sum) {
+const shown = (c, row) => c.show ? c.show(c.of(row)) : c.of(row);
+function table(id, columns, rows, foot) {
   const head = html('tr')({}), body = html('tbody')({});
   const most = columns.map(c => c.bar ? Math.max(...rows.map(c.of)) : 0);
   const fill = () => body.replaceChildren(...rows.map(r => html('tr')({}, ...columns.map((c, k) => {
-    const shown = c.show ? c.show(c.of(r), r) : c.of(r);
-    const cell = html('td')({class: [c.text && 'text', c.path && 'path', c.bar && 'bar'].filter(k => k).join(' ')}, shown);
+    const cell = html('td')({class: ['text', 'path', 'bar'].filter(kind => c[kind]).join(' ')}, shown(c, r));
     if (c.bar) cell.style.setProperty('--share', (most[k] > 0 ? 100 * c.of(r) / most[k] : 0) + '%');
     if (c.part) cell.prepend(html('i')({class: 'part' + r.part}));
     return cell;
@@ -58,12 +58,12 @@ function table(id, columns, rows, sum) {
   rows = [...rows];
   fill();
   const whole = html('table')({}, html('thead')({}, head), body);
-  if (sum) whole.append(html('tfoot')({}, html('tr')({}, ...columns.map(c =>
-    html('td')({class: c.text ? 'text' : ''}, c.show ? c.show(c.of(sum), sum) : c.of(sum))))));
+  if (foot) whole.append(html('tfoot')({}, html('tr')({}, ...columns.map(c =>
+    html('td')({class: c.text ? 'text' : ''}, shown(c, foot))))));
   $(id).append(whole);
 }
-const all = p.parts.reduce((a, b) => ({name: 'in all', count: '', seconds: a.seconds + b.seconds, flops: a.flops + b.flops,
-  bytes: a.bytes + b.bytes, least: a.least + b.least}));
+const sum = of => p.parts.reduce((n, part) => n + part[of], 0);
+const all = {name: 'in all', seconds: sum('seconds'), flops: sum('flops'), bytes: sum('bytes'), least: sum('least')};
 const name = (title, more) => ({title, of: r => r.name, text: true, path: true, ...more});
 const shares = [
   {title: 'time', of: r => r.seconds, show: time, bar: true},
@@ -90,8 +90,9 @@ table('steps', [{title: 'step', of: r => r.number}, name('operations', {part: tr
   {title: 'live', of: r => r.live, show: bytes}],
   p.steps.map((s, number) => ({...s, number, bytes: s.read + s.written})));
 
-$('said').textContent = `${count} steps on ${f.threads} thread${f.threads > 1 ? 's' : ''}, each the median of ${f.rounds} ` +
-  `rounds. The processor's roof: ${rate(f.flops)}, and ${speed(f.memory)} from memory to ${speed(f.cache)} in a cache.`;
+$('said').textContent = `${count} steps on ${f.threads} thread${f.threads > 1 ? 's' : ''}, each the median of ` +
+  `${f.rounds} rounds. The processor's roof: ${rate(f.flops)}, and ${speed(f.memory)} from memory to ` +
+  `${speed(f.cache)} in a cache.`;
 for (const [what, value] of [['a step', time(all.seconds)], ['recomputed: ' +
   percent(over(p.parts[1].seconds, all.seconds)), time(p.parts[1].seconds) || 'none'], ['work', flop(all.flops)],
   ['of the roof', percent(over(all.least, all.seconds))], ['peak: the arena', bytes(f.peak)],
@@ -105,7 +106,10 @@ for (const [what, value] of [['a step', time(all.seconds)], ['recomputed: ' +
 const begins = {time: [0], steps: [...Array(count + 1).keys()]};
 for (const s of p.steps) begins.time.push(begins.time.at(-1) + s.seconds);
 const depth = Math.max(...p.segments.map(s => s.depth));
-const around = (s, d) => { while (p.segments[s].depth > d) s = p.segments[s].parent; return p.segments[s].depth === d ? s : 0; };
+const around = (s, d) => {
+  while (p.segments[s].depth > d) s = p.segments[s].parent;
+  return p.segments[s].depth === d ? s : 0;
+};
 const path = s => s > 0 ? 'in ' + p.segments[s].name : '';
 const chosen = {along: 'time', up: 'stack'};
 
@@ -130,7 +134,8 @@ function ticks(end, most) {
 }
 
 function draw() {
-  const chart = $('arena'), wide = Math.max(chart.clientWidth, 280), left = 66, right = wide - 8, top = 22, bottom = 342;
+  const chart = $('arena'), wide = Math.max(chart.clientWidth, 280);
+  const left = 66, right = wide - 8, top = 22, bottom = 342;
   const at = begins[chosen.along], x = i => left + (right - left) * at[i] / at[count];
   const y = n => bottom - (bottom - top) * n / (f.peak * 1.04), foot = bottom + 26 + 17 * depth;
   const line = (x1, y1, x2, y2, kind) => svg('line')({x1, y1, x2, y2, class: kind});
@@ -139,13 +144,19 @@ function draw() {
   const text = (x, y, kind, what) => svg('text')({x, y, class: kind}, what);
   const out = [box(left, top, right, bottom, 'ground')];
   const size = Math.min(Math.floor(Math.log(Math.max(f.peak, 1)) / Math.log(1024)), 4), unit = 1024 ** size;
-  for (const n of ticks(f.peak * 1.04 / unit, 6))
-    out.push(line(left, y(n * unit), right, y(n * unit), 'grid'), text(left - 6, y(n * unit) + 4, 'end', +n.toPrecision(3)));
+  for (const n of ticks(f.peak * 1.04 / unit, 6)) {
+    const here = y(n * unit);
+    out.push(line(left, here, right, here, 'grid'), text(left - 6, here + 4, 'end', +n.toPrecision(3)));
+  }
   out.push(text(left - 6, top - 8, 'end', sizes[size]));
-  p.held.forEach((h, i) => out.push(svg('path')({class: 'held part' + h.part, 'data-held': i,
-    d: places[chosen.up][i].map(r => `M${x(r.from)} ${y(r.at)}V${y(r.at + h.bytes)}H${x(r.to + 1)}V${y(r.at)}Z`).join('')})));
+  p.held.forEach((h, i) => {
+    const boxes = places[chosen.up][i].map(r =>
+      `M${x(r.from)} ${y(r.at)}V${y(r.at + h.bytes)}H${x(r.to + 1)}V${y(r.at)}Z`);
+    out.push(svg('path')({class: 'held part' + h.part, 'data-held': i, d: boxes.join('')}));
+  });
   out.push(line(left, y(f.peak), right, y(f.peak), 'turn'), text(right, y(f.peak) - 4, 'end', 'peak ' + bytes(f.peak)));
-  p.steps.forEach((s, i) => out.push(box(x(i), bottom + 4, x(i + 1), bottom + 18, 'held part' + s.part, {'data-step': i})));
+  p.steps.forEach((s, i) =>
+    out.push(box(x(i), bottom + 4, x(i + 1), bottom + 18, 'held part' + s.part, {'data-step': i})));
   out.push(text(left - 6, bottom + 15, 'end', 'steps'));
   for (let d = 1; d <= depth; ++d) {
     const row = bottom + 5 + 17 * d;
@@ -156,8 +167,8 @@ function draw() {
       out.push(box(x(from), row, x(i), row + 14, k++ % 2 ? 'other' : 'segment', {'data-segment': s}));
       const room = (x(i) - x(from)) / 6 - 1, full = p.segments[s].name;
       const number = full.split('.').findLast(part => /^\d+$/.test(part)) || '';
-      const shown = full.length < room ? full : number.length < room ? number : '';
-      out.push(text((x(from) + x(i)) / 2, row + 11, 'within', shown));
+      const fits = full.length < room ? full : number.length < room ? number : '';
+      out.push(text((x(from) + x(i)) / 2, row + 11, 'within', fits));
     }
     if (d === 1) out.push(text(left - 6, row + 11, 'end', 'segments'));
   }
@@ -185,7 +196,8 @@ function draw() {
 
 const told = {
   held: h => [h.name + ' ' + h.extents, lines(h.origin || path(h.segment), bytes(h.bytes) + ', ' + parts[h.part],
-    h.from === h.to ? `at step ${h.from}` : `from step ${h.from} to ${h.to}`, 'at ' + bytes(h.offset) + ' of the arena')],
+    h.from === h.to ? `at step ${h.from}` : `from step ${h.from} to ${h.to}`,
+    'at ' + bytes(h.offset) + ' of the arena')],
   segment: s => [s.name, lines(s.again > 0 && time(s.again) + ' to compute again', bytes(s.freed) + ' not stored')],
   step: (s, i) => [`step ${i}: ${s.name}`, lines(s.origin, parts[s.part] + ', ' + time(s.seconds),
     s.flops > 0 && flop(s.flops) + ', ' + rate(over(s.flops, s.seconds)),

@@ -43,7 +43,7 @@ p { margin: 4px 0 12px; color: var(--faint); max-width: 80ch }
 #figures span { color: var(--faint); font-size: 12px; white-space: nowrap }
 .above { display: flex; flex-wrap: wrap; gap: 4px 16px; align-items: center; justify-content: space-between }
 .legend span { white-space: nowrap; margin-right: 14px; font-size: 12px }
-.legend i { display: inline-block; width: 11px; height: 11px; margin-right: 5px; border-radius: 2px; vertical-align: -1px }
+.legend i { display: inline-block; width: 11px; height: 11px; margin-right: 5px; border-radius: 2px }
 .part0 { fill: var(--part0); background: var(--part0) } .part1 { fill: var(--part1); background: var(--part1) }
 .part2 { fill: var(--part2); background: var(--part2) } .part3 { fill: var(--part3); background: var(--part3) }
 svg { display: block; width: 100%; user-select: none; touch-action: pan-y }
@@ -58,15 +58,17 @@ svg .within { fill: var(--ink); text-anchor: middle; pointer-events: none }
 .segment { fill: var(--segment) } .other { fill: var(--other) }
 .ground { fill: var(--panel) }
 #tip {
-  position: fixed; z-index: 2; display: none; pointer-events: none; max-width: 340px; padding: 7px 10px; font-size: 12px;
-  background: var(--panel); border: 1px solid var(--line); border-radius: 6px; box-shadow: 0 4px 14px #0004;
+  position: fixed; z-index: 2; display: none; pointer-events: none; max-width: 340px; padding: 7px 10px;
+  font-size: 12px; background: var(--panel); border: 1px solid var(--line); border-radius: 6px;
+  box-shadow: 0 4px 14px #0004;
   white-space: pre-line; overflow-wrap: anywhere; font-variant-numeric: tabular-nums;
 }
 #tip b { display: block }
 button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer }
 .choices { display: flex; gap: 8px }
 .choice button { padding: 2px 10px; border: 1px solid var(--line); font-size: 12px }
-.choice button:first-child { border-radius: 6px 0 0 6px } .choice button:last-child { border-radius: 0 6px 6px 0; border-left: 0 }
+.choice button:first-child { border-radius: 6px 0 0 6px }
+.choice button:last-child { border-radius: 0 6px 6px 0; border-left: 0 }
 .choice button[aria-pressed=true] { background: var(--bar) }
 .scroll { overflow: auto; max-height: 460px; border: 1px solid var(--line); border-radius: 6px }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }

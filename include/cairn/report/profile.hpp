@@ -31,7 +31,7 @@ inline std::vector<double> time_steps(const std::function<void(int)>& run, std::
 
 /// Times each step of the plan of a program, over some rounds after a step of value_and_grad, which may throw. Leaves
 /// the parameters and the random state as they are, the gradients of these inputs (with accumulate_gradients, added up),
-/// and states after one update. It measures the processor, too, which takes half a second and 256 MiB.
+/// and states after one update. It measures the processor, too, which takes about half a second and 256 MiB.
 template <int Rounds = 15, class Program, class... Bound>
 profiled profile(Program& step, const Bound&... inputs) {
   const random_state drawn = step.random();

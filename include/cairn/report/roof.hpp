@@ -1,5 +1,5 @@
 // What a processor can do at most: `report::roof_of<float>(threads)` measures its multiply-adds in registers, and the
-// bytes that it moves, in half a second.
+// bytes that it moves, in about half a second.
 #pragma once
 
 #include "cairn/kernel/simd.hpp"
@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace cairn::report {
@@ -38,15 +40,19 @@ inline double seconds_between(clock::time_point begin, clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-/// The most work a second of what runs of `body` reach in a twentieth of a second.
-inline double best_rate(double work, auto body) {
+/// The most work a second of some runs of `body(part)` on each thread. Each has its own clock, for others may use the
+/// cores, too.
+inline double best_rate(int threads, double work, auto body) {
+  std::vector<double> rates(static_cast<std::size_t>(threads));
   double best = 0;
   const auto start = clock::now();
-  for (auto begin = start; seconds_between(start, begin) < 0.05;) {
-    body();
-    const auto end = clock::now();
-    best = std::max(best, work / seconds_between(begin, end));
-    begin = end;
+  for (int runs = 0; runs < 5 || seconds_between(start, clock::now()) < 0.05; ++runs) {
+    kernel::in_parts(threads, [&](int part) {
+      const auto begin = clock::now();
+      body(part);
+      rates[static_cast<std::size_t>(part)] = work / seconds_between(begin, clock::now());
+    });
+    best = std::max(best, std::accumulate(rates.begin(), rates.end(), 0.0));
   }
   return best;
 }
@@ -64,10 +70,8 @@ template <class Real, std::size_t... Chain>
 template <class Real>
 double measure_flops(int threads) {
   static constexpr int chains = 16, rounds = 20'000;
-  return best_rate(2.0 * kernel::lanes<Real>::width * chains * rounds * threads, [&] {
-    kernel::in_parts(threads, [](int) {
-      [[maybe_unused]] volatile const Real used = multiply_adds<Real>(rounds, std::make_index_sequence<chains>{});
-    });
+  return best_rate(threads, 2.0 * kernel::lanes<Real>::width * chains * rounds, [](int) {
+    [[maybe_unused]] volatile const Real used = multiply_adds<Real>(rounds, std::make_index_sequence<chains>{});
   });
 }
 
@@ -81,20 +85,20 @@ template <class Real>
 /// From what a core's first cache holds to what no cache does, each thread with arrays of its own.
 template <class Real>
 std::vector<reach> measure_memory(int threads) {
-  constexpr std::int64_t smallest = 1 << 16, largest = 1 << 28, pass = 1 << 22;
-  std::vector<reach> found;
-  const std::unique_ptr<Real[]> all(new Real[largest / sizeof(Real)]);
-  const auto each = [&](std::int64_t bytes, std::int64_t times, auto body) {
-    const std::int64_t count = bytes / 3 / threads / 64 * 64 / static_cast<std::int64_t>(sizeof(Real));
-    kernel::in_parts(threads, [&](int part) {
-      for (std::int64_t k = 0; k < times; ++k) body(all.get() + 3 * count * part, count);
-    });
+  constexpr std::int64_t smallest = 1 << 16, largest = 1 << 28, each = 1 << 22;
+  const auto count = [&](std::int64_t bytes) {  // of an array, in whole registers
+    return bytes / 3 / threads / 64 * 64 / static_cast<std::int64_t>(sizeof(Real));
   };
-  each(largest, 1, [](Real* a, std::int64_t count) { std::fill_n(a, 3 * count, Real{1}); });
+  const std::unique_ptr<Real[]> all(new Real[largest / sizeof(Real)]);
+  kernel::in_parts(threads,
+                   [&](int part) { std::fill_n(all.get() + 3 * count(largest) * part, 3 * count(largest), Real{1}); });
+  std::vector<reach> found;
   for (std::int64_t bytes = largest; bytes >= smallest * threads; bytes /= 4) {
-    const std::int64_t times = std::max<std::int64_t>(pass * threads / bytes, 1);
-    const double rate = best_rate(static_cast<double>(bytes * times), [&] {
-      each(bytes, times, [](Real* a, std::int64_t count) { triad(a, a + count, a + 2 * count, Real(0.5), count); });
+    const std::int64_t n = count(bytes), times = std::max<std::int64_t>(each * threads / bytes, 1);
+    const double work = static_cast<double>(3 * n * times) * sizeof(Real);
+    const double rate = best_rate(threads, work, [&](int part) {
+      Real* const a = all.get() + 3 * n * part;
+      for (std::int64_t k = 0; k < times; ++k) triad(a, a + n, a + 2 * n, Real(0.5), n);
     });
     found.insert(found.begin(), {bytes, std::max(rate, found.empty() ? 0 : found.front().rate)});
   }
