@@ -13,7 +13,7 @@ from itertools import chain
 
 from compilers import finish, top
 
-order = ["core", "expr", "nn", "ir", "pass", "check", "kernel", "exec", "train", "data", "report"]
+order = ["core", "expr", "nn", "ir", "pass", "check", "kernel", "exec", "file", "train", "data", "report"]
 homes = {
     r"xsimd/|.*intrin\.h": r"kernel/simd\.hpp",
     r"xtensor/|xtl/": r"(?!)",  # nowhere

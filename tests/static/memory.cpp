@@ -146,7 +146,7 @@ static_assert(stored<twice> == 36 && peak<twice> == 192 + working);
 using common_gradient = step_of<sum(tanh(w + b + y))>;
 static_assert(drawn<common_gradient> == " softmax@g0, tanh@g0 sum@0, | mul@g0" &&
               common_gradient::places.copy_count == 1);
-static_assert(common_gradient::places.copies[0].leaf == 1);
+static_assert(common_gradient::places.copies[0].to.offset == 64);
 // A gradient that is a constant is copied as well, from where constants are.
 using unit = step_of<param<"w"> + input<"s">>;
 static_assert(unit::places.copy_count == 1 &&

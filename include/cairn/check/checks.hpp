@@ -134,8 +134,13 @@ constexpr auto first_problem_with(name_list<Name...>) {
   return first_problem(Check::template judge<Compiled, Name>()...);
 }
 
-/// A name of freeze<...> that stands for no parameter.
-struct frozen_names_are_known {
+template <class... Names, auto... Rule>
+constexpr auto names_of_rules(rule_list<named_rule<Names, Rule>...>) {
+  return (name_list<>{} + ... + Names{});
+}
+
+/// A name of freeze<...> or update<...> that stands for no parameter.
+struct option_names_are_known {
   template <class Compiled, fixed_string Name>
   static constexpr auto judge() {
     constexpr const auto& g = Compiled::graph;
@@ -150,7 +155,9 @@ struct frozen_names_are_known {
   }
   template <class Compiled>
   static constexpr auto of() {
-    return first_problem_with<Compiled, frozen_names_are_known>(typename Compiled::model::purpose::frozen{});
+    using purpose = typename Compiled::model::purpose;
+    using names = decltype(typename purpose::frozen{} + names_of_rules(typename purpose::updates{}));
+    return first_problem_with<Compiled, option_names_are_known>(names{});
   }
 };
 
@@ -270,6 +277,21 @@ struct parameters_have_gradients {
   }
 };
 
+/// A trained parameter in a program that updates others, that no rule is for.
+struct rules_are_for_parameters {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr int leaf = [] {
+      for (int i = 0; i < Compiled::graph.leaf_count; ++i) {
+        if (Compiled::model::chosen.trained[i] && Compiled::model::rules.of[i] == ir::none) return i;
+      }
+      return ir::none;
+    }();
+    if constexpr (Compiled::model::purpose::updates::count == 0 || leaf == ir::none) return sound{};
+    else return mistake<without_rule, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
+  }
+};
+
 /// The first segment that frees no more than it costs, though nobody allowed it to; 0 if there is none. One of which
 /// the forward pass computes something again, for a gradient that is a part of it, frees bytes there: not judged.
 template <class Compiled>
@@ -287,10 +309,11 @@ inline constexpr int useless_segment_of = [] {
 /// A plan in which nothing is frozen.
 template <class Compiled>
 struct unfrozen;
-template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Outputs,
-          int Blocks, int Threads>
+template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
+          clip_limit Clip, class Outputs, int Blocks, int Threads>
 struct unfrozen<pass::compiled<
-    pass::model<pass::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent>, Outputs>, Blocks, Threads>> {
+    pass::model<pass::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates, Clip>, Outputs>, Blocks,
+    Threads>> {
   using purpose = pass::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
   using type = pass::compiled<pass::model<purpose, Outputs>, Blocks, Threads>;
 };

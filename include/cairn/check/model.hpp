@@ -24,13 +24,13 @@ template <class Compiled>
 constexpr auto problem_of() {
   using problem =
       decltype(first_found<Compiled, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,
-                           gradients_depend, policies_fit, states_become_one_value, frozen_names_are_known>::of());
+                           gradients_depend, policies_fit, states_become_one_value, option_names_are_known>::of());
   if constexpr (!std::same_as<problem, sound>) return problem{};
   else if constexpr (!Compiled::model::purpose::trains) return nothing_is_random::of<Compiled>();
   else
     return first_found<Compiled, cotangent_has_a_name, loss_is_scalar, wanted_inputs_have_gradients, gradients_flow,
-                       segments_are_differentiated, parameters_have_gradients, segments_are_of_use,
-                       segments_are_parts>::of();
+                       segments_are_differentiated, parameters_have_gradients, rules_are_for_parameters,
+                       segments_are_of_use, segments_are_parts>::of();
 }
 template <class Compiled>
 using problem_in = decltype(problem_of<Compiled>());
@@ -40,7 +40,8 @@ using problem_in = decltype(problem_of<Compiled>());
 template <class Request, bool Trains>
 using purpose_of = pass::purpose<typename Request::real, Trains, Trains && Request::template has<accumulate_gradients>,
                                  typename Request::frozen, typename Request::wanted,
-                                 std::conditional_t<Trains, typename Request::cotangent, name_list<>>>;
+                                 std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
+                                 std::conditional_t<Trains, typename Request::updates, rule_list<>>, Request::clip>;
 template <auto Output, bool Trains, class... Options>
 using compiled_of =
     pass::compiled<pass::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>,
@@ -66,6 +67,27 @@ constexpr auto first_repeated_option() {
 
 template <class... Options>
 using repeated_option_of = typename decltype(first_repeated_option<0, Options...>())::type;
+
+/// The first of these objects that is no update rule, or sound.
+template <class... Names, auto... Rule>
+constexpr auto problem_of_rules(rule_list<named_rule<Names, Rule>...>) {
+  return first_problem([] {
+    using rule = std::remove_const_t<decltype(Rule)>;
+    if constexpr (an_update_rule<rule>) return sound{};
+    else return mistake<not_an_update_rule, top_scope, fact::given<rule>>{};
+  }()...);
+}
+/// Options that contradict each other.
+template <class Request>
+constexpr auto problem_of_updates() {
+  if constexpr (Request::updates::count == 0 && Request::clip.how != clipping::none) {
+    return mistake<clip_without_update, top_scope, fact::operation<"clip">>{};
+  } else if constexpr (Request::updates::count > 0 && Request::template has<accumulate_gradients>) {
+    return mistake<update_of_sums, top_scope, fact::given<accumulate_gradients>>{};
+  } else {
+    return problem_of_rules(typename Request::updates{});
+  }
+}
 
 /// Whether an output stands for a mistake.
 template <class Output>
@@ -123,6 +145,8 @@ constexpr auto problem_of_program() {
                    fact::given<typename decltype(first_unknown_option<Options...>())::type>>{};
   } else if constexpr (!std::is_void_v<repeated_option_of<Options...>>) {
     return mistake<repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
+  } else if constexpr (!std::same_as<decltype(problem_of_updates<options>()), sound>) {
+    return problem_of_updates<options>();
   } else if constexpr (!std::same_as<decltype(problem_of_outputs<Trains>(as_outputs(Output))), sound>) {
     return problem_of_outputs<Trains>(as_outputs(Output));
   } else {

@@ -23,8 +23,11 @@ inline constexpr int gradient_leaf = [] {
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_gradient() {
   constexpr int i = gradient_leaf<Compiled, Name>;
+  using purpose = typename Compiled::model::purpose;
   if constexpr (i == ir::none) {
     return problem_of_parameter<Compiled, Name>();
+  } else if constexpr (Compiled::model::chosen.trained[i] && !purpose::keeps_gradients) {
+    return mistake<updates_itself, top_scope, about<fact::parameter, Name>>{};
   } else if constexpr (Compiled::model::chosen.wanted[i]) {
     return sound{};
   } else if constexpr (Compiled::graph.find(ir::role::parameter, Name) != ir::none) {
@@ -110,6 +113,14 @@ constexpr auto problem_of_inputs() {
   } else {
     return problem_of_bindings<Compiled, Bound...>();
   }
+}
+
+/// The mistake of running a step with these arrays: by value_and_grad, or by train, which changes the parameters.
+template <class Compiled, bool Trains, class... Bound>
+constexpr auto problem_of_step() {
+  if constexpr (Compiled::model::purpose::updates_parameters == Trains) return problem_of_inputs<Compiled, Bound...>();
+  else if constexpr (Trains) return mistake<no_update, top_scope, fact::operation<"train">>{};
+  else return mistake<updates_itself, top_scope, fact::operation<"value_and_grad">>{};
 }
 
 /// The parameter into which an array is written.

@@ -275,6 +275,22 @@ struct frozen_parameter { template <class Silent, class... Facts> struct found :
   "the parameter"); } }; };
 struct input_without_gradient { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-name]: this input has no gradient in this program; ask for it with the option wrt<\"name\">"); } }; };
+struct files_not_included { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [files-not-included]: programs are saved and loaded by a header that cairn.hpp leaves out: #include <cairn/saving.hpp>"); } }; };
+struct no_path { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a program is saved to and loaded from the path of a file: step.save(\"run.safetensors\")"); } }; };
+struct no_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [no-update]: this program changes no parameters; give it a rule, program<loss, update<adamw_options{}>>, or call value_and_grad and an optimizer"); } }; };
+struct updates_itself { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [updates-itself]: a program with update<...> keeps no gradients, it changes its parameters; call train, or leave update<...> out"); } }; };
+struct not_an_update_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: update takes a rule: an object with lr, moments, numbers(lr, step), and a static next(p, g, numbers..., moments...) of elementwise operations"); } }; };
+struct without_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [no-update]: no update<...> is for this parameter; add one without names, or freeze it"); } }; };
+struct update_of_sums { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [contradicting-options]: gradients cannot be summed over steps where each step uses them up; take out update<...> and use an optimizer"); } }; };
+struct clip_without_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [no-update]: gradients are clipped where the step uses them: clip<...> goes with update<...>"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
   "cotangent<...>, accumulate_gradients, budget<...>, threads<...>, plain, check_finite and any_size"); } }; };

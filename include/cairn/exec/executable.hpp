@@ -183,8 +183,7 @@ struct executable {
   }
   static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::places.constant_count>{});
 
-  /// Runs the steps [begin, end). `bases` are those of places.hpp: the arena, the gradients, the constants, positions,
-  /// nowhere, then the leaves.
+  /// Runs the steps [begin, end). `bases` are those of places.hpp, then the leaves.
   static void run(std::byte* const* bases, int begin = 0, int end = f.step_count) {
     const int threads = kernel::threads_at_hand(Compiled::threads);
     for (int i = begin; i < end; ++i) {

@@ -76,47 +76,43 @@ class machine {
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
   static constexpr const shape& extents_of(int i) { return graph.leaf_op(i).made->extents; }
 
+  std::byte* const* bases() const { return bases_; }
+  /// Has parameters and states lie from `at` on.
+  void place_leaves(std::byte* at) {
+    for (int i = 0; i < leaf_count; ++i) {
+      if (leaf(i).what == ir::role::parameter) leaf_base(i) = at + leaf(i).offset;
+    }
+  }
   std::byte*& base(int which) { return bases_[which]; }
   std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
   std::byte* at(const pass::place& p) const { return bases_[p.base] + p.offset; }
 
-  /// Has the steps read these inputs, which are all checked before any is used.
+  /// Has the next steps run on these inputs, which are all checked before any is used.
   template <class... Bound>
-  void bind(const Bound&... bound) {
+  void read(const Bound&... bound) {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
     base(pass::constant_base) = bytes_of(executable<Compiled>::constants.at);
     base(pass::position_base) = bytes_of(ir::first_position());
   }
-  /// Runs all steps on these inputs.
-  template <class... Bound>
-  void run(const Bound&... bound) {
-    bind(bound...);
-    executable<Compiled>::run(bases_);
-  }
-  void run_step(int i) { executable<Compiled>::run(bases_, i, i + 1); }
+  /// Runs the steps [begin, end).
+  void run(int begin, int end) { executable<Compiled>::run(bases_, begin, end); }
+  static constexpr int turn = Compiled::steps.turn, all_gradients = Compiled::steps.all_gradients,
+                       step_count = Compiled::steps.step_count;
 
-  /// The keys of random operations: how many, and their streams in a step.
+  /// How many operations are random.
   static constexpr std::size_t key_count = [] {
     std::size_t n = 0;
     for (int i = 0; i < leaf_count; ++i) n += leaf(i).what == ir::role::random ? 1 : 0;
     return n;
   }();
-  using streams = std::array<random_stream, key_count>;
-  /// The streams of a step.
-  static streams streams_of(seed from, std::uint32_t step) {
-    streams out;
+  /// Has random operations draw what belongs to a step.
+  void draw(seed from, std::uint32_t step) {
     std::size_t n = 0;
     for (int i = 0; n < key_count; ++i) {
-      if (leaf(i).what == ir::role::random) out[n++] = {from, leaf(i).number, step};
-    }
-    return out;
-  }
-  /// Has random operations draw from `drawn`, which must outlive the next run.
-  void draw_from(const streams& drawn) {
-    std::size_t n = 0;
-    for (int i = 0; n < key_count; ++i) {
-      if (leaf(i).what == ir::role::random) leaf_base(i) = bytes_of(&drawn[n++]);
+      if (leaf(i).what != ir::role::random) continue;
+      streams_[n] = {from, leaf(i).number, step};
+      leaf_base(i) = bytes_of(&streams_[n++]);
     }
   }
 
@@ -152,6 +148,7 @@ class machine {
   }
 
   std::byte* bases_[pass::leaf_base + leaf_count + 1] = {};
+  std::array<random_stream, key_count> streams_;
 };
 
 }  // namespace cairn::detail

@@ -3,11 +3,13 @@
 
 #include "cairn/exec/arena.hpp"
 #include "cairn/exec/bind.hpp"
+#include "cairn/exec/kept.hpp"
 #include "cairn/exec/machine.hpp"
 #include "cairn/exec/stand_in.hpp"
 
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 namespace cairn {
 
@@ -52,9 +54,27 @@ template <class Real>
 }
 }  // namespace detail
 
+namespace detail {
+/// A value that is copied to where it belongs when the step that makes it is over.
+struct late_copy {
+  pass::place from, to;
+  std::int64_t bytes;
+};
+template <class Compiled>
+inline constexpr auto late_copies = [] {
+  std::array<late_copy, static_cast<std::size_t>(Compiled::places.copy_count)> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const pass::late_copy& copy = Compiled::places.copies[i];
+    out[i] = {Compiled::layout.of[copy.value], copy.to, Compiled::schedule.made(copy.value).bytes};
+  }
+  return out;
+}();
+}  // namespace detail
+
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
-/// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, threads<4>, any_size.
+/// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, threads<4>, update<adamw_options{}>,
+/// clip<1.0>, clip_value<0.5>, any_size.
 /// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
 /// wrt<...> that it does not depend on; a segment in which nothing needs a gradient, or that keeps no less than it
 /// frees; one name for two leaves or for two random operations; two updates of one state; a first output of indices.
@@ -63,6 +83,8 @@ class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
   using machine = detail::machine<compiled>;
   static constexpr bool accumulates = compiled::model::purpose::accumulates;
+  static constexpr auto clip = compiled::model::purpose::clip;
+  static constexpr bool keeps_gradients = compiled::model::purpose::keeps_gradients;
   static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
 
  public:
@@ -77,6 +99,8 @@ class program {
   /// The segments in the order of the forward pass.
   static constexpr auto segments() { return detail::segments_in<compiled>; }
 
+  /// Whether a step changes the parameters, by train.
+  static constexpr bool updates_parameters = compiled::model::purpose::updates_parameters;
   /// Whether operations in it are random.
   static constexpr bool is_random() { return machine::key_count > 0; }
 
@@ -91,9 +115,10 @@ class program {
   /// Accumulated gradients are zero again.
   void init(seed s) {
     memory_.check();
-    random_ = {s, 0};
+    counters_ = {{s, 0}, 0};
     written_ = true;
     if constexpr (accumulates) zero_grad();
+    std::fill_n(machine_.base(pass::moment_base), memory().moment_bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != ir::role::parameter) continue;
@@ -111,46 +136,72 @@ class program {
   /// states as they were.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
-    using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
+    using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
     static_assert(report_of<problem>{}.shown);
-    memory_.check();
-    if (!written_) check_written();
-    if constexpr (std::same_as<problem, sound>) {
-      const auto streams = machine::streams_of(random_.from, random_.step);
-      machine_.draw_from(streams);
-      machine_.run(inputs...);
-      ++random_.step;
+    begin_step<problem>(inputs...);
+    if constexpr (std::same_as<problem, sound>) machine_.run(0, machine::step_count);
+    write_late([](const late_copy&) { return true; });
+    if constexpr (checks) {
+      check_loss();
+      check_gradients();
     }
-    for (const gradient_copy& copy : copies) {
-      std::memcpy(gradient_at(copy.leaf), machine_.at(copy.from),
-                  static_cast<std::size_t>(machine::leaf(copy.leaf).bytes));
-    }
-    if constexpr ((std::same_as<Options, check_finite> || ...)) {
-      for (const auto number : machine_.template numbers<0>()) {
-        if (!std::isfinite(static_cast<double>(number))) refuse(loss_error(static_cast<double>(number)));
-      }
-      for_each_gradient([](std::string_view name, auto gradient) {
-        detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
-      });
-    }
-    for (int i = 0; i < machine::leaf_count; ++i) {
-      if (machine::leaf(i).updated)
-        std::memcpy(real_at(i), machine_.at(machine::leaf(i).next), static_cast<std::size_t>(machine::leaf(i).bytes));
-    }
+    update_states();
     return machine_.results();
   }
 
-  /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes, on inputs that
-  /// value_and_grad has taken: for report::profile. All rounds draw the random numbers of the next step, and none updates
-  /// a state.
+  /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
+  /// rules make of them. With check_finite, throws loss_error, and where clip<...> keeps the gradients gradient_error,
+  /// before any parameter is changed.
+  template <class... Bound>
+  auto train(const train_options& given, const Bound&... inputs) {
+    using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    begin_step<problem>(inputs...);
+    if constexpr (std::same_as<problem, sound>) {
+      write_numbers(given);
+      machine_.run(0, machine::turn);
+      if constexpr (checks) check_loss();
+      machine_.run(machine::turn, machine::all_gradients);
+      if constexpr (keeps_gradients) limit_gradients();
+      machine_.run(machine::all_gradients, machine::step_count);
+      ++counters_.steps;
+    }
+    write_late([](const late_copy& copy) { return !keeps_gradients || copy.to.base != pass::gradient_base; });
+    update_states();
+    return machine_.results();
+  }
+  /// The same at the learning rates of the rules.
+  template <class... Bound>
+    requires(detail::a_binding<Bound> && ...)
+  auto train(const Bound&... inputs) {
+    return train(train_options{}, inputs...);
+  }
+
+  /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile. All
+  /// rounds draw the random numbers of the next step; afterwards parameters, moments, states and gradients are as before.
   template <class Use, class... Bound>
   void step_by_step(Use use, const Bound&... inputs) {
-    if constexpr (std::same_as<decltype(detail::problem_of_inputs<compiled, Bound...>()), sound>) {
-      const auto streams = machine::streams_of(random_.from, random_.step);
-      owned().draw_from(streams);
-      machine_.bind(inputs...);
-      use([this](int i) { machine_.run_step(i); });
+    using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    const run_counters counters = counters_;
+    begin_step<problem>(inputs...);
+    if constexpr (std::same_as<problem, sound>) {
+      const std::vector<std::byte> before(memory_.data(), machine_.base(pass::arena_base));
+      if constexpr (updates_parameters) write_numbers({});
+      use([this](int i) { machine_.run(i, i + 1); });
+      std::ranges::copy(before, memory_.data());
     }
+    counters_ = counters;
+  }
+
+  /// How many steps changed the parameters: to keep and to set.
+  std::int64_t steps() const { return counters_.steps; }
+  void steps(std::int64_t taken) { counters_.steps = taken; }
+  /// With clip<...>: the length of all gradients together in the last step, before they were clipped.
+  double gradient_norm() const
+    requires keeps_gradients
+  {
+    return gradient_norm_;
   }
 
   /// Makes all gradients zero.
@@ -207,7 +258,7 @@ class program {
   template <class Visit>
   void for_each_gradient(Visit visit) {
     for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
-      if constexpr (compiled::model::chosen.wanted[I]) {
+      if constexpr (compiled::model::chosen.wanted[I] && (keeps_gradients || !compiled::model::chosen.trained[I])) {
         constexpr const auto& name = detail::leaf_name<compiled, I>;
         visit(std::string_view(name), grad<name>());
       }
@@ -229,14 +280,41 @@ class program {
     }
   }
   /// The gradients of all trained parameters, laid out like these.
-  std::span<real_type> gradients() {
+  std::span<real_type> gradients()
+    requires keeps_gradients
+  {
     return {reinterpret_cast<real_type*>(owned().base(pass::gradient_base)), block_size};
   }
   /// Which random numbers the next step draws: to keep and to set, as by who goes on with saved parameters.
   random_state& random() {
     memory_.check();
-    return random_;
+    return counters_.random;
   }
+  /// Writes all that a run goes on from: parameters, states, moments, steps(), random(), and texts of the caller's, to a
+  /// file as cairn/saving.hpp says, which must be included. Throws file::write_error; then an older file is as it was.
+  template <class Path>
+  void save(const Path& path, const auto&... texts) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    if (!written_) check_written();
+    if constexpr (std::same_as<problem, sound>) detail::kept_files<Path>::save(kept(), path, texts...);
+  }
+  /// Goes on from such a file, or begins with parameters and states of one of PyTorch's; returns its texts. With
+  /// partly{"encoder"}, reads the parameters and states of that block alone. Throws file::file_error, of tensors that do
+  /// not fit mismatch_error, which names them all; then nothing has changed.
+  template <class Path>
+  auto load(const Path& path, const auto&... part) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    if constexpr (std::same_as<problem, sound>) {
+      auto texts = detail::kept_files<Path>::load(kept(), path, part...);
+      written_ = true;
+      return texts;
+    }
+  }
+
   /// The arena, to look at: what a step writes.
   std::span<std::byte> arena() {
     return {owned().base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
@@ -249,20 +327,66 @@ class program {
   static constexpr std::size_t block_size =
       static_cast<std::size_t>(compiled::places.trained_bytes) / sizeof(real_type);
 
-  /// A gradient that is not computed where it belongs, for it is also something else.
-  struct gradient_copy {
-    pass::place from;
-    int leaf;
-  };
-  static constexpr auto copies = [] {
-    std::array<gradient_copy, static_cast<std::size_t>(compiled::places.copy_count)> out{};
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      const pass::gradient_copy& copy = compiled::places.copies[i];
-      out[i] = {compiled::layout.of[copy.value], copy.leaf};
-    }
-    return out;
-  }();
+  static constexpr const auto& rules = pass::rules_of<typename compiled::model>;
+  static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
+  using late_copy = detail::late_copy;
+  static constexpr auto copies = detail::late_copies<compiled>;
 
+  template <class Problem, class... Bound>
+  void begin_step(const Bound&... inputs) {
+    memory_.check();
+    if (!written_) check_written();
+    if constexpr (std::same_as<Problem, sound>) {
+      machine_.read(inputs...);
+      machine_.draw(counters_.random.from, counters_.random.step++);
+    }
+  }
+  /// What is the same for all parameters in this step, and the limit of gradients that are cut.
+  void write_numbers(const train_options& given) {
+    std::size_t at = 0;
+    for_each_rule([&](const auto& rule) {
+      for (const double number : rule.numbers(given.lr.value_or(rule.lr), counters_.steps + 1))
+        numbers_[at++] = static_cast<real_type>(number);
+    });
+    numbers_[at] = static_cast<real_type>(clip.at);
+    machine_.base(pass::number_base) = reinterpret_cast<std::byte*>(numbers_.data());
+  }
+  /// All gradients are there, and nothing is updated: has updates multiply them by what clip_grad_norm_ does.
+  void limit_gradients() {
+    write_late([](const late_copy& copy) { return copy.to.base == pass::gradient_base; });
+    gradient_norm_ =
+        kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
+    if constexpr (checks) check_gradients();
+    numbers_[rules.numbers - 1] = static_cast<real_type>(std::min(1.0, clip.at / (gradient_norm_ + 1e-6)));
+  }
+  static void for_each_rule(auto visit) {
+    []<class... Names, auto... Rule>(detail::rule_list<detail::named_rule<Names, Rule>...>, auto& each) {
+      (each(Rule), ...);
+    }(typename compiled::model::purpose::updates{}, visit);
+  }
+  void write_late(auto is_wanted) {
+    for (const late_copy& copy : copies) {
+      if (is_wanted(copy))
+        std::memcpy(machine_.at(copy.to), machine_.at(copy.from), static_cast<std::size_t>(copy.bytes));
+    }
+  }
+  void update_states() {
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      if (machine::leaf(i).updated)
+        std::memcpy(real_at(i), machine_.at(machine::leaf(i).next), static_cast<std::size_t>(machine::leaf(i).bytes));
+    }
+  }
+  void check_loss() const {
+    for (const auto number : machine_.template numbers<0>()) {
+      if (!std::isfinite(static_cast<double>(number))) refuse(loss_error(static_cast<double>(number)));
+    }
+  }
+  void check_gradients() {
+    for_each_gradient([](std::string_view name, auto gradient) {
+      detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
+    });
+  }
+  kept_run kept() { return {detail::kept_by<compiled>, machine_.bases(), std::same_as<real_type, double>, &counters_}; }
   machine& owned() {
     memory_.check();
     return machine_;
@@ -292,16 +416,17 @@ class program {
 
   explicit program(memory_block block) : memory_(std::move(block)) {
     std::byte* const at = memory_.data();
-    machine_.base(pass::gradient_base) = at + memory().parameter_bytes;
-    machine_.base(pass::arena_base) = at + memory().parameter_bytes + memory().gradient_bytes;
-    for (int i = 0; i < machine::leaf_count; ++i) {
-      if (machine::leaf(i).what == ir::role::parameter) machine_.leaf_base(i) = at + machine::leaf(i).offset;
-    }
+    machine_.base(pass::moment_base) = at + memory().parameter_bytes;
+    machine_.base(pass::gradient_base) = machine_.base(pass::moment_base) + memory().moment_bytes;
+    machine_.base(pass::arena_base) = machine_.base(pass::gradient_base) + memory().gradient_bytes;
+    machine_.place_leaves(at);
   }
 
   memory_block memory_;
   machine machine_;
-  random_state random_;
+  run_counters counters_;
+  double gradient_norm_ = 0;
+  std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
   bool written_ = false;  // its parameters, or they may have been
 };
 
@@ -339,13 +464,32 @@ class predictor {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
 
+  /// Has parameters and states of its own, read from a file that a program saved or PyTorch wrote, as
+  /// cairn/saving.hpp says, which must be included: `predictor<logits> predict{"run.safetensors"}`. Allocates
+  /// memory().peak_bytes + memory().parameter_bytes bytes. Throws file::file_error, of tensors that do not fit
+  /// mismatch_error.
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    machine_.base(pass::arena_base) = memory_.data();
+    machine_.place_leaves(memory_.data() + bytes_needed);
+    if constexpr (std::same_as<problem, sound>)
+      detail::kept_files<Path>::load(
+          {detail::kept_by<compiled>, machine_.bases(), std::same_as<real_type, double>, nullptr}, path);
+  }
+
   /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call.
   template <class... Bound>
   auto operator()(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
     memory_.check();
-    if constexpr (std::same_as<problem, sound>) machine_.run(inputs...);
+    if constexpr (std::same_as<problem, sound>) {
+      machine_.read(inputs...);
+      machine_.run(0, machine::step_count);
+    }
     return machine_.results();
   }
 

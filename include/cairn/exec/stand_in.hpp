@@ -79,7 +79,7 @@ constexpr unknown operator/(A, B) {
 }
 
 struct unknown_memory {
-  unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes;
+  unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes;
   constexpr unknown total_bytes() const { return {}; }
 };
 struct unknown_flops {
@@ -120,6 +120,14 @@ class program_stand_in {
   void init(seed) {}
   void step_by_step(auto, const auto&...) {}
   auto value_and_grad(const auto&...) { return for_each_output(as_outputs(Output), real_type{}); }
+  auto train(const auto&...) { return for_each_output(as_outputs(Output), real_type{}); }
+  template <class... Bound>
+  auto train(const train_options&, const Bound&...) {
+    return for_each_output(as_outputs(Output), real_type{});
+  }
+  std::int64_t steps() const { return 0; }
+  void steps(std::int64_t) {}
+  double gradient_norm() const { return 0; }
   void zero_grad() {}
   template <fixed_string>
   view_stand_in<real_type> param() {

@@ -43,6 +43,21 @@ struct budget {};
 /// A model as large as the limits allow that the compiler was given: see docs/misuse.md, model-too-large.
 struct any_size {};
 
+/// The step changes the parameters itself, each as soon as its gradient is complete: `program<loss,
+/// update<adamw_options{.weight_decay = 0.1}>>`, then `step.train({.lr = 1e-3}, bind<"x">(x))`. Rule: see
+/// expr/update.hpp. With names, of parameters or of blocks around them, "*.bias" for what ends so, it is the rule of
+/// these alone, and goes before those that stand earlier.
+template <auto Rule, fixed_string... Name>
+struct update {};
+/// With update: all gradients together are at most this long, as after torch.nn.utils.clip_grad_norm_. Keeps them all.
+template <double Norm>
+  requires(Norm > 0)
+struct clip {};
+/// With update: numbers of gradients are at most this large, as after torch.nn.utils.clip_grad_value_.
+template <double Value>
+  requires(Value > 0)
+struct clip_value {};
+
 /// Sizes: `static_assert(train_step::memory().peak_bytes <= 4_MiB)`.
 inline namespace literals {
 consteval std::int64_t operator""_KiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 10; }
@@ -52,21 +67,45 @@ consteval std::int64_t operator""_GiB(unsigned long long n) { return static_cast
 
 namespace detail {
 
+/// Whether `name` is meant by `wanted`: it is this, or in a block of this name; or ends as "*.bias" says.
+constexpr bool covers(std::string_view wanted, std::string_view name) {
+  if (wanted.starts_with('*')) return name.ends_with(wanted.substr(1));
+  return name.starts_with(wanted) && (name.size() == wanted.size() || name[wanted.size()] == '.');
+}
+
 /// Names given by options.
 template <fixed_string... Name>
 struct name_list {
   static constexpr int count = static_cast<int>(sizeof...(Name));
-  /// Whether one of them is `name`, or a block around it.
-  static constexpr bool cover([[maybe_unused]] std::string_view name) {
-    return (... || (name.starts_with(std::string_view(Name)) &&
-                    (name.size() == std::string_view(Name).size() || name[std::string_view(Name).size()] == '.')));
-  }
+  /// Whether one of them means `name`.
+  static constexpr bool cover([[maybe_unused]] std::string_view name) { return (... || covers(Name, name)); }
   static constexpr bool contain([[maybe_unused]] std::string_view name) {
     return (... || (name == std::string_view(Name)));
   }
 };
 template <fixed_string... A, fixed_string... B>
-name_list<A..., B...> operator+(name_list<A...>, name_list<B...>);
+constexpr name_list<A..., B...> operator+(name_list<A...>, name_list<B...>) {
+  return {};
+}
+
+/// How gradients are limited before an update: multiplied by a number, or cut on both sides.
+enum class clipping : std::uint8_t { none, norm, value };
+struct clip_limit {
+  clipping how = clipping::none;
+  double at = 0;
+};
+constexpr clip_limit operator+(clip_limit a, clip_limit b) { return b.how == clipping::none ? a : b; }
+
+/// A rule, and the names of what it is for.
+template <class Names, auto... Rule>
+struct named_rule {};
+/// The rules of updates, in order.
+template <class... Named>
+struct rule_list {
+  static constexpr int count = static_cast<int>(sizeof...(Named));
+};
+template <class... A, class... B>
+rule_list<A..., B...> operator+(rule_list<A...>, rule_list<B...>);
 
 /// What one option says; the defaults are those of no option.
 struct said_by_default {
@@ -76,6 +115,8 @@ struct said_by_default {
   using frozen = name_list<>;
   using wanted = name_list<>;
   using cotangent = name_list<>;
+  using updates = rule_list<>;
+  static constexpr clip_limit clip{};
   static constexpr bool known = true;
   static constexpr unsigned single = 0;  ///< of what is said once only: a bit of its own
 };
@@ -119,6 +160,21 @@ struct said_by<cairn::budget<Bytes>> : said_by_default {
   static constexpr std::int64_t budget = Bytes;
 };
 
+template <auto Rule, fixed_string... Name>
+struct said_by<cairn::update<Rule, Name...>> : said_by_default {
+  using updates = rule_list<named_rule<name_list<Name...>, Rule>>;
+};
+template <double Norm>
+struct said_by<cairn::clip<Norm>> : said_by_default {
+  static constexpr clip_limit clip{clipping::norm, Norm};
+  static constexpr unsigned single = 8;
+};
+template <double Value>
+struct said_by<cairn::clip_value<Value>> : said_by_default {
+  static constexpr clip_limit clip{clipping::value, Value};
+  static constexpr unsigned single = 8;
+};
+
 template <class Given, class Real>
 struct last_real {
   using type = Real;
@@ -147,6 +203,8 @@ struct request {
   using frozen = decltype((name_list<>{} + ... + typename said_by<Options>::frozen{}));
   using wanted = decltype((name_list<>{} + ... + typename said_by<Options>::wanted{}));
   using cotangent = decltype((name_list<>{} + ... + typename said_by<Options>::cotangent{}));
+  using updates = decltype((rule_list<>{} + ... + typename said_by<Options>::updates{}));
+  static constexpr clip_limit clip = (clip_limit{} + ... + said_by<Options>::clip);
   static constexpr bool known = (said_by<Options>::known && ...);
 };
 }  // namespace detail

@@ -57,19 +57,20 @@ constexpr sizes size_of() {
   }
 }
 
-/// A result that shows a state is a copy of it: the update comes before who reads the result.
-template <class Target, class Output>
+/// A result that shows what a step changes, a state or where it `updates` these a parameter, is a copy of it: that comes
+/// before who reads the result.
+template <class Target, class Output, bool Updates>
 constexpr int kept_result(builder& b, int result) {
   const int root = b.root(result);
   for (int i = 0; i < b.leaf_count; ++i) {
-    if (b.leaves[i].node == root && b.leaves[i].after != none)
-      return b.append(&copy_of<Target, tensor_of<Output>>, &result);
+    const bool changes = b.leaves[i].after != none || (Updates && b.nodes[root].op->trainable);
+    if (b.leaves[i].node == root && changes) return b.append(&copy_of<Target, tensor_of<Output>>, &result);
   }
   return result;
 }
 
 /// Lowers the outputs of a model, and the leaf that is the gradient of the first, or no_leaf.
-template <class Target, class Cotangent, class... Outputs>
+template <class Target, bool Updates, class Cotangent, class... Outputs>
 constexpr auto build() {
   graph<size_of<Target, Outputs..., Cotangent>()> g;
   builder b;
@@ -77,7 +78,7 @@ constexpr auto build() {
   ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
   g.result_count = g.output_count;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((g.outputs[I] = kept_result<Target, Outputs>(b, g.outputs[I])), ...);
+    ((g.outputs[I] = kept_result<Target, Outputs, Updates>(b, g.outputs[I])), ...);
   }(std::index_sequence_for<Outputs...>{});
   g.cotangent = lowering<Cotangent>::template into<Target>(b);
   g.node_count = b.node_count;

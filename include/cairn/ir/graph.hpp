@@ -16,7 +16,8 @@ enum class role : std::uint8_t {
   input,        ///< bound at each step
   parameter,    ///< lives in the program
   random,       ///< the key of a random operation: made anew for each step
-  gradient,     ///< a leaf's gradient of the steps before, which lies where this step's sum with it will
+  earlier,      ///< what steps before left, which lies where that of this step will: a gradient so far, a moment
+  number,       ///< of an update rule, the same for all parameters: made anew for each step
   constant,     ///< an immediate scalar
   generated,    ///< an array that is computed where it is read, from the positions of its elements
   view,         ///< its argument in another shape: no step, no memory
@@ -85,6 +86,7 @@ struct operation {
   std::uint64_t reads_pieces = 0;  ///< the same
   bool joins = false;
   bool contraction = false;
+  bool updates = false;           ///< its results take the places of a parameter, which is argument 0, and its moments
   const axis_map* map = nullptr;  ///< by axis
   workspace scratch = {};
   int number_bytes = 0;  ///< of a number of scratch

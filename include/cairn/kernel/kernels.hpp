@@ -3,8 +3,8 @@
 
 #include "cairn/kernel/comparison.hpp"
 #include "cairn/kernel/concatenate.hpp"
-#include "cairn/kernel/convolution.hpp"
 #include "cairn/kernel/convert.hpp"
+#include "cairn/kernel/convolution.hpp"
 #include "cairn/kernel/dropout.hpp"
 #include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/extremum.hpp"
@@ -16,3 +16,4 @@
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/softmax.hpp"
 #include "cairn/kernel/transpose.hpp"
+#include "cairn/kernel/update.hpp"

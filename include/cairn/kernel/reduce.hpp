@@ -209,6 +209,19 @@ template <class Fold, class Real>
 template <shape From, axis_set Axes>
 inline constexpr reduction reduction_of = as_pairs(From, Axes);
 
+/// The length of a vector of n numbers.
+template <class Real>
+[[gnu::noinline]] double length_of(const Real* in, std::int64_t n, int threads) {
+  const auto of_section = [in](std::int64_t begin, std::int64_t count) {
+    const auto square = [from = in + begin, count](std::int64_t i) {
+      const auto x = load_row(from, i, count, Real{0});
+      return x * x;
+    };
+    return several<Real, 1>{{fold_row<adding, Real>(count, square)}};
+  };
+  return std::sqrt(static_cast<double>(fold_all<adding, Real, 1>(n, 40 * n, threads, of_section).of[0]));
+}
+
 /// The reduction of an argument over axes, by the code of its sort alone.
 template <class Fold, class X, axis_set Axes, class Real>
 void reduce(const Real* in, Real* out, int threads) {

@@ -5,6 +5,7 @@
 #include "cairn/pass/arena.hpp"
 #include "cairn/pass/model.hpp"
 #include "cairn/pass/segment_costs.hpp"
+#include "cairn/pass/update.hpp"
 
 namespace cairn::pass {
 
@@ -22,9 +23,10 @@ struct compiled {
 
   static constexpr auto segments = find_segments(graph, gradient, Blocks);
   static constexpr auto needs = find_needs(graph, gradient, segments);
-  static constexpr auto schedule =
+  static constexpr auto computed =
       rematerialize<schedule_size(gradient, segments, Model::order)>(graph, gradient, segments, needs, Model::order);
-  static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, schedule);
+  static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, computed);
+  static constexpr const auto& schedule = with_updates<Model, computed>();
   static constexpr auto readers = find_readers(schedule);
   static constexpr auto steps = fuse(schedule, readers);
   static constexpr auto loops = write_loops(schedule, steps);

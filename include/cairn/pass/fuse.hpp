@@ -37,6 +37,7 @@ struct fused {
   int position[Nodes] = {};   ///< by value: where it stands in members
   bool external[Nodes] = {};  ///< read outside its step
   int member_count = 0, step_count = 0, turn = 0;
+  int all_gradients = 0;  ///< where updates wait for all gradients, the step from which on they are made; else the turn
 };
 
 /// The bytes of working space that a step needs.
@@ -134,7 +135,7 @@ struct fuser {
   constexpr bool takes_over(int v, int a) const {
     const int root = readers.root[a];
     return readers.last[root] == v && made_by(v).covers(made_by(root)) && reads_plainly(v, a) &&
-           (out.step_of[root] != none || op_of(root).what == ir::role::gradient);
+           (out.step_of[root] != none || op_of(root).what == ir::role::earlier || op_of(v).updates);
   }
   /// Whether v finds the axes of a from `axis` on as one: rows of what lies side by side, or of one number.
   constexpr bool reads_rows(int v, int a, int axis) const {
@@ -154,7 +155,7 @@ struct fuser {
     const ir::node& n = s.nodes[v];
     if (open_count == 0 || open_count + n.op->results > max_loop_operations ||
         open_inputs + n.op->arguments > max_loop_inputs || !same_shape(open[0], v) || (open_sums && !fits_sums(v)) ||
-        (open_tiles && is_for_sum(v)))
+        (open_tiles && (n.op->updates || is_for_sum(v))))
       return false;
     const bool any_fits = open_sum == none && !open_sums;
     for (int i = 0; i < n.op->arguments; ++i) {
@@ -270,12 +271,13 @@ struct fuser {
     return columns != 1 && made_by(a).bytes / made_by(a).count * columns <= widest_row;
   }
 
-  /// Whether an operation that makes tiles hands them to a loop.
+  /// Whether an operation that makes tiles hands them to a loop. Not to an update: it reads and writes so many arrays
+  /// in pieces as short as a tile's rows that the step took longer for it.
   constexpr bool begins_loop(int v) const {
     const int reader = readers.first[v];
     if (op_of(v).tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
-        op_of(reader).what != ir::role::elementwise || !same_shape(reader, v) || made_by(v).extents.rank == 0 ||
-        made_by(v).extents[-1] == 1)
+        op_of(reader).what != ir::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
+        made_by(v).extents.rank == 0 || made_by(v).extents[-1] == 1)
       return false;
     for (int i = 0; i < op_of(reader).arguments; ++i) {
       const int a = s.argument(reader, i);
@@ -304,7 +306,7 @@ struct fuser {
     if (op_of(v).what != ir::role::kernel || op_of(v).results > 1 || !begins_loop(v)) return next;
     const int reader = readers.first[v];
     for (int w = next; w < reader; ++w) {
-      if (op_of(w).what == ir::role::kernel || made_by(w).count >= made_by(v).count) return next;
+      if (op_of(w).what == ir::role::kernel || op_of(w).updates || made_by(w).count >= made_by(v).count) return next;
     }
     return reader;
   }
@@ -336,10 +338,9 @@ struct fuser {
 
   constexpr void group() {
     for (int v = 0; v < s.node_count;) {
-      if (v == s.turn) {
-        close();
-        out.turn = out.step_count;
-      }
+      if (v == s.turn || v == s.all_gradients) close();
+      if (v == s.turn) out.turn = out.all_gradients = out.step_count;
+      if (v == s.all_gradients) out.all_gradients = out.step_count;
       const int next = v + op_of(v).results, end = made_before(v);
       for (int w = next; w < end; ++w) add(w);
       for (int w = v; w < next; ++w) add(w);
@@ -359,6 +360,7 @@ struct fuser {
     for (int v : s.gradient) {
       if (v != none) out.external[readers.root[v]] = true;
     }
+    for (int i = 0; i < s.carry_count; ++i) out.external[s.carries[i].after] = true;
   }
 };
 }  // namespace detail

@@ -36,6 +36,7 @@ constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
   for (int v : s.gradient) {
     if (v != none) out.last[f.root[v]] = f.step_count;
   }
+  for (int i = 0; i < s.carry_count; ++i) out.last[s.carries[i].after] = f.step_count;
   return out;
 }
 

@@ -1,18 +1,24 @@
 // A model and its gradient: what all forms of a program share, checkpointed and plain, on one thread and on several.
 #pragma once
 
-#include "cairn/expr/options.hpp"
+#include "cairn/expr/update.hpp"
 #include "cairn/pass/differentiate.hpp"
 
 namespace cairn::pass {
 
 /// What a model is lowered for.
-template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent>
+template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
+          class Updates = cairn::detail::rule_list<>, cairn::detail::clip_limit Clip = {}>
 struct purpose {
   using real = Real;
   using frozen = Frozen;
   using wanted = Wanted;        ///< inputs that get a gradient, too
   using cotangent = Cotangent;  ///< the name of the first output's gradient where it is given
+  using updates = Updates;      ///< rules by which the step changes parameters itself, and of which
+  static constexpr auto clip = Clip;
+  static constexpr bool updates_parameters = Updates::count > 0;
+  /// Whether gradients of parameters are there after a step.
+  static constexpr bool keeps_gradients = !updates_parameters || Clip.how == cairn::detail::clipping::norm;
   static constexpr bool trains = Trains, accumulates = Accumulates;
 };
 
@@ -51,10 +57,26 @@ inline constexpr auto earlier_gradients = [] {
   for (int i = 0; i < Graph.leaf_count; ++i) {
     out.of[i] = Graph.leaf_op(i);
     out.of[i].name = "gradient so far";
-    out.of[i].what = ir::role::gradient;
+    out.of[i].what = ir::role::earlier;
   }
   return out;
 }();
+
+/// The rule by which each leaf is updated, or none: the last that is for it.
+template <class Graph, class Chosen, class... Names, auto... Rule>
+constexpr auto choose_rules(const Graph& g, const Chosen& chosen,
+                            cairn::detail::rule_list<cairn::detail::named_rule<Names, Rule>...>) {
+  struct {
+    int of[Graph::size.leaves + 1] = {};
+  } out;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    out.of[i] = none;
+    [[maybe_unused]] int rule = 0;
+    ((chosen.trained[i] && (Names::count == 0 || Names::cover(g.name(g.leaves[i]))) ? out.of[i] = rule++ : rule++),
+     ...);
+  }
+  return out;
+}
 
 /// About how large a model is, before it is lowered: its gradient counts as many nodes as it has itself.
 template <class Purpose, class Outputs>
@@ -78,8 +100,9 @@ struct model<Purpose, output_list<First, Rest...>> {
   using target = ir::target<real, order + (Purpose::trains ? 1 : 0), Purpose::trains>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
 
-  static constexpr auto graph = ir::build<target, cotangent, First, Rest...>();
+  static constexpr auto graph = ir::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
   static constexpr auto chosen = choose_leaves<Purpose>(graph);
+  static constexpr auto rules = choose_rules(graph, chosen, typename Purpose::updates{});
   static constexpr auto gradient = [] {
     constexpr ir::sizes size = gradient_size(graph);
     constexpr const ir::operation* one = &ir::leaf_operation<constant_leaf<1.0>, real, tensor<First::element>>;

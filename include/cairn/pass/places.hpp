@@ -10,9 +10,18 @@ inline constexpr std::int64_t constant_bytes = 8;  ///< of a constant that kerne
 inline constexpr std::int64_t alignment = 64;      ///< of every value, in bytes: a cache line and the widest register
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Where memory comes from. Positions: of what is generated. Nowhere: of a result that nobody reads. Leaves have a base
-/// of their own each, from `leaf_base` on.
-enum base : int { arena_base, gradient_base, constant_base, position_base, nowhere, leaf_base };
+/// Where memory comes from. Numbers: of update rules. Positions: of what is generated. Nowhere: of a result that nobody
+/// reads. Leaves have a base of their own each, from `leaf_base` on.
+enum base : int {
+  arena_base,
+  gradient_base,
+  moment_base,
+  number_base,
+  constant_base,
+  position_base,
+  nowhere,
+  leaf_base
+};
 
 /// An address that is known before there is memory.
 struct place {
@@ -20,23 +29,25 @@ struct place {
   std::int64_t offset = 0;  ///< in bytes
 };
 
-/// A gradient that is not computed where it belongs, for it is also something else: copied at the end of a
-/// step.
-struct gradient_copy {
-  int value = none, leaf = none;
+/// A value that is not computed where it belongs: a gradient that is also something else, or what becomes of a
+/// parameter while others read it. It is copied, a gradient as soon as all are complete, the rest at the end of a step.
+struct late_copy {
+  int value = none;
+  place to;
 };
 
 /// Where all lies that has no slot of the arena.
-template <int Nodes, int Leaves>
+template <int Nodes, int Leaves, int Carries>
 struct places {
-  place of[Nodes] = {};              ///< by value
-  bool fixed[Nodes] = {};            ///< computed values that lie among the gradients
-  bool output[Nodes] = {};           ///< values that are results of the program
-  std::int64_t offset[Leaves] = {};  ///< by leaf, in the blocks of parameters and of gradients; trained ones first
-  gradient_copy copies[Leaves] = {};
+  place of[Nodes] = {};               ///< by value
+  bool fixed[Nodes] = {};             ///< computed values that lie among gradients, parameters or moments
+  bool output[Nodes] = {};            ///< values that are results of the program
+  std::int64_t offset[Leaves] = {};   ///< by leaf, in the blocks of parameters and of gradients; trained ones first
+  std::int64_t moments[Leaves] = {};  ///< by leaf: where its moments begin in the block of these
+  late_copy copies[Leaves + Carries] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
-  std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0;
+  std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0, moment_bytes = 0;
 };
 
 /// Whether a step may write its result w over v, an argument that it reads for the last time.
@@ -101,18 +112,25 @@ struct fixed_placer {
   const Fused& f;
   const Loops& l;
   const Ranges& live;
-  places<nodes, Graph::size.leaves + 1> out{};
+  places<nodes, Graph::size.leaves + 1, std::size(Schedule{}.carries)> out{};
 
   constexpr void place_leaves() {
-    for (const bool trained : {true, false}) {
+    bool trained[Graph::size.leaves + 1] = {}, kept = false;
+    for (int i = 0; i < g.leaf_count; ++i) {
+      trained[i] = s.gradient[i] != none;
+      kept |= trained[i] && g.leaf_op(i).what == ir::role::parameter;
+    }
+    for (int i = 0; i < s.carry_count; ++i) trained[s.carries[i].leaf] = true;
+    for (const bool first : {true, false}) {
       for (int i = 0; i < g.leaf_count; ++i) {
         const ir::operation& leaf = g.leaf_op(i);
-        if (leaf.what != ir::role::parameter || (s.gradient[i] != none) != trained) continue;
+        if (leaf.what != ir::role::parameter || trained[i] != first) continue;
         out.offset[i] = out.parameter_bytes;
         out.parameter_bytes += aligned(leaf.made->bytes);
       }
-      if (trained) out.trained_bytes = out.gradient_bytes = out.parameter_bytes;
+      if (first) out.trained_bytes = out.parameter_bytes;
     }
+    if (kept) out.gradient_bytes = out.trained_bytes;
     for (int i = 0; i < g.leaf_count; ++i) {
       const ir::operation& leaf = g.leaf_op(i);
       if (leaf.what == ir::role::input && s.gradient[i] != none) {
@@ -160,7 +178,7 @@ struct fixed_placer {
         out.of[s.earlier[i]] = out.of[v];
         vacant[v] = live.last[s.earlier[i]];
       } else {
-        out.copies[out.copy_count++] = {s.gradient[i], i};
+        out.copies[out.copy_count++] = {s.gradient[i], {gradient_base, out.offset[i]}};
       }
     }
     for (int m = f.member_count; m-- > 0;) {
@@ -174,6 +192,35 @@ struct fixed_placer {
       });
     }
   }
+
+  /// Whether a loop may write what becomes of `before` over it: it reads that last, and at the same element.
+  constexpr bool replaces_in_place(int before, int after) const {
+    const int index = f.step_of[after];
+    if (live.last[before] != index || kernel_reads(s, f, index, before)) return false;
+    for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
+      if (l.inputs[i].source == before) return l.inputs[i].replaceable() && read_once(s, f, l, index, i);
+    }
+    return false;
+  }
+  /// Moments, what becomes of them and of parameters, and the numbers of their rules.
+  constexpr void place_carried() {
+    for (int i = 0; i < s.number_count; ++i)
+      out.of[s.first_number + i] = {number_base, i * s.made(s.first_number + i).bytes};
+    for (int i = 0; i < s.carry_count; ++i) {
+      const auto [before, after, leaf, moment] = s.carries[i];
+      if (moment != none) {
+        if (moment == 0) out.moments[leaf] = out.moment_bytes;
+        out.of[before] = {moment_base, out.moment_bytes};
+        out.moment_bytes += aligned(s.made(before).bytes);
+      }
+      if (replaces_in_place(before, after)) {
+        out.fixed[after] = true;
+        out.of[after] = out.of[before];
+      } else {
+        out.copies[out.copy_count++] = {after, out.of[before]};
+      }
+    }
+  }
 };
 }  // namespace detail
 
@@ -183,6 +230,7 @@ constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, co
   p.place_leaves();
   p.place_constants();
   p.place_gradients();
+  p.place_carried();
   return p.out;
 }
 

@@ -15,9 +15,17 @@
 
 namespace cairn::pass {
 
+/// What a step leaves for the next one: `after` takes the place of `before`, a parameter or a moment of it.
+struct carry {
+  int before = none, after = none;
+  int leaf = 0, moment = none;  ///< whose moment, and which; none for the parameter itself
+};
+
 /// The values of a step in the order of their computation.
-template <int Nodes, int Arguments, int Leaves, int Segments, int Tags, int Outputs>
+template <int Nodes, int Arguments, int Leaves, int Segments, int Tags, int Outputs, int Carries = 1>
 struct schedule : ir::values<Nodes, Arguments> {
+  template <int MoreNodes, int MoreArguments, int MoreCarries>
+  using resized = schedule<MoreNodes, MoreArguments, Leaves, Segments, Tags, Outputs, MoreCarries>;
   struct cost {
     int operations = 0;
     std::int64_t flops = 0;
@@ -31,6 +39,10 @@ struct schedule : ir::values<Nodes, Arguments> {
   int earlier[Leaves] = {};  ///< by leaf: the gradient that its own is added to; 0, a forward value, where it is not
   int tagged[Tags] = {};     ///< by tag; none where nothing needs the value
   int outputs[Outputs] = {}, output_count = 0;
+  carry carries[Carries] = {};
+  int carry_count = 0;
+  int first_number = none, number_count = 0;  ///< values that are numbers of update rules
+  int all_gradients = none;        ///< from this value on parameters are updated, where that waits for all gradients
   cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0 is the program outside of them
 };
 

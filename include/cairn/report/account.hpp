@@ -23,6 +23,7 @@ struct value {
   int arguments, first;  ///< where these begin in account::arguments
   int segment;           ///< the innermost; 0 is the program outside of them
   int leaf, gradient;    ///< the leaf that it is, and that whose gradient it is, or is what a step adds to it
+  int updated;           ///< the parameter that it is after the step, or whose moment
   int tag;               ///< its first
   int again;             ///< the value that it is, computed a second time
   int home;              ///< of such a one: the segment whose backward asks for it
@@ -155,6 +156,7 @@ inline constexpr auto tables = [] {
   for (int i = g.tag_count; i-- > 0;) {
     if (s.tagged[i] != ir::none) out.values[s.tagged[i]].tag = i + 1;
   }
+  for (int i = 0; i < s.carry_count; ++i) out.values[s.carries[i].after].updated = s.carries[i].leaf + 1;
   for (int i = 0; i < g.leaf_count; ++i) {
     if (s.leaf_value[i] != ir::none) out.values[s.leaf_value[i]].leaf = i + 1;
     const int total = s.gradient[i];

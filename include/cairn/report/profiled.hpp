@@ -17,8 +17,8 @@ inline constexpr std::string_view part_names[] = {"forward", "recomputation", "b
 
 /// A step of the plan as it ran: one kernel, which may do several operations.
 struct profiled_step {
-  std::string operations;    ///< "matmul, add, 2 mul"
-  std::string origin;        ///< the layer in which it stands, the parameter whose gradient it computes, or its segment
+  std::string operations;  ///< "matmul, add, 2 mul"
+  std::string origin;  ///< the layer in which it stands, the parameter that it updates or whose gradient it computes
   std::string_view segment;  ///< the path of the innermost one, or nothing
   part what;                 ///< of the operation with the most work
   std::int64_t flops, again;
@@ -77,6 +77,7 @@ inline std::vector<std::vector<int>> operations_of(const account& a) {
 /// Where a value comes from, in the user's words.
 inline std::string origin_of(const account& a, const std::vector<std::string>& layers, int v) {
   if (a[v].gradient > 0) return "gradient of " + std::string(a.name(a.leaf(a[v].gradient - 1)));
+  if (a[v].updated > 0) return std::string(a.name(a.leaf(a[v].updated - 1)));
   const int forward = a[v].again > 0 ? a[v].again - 1 : v;
   return forward < a.value_turn ? layers[static_cast<std::size_t>(forward)] : "";
 }
@@ -92,7 +93,7 @@ inline profiled profile_of(const account& a, const std::vector<double>& seconds,
     const int most = *std::ranges::max_element(operations[i], {}, [&](int v) { return a[v].flops; });
     std::string origin = origin_of(a, layers, most);
     for (const int v : operations[i]) {
-      if (a[v].gradient > 0) origin = origin_of(a, layers, v);
+      if (a[v].gradient > 0 || a[v].updated > 0) origin = origin_of(a, layers, v);
     }
     const double work = out.limits.seconds_of_work(s.flops), memory = out.limits.seconds_of_memory(s.read + s.written);
     if (origin.empty()) origin = a.name(a.segment(s.segment));

@@ -1,12 +1,13 @@
-// Optimizers: one pass over a program's flat blocks of parameters and gradients.
+// Optimizers: one pass over a program's flat blocks of parameters and gradients, by a rule.
 #pragma once
 
 #include "cairn/exec/stand_in.hpp"
 #include "cairn/expr/mistake.hpp"
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
+#include "cairn/kernel/update.hpp"
+#include "cairn/train/rules.hpp"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -57,7 +58,9 @@ std::span<const Real> gradients_of(Program& program) {
 }
 template <class Real, class Program>
 constexpr auto problem_of_training() {
-  if constexpr (trained_in<Program, Real>) return sound{};
+  if constexpr (requires { requires Program::updates_parameters; })
+    return mistake<updates_itself, top_scope, fact::operation<"optimizer", Real>>{};
+  else if constexpr (trained_in<Program, Real>) return sound{};
   else return mistake<no_program_to_train, top_scope, fact::operation<"optimizer", Real>>{};
 }
 
@@ -95,139 +98,95 @@ using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
 
 }  // namespace detail
 
-struct sgd_options {
-  double lr = 1e-3;
-  double momentum = 0;
-  double weight_decay = 0;  // as an L2 penalty: added to the gradient
-  bool nesterov = false;
-};
-
-/// Stochastic gradient descent with momentum, as torch.optim.SGD. The program must outlive it.
-template <class Real>
-class sgd {
+/// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp): `optimizer descent{step, lion{}}`.
+/// The program must outlive it.
+template <class Real, class Rule>
+class optimizer {
  public:
   template <class Program>
-  explicit sgd(Program& program, sgd_options options = {})
-      : of_(program),
-        velocity_(options.momentum == 0 ? 0 : of_.parameters.size()),
-        options_(options),
-        threads_(detail::threads_of<Program>()) {
+  explicit optimizer(Program& program, Rule rule = {})
+      : of_(program), rule_(rule), threads_(detail::threads_of<Program>()) {
     static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
+    for (int k = 0; k < detail::moments_of(rule); ++k)
+      moments_[static_cast<std::size_t>(k)].resize(of_.parameters.size());
   }
   template <class Program, class Number>
     requires std::is_arithmetic_v<Number>
-  sgd(Program& program, Number) : sgd(program) {
+  optimizer(Program& program, Number) : optimizer(program) {
     static_assert(report_of<detail::not_options<Number>>{}.shown);
   }
 
-  double lr() const { return options_.lr; }
-  void lr(double rate) { options_.lr = rate; }
+  double lr() const { return rule_.lr; }
+  void lr(double rate) { rule_.lr = rate; }
 
-  /// The momentum of each number of the program's parameters(), to keep and to set; empty where the option is 0.
-  std::span<Real> velocity() { return velocity_; }
+  /// What the rule keeps of each number of the program's parameters(), and how many steps that is of: to keep and to
+  /// set. Moments are in the order of Rule::moments; empty where the options ask for none.
+  std::span<Real> moment(std::size_t k) { return moments_[k]; }
+  std::int64_t steps() const { return steps_; }
+  void steps(std::int64_t taken) { steps_ = taken; }
 
   /// Changes the parameters by one step along the gradients; allocates nothing.
   void update() noexcept {
-    const auto rate = fill(-options_.lr), momentum = fill(options_.momentum);
-    const auto decay = fill(options_.weight_decay);
-    detail::for_each_register<Real>(of_.parameters.size(), threads_, [&](std::size_t i, auto... count) {
-      const auto p = lanes::load(&of_.parameters[i], count...);
-      auto step = fused(decay, p, lanes::load(&of_.gradients[i], count...));
-      if (!velocity_.empty()) {
-        const auto v = fused(momentum, lanes::load(&velocity_[i], count...), step);
-        v.store(&velocity_[i], count...);
-        step = options_.nesterov ? fused(momentum, v, step) : v;
-      }
-      fused(rate, step, p).store(&of_.parameters[i], count...);
-    });
+    const auto numbers = rule_.numbers(rule_.lr, ++steps_);
+    constexpr std::size_t most = Rule::moments.size();
+    [&]<std::size_t... Count>(std::index_sequence<Count...>) {
+      (void)((detail::moments_of(rule_) == static_cast<int>(Count) && (update_with<Count>(numbers), true)) || ...);
+    }(std::make_index_sequence<most + 1>{});
   }
 
  private:
   using lanes = kernel::lanes<Real>;
-  static lanes fill(double x) { return lanes::fill(static_cast<Real>(x)); }
+
+  template <std::size_t Moments, class Numbers>
+  void update_with(const Numbers& numbers) noexcept {
+    if constexpr (detail::rule_with<Rule, static_cast<int>(Moments)>) {
+      [&]<std::size_t... N, std::size_t... M>(std::index_sequence<N...>, std::index_sequence<M...>) {
+        detail::for_each_register<Real>(of_.parameters.size(), threads_, [&](std::size_t i, auto... count) {
+          const auto next =
+              lanewise(update_op<Rule, static_cast<int>(Moments), detail::clipping::none>{},
+                       lanes::load(&of_.parameters[i], count...), lanes::load(&of_.gradients[i], count...),
+                       lanes::fill(static_cast<Real>(numbers[N]))..., lanes::load(&moments_[M][i], count...)...);
+          next[0].store(&of_.parameters[i], count...);
+          (next[M + 1].store(&moments_[M][i], count...), ...);
+        });
+      }(std::make_index_sequence<std::tuple_size_v<Numbers>>{}, std::make_index_sequence<Moments>{});
+    }
+  }
 
   detail::trained_blocks<Real> of_;
-  std::vector<Real> velocity_;
-  sgd_options options_;
+  std::vector<Real> moments_[Rule::moments.size() + 1];
+  Rule rule_;
   int threads_;
+  std::int64_t steps_ = 0;
 };
 
+template <class Program, class Rule>
+  requires(!std::is_arithmetic_v<Rule>)
+optimizer(Program&, Rule) -> optimizer<typename detail::real_of<Program>::type, Rule>;
+
+/// As torch.optim.SGD.
+template <class Real>
+class sgd : public optimizer<Real, sgd_options> {
+ public:
+  using optimizer<Real, sgd_options>::optimizer;
+  /// The momentum; empty where the option is 0.
+  std::span<Real> velocity() { return this->moment(0); }
+};
 template <class Program>
 sgd(Program&, sgd_options = {}) -> sgd<typename detail::real_of<Program>::type>;
 template <class Program, class Number>
   requires std::is_arithmetic_v<Number>
 sgd(Program&, Number) -> sgd<typename detail::real_of<Program>::type>;
 
-struct adamw_options {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 1e-2;  // decoupled: shrinks the parameter itself
-};
-
-/// Adam with decoupled weight decay, as torch.optim.AdamW. The program must outlive it.
-/// Loshchilov, Hutter: Decoupled weight decay regularization (ICLR 2019).
+/// As torch.optim.AdamW.
 template <class Real>
-class adamw {
+class adamw : public optimizer<Real, adamw_options> {
  public:
-  template <class Program>
-  explicit adamw(Program& program, adamw_options options = {})
-      : of_(program),
-        mean_(of_.parameters.size()),
-        square_(of_.parameters.size()),
-        options_(options),
-        threads_(detail::threads_of<Program>()) {
-    static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
-  }
-  template <class Program, class Number>
-    requires std::is_arithmetic_v<Number>
-  adamw(Program& program, Number) : adamw(program) {
-    static_assert(report_of<detail::not_options<Number>>{}.shown);
-  }
-
-  double lr() const { return options_.lr; }
-  void lr(double rate) { options_.lr = rate; }
-
-  /// The means of gradients and of their squares, of each number of the program's parameters(), and how many steps they
-  /// are of: to keep and to set.
-  std::span<Real> mean() { return mean_; }
-  std::span<Real> square() { return square_; }
-  std::int64_t steps() const { return steps_; }
-  void steps(std::int64_t taken) { steps_ = taken; }
-
-  /// Changes the parameters by one step along the gradients; allocates nothing.
-  void update() noexcept {
-    ++steps_;
-    const auto& [lr, beta1, beta2, epsilon, decay] = options_;
-    const auto n = static_cast<double>(steps_);
-    const double unbias1 = 1 / (1 - std::pow(beta1, n)), unbias2 = 1 / (1 - std::pow(beta2, n));
-    const auto rate = fill(-lr * unbias1), keep = fill(1 - lr * decay);
-    const auto old1 = fill(beta1), new1 = fill(1 - beta1);
-    const auto old2 = fill(beta2), new2 = fill(1 - beta2);
-    const auto scale = fill(std::sqrt(unbias2)), least = fill(epsilon);
-    detail::for_each_register<Real>(of_.parameters.size(), threads_, [&](std::size_t i, auto... count) {
-      const auto g = lanes::load(&of_.gradients[i], count...);
-      const auto m = fused(old1, lanes::load(&mean_[i], count...), new1 * g);
-      const auto s = fused(old2, lanes::load(&square_[i], count...), new2 * g * g);
-      const auto p = lanes::load(&of_.parameters[i], count...);
-      m.store(&mean_[i], count...);
-      s.store(&square_[i], count...);
-      fused(rate, m / fused(sqrt(s), scale, least), keep * p).store(&of_.parameters[i], count...);
-    });
-  }
-
- private:
-  using lanes = kernel::lanes<Real>;
-  static lanes fill(double x) { return lanes::fill(static_cast<Real>(x)); }
-
-  detail::trained_blocks<Real> of_;
-  std::vector<Real> mean_, square_;
-  adamw_options options_;
-  int threads_;
-  std::int64_t steps_ = 0;
+  using optimizer<Real, adamw_options>::optimizer;
+  /// The means of gradients and of their squares.
+  std::span<Real> mean() { return this->moment(0); }
+  std::span<Real> square() { return this->moment(1); }
 };
-
 template <class Program>
 adamw(Program&, adamw_options = {}) -> adamw<typename detail::real_of<Program>::type>;
 template <class Program, class Number>

@@ -1,0 +1,121 @@
+// Updates: how a step changes parameters by their gradients. A rule says it in the language, of one number each; so one
+// statement serves the step of a program and an optimizer beside it, and both have the same bits.
+#pragma once
+
+#include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/options.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+namespace cairn {
+
+// What a rule is. An object of options, which may be a template argument, with
+//   lr                   the learning rate where none is given
+//   moments              names of the numbers that it keeps of each parameter from step to step; they begin at zero
+//   moment_count()       optional: how many of these it keeps, where that depends on the options
+//   numbers(lr, step)    a std::array<double, N> of what is the same for all parameters in a step, counted from 1
+//   next(p, g, numbers..., moments...)  static: expressions, in a std::tuple, of what the parameter becomes and then
+//                        each moment; of elementwise operations
+//
+//   struct lion {
+//     double lr = 1e-4, beta1 = 0.9, beta2 = 0.99;
+//     static constexpr std::array<std::string_view, 1> moments{"exp_avg"};
+//     constexpr std::array<double, 3> numbers(double rate, std::int64_t) const { return {rate, 1 - beta1, 1 - beta2}; }
+//     static constexpr auto next(auto p, auto g, auto rate, auto new1, auto new2, auto m) {
+//       return std::tuple{p - rate * sign(m + new1 * (g - m)), m + new2 * (g - m)};
+//     }
+//   };
+
+/// What a training step is told: the learning rate, that of its rules where it is not said.
+struct train_options {
+  std::optional<double> lr = {};
+};
+
+/// Number I of those that a rule computes with.
+template <int I>
+struct rule_number : tensor<element_type{}>, expression {
+  using owner = top_scope;
+  static constexpr expression_traits traits{};
+};
+
+namespace detail {
+
+template <class Rule>
+constexpr int moments_of(const Rule& rule) {
+  if constexpr (requires { rule.moment_count(); }) return rule.moment_count();
+  else return static_cast<int>(Rule::moments.size());
+}
+template <class Rule>
+inline constexpr int numbers_of =
+    static_cast<int>(std::tuple_size_v<decltype(std::declval<const Rule&>().numbers(0.0, std::int64_t{1}))>);
+
+template <clipping Clip>
+constexpr auto clipped(auto gradient, [[maybe_unused]] auto limit) {
+  if constexpr (Clip == clipping::norm) return gradient * limit;
+  else if constexpr (Clip == clipping::value) return minimum(maximum(gradient, -limit), limit);
+  else return gradient;
+}
+
+/// What a rule makes of numbers in this order: the parameter, its gradient, the rule's numbers of the step, the
+/// moments, and where gradients are clipped the limit.
+template <class Rule, int Moments, clipping Clip>
+constexpr auto next_values() {
+  return []<int... I>(std::integer_sequence<int, I...>) {
+    constexpr int limit = 2 + static_cast<int>(sizeof...(I));
+    if constexpr (requires { Rule::next(rule_number<0>{}, rule_number<1>{}, rule_number<2 + I>{}...); })
+      return Rule::next(rule_number<0>{}, clipped<Clip>(rule_number<1>{}, rule_number<limit>{}),
+                        rule_number<2 + I>{}...);
+  }(std::make_integer_sequence<int, numbers_of<Rule> + Moments>{});
+}
+
+template <class E>
+inline constexpr bool in_lanes = false;
+template <int I>
+inline constexpr bool in_lanes<rule_number<I>> = true;
+template <double Value>
+inline constexpr bool in_lanes<constant_leaf<Value>> = true;
+template <class Op, class... A>
+inline constexpr bool in_lanes<expr<Op, A...>> = Op::elementwise && (in_lanes<A> && ...);
+template <class Opaque>
+inline constexpr bool in_lanes<renamed<Opaque>> = in_lanes<revealed<Opaque>>;
+template <int Moments, class T>
+inline constexpr bool all_in_lanes = false;
+template <int Moments, class... E>
+inline constexpr bool all_in_lanes<Moments, std::tuple<E...>> =
+    sizeof...(E) == static_cast<std::size_t>(Moments) + 1 && (in_lanes<E> && ...);
+
+}  // namespace detail
+
+namespace detail {
+template <class Rule, int Moments>
+concept rule_with = all_in_lanes<Moments, decltype(next_values<Rule, Moments, clipping::none>())>;
+/// Whether a rule says what becomes of parameters with any number of moments that it may keep.
+template <class Rule>
+constexpr bool says_next() {
+  constexpr int most = static_cast<int>(Rule::moments.size());
+  return []<int... K>(std::integer_sequence<int, K...>) {
+    if constexpr (requires(const Rule& rule) { rule.moment_count(); }) return (rule_with<Rule, K> && ...);
+    else return rule_with<Rule, most>;
+  }(std::make_integer_sequence<int, most + 1>{});
+}
+}  // namespace detail
+
+/// What update<...> and optimizers take.
+template <class Rule>
+concept an_update_rule = requires(const Rule& rule) {
+  { rule.lr } -> std::convertible_to<double>;
+  std::string_view(Rule::moments[0]);
+  rule.numbers(0.0, std::int64_t{1})[0];
+} && detail::says_next<Rule>();
+
+/// A rule as an operation: results are the parameter's and the moments' next numbers.
+template <class Rule, int Moments, detail::clipping Clip>
+struct update_op : elementwise_op {
+  static constexpr fixed_string name = "update";
+  using values = decltype(detail::next_values<Rule, Moments, Clip>());
+};
+
+}  // namespace cairn

@@ -1,0 +1,69 @@
+// An open file, and calls that the system may interrupt or do in part.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <fcntl.h>
+#include <span>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace cairn::file::detail {
+
+/// What the kernel calls an open file. Nothing here throws: calls that fail leave the reason in errno.
+class descriptor {
+ public:
+  descriptor(const std::string& path, int how, ::mode_t mode = 0)
+      : number_(::open(path.c_str(), how | O_CLOEXEC, mode)) {}
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+  ~descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+
+  explicit operator bool() const { return number_ >= 0; }
+  int number() const { return number_; }
+
+  /// Fills `bytes` as far as the file goes; returns how many there were, or -1.
+  std::ptrdiff_t read(std::span<std::byte> bytes) const {
+    return in_parts(bytes, [this](std::byte* at, std::size_t size) { return ::read(number_, at, size); });
+  }
+  /// Whether all of `bytes` was written.
+  bool write(std::span<const std::byte> bytes) const {
+    errno = EIO;  // where nothing is written for no reason
+    return in_parts(bytes, [this](const std::byte* at, std::size_t size) { return ::write(number_, at, size); }) ==
+           std::ssize(bytes);
+  }
+  /// Whether what was written is on the disk.
+  bool sync() const {
+    int state = 0;
+    do state = ::fsync(number_);
+    while (state != 0 && errno == EINTR);
+    return state == 0;
+  }
+  /// Whether the file could be closed: some file systems say only here that the disk is full. What is interrupted is
+  /// closed nevertheless.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0 || errno == EINTR; }
+
+ private:
+  /// Repeats a call until all is done, or nothing more comes; returns the bytes done, or -1.
+  template <class Byte>
+  static std::ptrdiff_t in_parts(std::span<Byte> bytes, auto call) {
+    constexpr std::size_t at_once = std::size_t{1} << 30;  // the kernel does no more than 2 GB
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ::ssize_t count = call(bytes.data() + done, std::min(at_once, bytes.size() - done));
+      if (count == 0) break;
+      if (count > 0) done += static_cast<std::size_t>(count);
+      else if (errno != EINTR) return -1;
+    }
+    return static_cast<std::ptrdiff_t>(done);
+  }
+
+  int number_;
+};
+
+}  // namespace cairn::file::detail

@@ -1,0 +1,54 @@
+// The text of the header of a safetensors file, to be written.
+#pragma once
+
+#include "cairn/file/header.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cairn::file::detail {
+
+/// A text as JSON writes it.
+inline std::string as_json(std::string_view text) {
+  constexpr std::string_view special = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt", digits = "0123456789abcdef";
+  std::string json = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (const std::size_t at = special.find(c); at != special.npos) json += {'\\', letters[at]};
+    else if (code < ' ') json += {'\\', 'u', '0', '0', digits[code / 16], digits[code % 16]};
+    else json += c;
+  }
+  return json + '"';
+}
+
+inline std::string as_json(const tensor& of, std::uint64_t begin) {
+  std::string shape;
+  for (const std::int64_t extent : of.shape) shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+  return text_of({as_json(of.name), R"(:{"dtype":")", name_of(of.type), R"(","shape":[)", shape,
+                  R"(],"data_offsets":[)", std::to_string(begin), ",", std::to_string(begin + of.bytes.size()), "]}"});
+}
+
+inline std::string as_json(const file::metadata& texts) {
+  std::string json;
+  for (const auto& [name, text] : texts) json += (json.empty() ? "" : ",") + as_json(name) + ":" + as_json(text);
+  return "{" + json + "}";
+}
+
+/// The header of these tensors, which follow one another; padded, so that the first begins at a multiple of 8.
+inline std::string header_of(std::span<const tensor* const> tensors, const file::metadata& texts) {
+  std::string header = "{";
+  if (!texts.empty()) header += text_of({as_json(metadata_key), ":", as_json(texts)});
+  std::uint64_t begin = 0;
+  for (const tensor* const one : tensors) {
+    header += (header.size() > 1 ? "," : "") + as_json(*one, begin);
+    begin += one->bytes.size();
+  }
+  header += '}';
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  return header;
+}
+
+}  // namespace cairn::file::detail

@@ -1,0 +1,39 @@
+// Update rules on registers.
+#pragma once
+
+#include "cairn/expr/update.hpp"
+#include "cairn/kernel/comparison.hpp"
+
+#include <array>
+
+namespace cairn {
+
+namespace kernel {
+// What a rule says of numbers, each of them a register. Compilers compute once what is said twice.
+template <int I, class V>
+[[gnu::always_inline]] inline V said_of(rule_number<I>, const V* numbers) {
+  return numbers[I];
+}
+template <double Value, class V>
+[[gnu::always_inline]] inline V said_of(constant_leaf<Value>, const V*) {
+  return all<V>(Value);
+}
+template <class Opaque, class V>
+[[gnu::always_inline]] inline auto said_of(renamed<Opaque>, const V* numbers) {
+  return said_of(detail::revealed<Opaque>{}, numbers);
+}
+template <class Op, class... A, class V>
+[[gnu::always_inline]] inline auto said_of(expr<Op, A...>, const V* numbers) {
+  return lanewise(Op{}, said_of(A{}, numbers)...);
+}
+}  // namespace kernel
+
+template <class Rule, int Moments, detail::clipping Clip, class V, class... More>
+[[gnu::always_inline]] inline auto lanewise(update_op<Rule, Moments, Clip>, V parameter, V gradient, More... more) {
+  const V numbers[]{parameter, gradient, more...};
+  return [&numbers]<class... E>(std::tuple<E...>*) {
+    return std::array<V, sizeof...(E)>{kernel::said_of(E{}, numbers)...};
+  }(static_cast<typename update_op<Rule, Moments, Clip>::values*>(nullptr));
+}
+
+}  // namespace cairn

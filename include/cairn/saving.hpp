@@ -1,0 +1,164 @@
+// Runs in files: `step.save("run.safetensors")`, `step.load("run.safetensors")`, and `predictor<logits>
+// predict{"run.safetensors"}`. The format is safetensors, names and layouts are those of PyTorch's state dicts, so that
+// either reads what the other wrote. Beside parameters and states a run has moments, as "optimizer.fc1.weight.exp_avg",
+// and, as texts, how many steps changed the parameters, the seed, and how many steps drew from it. Compiled once, whatever
+// the model.
+#pragma once
+
+#include "cairn/exec/program.hpp"
+#include "cairn/file/safetensors.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn {
+
+/// What a file has does not fit the program. All tensors that are missing, not expected, or of another shape are named,
+/// with the shape that is wanted and the one that is there.
+struct mismatch_error : file::file_error {
+  using file::file_error::file_error;
+};
+
+/// Has a program load a part alone, of a model that was trained before: `partly{"encoder"}` is the parameters and states
+/// of that block, which the file must all have; `partly{"encoder", "resnet"}` those of a block that is called otherwise in
+/// the file; `partly{}` whatever both have. Moments, steps and random numbers stay as they are.
+struct partly {
+  std::string_view block = {};
+  std::string_view in_file = block;
+};
+
+namespace detail {
+
+inline constexpr std::string_view steps_text = "cairn.steps", seed_text = "cairn.seed",
+                                  random_text = "cairn.random_step";
+
+inline std::string name_in_file(const kept_tensor& one) {
+  return one.moment.empty() ? std::string(one.name) : text_of({"optimizer.", one.name, ".", one.moment});
+}
+inline bool is_moment(const file::tensor& one) { return one.name.starts_with("optimizer."); }
+
+inline std::vector<std::int64_t> extents_of(const shape& s) { return {s.extent, s.extent + s.rank}; }
+inline std::string text_of(const std::vector<std::int64_t>& extents) {
+  std::string text = "{";
+  for (const std::int64_t n : extents) text += text_of({text.size() > 1 ? ", " : "", std::to_string(n)});
+  return text += '}';
+}
+
+inline void save_run(const kept_run& run, const std::string& path, file::metadata texts) {
+  std::vector<file::tensor> tensors;
+  const auto type = run.wide ? file::dtype::f64 : file::dtype::f32;
+  for (const kept_tensor& one : run.tensors)
+    tensors.push_back({name_in_file(one), type, extents_of(one.extents), {run.at(one), run.bytes(one)}});
+  texts[std::string(steps_text)] = std::to_string(run.counters->steps);
+  texts[std::string(seed_text)] = std::to_string(run.counters->random.from.value);
+  texts[std::string(random_text)] = std::to_string(run.counters->random.step);
+  texts.try_emplace("format", "pt");  // as PyTorch's users say that layouts are theirs
+  file::write(path, tensors, texts);
+}
+
+/// One file being loaded: what is found of each tensor, and all that does not fit.
+class run_loader {
+ public:
+  run_loader(const kept_run& run, const std::string& path) : run_(run), path_(path), in_(path) {}
+
+  file::metadata all() {
+    const bool moments = std::ranges::any_of(in_.tensors(), is_moment);
+    for (const kept_tensor& one : run_.tensors) {
+      if (one.moment.empty() || moments) look_for(one, name_in_file(one), true);
+    }
+    if (run_.counters != nullptr) name_unexpected();
+    run_counters counters;
+    if (run_.counters != nullptr) {
+      counters = *run_.counters;
+      read(steps_text, counters.steps);
+      read(seed_text, counters.random.from.value);
+      read(random_text, counters.random.step);
+    }
+    copy();
+    // Of a file that is no run, moments begin anew.
+    for (const kept_tensor& one : run_.tensors) {
+      if (!one.moment.empty() && !moments) std::fill_n(run_.at(one), run_.bytes(one), std::byte{});
+    }
+    if (run_.counters != nullptr) *run_.counters = counters;
+    return in_.metadata();
+  }
+
+  file::metadata part(const partly& wanted) {
+    for (const kept_tensor& one : run_.tensors) {
+      if (!one.moment.empty() || !(wanted.block.empty() || covers(wanted.block, one.name))) continue;
+      const std::string_view rest = one.name.substr(wanted.block.size());
+      look_for(one, text_of({wanted.in_file, rest}), !wanted.block.empty());
+    }
+    if (found_.empty() && faults_.empty()) faults_ = text_of({"\n  ", wanted.block, ": no tensor of such names"});
+    copy();
+    return in_.metadata();
+  }
+
+ private:
+  struct pair {
+    const kept_tensor* to;
+    const file::tensor* from;
+  };
+
+  void look_for(const kept_tensor& one, const std::string& name, bool required) {
+    const file::tensor* const there = in_.find(name);
+    if (there == nullptr && !required) return;
+    const auto wanted = extents_of(one.extents);
+    if (there == nullptr) fault(name, text_of(wanted), "nothing");
+    else if (there->shape != wanted) fault(name, text_of(wanted), text_of(there->shape));
+    else if (!file::has_numbers(there->type)) fault(name, "F32, F64, BF16, I32 or I64", file::name_of(there->type));
+    else found_.push_back({&one, there});
+  }
+  /// A program need not have moments, nor PyTorch's count of the batches that a batch norm saw.
+  void name_unexpected() {
+    const bool moments = std::ranges::any_of(run_.tensors, [](const kept_tensor& t) { return !t.moment.empty(); });
+    for (const file::tensor& one : in_.tensors()) {
+      const bool known =
+          std::ranges::any_of(run_.tensors, [&](const kept_tensor& t) { return name_in_file(t) == one.name; });
+      if (!known && (moments || !is_moment(one)) && !one.name.ends_with("num_batches_tracked"))
+        fault(one.name, "nothing", text_of(one.shape));
+    }
+  }
+  void fault(std::string_view name, std::string_view expected, std::string_view actual) {
+    faults_ += text_of({"\n  ", name, ": expected ", expected, ", got ", actual});
+  }
+  template <class Number>
+  void read(std::string_view name, Number& to) {
+    const auto text = in_.metadata().find(name);
+    if (text == in_.metadata().end()) return void(to = {});
+    const std::string& digits = text->second;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
+    if (error != std::errc{} || end != digits.data() + digits.size())
+      refuse(file::format_error(path_, text_of({"a whole number as ", name}), digits));
+  }
+  void copy() {
+    if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", faults_));
+    for (const auto& [to, from] : found_) {
+      if (run_.wide) file::copy_numbers(*from, std::span(reinterpret_cast<double*>(run_.at(*to)), run_.count(*to)));
+      else file::copy_numbers(*from, std::span(reinterpret_cast<float*>(run_.at(*to)), run_.count(*to)));
+    }
+  }
+
+  kept_run run_;
+  std::string path_;
+  file::reader in_;
+  std::vector<pair> found_;
+  std::string faults_;
+};
+
+template <class Path>
+struct kept_files {
+  static void save(const kept_run& run, const std::string& path, file::metadata texts = {}) {
+    save_run(run, path, std::move(texts));
+  }
+  static file::metadata load(const kept_run& run, const std::string& path) { return run_loader(run, path).all(); }
+  static file::metadata load(const kept_run& run, const std::string& path, const partly& wanted) {
+    return run_loader(run, path).part(wanted);
+  }
+};
+
+}  // namespace detail
+}  // namespace cairn

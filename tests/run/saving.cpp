@@ -1,0 +1,208 @@
+// Programs in files: what is saved comes back bit for bit, a run goes on as if it had never ended, and a file that does
+// not fit changes nothing.
+#include "cairn/saving.hpp"
+
+#include "cairn/cairn.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+#include "run/folder.hpp"
+
+using namespace cairn;
+
+namespace {
+
+constexpr auto x = input<"x", 8, 6>;
+constexpr auto hidden = x | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.2>;
+constexpr auto result = hidden | nn::linear<"fc2", 2>;
+constexpr auto loss = mean(square(result));
+
+std::vector<float> batch(int i) {
+  std::vector<float> numbers(8 * 6);
+  for (std::size_t k = 0; k < numbers.size(); ++k)
+    numbers[k] = static_cast<float>((k * 37 + static_cast<std::size_t>(i)) % 11);
+  return numbers;
+}
+template <class Program>
+std::vector<double> all_numbers(Program& step) {
+  std::vector<double> all;
+  step.for_each_parameter(
+      [&](std::string_view, auto view) { all.insert(all.end(), view.data(), view.data() + view.size()); });
+  return all;
+}
+using trained = program<loss, update<adamw_options{}>>;
+void run(trained& step, int from, int to) {
+  for (int i = from; i < to; ++i) step.train({.lr = 0.01}, bind<"x">(batch(i)));
+}
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(saving)
+
+BOOST_AUTO_TEST_CASE(a_run_goes_on_as_if_it_had_not_ended) {
+  const folder here;
+  trained whole, before, after;
+  for (trained* one : {&whole, &before, &after}) one->init(seed{7});
+  run(whole, 0, 6);
+  run(before, 0, 3);
+  before.save((here.path / "run.safetensors"), file::metadata{{"epoch", "3"}});
+  after.init(seed{8});
+  run(after, 0, 1);
+  const auto texts = after.load((here.path / "run.safetensors"));
+  BOOST_TEST(texts.at("epoch") == "3");
+  BOOST_TEST(after.steps() == 3);
+  BOOST_TEST(after.random().from.value == 7U);
+  run(after, 3, 6);
+  BOOST_TEST(all_numbers(after) == all_numbers(whole));
+}
+
+BOOST_AUTO_TEST_CASE(names_are_those_of_pytorch) {
+  const folder here;
+  trained step;
+  step.init(seed{1});
+  step.save((here.path / "run.safetensors"));
+  const file::reader in((here.path / "run.safetensors"));
+  std::vector<std::string> names;
+  for (const auto& one : in.tensors()) names.push_back(one.name);
+  const std::vector<std::string> expected{"bn.bias",  "bn.running_mean", "bn.running_var", "bn.weight",
+                                          "fc1.bias", "fc1.weight",      "fc2.bias",       "fc2.weight"};
+  std::vector<std::string> own;
+  for (const auto& name : names) {
+    if (!name.starts_with("optimizer.")) own.push_back(name);
+  }
+  BOOST_TEST(own == expected);
+  BOOST_TEST(names.size() == 8U + 2 * 6);
+  BOOST_TEST((in.find("optimizer.fc1.weight.exp_avg_sq")->shape == std::vector<std::int64_t>{16, 6}));
+}
+
+BOOST_AUTO_TEST_CASE(a_predictor_owns_what_it_reads) {
+  const folder here;
+  trained step;
+  step.init(seed{1});
+  run(step, 0, 3);
+  step.save((here.path / "run.safetensors"));
+  predictor<result> shared{step}, own{here.path / "run.safetensors"};
+  const auto input = batch(9);
+  const auto a = shared(bind<"x">(input)), b = own(bind<"x">(input));
+  BOOST_TEST(std::equal(a.data(), a.data() + a.size(), b.data()));
+  predictor<hidden> part{here.path / "run.safetensors"};  // which has not all that the file has
+
+  predictor<hidden> other{step};
+  const auto c = part(bind<"x">(input)), d = other(bind<"x">(input));
+  BOOST_TEST(std::equal(c.data(), c.data() + c.size(), d.data()));
+}
+
+BOOST_AUTO_TEST_CASE(all_that_does_not_fit_is_named_and_nothing_changes) {
+  constexpr auto other = mean(square(x | nn::linear<"fc1", 12> | nn::linear<"extra", 12> | nn::linear<"fc2", 2>));
+  const folder here;
+  trained step;
+  step.init(seed{1});
+  run(step, 0, 2);
+  const auto before = all_numbers(step);
+  program<other> wrong;
+  wrong.init(seed{1});
+  wrong.save((here.path / "wrong.safetensors"));
+  try {
+    step.load((here.path / "wrong.safetensors"));
+    BOOST_TEST(false);
+  } catch (const mismatch_error& e) {
+    const std::string said = e.what();
+    BOOST_TEST(has(said, "\n  fc1.weight: expected {16, 6}, got {12, 6}"), said);
+    BOOST_TEST(has(said, "\n  fc2.weight: expected {2, 16}, got {2, 12}"), said);
+    BOOST_TEST(has(said, "\n  bn.running_mean: expected {16}, got nothing"), said);
+    BOOST_TEST(has(said, "\n  extra.weight: expected nothing, got {12, 12}"), said);
+    BOOST_TEST(!has(said, "fc2.bias"), said);
+  }
+  BOOST_TEST(all_numbers(step) == before);
+  BOOST_TEST(step.steps() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(weights_without_a_run_begin_one) {
+  const folder here;
+  program<loss> beside;
+  beside.init(seed{3});
+  beside.save((here.path / "weights.safetensors"));
+  trained step, fresh;
+  step.init(seed{1});
+  run(step, 0, 2);
+  step.load((here.path / "weights.safetensors"));
+  fresh.init(seed{3});
+  BOOST_TEST(step.steps() == 0);
+  run(step, 0, 2);
+  run(fresh, 0, 2);
+  BOOST_TEST(all_numbers(step) == all_numbers(fresh));  // the moments began anew, too
+  step.save((here.path / "run.safetensors"));
+  beside.load((here.path / "run.safetensors"));  // which has moments that it does not keep
+  BOOST_TEST(all_numbers(step) == all_numbers(beside));
+}
+
+BOOST_AUTO_TEST_CASE(parts_by_prefix) {
+  constexpr auto encoder = x | block<"encoder">(nn::linear<"fc1", 16> | nn::gelu);
+  constexpr auto old = mean(square(encoder | nn::linear<"head", 3>));
+  constexpr auto tuned = mean(square(encoder | nn::linear<"head", 5>));
+  constexpr auto renamed = mean(square(x | block<"body">(nn::linear<"fc1", 16> | nn::gelu) | nn::linear<"top", 5>));
+  const folder here;
+  program<old> before;
+  before.init(seed{1});
+  before.save((here.path / "old.safetensors"));
+  program<tuned> step;
+  step.init(seed{2});
+  const std::vector<float> head(step.param<"head.weight">().data(), step.param<"head.weight">().data() + 80);
+  step.load((here.path / "old.safetensors"), partly{"encoder"});
+  BOOST_TEST(step.param<"encoder.fc1.weight">()(3, 2) == before.param<"encoder.fc1.weight">()(3, 2));
+  BOOST_TEST(std::equal(head.begin(), head.end(), step.param<"head.weight">().data()));
+  BOOST_TEST(step.random().from.value == 2U);
+  program<renamed> other;
+  other.init(seed{2});
+  other.load((here.path / "old.safetensors"), partly{"body", "encoder"});
+  BOOST_TEST(other.param<"body.fc1.weight">()(3, 2) == before.param<"encoder.fc1.weight">()(3, 2));
+  BOOST_CHECK_THROW(step.load((here.path / "old.safetensors"), partly{"head"}), mismatch_error);
+  BOOST_CHECK_THROW(step.load((here.path / "old.safetensors"), partly{"nowhere"}), mismatch_error);
+  BOOST_CHECK_THROW(other.load((here.path / "old.safetensors"), partly{"body"}), mismatch_error);
+  BOOST_CHECK_THROW(step.load((here.path / "old.safetensors"), partly{}), mismatch_error);  // head has another shape
+}
+
+BOOST_AUTO_TEST_CASE(numbers_are_converted) {
+  const folder here;
+  program<loss> narrow;
+  program<loss, real<double>> wide;
+  narrow.init(seed{1});
+  narrow.save((here.path / "f32.safetensors"));
+  wide.load((here.path / "f32.safetensors"));
+  BOOST_TEST(all_numbers(wide) == all_numbers(narrow));
+  wide.save((here.path / "f64.safetensors"));
+  narrow.init(seed{2});
+  narrow.load((here.path / "f64.safetensors"));
+  BOOST_TEST(all_numbers(wide) == all_numbers(narrow));
+  constexpr auto counted = mean(square(x * param<"w", 6>)) + 0_c * state<"bn.num_batches_tracked", initial{}>;
+  program<counted> counts;
+  const std::vector<float> w(6, 2.0F);
+  const std::int64_t batches = 123;
+  const std::vector<file::tensor> tensors{
+      {"w", file::dtype::f32, {6}, std::as_bytes(std::span(w))},
+      {"bn.num_batches_tracked", file::dtype::i64, {}, std::as_bytes(std::span(&batches, 1))}};
+  file::write((here.path / "counts.safetensors"), tensors);
+  counts.load((here.path / "counts.safetensors"));
+  BOOST_TEST(counts.param<"bn.num_batches_tracked">()() == 123);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
+  const folder here;
+  trained step;
+  BOOST_CHECK_THROW(step.save((here.path / "run.safetensors")), program_error);
+  step.init(seed{1});
+  const auto before = all_numbers(step);
+  BOOST_CHECK_THROW(step.load((here.path / "nowhere.safetensors")), file::read_error);
+  step.save((here.path / "run.safetensors"), file::metadata{});
+  const file::reader in((here.path / "run.safetensors"));
+  auto texts = in.metadata();
+  texts["cairn.steps"] = "3x";
+  file::write((here.path / "run.safetensors"), std::vector(in.tensors().begin(), in.tensors().end()), texts);
+  BOOST_CHECK_THROW(step.load((here.path / "run.safetensors")), file::format_error);
+  BOOST_TEST(all_numbers(step) == before);
+  BOOST_CHECK_THROW(predictor<result>{(here.path / "nowhere.safetensors")}, file::read_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,301 @@
+// The optimizer in the step: parameters, moments and losses have the bits of an optimizer beside the program, whatever
+// the model, its segments and its options; and a step that fails changes nothing.
+#include "cairn/cairn.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+/// Lion, Chen et al.: Symbolic discovery of optimization algorithms (2023); a rule as users write it.
+struct lion {
+  double lr = 1e-2, beta1 = 0.9, beta2 = 0.99, weight_decay = 0;
+
+  static constexpr std::array<std::string_view, 1> moments{"exp_avg"};
+  constexpr std::array<double, 4> numbers(double rate, std::int64_t) const {
+    return {rate, 1 - rate * weight_decay, 1 - beta1, 1 - beta2};
+  }
+  static constexpr auto next(auto p, auto g, auto rate, auto keep, auto new1, auto new2, auto m) {
+    return std::tuple{keep * p - rate * sign(m + new1 * (g - m)), m + new2 * (g - m)};
+  }
+};
+/// What shrinks small parameters to zero: choices and comparisons are part of rules, too.
+struct shrinking {
+  double lr = 0.05;
+  static constexpr std::array<std::string_view, 0> moments{};
+  constexpr std::array<double, 1> numbers(double rate, std::int64_t) const { return {rate}; }
+  static constexpr auto next(auto p, auto g, auto rate) {
+    const auto moved = p - rate * g;
+    return std::tuple{where(abs(moved) < 0.01_c, 0_c * moved, moved)};
+  }
+};
+
+template <class Array>
+void fill(Array& numbers, int seed) {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<typename Array::value_type>(std::sin(static_cast<double>(i * 7 + 1) * (seed + 0.3)));
+}
+template <class Program>
+std::vector<typename Program::real_type> all_parameters(Program& step) {
+  std::vector<typename Program::real_type> all;
+  step.for_each_parameter(
+      [&](std::string_view, auto view) { all.insert(all.end(), view.data(), view.data() + view.size()); });
+  return all;
+}
+
+/// Trains with the rule in the step and beside it, and compares losses, parameters and states.
+template <auto Loss, auto Rule, class... Options>
+void compare(auto... make_bound) {
+  program<Loss, Options...> beside;
+  program<Loss, update<Rule>, Options...> inside;
+  beside.init(seed{3});
+  inside.init(seed{3});
+  optimizer rule{beside, Rule};
+  for (int i = 0; i < 4; ++i) {
+    rule.lr(0.01 / (1 + i));
+    const auto expected = beside.value_and_grad(make_bound(i)...);
+    rule.update();
+    BOOST_TEST(inside.train({.lr = 0.01 / (1 + i)}, make_bound(i)...) == expected);
+    BOOST_TEST(all_parameters(inside) == all_parameters(beside));
+  }
+  static_assert(inside.memory().gradient_bytes == 0);
+  BOOST_TEST(inside.steps() == 4);
+}
+
+template <class Real>
+struct batch {
+  std::vector<Real> x = std::vector<Real>(16 * 12);
+  std::vector<std::int32_t> y = std::vector<std::int32_t>(16);
+  explicit batch(int seed) {
+    fill(x, seed);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<int>(i * 5 % 4);
+  }
+};
+template <class Real>
+const batch<Real>& batch_of(int i) {
+  static const std::vector<batch<Real>> all{batch<Real>(0), batch<Real>(1), batch<Real>(2), batch<Real>(3)};
+  return all[static_cast<std::size_t>(i)];
+}
+const auto rows = [](int i) { return bind<"x">(batch_of<float>(i).x); };
+const auto wide_rows = [](int i) { return bind<"x">(batch_of<double>(i).x); };
+const auto classes = [](int i) { return bind<"y">(batch_of<float>(i).y); };
+
+constexpr auto x = input<"x", 16, 12>;
+constexpr auto y = labels<"y", 4, 16>;
+constexpr auto body = nn::linear<"fc1", 32> | nn::gelu | nn::linear<"fc2", 12>;
+constexpr auto block_of = [](auto) { return ckpt<"ff">(nn::residual(body)); };
+constexpr auto dense = cross_entropy(x | repeat<3, "block">(block_of) | nn::linear<"head", 4>, y);
+constexpr auto nested =
+    cross_entropy(x | ckpt<"outer">(repeat<2, "block">(block_of) | nn::layer_norm<"ln">) | nn::linear<"head", 4>, y);
+constexpr auto kept = cross_entropy(x | repeat<2, "block">([](auto) {
+                                      return ckpt<"ff", save_matmuls, allow_useless>(nn::residual(body));
+                                    }) | nn::linear<"head", 4>,
+                                    y);
+constexpr auto dropped = cross_entropy(
+    x | nn::linear<"fc1", 32> | nn::dropout<"drop", 0.5> | nn::batch_norm<"bn"> | nn::linear<"head", 4>, y);
+
+constexpr auto images = input<"x", 2, 6, 4, 4>;
+constexpr auto image_classes = labels<"y2", 4, 2>;
+constexpr auto convolved =
+    cross_entropy(images | nn::conv2d<"c1", 8, 3, nn::window{.padding = 1}> | nn::batch_norm<"bn"> | nn::relu |
+                      nn::conv2d<"c2", 8, 1> | nn::flatten | nn::linear<"head", 4>,
+                  image_classes);
+const auto pictures = [](int i) { return bind<"x">(batch_of<float>(i).x); };
+const auto picture_classes = [](int) {
+  static const std::vector<std::int32_t> two{1, 3};
+  return bind<"y2">(two);
+};
+
+// Parameters that are read in every way: twice, through views and maps, by another's gradient, as a loss's penalty.
+constexpr auto w = param<"w", 12, 12>;
+constexpr auto scale = param_from<"scale", initial::constant(1.0), 12>;
+constexpr auto in_every_way = mean(square(matmul(matmul(x, w), transpose(w)) * scale + slice<0, 2, 3>(w))) +
+                              0.1_c * sum(square(w)) + mean(reshape<1, 12>(scale) * x);
+constexpr auto number = param<"n">;
+constexpr auto scalar = mean(square(x * number)) + number;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(update_in_step)
+
+BOOST_AUTO_TEST_CASE(every_rule_has_the_bits_of_an_optimizer) {
+  compare<dense, adamw_options{.weight_decay = 0.1}>(rows, classes);
+  compare<dense, sgd_options{}>(rows, classes);
+  compare<dense, sgd_options{.momentum = 0.9, .weight_decay = 0.01}>(rows, classes);
+  compare<dense, sgd_options{.momentum = 0.9, .nesterov = true}>(rows, classes);
+  compare<dense, lion{.weight_decay = 0.1}>(rows, classes);
+  compare<dense, shrinking{}>(rows, classes);
+}
+BOOST_AUTO_TEST_CASE(whatever_the_segments_and_options) {
+  compare<dense, adamw_options{}, plain>(rows, classes);
+  compare<nested, adamw_options{}>(rows, classes);
+  compare<kept, adamw_options{}>(rows, classes);
+  compare<dense, adamw_options{}, real<double>>(wide_rows, classes);
+  compare<dense, adamw_options{}, freeze<"block.1">>(rows, classes);
+  compare<dense, adamw_options{}, check_finite>(rows, classes);
+  compare<dropped, adamw_options{}>(rows, classes);
+  compare<convolved, adamw_options{}>(pictures, picture_classes);
+  compare<in_every_way, adamw_options{}>(rows);
+  compare<scalar, adamw_options{}>(rows);
+#ifdef _OPENMP
+  compare<dense, adamw_options{}, threads<3>>(rows, classes);
+#endif
+}
+
+BOOST_AUTO_TEST_CASE(rules_by_name) {
+  program<dense, update<adamw_options{.weight_decay = 0.5}>, update<adamw_options{.weight_decay = 0}, "*.bias", "head">>
+      step;
+  program<dense> decayed, free;
+  for (auto* one : {&decayed, &free}) one->init(seed{1});
+  step.init(seed{1});
+  adamw with{decayed, {.weight_decay = 0.5}}, without{free, {.weight_decay = 0}};
+  const auto loss = step.train({.lr = 0.1}, rows(0), classes(0));
+  for (auto* one : {&decayed, &free}) BOOST_TEST(one->value_and_grad(rows(0), classes(0)) == loss);
+  with.lr(0.1);
+  without.lr(0.1);
+  with.update();
+  without.update();
+  int seen = 0;
+  step.for_each_parameter([&](std::string_view name, auto view) {
+    const bool is_free = name.ends_with(".bias") || name.starts_with("head");
+    (is_free ? free : decayed).for_each_parameter([&](std::string_view other, auto expected) {
+      if (other != name) return;
+      ++seen;
+      BOOST_TEST(std::equal(view.data(), view.data() + view.size(), expected.data()), name);
+    });
+  });
+  BOOST_TEST(seen == 14);
+}
+
+BOOST_AUTO_TEST_CASE(rates_are_those_of_the_rules_where_none_is_given) {
+  program<dense, update<lion{.lr = 0.25}>> first, second;
+  first.init(seed{1});
+  second.init(seed{1});
+  first.train(rows(0), classes(0));
+  second.train({.lr = 0.25}, rows(0), classes(0));
+  BOOST_TEST(all_parameters(first) == all_parameters(second));
+}
+
+BOOST_AUTO_TEST_CASE(gradients_are_clipped_as_in_pytorch) {
+  program<dense> beside;
+  program<dense, update<sgd_options{}>, clip<0.05>> inside;
+  program<dense, update<sgd_options{}>, clip<1e9>> loose;
+  static_assert(inside.memory().gradient_bytes == beside.memory().gradient_bytes);
+  beside.init(seed{1});
+  inside.init(seed{1});
+  loose.init(seed{1});
+  const auto before = all_parameters(beside);
+  beside.value_and_grad(rows(0), classes(0));
+  double squares = 0;
+  for (const float g : beside.gradients()) squares += static_cast<double>(g) * static_cast<double>(g);
+  const double norm = std::sqrt(squares);
+  inside.train({.lr = 0.1}, rows(0), classes(0));
+  BOOST_TEST(inside.gradient_norm() == norm, boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(std::equal(inside.gradients().begin(), inside.gradients().end(), beside.gradients().begin()));
+  const auto scaled = static_cast<float>(0.05 / (inside.gradient_norm() + 1e-6));
+  beside.for_each_gradient([&](std::string_view, auto gradient) {
+    for (float* g = gradient.data(); g != gradient.data() + gradient.size(); ++g) *g *= scaled;
+  });
+  sgd descent{beside, {.lr = 0.1}};
+  descent.update();
+  BOOST_TEST(all_parameters(inside) == all_parameters(beside));
+  BOOST_TEST(all_parameters(inside) != before);
+  loose.train({.lr = 0.1}, rows(0), classes(0));
+  BOOST_TEST(loose.gradient_norm() == norm, boost::test_tools::tolerance(1e-6));
+}
+BOOST_AUTO_TEST_CASE(a_long_gradient_has_the_same_length_on_any_number_of_threads) {
+  constexpr auto long_one = mean(square(param<"a", 300, 200> - param<"b", 200>));
+  program<long_one, update<sgd_options{}>, clip<1.0>> one;
+  one.init(seed{1});
+  one.train();
+  double squares = 0;
+  for (const float g : one.gradients()) squares += static_cast<double>(g) * static_cast<double>(g);
+  BOOST_TEST(one.gradient_norm() == std::sqrt(squares), boost::test_tools::tolerance(1e-6));
+#ifdef _OPENMP
+  program<long_one, update<sgd_options{}>, clip<1.0>, threads<3>> three;
+  three.init(seed{1});
+  three.train();
+  BOOST_TEST(three.gradient_norm() == one.gradient_norm());
+#endif
+}
+BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_value) {
+  program<dense> beside;
+  program<dense, update<adamw_options{}>, clip_value<1e-3>> inside;
+  static_assert(inside.memory().gradient_bytes == 0);
+  beside.init(seed{1});
+  inside.init(seed{1});
+  adamw adam{beside};
+  for (int i = 0; i < 3; ++i) {
+    beside.value_and_grad(rows(i), classes(i));
+    int cut = 0;
+    for (float& g : beside.gradients()) {
+      cut += std::abs(g) > 1e-3F;
+      g = std::min(std::max(g, -1e-3F), 1e-3F);
+    }
+    BOOST_TEST(cut > 0);
+    adam.update();
+    inside.train({.lr = 1e-3}, rows(i), classes(i));
+    BOOST_TEST(all_parameters(inside) == all_parameters(beside));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_changes_nothing) {
+  program<dropped, update<adamw_options{}>, check_finite> step, untouched;
+  step.init(seed{1});
+  untouched.init(seed{1});
+  step.train({.lr = 0.1}, rows(0), classes(0));
+  untouched.train({.lr = 0.1}, rows(0), classes(0));
+  auto broken = batch_of<float>(1);
+  broken.x[5] = std::numeric_limits<float>::quiet_NaN();
+  BOOST_CHECK_THROW(step.train({.lr = 0.1}, bind<"x">(broken.x), classes(1)), loss_error);
+  BOOST_TEST(all_parameters(step) == all_parameters(untouched));
+  BOOST_TEST(step.steps() == 1);
+  untouched.random().step = step.random().step;
+  BOOST_TEST(step.train({.lr = 0.1}, rows(2), classes(2)) == untouched.train({.lr = 0.1}, rows(2), classes(2)));
+  BOOST_TEST(all_parameters(step) == all_parameters(untouched));  // the moments, too, are as they were
+}
+BOOST_AUTO_TEST_CASE(kept_gradients_that_are_not_finite_change_nothing) {
+  constexpr auto loss = mean(sqrt(abs(x * param_from<"p", initial{}, 12>)));  // its slope at 0 is infinite times 0
+  program<loss, update<sgd_options{}>, clip<1.0>, check_finite> step;
+  step.init(seed{1});
+  const auto before = all_parameters(step);
+  BOOST_CHECK_THROW(step.train({.lr = 0.1}, rows(0)), gradient_error);
+  BOOST_TEST(all_parameters(step) == before);
+  BOOST_TEST(step.steps() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_wanted_gradient_of_an_input_is_there) {
+  program<dense, wrt<"x">> beside;
+  program<dense, wrt<"x">, update<sgd_options{}>> inside;
+  beside.init(seed{1});
+  inside.init(seed{1});
+  beside.value_and_grad(rows(0), classes(0));
+  inside.train({.lr = 0.1}, rows(0), classes(0));
+  const auto a = beside.grad<"x">(), b = inside.grad<"x">();
+  BOOST_TEST(std::equal(a.data(), a.data() + a.size(), b.data()));
+  BOOST_TEST(inside.memory().gradient_bytes == 16 * 12 * 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_result_that_shows_a_parameter_is_that_of_the_step) {
+  program<outputs(in_every_way, w), update<sgd_options{}>> step;
+  step.init(seed{1});
+  const auto before = all_parameters(step);
+  const auto [loss, shown] = step.train({.lr = 0.1}, rows(0));
+  BOOST_TEST(std::equal(shown.data(), shown.data() + shown.size(), before.begin()));
+  BOOST_TEST(all_parameters(step) != before);
+}
+
+BOOST_AUTO_TEST_CASE(what_init_begins_anew) {
+  program<dense, update<adamw_options{}>> step;
+  step.init(seed{1});
+  const float first = step.train(rows(0), classes(0)), second = step.train(rows(0), classes(0));
+  step.init(seed{1});
+  BOOST_TEST(step.steps() == 0);
+  BOOST_TEST(step.train(rows(0), classes(0)) == first);
+  BOOST_TEST(step.train(rows(0), classes(0)) == second);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
