@@ -288,6 +288,31 @@ BOOST_AUTO_TEST_CASE(a_result_that_shows_a_parameter_is_that_of_the_step) {
   BOOST_TEST(all_parameters(step) != before);
 }
 
+BOOST_AUTO_TEST_CASE(averages_are_exponential_and_can_be_run) {
+  compare<dense, averaged{adamw_options{}, 0.9}>(rows, classes);
+  compare<dense, averaged{sgd_options{}, 0.9}>(rows, classes);
+  program<dense, update<averaged{sgd_options{.momentum = 0.9}, 0.75}>> step;
+  step.init(seed{1});
+  std::vector<double> sum(all_parameters(step).size());
+  double weights = 0;
+  for (int i = 0; i < 4; ++i) {
+    step.train({.lr = 0.1}, rows(i), classes(i));
+    const auto now = all_parameters(step);
+    for (std::size_t k = 0; k < sum.size(); ++k) sum[k] = 0.75 * sum[k] + now[k];
+    weights = 0.75 * weights + 1;
+  }
+  const auto last = all_parameters(step);
+  const float in_moment = step.moment<"head.weight", "average">()(1, 2);
+  step.exchange("average");
+  BOOST_TEST(step.param<"head.weight">()(1, 2) == in_moment);
+  const auto average = all_parameters(step);
+  for (std::size_t k = 0; k < sum.size(); ++k) BOOST_TEST(std::abs(average[k] - sum[k] / weights) < 1e-6);
+  BOOST_TEST(average != last);
+  step.exchange("average");
+  BOOST_TEST(all_parameters(step) == last);
+  BOOST_TEST((step.moment<"head.bias", "momentum_buffer">().size() == 4U));
+}
+
 BOOST_AUTO_TEST_CASE(what_init_begins_anew) {
   program<dense, update<adamw_options{}>> step;
   step.init(seed{1});

@@ -73,8 +73,12 @@ template <class... Names, auto... Rule>
 constexpr auto problem_of_rules(rule_list<named_rule<Names, Rule>...>) {
   return first_problem([] {
     using rule = std::remove_const_t<decltype(Rule)>;
-    if constexpr (an_update_rule<rule>) return sound{};
-    else return mistake<not_an_update_rule, top_scope, fact::given<rule>>{};
+    if constexpr (an_update_rule<rule>) {
+      if constexpr (rule_with<rule, moments_of(Rule)>) return sound{};
+      else return mistake<not_an_update_rule, top_scope, fact::given<rule>>{};
+    } else {
+      return mistake<not_an_update_rule, top_scope, fact::given<rule>>{};
+    }
   }()...);
 }
 /// Options that contradict each other.

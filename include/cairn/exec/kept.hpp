@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/check/figures.hpp"
+#include "cairn/check/use.hpp"
 #include "cairn/core/philox.hpp"
 
 #include <concepts>
@@ -68,6 +69,23 @@ inline constexpr auto kept_by = [] {
   }
   return out;
 }();
+
+/// Which of these has a name and is that moment, empty for the parameter; their number where none is.
+template <class Compiled>
+constexpr std::size_t kept_moment(std::string_view name, std::string_view moment) {
+  std::size_t i = 0;
+  while (i < kept_by<Compiled>.size() && (kept_by<Compiled>[i].name != name || kept_by<Compiled>[i].moment != moment))
+    ++i;
+  return i;
+}
+/// The mistake of asking for a moment, or sound.
+template <class Compiled, fixed_string Name, fixed_string Moment>
+constexpr auto problem_of_moment() {
+  if constexpr (kept_moment<Compiled>(Name, Moment) < kept_by<Compiled>.size()) return sound{};
+  else if constexpr (!std::same_as<decltype(problem_of_parameter<Compiled, Name>()), sound>)
+    return problem_of_parameter<Compiled, Name>();
+  else return mistake<no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};
+}
 
 /// Saves and loads: defined in cairn/saving.hpp, for who includes it. `Path` has it looked up where it is used.
 template <class Path>

@@ -244,6 +244,31 @@ class program {
     else return detail::view_stand_in<real_type>{};
   }
 
+  /// What the rule of update<...> keeps of a parameter, by the name that it gives: `step.moment<"fc1.weight",
+  /// "exp_avg">()`.
+  template <fixed_string Name, fixed_string Moment>
+  auto moment() {
+    using problem = decltype(detail::problem_of_moment<compiled, Name, Moment>());
+    static_assert(report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, sound>) {
+      constexpr const kept_tensor& found = detail::kept_by<compiled>[detail::kept_moment<compiled>(Name, Moment)];
+      return detail::view_of<found.extents>(reinterpret_cast<real_type*>(owned().at(found.at)));
+    } else {
+      return detail::view_stand_in<real_type>{};
+    }
+  }
+  /// Has the moments of this name and their parameters change places, those of all rules that keep one: to run with
+  /// averages of the parameters, and then with the parameters again.
+  void exchange(std::string_view moment) {
+    for (const kept_tensor& one : detail::kept_by<compiled>) {
+      if (one.moment != moment || moment.empty()) continue;
+      const auto of = static_cast<std::size_t>(one.extents.count());
+      real_type* const numbers = reinterpret_cast<real_type*>(owned().at(one.at));
+      const kept_tensor& parameter = detail::kept_by<compiled>[detail::kept_moment<compiled>(one.name, {})];
+      std::swap_ranges(numbers, numbers + of, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
+    }
+  }
+
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
   /// them: `[](std::string_view name, auto view) {...}`. Views are those of param.
   template <class Visit>

@@ -90,26 +90,18 @@ inline constexpr bool all_in_lanes<Moments, std::tuple<E...>> =
 }  // namespace detail
 
 namespace detail {
+/// Whether a rule says what becomes of a parameter of which it keeps so many moments.
 template <class Rule, int Moments>
-concept rule_with = all_in_lanes<Moments, decltype(next_values<Rule, Moments, clipping::none>())>;
-/// Whether a rule says what becomes of parameters with any number of moments that it may keep.
-template <class Rule>
-constexpr bool says_next() {
-  constexpr int most = static_cast<int>(Rule::moments.size());
-  return []<int... K>(std::integer_sequence<int, K...>) {
-    if constexpr (requires(const Rule& rule) { rule.moment_count(); }) return (rule_with<Rule, K> && ...);
-    else return rule_with<Rule, most>;
-  }(std::make_integer_sequence<int, most + 1>{});
-}
+concept rule_with = Moments >= 0 && all_in_lanes<Moments, decltype(next_values<Rule, Moments, clipping::none>())>;
 }  // namespace detail
 
-/// What update<...> and optimizers take.
+/// What update<...> and optimizers take, but for its `next`.
 template <class Rule>
 concept an_update_rule = requires(const Rule& rule) {
   { rule.lr } -> std::convertible_to<double>;
   std::string_view(Rule::moments[0]);
   rule.numbers(0.0, std::int64_t{1})[0];
-} && detail::says_next<Rule>();
+};
 
 /// A rule as an operation: results are the parameter's and the moments' next numbers.
 template <class Rule, int Moments, detail::clipping Clip>

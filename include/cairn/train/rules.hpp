@@ -57,4 +57,44 @@ struct adamw_options {
   }
 };
 
+/// A rule that keeps an average of each parameter, too, over about 1 / (1 - decay) steps: `update<averaged{
+/// adamw_options{}, 0.999}>`. It is the moment "average": `step.exchange("average")` runs with it, and back.
+/// Polyak and Juditsky: Acceleration of stochastic approximation by averaging (1992), here exponential.
+template <class Rule>
+struct averaged {
+  Rule rule;
+  double decay = 0.999;
+  double lr = rule.lr;
+
+  static constexpr std::size_t count = static_cast<std::size_t>(detail::numbers_of<Rule>);
+  template <std::size_t Values>  // the rule's numbers, the average, and as many moments as the rule may keep
+  static constexpr bool goes_on = Values > count&& detail::rule_with<Rule, static_cast<int>(Values - count) - 1>;
+
+  static constexpr auto moments = [] {
+    std::array<std::string_view, Rule::moments.size() + 1> all{"average"};
+    for (std::size_t k = 0; k < Rule::moments.size(); ++k) all[k + 1] = Rule::moments[k];
+    return all;
+  }();
+  constexpr int moment_count() const { return 1 + detail::moments_of(rule); }
+  /// The weight of a step's parameter, of all that are summed so far: at the first it is all of the average.
+  auto numbers(double rate, std::int64_t step) const {
+    const auto of_rule = rule.numbers(rate, step);
+    std::array<double, std::tuple_size_v<decltype(rule.numbers(rate, step))> + 1> all{};
+    all[0] = (1 - decay) / (1 - std::pow(decay, static_cast<double>(step)));
+    std::copy(of_rule.begin(), of_rule.end(), all.begin() + 1);
+    return all;
+  }
+  template <class... Rest>
+    requires(goes_on<sizeof...(Rest)>)
+  static constexpr auto next(auto p, auto g, auto share, Rest... rest) {
+    return [&]<std::size_t... N, std::size_t... M>(std::index_sequence<N...>, std::index_sequence<M...>) {
+      const auto all = std::tuple{rest...};
+      const auto average = std::get<sizeof...(N)>(all);
+      return std::apply(
+          [=](auto next, auto... kept) { return std::tuple{next, average + share * (next - average), kept...}; },
+          Rule::next(p, g, std::get<N>(all)..., std::get<sizeof...(N) + 1 + M>(all)...));
+    }(std::make_index_sequence<count>{}, std::make_index_sequence<sizeof...(Rest) - count - 1>{});
+  }
+};
+
 }  // namespace cairn
