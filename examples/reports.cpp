@@ -1,11 +1,15 @@
-// Looks into a training step without running it: what it stores and why, its graph, its memory over time. The model is
-// the README's.
+// Looks into a training step: what it stores and why, its graph, its memory over time, all without running it; and what
+// it takes when it runs. The model is the README's.
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/report/dot.hpp>
+#include <cairn/report/page.hpp>
+#include <cairn/report/profile.hpp>
 #include <cairn/report/residuals.hpp>
 #include <cairn/report/timeline.hpp>
+#include <cairn/report/trace.hpp>
 #include <iostream>
+#include <vector>
 
 using namespace cairn;
 
@@ -15,8 +19,16 @@ constexpr auto model = nn::linear<"embed", 256> | blocks | nn::linear<"head", 10
 constexpr auto loss = cross_entropy(input<"images", 128, 784> | model, labels<"classes", 10, 128>);
 using train_step = program<loss>;
 
+report::profiled measured() {
+  train_step step;
+  step.init(seed{1});
+  const std::vector<float> x(128 * 784, 0.5F);
+  const std::vector<std::int32_t> y(128, 3);
+  return report::profile(step, bind<"images">(x), bind<"classes">(y));
+}
+
 int main(int argc, char** argv) {
-  CLI::App app("Looks into a training step without running it. The model is the README's.", "reports");
+  CLI::App app("Looks into a training step. The model is the README's.", "reports");
   app.require_subcommand(1);
   app.add_subcommand("residuals", "what it stores for backward, and what it computes again")->callback([] {
     report::residuals<train_step>(std::cout);
@@ -26,6 +38,15 @@ int main(int argc, char** argv) {
   });
   app.add_subcommand("timeline", "the memory of a step, as an SVG image: > timeline.svg")->callback([] {
     report::timeline<train_step, program<loss, plain>>(std::cout);
+  });
+  app.add_subcommand("profile", "what each part, operation, segment and kernel of it takes")->callback([] {
+    report::profile_table(std::cout, measured());
+  });
+  app.add_subcommand("page", "the same as a page for a browser: > profile.html")->callback([] {
+    report::page(std::cout, measured());
+  });
+  app.add_subcommand("trace", "the same for ui.perfetto.dev: > profile.json")->callback([] {
+    report::trace(std::cout, measured());
   });
   CLI11_PARSE(app, argc, argv);
 }

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 namespace cairn {
 
@@ -174,6 +175,23 @@ class program {
     requires(detail::a_binding<Bound> && ...)
   auto train(const Bound&... inputs) {
     return train(train_options{}, inputs...);
+  }
+
+  /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile. All
+  /// rounds draw the random numbers of the next step; afterwards parameters, moments, states and gradients are as before.
+  template <class Use, class... Bound>
+  void step_by_step(Use use, const Bound&... inputs) {
+    using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    const run_counters counters = counters_;
+    begin_step<problem>(inputs...);
+    if constexpr (std::same_as<problem, sound>) {
+      const std::vector<std::byte> before(memory_.data(), machine_.base(pass::arena_base));
+      if constexpr (updates_parameters) write_numbers({});
+      use([this](int i) { machine_.run(i, i + 1); });
+      std::ranges::copy(before, memory_.data());
+    }
+    counters_ = counters;
   }
 
   /// How many steps changed the parameters: to keep and to set.

@@ -118,6 +118,7 @@ class program_stand_in {
   program_stand_in() = default;
   explicit program_stand_in(std::span<std::byte>) {}
   void init(seed) {}
+  void step_by_step(auto, const auto&...) {}
   auto value_and_grad(const auto&...) { return for_each_output(as_outputs(Output), real_type{}); }
   auto train(const auto&...) { return for_each_output(as_outputs(Output), real_type{}); }
   template <class... Bound>

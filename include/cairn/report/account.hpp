@@ -4,6 +4,7 @@
 #include "cairn/check/model.hpp"
 
 #include <span>
+#include <utility>
 
 namespace cairn {
 template <auto Output, class... Options>
@@ -22,11 +23,17 @@ struct value {
   int arguments, first;  ///< where these begin in account::arguments
   int segment;           ///< the innermost; 0 is the program outside of them
   int leaf, gradient;    ///< the leaf that it is, and that whose gradient it is, or is what a step adds to it
+  int updated;           ///< the parameter that it is after the step, or whose moment
   int tag;               ///< its first
   int again;             ///< the value that it is, computed a second time
+  int home;              ///< of such a one: the segment whose backward asks for it
   int order;             ///< how many gradients lie between it and what is not one
   bool stored;           ///< counted in memory_plan::stored_bytes
   bool joined;           ///< has no memory of its own: its arguments are read
+  bool result;           ///< the first of its operation
+  // Of what a step computes, with that step; else all of these are -1.
+  int step, last;       ///< and the last one that needs its memory; -1 where it has none in the arena
+  std::int64_t offset;  ///< in the arena, or -1
 };
 
 struct segment_entry {
@@ -35,8 +42,10 @@ struct segment_entry {
 };
 
 struct step {
-  std::int64_t live;          ///< bytes of the arena that it needs: the values that live, and scratch
-  std::int64_t flops, again;  ///< operations, and those that are executed a second time
+  std::int64_t live;           ///< bytes of the arena that it needs: the values that live, and scratch
+  std::int64_t flops, again;   ///< operations, and those that are executed a second time
+  std::int64_t read, written;  ///< bytes of its operands
+  std::int64_t scratch, at;    ///< bytes of its scratch, and where in the arena
   int segment;
 };
 
@@ -44,6 +53,7 @@ struct step {
 struct account {
   std::string_view names;
   std::span<const segment_entry> segments;  ///< the first is the program outside of them
+  std::span<const segment_plan> plans;      ///< of all but the first
   std::span<const ir::leaf> leaves;
   std::span<const ir::tag> tags;
   std::span<const value> values;   ///< in the order of their computation
@@ -75,6 +85,26 @@ struct account {
 };
 
 namespace detail {
+/// The bytes that step i reads, each operand once: of a map no more than what it is a map of has. `reader` is a table by
+/// value of who read it last.
+template <class Compiled>
+constexpr std::int64_t bytes_read(int i, int* reader) {
+  constexpr const auto& s = Compiled::schedule;
+  constexpr const auto& f = Compiled::steps;
+  constexpr const auto& l = Compiled::loops;
+  std::int64_t bytes = 0;
+  const auto read = [&](int v, int source) {
+    if (ir::is_constant(s.op(source).what) || f.step_of[source] == i) return;
+    if (std::exchange(reader[source], i + 1) == i + 1) return;
+    bytes += std::min(s.made(v).bytes, s.made(source).bytes);
+  };
+  for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) read(l.inputs[k].value, l.inputs[k].source);
+  const int kernel = f.steps[i].kernel;
+  for (int k = 0; kernel != ir::none && k < s.op(kernel).arguments; ++k)
+    read(s.argument(kernel, k), f.root[s.argument(kernel, k)]);
+  return bytes;
+}
+
 template <class Compiled>
 inline constexpr auto tables = [] {
   constexpr const auto& g = Compiled::graph;
@@ -90,6 +120,7 @@ inline constexpr auto tables = [] {
     int arguments[s.argument_count + 1] = {};
     step steps[f.step_count + 1] = {};
   } out;
+  int reader[s.node_count] = {};
   std::copy_n(g.names, g.character_count, out.names);
   for (int i = 0; i < in.count; ++i) {
     const ir::region& r = g.regions[in.all[i].region];
@@ -112,13 +143,20 @@ inline constexpr auto tables = [] {
     made.segment = in.of[s.origin[v]];
     made.again = s.again[v];
     made.order = n.order;
+    made.home = s.again[v] > 0 ? s.segment[v] : 0;
     made.joined = f.joined[v];
+    made.result = n.number == 0;
+    made.step = f.step_of[v];
+    const bool held = made.step != ir::none && f.external[v] && !Compiled::places.fixed[v];
+    made.last = held ? Compiled::ranges.last[v] : ir::none;
+    made.offset = held ? Compiled::layout.of[v].offset : ir::none;
     made.stored =
         v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
   }
   for (int i = g.tag_count; i-- > 0;) {
     if (s.tagged[i] != ir::none) out.values[s.tagged[i]].tag = i + 1;
   }
+  for (int i = 0; i < s.carry_count; ++i) out.values[s.carries[i].after].updated = s.carries[i].leaf + 1;
   for (int i = 0; i < g.leaf_count; ++i) {
     if (s.leaf_value[i] != ir::none) out.values[s.leaf_value[i]].leaf = i + 1;
     const int total = s.gradient[i];
@@ -128,12 +166,18 @@ inline constexpr auto tables = [] {
       out.values[s.root(s.argument(total, k))].gradient = i + 1;
   }
   for (int i = 0; i < f.step_count; ++i) {
-    out.steps[i] = {Compiled::slots.live[i], 0, 0, in.of[s.origin[f.members[f.steps[i].code]]]};
+    step& made = out.steps[i];
+    made.live = Compiled::slots.live[i];
+    made.segment = in.of[s.origin[f.members[f.steps[i].code]]];
+    made.scratch = pass::aligned(pass::scratch_of(s, f.steps[i], Compiled::threads));
+    made.at = Compiled::layout.scratch[i];
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];
-      out.steps[i].flops += out.values[v].flops;
-      if (s.again[v] > 0) out.steps[i].again += out.values[v].flops;
+      made.flops += out.values[v].flops;
+      if (s.again[v] > 0) made.again += out.values[v].flops;
+      if (f.external[v]) made.written += s.made(v).bytes;
     }
+    made.read = bytes_read<Compiled>(i, reader);
   }
   return out;
 }();
@@ -151,6 +195,7 @@ struct accounting<program<Output, Options...>> {
     constexpr int value_turn = compiled::schedule.turn, step_turn = compiled::steps.turn;
     return {.names = t.names,
             .segments = t.segments,
+            .plans = cairn::detail::segments_in<compiled>,
             .leaves = counted(t.leaves, leaves),
             .tags = counted(t.tags, tags),
             .values = t.values,

@@ -1,0 +1,137 @@
+// A profile as a page for a browser, all in one file that loads nothing: `report::page(out, p)`.
+#pragma once
+
+#include "cairn/report/json.hpp"
+#include "cairn/report/page_script.hpp"
+#include "cairn/report/page_style.hpp"
+#include "cairn/report/profiled.hpp"
+
+#include <ostream>
+
+namespace cairn::report {
+
+namespace detail {
+/// The data of the page's script, in JSON: rows are objects, and those of one table have the same entries.
+struct page_writer {
+  std::ostream& out;
+  const profiled& p;
+
+  struct entry {
+    const char* name;
+    std::string value;
+    entry(const char* n, std::string_view text) : name(n), value(json_text(text)) {}
+    entry(const char* n, const char* text) : entry(n, std::string_view(text)) {}
+    entry(const char* n, const std::string& text) : entry(n, std::string_view(text)) {}
+    entry(const char* n, std::integral auto whole) : name(n), value(std::to_string(whole)) {}
+    entry(const char* n, double number) : name(n), value(json_number(number)) {}
+  };
+  void object(std::initializer_list<entry> entries) {
+    for (const entry& e : entries) out << (&e == entries.begin() ? "{\"" : ",\"") << e.name << "\":" << e.value;
+    out << '}';
+  }
+  /// A table: `row(i)` writes the object of each row.
+  void table(const char* name, std::size_t count, auto row) {
+    out << ",\n\"" << name << "\":[";
+    for (std::size_t i = 0; i < count; ++i) {
+      out << (i > 0 ? ",\n" : "\n");
+      row(i);
+    }
+    out << ']';
+  }
+
+  void share(std::string_view name, const profiled_share& s, int count = 0) {
+    object({{"name", name},
+            {"count", count},
+            {"seconds", s.seconds},
+            {"flops", s.flops},
+            {"bytes", s.bytes},
+            {"least", s.least}});
+  }
+  void step(const profiled_step& s, int segment) {
+    object({{"name", s.operations},
+            {"origin", s.origin},
+            {"part", static_cast<int>(s.what)},
+            {"segment", segment},
+            {"flops", s.flops},
+            {"again", s.again},
+            {"read", s.read},
+            {"written", s.written},
+            {"live", s.live},
+            {"seconds", s.seconds},
+            {"least", s.least},
+            {"by", s.by_memory ? "memory" : "arithmetic"}});
+  }
+  void segment(std::size_t i, const profiled_parts& s) {
+    const segment_plan plan = i > 0 ? p.plan.plans[i - 1] : segment_plan{"outside of segments", 0, 0, 0, 0};
+    const segment_entry& at = p.plan.segments[i];
+    object({{"name", plan.path},
+            {"parent", at.parent},
+            {"depth", at.depth},
+            {"forward", s[0].seconds},
+            {"again", s[1].seconds},
+            {"backward", s[2].seconds},
+            {"boundary", plan.boundary_bytes},
+            {"freed", plan.interior_bytes},
+            {"operations", plan.recomputed_operations},
+            {"flops", s[1].flops}});
+  }
+  void held(const holding& h, const std::vector<std::string>& layers) {
+    const auto row = [&](std::string_view name, const std::string& origin, const std::string& extents, int what,
+                         int segment) {
+      object({{"name", name},
+              {"origin", origin},
+              {"extents", extents},
+              {"part", what},
+              {"segment", segment},
+              {"from", h.from},
+              {"to", h.to},
+              {"offset", h.offset},
+              {"bytes", h.bytes}});
+    };
+    const auto& by = p.plan.steps[static_cast<std::size_t>(h.from)];
+    if (h.value < 0) return row("scratch", "of the step", "", 3, by.segment);
+    const value& v = p.plan[h.value];
+    std::ostringstream extents;
+    extents << extents_of{v.extents};
+    row(v.operation, origin_of(p.plan, layers, h.value), extents.str(), static_cast<int>(part_of(p.plan, h.value)),
+        v.segment);
+  }
+
+  void data() {
+    const auto parts = by_part(p);
+    const auto operations = by_operation(p);
+    const auto segments = by_segment(p);
+    const auto holdings = holdings_of(p.plan);
+    const auto layers = layers_of(p.plan);
+    const memory_plan& m = p.plan.memory;
+    out << "{\"figures\":";
+    object({{"rounds", p.rounds},
+            {"threads", p.threads},
+            {"turn", p.plan.step_turn},
+            {"peak", m.peak_bytes},
+            {"stored", m.stored_bytes},
+            {"parameters", m.parameter_bytes},
+            {"gradients", m.gradient_bytes},
+            {"flops", p.limits.flops},
+            {"memory", p.limits.moved.back().rate},
+            {"cache", p.limits.moved.front().rate}});
+    table("parts", parts.size(), [&](std::size_t i) { share(part_names[i], parts[i]); });
+    table("operations", operations.size(),
+          [&](std::size_t i) { share(operations[i].name, operations[i], operations[i].count); });
+    table("segments", segments.size(), [&](std::size_t i) { segment(i, segments[i]); });
+    table("steps", p.steps.size(), [&](std::size_t i) { step(p.steps[i], p.plan.steps[i].segment); });
+    table("held", holdings.size(), [&](std::size_t i) { held(holdings[i], layers); });
+    out << "}\n";
+  }
+};
+}  // namespace detail
+
+/// Writes the page: the arena over the time of a step, with what lies where and how long, and the figures of parts,
+/// segments, operations and steps as tables that can be sorted.
+inline void page(std::ostream& out, const profiled& p) {
+  out << detail::page_head << detail::page_style << detail::page_body;
+  detail::page_writer{out, p}.data();
+  out << "</script>\n" << detail::page_script << "</body>\n</html>\n";
+}
+
+}  // namespace cairn::report
