@@ -1,3 +1,0 @@
-#include "base.hpp"
-#include <cairn/report/residuals.hpp>
-int main(){ report::residuals<program<loss>>(std::cout); }
