@@ -34,10 +34,13 @@ struct train_options {
   std::optional<double> lr = {};
 };
 
-/// Number I of those that a rule computes with.
+namespace detail {
+struct rules {};
+}  // namespace detail
+/// Number I of those that a rule computes with. Rules are bodies: mistakes in them are reported where they are used.
 template <int I>
 struct rule_number : tensor<element_type{}>, expression {
-  using owner = top_scope;
+  using owner = scope<0, detail::rules>;
   static constexpr expression_traits traits{};
 };
 
@@ -110,6 +113,40 @@ concept an_update_rule = requires(const Rule& rule) {
   std::string_view(Rule::moments[0]);
   rule.numbers(0.0, std::int64_t{1})[0];
 } && detail::says_next<Rule>();
+
+namespace detail {
+/// The first mistake among what a rule makes of numbers, or sound.
+template <class... E>
+constexpr auto mistake_among(std::tuple<E...>*) {
+  if constexpr ((wrong<E> || ...)) return pass_on<top_scope>(E{}...);
+  else return sound{};
+}
+constexpr sound mistake_among(const void*) { return {}; }
+template <class Rule, int Moments>
+constexpr auto mistake_in_next() {
+  using values = decltype(next_values<Rule, Moments, clipping::none>());
+  return mistake_among(static_cast<std::add_pointer_t<values>>(nullptr));
+}
+template <class Rule>
+constexpr auto mistake_in_rule() {
+  if constexpr (requires(const Rule& rule) {
+                  Rule::moments.size();
+                  rule.numbers(0.0, std::int64_t{1})[0];
+                }) {
+    return []<int... K>(std::integer_sequence<int, K...>) {
+      return first_problem(mistake_in_next<Rule, K>()...);
+    }(std::make_integer_sequence<int, static_cast<int>(Rule::moments.size()) + 1>{});
+  } else {
+    return sound{};
+  }
+}
+/// The mistake of taking what is no update rule for one, or that in what it says; or sound.
+template <class Rule>
+constexpr auto problem_of_rule() {
+  if constexpr (an_update_rule<Rule>) return sound{};
+  else return first_problem(mistake_in_rule<Rule>(), mistake<not_an_update_rule, top_scope, fact::given<Rule>>{});
+}
+}  // namespace detail
 
 /// A rule as an operation: results are the parameter's and the moments' next numbers.
 template <class Rule, int Moments, detail::clipping Clip>

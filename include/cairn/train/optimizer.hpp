@@ -53,7 +53,8 @@ constexpr int threads_of() {
 }
 template <class Real, class Program>
 std::span<const Real> gradients_of(Program& program) {
-  if constexpr (requires { std::span<const Real>(program.gradients()); }) return program.gradients();
+  if constexpr (requires { requires Program::updates_parameters; }) return {};
+  else if constexpr (requires { std::span<const Real>(program.gradients()); }) return program.gradients();
   else return {};
 }
 template <class Real, class Program>
@@ -160,9 +161,29 @@ class optimizer {
   std::int64_t steps_ = 0;
 };
 
+/// What is no rule: the report of it, and a stand-in for what follows.
+template <class Real, class Rule>
+  requires(!an_update_rule<Rule>)
+class optimizer<Real, Rule> {
+ public:
+  explicit optimizer(const auto&, Rule = {}) {
+    static_assert(report_of<decltype(detail::problem_of_rule<Rule>())>{}.shown);
+  }
+  double lr() const { return 0; }
+  void lr(double) {}
+  std::span<Real> moment(std::size_t) { return {}; }
+  std::int64_t steps() const { return 0; }
+  void steps(std::int64_t) {}
+  void update() noexcept {}
+};
+
 template <class Program, class Rule>
   requires(!std::is_arithmetic_v<Rule>)
 optimizer(Program&, Rule) -> optimizer<typename detail::real_of<Program>::type, Rule>;
+
+template <class Program, class Number>
+  requires std::is_arithmetic_v<Number>
+optimizer(Program&, Number) -> optimizer<typename detail::real_of<Program>::type, sgd_options>;
 
 /// As torch.optim.SGD.
 template <class Real>
