@@ -53,7 +53,7 @@ void compare(auto... make_bound) {
   program<Loss, update<Rule>, Options...> inside;
   beside.init(seed{3});
   inside.init(seed{3});
-  optimizer rule{beside, Rule};
+  rule_optimizer rule{beside, Rule};
   for (int i = 0; i < 4; ++i) {
     rule.lr(0.01 / (1 + i));
     const auto expected = beside.value_and_grad(make_bound(i)...);

@@ -68,18 +68,10 @@ constexpr auto first_repeated_option() {
 template <class... Options>
 using repeated_option_of = typename decltype(first_repeated_option<0, Options...>())::type;
 
-/// The first of these objects that is no update rule, or sound.
+/// The problem of the first of these objects that is no update rule, or sound.
 template <class... Names, auto... Rule>
 constexpr auto problem_of_rules(rule_list<named_rule<Names, Rule>...>) {
-  return first_problem([] {
-    using rule = std::remove_const_t<decltype(Rule)>;
-    if constexpr (an_update_rule<rule>) {
-      if constexpr (rule_with<rule, moments_of(Rule)>) return sound{};
-      else return mistake<not_an_update_rule, top_scope, fact::given<rule>>{};
-    } else {
-      return mistake<not_an_update_rule, top_scope, fact::given<rule>>{};
-    }
-  }()...);
+  return first_problem(problem_of_rule<std::remove_const_t<decltype(Rule)>, moments_if_rule<Rule>()>()...);
 }
 /// Options that contradict each other.
 template <class Request>

@@ -118,7 +118,10 @@ constexpr auto problem_of_inputs() {
 /// The mistake of running a step with these arrays: by value_and_grad, or by train, which changes the parameters.
 template <class Compiled, bool Trains, class... Bound>
 constexpr auto problem_of_step() {
-  if constexpr (Compiled::model::purpose::updates_parameters == Trains) return problem_of_inputs<Compiled, Bound...>();
+  if constexpr (Trains && ((std::is_arithmetic_v<Bound> || std::same_as<Bound, train_options>) || ...))
+    return mistake<rate_without_braces, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
+  else if constexpr (Compiled::model::purpose::updates_parameters == Trains)
+    return problem_of_inputs<Compiled, Bound...>();
   else if constexpr (Trains) return mistake<no_update, top_scope, fact::operation<"train">>{};
   else return mistake<updates_itself, top_scope, fact::operation<"value_and_grad">>{};
 }

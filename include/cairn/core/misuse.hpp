@@ -163,6 +163,8 @@ struct no_array { template <class Silent, class... Facts> struct found : Silent 
   "view, or xtensor container"); } }; };
 struct options_in_braces { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an optimizer takes its program, and options in braces: sgd optimizer{step, {.lr = 0.1}}"); } }; };
+struct rate_without_braces { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: train takes the learning rate first, in braces: step.train({.lr = 1e-3}, bind<\"x\">(array))"); } }; };
 struct no_program_to_train { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an optimizer updates a program<...> of its own element type; write sgd optimizer{step}"); } }; };
 
@@ -282,20 +284,25 @@ struct no_path { template <class Silent, class... Facts> struct found : Silent {
 struct no_moment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: the rule by which this parameter is updated, if any, keeps no moment of this name; it says which in `moments`"); } }; };
 struct no_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [no-update]: this program changes no parameters; give it a rule, program<loss, update<adamw_options{}>>, or call value_and_grad and an optimizer"); } }; };
+  "cairn [no-update]: this program changes no parameters; give it a rule, program<loss, update<adamw_options{}>>, or "
+  "call value_and_grad and an optimizer"); } }; };
 struct updates_itself { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [updates-itself]: a program with update<...> keeps no gradients, it changes its parameters; call train, or leave update<...> out"); } }; };
+  "cairn [updates-itself]: a program with update<...> changes its parameters itself, by train, and shows no gradients; "
+  "call train, or leave update<...> out"); } }; };
 struct not_an_update_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: update takes a rule: an object with lr, moments, numbers(lr, step), and a static next(p, g, numbers..., moments...) of elementwise operations"); } }; };
+  "cairn [wrong-arguments]: a rule is an object with lr, moments, numbers(lr, step), and a static next(p, g, numbers..., "
+  "moments...), a tuple of elementwise operations, one more than moments"); } }; };
 struct without_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: no update<...> is for this parameter; add one without names, or freeze it"); } }; };
 struct update_of_sums { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [contradicting-options]: gradients cannot be summed over steps where each step uses them up; take out update<...> and use an optimizer"); } }; };
+  "cairn [contradicting-options]: gradients cannot be summed over steps where each step uses them up; take out "
+  "update<...> and use an optimizer"); } }; };
 struct clip_without_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: gradients are clipped where the step uses them: clip<...> goes with update<...>"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
-  "cotangent<...>, accumulate_gradients, budget<...>, threads<...>, plain, check_finite and any_size"); } }; };
+  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, budget<...>, threads<...>, plain, "
+  "check_finite and any_size"); } }; };
 struct repeated_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [repeated-option]: a program has one such option, and this is its second; leave one out"); } }; };
 struct no_vjp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

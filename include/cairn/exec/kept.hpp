@@ -64,7 +64,7 @@ inline constexpr auto kept_by = [] {
     const auto [before, after, leaf, moment] = s.carries[i];
     if (moment != ir::none)
       out[n++] = {name_of(leaf),
-                  pass::rules_of<typename Compiled::model>.of[Compiled::model::rules.of[leaf]].moment_names[moment],
+                  ir::rules_of<typename Compiled::model>.of[Compiled::model::rules.of[leaf]].moment_names[moment],
                   g.leaf_op(leaf).made->extents, Compiled::layout.of[before]};
   }
   return out;

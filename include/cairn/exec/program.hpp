@@ -156,25 +156,14 @@ class program {
   auto train(const train_options& given, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
     static_assert(report_of<problem>{}.shown);
-    begin_step<problem>(inputs...);
-    if constexpr (std::same_as<problem, sound>) {
-      write_numbers(given);
-      machine_.run(0, machine::turn);
-      if constexpr (checks) check_loss();
-      machine_.run(machine::turn, machine::all_gradients);
-      if constexpr (keeps_gradients) limit_gradients();
-      machine_.run(machine::all_gradients, machine::step_count);
-      ++counters_.steps;
-    }
-    write_late([](const late_copy& copy) { return !keeps_gradients || copy.to.base != pass::gradient_base; });
-    update_states();
-    return machine_.results();
+    return step_at<problem>(given, inputs...);
   }
   /// The same at the learning rates of the rules.
   template <class... Bound>
-    requires(detail::a_binding<Bound> && ...)
   auto train(const Bound&... inputs) {
-    return train(train_options{}, inputs...);
+    using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    return step_at<problem>(train_options{}, inputs...);
   }
 
   /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile. All
@@ -313,6 +302,15 @@ class program {
   {
     return {reinterpret_cast<real_type*>(owned().base(pass::gradient_base)), block_size};
   }
+  /// The report that they are not kept.
+  template <class Number = real_type>
+  auto gradients()
+    requires(!keeps_gradients)
+  {
+    using problem = mistake<updates_itself, top_scope, fact::operation<"gradients", Number>>;
+    static_assert(report_of<problem>{}.shown);
+    return std::span<Number>{};
+  }
   /// Which random numbers the next step draws: to keep and to set, as by who goes on with saved parameters.
   random_state& random() {
     memory_.check();
@@ -355,7 +353,7 @@ class program {
   static constexpr std::size_t block_size =
       static_cast<std::size_t>(compiled::places.trained_bytes) / sizeof(real_type);
 
-  static constexpr const auto& rules = pass::rules_of<typename compiled::model>;
+  static constexpr const auto& rules = ir::rules_of<typename compiled::model>;
   static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
   using late_copy = detail::late_copy;
   static constexpr auto copies = detail::late_copies<compiled>;
@@ -368,6 +366,22 @@ class program {
       machine_.read(inputs...);
       machine_.draw(counters_.random.from, counters_.random.step++);
     }
+  }
+  template <class Problem, class... Bound>
+  auto step_at(const train_options& given, const Bound&... inputs) {
+    begin_step<Problem>(inputs...);
+    if constexpr (std::same_as<Problem, sound>) {
+      write_numbers(given);
+      machine_.run(0, machine::turn);
+      if constexpr (checks) check_loss();
+      machine_.run(machine::turn, machine::all_gradients);
+      if constexpr (keeps_gradients) limit_gradients();
+      machine_.run(machine::all_gradients, machine::step_count);
+      ++counters_.steps;
+    }
+    write_late([](const late_copy& copy) { return !keeps_gradients || copy.to.base != pass::gradient_base; });
+    update_states();
+    return machine_.results();
   }
   /// What is the same for all parameters in this step, and the limit of gradients that are cut.
   void write_numbers(const train_options& given) {

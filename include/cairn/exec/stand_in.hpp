@@ -113,6 +113,7 @@ class program_stand_in {
   static constexpr unknown_memory memory() { return {}; }
   static constexpr unknown_flops flops() { return {}; }
   static constexpr std::array<segment_plan, 0> segments() { return {}; }
+  static constexpr bool updates_parameters = false;
   static constexpr bool is_random() { return false; }
 
   program_stand_in() = default;

@@ -50,11 +50,11 @@ struct any_size {};
 template <auto Rule, fixed_string... Name>
 struct update {};
 /// With update: all gradients together are at most this long, as after torch.nn.utils.clip_grad_norm_. Keeps them all.
-template <double Norm>
+template <auto Norm>
   requires(Norm > 0)
 struct clip {};
 /// With update: numbers of gradients are at most this large, as after torch.nn.utils.clip_grad_value_.
-template <double Value>
+template <auto Value>
   requires(Value > 0)
 struct clip_value {};
 
@@ -164,12 +164,12 @@ template <auto Rule, fixed_string... Name>
 struct said_by<cairn::update<Rule, Name...>> : said_by_default {
   using updates = rule_list<named_rule<name_list<Name...>, Rule>>;
 };
-template <double Norm>
+template <auto Norm>
 struct said_by<cairn::clip<Norm>> : said_by_default {
   static constexpr clip_limit clip{clipping::norm, Norm};
   static constexpr unsigned single = 8;
 };
-template <double Value>
+template <auto Value>
 struct said_by<cairn::clip_value<Value>> : said_by_default {
   static constexpr clip_limit clip{clipping::value, Value};
   static constexpr unsigned single = 8;

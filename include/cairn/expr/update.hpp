@@ -34,10 +34,13 @@ struct train_options {
   std::optional<double> lr = {};
 };
 
-/// Number I of those that a rule computes with.
+namespace detail {
+struct rules {};
+}  // namespace detail
+/// Number I of those that a rule computes with. Rules are bodies: mistakes in them are reported where they are used.
 template <int I>
 struct rule_number : tensor<element_type{}>, expression {
-  using owner = top_scope;
+  using owner = scope<0, detail::rules>;
   static constexpr expression_traits traits{};
 };
 
@@ -87,9 +90,6 @@ template <int Moments, class... E>
 inline constexpr bool all_in_lanes<Moments, std::tuple<E...>> =
     sizeof...(E) == static_cast<std::size_t>(Moments) + 1 && (in_lanes<E> && ...);
 
-}  // namespace detail
-
-namespace detail {
 /// Whether a rule says what becomes of a parameter of which it keeps so many moments.
 template <class Rule, int Moments>
 concept rule_with = Moments >= 0 && all_in_lanes<Moments, decltype(next_values<Rule, Moments, clipping::none>())>;
@@ -102,6 +102,40 @@ concept an_update_rule = requires(const Rule& rule) {
   std::string_view(Rule::moments[0]);
   rule.numbers(0.0, std::int64_t{1})[0];
 };
+
+namespace detail {
+/// The first mistake among what a rule makes of numbers, or sound.
+template <class... E>
+constexpr auto mistake_among(std::tuple<E...>*) {
+  if constexpr ((wrong<E> || ...)) return pass_on<top_scope>(E{}...);
+  else return sound{};
+}
+constexpr sound mistake_among(const void*) { return {}; }
+template <class Rule, int Moments>
+constexpr auto mistake_in_next() {
+  using values = decltype(next_values<Rule, Moments, clipping::none>());
+  return mistake_among(static_cast<std::add_pointer_t<values>>(nullptr));
+}
+/// The mistake of taking what is no update rule for one, or that in what it says of so many moments; or sound.
+template <class Rule, int Moments>
+constexpr auto problem_of_rule() {
+  using no_rule = mistake<not_an_update_rule, top_scope, fact::given<Rule>>;
+  if constexpr (!an_update_rule<Rule>) return no_rule{};
+  else if constexpr (rule_with<Rule, Moments>) return sound{};
+  else return first_problem(mistake_in_next<Rule, Moments>(), no_rule{});
+}
+/// How many moments a rule keeps at most, where it is one.
+template <class Rule>
+constexpr int most_moments() {
+  if constexpr (an_update_rule<Rule>) return static_cast<int>(Rule::moments.size());
+  else return 0;
+}
+template <auto Rule>
+constexpr int moments_if_rule() {
+  if constexpr (an_update_rule<std::remove_const_t<decltype(Rule)>>) return moments_of(Rule);
+  else return 0;
+}
+}  // namespace detail
 
 /// A rule as an operation: results are the parameter's and the moments' next numbers.
 template <class Rule, int Moments, detail::clipping Clip>

@@ -36,4 +36,12 @@ template <class Rule, int Moments, detail::clipping Clip, class V, class... More
   }(static_cast<typename update_op<Rule, Moments, Clip>::values*>(nullptr));
 }
 
+namespace kernel {
+/// What a rule makes of a register each of parameters and gradients, its numbers, and its moments.
+template <class Rule, std::size_t Moments, class V, class... More>
+[[gnu::always_inline]] inline auto updated_by(V parameter, V gradient, More... more) {
+  return lanewise(update_op<Rule, static_cast<int>(Moments), detail::clipping::none>{}, parameter, gradient, more...);
+}
+}  // namespace kernel
+
 }  // namespace cairn

@@ -3,138 +3,16 @@
 // none, where the update joins the loop that makes it.
 #pragma once
 
-#include "cairn/ir/build.hpp"
+#include "cairn/ir/update.hpp"
 #include "cairn/pass/model.hpp"
 #include "cairn/pass/rematerialize.hpp"
 
-namespace cairn::ir {
-/// In the count of a rule's operations.
-template <int I>
-struct lowering<rule_number<I>> {
-  static constexpr void count(counter&) {}
-};
-}  // namespace cairn::ir
-
 namespace cairn::pass {
-
-/// What is known of a rule.
-struct rule_facts {
-  int moments = 0, numbers = 0;
-  const std::string_view* moment_names = nullptr;
-  int first_number = 0;  ///< among the numbers of all rules
-  int operations = 0;    ///< by number of a parameter
-  const ir::lane_code* lanes = nullptr;
-};
-
-namespace detail {
-using cairn::detail::clipping, cairn::detail::named_rule, cairn::detail::rule_list;
-
-template <dtype>
-inline constexpr dtype each_real = dtype::real;
-template <class Op, class Real, std::size_t... R, std::size_t... A>
-constexpr const ir::lane_code* lanes_of_rule(std::index_sequence<R...>, std::index_sequence<A...>) {
-  constexpr auto real = [](std::size_t) { return dtype::real; };
-  return &ir::lanes_of<Op, Real, ir::type_list<real(R)...>, real(A)...>;
-}
-template <class... E>
-constexpr int operations_in(std::tuple<E...>*) {
-  ir::counter c;
-  (ir::lowering<E>::count(c), ...);
-  return c.total.nodes;
-}
-template <auto Rule, class Real, clipping Clip>
-constexpr rule_facts facts_of_rule() {
-  using rule = std::remove_const_t<decltype(Rule)>;
-  constexpr int moments = cairn::detail::moments_of(Rule), numbers = cairn::detail::numbers_of<rule>;
-  using op = update_op<rule, moments, Clip>;
-  constexpr int arguments = 2 + numbers + moments + (Clip != clipping::none);
-  return {moments,
-          numbers,
-          rule::moments.data(),
-          0,
-          operations_in(static_cast<typename op::values*>(nullptr)),
-          lanes_of_rule<op, Real>(std::make_index_sequence<moments + 1>{}, std::make_index_sequence<arguments>{})};
-}
-template <class Real, clipping Clip, class... Names, auto... Rule>
-constexpr auto all_facts(rule_list<named_rule<Names, Rule>...>) {
-  struct {
-    rule_facts of[sizeof...(Rule) + 1];
-    int numbers = 0, most_moments = 0;
-  } out{{facts_of_rule<Rule, Real, Clip>()...}};
-  for (rule_facts& rule : out.of) {
-    rule.first_number = out.numbers;
-    out.numbers += rule.numbers;
-    out.most_moments = std::max(out.most_moments, rule.moments);
-  }
-  out.numbers += Clip != clipping::none;
-  return out;
-}
-}  // namespace detail
-
-/// The rules of a model; the last of their numbers is the limit of gradients, where these are clipped.
-template <class Model>
-inline constexpr auto rules_of =
-    detail::all_facts<typename Model::real, Model::purpose::clip.how>(typename Model::purpose::updates{});
-
-/// The operations by which a model's leaves are updated, whatever their shape of one code.
-template <class Model>
-struct update_operations {
-  static constexpr const auto& g = Model::graph;
-  static constexpr const auto& rules = rules_of<Model>;
-  static constexpr bool clips = Model::purpose::clip.how != detail::clipping::none;
-
-  static constexpr const rule_facts& rule(int leaf) { return rules.of[Model::rules.of[leaf]]; }
-  static constexpr int arguments(int leaf) { return 2 + rule(leaf).numbers + rule(leaf).moments + clips; }
-
-  struct results {
-    ir::result of[rules.most_moments + 1];
-  };
-  static constexpr auto made = [] {
-    std::array<results, static_cast<std::size_t>(g.leaf_count) + 1> out{};
-    for (int i = 0; i < g.leaf_count; ++i) {
-      for (ir::result& r : out[static_cast<std::size_t>(i)].of) r = *g.leaf_op(i).made;
-    }
-    return out;
-  }();
-  static constexpr auto updates = [] {
-    std::array<ir::operation, static_cast<std::size_t>(g.leaf_count) + 1> out{};
-    for (int i = 0; i < g.leaf_count; ++i) {
-      if (Model::rules.of[i] == none) continue;
-      ir::operation& o = out[static_cast<std::size_t>(i)];
-      o.name = "update";
-      o.what = ir::role::elementwise;
-      o.updates = true;
-      o.arguments = arguments(i);
-      o.results = 1 + rule(i).moments;
-      o.made = made[static_cast<std::size_t>(i)].of;
-      o.flops = o.made->count * rule(i).operations;
-      o.hash = hash_of(o.name);
-      o.lanes = rule(i).lanes;
-    }
-    return out;
-  }();
-  static constexpr auto moments = [] {
-    std::array<ir::operation, static_cast<std::size_t>(g.leaf_count) + 1> out{};
-    for (int i = 0; i < g.leaf_count; ++i) {
-      out[static_cast<std::size_t>(i)] = g.leaf_op(i);
-      out[static_cast<std::size_t>(i)].name = "moment";
-      out[static_cast<std::size_t>(i)].what = ir::role::earlier;
-    }
-    return out;
-  }();
-  static constexpr ir::operation number = [] {
-    ir::operation o;
-    o.name = "number of a rule";
-    o.what = ir::role::number;
-    o.made = &ir::leaf_result<typename Model::real, tensor<element_type{}>>;
-    return o;
-  }();
-};
 
 /// How large a schedule becomes.
 template <class Model, class Schedule>
 constexpr ir::sizes size_with_updates(const Schedule& s) {
-  using all = update_operations<Model>;
+  using all = ir::update_operations<Model>;
   ir::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
   for (int i = 0; i < Model::graph.leaf_count; ++i) {
     if (Model::rules.of[i] == none) continue;
@@ -148,9 +26,9 @@ constexpr ir::sizes size_with_updates(const Schedule& s) {
 namespace detail {
 template <ir::sizes Size, class Model, class Schedule>
 struct update_writer {
-  using all = update_operations<Model>;
+  using all = ir::update_operations<Model>;
   static constexpr int nodes = Schedule::capacity;
-  static constexpr bool waits = Model::purpose::clip.how == clipping::norm;
+  static constexpr bool waits = Model::purpose::updates_parameters && Model::purpose::keeps_gradients;
   static constexpr const auto& g = Model::graph;
   const Schedule& s;
   typename Schedule::template resized<Size.nodes, Size.arguments, Size.updates + 1> out{};
@@ -226,7 +104,7 @@ struct update_writer {
   }
   constexpr void append_update(int leaf) {
     const auto i = static_cast<std::size_t>(leaf);
-    const rule_facts& rule = all::rule(leaf);
+    const ir::rule_facts& rule = all::rule(leaf);
     const int like = s.gradient[leaf], moments = out.node_count;
     for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].made, like);
     const int made = out.node_count, arguments = out.argument_count;

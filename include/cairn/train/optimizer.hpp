@@ -53,7 +53,8 @@ constexpr int threads_of() {
 }
 template <class Real, class Program>
 std::span<const Real> gradients_of(Program& program) {
-  if constexpr (requires { std::span<const Real>(program.gradients()); }) return program.gradients();
+  if constexpr (requires { requires Program::updates_parameters; }) return {};
+  else if constexpr (requires { std::span<const Real>(program.gradients()); }) return program.gradients();
   else return {};
 }
 template <class Real, class Program>
@@ -98,13 +99,13 @@ using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
 
 }  // namespace detail
 
-/// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp): `optimizer descent{step, lion{}}`.
+/// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp): `rule_optimizer lions{step, lion{}}`.
 /// The program must outlive it.
 template <class Real, class Rule>
-class optimizer {
+class rule_optimizer {
  public:
   template <class Program>
-  explicit optimizer(Program& program, Rule rule = {})
+  explicit rule_optimizer(Program& program, Rule rule = {})
       : of_(program), rule_(rule), threads_(detail::threads_of<Program>()) {
     static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
     for (int k = 0; k < detail::moments_of(rule); ++k)
@@ -112,7 +113,7 @@ class optimizer {
   }
   template <class Program, class Number>
     requires std::is_arithmetic_v<Number>
-  optimizer(Program& program, Number) : optimizer(program) {
+  rule_optimizer(Program& program, Number) : rule_optimizer(program) {
     static_assert(report_of<detail::not_options<Number>>{}.shown);
   }
 
@@ -142,10 +143,9 @@ class optimizer {
     if constexpr (detail::rule_with<Rule, static_cast<int>(Moments)>) {
       [&]<std::size_t... N, std::size_t... M>(std::index_sequence<N...>, std::index_sequence<M...>) {
         detail::for_each_register<Real>(of_.parameters.size(), threads_, [&](std::size_t i, auto... count) {
-          const auto next =
-              lanewise(update_op<Rule, static_cast<int>(Moments), detail::clipping::none>{},
-                       lanes::load(&of_.parameters[i], count...), lanes::load(&of_.gradients[i], count...),
-                       lanes::fill(static_cast<Real>(numbers[N]))..., lanes::load(&moments_[M][i], count...)...);
+          const auto next = kernel::updated_by<Rule, Moments>(
+              lanes::load(&of_.parameters[i], count...), lanes::load(&of_.gradients[i], count...),
+              lanes::fill(static_cast<Real>(numbers[N]))..., lanes::load(&moments_[M][i], count...)...);
           next[0].store(&of_.parameters[i], count...);
           (next[M + 1].store(&moments_[M][i], count...), ...);
         });
@@ -160,15 +160,35 @@ class optimizer {
   std::int64_t steps_ = 0;
 };
 
+/// What is no rule: the report of it, and a stand-in for what follows.
+template <class Real, class Rule>
+  requires(!std::same_as<decltype(detail::problem_of_rule<Rule, detail::most_moments<Rule>()>()), sound>)
+class rule_optimizer<Real, Rule> {
+ public:
+  explicit rule_optimizer(const auto&, Rule = {}) {
+    static_assert(report_of<decltype(detail::problem_of_rule<Rule, detail::most_moments<Rule>()>())>{}.shown);
+  }
+  double lr() const { return 0; }
+  void lr(double) {}
+  std::span<Real> moment(std::size_t) { return {}; }
+  std::int64_t steps() const { return 0; }
+  void steps(std::int64_t) {}
+  void update() noexcept {}
+};
+
 template <class Program, class Rule>
   requires(!std::is_arithmetic_v<Rule>)
-optimizer(Program&, Rule) -> optimizer<typename detail::real_of<Program>::type, Rule>;
+rule_optimizer(Program&, Rule) -> rule_optimizer<typename detail::real_of<Program>::type, Rule>;
+
+template <class Program, class Number>
+  requires std::is_arithmetic_v<Number>
+rule_optimizer(Program&, Number) -> rule_optimizer<typename detail::real_of<Program>::type, sgd_options>;
 
 /// As torch.optim.SGD.
 template <class Real>
-class sgd : public optimizer<Real, sgd_options> {
+class sgd : public rule_optimizer<Real, sgd_options> {
  public:
-  using optimizer<Real, sgd_options>::optimizer;
+  using rule_optimizer<Real, sgd_options>::rule_optimizer;
   /// The momentum; empty where the option is 0.
   std::span<Real> velocity() { return this->moment(0); }
 };
@@ -180,9 +200,9 @@ sgd(Program&, Number) -> sgd<typename detail::real_of<Program>::type>;
 
 /// As torch.optim.AdamW.
 template <class Real>
-class adamw : public optimizer<Real, adamw_options> {
+class adamw : public rule_optimizer<Real, adamw_options> {
  public:
-  using optimizer<Real, adamw_options>::optimizer;
+  using rule_optimizer<Real, adamw_options>::rule_optimizer;
   /// The means of gradients and of their squares.
   std::span<Real> mean() { return this->moment(0); }
   std::span<Real> square() { return this->moment(1); }

@@ -1,0 +1,21 @@
+// rejects: cairn \[updates-itself\]: a program with update<\.\.\.> changes its parameters itself, by train
+// rejects: fact::operation<cairn::fixed_string<15>\{"value_and_grad"\}>
+#include "cairn/cairn.hpp"
+
+#include <vector>
+
+using namespace cairn;
+
+constexpr auto loss = mean(square(input<"x", 8, 4> | nn::linear<"fc", 2>));
+const std::vector<float> x(8 * 4);
+
+int main() {
+  program<loss, update<adamw_options{}>> step;
+  step.init(seed{1});
+#ifdef CAIRN_REJECT
+  const float value = step.value_and_grad(bind<"x">(x));
+#else
+  const float value = step.train({.lr = 1e-3}, bind<"x">(x));
+#endif
+  return value > 0 ? 0 : 1;
+}
