@@ -155,8 +155,8 @@ inline std::string flops(std::int64_t n) {
 
 /// Bytes of the arena that a step writes, in lines of 64. The arena is filled with a pattern before a step, and what
 /// differs afterwards was written; a second pattern shows what happened to equal the first. Takes two steps: leaves the
-/// parameters as they are, the gradients of these inputs (with accumulate_gradients, added up), and states after two
-/// updates. Throws what value_and_grad throws.
+/// parameters as they are (with update<...>, trained twice), the gradients of these inputs (with accumulate_gradients,
+/// added up), and states after two updates. Throws what a step throws.
 template <class Program, class... Bound>
 std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   constexpr std::size_t line = 64;
@@ -164,7 +164,8 @@ std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   std::vector<bool> touched((arena.size() + line - 1) / line);
   for (const std::byte pattern : {std::byte{0x55}, std::byte{0xAA}}) {
     std::ranges::fill(arena, pattern);
-    static_cast<void>(step.value_and_grad(inputs...));
+    if constexpr (Program::updates_parameters) static_cast<void>(step.train(inputs...));
+    else static_cast<void>(step.value_and_grad(inputs...));
     for (std::size_t i = 0; i < arena.size(); ++i) {
       if (arena[i] != pattern) touched[i / line] = true;
     }
