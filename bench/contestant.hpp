@@ -20,12 +20,15 @@
 
 namespace contestant {
 
-/// `PROGRAM FOLDER FORM`: where the tensors are, and `plain` or `ckpt`.
+/// `PROGRAM FOLDER FORM`: where the tensors are, and `plain` or `ckpt`, or these after `optimizer-`: with an optimizer
+/// beside the step.
 struct arguments {
   std::string folder;
-  bool ckpt;
+  bool ckpt, beside;
   arguments(int count, char** given)
-      : folder(count == 3 ? given[1] : ""), ckpt(count == 3 && given[2] == std::string_view("ckpt")) {
+      : folder(count == 3 ? given[1] : ""),
+        ckpt(count == 3 && std::string_view(given[2]).ends_with("ckpt")),
+        beside(count == 3 && std::string_view(given[2]).starts_with("optimizer")) {
     if (count != 3) throw std::invalid_argument("takes the folder of the tensors, and plain or ckpt");
   }
 
@@ -85,25 +88,34 @@ void serve(auto step, std::int64_t bytes = 0) {
   }
 }
 
-/// Trains by AdamW, with ckpt or without it: `feed(given, steps_of)` calls steps_of(bind<...>...) with a batch.
-template <auto Loss>
-void train(int count, char** words, const cairn::adamw_options& options, auto feed) {
+/// Trains by a rule, with ckpt or without it, in the step or by an optimizer beside it: `feed(given, steps_of)` calls
+/// steps_of(bind<...>...) with a batch.
+template <auto Loss, auto Rule>
+void train(int count, char** words, auto feed) {
   const arguments given(count, words);
   const auto in = [&]<class Program>(std::type_identity<Program>) {
     Program step;
     given.load(step);
-    cairn::adamw optimizer{step, options};
     feed(given, [&](const auto&... bound) {
-      serve<Program>([&] {
-        const float loss = step.value_and_grad(bound...);
-        optimizer.update();
-        return loss;
-      });
+      if constexpr (Program::updates_parameters) {
+        serve<Program>([&] { return step.train(bound...); });
+      } else {
+        cairn::rule_optimizer optimizer{step, Rule};
+        serve<Program>([&] {
+          const float loss = step.value_and_grad(bound...);
+          optimizer.update();
+          return loss;
+        });
+      }
     });
   };
-  using cairn::threads, cairn::program;
-  if (given.ckpt) in(std::type_identity<program<Loss, threads<2>>>{});
-  else in(std::type_identity<program<Loss, cairn::plain, threads<2>>>{});
+  using cairn::plain, cairn::program, cairn::threads, cairn::update;
+  if (given.beside)
+    given.ckpt ? in(std::type_identity<program<Loss, threads<2>>>{})
+               : in(std::type_identity<program<Loss, plain, threads<2>>>{});
+  else
+    given.ckpt ? in(std::type_identity<program<Loss, update<Rule>, threads<2>>>{})
+               : in(std::type_identity<program<Loss, update<Rule>, plain, threads<2>>>{});
 }
 
 }  // namespace contestant

@@ -1,6 +1,6 @@
 """A peer's side of a scenario, as contestant.hpp is cairn's: reads the tensors that all contestants share, and steps
-when it is told to. `peer_x.py FOLDER FORM THREADS`; FORM is plain or ckpt, for PyTorch also compile-plain and
-compile-ckpt.
+when it is told to. `peer_x.py FOLDER FORM THREADS`; FORM is plain or ckpt, for PyTorch also after compile- or
+hooks-, with the optimizer in backward.
 """
 
 import ctypes
@@ -14,6 +14,7 @@ from tensors import labels, tensors
 folder, form, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 ckpt = form.endswith("ckpt")
 compiled = form.startswith("compile")
+hooks = form.startswith("hooks")
 
 
 def tensor(name):

@@ -34,7 +34,8 @@ seconds_a_run = 0.1  # of the fastest; all make equally many steps
 patience = 600  # seconds for an answer
 
 # Contestants in the order of the tables.
-contestants = [(who, form) for who in ("cairn", "torch", "torch.compile", "jax") for form in ("plain", "ckpt")]
+everybody = ("cairn", "cairn.optimizer", "torch", "torch.hooks", "torch.compile", "jax")
+contestants = [(who, form) for who in everybody for form in ("plain", "ckpt")]
 
 
 class failure(Exception):
@@ -179,16 +180,16 @@ def judge(said, reference):
 def command_of(who, form, scenario, threads):
     """The command, and the seconds that compiling it took."""
     folder = build / scenario
-    if who == "cairn":
+    library, _, special = who.partition(".")
+    form = f"{special}-{form}" if special else form
+    if library == "cairn":
         seconds = compile_program(bench / "scenario" / scenario / "cairn.cpp", folder / "cairn", "-ldl")
         return [folder / "cairn", folder / "tensors", form], seconds
-    library, _, compiled = who.partition(".")
     script = bench / "scenario" / scenario / f"peer_{library}.py"
     if not script.exists():
         raise failure(f"no {script.name}")
     if not python.exists():
         raise failure("missing: ./dev bench peers installs it")
-    form = f"{compiled}-{form}" if compiled else form
     return [python, "-B", script, folder / "tensors", form, threads], None
 
 
@@ -218,10 +219,18 @@ def rounds_for(seconds):
     return min(max(int(budget / max(seconds, 1e-9)), rounds[0]), rounds[-1])
 
 
+def takes_part(who, scenario):
+    """Where there is no optimizer, there is none beside the step nor in backward."""
+    trains = "contestant::train" in (bench / "scenario" / scenario / "cairn.cpp").read_text()
+    return trains or who not in ("cairn.optimizer", "torch.hooks")
+
+
 def contest(scenario, threads):
     """The rows of all contestants."""
     rows, running = [], []
     for who, form in contestants:
+        if not takes_part(who, scenario):
+            continue
         row = {"scenario": scenario, "threads": threads, "who": who, "form": form, "fault": ""}
         rows.append(row)
         try:

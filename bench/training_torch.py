@@ -1,7 +1,21 @@
-"""What PyTorch's peers share: a step of an optimizer, perhaps compiled."""
+"""What PyTorch's peers share: a step of an optimizer, perhaps compiled, perhaps in backward."""
 
 import torch
-from peer import compiled, serve
+from peer import compiled, hooks, serve
+
+
+def in_backward(optimizer):
+    """An optimizer for each parameter, which steps as soon as its gradient is complete and then frees it: PyTorch's own
+    tutorial, "How to save memory by fusing the optimizer step into the backward pass".
+    """
+    one_each = {p: type(optimizer)([p], **optimizer.defaults) for group in optimizer.param_groups for p in group["params"]}
+
+    def step(parameter):
+        one_each[parameter].step()
+        one_each[parameter].zero_grad()
+
+    for parameter in one_each:
+        parameter.register_post_accumulate_grad_hook(step)
 
 
 def train(loss_of, optimizer, *batch):
@@ -9,7 +23,14 @@ def train(loss_of, optimizer, *batch):
     if compiled:
         loss_of = torch.compile(loss_of, fullgraph=True, dynamic=False)
 
+    if hooks:
+        in_backward(optimizer)
+
     def step():
+        if hooks:
+            loss = loss_of(*batch)
+            loss.backward()
+            return loss.item()
         optimizer.zero_grad()
         loss = loss_of(*batch)
         loss.backward()

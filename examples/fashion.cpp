@@ -1,5 +1,5 @@
 // Trains the README's network on Fashion-MNIST: its memory and time beside those without ckpt, then five epochs of
-// AdamW, on all cores.
+// AdamW, in the step, on all cores.
 #include "training.hpp"
 
 using namespace cairn;
@@ -23,14 +23,16 @@ constexpr auto loss = cross_entropy(logits<batch>, classes<batch>);
 
 // The table of memory is that of one thread.
 constexpr int most_threads = 64;
-using train_step = program<loss, training::at_most<most_threads>>;
-using plain_step = program<loss, plain, training::at_most<most_threads>>;
+template <class... Options>
+using step_with = program<loss, update<adamw_options{}>, Options...>;
+using train_step = step_with<training::at_most<most_threads>>;
+using plain_step = step_with<plain, training::at_most<most_threads>>;
 
 }  // namespace
 
 int main(int argc, char** argv) {
   constexpr auto rate = accuracy(logits<test_batch>, classes<test_batch>);
-  return training::classify<rate, train_step, plain_step, program<loss>, program<loss, plain>>(
+  return training::classify<rate, train_step, plain_step, step_with<>, step_with<plain>>(
       argc, argv,
       {.name = "fashion",
        .about = "Trains a network of 8 checkpointed residual blocks on Fashion-MNIST.",

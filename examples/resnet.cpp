@@ -34,8 +34,8 @@ constexpr auto classes = labels<"classes", 10, B>;
 constexpr auto loss = cross_entropy(logits<batch>, classes<batch>);
 
 constexpr int most_threads = 4;
-using checkpointed = program<loss, training::at_most<most_threads>>;
-using unchecked = program<loss, plain, training::at_most<most_threads>>;
+using checkpointed = program<loss, update<adamw_options{}>, training::at_most<most_threads>>;
+using unchecked = program<loss, update<adamw_options{}>, plain, training::at_most<most_threads>>;
 
 }  // namespace
 

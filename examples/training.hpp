@@ -1,13 +1,17 @@
 // What the programs that train share: their arguments, the memory and the time of a step beside those without ckpt, and
-// the epochs.
+// a run that is saved, logged and goes on where it ended.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cairn/cairn.hpp>
+#include <cairn/data/ahead.hpp>
+#include <cairn/report/page.hpp>
+#include <cairn/report/profile.hpp>
 #include <cairn/report/tables.hpp>
 #include <cairn/report/timeline.hpp>
+#include <cairn/train/loop.hpp>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -49,6 +53,8 @@ struct arguments {
   double lr;
   int threads;
   std::string picture = {};  ///< a file for the memory of a step; none where it is empty
+  std::string run = {};      ///< a folder for weights, log and profile; none where it is empty
+  bool resume = false;
   std::uint64_t seed = 1;
   std::string data = "/usr/share/datasets/fashion-mnist";
 };
@@ -84,8 +90,11 @@ inline arguments read(int argc, char** argv, arguments given) {
                           [most = given.threads](int n) { return n >= 1 && n <= most; }))
       ->type_name("N");
   app.add_option("--picture", given.picture, "where to draw the memory of a step, as an SVG image")->type_name("FILE");
+  const auto* const run =
+      app.add_option("--run", given.run, "where to keep weights, a log, and a profile of a step")->type_name("FOLDER");
+  app.add_flag("--resume", given.resume, "go on with what is in that folder")->needs(const_cast<CLI::Option*>(run));
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_name() != "--help") option->capture_default_str();
+    if (option->get_name() != "--help" && option->get_name() != "--resume") option->capture_default_str();
   }
   app.failure_message(
       [&](const CLI::App*, const CLI::Error& e) { return given.name + ": " + std::string(e.what()) + '\n'; });
@@ -103,7 +112,7 @@ report::timed measure_time(seed s, int threads, const auto&... bound) {
   use(threads);
   const auto milliseconds = [&](auto& step) {
     const auto start = std::chrono::steady_clock::now();
-    step.value_and_grad(bound...);
+    step.train(bound...);
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   };
   Step ours;
@@ -120,17 +129,17 @@ report::timed measure_time(seed s, int threads, const auto&... bound) {
   return {threads, with[with.size() / 2], without[without.size() / 2]};
 }
 
-/// What one step touches of its arena, and the gradients that it leaves.
+/// What a step touches of its arena, and the parameters that two leave.
 template <class Step>
 auto measure(seed s, const auto&... bound) {
   struct {
     std::int64_t touched;
-    std::vector<float> gradients;
+    std::vector<float> parameters;
   } out;
   Step step;
   step.init(s);
   out.touched = report::touched_bytes(step, bound...);
-  out.gradients.assign(step.gradients().begin(), step.gradients().end());
+  out.parameters.assign(step.parameters().begin(), step.parameters().end());
   return out;
 }
 
@@ -147,8 +156,8 @@ void compare(const arguments& given, const auto&... bound) {
   report::segment_table<One>(std::cout);
   std::cout << '\n';
   report::step_table<One, OnePlain>(std::cout, report::touched{ours.touched, theirs.touched}, times);
-  std::cout << "gradients with and without ckpt: "
-            << (ours.gradients == theirs.gradients ? "equal in every bit" : "different") << '\n';
+  std::cout << "parameters after two steps with and without ckpt: "
+            << (ours.parameters == theirs.parameters ? "equal in every bit" : "different") << '\n';
   if (!given.picture.empty()) {
     std::ofstream file(given.picture);
     report::timeline<One, OnePlain>(file);
@@ -158,29 +167,44 @@ void compare(const arguments& given, const auto&... bound) {
   std::cout << '\n' << std::flush;
 }
 
-/// Trains on all of a set: `run(step, x, y)` makes a step and returns its loss, `judge(step)` prints what an epoch has
-/// come to.
+/// Trains on all of a set, shuffled anew each epoch: `go(step, rate, x, y)` makes a step and returns its loss, `judge(step)`
+/// prints what an epoch has come to, and returns it. `bound` is a batch, of which a step is measured in the end.
 template <int Batch, class Step>
-void train(Step& step, const arguments& given, const data::dataset& set, auto run, auto judge) {
+void train(Step& step, const arguments& given, const data::dataset& set, bool higher_is_better, auto go, auto judge,
+           const auto&... bound) {
   const seed s{given.seed};
   use(given.threads);
   step.init(s);
-  adamw optimizer{step, {.lr = given.lr}};
-  const auto steps = set.size() / Batch;
-  const cosine rate{.peak = given.lr, .steps = given.epochs * steps};
-  std::int64_t done = 0;
-  for (int epoch = 0; epoch < given.epochs; ++epoch) {
-    {
-      progress bar({.epoch = epoch, .epochs = given.epochs, .steps = steps, .batch = Batch});
-      for (auto [x, y] : data::batches<Batch>(set, s, epoch)) {
-        optimizer.lr(rate(done++));
-        bar.advance(static_cast<double>(run(step, x, y)));
-        optimizer.update();
-      }
-    }
-    std::printf("epoch %d/%d  ", epoch + 1, given.epochs);
-    judge(step);
-    std::fflush(stdout);
+  const cosine rate{.peak = given.lr, .steps = given.epochs * (set.size() / Batch)};
+  cairn::train::loop loop{step,
+                          {.epochs = given.epochs,
+                           .rate = rate,
+                           .folder = given.run,
+                           .resume = given.resume,
+                           .save_every = 200,
+                           .log_every = 20,
+                           .higher_is_better = higher_is_better,
+                           .batch = Batch}};
+  if (loop.state().step > 0) std::printf("goes on after %lld steps\n", static_cast<long long>(loop.state().step));
+  const auto batches = [&](int epoch) { return data::ahead(data::batches<Batch>(set, s, epoch)); };
+  const auto ended = loop(
+      batches, [&](double lr, const auto& b) { return go(step, lr, b.images, b.labels); },
+      [&] {
+        std::printf("epoch %d/%d  ", loop.state().epoch + 1, given.epochs);
+        const double result = judge(step);
+        std::fflush(stdout);
+        return result;
+      });
+  if (given.run.empty()) return;
+  const cairn::train::run_folder folder(given.run);
+  if (ended == cairn::train::ending::asked) {
+    std::cout << "ended early and saved; --run " << given.run << " --resume goes on\n";
+  } else {
+    std::ofstream page(given.run + "/profile.html");
+    report::page(page, report::profile(step, bound...));
+    if (!page.flush()) throw std::runtime_error("cannot write " + given.run + "/profile.html");
+    std::cout << "the best weights: " << folder.best() << "\nits log: " << folder.log()
+              << "\na step in a browser: " << given.run << "/profile.html\n";
   }
 }
 
@@ -202,18 +226,19 @@ template <auto Rate, class Step, class Plain, class One = Step, class OnePlain =
 int classify(int argc, char** argv, const arguments& defaults) try {
   const arguments given = read(argc, argv, defaults);
   const auto set = data::fashion_mnist(given.data);
-  const auto run = [](Step& step, const auto& x, const auto& y) {
-    return step.value_and_grad(bind<"images">(x), bind<"classes">(y));
+  const auto go = [](Step& step, double lr, const auto& x, const auto& y) {
+    return step.train({.lr = lr}, bind<"images">(x), bind<"classes">(y));
   };
   double rate = 0;
   const auto judge = [&](Step& step) {
     rate = accuracy_of<Rate, test_batch>(step, set.test);
     std::printf("test accuracy %.2f %%\n", rate);
+    return rate;
   };
   const auto [x, y] = *data::batches<batch>(set.train).begin();
   compare<One, OnePlain, Step, Plain>(given, bind<"images">(x), bind<"classes">(y));
   Step step;
-  train<batch>(step, given, set.train, run, judge);
+  train<batch>(step, given, set.train, true, go, judge, bind<"images">(x), bind<"classes">(y));
   std::printf("test accuracy: %.2f %%\n", rate);
   return 0;
 } catch (const std::exception& e) {

@@ -40,8 +40,8 @@ constexpr auto cleaned = [] {
 constexpr auto loss = mse(cleaned<batch>, input<"wanted", batch, pixels>);
 
 constexpr int most_threads = 4;
-using checkpointed = program<loss, training::at_most<most_threads>>;
-using unchecked = program<loss, plain, training::at_most<most_threads>>;
+using checkpointed = program<loss, update<adamw_options{}>, training::at_most<most_threads>>;
+using unchecked = program<loss, update<adamw_options{}>, plain, training::at_most<most_threads>>;
 
 /// Images with noise, {batch, pixels}: the same for equal seeds.
 std::vector<float> with_noise(const auto& images, std::uint64_t seed) {
@@ -80,15 +80,15 @@ int main(int argc, char** argv) try {
                                      .lr = 2e-3,
                                      .threads = training::cores(most_threads)});
   const auto set = data::fashion_mnist(given.data);
-  std::uint64_t drawn = given.seed;
-  const auto run = [&drawn](auto& step, const auto& x, const auto&) {
-    return step.value_and_grad(bind<"images">(with_noise(x, drawn++)), bind<"wanted">(x));
+  const auto go = [&given](auto& step, double lr, const auto& x, const auto&) {
+    const auto drawn = given.seed + static_cast<std::uint64_t>(step.steps());
+    return step.train({.lr = lr}, bind<"images">(with_noise(x, drawn)), bind<"wanted">(x));
   };
   const auto [x, y] = *data::batches<batch>(set.train).begin();
   const auto noisy = with_noise(x, given.seed);
   training::compare<checkpointed, unchecked>(given, bind<"images">(noisy), bind<"wanted">(x));
   checkpointed step;
-  training::train<batch>(step, given, set.train, run, [&set](checkpointed& trained) {
+  const auto judge = [&set](checkpointed& trained) {
     predictor<cleaned<batch>> clean{trained};
     double before = 0, after = 0;
     std::vector<std::vector<float>> shown;
@@ -105,7 +105,9 @@ int main(int argc, char** argv) try {
     write("unet.pgm", shown, 10);
     std::printf("noise: %.1f %% of what it was, %.1f dB less; images in unet.pgm\n", 100 * std::sqrt(after / before),
                 10 * std::log10(before / after));
-  });
+    return std::sqrt(after / before);
+  };
+  training::train<batch>(step, given, set.train, false, go, judge, bind<"images">(noisy), bind<"wanted">(x));
 } catch (const std::exception& e) {
   std::cerr << "unet: " << e.what() << '\n';
   return 1;

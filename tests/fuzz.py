@@ -656,6 +656,7 @@ class body:
         if names and self.of.chance(0.25):
             self.of.frozen = [n.rsplit(".", self.draw.randint(0, n.count(".")))[0]
                               for n in self.draw.sample(names, min(len(names), self.draw.randint(1, 2)))]
+        self.of.updates = self.of.chance(0.2)  # a step changes the parameters itself
 
 
 def written(operations, seeds, counted=True):
@@ -666,9 +667,9 @@ def written(operations, seeds, counted=True):
         options = f"seed_{seed}::loss" + (f", freeze<{', '.join(map(quoted, m.frozen))}>" if m.frozen else "")
         options += f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
         options += ", some_threads" * m.threads
-        accumulating = options + ", accumulate_gradients" * m.accumulates
+        stepping = options + (", accumulate_gradients" if m.accumulates else ", update<adamw_options{}>" * m.updates)
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
-                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_any<{accumulating}>(); }}"]
+                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_any<{stepping}>(); }}"]
         if not m.detaches:  # or what differences find is no gradient
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if counted:

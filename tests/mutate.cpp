@@ -1,4 +1,5 @@
-// The long run of what tests/run/file_faults.cpp does in short: damaged files, and processes that are killed.
+// The long run of what tests/run/file_faults.cpp and loop.cpp do in short: damaged files, and writers and whole runs that
+// are killed.
 //   mutate [number of files, in millions] [the first of them]
 #include <cinttypes>
 #include <cstdint>
@@ -10,11 +11,12 @@
 #include <unistd.h>
 
 #include "killed.hpp"
+#include "killed_run.hpp"
 #include "mutated.hpp"
 
 namespace {
 
-constexpr int kills = 1000;
+constexpr int kills = 1000, kills_of_runs = 200;
 constexpr unsigned longest = 60;  // seconds that a thousand files may take, or one of them hangs
 
 int read_files(std::uint64_t first, std::uint64_t end) {
@@ -35,14 +37,13 @@ int read_files(std::uint64_t first, std::uint64_t end) {
   return 0;
 }
 
-int kill_writers() {
+/// Calls kill(folder); 1 if it throws, else 0.
+int in_folder(auto kill) {
   std::string name = (std::filesystem::temp_directory_path() / "cairn-XXXXXX").string();
   const std::filesystem::path folder = ::mkdtemp(name.data());
   int failed = 0;
   try {
-    const auto found = killed::times(kills, folder, 6000, 1);
-    std::printf("%d kills: %d old files, %d new ones; %d while one was written\n", kills, found.old_files,
-                found.new_files, found.left_beside);
+    kill(folder);
   } catch (const std::exception& e) {
     std::printf("FAIL kills: %s\n", e.what());
     failed = 1;
@@ -50,13 +51,22 @@ int kill_writers() {
   std::filesystem::remove_all(folder);
   return failed;
 }
+void kill_writers(const std::filesystem::path& folder) {
+  const auto found = killed::times(kills, folder, 6000, 1);
+  std::printf("%d kills: %d old files, %d new ones; %d while one was written\n", kills, found.old_files,
+              found.new_files, found.left_beside);
+}
+void kill_runs(const std::filesystem::path& folder) {
+  const auto found = killed_run::times(kills_of_runs, folder, 60'000, 1);
+  std::printf("%d kills of %d runs: each ended with the bits of one that was not killed\n", found.kills, found.runs);
+}
 
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::uint64_t millions = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
   const std::uint64_t first = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 0;
-  const int failed = kill_writers() + read_files(first, first + millions * 1'000'000);
-  std::printf("%d passed, %d failed\n", 2 - failed, failed);
+  const int failed = in_folder(kill_writers) + in_folder(kill_runs) + read_files(first, first + millions * 1'000'000);
+  std::printf("%d passed, %d failed\n", 3 - failed, failed);
   return failed;
 }

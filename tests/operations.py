@@ -18,7 +18,7 @@ inner = set("""
     about argument axis_set bound chain_traits chained called call captured comparison derivative expr expression expression_traits
     extremum function_name layer_base layer_result last_stage merged computing mixed_scopes output_list outside_world
     owner_of pick pooling renamed repeated scope some_operands stored_as stretched_axes tagged tensor tensor_fact tensor_of
-    top_scope work work_of applied misused mistake nameless pass_on poison rejected report_of sound
+    top_scope rule_number work work_of applied misused mistake nameless pass_on poison rejected report_of sound
     surfaced wrong first_problem max_height max_spelled biased_t keepdim_t refuse same_address
     blocking blocking_of even_blocks product hash_of mix number_of least_work range share register_bytes digits
     motion correlation tap_of place_of_tap sweep_axis axis_of_sweep sweep_cut cut_of filter_cut cut_of_filter scratch_of
@@ -26,6 +26,8 @@ inner = set("""
     memory_alignment memory_block executable step_tables runtime_step run run_lanes run_tiles run_rows compute lanewise
     detail fact rule well_formed ir pass kernel nn data report dump hana literals
 """.split())
+# Two programs, of which each has what the other cannot do.
+shown_by = {"step": {"step", "trainer"}, "trainer": {"step", "trainer"}}
 inner_of = {
     "data": {"text_of"},
     "report": {"extents_of", "formula_of", "print", "print_column", "segment_entry", "step", "value"},
@@ -85,7 +87,8 @@ class editor:
         """What it proposes after `scope`, without the names of classes for themselves."""
         line = f"auto asked = {scope}"
         done = self.compiled(f"{line}\n;\n", "-Xclang", f"-code-completion-at={self.file}:1:{len(line) + 1}")
-        return set(re.findall(r"^COMPLETION: (\w+) : (?!\1::)", done.stdout, re.MULTILINE))
+        inherited = r"(?: \(InBase\))?" if scope.endswith(".") else ""
+        return set(re.findall(rf"^COMPLETION: (\w+){inherited} : (?!\1::)", done.stdout, re.MULTILINE))
 
 
 def compared(where, there, said):
@@ -109,8 +112,9 @@ def wrong_names(page, clang):
         there = {name for name in clang.names(f"cairn::{scope}::") if not re.fullmatch(suffixes, name)} - own
         yield from compared(scope, there - {"detail"}, set(re.findall(rf"\b{scope}::(\w+)", text)))
     for variable in sorted(set(re.findall(r"^([a-z]\w*)\.", text, re.MULTILINE))):
+        shown = "|".join(sorted(shown_by.get(variable, {variable})))
         yield from compared(variable, clang.names(f"{variable}."),
-                            set(re.findall(rf"^{variable}\.(\w+)", text, re.MULTILINE)))
+                            set(re.findall(rf"^(?:{shown})\.(\w+)", text, re.MULTILINE)))
     for kind, first, second in rows:
         if kind == "members":
             own = re.match(r"(\w+::)*(\w+)", first[0])[2]

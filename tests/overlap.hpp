@@ -6,8 +6,22 @@
 
 namespace cairn::test {
 
+/// Whether a value is there before the first step, and another takes its place in the end: a gradient so far, a moment,
+/// a parameter that the step updates.
+template <class Plan>
+constexpr bool is_followed(int v) {
+  const auto& s = Plan::schedule;
+  if (s.op(v).what == ir::role::earlier) return true;
+  for (int i = 0; i < s.carry_count; ++i) {
+    if (s.carries[i].before == v) return true;
+  }
+  return false;
+}
 /// Whether a value is there before the first step and nobody's to write over.
-constexpr bool is_given(const ir::node& n) { return is_leaf(n) && n.op->what != ir::role::gradient; }
+template <class Plan>
+constexpr bool is_given(int v) {
+  return is_leaf(Plan::schedule.nodes[v]) && !is_followed<Plan>(v);
+}
 
 /// The value whose memory is read where v is: views and maps without a step of their own have none.
 template <class Plan>
@@ -39,14 +53,14 @@ constexpr void for_each_operand(int index, int w, auto visit) {
   const bool of_loop = step.loop() && !(step.rows() && w >= kernel && w < kernel + s.op(kernel).results);
   const auto read = [&](int value, bool replaceable) {
     for_each_memory<Plan>(value, [&](int v) {
-      if (!is_given(s.nodes[v])) visit(v, replaceable && v == memory_of<Plan>(value));
+      if (!is_given<Plan>(v)) visit(v, replaceable && v == memory_of<Plan>(value));
     });
   };
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
     const pass::loop_input& in = Plan::loops.inputs[i];
     const bool in_order = s.op(in.value).what != ir::role::map || in.value == in.source;
     const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
-    const bool in_turn = of_loop ? s.nodes[w].number == 0 : s.made(w).overwrites == 0;
+    const bool in_turn = of_loop ? s.nodes[w].number == 0 || s.op(w).updates : s.made(w).overwrites == 0;
     read(in.source, !sums && by_element && in_turn);
   }
   if (kernel == ir::none) return;
@@ -66,7 +80,33 @@ enum class fault {
   outside,
   unaligned,
   arena_too_large,
+  not_followed,
 };
+
+/// The bytes that there are of a base.
+template <class Plan>
+constexpr std::int64_t bytes_at(int base) {
+  if (base == pass::arena_base) return Plan::layout.peak_bytes;
+  if (base == pass::gradient_base) return Plan::places.gradient_bytes;
+  if (base == pass::moment_base) return Plan::places.moment_bytes;
+  const int leaf = base - pass::leaf_base;
+  return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).made->bytes;
+}
+
+/// Whether what becomes of parameters and moments is where these were, or is copied there in the end.
+template <class Plan>
+constexpr bool all_followed() {
+  constexpr const auto& s = Plan::schedule;
+  const auto same = [](const pass::place& a, const pass::place& b) { return a.base == b.base && a.offset == b.offset; };
+  for (int i = 0; i < s.carry_count; ++i) {
+    const pass::place& before = Plan::layout.of[s.carries[i].before];
+    bool found = same(Plan::layout.of[s.carries[i].after], before);
+    for (int k = 0; k < Plan::places.copy_count; ++k)
+      found |= Plan::places.copies[k].value == s.carries[i].after && same(Plan::places.copies[k].to, before);
+    if (!found) return false;
+  }
+  return true;
+}
 
 template <class Plan>
 constexpr fault judged() {
@@ -79,12 +119,10 @@ constexpr fault judged() {
     std::int64_t begin, end;
     constexpr bool meets(const range& r) const { return base == r.base && begin < r.end && r.begin < end; }
   };
-  const auto range_of = [&](int v) {
-    return range{l.of[v].base, l.of[v].offset, l.of[v].offset + s.made(v).bytes};
-  };
+  const auto range_of = [&](int v) { return range{l.of[v].base, l.of[v].offset, l.of[v].offset + s.made(v).bytes}; };
 
   int born[s.node_count + 1] = {}, dies[s.node_count + 1] = {};
-  for (int v = 0; v < s.node_count; ++v) born[v] = s.nodes[v].op->what == ir::role::gradient ? -1 : end;
+  for (int v = 0; v < s.node_count; ++v) born[v] = is_followed<Plan>(v) ? -1 : end;
   for (int i = 0; i < end; ++i) {
     bool early = false;
     for_each_operand<Plan>(i, f.members[f.steps[i].begin], [&](int v, bool) {
@@ -98,16 +136,21 @@ constexpr fault judged() {
   for (int i = 0; i < Plan::graph.leaf_count; ++i) {
     if (s.gradient[i] != ir::none) dies[memory_of<Plan>(s.gradient[i])] = end;
   }
+  for (int i = 0; i < s.carry_count; ++i) dies[memory_of<Plan>(s.carries[i].after)] = end;
+  if (!all_followed<Plan>()) return fault::not_followed;
 
   int living[s.node_count + 1] = {};
   int count = 0;
   for (int v = 0; v < s.node_count; ++v) {
-    if (born[v] < 0) living[count++] = v;
+    if (born[v] >= 0) continue;
+    for (int k = 0; k < count; ++k) {
+      if (range_of(v).meets(range_of(living[k]))) return fault::overlap;
+    }
+    if (range_of(v).end > bytes_at<Plan>(l.of[v].base)) return fault::outside;
+    living[count++] = v;
   }
   std::int64_t highest = 0, living_bytes = 0, most_bytes = 0;
-  const auto arena_bytes = [&](int v) {
-    return l.of[v].base == pass::arena_base ? pass::aligned(s.made(v).bytes) : 0;
-  };
+  const auto arena_bytes = [&](int v) { return l.of[v].base == pass::arena_base ? pass::aligned(s.made(v).bytes) : 0; };
   for (int i = 0; i < end; ++i) {
     const pass::step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
@@ -128,8 +171,7 @@ constexpr fault judged() {
       living[count++] = w;
       if (!over_another) living_bytes += arena_bytes(w);
       if (mine.begin % 64 != 0) return fault::unaligned;
-      if (mine.end > (mine.base == pass::arena_base ? l.peak_bytes : Plan::places.gradient_bytes))
-        return fault::outside;
+      if (mine.end > bytes_at<Plan>(mine.base)) return fault::outside;
       if (mine.base == pass::arena_base) highest = std::max(highest, pass::aligned(mine.end));
     }
     const std::int64_t needed = step.kernel == ir::none ? 0 : s.op(step.kernel).scratch_bytes(Plan::threads);

@@ -30,8 +30,9 @@ namespace {
 constexpr auto x = input<"x", 2, 3>;
 constexpr auto y = labels<"y", 3, 2>;
 constexpr auto bend = layer([](auto v) { return maximum(tanh(v), log(exp(v) + sqrt(square(v) + 1_c))); });
-constexpr auto wave = layer(
-    [](auto v) { return sin(v) * cos(v) + log1p(abs(v)) * rsqrt(1_c + square(v)) + minimum(softplus(v), silu(v)); });
+constexpr auto wave = layer([](auto v) {
+  return sin(v) * cos(v) + log1p(abs(v)) * rsqrt(1_c + square(v)) + minimum(softplus(v), silu(v)) * sign(v);
+});
 constexpr auto cut = layer(
     [](auto v) { return where(v > 0_c, clamp(v, -1_c, 1_c), leaky_relu(v)) + where(v == 0_c, v, pow(abs(v), 1.5_c)); });
 constexpr auto ring =
@@ -41,7 +42,7 @@ constexpr auto spread = max<-1>(logits) - min<-1>(logits);
 constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);
 constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(argmin<-1>(logits));
 constexpr auto placed = gather<0>(generated<5, 3>([](int i, int j) { return i + j; }), arange<2>) + zeros<2, 3>;
-constexpr auto again = (x | nn::linear<"fc", 3>) + (x * 2_c | shared(nn::linear<"fc", 3>));
+constexpr auto again = (x | nn::linear<"fc", 3>)+(x * 2_c | shared(nn::linear<"fc", 3>));
 constexpr auto images = reshape<2, 4, 4, 3>(as_real(arange<96>));
 constexpr auto bent = images | nn::conv2d<"conv", 3, 3, nn::window{.padding = 1}> | nn::conv_transpose2d<"up", 3, 1> |
                       nn::conv_transpose2d_without_bias<"more", 3, 1>;
@@ -77,6 +78,15 @@ T maximum(const vector<T>& values) {
   return *max_element(values.begin(), values.end());
 }
 
+/// A rule of one's own beside cairn's.
+struct descent {
+  double lr = 0.1;
+  static constexpr array<string_view, 0> moments{};
+  constexpr array<double, 1> numbers(double rate, int64_t) const { return {rate}; }
+  static constexpr auto next(auto p, auto g, auto rate) { return tuple{p - rate * sign(g)}; }
+};
+int sign(int number) { return (number > 0) - (number < 0); }
+
 struct meters {
   double real = 0;
   meters operator+(int more) const { return {real + more}; }
@@ -101,6 +111,16 @@ int main() {
   const tensor_view view(input.data(), array<size_t, 2>{2, 3});
   const double b = other.value_and_grad(bind<"x">(view), bind<"y">(labels), bind<"at">(at));
 
+  program<loss, cairn::real<double>, update<descent{}>, update<sgd_options{.lr = 0.2}, "*.bias">, clip<1.0>> trained;
+  program<loss, cairn::real<double>, update<adamw_options{}>, clip_value<0.5>> limited;
+  trained.init(seed{1});
+  limited.init(seed{1});
+  const train_options slowly{.lr = 1e-3};
+  const double c = trained.train(slowly, bind<"x">(input), bind<"y">(labels), bind<"at">(at));
+  const double d = limited.train(bind<"x">(input), bind<"y">(labels), bind<"at">(at));
+  optimizer rule{step, descent{.lr = trained.gradient_norm()}};
+  const double update = rule.lr(), clip = sign(-2), train = c - d;  // names of one's own hide cairn's
+
   using namespace std::placeholders;
   const auto next = bind(plus<>{}, _1, 1);
   const auto sum = accumulate(input.begin(), input.end(), 0.0, plus<>{});
@@ -109,7 +129,8 @@ int main() {
   auto& some = reinterpret_cast<unknown&>(m);
   const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
                        square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && clamp(3, 1, 2) == 2 &&
-                       (step.threads < 2) != (step.threads >= 2) && max(a, b, less<>{}) == a;
+                       (step.threads < 2) != (step.threads >= 2) && max(a, b, less<>{}) == a && update > 0 &&
+                       clip == -1 && train == 0;
   const auto named = named_parameters(step)[BOOST_HANA_STRING("in.fc.weight")];
   cout << a << ' ' << named(0, 0) << ' ' << named_gradients(other)[BOOST_HANA_STRING("in.fc.bias")](0) << ' ' << area(1)
        << ' ' << shared(1) << listens(-1) << '\n';

@@ -51,6 +51,8 @@ case("choices", lambda a, row: torch.where(a < row, a * row, row.square()) + a.c
 case("ties", lambda one, same: torch.minimum(one, same) * 2 + one.clamp(same, torch.tensor(6.0)) + (one - same).abs() +
      F.leaky_relu(one - same, 0.2) + (one - same).clamp(0, 6) * 3 + (one - same).clamp(-6, 0) * 5 +
      torch.where(one == same, one * 7, same), ab=(3, 5), ba=(3, 5))
+case("signs", lambda a, row, one, same: a.sign() * row + (one - same).sign() * 7 + a * one * same, a=(3, 5), row=(5,),
+     ab=(3, 5), ba=(3, 5))
 
 
 case("variances", lambda x: x.var((0, -1), keepdim=True) * x.var(1, unbiased=False).sum() + x.var(),

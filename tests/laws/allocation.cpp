@@ -32,6 +32,10 @@ BOOST_AUTO_TEST_CASE(a_step_and_a_prediction_allocate_nothing) {
   allocates_nothing<models::with_outputs>();
   allocates_nothing<models::dropped_in_nested>();
 }
+BOOST_AUTO_TEST_CASE(a_step_that_updates_allocates_nothing) {
+  allocates_nothing<models::three_deep, update<adamw_options{}>>();
+  allocates_nothing<models::dropped_in_nested, update<adamw_options{}>, clip<1>>();
+}
 
 BOOST_AUTO_TEST_CASE(an_epoch_of_shuffled_batches_allocates_nothing) {
   using namespace cairn;

@@ -1,4 +1,5 @@
 #include "../models/nesting.hpp"
+
 #include "laws.hpp"
 
 BOOST_AUTO_TEST_SUITE(laws_of_nesting)
@@ -13,5 +14,9 @@ BOOST_AUTO_TEST_CASE(halves) { laws<models::halves>(); }
 BOOST_AUTO_TEST_CASE(bottleneck) { laws<models::bottleneck>(); }
 BOOST_AUTO_TEST_CASE(penalized) { laws<models::penalized>(); }
 BOOST_AUTO_TEST_CASE(descended) { laws<models::descended>(); }
+BOOST_AUTO_TEST_CASE(nested_that_updates) { laws<models::nested, update<adamw_options{}>>(); }
+BOOST_AUTO_TEST_CASE(three_deep_that_updates) {
+  laws<models::three_deep, update<sgd_options{.momentum = 0.9}>, clip<1>>();
+}
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(functions) {
 }
 BOOST_AUTO_TEST_CASE(more_functions) {
   constexpr auto y = sin(a * 4_c) * cos(b) + log1p(positive) * rsqrt(positive) + softplus(a * 3_c) * silu(b) +
-                     abs(a) * minimum(column, row) + pow(positive, 2.3_c);
+                     abs(a) * minimum(column, row) + pow(positive, 2.3_c) + sign(a) * square(b);
   check<weighted(y)>();
   check<weighted(grad(sum(square(y)), a))>();
   check<weighted(grad(sum(square(y)), b))>();

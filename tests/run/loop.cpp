@@ -9,6 +9,7 @@
 #include <sstream>
 #include <vector>
 
+#include "killed_run.hpp"
 #include "run/folder.hpp"
 
 using namespace cairn;
@@ -117,6 +118,12 @@ BOOST_AUTO_TEST_CASE(asked_to_stop_it_saves_and_goes_on_with_the_same_bits) {
     for (const auto& line : lines_of(here.path / "run" / "log.csv")) seen += line.substr(0, line.find(',')) + ' ';
     BOOST_TEST(seen == "step 2 4 6 7 8 10 12 14 16 18 20 21 ");
   }
+}
+
+BOOST_AUTO_TEST_CASE(killed_at_any_moment_it_ends_with_the_same_bits) {
+  const folder here;
+  const auto found = killed_run::times(12, here.path, 60'000, 1);
+  BOOST_TEST(found.kills >= 12);
 }
 
 BOOST_AUTO_TEST_CASE(the_last_and_the_best_are_kept) {

@@ -19,6 +19,7 @@ BOOST_AUTO_TEST_CASE(elementwise) {
   agrees<minimum(one, same) * 2_c + clamp(one, same, 6_c) + abs(one - same) + leaky_relu<0.2>(one - same) +
          clamp(one - same, 0_c, 6_c) * 3_c + clamp(one - same, -6_c, 0_c) * 5_c + where(one == same, one * 7_c, same)>(
       "ties");
+  agrees<sign(a) * row + sign(one - same) * 7_c + a * one * same>("signs");
 }
 BOOST_AUTO_TEST_CASE(variances_and_losses) {
   constexpr auto x = param<"x", 2, 3, 4>;

@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
-from peer import ckpt, serve, tensor
+from peer import ckpt, tensor
+from training_jax import train
 from tensors import tensors
 
 parameters = {name: jnp.asarray(tensor(name)) for name in tensors if name != "x"}
@@ -17,11 +18,4 @@ def loss_of(p, x):
     return jnp.square(x).mean()
 
 
-value_and_grad = jax.jit(jax.value_and_grad(loss_of))
-
-
-def step():
-    return jax.block_until_ready(value_and_grad(parameters, x))[0]
-
-
-serve(step, sum(p.nbytes for p in parameters.values()))
+train(loss_of, parameters, x)

@@ -1,5 +1,6 @@
 import torch
-from peer import ckpt, compiled, serve, tensor, threads
+from peer import ckpt, tensor, threads
+from training_torch import train
 from tensors import tensors
 from torch.nn.functional import gelu, linear
 from torch.utils.checkpoint import checkpoint
@@ -21,16 +22,5 @@ def loss_of(x):
     return x.square().mean()
 
 
-if compiled:
-    loss_of = torch.compile(loss_of, fullgraph=True, dynamic=False)
-
-
-def step():
-    for p in parameters.values():
-        p.grad = None
-    loss = loss_of(x)
-    loss.backward()
-    return loss.item()
-
-
-serve(step)
+optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=True)
+train(loss_of, optimizer, x)

@@ -84,7 +84,6 @@ class program {
   using machine = detail::machine<compiled>;
   static constexpr bool accumulates = compiled::model::purpose::accumulates;
   static constexpr auto clip = compiled::model::purpose::clip;
-  static constexpr bool keeps_gradients = compiled::model::purpose::keeps_gradients;
   static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
 
  public:
@@ -101,6 +100,8 @@ class program {
 
   /// Whether a step changes the parameters, by train.
   static constexpr bool updates_parameters = compiled::model::purpose::updates_parameters;
+  /// Whether gradients of parameters are there after a step.
+  static constexpr bool keeps_gradients = compiled::model::purpose::keeps_gradients;
   /// Whether operations in it are random.
   static constexpr bool is_random() { return machine::key_count > 0; }
 
@@ -566,6 +567,13 @@ class predictor {
   memory_block memory_;
   machine machine_;
 };
+
+/// A step of a program of either sort, at the learning rates of its rules.
+template <class Program, class... Bound>
+auto one_step(Program& step, const Bound&... inputs) {
+  if constexpr (Program::updates_parameters) return step.train(inputs...);
+  else return step.value_and_grad(inputs...);
+}
 
 // Where no program can be made: the report of the mistake, and a stand-in for what follows.
 

@@ -215,7 +215,7 @@ constexpr made<abs_op, X> abs(X) {
   return {};
 }
 function_name abs(function_name);
-/// -1, 0 or 1, as torch.sign; NaN stays. Its gradient is 0.
+/// -1, 0 or 1, as torch.sign, but NaN stays. Its gradient is 0.
 template <an_operand X>
 constexpr made<sign_op, X> sign(X) {
   return {};

@@ -30,15 +30,15 @@ inline std::string as_json(std::string_view text) {
 
 inline std::string as_json(const tensor& of, std::uint64_t begin) {
   std::string shape;
-  for (const std::int64_t extent : of.shape) shape += (shape.empty() ? "" : ",") + std::to_string(extent);
+  for (const std::int64_t extent : of.shape) shape += text_of({shape.empty() ? "" : ",", std::to_string(extent)});
   return text_of({as_json(of.name), R"(:{"dtype":")", name_of(of.type), R"(","shape":[)", shape,
                   R"(],"data_offsets":[)", std::to_string(begin), ",", std::to_string(begin + of.bytes.size()), "]}"});
 }
 
 inline std::string as_json(const file::metadata& texts) {
   std::string json;
-  for (const auto& [name, text] : texts) json += (json.empty() ? "" : ",") + as_json(name) + ":" + as_json(text);
-  return "{" + json + "}";
+  for (const auto& [name, text] : texts) json += text_of({json.empty() ? "{" : ",", as_json(name), ":", as_json(text)});
+  return json.empty() ? "{}" : json + '}';
 }
 
 /// The header of these tensors, which follow one another; padded, so that the first begins at a multiple of 8.
@@ -47,7 +47,7 @@ inline std::string header_of(std::span<const tensor* const> tensors, const file:
   if (!texts.empty()) header += text_of({as_json(metadata_key), ":", as_json(texts)});
   std::uint64_t begin = 0;
   for (const tensor* const one : tensors) {
-    header += (header.size() > 1 ? "," : "") + as_json(*one, begin);
+    header += text_of({header.size() > 1 ? "," : "", as_json(*one, begin)});
     begin += one->bytes.size();
   }
   header += '}';

@@ -123,7 +123,9 @@ template <class Compiled>
 void bytes(std::ostream& out) {
   constexpr memory_plan m = detail::memory_in<Compiled>;
   out << "bytes: " << m.stored_bytes << " stored at the turn, " << m.peak_bytes << " in the arena at the peak, "
-      << m.parameter_bytes << " of parameters, " << m.gradient_bytes << " of gradients\n";
+      << m.parameter_bytes << " of parameters, " << m.gradient_bytes << " of gradients";
+  if (m.moment_bytes > 0) out << ", " << m.moment_bytes << " of moments";
+  out << '\n';
 }
 
 /// All of it for the step of a loss; options are those of program.

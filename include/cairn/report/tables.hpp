@@ -154,9 +154,8 @@ inline std::string flops(std::int64_t n) {
 }
 
 /// Bytes of the arena that a step writes, in lines of 64. The arena is filled with a pattern before a step, and what
-/// differs afterwards was written; a second pattern shows what happened to equal the first. Takes two steps: leaves the
-/// parameters as they are, the gradients of these inputs (with accumulate_gradients, added up), and states after two
-/// updates. Throws what value_and_grad throws.
+/// differs afterwards was written; a second pattern shows what happened to equal the first. Takes two steps, by train or
+/// value_and_grad: leaves what these leave, and throws what they throw.
 template <class Program, class... Bound>
 std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   constexpr std::size_t line = 64;
@@ -164,7 +163,7 @@ std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   std::vector<bool> touched((arena.size() + line - 1) / line);
   for (const std::byte pattern : {std::byte{0x55}, std::byte{0xAA}}) {
     std::ranges::fill(arena, pattern);
-    static_cast<void>(step.value_and_grad(inputs...));
+    static_cast<void>(one_step(step, inputs...));
     for (std::size_t i = 0; i < arena.size(); ++i) {
       if (arena[i] != pattern) touched[i / line] = true;
     }
@@ -217,6 +216,7 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   }
   row("parameters", bytes, m.parameter_bytes, p.parameter_bytes);
   row("gradients", bytes, m.gradient_bytes, p.gradient_bytes);
+  if (m.moment_bytes + p.moment_bytes > 0) row("moments", bytes, m.moment_bytes, p.moment_bytes);
   row("memory in all", bytes, m.total_bytes(), p.total_bytes());
   row("forward", flops, f.forward, q.forward);
   row("backward", flops, f.backward, q.backward);

@@ -34,6 +34,7 @@ struct loop_options {
   /// The moment that validates and is saved as the best in place of parameters: "average" (see averaged).
   std::string average = {};
   bool shows_progress = true;
+  std::int64_t batch = 1;  ///< examples in a step: the progress bar shows how many a second
 };
 
 /// How far a run has come; what of it is saved with the program.
@@ -68,7 +69,7 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
     const std::string text = found == texts.end() ? "nothing" : found->second;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
     if (error != std::errc{} || end != text.data() + text.size())
-      refuse(file::format_error(path, std::string("a number as ") + name, text));
+      refuse(file::format_error(path, file::text_of({"a number as ", name}), text));
   };
   read("loop.epoch", s.epoch);
   read("loop.position", s.position);
@@ -133,7 +134,8 @@ class loop {
     const auto size = static_cast<std::int64_t>(batches.size());
     std::optional<progress<>> bar;
     if (options_.shows_progress)
-      bar.emplace(epoch_plan{state_.epoch, options_.epochs, std::max<std::int64_t>(size - state_.position, 1), 1});
+      bar.emplace(
+          epoch_plan{state_.epoch, options_.epochs, std::max<std::int64_t>(size - state_.position, 1), options_.batch});
     auto at = batches.begin();
     std::ranges::advance(at, state_.position, batches.end());
     for (; at != batches.end(); ++at) {
@@ -193,10 +195,9 @@ class loop {
     folder_->keep_last(options_.keep);
   }
   double gradient_norm() {
-    if constexpr (requires { program_.gradient_norm(); }) return program_.gradient_norm();
-    else if constexpr (requires { program_.gradients(); })
-      return kernel::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
-    else return nothing;
+    if constexpr (!Program::keeps_gradients) return nothing;
+    else if constexpr (Program::updates_parameters) return program_.gradient_norm();
+    else return kernel::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
   }
   void write_row(double rate, double loss, double validation) {
     if (!log_) return;

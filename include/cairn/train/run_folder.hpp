@@ -94,7 +94,7 @@ class run_log {
     file::replace(path, {&whole, 1});
   }
   void write(const log_row& row) {
-    std::string text = std::to_string(row.step) + ',' + std::to_string(row.epoch);
+    std::string text = file::text_of({std::to_string(row.step), ",", std::to_string(row.epoch)});
     for (const double number : {row.rate, row.loss, row.gradient_norm, row.validation, row.seconds}) {
       char digits[32] = "";
       if (number == number) std::snprintf(digits, sizeof digits, "%.9g", number);
