@@ -9,7 +9,7 @@ from pathlib import Path
 from compilers import compile_text, top
 
 page_name = "docs/operations.md"
-headers = ["boost_test.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp",
+headers = ["boost_test.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp", "file/saving.hpp", "data/ahead.hpp",
            *(f"report/{name}.hpp" for name in ("tables", "residuals", "dot", "timeline", "dump"))]
 
 # What is in namespace cairn for the library itself: nodes of types, tools of passes and kernels, mistakes.
@@ -23,8 +23,8 @@ inner = set("""
     blocking blocking_of even_blocks product hash_of mix number_of least_work range share register_bytes digits
     motion correlation tap_of place_of_tap sweep_axis axis_of_sweep sweep_cut cut_of filter_cut cut_of_filter scratch_of
     scratch_of_filter sections_of depth_of most_tile_rows most_block_rows tile_columns_of
-    memory_alignment memory_block executable step_tables runtime_step run run_lanes run_tiles run_rows compute lanewise
-    detail fact rule well_formed ir pass kernel nn data report dump hana literals
+    memory_alignment memory_block kept_run kept_tensor run_counters one_step executable step_tables runtime_step run run_lanes run_tiles run_rows compute lanewise
+    detail fact rule well_formed ir pass kernel nn data report dump file hana literals
 """.split())
 # Two programs, of which each has what the other cannot do.
 shown_by = {"step": {"step", "trainer"}, "trainer": {"step", "trainer"}}

@@ -25,9 +25,10 @@ std::int64_t touched() {
                                bind<"classes">(std::vector<std::int32_t>(128, 3)));
 }
 int main() {
-  using plain_step = program<loss, plain>;
-  report::segment_table<train_step>(std::cout);
-  report::step_table<train_step, plain_step>(std::cout, report::touched{touched<train_step>(), touched<plain_step>()});
+  using in_step = program<loss, update<adamw_options{}>>;
+  using plain_step = program<loss, update<adamw_options{}>, plain>;
+  report::segment_table<in_step>(std::cout);
+  report::step_table<in_step, plain_step>(std::cout, report::touched{touched<in_step>(), touched<plain_step>()});
 }
 """
 derivative = """#include <cairn/gradcheck.hpp>
@@ -126,7 +127,7 @@ def main():
     read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp")]
     stale = "\n".join(stale_references((top / "docs/conformance.md").read_text(), top / "docs"))
     pages = chain([("docs/conformance.md", stale)], faults(*read), program_faults("docs/language.md"),
-                  program_faults("docs/recipes.md"), program_faults("docs/questions.md"))
+                  program_faults("docs/recipes.md"), program_faults("docs/questions.md"), program_faults("docs/running.md"))
     for what, wrong in chain(commands.faults(), operations.faults(), pages):
         print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
         passed += not wrong

@@ -2,7 +2,11 @@
 // your own `BOOST_TEST((check_operation<own::picked_op, param<"x", 8, 5>, indices<"at", 5, 8>>()))`. What fails says where.
 #pragma once
 
+// As in cairn.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #include "cairn/opcheck.hpp"
+#pragma GCC diagnostic pop
 
 #include <boost/test/tools/assertion_result.hpp>
 

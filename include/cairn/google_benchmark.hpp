@@ -3,10 +3,14 @@
 // the processor could. Needs Debian's libbenchmark-dev.
 #pragma once
 
+// As in cairn.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #include "cairn/exec/program.hpp"
 #include "cairn/exec/value_runner.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/roof.hpp"
+#pragma GCC diagnostic pop
 
 #include <algorithm>
 #include <benchmark/benchmark.h>
@@ -91,10 +95,7 @@ void benchmark_step(benchmark::State& state, Program& step, const Bound&... inpu
   const auto& limits = detail::processor_limits<typename Program::real_type, Program::threads>();
   detail::stopwatch watch;
   watch.start();
-  for (auto _ : state) {
-    if constexpr (Program::updates_parameters) benchmark::DoNotOptimize(step.train(inputs...));
-    else benchmark::DoNotOptimize(step.value_and_grad(inputs...));
-  }
+  for (auto _ : state) benchmark::DoNotOptimize(one_step(step, inputs...));
   watch.stop();
   detail::show_work(state, detail::work_of(report::account_of<Program>(), limits), watch.seconds(), limits);
 }

@@ -2,9 +2,13 @@
 // 5, 8>>()` says in words what it breaks, and nothing where all holds.
 #pragma once
 
+// As in cairn.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #include "cairn/exec/kernel_trial.hpp"
 #include "cairn/expr/convert.hpp"
 #include "cairn/gradcheck.hpp"
+#pragma GCC diagnostic pop
 
 #include <concepts>
 #include <cstring>

@@ -114,6 +114,8 @@ constexpr auto w = param<"w", 12, 12>;
 constexpr auto scale = param_from<"scale", initial::constant(1.0), 12>;
 constexpr auto in_every_way = mean(square(matmul(matmul(x, w), transpose(w)) * scale + slice<0, 2, 3>(w))) +
                               0.1_c * sum(square(w)) + mean(reshape<1, 12>(scale) * x);
+// The loop that makes this gradient reads w at other places, too: it cannot be written over.
+constexpr auto turned = mean(x) + mean(w * transpose(w));
 constexpr auto number = param<"n">;
 constexpr auto scalar = mean(square(x * number)) + number;
 
@@ -139,6 +141,7 @@ BOOST_AUTO_TEST_CASE(whatever_the_segments_and_options) {
   compare<dropped, adamw_options{}>(rows, classes);
   compare<convolved, adamw_options{}>(pictures, picture_classes);
   compare<in_every_way, adamw_options{}>(rows);
+  compare<turned, adamw_options{}>(rows);
   compare<scalar, adamw_options{}>(rows);
 #ifdef _OPENMP
   compare<dense, adamw_options{}, threads<3>>(rows, classes);

@@ -135,7 +135,7 @@ class run_loader {
       refuse(file::format_error(path_, text_of({"a whole number as ", name}), digits));
   }
   void copy() {
-    if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", faults_));
+    if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", text_of({"others:", faults_})));
     for (const auto& [to, from] : found_) {
       if (run_.wide) file::copy_numbers(*from, std::span(reinterpret_cast<double*>(run_.at(*to)), run_.count(*to)));
       else file::copy_numbers(*from, std::span(reinterpret_cast<float*>(run_.at(*to)), run_.count(*to)));

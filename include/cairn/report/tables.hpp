@@ -216,7 +216,7 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   }
   row("parameters", bytes, m.parameter_bytes, p.parameter_bytes);
   row("gradients", bytes, m.gradient_bytes, p.gradient_bytes);
-  if (m.moment_bytes + p.moment_bytes > 0) row("moments", bytes, m.moment_bytes, p.moment_bytes);
+  if (m.moment_bytes + p.moment_bytes > 0) row("moments kept", bytes, m.moment_bytes, p.moment_bytes);
   row("memory in all", bytes, m.total_bytes(), p.total_bytes());
   row("forward", flops, f.forward, q.forward);
   row("backward", flops, f.backward, q.backward);
