@@ -40,7 +40,7 @@ struct benchmark_work {
     at_roof += std::max(limits.seconds_of_work(s.flops), limits.seconds_of_memory(s.read + s.written));
   }
 };
-inline benchmark_work work_of(const report::account& a, const report::roof& limits) {
+inline benchmark_work work_in(const report::account& a, const report::roof& limits) {
   benchmark_work all;
   for (const report::step& s : a.steps) all.add(s, limits);
   return all;
@@ -97,7 +97,7 @@ void benchmark_step(benchmark::State& state, Program& step, const Bound&... inpu
   watch.start();
   for (auto _ : state) benchmark::DoNotOptimize(one_step(step, inputs...));
   watch.stop();
-  detail::show_work(state, detail::work_of(report::account_of<Program>(), limits), watch.seconds(), limits);
+  detail::show_work(state, detail::work_in(report::account_of<Program>(), limits), watch.seconds(), limits);
 }
 
 /// Runs whole steps, of which the timers see one segment alone: its kernels in forward, recomputation and backward, as
@@ -153,7 +153,7 @@ void benchmark_value(benchmark::State& state) {
       benchmark::ClobberMemory();
     }
     watch.stop();
-    detail::show_work(state, detail::work_of(report::detail::account_from<compiled>(), limits), watch.seconds(),
+    detail::show_work(state, detail::work_in(report::detail::account_from<compiled>(), limits), watch.seconds(),
                       limits);
   }
 }
