@@ -75,17 +75,33 @@ def installed(folder):
         raise fault("tests are set up without what they need")
 
 
+def described(folder):
+    """What pkg-config says that compiling and linking need."""
+    return (call("pkg-config", what, "cairn", folder=folder,
+                 PKG_CONFIG_PATH=f"{folder}/prefix/share/pkgconfig").split() for what in ("--cflags", "--libs"))
+
+
 def linked(folder, compiler):
     """By pkg-config: two files train the programs of one header alike, and each has a model of its own."""
-    flags, libraries = (call("pkg-config", what, "cairn", folder=folder,
-                             PKG_CONFIG_PATH=f"{folder}/prefix/share/pkgconfig").split()
-                        for what in ("--cflags", "--libs"))
+    flags, libraries = described(folder)
     objects = [folder / f"{name}-{compiler}.o" for name in ("first", "second")]
     for name, made in zip(("first.cpp", "second.cpp"), objects):
         call(compiler, *strict, *flags, "-c", outside / name, "-o", made, folder=folder)
     program = folder / f"outside-{compiler}"
     call(compiler, *objects, *libraries, "-o", program, folder=folder)
     call(program, folder=folder)
+
+
+def with_libraries(folder, compiler):
+    """What tests and benchmarks of users include, with the libraries that it is for."""
+    flags, libraries = described(folder)
+    for name, option, library, *arguments in (
+            ("checks", "-DBOOST_TEST_DYN_LINK", "-lboost_unit_test_framework"),
+            ("benchmarks", "-pthread", "-lbenchmark", "--benchmark_min_time=0.001", "--benchmark_format=json")):
+        program = folder / f"{name}-{compiler}"
+        call(compiler, *strict, *flags, option, top / f"examples/{name}.cpp", "-o", program, library, *libraries,
+             folder=folder)
+        call(program, *arguments, folder=folder)
 
 
 def found(folder):
@@ -166,7 +182,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         jobs = [(installed, folder), (found, folder), (subproject, folder), (shared, folder)]
-        jobs += [(check, folder, compiler) for check in (linked, beside, embedded) for compiler in compilers]
+        each = (linked, with_libraries, beside, embedded)
+        jobs += [(check, folder, compiler) for check in each for compiler in compilers]
         results = chain([judge(jobs[0])], for_each(judge, jobs[1:]))
         for (check, _, *about), wrong in zip(jobs, results):
             print("FAIL" if wrong else "ok  ", check.__name__, *about, wrong, flush=True)

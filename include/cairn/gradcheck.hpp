@@ -1,7 +1,11 @@
 // Checks a model's gradients against finite differences, in double.
 #pragma once
 
+// As in cairn.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #include "cairn/exec/program.hpp"
+#pragma GCC diagnostic pop
 
 #include <algorithm>
 #include <cmath>

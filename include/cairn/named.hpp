@@ -2,7 +2,11 @@
 // prints or groups them. Costs nothing where it is not included.
 #pragma once
 
+// As in cairn.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #include "cairn/exec/program.hpp"
+#pragma GCC diagnostic pop
 
 #include <boost/hana/at_key.hpp>
 #include <boost/hana/map.hpp>

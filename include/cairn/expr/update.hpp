@@ -119,10 +119,10 @@ constexpr auto mistake_in_next() {
 /// The mistake of taking what is no update rule for one, or that in what it says of so many moments; or sound.
 template <class Rule, int Moments>
 constexpr auto problem_of_rule() {
-  using no_rule = mistake<not_an_update_rule, top_scope, fact::given<Rule>>;
-  if constexpr (!an_update_rule<Rule>) return no_rule{};
+  using not_one = mistake<not_an_update_rule, top_scope, fact::given<Rule>>;
+  if constexpr (!an_update_rule<Rule>) return not_one{};
   else if constexpr (rule_with<Rule, Moments>) return sound{};
-  else return first_problem(mistake_in_next<Rule, Moments>(), no_rule{});
+  else return first_problem(mistake_in_next<Rule, Moments>(), not_one{});
 }
 /// How many moments a rule keeps at most, where it is one.
 template <class Rule>

@@ -182,37 +182,39 @@ inline constexpr auto tables = [] {
   return out;
 }();
 
+template <class Compiled>
+account account_from() {
+  static constexpr const auto& t = tables<Compiled>;
+  const auto counted = [](const auto& table, int count) { return std::span(table, static_cast<std::size_t>(count)); };
+  constexpr int leaves = Compiled::graph.leaf_count, tags = Compiled::graph.tag_count,
+                steps = Compiled::steps.step_count;
+  constexpr int value_turn = Compiled::schedule.turn, step_turn = Compiled::steps.turn;
+  return {.names = t.names,
+          .segments = t.segments,
+          .plans = cairn::detail::segments_in<Compiled>,
+          .leaves = counted(t.leaves, leaves),
+          .tags = counted(t.tags, tags),
+          .values = t.values,
+          .arguments = t.arguments,
+          .steps = counted(t.steps, steps),
+          .value_turn = value_turn,
+          .step_turn = step_turn,
+          .memory = cairn::detail::memory_in<Compiled>,
+          .flops = cairn::detail::flops_in<Compiled>};
+}
 template <class Program>
-struct accounting;
+struct compiled_by;
 template <auto Output, class... Options>
-struct accounting<program<Output, Options...>> {
-  using compiled = cairn::detail::compiled_of<Output, true, Options...>;
-  static account make() {
-    static constexpr const auto& t = tables<compiled>;
-    const auto counted = [](const auto& table, int count) { return std::span(table, static_cast<std::size_t>(count)); };
-    constexpr int leaves = compiled::graph.leaf_count, tags = compiled::graph.tag_count,
-                  steps = compiled::steps.step_count;
-    constexpr int value_turn = compiled::schedule.turn, step_turn = compiled::steps.turn;
-    return {.names = t.names,
-            .segments = t.segments,
-            .plans = cairn::detail::segments_in<compiled>,
-            .leaves = counted(t.leaves, leaves),
-            .tags = counted(t.tags, tags),
-            .values = t.values,
-            .arguments = t.arguments,
-            .steps = counted(t.steps, steps),
-            .value_turn = value_turn,
-            .step_turn = step_turn,
-            .memory = cairn::detail::memory_in<compiled>,
-            .flops = cairn::detail::flops_in<compiled>};
-  }
+struct compiled_by<program<Output, Options...>> {
+  using type = cairn::detail::compiled_of<Output, true, Options...>;
 };
 }  // namespace detail
 
 /// The account of a program; an empty one where a mistake in it was reported.
 template <class Program>
 account account_of() {
-  if constexpr (std::same_as<decltype(Program::memory()), memory_plan>) return detail::accounting<Program>::make();
+  if constexpr (std::same_as<decltype(Program::memory()), memory_plan>)
+    return detail::account_from<typename detail::compiled_by<Program>::type>();
   else return {};
 }
 

@@ -1,0 +1,245 @@
+// Checks an operation of a user's against what programs rely on: `opcheck<own::picked_op, param<"x", 8, 5>, indices<"at",
+// 5, 8>>()` says in words what it breaks, and nothing where all holds.
+#pragma once
+
+// As in cairn.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#include "cairn/exec/kernel_trial.hpp"
+#include "cairn/expr/convert.hpp"
+#include "cairn/gradcheck.hpp"
+#pragma GCC diagnostic pop
+
+#include <concepts>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace cairn {
+
+/// The deviation that a right gradient stays below, in double.
+inline constexpr double gradient_tolerance = 1e-6;
+
+namespace detail {
+
+/// Where an argument's numbers come from: of a parameter, what it starts with.
+template <class E>
+inline constexpr initial start_of = initial::uniform(1);
+template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+inline constexpr initial start_of<parameter_leaf<Name, Trainable, Init, Extents...>> = Init;
+
+template <class E>
+inline constexpr bool is_trained = false;
+template <fixed_string Name, initial Init, int... Extents>
+inline constexpr bool is_trained<parameter_leaf<Name, true, Init, Extents...>> = true;
+
+/// Numbers for an argument, the same for the same seed: of indices such as are below their bound.
+template <class T>
+void draw_number(T& to, const initial& start, int bound, random_sequence& random) {
+  if constexpr (std::integral<T>)
+    to = static_cast<T>(random.below(bound > 0 ? static_cast<std::uint32_t>(bound) : 100));
+  else to = static_cast<T>(static_cast<float>(drawn_by(start, random)));
+}
+template <class T>
+std::vector<T> drawn_numbers(std::int64_t count, const initial& start, int bound, seed s, int number) {
+  random_sequence random(s, static_cast<std::uint64_t>(number) + 1);
+  std::vector<T> numbers(static_cast<std::size_t>(count));
+  for (T& drawn : numbers) {
+    if constexpr (std::same_as<T, random_stream>) drawn = {s, static_cast<std::uint64_t>(number), 0};
+    else draw_number(drawn, start, bound, random);
+  }
+  return numbers;
+}
+/// The bytes of argument number I in a program over Real.
+template <class E, class Real>
+std::vector<std::byte> drawn_bytes(seed s, int number) {
+  const auto numbers =
+      drawn_numbers<stored_as<E::element.type, Real>>(E::shape.count(), start_of<E>, E::element.bound, s, number);
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// An array for an input, to be bound by its name.
+template <fixed_string Name, class T>
+struct drawn_input {
+  std::vector<T> numbers;
+  auto bound() const { return bind<Name>(numbers); }
+};
+/// The inputs that an argument reads.
+template <class E>
+struct inputs_of {
+  static std::tuple<> drawn(seed, int) { return {}; }
+};
+template <fixed_string Name, int... Extents>
+struct inputs_of<input_leaf<Name, Extents...>> {
+  static std::tuple<drawn_input<Name, double>> drawn(seed s, int number) {
+    return {{drawn_numbers<double>((std::int64_t{1} * ... * Extents), initial::uniform(1), 0, s, number)}};
+  }
+};
+template <fixed_string Name, int Bound, int... Extents>
+struct inputs_of<indices_leaf<Name, Bound, Extents...>> {
+  static std::tuple<drawn_input<Name, std::int32_t>> drawn(seed s, int number) {
+    return {{drawn_numbers<std::int32_t>((std::int64_t{1} * ... * Extents), {}, Bound, s, number)}};
+  }
+};
+template <dtype To, class E>
+struct inputs_of<expr<as_op<To>, E>> : inputs_of<E> {};
+template <class Opaque>
+struct inputs_of<renamed<Opaque>> : inputs_of<revealed<Opaque>> {};
+
+/// A sum over the real results of an operation, in which each number has a weight of its own.
+template <int R, class Y>
+constexpr auto weighted_terms(Y y) {
+  if constexpr (kind_of(Y::element.type) != kind::real) {
+    return std::tuple<>{};
+  } else {
+    return []<std::size_t... Axis>(Y of, std::index_sequence<Axis...>) {
+      constexpr auto name = fixed_string{"weight of result "} + digits<R>;
+      return std::tuple{sum(as_real(of) * frozen<name, Y::shape.extent[Axis]...>)};
+    }(y, std::make_index_sequence<static_cast<std::size_t>(Y::shape.rank)>{});
+  }
+}
+template <an_expression Y>
+constexpr auto weighted_sum(Y y) {
+  return weighted_terms<0>(y);
+}
+template <class... Y>
+constexpr auto weighted_sum(std::tuple<Y...> results) {
+  return [&]<int... R>(std::integer_sequence<int, R...>) {
+    return std::tuple_cat(weighted_terms<R>(std::get<static_cast<std::size_t>(R)>(results))...);
+  }(std::make_integer_sequence<int, static_cast<int>(sizeof...(Y))>{});
+}
+
+inline std::string gradient_text(const gradient_deviation& worst) {
+  char numbers[160];
+  std::snprintf(numbers, sizeof numbers, ", number %zu: %.9g, but %.9g by differences, a deviation of %.2g", worst.at,
+                worst.gradient, worst.quotient, worst.relative);
+  return text_of({"the gradient of ", worst.name, numbers});
+}
+inline std::string gradient_fault(const gradient_deviation& worst) {
+  return worst.relative <= gradient_tolerance ? std::string() : gradient_text(worst);
+}
+
+/// Whether a step has the same bits whatever lies in its arena before: also of what only loops compute.
+std::string step_fault(auto& step, seed s, const auto&... inputs) {
+  std::vector<double> found[2];
+  for (const std::byte before : {std::byte{0xff}, std::byte{0x3f}}) {
+    step.init(s);
+    std::ranges::fill(step.arena(), before);
+    auto& numbers = found[before == std::byte{0xff} ? 0 : 1];
+    numbers.push_back(step.value_and_grad(inputs...));
+    numbers.insert(numbers.end(), step.gradients().begin(), step.gradients().end());
+  }
+  const bool same = std::memcmp(found[0].data(), found[1].data(), found[0].size() * sizeof(double)) == 0;
+  return same ? "" : "a step that differentiates it has other bits when other bytes lay in its arena before";
+}
+
+template <an_expression Y>
+constexpr Y first_result(Y y) {
+  return y;
+}
+template <class... Y>
+constexpr auto first_result(std::tuple<Y...> results) {
+  return std::get<0>(results);
+}
+/// The same value, if it is a number that a loop may compute, as what a loop does compute.
+template <an_expression X>
+constexpr auto by_a_loop(X x) {
+  if constexpr (kind_of(X::element.type) == kind::real && !(is_state<X> || X::element.type == dtype::own))
+    return x * 1_c;
+  else return x;
+}
+/// Whether a kernel that may share its step with loops computes the same there as alone.
+template <class Op, auto... Arguments>
+std::string sharing_fault(auto& step, const auto&... inputs) {
+  constexpr bool shares = Op::tiles(sizeof(double), decltype(Arguments)::shape...) != tiling::none ||
+                          Op::takes_rows(decltype(Arguments)::shape...);
+  if constexpr (shares) {
+    predictor<first_result(make<Op>(Arguments...)), real<double>> alone{step};
+    predictor<by_a_loop(first_result(make<Op>(by_a_loop(Arguments)...))), real<double>> beside{step};
+    const auto bytes = [&](auto& of) {
+      const auto result = of(inputs...);
+      const auto raw = std::as_bytes([&] {
+        if constexpr (requires { result.data(); }) return std::span(result.data(), result.size());
+        else return std::span(&result, 1);
+      }());
+      return std::vector(raw.begin(), raw.end());
+    };
+    if (bytes(alone) != bytes(beside))
+      return "it computes other numbers where a loop makes the rows of its argument, or takes its result in tiles";
+  }
+  return {};
+}
+
+template <class E>
+inline constexpr bool is_mistake = wrong<E>;
+template <class First, class... Rest>
+inline constexpr bool is_mistake<std::tuple<First, Rest...>> = wrong<First>;
+
+template <class Op, class Real, class... A>
+std::string kernel_fault(seed s) {
+  constexpr const ir::operation& op = ir::operation_of<Op, ir::target<Real, 0, true>, tensor_of<A>...>;
+  return [s]<int... I>(std::integer_sequence<int, I...>) {
+    return kernel_trial(op, {drawn_bytes<A, Real>(s, I)...}).fault();
+  }(std::make_integer_sequence<int, static_cast<int>(sizeof...(A))>{});
+}
+/// Arrays for all inputs among the arguments.
+template <class... A>
+auto all_inputs(seed s) {
+  return [s]<int... I>(std::integer_sequence<int, I...>) {
+    return std::tuple_cat(inputs_of<A>::drawn(s, I)...);
+  }(std::make_integer_sequence<int, static_cast<int>(sizeof...(A))>{});
+}
+
+template <class Op, auto... Arguments>
+inline constexpr auto terms_of = weighted_sum(make<Op>(Arguments...));
+/// Whether one of its arguments has a gradient.
+template <class Op, auto... Arguments>
+inline constexpr bool is_differentiated =
+    (is_trained<std::remove_const_t<decltype(Arguments)>> || ...) &&
+    std::tuple_size_v<std::remove_const_t<decltype(terms_of<Op, Arguments...>)>> > 0 && !Op::detaches &&
+    !Op::piecewise_constant;
+
+template <class Op, auto... Arguments>
+std::string step_and_gradient_fault(seed s, const auto&... inputs) {
+  constexpr auto loss = std::apply([](auto... term) { return (term + ...); }, terms_of<Op, Arguments...>);
+  program<loss, real<double>> step;
+  std::string fault = step_fault(step, s, inputs...);
+  if (fault.empty()) fault = sharing_fault<Op, Arguments...>(step, inputs...);
+  return fault.empty() ? gradient_fault(gradcheck<loss>(s, inputs...)) : fault;
+}
+template <class Op, auto... Arguments>
+std::string differences_fault(seed s) {
+  if constexpr (is_differentiated<Op, Arguments...>) {
+    const auto drawn = all_inputs<std::remove_const_t<decltype(Arguments)>...>(s);
+    return std::apply(
+        [s](const auto&... input) { return step_and_gradient_fault<Op, Arguments...>(s, input.bound()...); }, drawn);
+  }
+  return {};
+}
+}  // namespace detail
+
+/// What the operation Op breaks when it is applied to such leaves, or nothing. Where it has a kernel: that it computes the
+/// same bits from the same arguments, run twice, on any number of threads, whatever lay in the memory of its results
+/// and its scratch before and lies beside its operands; with a result that nobody reads, or over the argument that it
+/// `overwrites`; that it writes nothing but its results and its scratch; and, where it gives tiles or takes rows, the same
+/// beside loops as alone. Of any operation: that a step has the same
+/// bits whatever lay in its arena, and that the gradients of those leaves that are parameters are the differences.
+/// Parameters start as they say, other numbers are drawn from `s`. Rejects what make<Op> does.
+template <class Op, auto... Leaves>
+  requires(sizeof...(Leaves) > 0 && (an_expression<std::remove_const_t<decltype(Leaves)>> && ...))
+[[nodiscard]] std::string opcheck(seed s = {1}) {
+  const auto applied = make<Op>(Leaves...);  // which reports what is wrong with it
+  std::string fault;
+  if constexpr (!detail::is_mistake<std::remove_const_t<decltype(applied)>>) {
+    if constexpr (detail::has_kernel<Op>) {
+      fault = detail::kernel_fault<Op, float, std::remove_const_t<decltype(Leaves)>...>(s);
+      if (fault.empty()) fault = detail::kernel_fault<Op, double, std::remove_const_t<decltype(Leaves)>...>(s);
+    }
+    if (fault.empty()) fault = detail::differences_fault<Op, Leaves...>(s);
+  }
+  return fault.empty() ? fault : detail::text_of({Op::name, ": ", fault});
+}
+
+}  // namespace cairn

@@ -1,0 +1,208 @@
+// The laws of operations tell right from wrong: all operations that are not the library's keep them, and each of those
+// that follow breaks one.
+#include <boost/test/unit_test.hpp>
+#include <cairn/boost_test.hpp>
+#include <cairn/cairn.hpp>
+#include <string>
+
+#include "../own.hpp"
+
+namespace broken {
+
+using namespace cairn;
+
+/// Twice its argument, in a way that some derived operation gets wrong.
+struct doubled_op : op {
+  static constexpr fixed_string name = "doubled";
+  using rule = rule::axes_exist;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g + g); }
+};
+template <class Real, class X>
+Real* doubled(signature<Real, X>, void* const* operands) {
+  const Real* x = static_cast<const Real*>(operands[1]);
+  Real* y = static_cast<Real*>(operands[0]);
+  for (std::int64_t i = 0; i < X::shape.count(); ++i) y[i] = 2 * x[i];
+  return y;
+}
+
+struct adds_to_result_op : doubled_op {};
+template <class Real, class X>
+void compute(adds_to_result_op, signature<Real, X>, void* const* operands) {
+  for (std::int64_t i = 0; i < X::shape.count(); ++i)
+    static_cast<Real*>(operands[0])[i] += 2 * static_cast<const Real*>(operands[1])[i];
+}
+struct reads_scratch_op : doubled_op {
+  static constexpr workspace scratch(int, const shape&) { return {.each = 1}; }
+};
+template <class Real, class X>
+void compute(reads_scratch_op, signature<Real, X> of, void* const* operands) {
+  doubled(of, operands)[1] += *static_cast<const Real*>(operands[2]);
+}
+struct leaves_one_op : doubled_op {};
+template <class Real, class X>
+void compute(leaves_one_op, signature<Real, X>, void* const* operands) {
+  for (std::int64_t i = 0; i + 1 < X::shape.count(); ++i)
+    static_cast<Real*>(operands[0])[i] = 2 * static_cast<const Real*>(operands[1])[i];
+}
+struct writes_past_end_op : doubled_op {};
+template <class Real, class X>
+void compute(writes_past_end_op, signature<Real, X> of, void* const* operands) {
+  doubled(of, operands)[X::shape.count() + 2] = 1;
+}
+struct writes_before_scratch_op : reads_scratch_op {};
+template <class Real, class X>
+void compute(writes_before_scratch_op, signature<Real, X> of, void* const* operands) {
+  doubled(of, operands);
+  static_cast<Real*>(operands[2])[-1] = 1;
+}
+struct reads_past_end_op : doubled_op {};
+template <class Real, class X>
+void compute(reads_past_end_op, signature<Real, X> of, void* const* operands) {
+  doubled(of, operands)[0] += static_cast<const Real*>(operands[1])[X::shape.count()];
+}
+struct writes_argument_op : doubled_op {};
+template <class Real, class X>
+void compute(writes_argument_op, signature<Real, X> of, void* const* operands) {
+  doubled(of, operands);
+  static_cast<Real*>(operands[1])[3] = 0;
+}
+struct remembers_op : doubled_op {};
+template <class Real, class X>
+void compute(remembers_op, signature<Real, X> of, void* const* operands) {
+  static int calls = 0;
+  doubled(of, operands)[2] += static_cast<Real>(calls++);
+}
+struct counts_threads_op : doubled_op {};
+template <class Real, class X>
+void compute(counts_threads_op, signature<Real, X> of, void* const* operands, int threads) {
+  doubled(of, operands)[0] /= static_cast<Real>(threads);
+}
+/// Turns rows around, which it cannot do in the memory of its argument.
+struct overwrites_op : doubled_op {
+  static constexpr int overwrites(int) { return 0; }
+};
+template <class Real, class X>
+void compute(overwrites_op, signature<Real, X>, void* const* operands) {
+  constexpr std::int64_t count = X::shape.count();
+  for (std::int64_t i = 0; i < count; ++i)
+    static_cast<Real*>(operands[0])[i] = 2 * static_cast<const Real*>(operands[1])[count - 1 - i];
+}
+/// Its second result is only right where somebody reads the first.
+struct depends_on_reader_op : doubled_op {
+  static constexpr std::array<shape, 2> result(const shape& x) { return {x, x}; }
+  static constexpr auto vjp(auto g, auto h, auto, auto, auto) { return gradients(g + g + h); }
+};
+template <class Real, class X>
+void compute(depends_on_reader_op, signature<Real, X>, void* const* operands) {
+  for (std::int64_t i = 0; i < X::shape.count(); ++i) {
+    const Real x = static_cast<const Real*>(operands[2])[i];
+    if (operands[0] != nullptr) static_cast<Real*>(operands[0])[i] = 2 * x;
+    if (operands[1] != nullptr) static_cast<Real*>(operands[1])[i] = operands[0] != nullptr ? x : -x;
+  }
+}
+/// Does not ask for the rows that a loop would make.
+struct ignores_rows_op : doubled_op {
+  static constexpr bool takes_rows(const shape&) { return true; }
+};
+template <class Real, class X>
+void compute(ignores_rows_op, signature<Real, X> of, void* const* operands, const kernel::launch&) {
+  doubled(of, operands);
+}
+struct wrong_gradient_op : doubled_op {
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g * 3_c); }
+};
+template <class Real, class X>
+void compute(wrong_gradient_op, signature<Real, X> of, void* const* operands) {
+  doubled(of, operands);
+}
+struct crooked_op : elementwise_op {
+  static constexpr fixed_string name = "crooked";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * x); }
+};
+template <class V>
+V lanewise(crooked_op, V x) {
+  return x * x;
+}
+
+}  // namespace broken
+
+using namespace cairn;
+
+namespace {
+
+constexpr auto x = param<"x", 4, 6>;
+constexpr auto apart = param_from<"apart", initial::uniform(3), 4, 6>;
+
+/// What opcheck says begins and goes on so.
+bool tells(const std::string& said, std::string_view begin, std::string_view more = {}) {
+  const bool right = said.starts_with(begin) && said.find(more) != std::string::npos;
+  if (!right) BOOST_TEST_MESSAGE(said);
+  return right;
+}
+template <class Op>
+std::string of_x() {
+  return opcheck<Op, x>();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(operation_checks)
+
+BOOST_AUTO_TEST_CASE(right_ones) {
+  BOOST_TEST((check_operation<own::log1pexp_op, x>()));
+  BOOST_TEST((check_operation<own::running_sum_op<false>, x>()));
+  BOOST_TEST((check_operation<own::largest_op, apart>(seed{2})));
+  BOOST_TEST((check_operation<own::picked_op, x, indices<"at", 6, 4>>()));
+  BOOST_TEST((check_operation<own::normalized_op, x>()));
+  BOOST_TEST((check_operation<own::flipped_op<1>, x>()));
+  BOOST_TEST((check_operation<own::centered_op, x, state<"mean", initial::uniform(1), 6>>()));
+}
+BOOST_AUTO_TEST_CASE(arguments_of_other_types) {
+  constexpr auto known = as<std::uint8_t>(indices<"known", 2, 5>);
+  BOOST_TEST((check_operation<own::scored_op, param<"a", 3, 4>, param<"b", 3, 4>, input<"c", 3, 4>, indices<"i", 3, 5>,
+                              indices<"j", 3, 5>, indices<"k", 3, 5>, known>()));
+  BOOST_TEST((check_operation<dropout_op<0.5, true>, x, random_key<"mask">>()));
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_read_before_it_is_written) {
+  BOOST_TEST(
+      tells(of_x<broken::adds_to_result_op>(), "doubled: result 0, number 0, is ", "in the memory of its results"));
+  BOOST_TEST(tells(of_x<broken::reads_scratch_op>(), "doubled: result 0, number 1, is ", "its scratch before"));
+  BOOST_TEST(
+      tells(of_x<broken::leaves_one_op>(), "doubled: result 0, number 23, is 0, but nan", "write all of a result"));
+  BOOST_TEST(
+      tells(of_x<broken::reads_past_end_op>(), "doubled: result 0, number 0, is ", "it reads past an end of one"));
+}
+BOOST_AUTO_TEST_CASE(memory_that_is_not_its_own) {
+  BOOST_TEST(of_x<broken::writes_past_end_op>() == "doubled: it writes 10 bytes past its end, of result 0");
+  BOOST_TEST(of_x<broken::writes_before_scratch_op>() ==
+             "doubled: it writes 1 bytes before its beginning, of its scratch");
+  BOOST_TEST(of_x<broken::writes_argument_op>() == "doubled: it writes over argument 0");
+}
+BOOST_AUTO_TEST_CASE(what_else_a_kernel_may_not_depend_on) {
+  BOOST_TEST(tells(of_x<broken::remembers_op>(), "doubled: result 0, number 2, is ", "a second time"));
+  BOOST_TEST(tells(of_x<broken::counts_threads_op>(), "doubled: result 0, number 0, is ", "on 2 threads"));
+  BOOST_TEST(tells(of_x<broken::overwrites_op>(), "doubled: result 0, number 12, is ", "over the argument"));
+  BOOST_TEST(tells(of_x<broken::depends_on_reader_op>(), "doubled: result 1, number 0, is ", "nobody reads result 0"));
+  BOOST_TEST(tells(of_x<broken::ignores_rows_op>(), "doubled: it computes other numbers where a loop makes the rows"));
+}
+BOOST_AUTO_TEST_CASE(a_wrong_gradient) {
+  BOOST_TEST(tells(of_x<broken::wrong_gradient_op>(), "doubled: the gradient of x, number ", "by differences"));
+  BOOST_TEST(tells(of_x<broken::crooked_op>(), "crooked: the gradient of x, number ", "a deviation of 0.5"));
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_check_of_a_gradient_names_the_place_and_both_numbers) {
+  constexpr auto loss = sum(square(x)) + sum(make<broken::crooked_op>(param_from<"w", initial::constant(3), 2>));
+  const auto result = check_gradient<loss>(seed{1});
+  BOOST_TEST(!result);
+  const auto text = result.message();
+  BOOST_TEST(tells(std::string(text.begin(), text.end()),
+                   "the gradient of w, number 0: 3, but 6 by differences, a deviation of 0.5"));
+  constexpr auto right = sum(square(input<"in", 3>) * param<"w", 3>);
+  const std::vector<double> in{1, 2, 3};
+  BOOST_TEST(check_gradient<right>(seed{1}, bind<"in">(in)));
+  BOOST_TEST((check_gradient<right, wrt<"in">>(seed{1}, bind<"in">(in))));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
