@@ -1,5 +1,7 @@
 """What PyTorch's peers share: a step of an optimizer, perhaps compiled, perhaps in backward."""
 
+import inspect
+
 import torch
 from peer import compiled, hooks, serve
 
@@ -8,7 +10,9 @@ def in_backward(optimizer):
     """An optimizer for each parameter, which steps as soon as its gradient is complete and then frees it: PyTorch's own
     tutorial, "How to save memory by fusing the optimizer step into the backward pass".
     """
-    one_each = {p: type(optimizer)([p], **optimizer.defaults) for group in optimizer.param_groups for p in group["params"]}
+    taken = inspect.signature(type(optimizer)).parameters
+    options = {name: value for name, value in optimizer.defaults.items() if name in taken}
+    one_each = {p: type(optimizer)([p], **options) for group in optimizer.param_groups for p in group["params"]}
 
     def step(parameter):
         one_each[parameter].step()

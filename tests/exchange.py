@@ -1,8 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""What cairn writes, PyTorch's package safetensors reads, and the reverse, bit for bit: exchange.py [keep]
+"""What cairn writes, PyTorch's package safetensors reads, and the reverse, bit for bit; and a module of PyTorch's predicts
+the same in both, loaded from the file of either: exchange.py [keep]
 
 It needs the packages torch, numpy and safetensors: ./dev bench peers installs them, in build/peers/bin/python.
-keep     writes the files of tests/kept that tests/run/safetensors.cpp reads, which need no Python
+keep     writes the files of tests/kept that tests/run/safetensors.cpp and saving.cpp read, which need no Python
 """
 
 import math
@@ -10,11 +11,12 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections import OrderedDict
 from pathlib import Path
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 top = Path(__file__).resolve().parents[1]
 kept = top / "tests/kept"
@@ -25,6 +27,28 @@ again = """#include "cairn/file/safetensors.hpp"
 int main(int, char** arguments) {
   const cairn::file::reader saved(arguments[1]);
   cairn::file::write(arguments[2], saved.tensors(), saved.metadata());
+}
+"""
+
+# Loads a file, predicts, trains, saves, and predicts again; prints the predictions.
+trains = """#include "cairn/cairn.hpp"
+#include "cairn/file/saving.hpp"
+#include <cstdio>
+using namespace cairn;
+constexpr auto result = input<"x", 8, 6> | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::linear<"fc2", 2>;
+int main(int, char** arguments) {
+  std::vector<float> x(8 * 6);
+  for (int i = 0; i < 48; ++i) x[i] = i % 7 - 3.0F;
+  program<mean(square(result)), update<adamw_options{}>> step;
+  const auto print = [&] {
+    predictor<result> predict{step};
+    for (float y : predict(bind<"x">(x))) std::printf("%.9g ", y);
+  };
+  step.load(arguments[1]);
+  print();
+  for (int i = 0; i < 3; ++i) step.train({.lr = 0.1}, bind<"x">(x));
+  step.save(arguments[2]);
+  print();
 }
 """
 
@@ -67,15 +91,53 @@ def compare(folder, seed):
     return "" if len(texts) > 1 or ours.read_bytes() == theirs.read_bytes() else "the bytes differ"
 
 
+def module():
+    """A module whose parameters and statistics are not those with which it began, and its input."""
+    torch.manual_seed(1)
+    made = torch.nn.Sequential(OrderedDict(fc1=torch.nn.Linear(6, 16), bn=torch.nn.BatchNorm1d(16),
+                                           fc2=torch.nn.Linear(16, 2)))
+    x = (torch.arange(48) % 7 - 3).float().reshape(8, 6)
+    optimizer = torch.optim.SGD(made.parameters(), lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        made(x).square().mean().backward()
+        optimizer.step()
+    return made.eval(), x
+
+
+def compare_module(folder):
+    """What a module predicts otherwise than cairn, or nothing."""
+    made, x = module()
+    theirs, ours = folder / "module", folder / "trained"
+    save_file(made.state_dict(), theirs)
+    program = build(folder / "trains", trains)
+    said = subprocess.run([program, theirs, ours], check=True, text=True, capture_output=True).stdout
+    numbers = torch.tensor([float(number) for number in said.split()]).reshape(2, 8, 2)
+    for predicted, file in zip(numbers, (theirs, ours)):
+        left = made.load_state_dict(load_file(file), strict=False)
+        if set(left.missing_keys) - {"bn.num_batches_tracked"} or any(not key.startswith("optimizer.")
+                                                                      for key in left.unexpected_keys):
+            return f"{file.name} has not the names of the module: {left}"
+        if not torch.allclose(made(x), predicted, rtol=1e-5, atol=1e-6):
+            return f"{file.name} gives other predictions"
+    return ""
+
+
+def build(target, source):
+    command = ["g++", "-std=c++20", "-O1", "-Wno-psabi", f"-I{top}/include", "-x", "c++", "-", "-o", target, "-lz"]
+    subprocess.run(command, input=source, text=True, check=True)
+    return target
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = ["g++", "-std=c++20", "-O1", f"-I{top}/include", "-x", "c++", "-", "-o", folder / "again"]
-        subprocess.run(command, input=again, text=True, check=True)
-        faults = {seed: fault for seed in range(files) if (fault := compare(folder, seed))}
-    for seed, fault in faults.items():
-        print(f"FAIL seed {seed}: {fault}")
-    print(f"{files - len(faults)} passed, {len(faults)} failed")
+        build(folder / "again", again)
+        faults = {f"seed {seed}": fault for seed in range(files) if (fault := compare(folder, seed))}
+        faults |= {"module": fault for fault in [compare_module(folder)] if fault}
+    for name, fault in faults.items():
+        print(f"FAIL {name}: {fault}")
+    print(f"{files + 1 - len(faults)} passed, {len(faults)} failed")
     sys.exit(bool(faults))
 
 
@@ -94,6 +156,8 @@ def keep():
         "mask": torch.tensor([True, False, True]),
         "none": torch.zeros((0, 4), dtype=torch.uint8),
     }, kept / "torch.safetensors", {"format": "pt"})
+    made, x = module()
+    save_file(made.state_dict() | {"x": x, "result": made(x).detach()}, kept / "module.safetensors")
     texts = {"a \"quoted\" name": "line\nline\ttab \\ \x01\x7f", "z": "", "é€": "𝄞"}
     order = [text.encode() for text in ('{"a', ',"z"', ',"é')]
     while True:  # the package draws the order of the texts
@@ -101,7 +165,7 @@ def keep():
         places = [(kept / "names.safetensors").read_bytes().find(text) for text in order]
         if -1 not in places and places == sorted(places):
             break
-    for name in ("torch", "names"):
+    for name in ("torch", "names", "module"):
         (kept / f"{name}.safetensors").chmod(0o644)
 
 

@@ -188,6 +188,31 @@ BOOST_AUTO_TEST_CASE(numbers_are_converted) {
   BOOST_TEST(counts.param<"bn.num_batches_tracked">()() == 123);
 }
 
+BOOST_AUTO_TEST_CASE(a_module_of_pytorch_predicts_the_same) {
+  constexpr auto net = input<"x", 8, 6> | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::linear<"fc2", 2>;
+  const file::reader in(kept_file("module.safetensors"));
+  const folder here;  // the module's tensors alone: the file has the input and the result, too
+  std::vector<file::tensor> tensors;
+  for (const auto& one : in.tensors()) {
+    if (one.name != "x" && one.name != "result") tensors.push_back(one);
+  }
+  file::write(here.path / "module.safetensors", tensors);
+  std::vector<float> input(8 * 6), expected(8 * 2);
+  file::copy_numbers(*in.find("x"), std::span(input));
+  file::copy_numbers(*in.find("result"), std::span(expected));
+  const auto agrees = [&](auto& predict) {
+    const auto y = predict(bind<"x">(input));
+    for (std::size_t i = 0; i < expected.size(); ++i) BOOST_TEST(std::abs(y.data()[i] - expected[i]) < 1e-5F);
+  };
+  predictor<net> own{here.path / "module.safetensors"};
+  agrees(own);
+  program<mean(square(net)), update<adamw_options{}>> step;
+  step.load(here.path / "module.safetensors");
+  predictor<net> shared{step};
+  agrees(shared);
+  BOOST_CHECK_THROW(step.load(kept_file("module.safetensors")), mismatch_error);  // x and result are not expected
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
   const folder here;
   trained step;

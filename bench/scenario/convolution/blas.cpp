@@ -117,7 +117,8 @@ void measure(const onednn& dnn, int threads) {
   constexpr std::int64_t size = Pass == result ? made.count() : Pass == of_images ? Image.count() : Filters.count();
   std::vector<float> own(static_cast<std::size_t>(size)), theirs(own), scratch;
   const auto lent = [&scratch](std::int64_t numbers) {
-    scratch.resize(static_cast<std::size_t>(numbers) + 16);
+    // Before threads ask for their shares, a whole call did, for more.
+    if (std::ssize(scratch) < numbers + 16) scratch.resize(static_cast<std::size_t>(numbers) + 16);
     return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + 63) / 64 * 64);
   };
 

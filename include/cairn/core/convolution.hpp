@@ -128,7 +128,7 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   sweep_cut cut;
   cut.down = axis_of_sweep(of, 0, sweep / of.moves.stride[1]);
   cut.along = axis_of_sweep(of, 1, sweep % of.moves.stride[1]);
-  if (cut.down.count == 0 || cut.along.count == 0) return {};  // no pixel is a stride apart from others
+  if (cut.down.count == 0 || cut.along.count == 0) return {};  // no pixel of the image has this phase
   const auto outside = [](const sweep_axis& a, int extent) {
     return a.least < 0 || a.step * (a.count - 1) + a.most >= extent;
   };
@@ -139,11 +139,12 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   cut.runs = cut.down.taps * cut.along.taps / cut.run_taps;
   cut.length = cut.run_taps * of.inputs();
 
-  cut.tile_rows = even_blocks(std::max(cut.along.count, 1), most_tile_rows, 1);
+  cut.tile_rows = even_blocks(cut.along.count, most_tile_rows, 1);
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
   const int width = register_bytes / bytes;
   cut.columns = (of.results() + width - 1) / width * width;
   const int depth = depth_of(cut.tile_columns, bytes);
+  // Where no tap falls on this phase, there is nothing to add up.
   cut.block_length = even_blocks(std::max(cut.length, 1), depth, 1);
   cut.block_runs = even_blocks(std::max(cut.runs, 1), std::max(depth / cut.block_length, 1), 1);
 
@@ -151,10 +152,10 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   const std::int64_t row = std::int64_t{cut.row_pixels(of)} * of.read[3], most = 1536 * 1024 / bytes;
   const std::int64_t all = std::int64_t{of.made[0]} * cut.down.count;
   const int span = cut.down.reach(1);
-  const std::int64_t rows = std::clamp<std::int64_t>(most / (row * cut.down.step), 1, std::max<std::int64_t>(all, 1));
+  const std::int64_t rows = std::clamp<std::int64_t>(most / (row * cut.down.step), 1, all);
   const std::int64_t bands = (all + rows - 1) / rows;
-  cut.band = bands == 0 ? 0 : static_cast<int>((all + bands - 1) / bands);
-  if (cut.copied && cut.band > 0) {
+  cut.band = static_cast<int>((all + bands - 1) / bands);
+  if (cut.copied) {
     const std::int64_t images =
         std::min<std::int64_t>((cut.band - 1 + cut.down.count - 1) / cut.down.count + 1, of.made[0]);
     cut.band_numbers = row * (std::int64_t{cut.down.step} * cut.band + images * std::max(span - cut.down.step, 0));
