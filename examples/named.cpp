@@ -1,0 +1,160 @@
+// Parameters and gradients by name and by pattern, with Boost.Hana: maps from names to views, both constants of the
+// compiler. So a pattern chooses at compile time, shapes are checked there, and nothing is looked up while it runs.
+// A small language model is initialized as GPT-2 is, one block's gradients are clipped, its encoder is copied into a
+// classifier and its norms are saved.
+#include <boost/hana.hpp>
+#include <cairn/cairn.hpp>
+#include <cairn/file/safetensors.hpp>
+#include <cairn/named.hpp>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <numbers>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hana = boost::hana;
+using namespace cairn;
+
+namespace {
+
+// The models: a body that two programs share, under two heads.
+
+constexpr auto attention = layer([](auto x) {  // x is {batch, time, width}; one head
+  constexpr int width = x.shape[-1];
+  const auto q = nn::linear<"q", width>(x);
+  const auto k = nn::linear<"k", width>(x);
+  const auto scores = matmul(q, transpose(k)) / sqrt(constant<width>) + causal_mask<x.shape[1]>;
+  return nn::linear<"out", width>(matmul(softmax(scores), nn::linear<"v", width>(x)));
+});
+constexpr auto mlp = nn::linear<"fc1", 64> | nn::gelu | nn::linear<"fc2", 16>;
+constexpr auto encoder = block<"encoder">(repeat<2, "block">([](auto) {
+  return ckpt<"all">(nn::residual(nn::layer_norm<"ln1"> | block<"attention">(attention)) |
+                     nn::residual(nn::layer_norm<"ln2"> | mlp));
+}));
+template <int B>
+constexpr auto encoded = gather<0>(param<"/embed.weight", 40, 16>, indices<"text", 40, B, 12>) | encoder;
+
+constexpr auto next_token = cross_entropy(encoded<8> | nn::linear<"vocabulary", 40>, labels<"next", 40, 8, 12>);
+constexpr auto sentiment = cross_entropy(mean<1>(encoded<4>) | nn::linear<"head", 2>, labels<"sentiment", 2, 4>);
+
+// Patterns: * stands for any characters, also for none.
+
+constexpr bool fits(std::string_view name, std::string_view pattern) {
+  if (pattern.empty()) return name.empty();
+  if (pattern[0] == '*') return fits(name, pattern.substr(1)) || (!name.empty() && fits(name.substr(1), pattern));
+  return !name.empty() && name[0] == pattern[0] && fits(name.substr(1), pattern.substr(1));
+}
+static_assert(fits("encoder.block.0.fc1.bias", "*.bias") && !fits("bias.weight", "*.bias"));
+
+/// Calls visit(name, view) for each entry of a map whose name fits; returns how many did.
+template <fixed_string Pattern>
+int for_each_named(auto map, auto visit) {
+  int count = 0;
+  hana::for_each(map, hana::fuse([&](auto name, auto view) {
+                   if constexpr (fits(decltype(name)::c_str(), Pattern)) {
+                     visit(name, view);
+                     ++count;
+                   }
+                 }));
+  return count;
+}
+
+// What is done with them.
+
+/// torch.nn.init.trunc_normal_: normal around 0, drawn again beyond two deviations.
+double truncated_normal(random_sequence& random, double deviation) {
+  for (;;) {
+    const double radius = std::sqrt(-2 * std::log(1 - double{uniform(random())}));
+    const double number = radius * std::cos(2 * std::numbers::pi * double{uniform(random())});
+    if (std::abs(number) < 2) return deviation * number;
+  }
+}
+void initialize(auto parameters) {
+  random_sequence random(seed{7}, 0);
+  const auto draw = [&](double deviation) {
+    return [&random, deviation](auto, auto view) {
+      for (float& number : view) number = static_cast<float>(truncated_normal(random, deviation));
+    };
+  };
+  const int weights = for_each_named<"*.weight">(parameters, draw(0.02));
+  // Those that end a residual branch are smaller, by the root of how many there are; the gains of norms are 1.
+  for_each_named<"*.out.weight">(parameters, draw(0.02 / 2));
+  for_each_named<"*.fc2.weight">(parameters, draw(0.02 / 2));
+  const int norms = for_each_named<"*.ln*.weight">(parameters, [](auto, auto view) { view.fill(1); });
+  const int biases = for_each_named<"*.bias">(parameters, [](auto, auto view) { view.fill(0); });
+  std::printf("initialized %d weights, %d of them gains of norms, and %d biases\n", weights, norms, biases);
+}
+
+/// Clips the gradients of one block together, by their norm, which it returns.
+template <fixed_string Pattern>
+double clip_named(auto gradients, double most) {
+  double squares = 0;
+  for_each_named<Pattern>(gradients, [&](auto, auto view) {
+    for (const float g : view) squares += double{g} * double{g};
+  });
+  const double norm = std::sqrt(squares), factor = std::min(1.0, most / norm);
+  for_each_named<Pattern>(gradients, [&](auto, auto view) {
+    for (float& g : view) g *= static_cast<float>(factor);
+  });
+  return norm;
+}
+
+/// Copies what has such a name in both, where it must have one shape. What is missing there does not compile.
+template <fixed_string Pattern>
+int copy_named(auto from, auto to) {
+  return for_each_named<Pattern>(to, [&](auto name, auto view) {
+    const auto source = hana::at_key(from, name);
+    static_assert(decltype(source)::extents == decltype(view)::extents);
+    std::copy(source.begin(), source.end(), view.begin());
+  });
+}
+
+/// Saves what fits, as a file that PyTorch reads.
+template <fixed_string Pattern>
+void save_named(auto parameters, const std::string& path) {
+  std::vector<file::tensor> tensors;
+  for_each_named<Pattern>(parameters, [&](auto name, auto view) {
+    constexpr shape extents = decltype(view)::extents;
+    tensors.push_back({name.c_str(),
+                       file::dtype::f32,
+                       {extents.extent, extents.extent + extents.rank},
+                       std::as_bytes(std::span(view.data(), view.size()))});
+  });
+  file::write(path, tensors, {{"format", "pt"}});
+}
+
+}  // namespace
+
+int main() {
+  program<next_token> step;
+  step.init(seed{1});
+  const auto parameters = named_parameters(step);
+  initialize(parameters);
+
+  std::vector<std::int32_t> text(8 * 12), next(8 * 12);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::int32_t>(i * i % 40), next[i] = text[i] / 2;
+  adamw optimizer{step, {.lr = 3e-3}};
+  for (int i = 0; i <= 100; ++i) {
+    const float loss = step.value_and_grad(bind<"text">(text), bind<"next">(next));
+    const double norm = clip_named<"encoder.block.1.*">(named_gradients(step), 0.1);
+    optimizer.update();
+    if (i % 50 == 0) std::printf("step %3d  loss %.3f  gradients of block 1 had norm %.3f\n", i, double{loss}, norm);
+  }
+
+  program<sentiment> classifier;
+  classifier.init(seed{2});
+  const int copied = copy_named<"encoder.*">(parameters, named_parameters(classifier));
+  const auto weight = hana::at_key(named_parameters(classifier), BOOST_HANA_STRING("encoder.block.0.fc1.weight"));
+  std::printf("copied %d tensors; encoder.block.0.fc1.weight(0, 0) is %.4f\n", copied, double{weight(0, 0)});
+  if (weight(0, 0) != parameters[BOOST_HANA_STRING("encoder.block.0.fc1.weight")](0, 0)) return 1;
+
+  const std::string path = std::filesystem::temp_directory_path() / "norms.safetensors";
+  save_named<"*.ln*">(parameters, path);
+  const file::reader saved(path);
+  for (const file::tensor& one : saved.tensors())
+    std::printf("saved %-28s %s {%lld}\n", one.name.c_str(), std::string(file::name_of(one.type)).c_str(),
+                static_cast<long long>(one.shape[0]));
+  return saved.tensors().size() == 8 ? 0 : 1;
+}
