@@ -35,10 +35,10 @@ namespace detail {
 inline constexpr std::string_view steps_text = "cairn.steps", seed_text = "cairn.seed",
                                   random_text = "cairn.random_step";
 
-inline std::string name_in_file(const kept_tensor& one) {
-  return one.moment.empty() ? std::string(one.name) : text_of({"optimizer.", one.name, ".", one.moment});
+inline std::string name_in_file(const kept_tensor& entry) {
+  return entry.moment.empty() ? std::string(entry.name) : text_of({"optimizer.", entry.name, ".", entry.moment});
 }
-inline bool is_moment(const file::tensor& one) { return one.name.starts_with("optimizer."); }
+inline bool is_moment(const file::tensor& entry) { return entry.name.starts_with("optimizer."); }
 
 inline std::vector<std::int64_t> extents_of(const shape& s) { return {s.extent, s.extent + s.rank}; }
 inline std::string text_of(const std::vector<std::int64_t>& extents) {
@@ -50,8 +50,8 @@ inline std::string text_of(const std::vector<std::int64_t>& extents) {
 inline void save_run(const kept_run& run, const std::string& path, file::metadata texts) {
   std::vector<file::tensor> tensors;
   const auto type = run.wide ? file::dtype::f64 : file::dtype::f32;
-  for (const kept_tensor& one : run.tensors)
-    tensors.push_back({name_in_file(one), type, extents_of(one.extents), {run.at(one), run.bytes(one)}});
+  for (const kept_tensor& entry : run.tensors)
+    tensors.push_back({name_in_file(entry), type, extents_of(entry.extents), {run.at(entry), run.bytes(entry)}});
   texts[std::string(steps_text)] = std::to_string(run.counters->steps);
   texts[std::string(seed_text)] = std::to_string(run.counters->random.from.value);
   texts[std::string(random_text)] = std::to_string(run.counters->random.step);
@@ -66,8 +66,8 @@ class run_loader {
 
   file::metadata all() {
     const bool moments = std::ranges::any_of(in_.tensors(), is_moment);
-    for (const kept_tensor& one : run_.tensors) {
-      if (one.moment.empty() || moments) look_for(one, name_in_file(one), true);
+    for (const kept_tensor& entry : run_.tensors) {
+      if (entry.moment.empty() || moments) look_for(entry, name_in_file(entry), true);
     }
     if (run_.counters != nullptr) name_unexpected();
     run_counters counters;
@@ -79,18 +79,18 @@ class run_loader {
     }
     copy();
     // Of a file that is no run, moments begin anew.
-    for (const kept_tensor& one : run_.tensors) {
-      if (!one.moment.empty() && !moments) std::fill_n(run_.at(one), run_.bytes(one), std::byte{});
+    for (const kept_tensor& entry : run_.tensors) {
+      if (!entry.moment.empty() && !moments) std::fill_n(run_.at(entry), run_.bytes(entry), std::byte{});
     }
     if (run_.counters != nullptr) *run_.counters = counters;
     return in_.metadata();
   }
 
   file::metadata part(const partly& wanted) {
-    for (const kept_tensor& one : run_.tensors) {
-      if (!one.moment.empty() || !(wanted.block.empty() || covers(wanted.block, one.name))) continue;
-      const std::string_view rest = one.name.substr(wanted.block.size());
-      look_for(one, text_of({wanted.in_file, rest}), !wanted.block.empty());
+    for (const kept_tensor& entry : run_.tensors) {
+      if (!entry.moment.empty() || !(wanted.block.empty() || covers(wanted.block, entry.name))) continue;
+      const std::string_view rest = entry.name.substr(wanted.block.size());
+      look_for(entry, text_of({wanted.in_file, rest}), !wanted.block.empty());
     }
     if (found_.empty() && faults_.empty()) faults_ = text_of({"\n  ", wanted.block, ": no tensor of such names"});
     copy();
@@ -103,23 +103,23 @@ class run_loader {
     const file::tensor* from;
   };
 
-  void look_for(const kept_tensor& one, const std::string& name, bool required) {
+  void look_for(const kept_tensor& entry, const std::string& name, bool required) {
     const file::tensor* const there = in_.find(name);
     if (there == nullptr && !required) return;
-    const auto wanted = extents_of(one.extents);
+    const auto wanted = extents_of(entry.extents);
     if (there == nullptr) fault(name, text_of(wanted), "nothing");
     else if (there->shape != wanted) fault(name, text_of(wanted), text_of(there->shape));
     else if (!file::has_numbers(there->type)) fault(name, "F32, F64, BF16, I32 or I64", file::name_of(there->type));
-    else found_.push_back({&one, there});
+    else found_.push_back({&entry, there});
   }
   /// A program need not have moments, nor PyTorch's count of the batches that a batch norm saw.
   void name_unexpected() {
     const bool moments = std::ranges::any_of(run_.tensors, [](const kept_tensor& t) { return !t.moment.empty(); });
-    for (const file::tensor& one : in_.tensors()) {
+    for (const file::tensor& entry : in_.tensors()) {
       const bool known =
-          std::ranges::any_of(run_.tensors, [&](const kept_tensor& t) { return name_in_file(t) == one.name; });
-      if (!known && (moments || !is_moment(one)) && !one.name.ends_with("num_batches_tracked"))
-        fault(one.name, "nothing", text_of(one.shape));
+          std::ranges::any_of(run_.tensors, [&](const kept_tensor& t) { return name_in_file(t) == entry.name; });
+      if (!known && (moments || !is_moment(entry)) && !entry.name.ends_with("num_batches_tracked"))
+        fault(entry.name, "nothing", text_of(entry.shape));
     }
   }
   void fault(std::string_view name, std::string_view expected, std::string_view actual) {
