@@ -292,6 +292,26 @@ struct rules_are_for_parameters {
   }
 };
 
+/// A rule that is for no parameter, because later ones go before it.
+struct rules_are_used {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr int idle = [] {
+      constexpr int rules = Compiled::model::purpose::updates::count;
+      bool used[rules + 1] = {};
+      for (int i = 0; i < Compiled::graph.leaf_count; ++i) {
+        if (Compiled::model::rules.of[i] != ir::none) used[Compiled::model::rules.of[i]] = true;
+      }
+      for (int r = 0; r < rules; ++r) {
+        if (!used[r]) return r;
+      }
+      return ir::none;
+    }();
+    if constexpr (idle == ir::none) return sound{};
+    else return mistake<idle_rule, top_scope, fact::argument<idle>>{};
+  }
+};
+
 /// The first segment that frees no more than it costs, though nobody allowed it to; 0 if there is none. One of which
 /// the forward pass computes something again, for a gradient that is a part of it, frees bytes there: not judged.
 template <class Compiled>

@@ -29,7 +29,7 @@ constexpr auto problem_of() {
   else if constexpr (!Compiled::model::purpose::trains) return nothing_is_random::of<Compiled>();
   else
     return first_found<Compiled, cotangent_has_a_name, loss_is_scalar, wanted_inputs_have_gradients, gradients_flow,
-                       segments_are_differentiated, parameters_have_gradients, rules_are_for_parameters,
+                       segments_are_differentiated, parameters_have_gradients, rules_are_for_parameters, rules_are_used,
                        segments_are_of_use, segments_are_parts>::of();
 }
 template <class Compiled>
@@ -73,6 +73,16 @@ template <class... Names, auto... Rule>
 constexpr auto problem_of_rules(rule_list<named_rule<Names, Rule>...>) {
   return first_problem(problem_of_rule<std::remove_const_t<decltype(Rule)>, moments_if_rule<Rule>()>()...);
 }
+/// The first of them of which a loop cannot hold the numbers, or sound.
+template <clipping Clip, class... Names, auto... Rule>
+constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
+  return first_problem([] {
+    using rule = std::remove_const_t<decltype(Rule)>;
+    constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::none);
+    if constexpr (values <= pass::max_loop_inputs) return sound{};
+    else return mistake<too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
+  }()...);
+}
 /// Options that contradict each other.
 template <class Request>
 constexpr auto problem_of_updates() {
@@ -80,8 +90,10 @@ constexpr auto problem_of_updates() {
     return mistake<clip_without_update, top_scope, fact::operation<"clip">>{};
   } else if constexpr (Request::updates::count > 0 && Request::template has<accumulate_gradients>) {
     return mistake<update_of_sums, top_scope, fact::given<accumulate_gradients>>{};
-  } else {
+  } else if constexpr (!std::same_as<decltype(problem_of_rules(typename Request::updates{})), sound>) {
     return problem_of_rules(typename Request::updates{});
+  } else {
+    return problem_of_size<Request::clip.how>(typename Request::updates{});
   }
 }
 

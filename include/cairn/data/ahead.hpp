@@ -4,6 +4,7 @@
 #include "cairn/data/batches.hpp"
 
 #include <semaphore>
+#include <stdexcept>
 #include <thread>
 
 namespace cairn::data {
@@ -44,8 +45,9 @@ class ahead_range {
     ahead_range* range_;
     std::int64_t place_ = 0;
   };
-  /// Starts the thread.
+  /// Starts the thread. Throws std::logic_error the second time.
   iterator begin() {
+    if (worker_.joinable()) refuse(std::logic_error("cairn: batches ahead can be gone through once"));
     worker_ = std::jthread([this](std::stop_token stop) {
       for (std::int64_t place = 0; place < size(); ++place) {
         free_.acquire();

@@ -177,11 +177,18 @@ class program {
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
       const std::vector<std::byte> before(memory_.data(), machine_.base(pass::arena_base));
+      struct as_before {  // also where `use` throws
+        program& of;
+        const run_counters& counters;
+        const std::vector<std::byte>& bytes;
+        ~as_before() {
+          std::ranges::copy(bytes, of.memory_.data());
+          of.counters_ = counters;
+        }
+      } const guard{*this, counters, before};
       if constexpr (updates_parameters) write_numbers({});
       use([this](int i) { machine_.run(i, i + 1); });
-      std::ranges::copy(before, memory_.data());
     }
-    counters_ = counters;
   }
 
   /// How many steps changed the parameters: to keep and to set.
@@ -247,19 +254,24 @@ class program {
       return detail::view_stand_in<real_type>{};
     }
   }
+  /// Whether a rule keeps a moment of this name.
+  static constexpr bool has_moment(std::string_view name) {
+    return std::ranges::any_of(detail::kept_by<compiled>,
+                               [=](const kept_tensor& t) { return t.moment == name && !name.empty(); });
+  }
   /// Has the moments of this name and their parameters change places, those of all rules that keep one: to run with
-  /// averages of the parameters, and then with the parameters again. Throws program_error where there are none.
+  /// averages of the parameters, and then with the parameters again. Moments are zero before the first step. Throws
+  /// program_error where there are none.
   void exchange(std::string_view moment) {
-    bool any = false;
+    if (!has_moment(moment))
+      refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
     for (const kept_tensor& one : detail::kept_by<compiled>) {
-      if (one.moment != moment || moment.empty()) continue;
-      any = true;
+      if (one.moment != moment) continue;
       const auto of = static_cast<std::size_t>(one.extents.count());
       real_type* const numbers = reinterpret_cast<real_type*>(owned().at(one.at));
       const kept_tensor& parameter = detail::kept_by<compiled>[detail::kept_moment<compiled>(one.name, {})];
       std::swap_ranges(numbers, numbers + of, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
     }
-    if (!any) refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -338,6 +350,7 @@ class program {
     if constexpr (std::same_as<problem, sound>) {
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
       written_ = true;
+      if constexpr (accumulates) zero_grad();
       return texts;
     }
   }
@@ -400,7 +413,9 @@ class program {
     gradient_norm_ =
         kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
     if constexpr (checks) check_gradients();
-    numbers_[rules.numbers - 1] = static_cast<real_type>(std::min(1.0, clip.at / (gradient_norm_ + 1e-6)));
+    // A length that is not a number makes the factor none, as in PyTorch: it must not pass for a short one.
+    const double length = gradient_norm_ + 1e-6;
+    numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
   }
   static void for_each_rule(auto visit) {
     []<class... Names, auto... Rule>(detail::rule_list<detail::named_rule<Names, Rule>...>, auto& each) {

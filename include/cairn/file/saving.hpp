@@ -10,6 +10,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ struct mismatch_error : file::file_error {
 
 /// Has a program load a part alone, of a model that was trained before: `partly{"encoder"}` is the parameters and states
 /// of that block, which the file must all have; `partly{"encoder", "resnet"}` those of a block that is called otherwise in
-/// the file; `partly{}` whatever both have. Moments, steps and random numbers stay as they are.
+/// the file, `partly{"encoder", ""}` of one that is all of the file; `partly{}` whatever both have. Moments, steps and random numbers stay as they are.
 struct partly {
   std::string_view block = {};
   std::string_view in_file = block;
@@ -70,13 +71,7 @@ class run_loader {
       if (entry.moment.empty() || moments) look_for(entry, name_in_file(entry), true);
     }
     if (run_.counters != nullptr) name_unexpected();
-    run_counters counters;
-    if (run_.counters != nullptr) {
-      counters = *run_.counters;
-      read(steps_text, counters.steps);
-      read(seed_text, counters.random.from.value);
-      read(random_text, counters.random.step);
-    }
+    const run_counters counters = counters_there(moments);
     copy();
     // Of a file that is no run, moments begin anew.
     for (const kept_tensor& entry : run_.tensors) {
@@ -87,10 +82,14 @@ class run_loader {
   }
 
   file::metadata part(const partly& wanted) {
+    const bool anything = wanted.block.empty() && wanted.in_file.empty();
     for (const kept_tensor& entry : run_.tensors) {
       if (!entry.moment.empty() || !(wanted.block.empty() || covers(wanted.block, entry.name))) continue;
-      const std::string_view rest = entry.name.substr(wanted.block.size());
-      look_for(entry, text_of({wanted.in_file, rest}), !wanted.block.empty());
+      std::string_view rest = entry.name.substr(wanted.block.size());
+      if (rest.starts_with('.')) rest.remove_prefix(1);
+      const bool nested = !wanted.in_file.empty() && !rest.empty();
+      const std::string name = text_of({wanted.in_file, nested ? "." : "", rest});
+      look_for(entry, name, !anything);
     }
     if (found_.empty() && faults_.empty()) faults_ = text_of({"\n  ", wanted.block, ": no tensor of such names"});
     copy();
@@ -114,21 +113,39 @@ class run_loader {
   }
   /// A program need not have moments, nor PyTorch's count of the batches that a batch norm saw.
   void name_unexpected() {
-    const bool moments = std::ranges::any_of(run_.tensors, [](const kept_tensor& t) { return !t.moment.empty(); });
+    std::vector<std::string> known;
+    for (const kept_tensor& entry : run_.tensors) known.push_back(name_in_file(entry));
+    std::ranges::sort(known);
     for (const file::tensor& entry : in_.tensors()) {
-      const bool known =
-          std::ranges::any_of(run_.tensors, [&](const kept_tensor& t) { return name_in_file(t) == entry.name; });
-      if (!known && (moments || !is_moment(entry)) && !entry.name.ends_with("num_batches_tracked"))
+      if (!std::ranges::binary_search(known, entry.name) && (keeps_moments() || !is_moment(entry)) &&
+          !entry.name.ends_with("num_batches_tracked"))
         fault(entry.name, "nothing", text_of(entry.shape));
     }
   }
   void fault(std::string_view name, std::string_view expected, std::string_view actual) {
     faults_ += text_of({"\n  ", name, ": expected ", expected, ", got ", actual});
   }
+  /// Where the file is no run, the program goes on drawing as it did; where it has no moments for those of the program,
+  /// these begin anew.
+  run_counters counters_there(bool moments) const {
+    if (run_.counters == nullptr) return {};
+    run_counters counters = *run_.counters;
+    read(seed_text, counters.random.from.value);
+    read(random_text, counters.random.step);
+    counters.steps = 0;
+    read(steps_text, counters.steps);
+    if (counters.steps < 0 || counters.steps == std::numeric_limits<std::int64_t>::max())
+      refuse(file::format_error(path_, "a number of steps", std::to_string(counters.steps)));
+    if (keeps_moments() && !moments) counters.steps = 0;
+    return counters;
+  }
+  bool keeps_moments() const {
+    return std::ranges::any_of(run_.tensors, [](const kept_tensor& t) { return !t.moment.empty(); });
+  }
   template <class Number>
-  void read(std::string_view name, Number& to) {
+  void read(std::string_view name, Number& to) const {
     const auto text = in_.metadata().find(name);
-    if (text == in_.metadata().end()) return void(to = {});
+    if (text == in_.metadata().end()) return;
     const std::string& digits = text->second;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
     if (error != std::errc{} || end != digits.data() + digits.size())

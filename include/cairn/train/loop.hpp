@@ -77,6 +77,8 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
   read("loop.loss_sum", s.loss_sum);
   read("loop.best", s.best);
   read("loop.best_epoch", s.best_epoch);
+  if (s.epoch < 0 || s.position < 0 || s.step < 0)
+    refuse(file::format_error(path, "epoch, position and step of a loop, none below 0", "others"));
   return s;
 }
 struct no_validation {};
@@ -97,8 +99,16 @@ class loop {
   /// Goes on from what is saved, if that is asked for and there is any. Throws as load does, file::write_error where
   /// there can be no such folder, and file::file_error where it has a run that is not to be resumed.
   explicit loop(Program& program, loop_options options) : program_(program), options_(std::move(options)) {
+    if (!options_.average.empty() && !Program::has_moment(options_.average))
+      refuse(program_error(
+          file::text_of({"cairn: no rule of this program keeps a moment '", options_.average, "' to validate with"})));
     if (options_.folder.empty()) return;
+    if (options_.resume && !Program::updates_parameters)
+      refuse(program_error(
+          "cairn: a run with an optimizer beside its program cannot be resumed, for the optimizer would begin anew; "
+          "have the program update<...> its parameters"));
     folder_.emplace(options_.folder);
+    folder_->take();
     const std::string path = folder_->newest();
     if (!options_.resume && !path.empty())
       refuse(file::file_error(options_.folder, "a folder without a run, or to resume it", path));
@@ -112,7 +122,8 @@ class loop {
   ending operator()(Data data, Go go, Validate validate = {}) {
     const stop_requests requests;
     start_ = std::chrono::steady_clock::now();
-    while (state_.epoch < options_.epochs && !is_late()) {
+    constexpr bool validates = !std::same_as<Validate, detail::no_validation>;
+    while (state_.epoch < options_.epochs && !(validates && is_late())) {
       if (!run_epoch(data, go, requests)) return ending::asked;
       end_epoch(validate);
     }
@@ -125,9 +136,7 @@ class loop {
   using real = typename Program::real_type;
   static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-  bool is_late() const {
-    return options_.patience > 0 && state_.best_epoch >= 0 && state_.epoch - state_.best_epoch > options_.patience;
-  }
+  bool is_late() const { return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience; }
   /// Whether it came to its end.
   bool run_epoch(auto& data, auto& go, const stop_requests& requests) {
     auto batches = data(state_.epoch);
@@ -146,7 +155,7 @@ class loop {
       state_.loss_sum += loss;
       if (bar) bar->advance(loss);
       const bool last = state_.position == size;
-      if (is_turn(options_.log_every) && !last) write_row(rate, loss, nothing);
+      if (is_turn(options_.log_every) && !last) write_row(state_.epoch, rate, loss, nothing);
       if (requests.received() != 0 || (is_turn(options_.save_every) && !last)) save();
       if (requests.received() != 0) return false;
     }
@@ -161,17 +170,19 @@ class loop {
     if constexpr (!std::same_as<Validate, detail::no_validation>) {
       const exchanged averages(program_, options_.average);
       result = static_cast<double>(validate());
-      if (state_.best_epoch < 0 || (options_.higher_is_better ? result > state_.best : result < state_.best)) {
+      const bool better = options_.higher_is_better ? result > state_.best : result < state_.best;
+      if (better || (state_.best_epoch < 0 && !std::isnan(result))) {
         state_.best = result;
         state_.best_epoch = state_.epoch;
         if (folder_) program_.save(folder_->best(), detail::texts_of(state_));
       }
     }
-    write_row(options_.rate(state_.step - 1), mean, result);
-    ++state_.epoch;
+    // The row comes last, so that a run that is killed here has none twice.
+    const int ended = state_.epoch++;
     state_.position = 0;
     state_.loss_sum = 0;
     save();
+    write_row(ended, options_.rate(state_.step - 1), mean, result);
   }
   /// Has a program run with its averages while it lives.
   class exchanged {
@@ -199,10 +210,10 @@ class loop {
     else if constexpr (Program::updates_parameters) return program_.gradient_norm();
     else return kernel::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
   }
-  void write_row(double rate, double loss, double validation) {
+  void write_row(int epoch, double rate, double loss, double validation) {
     if (!log_) return;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    log_->write({state_.step, state_.epoch, rate, loss, gradient_norm(), validation, passed.count()});
+    log_->write({state_.step, epoch, rate, loss, gradient_norm(), validation, passed.count()});
   }
 
   Program& program_;

@@ -5,7 +5,9 @@
 #include "cairn/file/errors.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -17,17 +19,19 @@
 
 namespace cairn::train {
 
-/// Names in a folder: step-0000001200.safetensors, best.safetensors, log.csv.
+/// Names in a folder: step-0000001200.safetensors, best.safetensors, log.csv. To look at one changes nothing.
 class run_folder {
  public:
-  /// Makes the folder where it is not there, and removes what writers that were killed left in it. Throws
+  explicit run_folder(const std::string& path) : path_(path) {}
+
+  /// Makes the folder where it is not there, and removes what writers of these files left that were killed. Throws
   /// file::write_error.
-  explicit run_folder(const std::string& path) : path_(path) {
+  void take() const {
     std::error_code error;
     std::filesystem::create_directories(path_, error);
-    if (error) refuse(file::write_error(path, "a folder", error.value()));
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      if (entry.path().extension() == ".part") std::filesystem::remove(entry.path(), error);
+    if (error) refuse(file::write_error(path_.string(), "a folder", error.value()));
+    for (const std::string& name : names()) {
+      if (is_abandoned(name)) std::filesystem::remove(path_ / name, error);
     }
   }
 
@@ -42,28 +46,55 @@ class run_folder {
   /// What was saved after the most steps; empty where nothing was.
   std::string newest() const {
     const auto all = saved();
-    return all.empty() ? std::string() : all.back();
+    return all.empty() ? std::string() : (path_ / all.back().second).string();
   }
-  /// Removes all that was saved but the last `count`.
+  /// Removes all that was saved but the last `count`, and never the last.
   void keep_last(int count) const {
     const auto all = saved();
     std::error_code error;  // what stays does no harm
-    for (std::size_t i = 0; i + static_cast<std::size_t>(count) < all.size(); ++i)
-      std::filesystem::remove(all[i], error);
+    for (std::size_t i = 0; i + static_cast<std::size_t>(std::max(count, 1)) < all.size(); ++i)
+      std::filesystem::remove(path_ / all[i].second, error);
   }
 
  private:
-  /// In the order of their steps, which is that of their names.
-  std::vector<std::string> saved() const {
+  std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with("step-") && name.ends_with(".safetensors")) all.push_back(entry.path().string());
+    std::error_code error;
+    std::filesystem::directory_iterator at(path_, error);
+    for (; !error && at != std::filesystem::directory_iterator(); at.increment(error))
+      all.push_back(at->path().filename().string());
+    if (error && error != std::errc::no_such_file_or_directory)
+      refuse(file::write_error(path_.string(), "a folder to look into", error.value()));
+    return all;
+  }
+  /// By their steps; files of other names are the user's.
+  std::vector<std::pair<std::int64_t, std::string>> saved() const {
+    std::vector<std::pair<std::int64_t, std::string>> all;
+    for (const std::string& name : names()) {
+      if (!name.starts_with(before_) || !name.ends_with(after_) || name.size() <= before_.size() + after_.size())
+        continue;
+      std::int64_t step = 0;
+      const char* const end = name.data() + name.size() - after_.size();
+      const auto read = std::from_chars(name.data() + before_.size(), end, step);
+      if (read.ec == std::errc{} && read.ptr == end) all.emplace_back(step, name);
     }
     std::ranges::sort(all);
     return all;
   }
+  /// Whether it is one of these files, unfinished, of a process that is no more: NAME.PID-NANOSECONDS.part.
+  static bool is_abandoned(std::string_view name) {
+    if (!name.ends_with(".part")) return false;
+    for (const std::string_view end : {after_, std::string_view(".csv")}) {
+      const std::size_t at = name.find(end);
+      if (at == name.npos || name.size() <= at + end.size()) continue;
+      int process = 0;
+      std::from_chars(name.data() + at + end.size() + 1, name.data() + name.size(), process);
+      return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+    }
+    return false;
+  }
 
+  static constexpr std::string_view before_ = "step-", after_ = ".safetensors";
   std::filesystem::path path_;
 };
 
@@ -84,10 +115,10 @@ class run_log {
     if (std::ifstream old(path); steps_done > 0 && old) {
       std::string line;
       std::getline(old, line);
-      while (std::getline(old, line)) {
+      while (std::getline(old, line) && !old.eof()) {  // whose end was written
         std::int64_t step = 0;
         std::from_chars(line.data(), line.data() + line.size(), step);
-        if (step > 0 && step <= steps_done) text += line + '\n';
+        if (step > 0 && step <= steps_done && std::ranges::count(line, ',') == 6) (text += line) += '\n';
       }
     }
     const std::span<const std::byte> whole = std::as_bytes(std::span(text));

@@ -2,20 +2,31 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <cstddef>
 
 namespace cairn::train {
 
-/// While it lives, the first SIGINT or SIGTERM does nothing but to be noted; the second has its usual effect. At most one
-/// lives at a time.
+/// While it lives, the first SIGINT or SIGTERM does nothing but to be noted; the next one of either has its usual effect.
+/// A signal that is ignored stays so. At most one of these lives at a time.
 class stop_requests {
  public:
   stop_requests() {
     received_ = 0;
     struct sigaction noting{};
-    noting.sa_handler = [](int number) { received_ = number; };
-    noting.sa_flags = static_cast<int>(SA_RESETHAND);
-    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &noting, &before_[i]);
+    noting.sa_handler = [](int number) {
+      received_ = number;
+      for (const int each : signals) {
+        struct sigaction now{};
+        if (::sigaction(each, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) ::signal(each, SIG_DFL);
+      }
+    };
+    noting.sa_flags = SA_RESTART;
+    for (std::size_t i = 0; i < signals.size(); ++i) {
+      ::sigaction(signals[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) ::sigaction(signals[i], &noting, nullptr);
+    }
   }
   stop_requests(const stop_requests&) = delete;
   stop_requests& operator=(const stop_requests&) = delete;
@@ -28,7 +39,8 @@ class stop_requests {
 
  private:
   static constexpr std::array signals{SIGINT, SIGTERM};
-  static inline volatile std::sig_atomic_t received_ = 0;
+  static inline std::atomic<int> received_ = 0;
+  static_assert(std::atomic<int>::is_always_lock_free);  // else a handler must not touch it
   std::array<struct sigaction, signals.size()> before_{};
 };
 
