@@ -118,7 +118,7 @@ int main() {
   const train_options slowly{.lr = 1e-3};
   const double c = trained.train(slowly, bind<"x">(input), bind<"y">(labels), bind<"at">(at));
   const double d = limited.train(bind<"x">(input), bind<"y">(labels), bind<"at">(at));
-  optimizer rule{step, descent{.lr = trained.gradient_norm()}};
+  rule_optimizer rule{step, descent{.lr = trained.gradient_norm()}};
   const double update = rule.lr(), clip = sign(-2), train = c - d;  // names of one's own hide cairn's
 
   using namespace std::placeholders;

@@ -175,7 +175,8 @@ BOOST_AUTO_TEST_CASE(a_profile_leaves_a_program_as_it_is) {
     other.init(seed{1});
     static_cast<void>(report::profile<2>(step, bind<"x">(x)));
     for (int i = 0; i < 2; ++i) BOOST_TEST(run(step) == run(other));
-    if constexpr (requires { step.gradients(); }) BOOST_TEST(std::ranges::equal(step.gradients(), other.gradients()));
+    if constexpr (!decltype(step)::updates_parameters)
+      BOOST_TEST(std::ranges::equal(step.gradients(), other.gradients()));
     std::vector<std::vector<float>> parameters;
     for (auto* one : {&step, &other})
       one->for_each_parameter([&](std::string_view, auto view) { parameters.emplace_back(view.begin(), view.end()); });

@@ -39,11 +39,12 @@ struct writer {
   std::vector<write> writes;
 
   std::span<std::byte> arena() { return bytes; }
-  float value_and_grad(int) {
-    for (const write& w : writes) bytes[w.at] = std::byte{w.value};
-    return 0;
-  }
 };
+/// As that of programs.
+float one_step(writer& step, int) {
+  for (const writer::write& w : step.writes) step.bytes[w.at] = std::byte{w.value};
+  return 0;
+}
 
 std::int64_t touched_by(std::vector<writer::write> writes) {
   writer w{{}, std::move(writes)};
