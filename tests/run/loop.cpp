@@ -164,6 +164,51 @@ BOOST_AUTO_TEST_CASE(it_ends_early_where_nothing_gets_better) {
   BOOST_TEST(epoch == 4U);  // the second was the best, and two did not beat it
 }
 
+BOOST_AUTO_TEST_CASE(what_is_not_a_number_is_never_the_best) {
+  program_of step;
+  step.init(seed{1});
+  const double nan = std::nan("");
+  for (const std::vector<double>& validations : {std::vector{nan, 3., nan, 2., 4.}, std::vector{nan, nan, nan}}) {
+    train::loop run{step, {.epochs = 5, .patience = 2, .shows_progress = false}};
+    std::size_t epoch = 0;
+    run(shuffled, going(step, nothing), [&] { return validations[epoch++]; });
+    if (validations.size() == 5) BOOST_TEST(run.state().best == 2);
+    else BOOST_TEST(epoch == 2U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(to_look_into_a_folder_changes_nothing) {
+  const folder here;
+  here.plain("download.part", "of somebody");
+  here.plain("step-final.safetensors", "a copy of the user's");
+  here.plain("step-0000000005.safetensors", "");
+  here.plain("step-10000000001.safetensors", "");
+  here.plain("step-9999999999.safetensors", "");
+  const auto writer = "best.safetensors." + std::to_string(::getpid()) + "-1.part";
+  here.plain(writer, "being written");
+  here.plain("log.csv.999999999-1.part", "of a process that is no more");
+  const train::run_folder run(here.path);
+  BOOST_TEST(run.newest() == here.path / "step-10000000001.safetensors");
+  BOOST_TEST(names_in(here.path).size() == 7U);
+  run.take();
+  run.keep_last(0);
+  const std::vector<std::string> expected{writer, "download.part", "step-10000000001.safetensors",
+                                          "step-final.safetensors"};
+  BOOST_TEST(names_in(here.path) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_resumed_or_averaged_is_refused_at_once) {
+  const folder here;
+  program<loss> beside;
+  beside.init(seed{1});
+  using beside_loop = train::loop<program<loss>>;
+  BOOST_CHECK_THROW(beside_loop(beside, {.folder = here.path / "run", .resume = true}), program_error);
+  BOOST_TEST(!std::filesystem::exists(here.path / "run"));
+  program_of step;
+  step.init(seed{1});
+  BOOST_CHECK_THROW(train::loop(step, {.average = "mean"}), program_error);
+}
+
 BOOST_AUTO_TEST_CASE(a_folder_with_a_run_is_not_written_over) {
   const folder here;
   program_of step;
@@ -208,6 +253,7 @@ BOOST_AUTO_TEST_CASE(batches_ahead_are_the_same_batches) {
   }
   auto left = data::ahead(data::batches<4>(examples(), seed{3}, 0));  // in the middle, and before it began
   left.begin();
+  BOOST_CHECK_THROW(left.begin(), std::logic_error);
   auto unused = data::ahead(data::batches<4>(examples(), seed{3}, 0));
 }
 

@@ -130,6 +130,7 @@ BOOST_AUTO_TEST_CASE(weights_without_a_run_begin_one) {
   step.load((here.path / "weights.safetensors"));
   fresh.init(seed{3});
   BOOST_TEST(step.steps() == 0);
+  BOOST_TEST(step.random().from.value == 3U);
   run(step, 0, 2);
   run(fresh, 0, 2);
   BOOST_TEST(all_numbers(step) == all_numbers(fresh));  // the moments began anew, too
@@ -161,6 +162,15 @@ BOOST_AUTO_TEST_CASE(parts_by_prefix) {
   BOOST_CHECK_THROW(step.load((here.path / "old.safetensors"), partly{"head"}), mismatch_error);
   BOOST_CHECK_THROW(step.load((here.path / "old.safetensors"), partly{"nowhere"}), mismatch_error);
   BOOST_CHECK_THROW(other.load((here.path / "old.safetensors"), partly{"body"}), mismatch_error);
+  constexpr auto bare = mean(square(x | nn::linear<"fc1", 16> | nn::gelu));
+  program<bare> encoder_alone;
+  encoder_alone.init(seed{5});
+  encoder_alone.load(here.path / "old.safetensors", partly{"", "encoder"});
+  BOOST_TEST(encoder_alone.param<"fc1.weight">()(3, 2) == before.param<"encoder.fc1.weight">()(3, 2));
+  encoder_alone.init(seed{6});
+  encoder_alone.save(here.path / "bare.safetensors");
+  step.load(here.path / "bare.safetensors", partly{"encoder", ""});
+  BOOST_TEST(step.param<"encoder.fc1.weight">()(3, 2) == encoder_alone.param<"fc1.weight">()(3, 2));
   BOOST_CHECK_THROW(step.load((here.path / "old.safetensors"), partly{}), mismatch_error);  // head has another shape
 }
 
@@ -210,6 +220,9 @@ BOOST_AUTO_TEST_CASE(a_module_of_pytorch_predicts_the_same) {
   step.load(here.path / "module.safetensors");
   predictor<net> shared{step};
   agrees(shared);
+  step.init(seed{77});
+  step.load(here.path / "module.safetensors");
+  BOOST_TEST(step.random().from.value == 77U);                                    // which no such file has
   BOOST_CHECK_THROW(step.load(kept_file("module.safetensors")), mismatch_error);  // x and result are not expected
 }
 
@@ -223,9 +236,11 @@ BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
   step.save((here.path / "run.safetensors"), file::metadata{});
   const file::reader in((here.path / "run.safetensors"));
   auto texts = in.metadata();
-  texts["cairn.steps"] = "3x";
-  file::write((here.path / "run.safetensors"), std::vector(in.tensors().begin(), in.tensors().end()), texts);
-  BOOST_CHECK_THROW(step.load((here.path / "run.safetensors")), file::format_error);
+  for (const char* const steps : {"3x", "-1", "", "9223372036854775807", "99999999999999999999"}) {
+    texts["cairn.steps"] = steps;
+    file::write(here.path / "run.safetensors", std::vector(in.tensors().begin(), in.tensors().end()), texts);
+    BOOST_CHECK_THROW(step.load(here.path / "run.safetensors"), file::format_error);
+  }
   BOOST_TEST(all_numbers(step) == before);
   BOOST_CHECK_THROW(predictor<result>{(here.path / "nowhere.safetensors")}, file::read_error);
 }

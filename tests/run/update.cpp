@@ -224,6 +224,15 @@ BOOST_AUTO_TEST_CASE(a_long_gradient_has_the_same_length_on_any_number_of_thread
   BOOST_TEST(three.gradient_norm() == one.gradient_norm());
 #endif
 }
+BOOST_AUTO_TEST_CASE(a_length_that_is_no_number_is_not_a_short_one) {
+  constexpr auto broken =
+      mean(x * param_from<"a", initial::constant(1), 12>) + mean(sqrt(abs(x * param_from<"b", initial{}, 12>)));
+  program<broken, update<sgd_options{}>, clip<1.0>> step;
+  step.init(seed{1});
+  step.train({.lr = 0.1}, rows(0));
+  BOOST_TEST(std::isnan(step.gradient_norm()));
+  BOOST_TEST(std::isnan(step.param<"a">()(0)));  // as after torch.nn.utils.clip_grad_norm_
+}
 BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_value) {
   program<dense> beside;
   program<dense, update<adamw_options{}>, clip_value<1e-3>> inside;
