@@ -190,7 +190,7 @@ class operations_finds(in_a_folder):
             page = page.replace(line, other)
         clang = operations.editor(self.folder, operations.beginning(page))
         self.assertEqual(list(operations.wrong_names(page, clang)),
-                         ["cairn: not on the page: detach", "step: not on the page: zero_grad",
+                         ["cairn: not on the page: detach", "step: not on the page: zero_grad", "trainer: not on the page: zero_grad",
                           "shape: not on the page: extent", "shape: only on the page: size"])
         errors = clang.compiled("".join(operations.statements(page))).stderr
         self.assertEqual(len(re.findall("error: static assertion failed", errors)), 2)

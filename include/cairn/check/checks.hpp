@@ -330,10 +330,10 @@ inline constexpr int useless_segment_of = [] {
 template <class Compiled>
 struct unfrozen;
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
-          clip_limit Clip, class Outputs, int Blocks, int Threads>
-struct unfrozen<pass::compiled<
-    pass::model<pass::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates, Clip>, Outputs>, Blocks,
-    Threads>> {
+          class Outputs, int Blocks, int Threads>
+struct unfrozen<
+    pass::compiled<pass::model<pass::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates>, Outputs>,
+                   Blocks, Threads>> {
   using purpose = pass::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
   using type = pass::compiled<pass::model<purpose, Outputs>, Blocks, Threads>;
 };

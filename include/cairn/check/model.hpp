@@ -41,7 +41,8 @@ template <class Request, bool Trains>
 using purpose_of = pass::purpose<typename Request::real, Trains, Trains && Request::template has<accumulate_gradients>,
                                  typename Request::frozen, typename Request::wanted,
                                  std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
-                                 std::conditional_t<Trains, typename Request::updates, rule_list<>>, Request::clip>;
+                                 std::conditional_t<Trains && Request::updates::count != 0,
+                                                    updating<typename Request::updates, Request::clip>, no_rules>>;
 template <auto Output, bool Trains, class... Options>
 using compiled_of =
     pass::compiled<pass::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>,

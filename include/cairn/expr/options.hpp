@@ -107,6 +107,14 @@ struct rule_list {
 template <class... A, class... B>
 rule_list<A..., B...> operator+(rule_list<A...>, rule_list<B...>);
 
+/// How a program updates its parameters; and that it does not. One short name, for messages about models spell it.
+template <class Rules, clip_limit Clip>
+struct updating {
+  using rules = Rules;
+  static constexpr clip_limit clip = Clip;
+};
+struct no_rules : updating<rule_list<>, clip_limit{}> {};
+
 /// What one option says; the defaults are those of no option.
 struct said_by_default {
   using real = void;

@@ -8,17 +8,17 @@ namespace cairn::pass {
 
 /// What a model is lowered for.
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
-          class Updates = cairn::detail::rule_list<>, cairn::detail::clip_limit Clip = {}>
+          class Updates = cairn::detail::no_rules>
 struct purpose {
   using real = Real;
   using frozen = Frozen;
-  using wanted = Wanted;        ///< inputs that get a gradient, too
-  using cotangent = Cotangent;  ///< the name of the first output's gradient where it is given
-  using updates = Updates;      ///< rules by which the step changes parameters itself, and of which
-  static constexpr auto clip = Clip;
-  static constexpr bool updates_parameters = Updates::count > 0;
+  using wanted = Wanted;                    ///< inputs that get a gradient, too
+  using cotangent = Cotangent;              ///< the name of the first output's gradient where it is given
+  using updates = typename Updates::rules;  ///< rules by which the step changes parameters itself, and of which
+  static constexpr auto clip = Updates::clip;
+  static constexpr bool updates_parameters = updates::count > 0;
   /// Whether gradients of parameters are there after a step.
-  static constexpr bool keeps_gradients = !updates_parameters || Clip.how == cairn::detail::clipping::norm;
+  static constexpr bool keeps_gradients = !updates_parameters || clip.how == cairn::detail::clipping::norm;
   static constexpr bool trains = Trains, accumulates = Accumulates;
 };
 
