@@ -239,7 +239,7 @@ int classify(int argc, char** argv, const arguments& defaults) try {
   compare<One, OnePlain, Step, Plain>(given, bind<"images">(x), bind<"classes">(y));
   Step step;
   train<batch>(step, given, set.train, true, go, judge, bind<"images">(x), bind<"classes">(y));
-  std::printf("test accuracy: %.2f %%\n", rate);
+  if (rate > 0) std::printf("test accuracy: %.2f %%\n", rate);  // of an epoch that came to its end
   return 0;
 } catch (const std::exception& e) {
   std::cerr << defaults.name << ": " << e.what() << '\n';
