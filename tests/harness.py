@@ -45,9 +45,11 @@ class in_a_folder(unittest.TestCase):
 class rejects_finds(in_a_folder):
     def faults(self, text):
         """The faults of a case: the same with each compiler."""
-        case = self.write("case.cpp", text)
-        found = [rejects.judge(case, each, rejects.complaints([case], each).get(case)).faults for each in compilers]
-        self.assertEqual(found[0], found[1])
+        case, other = self.write("case.cpp", text), self.write("other.cpp", good)
+        found = [rejects.judged(cases, each, rejects.without_quotes[each])[case].faults
+                 for each in compilers for cases in ([case], [other, case])]
+        for seen in found:
+            self.assertEqual(seen, found[0])
         return found[0]
 
     def test_nothing_wrong(self):
@@ -66,8 +68,24 @@ class rejects_finds(in_a_folder):
             for compiler in compilers:
                 self.assertEqual(list(rejects.complaints(cases, compiler)), cases[1:2])
 
+    def test_what_a_compiler_says_once(self):
+        shared = """// rejects: too wide
+template <class T> struct narrow { static_assert(sizeof(T) == 1, "too wide"); };
+narrow<char> fine;
+#ifdef CAIRN_REJECT
+narrow<int> wrong;
+#endif
+"""
+        (self.folder / "narrow.hpp").write_text("#pragma once\n" + shared.splitlines()[1] + "\n")
+        text = shared.replace(shared.splitlines()[1], f'#include "{self.folder}/narrow.hpp"')
+        cases = [self.write(f"{i}.cpp", text) for i in range(3)]
+        for compiler in compilers:
+            _, found = rejects.said(cases, compiler, "-DCAIRN_REJECT")
+            self.assertEqual([len(found[case]) for case in cases], [1, 0, 0])
+            self.assertEqual([seen.faults for seen in rejects.judged(cases, compiler, rejects.without_quotes[compiler]).values()], [[], [], []])
+
     def test_misuse_that_is_accepted(self):
-        self.assertEqual(self.faults(good.replace("false", "true")), ["accepted"])
+        self.assertEqual(self.faults(good.replace("false", "true")), ["0 errors"])
 
     def test_another_message(self):
         self.assertEqual(self.faults(good.replace("rejects: 3", "rejects: 5")), ["no match for 5 is not 4"])
@@ -95,7 +113,7 @@ template <class T> struct a0 {{ static_assert(sizeof(T) == 1, "too deep"); }};
 a8<int> wrong;
 #endif
 """
-        self.assertEqual(self.faults(text), ["more than 12 lines"])
+        self.assertEqual(self.faults(text), ["more than 9 lines"])
 
     def test_too_long_a_line(self):
         self.assertEqual(self.faults(good.replace('not 4"', f'not 4 {"o" * 400}"')),

@@ -68,11 +68,13 @@ def section_faults(name, section, verdicts):
         return
     text = source.read_text()
     wrong, right = taken(text, True), taken(text, False)
+    differ = False
     for quoted, seen, unseen in (code[0], wrong, right), (code[1], right, wrong):
         lines = [words(line) for line in quoted.splitlines() if line.strip()]
         yield from (f"{name}: {case[1]} has no line `{line}`" for line in lines if line not in seen)
-        if all(line in unseen for line in lines):
-            yield f"{name}: wrong and right lines are the same"
+        differ |= any(line not in unseen for line in lines)
+    if not differ:
+        yield f"{name}: wrong and right lines are the same"
     printed = numberless(verdicts[source.relative_to(top), "g++"].printed)
     yield from (f"{name}: g++ does not say `{part}`" for part in parts(quotes[0]) if numberless(part) not in printed)
 
