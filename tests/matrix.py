@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""The laws, gradients, and kernels against plain loops, on every compiler, optimization and processor: matrix.py [PART OF A CELL]
+"""The laws, gradients, and kernels against plain loops, on every compiler, optimization and processor, and what is static
+on every compiler: matrix.py [PART OF A CELL]
 
 Each cell of the grid is built by itself. What this processor cannot run is only compiled, and the table says so.
 """
@@ -11,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from accepts import accepted, static
 from compilers import compilers, finish, for_each, top
 
 optimizations = ["-O0", "-O2", "-O3", "-O3 -flto"]
@@ -64,16 +66,25 @@ def judge(compiler, optimization, processor):
         return True, ok, compiling, running, "" if ok else printed
 
 
+def judge_static(compiler):
+    """The same of what only compiles."""
+    start = time.monotonic()
+    found = for_each(accepted, [(compiler, name, text) for name, text in static().items()])
+    faults = [printed for ok, printed in found if not ok]
+    return not faults, None, time.monotonic() - start, 0, "".join(faults)
+
+
 def main(part=""):
     grid = [(compiler, optimization, processor) for compiler in compilers for optimization in optimizations
-            for processor in processors]
+            for processor in processors] + [(compiler, "static") for compiler in compilers]
     print(f"{'cell':34} compiled  ran           compiling  running")
     passed = failed = 0
     for cell in grid:
         name = " ".join(cell)
         if part not in name:
             continue
-        compiled, ran, compiling, running, printed = judge(*cell)
+        judged = judge_static(cell[0]) if cell[1] == "static" else judge(*cell)
+        compiled, ran, compiling, running, printed = judged
         outcome = "no, not here" if ran is None else "passed" if ran else "FAILED"
         print(f"{name:34} {'yes' if compiled else 'FAILED':9} {outcome if compiled else '':13}"
               f" {compiling:7.0f} s {running:6.1f} s", flush=True)
