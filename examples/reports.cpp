@@ -39,6 +39,10 @@ int main(int argc, char** argv) {
   app.add_subcommand("timeline", "the memory of a step, as an SVG image: > timeline.svg")->callback([] {
     report::timeline<train_step, program<loss, plain>>(std::cout);
   });
+  app.add_subcommand("updates", "the same, with the optimizer in the step and beside it: > updates.svg")->callback([] {
+    using updating = program<loss, update<adamw_options{}>>;
+    report::timeline<updating, train_step>(std::cout, {.first = "optimizer in the step", .second = "beside it"});
+  });
   app.add_subcommand("profile", "what each part, operation, segment and kernel of it takes")->callback([] {
     report::profile_table(std::cout, measured());
   });

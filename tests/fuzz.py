@@ -670,6 +670,8 @@ def written(operations, seeds, counted=True):
         stepping = options + (", accumulate_gradients" if m.accumulates else ", update<adamw_options{}>" * m.updates)
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
                  f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_any<{stepping}>(); }}"]
+        if m.updates and not m.accumulates:
+            text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}>(); }}")
         if not m.detaches:  # or what differences find is no gradient
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if counted:

@@ -14,7 +14,7 @@ again alone, which is what counts.
 import re
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import misuse
@@ -38,8 +38,8 @@ class verdict:
     errors: int
     lines: int
     columns: int
-    faults: list
-    printed: str
+    faults: list = field(default_factory=list)
+    printed: str = ""
 
 
 def expected(source):
@@ -97,7 +97,7 @@ def judge(source, diagnostics):
     """Whether what a compiler says of a case is what it should."""
     lines = [line for group in diagnostics for line in group]
     errors = sum(bool(error_line.match(line)) for line in lines)
-    result = verdict(errors, len(lines), max(map(len, lines), default=0), [], "\n".join(lines))
+    result = verdict(errors, len(lines), max(map(len, lines), default=0), printed="\n".join(lines))
     fault = result.faults.append
     if not expected(source):
         fault("no line `// rejects: REGEX`")

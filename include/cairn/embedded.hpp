@@ -42,7 +42,7 @@
 #include "cairn/ir/work.hpp"
 #include "cairn/pass/compile.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/exec/program.hpp"
+#include "cairn/exec/predictor.hpp"
 #include "cairn/train/optimizer.hpp"
 #include "cairn/train/schedule.hpp"
 #pragma GCC diagnostic pop

@@ -6,7 +6,7 @@
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
-#include "cairn/exec/program.hpp"
+#include "cairn/exec/predictor.hpp"
 #include "cairn/exec/value_runner.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/roof.hpp"

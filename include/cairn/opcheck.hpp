@@ -6,6 +6,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #include "cairn/exec/kernel_trial.hpp"
+#include "cairn/exec/predictor.hpp"
 #include "cairn/expr/convert.hpp"
 #include "cairn/gradcheck.hpp"
 #pragma GCC diagnostic pop

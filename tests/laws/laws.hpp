@@ -201,6 +201,25 @@ void checkpointed_equals_plain() {
   BOOST_TEST(same_bits(kept_by(checkpointed), kept_by(stored)));
 }
 
+/// Losses, results, and all that is kept from step to step but moments, with the optimizer in the step and beside it.
+template <auto Model, class... Options>
+void same_in_step_and_beside() {
+  program<Model, Options...> apart;
+  program<Model, update<adamw_options{.lr = 0.01}>, Options...> inside;
+  apart.init(seed{1});
+  inside.init(seed{1});
+  beside optimizer{apart};
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    const batch<test::step_of<Model, Options...>> b(step);
+    const auto one = b.bound_to([&](const auto&... in) { return stepped(apart, in...); });
+    const auto two = b.bound_to([&](const auto&... in) { return stepped(inside, in...); });
+    BOOST_TEST(same_results(one, two));
+    optimizer.update();
+    const auto parameters = static_cast<std::size_t>(apart.memory().parameter_bytes) / sizeof(float);
+    BOOST_TEST(same_bits(kept_by(apart), kept_by(inside).first(parameters)));
+  }
+}
+
 /// What a step really touches of its arena.
 template <auto Model, class... Options>
 std::int64_t touched_bytes() {

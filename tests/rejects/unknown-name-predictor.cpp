@@ -2,7 +2,7 @@
 // rejects: fact::parameter<cairn::fixed_string<2>\{"v"\}>
 // rejects: fact::nearest<cairn::fixed_string<2>\{"w"\}>
 #include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
+#include "cairn/exec/predictor.hpp"
 #include "cairn/expr/loss.hpp"
 
 using namespace cairn;

@@ -318,5 +318,17 @@ BOOST_AUTO_TEST_CASE(a_timeline_has_the_plans_peaks) {
   BOOST_TEST(count_of("<title>block.1.ff</title>", text) == 2);  // forward and backward
   BOOST_TEST(count_of("class='again'", text) == 3);
 }
+BOOST_AUTO_TEST_CASE(a_timeline_counts_gradients_that_one_of_two_programs_keeps) {
+  using updating = program<loss, update<adamw_options{}>>;
+  static_assert(updating::memory().gradient_bytes == 0);
+  std::ostringstream out;
+  report::timeline<updating, program<loss>>(out, {.first = "in it", .second = "beside"});
+  const std::string text = out.str();
+  const memory_plan m = program<loss>::memory();
+  BOOST_TEST(count_of(report::detail::grouped(m.peak_bytes + m.gradient_bytes) + " bytes live at most", text) == 1);
+  BOOST_TEST(count_of(report::detail::grouped(updating::memory().peak_bytes) + " bytes live at most", text) == 1);
+  BOOST_TEST(count_of(">in it: at most", text) == 1);
+  BOOST_TEST(count_of(">beside: at most", text) == 1);
+}
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,6 @@
 // No false alarm: models that look like misuse and are none.
 #include "cairn/check/model.hpp"
-#include "cairn/exec/program.hpp"
+#include "cairn/exec/predictor.hpp"
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/extremum.hpp"
 #include "cairn/expr/generated.hpp"

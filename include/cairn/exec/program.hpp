@@ -1,41 +1,17 @@
-// What users hold: a training step or a predictor of a model.
+// A training step of a model.
 #pragma once
 
 #include "cairn/exec/arena.hpp"
 #include "cairn/exec/bind.hpp"
+#include "cairn/exec/finite.hpp"
 #include "cairn/exec/kept.hpp"
 #include "cairn/exec/machine.hpp"
 #include "cairn/exec/stand_in.hpp"
 
-#include <cmath>
 #include <cstring>
 #include <vector>
 
 namespace cairn {
-
-/// A step's loss is infinite or not a number. Its gradients are of no use; parameters and states are as they were.
-struct loss_error : std::domain_error {
-  explicit loss_error(double loss)
-      : std::domain_error("cairn: the loss is " + (std::isnan(loss) ? "nan" : std::to_string(loss)) +
-                          ", expected a finite number"),
-        actual(loss) {}
-  double actual;
-};
-
-/// A step's gradient is infinite or not a number somewhere; states are as they were, and parameters until an optimizer
-/// follows it.
-struct gradient_error : std::domain_error {
-  gradient_error(std::string_view name, std::size_t at, double number)
-      : std::domain_error(
-            detail::text_of({"cairn: gradient of '", name, "': number ", detail::text_of(static_cast<std::int64_t>(at)),
-                             " is ", std::to_string(number), ", expected finite numbers"})),
-        leaf(name),
-        index(at),
-        actual(number) {}
-  std::string leaf;  ///< the parameter or input
-  std::size_t index;
-  double actual;
-};
 
 namespace detail {
 /// The mistake of asking for threads where there are none, or sound.
@@ -45,16 +21,6 @@ constexpr auto problem_of_threads() {
   else return mistake<threads_without_openmp, top_scope, fact::threads<Threads>>{};
 }
 
-/// Throws gradient_error.
-template <class Real>
-[[gnu::noinline]] void check_gradient(std::string_view name, std::span<const Real> gradient) {
-  const auto at = std::ranges::find_if(gradient, [](Real g) { return !std::isfinite(g); });
-  if (at == gradient.end()) return;
-  refuse(gradient_error(name, static_cast<std::size_t>(at - gradient.begin()), static_cast<double>(*at)));
-}
-}  // namespace detail
-
-namespace detail {
 /// A value that is copied to where it belongs when the step that makes it is over.
 struct late_copy {
   pass::place from, to;
@@ -157,14 +123,24 @@ class program {
   auto train(const train_options& given, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
     static_assert(report_of<problem>{}.shown);
-    return step_at<problem>(given, inputs...);
+    begin_step<problem>(inputs...);
+    if constexpr (std::same_as<problem, sound>) {
+      write_numbers(given);
+      machine_.run(0, machine::turn);
+      if constexpr (checks) check_loss();
+      machine_.run(machine::turn, machine::all_gradients);
+      if constexpr (keeps_gradients) limit_gradients();
+      machine_.run(machine::all_gradients, machine::step_count);
+      ++counters_.steps;
+    }
+    write_late([](const late_copy& copy) { return !keeps_gradients || copy.to.base != pass::gradient_base; });
+    update_states();
+    return machine_.results();
   }
   /// The same at the learning rates of the rules.
   template <class... Bound>
   auto train(const Bound&... inputs) {
-    using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
-    static_assert(report_of<problem>{}.shown);
-    return step_at<problem>(train_options{}, inputs...);
+    return train(train_options{}, inputs...);
   }
 
   /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile. All
@@ -381,22 +357,6 @@ class program {
       machine_.draw(counters_.random.from, counters_.random.step++);
     }
   }
-  template <class Problem, class... Bound>
-  auto step_at(const train_options& given, const Bound&... inputs) {
-    begin_step<Problem>(inputs...);
-    if constexpr (std::same_as<Problem, sound>) {
-      write_numbers(given);
-      machine_.run(0, machine::turn);
-      if constexpr (checks) check_loss();
-      machine_.run(machine::turn, machine::all_gradients);
-      if constexpr (keeps_gradients) limit_gradients();
-      machine_.run(machine::all_gradients, machine::step_count);
-      ++counters_.steps;
-    }
-    write_late([](const late_copy& copy) { return !keeps_gradients || copy.to.base != pass::gradient_base; });
-    update_states();
-    return machine_.results();
-  }
   /// What is the same for all parameters in this step, and the limit of gradients that are cut.
   void write_numbers(const train_options& given) {
     std::size_t at = 0;
@@ -488,101 +448,6 @@ class program {
   bool written_ = false;  // its parameters, or they may have been
 };
 
-/// The forward pass of any expression, sharing the parameters of a program by name; the program must outlive it.
-/// Nothing is random in it, and no state changes: dropout leaves its argument as it is.
-/// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
-/// Rejects: a parameter that the program does not have, or has in another shape.
-template <auto Output, class... Options>
-class predictor {
-  using compiled = detail::compiled_of<Output, false, Options...>;
-  using machine = detail::machine<compiled>;
-  static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
-
- public:
-  using real_type = typename compiled::real;
-
-  static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
-  static constexpr flop_counts flops() { return detail::flops_in<compiled>; }
-
-  template <auto Trained, class... TrainedOptions>
-    requires(!detail::runs<Trained, true, TrainedOptions...>)
-  explicit predictor(program<Trained, TrainedOptions...>&, std::span<std::byte> = {}) : memory_(0) {}
-
-  /// Allocates memory().peak_bytes bytes, once.
-  template <auto Trained, class... TrainedOptions>
-    requires detail::runs<Trained, true, TrainedOptions...>
-  explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
-    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
-  }
-  /// Lives in the first memory().peak_bytes bytes of the caller's memory. Throws memory_error.
-  template <auto Trained, class... TrainedOptions>
-    requires detail::runs<Trained, true, TrainedOptions...>
-  predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
-      : predictor(trained, memory_block(given, bytes_needed)) {
-    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
-  }
-
-  /// Has parameters and states of its own, read from a file that a program saved or PyTorch wrote, as
-  /// cairn/file/saving.hpp says, which must be included: `predictor<logits> predict{"run.safetensors"}`. Allocates
-  /// memory().peak_bytes + memory().parameter_bytes bytes. Throws file::file_error, of tensors that do not fit
-  /// mismatch_error.
-  template <class Path>
-    requires std::convertible_to<const Path&, std::string>
-  explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
-    using problem = decltype(detail::problem_of_files<Path>());
-    static_assert(report_of<problem>{}.shown);
-    machine_.base(pass::arena_base) = memory_.data();
-    machine_.place_leaves(memory_.data() + bytes_needed);
-    if constexpr (std::same_as<problem, sound>)
-      detail::kept_files<Path>::load(
-          {detail::kept_by<compiled>, machine_.bases(), std::same_as<real_type, double>, nullptr}, path);
-  }
-
-  /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call.
-  template <class... Bound>
-  auto operator()(const Bound&... inputs) {
-    using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
-    static_assert(report_of<problem>{}.shown);
-    memory_.check();
-    if constexpr (std::same_as<problem, sound>) {
-      machine_.read(inputs...);
-      machine_.run(0, machine::step_count);
-    }
-    return machine_.results();
-  }
-
- private:
-  static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes);
-
-  /// By leaf: which it is in a program.
-  template <class Program>
-  static constexpr auto leaf_there = [] {
-    constexpr const auto& own = compiled::graph;
-    constexpr const auto& other = Program::compiled::graph;
-    std::array<int, static_cast<std::size_t>(own.leaf_count) + 1> out{};
-    for (int i = 0; i < own.leaf_count; ++i)
-      out[static_cast<std::size_t>(i)] = other.find(ir::role::parameter, own.name(own.leaves[i]));
-    return out;
-  }();
-  template <class Program>
-  using sharing_with = decltype(detail::problem_of_sharing<compiled, typename Program::compiled>());
-
-  template <auto Trained, class... TrainedOptions>
-  predictor(program<Trained, TrainedOptions...>& trained, memory_block memory) : memory_(std::move(memory)) {
-    using owner = program<Trained, TrainedOptions...>;
-    machine_.base(pass::arena_base) = memory_.data();
-    if constexpr (std::same_as<sharing_with<owner>, sound>) {
-      for (int i = 0; i < machine::leaf_count; ++i) {
-        if (machine::leaf(i).what == ir::role::parameter)
-          machine_.leaf_base(i) = trained.owned().leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
-      }
-    }
-  }
-
-  memory_block memory_;
-  machine machine_;
-};
-
 /// A step of a program of either sort, at the learning rates of its rules.
 template <class Program, class... Bound>
 auto one_step(Program& step, const Bound&... inputs) {
@@ -590,20 +455,12 @@ auto one_step(Program& step, const Bound&... inputs) {
   else return step.value_and_grad(inputs...);
 }
 
-// Where no program can be made: the report of the mistake, and a stand-in for what follows.
-
+/// Where no program can be made: the report of the mistake, and a stand-in for what follows.
 template <auto Output, class... Options>
   requires(!detail::runs<Output, true, Options...>)
 class program<Output, Options...> : public detail::program_stand_in<Output, Options...> {
   static_assert(report_of<decltype(detail::problem_of_program<Output, true, Options...>())>{}.shown);
   using detail::program_stand_in<Output, Options...>::program_stand_in;
-};
-
-template <auto Output, class... Options>
-  requires(!detail::runs<Output, false, Options...>)
-class predictor<Output, Options...> : public detail::predictor_stand_in<Output, Options...> {
-  static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
-  using detail::predictor_stand_in<Output, Options...>::predictor_stand_in;
 };
 
 }  // namespace cairn

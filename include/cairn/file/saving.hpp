@@ -5,7 +5,7 @@
 // the model.
 #pragma once
 
-#include "cairn/exec/program.hpp"
+#include "cairn/exec/predictor.hpp"
 #include "cairn/file/safetensors.hpp"
 
 #include <charconv>

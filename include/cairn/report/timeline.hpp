@@ -8,12 +8,21 @@
 
 namespace cairn::report {
 
+/// What a timeline calls its programs.
+struct timeline_names {
+  std::string_view first = "checkpointed", second = "plain";
+};
+
 namespace detail {
 /// The most bytes of the arena that a step of the plan needs; no arena can be smaller.
 inline std::int64_t most_live(const account& a) {
   std::int64_t most = 0;
   for (const step& s : a.steps) most = std::max(most, s.live);
   return most;
+}
+/// What one of two programs has beside its arena, and the other has not: the gradients that it keeps.
+inline std::int64_t kept_more(const account& a, const account& other) {
+  return std::max<std::int64_t>(a.memory.gradient_bytes - other.memory.gradient_bytes, 0);
 }
 
 /// An axis from 0 to `end`, with about `ticks` ticks at round numbers of one unit.
@@ -36,6 +45,7 @@ struct timeline_writer {
   static constexpr double left = 112, right = 860, top = 96, bottom = 368, lane = 17;
   std::ostream& out;
   const account &ours, &theirs;
+  timeline_names names;
   axis work, size;
 
   double x(std::int64_t flops) const { return left + (right - left) * static_cast<double>(flops) / work.end; }
@@ -71,25 +81,25 @@ struct timeline_writer {
   }
 
   /// Without dips of less than a pixel.
-  void curve(const account& a, std::string_view kind) {
+  void curve(const account& a, std::int64_t kept, std::string_view kind) {
     std::string path = "M" + px(left) + ' ' + px(bottom);
     std::int64_t drawn = 0;
     const std::int64_t end = for_each_step(a, [&](const step& s, std::int64_t before, std::int64_t after) {
       if (s.live < drawn && x(after) - x(before) < 1) return;
-      path += 'V' + px(y(s.live)) + 'H' + px(x(after));
+      path += 'V' + px(y(kept + s.live)) + 'H' + px(x(after));
       drawn = s.live;
     });
     path += 'V' + px(bottom);
-    out << "<path class='" << kind << "' d='" << path << "'><title>" << grouped(most_live(a)) << " bytes live at most, "
-        << grouped(end) << " operations</title></path>\n";
+    out << "<path class='" << kind << "' d='" << path << "'><title>" << grouped(kept + most_live(a))
+        << " bytes live at most, " << grouped(end) << " operations</title></path>\n";
   }
   void peak(std::int64_t most, std::string_view kind, double down = 0) {
     line(left, y(most), right, y(most), std::string(kind) + " peak");
     text(right + 6, y(most) + 4 + down, std::string(kind) + " start", bytes(most));
   }
   void legend(double at, std::string_view kind, const std::string& what) {
-    box(420, at - 11, 450, 13, kind);
-    text(458, at, std::string(kind) + " start", what);
+    box(440, at - 11, 470, 13, kind);
+    text(478, at, std::string(kind) + " start", what);
   }
 
   void axes(double foot) {
@@ -172,19 +182,22 @@ struct timeline_writer {
 </style>
 )";
     out << "<rect width='930' height='" << foot + 54 << "' class='paper'/>\n";
-    const std::int64_t most = most_live(ours), other = most_live(theirs);
+    const std::int64_t kept = kept_more(ours, theirs), others_kept = kept_more(theirs, ours);
+    const std::int64_t most = kept + most_live(ours), other = others_kept + most_live(theirs);
     const std::int64_t operations = ours.flops.total(), others = theirs.flops.total();
     text(24, 30, "title", "Memory of a training step");
-    text(24, 50, "start", "Bytes of the arena in use, over the work done so far");
-    legend(30, "plain", "plain: at most " + bytes(other) + ", " + flops(others));
+    text(24, 50, "start",
+         kept != others_kept ? "Bytes of the arena and of gradients in use, by the work done"
+                             : "Bytes of the arena in use, over the work done so far");
+    legend(30, "plain", std::string(names.second) + ": at most " + bytes(other) + ", " + flops(others));
     legend(50, "ckpt",
-           "checkpointed: at most " + bytes(most) + " (" + percent(most, other) + "), " + flops(operations) + " (" +
-               percent(operations, others) + ')');
+           std::string(names.first) + ": at most " + bytes(most) + " (" + percent(most, other) + "), " +
+               flops(operations) + " (" + percent(operations, others) + ')');
     axes(foot);
     std::int64_t turn = 0;
     for (int i = 0; i < ours.step_turn; ++i) turn += ours.steps[static_cast<std::size_t>(i)].flops;
-    curve(theirs, "plain");
-    curve(ours, "ckpt");
+    curve(theirs, others_kept, "plain");
+    curve(ours, kept, "ckpt");
     line(x(turn), top - 6, x(turn), foot, "turn");
     text((left + x(turn)) / 2, top - 10, "middle", "forward");
     text(x(turn), top - 10, "middle", "the turn");
@@ -198,19 +211,23 @@ struct timeline_writer {
 };
 }  // namespace detail
 
-/// Draws the bytes of the arena that live at each step, as an SVG image: a model checkpointed and plain over each
-/// other, by the operations executed so far. Below are the segments of the first, and when it computes again. The
-/// dashed lines are the most bytes that live at once.
-template <class Checkpointed, class Plain>
-void timeline(std::ostream& out) {
-  const account ours = account_of<Checkpointed>(), theirs = account_of<Plain>();
+/// Draws the bytes of the arena that live at each step, as an SVG image: two programs over each other, as a model
+/// checkpointed and plain, by the operations executed so far. Below are the segments of the first, and when it computes
+/// again. The dashed lines are the most bytes that live at once. Gradients that only one of them keeps, for an optimizer
+/// beside it, count as its bytes.
+template <class First, class Second>
+void timeline(std::ostream& out, timeline_names names = {}) {
+  const account ours = account_of<First>(), theirs = account_of<Second>();
   static constexpr const char* bytes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   static constexpr const char* flops[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
+  const std::int64_t most = std::max(detail::kept_more(ours, theirs) + detail::most_live(ours),
+                                     detail::kept_more(theirs, ours) + detail::most_live(theirs));
   detail::timeline_writer{out,
                           ours,
                           theirs,
+                          names,
                           {std::max(ours.flops.total(), theirs.flops.total()), 1000, flops, 1, 8},
-                          {std::max(detail::most_live(ours), detail::most_live(theirs)), 1024, bytes, 1.08, 6}}
+                          {most, 1024, bytes, 1.08, 6}}
       .draw();
 }
 

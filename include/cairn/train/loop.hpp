@@ -57,26 +57,29 @@ std::string exact(Number number) {
   const auto end = std::to_chars(text, text + sizeof text, number).ptr;  // doubles: the shortest that comes back
   return {text, end};
 }
-inline file::metadata texts_of(const loop_state& s) {
-  return {{"loop.epoch", exact(s.epoch)}, {"loop.position", exact(s.position)},
-          {"loop.step", exact(s.step)},   {"loop.loss_sum", exact(s.loss_sum)},
-          {"loop.best", exact(s.best)},   {"loop.best_epoch", exact(s.best_epoch)}};
+/// Calls use(name, number) for each part of a loop's state, as it is saved.
+void for_each_part(auto& state, auto use) {
+  use("loop.epoch", state.epoch);
+  use("loop.position", state.position);
+  use("loop.step", state.step);
+  use("loop.loss_sum", state.loss_sum);
+  use("loop.best", state.best);
+  use("loop.best_epoch", state.best_epoch);
+}
+inline file::metadata texts_of(const loop_state& state) {
+  file::metadata texts;
+  for_each_part(state, [&](const char* name, auto number) { texts.emplace(name, exact(number)); });
+  return texts;
 }
 inline loop_state state_in(const std::string& path, const file::metadata& texts) {
   loop_state s;
-  const auto read = [&](const char* name, auto& to) {
+  for_each_part(s, [&](const char* name, auto& to) {
     const auto found = texts.find(name);
     const std::string text = found == texts.end() ? "nothing" : found->second;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
     if (error != std::errc{} || end != text.data() + text.size())
       refuse(file::format_error(path, file::text_of({"a number as ", name}), text));
-  };
-  read("loop.epoch", s.epoch);
-  read("loop.position", s.position);
-  read("loop.step", s.step);
-  read("loop.loss_sum", s.loss_sum);
-  read("loop.best", s.best);
-  read("loop.best_epoch", s.best_epoch);
+  });
   if (s.epoch < 0 || s.position < 0 || s.step < 0)
     refuse(file::format_error(path, "epoch, position and step of a loop, none below 0", "others"));
   return s;

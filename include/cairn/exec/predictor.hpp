@@ -1,0 +1,111 @@
+// The forward pass of a model, for who predicts.
+#pragma once
+
+#include "cairn/exec/program.hpp"
+
+namespace cairn {
+
+/// The forward pass of any expression, sharing the parameters of a program by name; the program must outlive it.
+/// Nothing is random in it, and no state changes: dropout leaves its argument as it is.
+/// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
+/// Rejects: a parameter that the program does not have, or has in another shape.
+template <auto Output, class... Options>
+class predictor {
+  using compiled = detail::compiled_of<Output, false, Options...>;
+  using machine = detail::machine<compiled>;
+  static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
+
+ public:
+  using real_type = typename compiled::real;
+
+  static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
+  static constexpr flop_counts flops() { return detail::flops_in<compiled>; }
+
+  template <auto Trained, class... TrainedOptions>
+    requires(!detail::runs<Trained, true, TrainedOptions...>)
+  explicit predictor(program<Trained, TrainedOptions...>&, std::span<std::byte> = {}) : memory_(0) {}
+
+  /// Allocates memory().peak_bytes bytes, once.
+  template <auto Trained, class... TrainedOptions>
+    requires detail::runs<Trained, true, TrainedOptions...>
+  explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
+    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
+  }
+  /// Lives in the first memory().peak_bytes bytes of the caller's memory. Throws memory_error.
+  template <auto Trained, class... TrainedOptions>
+    requires detail::runs<Trained, true, TrainedOptions...>
+  predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
+      : predictor(trained, memory_block(given, bytes_needed)) {
+    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
+  }
+
+  /// Has parameters and states of its own, read from a file that a program saved or PyTorch wrote, as
+  /// cairn/file/saving.hpp says, which must be included: `predictor<logits> predict{"run.safetensors"}`. Allocates
+  /// memory().peak_bytes + memory().parameter_bytes bytes. Throws file::file_error, of tensors that do not fit
+  /// mismatch_error.
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    machine_.base(pass::arena_base) = memory_.data();
+    machine_.place_leaves(memory_.data() + bytes_needed);
+    if constexpr (std::same_as<problem, sound>)
+      detail::kept_files<Path>::load(
+          {detail::kept_by<compiled>, machine_.bases(), std::same_as<real_type, double>, nullptr}, path);
+  }
+
+  /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call.
+  template <class... Bound>
+  auto operator()(const Bound&... inputs) {
+    using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    if constexpr (std::same_as<problem, sound>) {
+      machine_.read(inputs...);
+      machine_.run(0, machine::step_count);
+    }
+    return machine_.results();
+  }
+
+ private:
+  static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes);
+
+  /// By leaf: which it is in a program.
+  template <class Program>
+  static constexpr auto leaf_there = [] {
+    constexpr const auto& own = compiled::graph;
+    constexpr const auto& other = Program::compiled::graph;
+    std::array<int, static_cast<std::size_t>(own.leaf_count) + 1> out{};
+    for (int i = 0; i < own.leaf_count; ++i)
+      out[static_cast<std::size_t>(i)] = other.find(ir::role::parameter, own.name(own.leaves[i]));
+    return out;
+  }();
+  template <class Program>
+  using sharing_with = decltype(detail::problem_of_sharing<compiled, typename Program::compiled>());
+
+  template <auto Trained, class... TrainedOptions>
+  predictor(program<Trained, TrainedOptions...>& trained, memory_block memory) : memory_(std::move(memory)) {
+    using owner = program<Trained, TrainedOptions...>;
+    machine_.base(pass::arena_base) = memory_.data();
+    if constexpr (std::same_as<sharing_with<owner>, sound>) {
+      for (int i = 0; i < machine::leaf_count; ++i) {
+        if (machine::leaf(i).what == ir::role::parameter)
+          machine_.leaf_base(i) = trained.owned().leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
+      }
+    }
+  }
+
+  memory_block memory_;
+  machine machine_;
+};
+
+/// Where no predictor can be made.
+template <auto Output, class... Options>
+  requires(!detail::runs<Output, false, Options...>)
+class predictor<Output, Options...> : public detail::predictor_stand_in<Output, Options...> {
+  static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
+  using detail::predictor_stand_in<Output, Options...>::predictor_stand_in;
+};
+
+}  // namespace cairn
