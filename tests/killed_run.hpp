@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -34,7 +35,7 @@ inline data::dataset examples() {
   return made;
 }
 
-/// All that a run ends with: parameters, states and moments, and how good it was at best.
+/// All that a run ends with: parameters, states and moments, how good it was at best, and the log.
 inline std::string end_of(const std::filesystem::path& folder, bool resume) {
   const data::dataset set = examples();
   program_of step;
@@ -64,6 +65,8 @@ inline std::string end_of(const std::filesystem::path& folder, bool resume) {
     for (const file::tensor& tensor : one->tensors())
       all.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   }
+  std::ifstream log(train::run_folder(folder).log());
+  for (std::string row; std::getline(log, row);) all += row.substr(0, row.rfind(','));  // but for the seconds
   return all;
 }
 

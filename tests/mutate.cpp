@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <unistd.h>
 
@@ -16,7 +18,20 @@
 
 namespace {
 
-constexpr int kills = 1000, kills_of_runs = 200;
+std::string read_bytes(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+/// All that a program saves.
+std::string bytes_of(auto& step) {
+  const cairn::memory_plan m = step.memory();
+  const auto counters = step.random();
+  return std::string(reinterpret_cast<const char*>(step.parameters().data()),
+                     static_cast<std::size_t>(m.parameter_bytes + m.moment_bytes)) +
+         std::to_string(step.steps()) + ' ' + std::to_string(counters.step);
+}
+
+constexpr int kills = 1000, kills_of_runs = 200, damaged_runs = 300'000;
 constexpr unsigned longest = 60;  // seconds that a thousand files may take, or one of them hangs
 
 int read_files(std::uint64_t first, std::uint64_t end) {
@@ -37,15 +52,45 @@ int read_files(std::uint64_t first, std::uint64_t end) {
   return 0;
 }
 
-/// Calls kill(folder); 1 if it throws, else 0.
-int in_folder(auto kill) {
+/// Has a program load a saved run that is damaged: where it takes the file, it goes on; where not, nothing has changed.
+void load_runs(const std::filesystem::path& folder) {
+  using namespace cairn;
+  constexpr auto runs = state<"runs", initial{}>;
+  constexpr auto loss = mean(square(updated(param<"w", 2, 3>, runs, runs + 1_c)));
+  program<loss, update<adamw_options{}>> step;
+  step.init(seed{1});
+  step.train();
+  step.save(folder / "saved");
+  const std::string saved = read_bytes(folder / "saved");
+  const mutated::memory_file file;
+  int taken = 0, refused = 0;
+  for (std::uint64_t number = 0; number < damaged_runs; ++number) {
+    if (number % 1000 == 0) ::alarm(longest);
+    file.write(mutated::damaged(saved, mutated::draws_of(number)));
+    const std::string before = bytes_of(step);
+    try {
+      step.load(file.path());
+      ++taken;
+      step.train();
+      step.load(folder / "saved");
+    } catch (const file::file_error&) {
+      ++refused;
+      if (bytes_of(step) != before) throw std::runtime_error("a file that was refused has changed a program");
+    }
+  }
+  ::alarm(0);
+  std::printf("%d damaged runs: %d taken and gone on with, %d refused, which changed nothing\n", damaged_runs, taken,
+              refused);
+}
+/// Calls test(folder); 1 if it throws, else 0.
+int in_folder(auto test) {
   std::string name = (std::filesystem::temp_directory_path() / "cairn-XXXXXX").string();
   const std::filesystem::path folder = ::mkdtemp(name.data());
   int failed = 0;
   try {
-    kill(folder);
+    test(folder);
   } catch (const std::exception& e) {
-    std::printf("FAIL kills: %s\n", e.what());
+    std::printf("FAIL: %s\n", e.what());
     failed = 1;
   }
   std::filesystem::remove_all(folder);
@@ -66,7 +111,8 @@ void kill_runs(const std::filesystem::path& folder) {
 int main(int count, char** arguments) {
   const std::uint64_t millions = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
   const std::uint64_t first = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 0;
-  const int failed = in_folder(kill_writers) + in_folder(kill_runs) + read_files(first, first + millions * 1'000'000);
-  std::printf("%d passed, %d failed\n", 3 - failed, failed);
+  const int failed = in_folder(kill_writers) + in_folder(kill_runs) + in_folder(load_runs) +
+                     read_files(first, first + millions * 1'000'000);
+  std::printf("%d passed, %d failed\n", 4 - failed, failed);
   return failed;
 }

@@ -113,10 +113,8 @@ inline const std::vector<std::string>& sound() {
   return files;
 }
 
-/// A sound file in which one to four things are wrong. The number alone says which.
-inline std::string file(std::uint64_t number) {
-  draws draw{number * 0xD1342543DE82EF95 + 1};
-  std::string bytes = sound()[draw.below(sound().size())];
+/// A file with one to four things that are wrong.
+inline std::string damaged(std::string bytes, draws draw) {
   for (std::size_t times = 1 + draw.below(4); times > 0; --times) {
     const std::size_t at = draw.below(bytes.size() + 1), rest = bytes.size() - at;
     const std::string_view word = words[draw.below(words.size())];
@@ -151,31 +149,53 @@ inline std::string file(std::uint64_t number) {
   return bytes;
 }
 
+inline draws draws_of(std::uint64_t number) { return {number * 0xD1342543DE82EF95 + 1}; }
+/// A sound file, damaged. The number alone says how.
+inline std::string file(std::uint64_t number) {
+  draws draw = draws_of(number);
+  const std::string& bytes = sound()[draw.below(sound().size())];
+  return damaged(bytes, draw);
+}
+
 /// What became of files.
 struct tally {
   std::uint64_t sound = 0, refused = 0;
   std::size_t most = 0;  ///< bytes on the heap at once, beyond the file's
 };
 
+/// A file in memory.
+class memory_file {
+ public:
+  memory_file()
+      : descriptor_(memfd_create("mutated", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(descriptor_)) {}
+  memory_file(const memory_file&) = delete;
+  memory_file& operator=(const memory_file&) = delete;
+  ~memory_file() { ::close(descriptor_); }
+
+  const std::string& path() const { return path_; }
+  void write(const std::string& bytes) const {
+    const auto size = static_cast<::ssize_t>(bytes.size());
+    if (::ftruncate(descriptor_, size) != 0 || ::pwrite(descriptor_, bytes.data(), bytes.size(), 0) != size)
+      throw std::runtime_error("no memory for a file");
+  }
+
+ private:
+  int descriptor_;
+  std::string path_;
+};
+
 /// Reads such files, each through the kernel, from memory. Throws where a file is taken whose tensors do not cover what it
 /// holds, or where a reader throws anything but a format_error.
 class trial {
  public:
-  trial() : descriptor_(memfd_create("mutated", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(descriptor_)) {}
-  trial(const trial&) = delete;
-  trial& operator=(const trial&) = delete;
-  ~trial() { ::close(descriptor_); }
-
   tally result;
 
   void read(const std::string& bytes) {
-    const auto size = static_cast<::ssize_t>(bytes.size());
-    if (::ftruncate(descriptor_, size) != 0 || ::pwrite(descriptor_, bytes.data(), bytes.size(), 0) != size)
-      throw std::runtime_error("no memory for a file");
+    file_.write(bytes);
     const std::size_t before = heap::now;
     heap::most = before;
     try {
-      check(cairn::file::reader(path_), bytes);
+      check(cairn::file::reader(file_.path()), bytes);
       ++result.sound;
     } catch (const cairn::file::format_error&) {
       ++result.refused;
@@ -200,8 +220,7 @@ class trial {
     if (total != all.size()) throw std::runtime_error("tensors do not cover the file");
   }
 
-  int descriptor_;
-  std::string path_;
+  memory_file file_;
 };
 
 }  // namespace mutated

@@ -42,6 +42,7 @@ struct loop_state {
   int epoch = 0;              ///< that comes next, or is under way
   std::int64_t position = 0;  ///< steps done in it
   std::int64_t step = 0;      ///< in all
+  std::int64_t rows = 0;      ///< of the log
   double loss_sum = 0;        ///< of the epoch
   double best = std::numeric_limits<double>::quiet_NaN();
   int best_epoch = -1;
@@ -62,6 +63,7 @@ void for_each_part(auto& state, auto use) {
   use("loop.epoch", state.epoch);
   use("loop.position", state.position);
   use("loop.step", state.step);
+  use("loop.rows", state.rows);
   use("loop.loss_sum", state.loss_sum);
   use("loop.best", state.best);
   use("loop.best_epoch", state.best_epoch);
@@ -80,8 +82,8 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
     if (error != std::errc{} || end != text.data() + text.size())
       refuse(file::format_error(path, file::text_of({"a number as ", name}), text));
   });
-  if (s.epoch < 0 || s.position < 0 || s.step < 0)
-    refuse(file::format_error(path, "epoch, position and step of a loop, none below 0", "others"));
+  if (s.epoch < 0 || s.position < 0 || s.step < 0 || s.rows < 0)
+    refuse(file::format_error(path, "epoch, position, step and rows of a loop, none below 0", "others"));
   return s;
 }
 struct no_validation {};
@@ -116,7 +118,7 @@ class loop {
     if (!options_.resume && !path.empty())
       refuse(file::file_error(options_.folder, "a folder without a run, or to resume it", path));
     if (!path.empty()) state_ = detail::state_in(path, program_.load(path));
-    log_.emplace(folder_->log(), state_.step);
+    log_.emplace(folder_->log(), state_.rows);
   }
 
   /// data(epoch) gives the batches of an epoch, with a size(); go(rate, batch) does a step and returns its loss;
@@ -158,7 +160,7 @@ class loop {
       state_.loss_sum += loss;
       if (bar) bar->advance(loss);
       const bool last = state_.position == size;
-      if (is_turn(options_.log_every) && !last) write_row(state_.epoch, rate, loss, nothing);
+      if (is_turn(options_.log_every) && !last) write_row(rate, loss, nothing);
       if (requests.received() != 0 || (is_turn(options_.save_every) && !last)) save();
       if (requests.received() != 0) return false;
     }
@@ -180,12 +182,11 @@ class loop {
         if (folder_) program_.save(folder_->best(), detail::texts_of(state_));
       }
     }
-    // The row comes last, so that a run that is killed here has none twice.
-    const int ended = state_.epoch++;
+    write_row(options_.rate(state_.step - 1), mean, result);
+    ++state_.epoch;
     state_.position = 0;
     state_.loss_sum = 0;
     save();
-    write_row(ended, options_.rate(state_.step - 1), mean, result);
   }
   /// Has a program run with its averages while it lives.
   class exchanged {
@@ -213,10 +214,11 @@ class loop {
     else if constexpr (Program::updates_parameters) return program_.gradient_norm();
     else return kernel::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
   }
-  void write_row(int epoch, double rate, double loss, double validation) {
+  void write_row(double rate, double loss, double validation) {
     if (!log_) return;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    log_->write({state_.step, epoch, rate, loss, gradient_norm(), validation, passed.count()});
+    ++state_.rows;
+    log_->write({state_.step, state_.epoch, rate, loss, gradient_norm(), validation, passed.count()});
   }
 
   Program& program_;

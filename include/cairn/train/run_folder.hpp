@@ -108,18 +108,14 @@ struct log_row {
 /// A file of comma-separated values, which a run that goes on appends to. Numbers that are not there are left out.
 class run_log {
  public:
-  /// Of a run that goes on after so many steps, rows of later ones are taken out: they come again. Throws
-  /// file::write_error.
-  run_log(const std::string& path, std::int64_t steps_done) : path_(path) {
+  /// Of a run that goes on, so many rows stay: later ones come again. Throws file::write_error.
+  run_log(const std::string& path, std::int64_t rows) : path_(path) {
     std::string text = "step,epoch,rate,loss,gradient_norm,validation,seconds\n";
-    if (std::ifstream old(path); steps_done > 0 && old) {
+    if (std::ifstream old(path); rows > 0 && old) {
       std::string line;
       std::getline(old, line);
-      while (std::getline(old, line) && !old.eof()) {  // whose end was written
-        std::int64_t step = 0;
-        std::from_chars(line.data(), line.data() + line.size(), step);
-        if (step > 0 && step <= steps_done && std::ranges::count(line, ',') == 6) (text += line) += '\n';
-      }
+      while (rows-- > 0 && std::getline(old, line) && !old.eof())  // whose end was written
+        (text += line) += '\n';
     }
     const std::span<const std::byte> whole = std::as_bytes(std::span(text));
     file::replace(path, {&whole, 1});
