@@ -44,13 +44,14 @@ class in_a_folder(unittest.TestCase):
 
 class rejects_finds(in_a_folder):
     def faults(self, text):
-        """The faults of a case: the same with each compiler."""
+        """The faults of a case: the same with each compiler, and beside another case."""
         case, other = self.write("case.cpp", text), self.write("other.cpp", good)
         found = [rejects.judged(cases, each, rejects.without_quotes[each])[case].faults
                  for each in compilers for cases in ([case], [other, case])]
-        for seen in found:
-            self.assertEqual(seen, found[0])
-        return found[0]
+        alone, batched, alone_in_clang, batched_in_clang = found
+        self.assertEqual((alone, alone_in_clang), (batched, batched_in_clang))
+        self.assertEqual(alone, [seen for seen in alone_in_clang if "twin" not in seen])
+        return alone_in_clang
 
     def test_nothing_wrong(self):
         self.assertEqual(self.faults(good), [])
