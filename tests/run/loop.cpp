@@ -54,6 +54,12 @@ std::vector<std::string> lines_of(const std::filesystem::path& file) {
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;
 }
+/// Its rows without the seconds.
+std::vector<std::string> log_of(const std::filesystem::path& run) {
+  auto lines = lines_of(run / "log.csv");
+  for (std::string& line : lines) line.resize(line.rfind(','));
+  return lines;
+}
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
@@ -84,9 +90,11 @@ BOOST_AUTO_TEST_CASE(it_does_what_a_loop_by_hand_does) {
 
 BOOST_AUTO_TEST_CASE(asked_to_stop_it_saves_and_goes_on_with_the_same_bits) {
   const auto rate = step_rate{.peak = 0.02, .every = 5};
+  const folder there;
   program_of whole;
   whole.init(seed{1});
-  train::loop all{whole, {.epochs = 3, .rate = rate, .shows_progress = false}};
+  train::loop all{whole,
+                  {.epochs = 3, .rate = rate, .folder = there.path / "run", .log_every = 2, .shows_progress = false}};
   all(shuffled, going(whole, nothing), [] { return 0.0; });
   for (const int stop_at : {1, 4, 7, 8, 20}) {  // the seventh ends an epoch
     const folder here;
@@ -113,11 +121,47 @@ BOOST_AUTO_TEST_CASE(asked_to_stop_it_saves_and_goes_on_with_the_same_bits) {
     BOOST_TEST(run.state().step == stop_at);
     BOOST_TEST((run(shuffled, going(step, nothing), [] { return 0.0; }) == train::ending::done));
     BOOST_TEST(all_numbers(step) == all_numbers(whole));
-    // As of a run that never ended: rows of 2, 4, 6, 7, 8, ..., in order, without a repetition.
-    std::string seen;
-    for (const auto& line : lines_of(here.path / "run" / "log.csv")) seen += line.substr(0, line.find(',')) + ' ';
-    BOOST_TEST(seen == "step 2 4 6 7 8 10 12 14 16 18 20 21 ");
+    BOOST_TEST(log_of(here.path / "run") == log_of(there.path / "run"), boost::test_tools::per_element());
+    BOOST_TEST(log_of(here.path / "run").size() == 13U);
   }
+}
+BOOST_AUTO_TEST_CASE(asked_to_stop_in_a_validation_it_stops_after_it) {
+  const folder here;
+  program_of step;
+  step.init(seed{1});
+  train::loop run{step, {.epochs = 2, .folder = here.path / "run", .shows_progress = false}};
+  const auto asking = [] {
+    std::raise(SIGTERM);
+    return 0.0;
+  };
+  BOOST_TEST((run(shuffled, going(step, nothing), asking) == train::ending::asked));
+  BOOST_TEST(run.state().epoch == 1);
+  BOOST_TEST((run(shuffled, going(step, nothing), asking) == train::ending::asked));
+  BOOST_TEST(run.state().epoch == 2);
+}
+BOOST_AUTO_TEST_CASE(a_log_that_was_removed_goes_on_with_what_comes) {
+  const folder here;
+  train::loop_options options{
+      .epochs = 1, .folder = here.path / "run", .resume = true, .log_every = 2, .shows_progress = false};
+  for (const std::size_t rows : {4U, 4U, 8U}) {
+    program_of step;
+    step.init(seed{1});
+    train::loop(step, options)(shuffled, going(step, nothing));
+    BOOST_TEST(log_of(here.path / "run").size() == 1 + rows);
+    if (options.epochs++ == 1) std::filesystem::remove(here.path / "run" / "log.csv");
+  }
+}
+BOOST_AUTO_TEST_CASE(what_is_no_run_of_a_loop_changes_nothing) {
+  const folder here;
+  const train::run_folder run(here.path / "run");
+  run.take();
+  program_of saved, step;
+  saved.init(seed{1});
+  saved.save(run.saved_at(7));  // by hand
+  step.init(seed{2});
+  const auto before = all_numbers(step);
+  BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "run", .resume = true}), file::format_error);
+  BOOST_TEST(all_numbers(step) == before);
 }
 
 BOOST_AUTO_TEST_CASE(killed_at_any_moment_it_ends_with_the_same_bits) {
@@ -214,10 +258,13 @@ BOOST_AUTO_TEST_CASE(a_folder_with_a_run_is_not_written_over) {
   program_of step;
   step.init(seed{1});
   const train::loop_options options{.folder = here.path / "run", .shows_progress = false};
-  train::loop(step, options)(shuffled, going(step, nothing));
+  train::loop(step, options)(shuffled, going(step, nothing), [] { return 0.0; });
   const auto before = names_in(here.path / "run");
   BOOST_CHECK_THROW(train::loop(step, options), file::file_error);
   BOOST_TEST(names_in(here.path / "run") == before);
+  for (const auto& name : names_in(here.path / "run"))
+    if (name.starts_with("step-")) std::filesystem::remove(here.path / "run" / name);
+  BOOST_CHECK_THROW(train::loop(step, options), file::file_error);  // where the best alone is left, too
   here.plain("flat", "a file");
   BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "flat"}), file::write_error);
 }

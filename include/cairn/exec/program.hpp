@@ -357,14 +357,15 @@ class program {
       machine_.draw(counters_.random.from, counters_.random.step++);
     }
   }
-  /// What is the same for all parameters in this step, and the limit of gradients that are cut.
+  /// What is the same for all parameters in this step; last the limit of each gradient, or the factor of all, 1 until
+  /// their length is known.
   void write_numbers(const train_options& given) {
     std::size_t at = 0;
     for_each_rule([&](const auto& rule) {
       for (const double number : rule.numbers(given.lr.value_or(rule.lr), counters_.steps + 1))
         numbers_[at++] = static_cast<real_type>(number);
     });
-    numbers_[at] = static_cast<real_type>(clip.at);
+    numbers_[at] = static_cast<real_type>(keeps_gradients ? 1 : clip.at);
     machine_.base(pass::number_base) = reinterpret_cast<std::byte*>(numbers_.data());
   }
   /// All gradients are there, and nothing is updated: has updates multiply them by what clip_grad_norm_ does.

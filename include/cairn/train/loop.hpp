@@ -115,10 +115,14 @@ class loop {
     folder_.emplace(options_.folder);
     folder_->take();
     const std::string path = folder_->newest();
-    if (!options_.resume && !path.empty())
-      refuse(file::file_error(options_.folder, "a folder without a run, or to resume it", path));
-    if (!path.empty()) state_ = detail::state_in(path, program_.load(path));
+    if (!options_.resume && !folder_->is_new())
+      refuse(file::file_error(options_.folder, "a folder without a run, or to resume it", "one"));
+    if (!path.empty()) {
+      state_ = detail::state_in(path, file::reader(path).metadata());  // before anything changes
+      program_.load(path);
+    }
     log_.emplace(folder_->log(), state_.rows);
+    state_.rows = log_->rows();  // fewer where the log was removed
   }
 
   /// data(epoch) gives the batches of an epoch, with a size(); go(rate, batch) does a step and returns its loss;
@@ -131,6 +135,7 @@ class loop {
     while (state_.epoch < options_.epochs && !(validates && is_late())) {
       if (!run_epoch(data, go, requests)) return ending::asked;
       end_epoch(validate);
+      if (requests.received() != 0) return ending::asked;
     }
     return state_.epoch < options_.epochs ? ending::no_better : ending::done;
   }
@@ -142,7 +147,7 @@ class loop {
   static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
   bool is_late() const { return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience; }
-  /// Whether it came to its end.
+  /// Whether it came to its end: in its last step an epoch that is asked to stop ends as any other.
   bool run_epoch(auto& data, auto& go, const stop_requests& requests) {
     auto batches = data(state_.epoch);
     const auto size = static_cast<std::int64_t>(batches.size());
@@ -159,10 +164,11 @@ class loop {
       ++state_.position;
       state_.loss_sum += loss;
       if (bar) bar->advance(loss);
-      const bool last = state_.position == size;
-      if (is_turn(options_.log_every) && !last) write_row(rate, loss, nothing);
-      if (requests.received() != 0 || (is_turn(options_.save_every) && !last)) save();
-      if (requests.received() != 0) return false;
+      if (state_.position == size) break;
+      const bool stops = requests.received() != 0;
+      if (is_turn(options_.log_every)) write_row(rate, loss, nothing);
+      if (stops || is_turn(options_.save_every)) save();
+      if (stops) return false;
     }
     return true;
   }
@@ -217,8 +223,8 @@ class loop {
   void write_row(double rate, double loss, double validation) {
     if (!log_) return;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    ++state_.rows;
     log_->write({state_.step, state_.epoch, rate, loss, gradient_norm(), validation, passed.count()});
+    state_.rows = log_->rows();
   }
 
   Program& program_;

@@ -48,6 +48,8 @@ class run_folder {
     const auto all = saved();
     return all.empty() ? std::string() : (path_ / all.back().second).string();
   }
+  /// Whether no run has saved anything there.
+  bool is_new() const { return newest().empty() && !std::filesystem::exists(best()); }
   /// Removes all that was saved but the last `count`, and never the last.
   void keep_last(int count) const {
     const auto all = saved();
@@ -114,12 +116,15 @@ class run_log {
     if (std::ifstream old(path); rows > 0 && old) {
       std::string line;
       std::getline(old, line);
-      while (rows-- > 0 && std::getline(old, line) && !old.eof())  // whose end was written
+      while (rows_ < rows && std::getline(old, line) && !old.eof()) {  // whose end was written
         (text += line) += '\n';
+        ++rows_;
+      }
     }
     const std::span<const std::byte> whole = std::as_bytes(std::span(text));
     file::replace(path, {&whole, 1});
   }
+  std::int64_t rows() const { return rows_; }
   void write(const log_row& row) {
     std::string text = file::text_of({std::to_string(row.step), ",", std::to_string(row.epoch)});
     for (const double number : {row.rate, row.loss, row.gradient_norm, row.validation, row.seconds}) {
@@ -129,10 +134,12 @@ class run_log {
     }
     std::ofstream out(path_, std::ios::app);
     if (!(out << text << '\n').flush()) refuse(file::write_error(path_, "a file to append to", errno));
+    ++rows_;
   }
 
  private:
   std::string path_;
+  std::int64_t rows_ = 0;
 };
 
 }  // namespace cairn::train
