@@ -28,7 +28,7 @@ std::string bytes_of(auto& step) {
   const auto counters = step.random();
   return std::string(reinterpret_cast<const char*>(step.parameters().data()),
                      static_cast<std::size_t>(m.parameter_bytes + m.moment_bytes)) +
-         std::to_string(step.steps()) + ' ' + std::to_string(counters.step);
+         std::to_string(step.steps()) + ' ' + std::to_string(counters.step) + ' ' + std::to_string(counters.from.value);
 }
 
 constexpr int kills = 1000, kills_of_runs = 200, damaged_runs = 300'000;

@@ -42,7 +42,7 @@ constexpr auto spread = max<-1>(logits) - min<-1>(logits);
 constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);
 constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(argmin<-1>(logits));
 constexpr auto placed = gather<0>(generated<5, 3>([](int i, int j) { return i + j; }), arange<2>) + zeros<2, 3>;
-constexpr auto again = (x | nn::linear<"fc", 3>)+(x * 2_c | shared(nn::linear<"fc", 3>));
+constexpr auto again = (x | nn::linear<"fc", 3>) + (x * 2_c | shared(nn::linear<"fc", 3>));
 constexpr auto images = reshape<2, 4, 4, 3>(as_real(arange<96>));
 constexpr auto bent = images | nn::conv2d<"conv", 3, 3, nn::window{.padding = 1}> | nn::conv_transpose2d<"up", 3, 1> |
                       nn::conv_transpose2d_without_bias<"more", 3, 1>;
