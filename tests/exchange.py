@@ -2,7 +2,7 @@
 """What cairn writes, PyTorch's package safetensors reads, and the reverse, bit for bit; and a module of PyTorch's predicts
 the same in both, loaded from the file of either: exchange.py [keep]
 
-It needs the packages torch, numpy and safetensors: ./dev bench peers installs them, in build/peers/bin/python.
+./dev test exchange runs it, with the packages torch, numpy and safetensors of ./dev bench peers.
 keep     writes the files of tests/kept that tests/run/safetensors.cpp and saving.cpp read, which need no Python
 """
 
