@@ -264,7 +264,8 @@ BOOST_AUTO_TEST_CASE(a_folder_with_a_run_is_not_written_over) {
   BOOST_TEST(names_in(here.path / "run") == before);
   for (const auto& name : names_in(here.path / "run"))
     if (name.starts_with("step-")) std::filesystem::remove(here.path / "run" / name);
-  BOOST_CHECK_THROW(train::loop(step, options), file::file_error);  // where the best alone is left, too
+  for (const bool resume : {false, true})  // where the best alone is left, too
+    BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "run", .resume = resume}), file::file_error);
   here.plain("flat", "a file");
   BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "flat"}), file::write_error);
 }

@@ -288,7 +288,7 @@ struct no_update { template <class Silent, class... Facts> struct found : Silent
   "call value_and_grad and an optimizer"); } }; };
 struct updates_itself { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [updates-itself]: a program with update<...> changes its parameters itself, by train, and shows no gradients; "
-  "call train, or leave update<...> out"); } }; };
+  "call train, add clip<1e9> to see them, or leave update<...> or the optimizer out"); } }; };
 struct not_an_update_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a rule is an object with lr, moments, numbers(lr, step), and a static next(p, g, numbers..., "
   "moments...), a tuple of elementwise operations, one more than moments"); } }; };

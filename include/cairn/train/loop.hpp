@@ -115,8 +115,11 @@ class loop {
     folder_.emplace(options_.folder);
     folder_->take();
     const std::string path = folder_->newest();
-    if (!options_.resume && !folder_->is_new())
-      refuse(file::file_error(options_.folder, "a folder without a run, or to resume it", "one"));
+    if (path.empty() && !folder_->is_new())
+      refuse(file::file_error(options_.folder, "a step-*.safetensors to go on from, or an empty folder",
+                              "the best alone"));
+    if (!path.empty() && !options_.resume)
+      refuse(file::file_error(options_.folder, "a folder without a run, or .resume = true to go on with it", "a run"));
     if (!path.empty()) {
       state_ = detail::state_in(path, file::reader(path).metadata());  // before anything changes
       program_.load(path);
