@@ -223,22 +223,51 @@ BOOST_AUTO_TEST_CASE(what_is_not_a_number_is_never_the_best) {
 
 BOOST_AUTO_TEST_CASE(to_look_into_a_folder_changes_nothing) {
   const folder here;
+  const file::detail::file_beside being_written(here.path / "best.safetensors");
+  const std::string writer = names_in(here.path).front();
   here.plain("download.part", "of somebody");
   here.plain("step-final.safetensors", "a copy of the user's");
   here.plain("step-0000000005.safetensors", "");
   here.plain("step-10000000001.safetensors", "");
   here.plain("step-9999999999.safetensors", "");
-  const auto writer = "best.safetensors." + std::to_string(::getpid()) + "-1.part";
-  here.plain(writer, "being written");
-  here.plain("log.csv.999999999-1.part", "of a process that is no more");
   const train::run_folder run(here.path);
   BOOST_TEST(run.newest() == here.path / "step-10000000001.safetensors");
-  BOOST_TEST(names_in(here.path).size() == 7U);
+  BOOST_TEST(names_in(here.path).size() == 6U);
   run.take();
   run.keep_last(0);
   const std::vector<std::string> expected{writer, "download.part", "step-10000000001.safetensors",
                                           "step-final.safetensors"};
   BOOST_TEST(names_in(here.path) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(only_what_a_killed_run_left_is_removed) {
+  const folder here;
+  const file::detail::file_beside being_written(here.path / "log.csv");
+  const std::string writer = names_in(here.path).front();
+  const std::string own = std::to_string(::getpid());  // also of a run before, where both were first in a container
+  for (const std::string& left :
+       {std::string("log.csv.999999999-1.part"), std::string("step-0000000005.safetensors.999999999-17.part"),
+        std::string("best.safetensors.999999999-1.part"), "best.safetensors." + own + "-1.part"})
+    here.plain(left, "of a process that is no more");
+  std::vector<std::string> of_users{writer,
+                                    "mymodel.safetensors.999999999.part",
+                                    "mymodel.safetensors.999999999-1.part",
+                                    "my.best.safetensors.999999999-1.part",
+                                    "best.safetensors.999999999.part",
+                                    "best.safetensors.999999999-.part",
+                                    "best.safetensors.999999999-1x.part",
+                                    "best.safetensors.-999999999-1.part",
+                                    "best.safetensors.99999999999999-1.part",
+                                    "step-final.safetensors.999999999-1.part",
+                                    "step-1.safetensors.old.999999999-1.part",
+                                    "log.csv.part",
+                                    "best.safetensors..part",
+                                    ".part",
+                                    "x.part"};
+  for (std::size_t i = 1; i < of_users.size(); ++i) here.plain(of_users[i], "of somebody");
+  train::run_folder(here.path).take();
+  std::ranges::sort(of_users);
+  BOOST_TEST(names_in(here.path) == of_users, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_resumed_or_averaged_is_refused_at_once) {

@@ -174,6 +174,48 @@ BOOST_AUTO_TEST_CASE(parts_by_prefix) {
   BOOST_CHECK_THROW(step.load((here.path / "old.safetensors"), partly{}), mismatch_error);  // head has another shape
 }
 
+BOOST_AUTO_TEST_CASE(a_block_of_a_part_is_a_name_and_no_pattern) {
+  constexpr auto two = mean(square(x | nn::linear<"fc", 6> | nn::linear<"fc1", 6>));
+  const folder here;
+  program<two> before, step;
+  before.init(seed{1});
+  before.save(here.path / "two.safetensors");
+  step.init(seed{2});
+  const auto own = all_numbers(step);
+  for (const std::string_view pattern :
+       {"*.bias", "*fc.bias", "*", "*.a_longer_one_than_any_name", "f", "fc.", ".", "fc.weigh"})
+    BOOST_CHECK_THROW(step.load(here.path / "two.safetensors", partly{pattern}), mismatch_error);
+  BOOST_TEST(all_numbers(step) == own);
+  step.load(here.path / "two.safetensors", partly{"fc"});
+  BOOST_TEST(step.param<"fc.weight">()(3, 2) == before.param<"fc.weight">()(3, 2));
+  BOOST_TEST(step.param<"fc1.weight">()(3, 2) != before.param<"fc1.weight">()(3, 2));
+  step.load(here.path / "two.safetensors", partly{"fc1.weight"});
+  BOOST_TEST(step.param<"fc1.weight">()(3, 2) == before.param<"fc1.weight">()(3, 2));
+}
+
+BOOST_AUTO_TEST_CASE(a_block_may_be_called_optimizer) {
+  constexpr auto model = mean(square(x | nn::linear<"fc", 6> | block<"optimizer">(nn::linear<"fc", 2>)));
+  const folder here;
+  program<model> weights, other;
+  weights.init(seed{1});
+  weights.save(here.path / "weights.safetensors");
+  using updating = program<model, update<adamw_options{}>>;
+  updating step, again;
+  step.init(seed{2});
+  step.load(here.path / "weights.safetensors");  // as PyTorch would write it: it has no moments
+  BOOST_TEST(all_numbers(step) == all_numbers(weights));
+  for (int i = 0; i < 2; ++i) step.train({.lr = 0.01}, bind<"x">(batch(i)));
+  step.save(here.path / "run.safetensors");
+  again.load(here.path / "run.safetensors");
+  BOOST_TEST(again.steps() == 2);
+  BOOST_TEST((again.moment<"optimizer.fc.weight", "exp_avg">()(1, 2) ==
+              step.moment<"optimizer.fc.weight", "exp_avg">()(1, 2)));
+  other.load(here.path / "run.safetensors");  // keeps none
+  BOOST_TEST(all_numbers(other) == all_numbers(step));
+  program<mean(square(x | nn::linear<"fc", 6>))> first;
+  BOOST_CHECK_THROW(first.load(here.path / "weights.safetensors"), mismatch_error);  // has no such block
+}
+
 BOOST_AUTO_TEST_CASE(numbers_are_converted) {
   const folder here;
   program<loss> narrow;

@@ -4,17 +4,51 @@
 #include "cairn/file/descriptor.hpp"
 #include "cairn/file/errors.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace cairn::file {
 
 namespace detail {
+
+inline std::int64_t nanoseconds_now() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+}
+/// When this process first asked: no file that it writes has an earlier time in its name.
+inline std::int64_t first_time() {
+  static const std::int64_t time = nanoseconds_now();
+  return time;
+}
+
+/// NAME of a NAME.PID-NANOSECONDS.part that a process left which is no more; nothing of other names. A process in a
+/// container often has the number of the one before it, so what has our own is left where it is older than ours.
+inline std::string_view left_unfinished(std::string_view name) {
+  constexpr std::string_view after = ".part";
+  if (!name.ends_with(after)) return {};
+  name.remove_suffix(after.size());
+  const std::size_t dot = name.rfind('.');
+  if (dot == name.npos) return {};
+  const char* const end = name.data() + name.size();
+  int process = 0;
+  std::int64_t time = 0;
+  const auto number = std::from_chars(name.data() + dot + 1, end, process);
+  if (number.ec != std::errc{} || process <= 0 || number.ptr == end || *number.ptr != '-') return {};
+  const auto rest = std::from_chars(number.ptr + 1, end, time);
+  if (rest.ec != std::errc{} || rest.ptr != end) return {};
+  const bool left = process == ::getpid() ? time < first_time() : ::kill(process, 0) != 0 && errno == ESRCH;
+  return left ? name.substr(0, dot) : std::string_view{};
+}
 
 /// A new file beside `path`, under a name that nobody else has. It is removed, unless it took the place of `path`.
 class file_beside {
@@ -42,8 +76,8 @@ class file_beside {
 
  private:
   static std::string unique(const std::string& path) {
-    return text_of({path, ".", text_of(::getpid()), "-",
-                    text_of(std::chrono::system_clock::now().time_since_epoch().count()), ".part"});
+    const std::int64_t time = std::max(first_time(), nanoseconds_now());  // also where a clock was set back
+    return text_of({path, ".", text_of(::getpid()), "-", text_of(time), ".part"});
   }
   [[noreturn, gnu::cold]] void fail(std::string_view wanted) const { refuse(write_error(path_, wanted, errno)); }
 

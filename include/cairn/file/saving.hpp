@@ -39,7 +39,10 @@ inline constexpr std::string_view steps_text = "cairn.steps", seed_text = "cairn
 inline std::string name_in_file(const kept_tensor& entry) {
   return entry.moment.empty() ? std::string(entry.name) : text_of({"optimizer.", entry.name, ".", entry.moment});
 }
-inline bool is_moment(const file::tensor& entry) { return entry.name.starts_with("optimizer."); }
+/// Whether it is NAME.*, of something in a block NAME.
+inline bool is_within(std::string_view block, std::string_view name) {
+  return name.starts_with(block) && name.substr(block.size()).starts_with('.');
+}
 
 inline std::vector<std::int64_t> extents_of(const shape& s) { return {s.extent, s.extent + s.rank}; }
 inline std::string text_of(const std::vector<std::int64_t>& extents) {
@@ -66,7 +69,8 @@ class run_loader {
   run_loader(const kept_run& run, const std::string& path) : run_(run), path_(path), in_(path) {}
 
   file::metadata all() {
-    const bool moments = std::ranges::any_of(in_.tensors(), is_moment);
+    const bool moments =
+        std::ranges::any_of(in_.tensors(), [this](const file::tensor& t) { return is_moment(t.name); });
     for (const kept_tensor& entry : run_.tensors) {
       if (entry.moment.empty() || moments) look_for(entry, name_in_file(entry), true);
     }
@@ -84,7 +88,8 @@ class run_loader {
   file::metadata part(const partly& wanted) {
     const bool anything = wanted.block.empty() && wanted.in_file.empty();
     for (const kept_tensor& entry : run_.tensors) {
-      if (!entry.moment.empty() || !(wanted.block.empty() || covers(wanted.block, entry.name))) continue;
+      const bool meant = wanted.block.empty() || entry.name == wanted.block || is_within(wanted.block, entry.name);
+      if (!entry.moment.empty() || !meant) continue;
       std::string_view rest = entry.name.substr(wanted.block.size());
       if (rest.starts_with('.')) rest.remove_prefix(1);
       const bool nested = !wanted.in_file.empty() && !rest.empty();
@@ -102,6 +107,17 @@ class run_loader {
     const file::tensor* from;
   };
 
+  /// Whether it is a moment of a parameter of this program, whichever rule kept it; a block may be called optimizer, too.
+  bool is_moment(std::string_view name) const {
+    constexpr std::string_view before = "optimizer.";
+    if (!name.starts_with(before)) return false;
+    bool found = false;
+    for (const kept_tensor& own : run_.tensors) {
+      if (own.moment.empty() && own.name == name) return false;
+      found = found || is_within(own.name, name.substr(before.size()));
+    }
+    return found;
+  }
   void look_for(const kept_tensor& entry, const std::string& name, bool required) {
     const file::tensor* const there = in_.find(name);
     if (there == nullptr && !required) return;
@@ -117,7 +133,7 @@ class run_loader {
     for (const kept_tensor& entry : run_.tensors) known.push_back(name_in_file(entry));
     std::ranges::sort(known);
     for (const file::tensor& entry : in_.tensors()) {
-      if (!std::ranges::binary_search(known, entry.name) && (keeps_moments() || !is_moment(entry)) &&
+      if (!std::ranges::binary_search(known, entry.name) && (keeps_moments() || !is_moment(entry.name)) &&
           !entry.name.ends_with("num_batches_tracked"))
         fault(entry.name, "nothing", text_of(entry.shape));
     }

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -40,8 +39,8 @@ class run_folder {
     std::snprintf(name, sizeof name, "step-%010lld.safetensors", static_cast<long long>(step));
     return (path_ / name).string();
   }
-  std::string best() const { return (path_ / "best.safetensors").string(); }
-  std::string log() const { return (path_ / "log.csv").string(); }
+  std::string best() const { return (path_ / best_).string(); }
+  std::string log() const { return (path_ / log_).string(); }
 
   /// What was saved after the most steps; empty where nothing was.
   std::string newest() const {
@@ -73,30 +72,28 @@ class run_folder {
   std::vector<std::pair<std::int64_t, std::string>> saved() const {
     std::vector<std::pair<std::int64_t, std::string>> all;
     for (const std::string& name : names()) {
-      if (!name.starts_with(before_) || !name.ends_with(after_) || name.size() <= before_.size() + after_.size())
-        continue;
-      std::int64_t step = 0;
-      const char* const end = name.data() + name.size() - after_.size();
-      const auto read = std::from_chars(name.data() + before_.size(), end, step);
-      if (read.ec == std::errc{} && read.ptr == end) all.emplace_back(step, name);
+      if (const std::int64_t step = step_in(name); step >= 0) all.emplace_back(step, name);
     }
     std::ranges::sort(all);
     return all;
   }
-  /// Whether it is one of these files, unfinished, of a process that is no more: NAME.PID-NANOSECONDS.part.
+  /// The steps after which it was saved; below 0 where the name is no such.
+  static std::int64_t step_in(std::string_view name) {
+    if (!name.starts_with(before_) || !name.ends_with(after_) || name.size() <= before_.size() + after_.size())
+      return -1;
+    std::int64_t step = -1;
+    const char* const end = name.data() + name.size() - after_.size();
+    const auto read = std::from_chars(name.data() + before_.size(), end, step);
+    return read.ec == std::errc{} && read.ptr == end ? step : -1;
+  }
+  /// Whether it is one of these files, unfinished, of a process that is no more.
   static bool is_abandoned(std::string_view name) {
-    if (!name.ends_with(".part")) return false;
-    for (const std::string_view end : {after_, std::string_view(".csv")}) {
-      const std::size_t at = name.find(end);
-      if (at == name.npos || name.size() <= at + end.size()) continue;
-      int process = 0;
-      std::from_chars(name.data() + at + end.size() + 1, name.data() + name.size(), process);
-      return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
-    }
-    return false;
+    const std::string_view whole = file::detail::left_unfinished(name);
+    return whole == best_ || whole == log_ || step_in(whole) >= 0;
   }
 
-  static constexpr std::string_view before_ = "step-", after_ = ".safetensors";
+  static constexpr std::string_view before_ = "step-", after_ = ".safetensors", best_ = "best.safetensors",
+                                    log_ = "log.csv";
   std::filesystem::path path_;
 };
 
