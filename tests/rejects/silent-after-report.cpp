@@ -2,6 +2,8 @@
 // rejects: fact::in<cairn::fixed_string<11>\{"block\.0\.ff"\}>
 // rejects: operation<cairn::fixed_string<21>\{"add\(argument 0, out\)"\}, float ?\[4\]\[8\], float ?\[4\]\[6\]>
 #include <cairn/cairn.hpp>
+#include <cairn/data/batches.hpp>
+#include <cairn/train/loop.hpp>
 
 using namespace cairn;
 
@@ -21,9 +23,20 @@ constexpr auto loss = cross_entropy(logits, classes);
 using train_step = program<outputs(loss, accuracy(logits, classes)), freeze<"head">>;
 static_assert(train_step::memory().peak_bytes <= 1_MiB && train_step::flops().total() >= 0);
 
+void run(train_step& step, const data::dataset& set) {
+  train::loop loop{step, {.epochs = 2, .folder = "run", .average = "average"}};
+  loop([&](int epoch) { return data::batches<4>(set, seed{1}, epoch); },
+       [&](double, const auto& b) { return std::get<0>(step.value_and_grad(bind<"x">(b.images), bind<"y">(b.labels))); },
+       [] { return 0.5; });
+}
+
 int main() {
   train_step step;
   step.init(seed{42});
+  run(step, {});
+  step.save("run.safetensors", file::metadata{{"data", "the second half"}});
+  const file::metadata texts = step.load("run.safetensors");
+  step.load("run.safetensors", partly{"block"});
   adamw optimizer{step, {.lr = 5e-4f}};
   predictor<logits> predict{step};
   std::vector<float> x(4 * 8);
@@ -35,5 +48,5 @@ int main() {
   auto w = step.param<"block.0.fc.weight">();
   auto g = step.grad<"block.0.fc.weight">();
   auto out = predict(bind<"x">(x));
-  return value + hits + norm + w(1, 2) + g(1, 2) + out(3, 4) > 0;
+  return static_cast<float>(texts.size()) + value + hits + norm + w(1, 2) + g(1, 2) + out(3, 4) > 0;
 }

@@ -7,6 +7,8 @@
 #include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include "killed_run.hpp"
@@ -313,6 +315,40 @@ BOOST_AUTO_TEST_CASE(an_error_in_a_step_leaves_what_was_saved_and_the_signals) {
   ::sigaction(SIGINT, nullptr, &now);
   BOOST_TEST((now.sa_handler == SIG_DFL));
   BOOST_TEST(names_in(here.path / "run").size() == 2U);  // of step 2, and the log
+}
+
+BOOST_AUTO_TEST_CASE(a_second_signal_ends_it_at_once) {
+  for (const int second : {SIGINT, SIGTERM}) {
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+      program_of step;
+      step.init(seed{1});
+      train::loop run{step, {.shows_progress = false}};
+      const auto twice = [second](auto&) {
+        std::raise(SIGINT);
+        std::raise(second);
+      };
+      run(shuffled, going(step, twice));
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    BOOST_TEST(WIFSIGNALED(status));
+    BOOST_TEST(WTERMSIG(status) == second);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_that_is_ignored_stays_so) {
+  std::signal(SIGINT, SIG_IGN);
+  program_of step;
+  step.init(seed{1});
+  train::loop run{step, {.shows_progress = false}};
+  const auto twice = [](auto&) {
+    std::raise(SIGINT);
+    std::raise(SIGINT);
+  };
+  BOOST_TEST((run(shuffled, going(step, twice)) == train::ending::done));
+  BOOST_TEST((std::signal(SIGINT, SIG_DFL) == SIG_IGN));
 }
 
 BOOST_AUTO_TEST_CASE(batches_ahead_are_the_same_batches) {

@@ -124,6 +124,14 @@ void check_texts(const report::profiled& p) {
   const std::string_view begin = "<script type=\"application/json\" id=\"profile\">";
   const std::string text = page.str(), data = text.substr(std::min(text.find(begin) + begin.size(), text.size()));
   BOOST_TEST(is_json(data.substr(0, data.find("</script>"))));
+  constexpr memory_plan memory = Step::memory();
+  const auto has = [&](const char* name, std::int64_t bytes) {
+    BOOST_TEST(data.find('"' + std::string(name) + "\":" + std::to_string(bytes)) != data.npos, name);
+  };
+  has("parameters", memory.parameter_bytes);
+  has("gradients", memory.gradient_bytes);
+  has("moments", memory.moment_bytes);
+  has("all", memory.total_bytes());
   for (const segment_plan& s : Step::segments()) {
     const std::string path(s.path), named = "\"name\":\"" + path + '"';
     BOOST_TEST(data.find("{" + named) != data.npos, path);

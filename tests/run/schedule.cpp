@@ -1,8 +1,9 @@
 #include "cairn/train/schedule.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <utility>
 
-using cairn::constant_rate, cairn::cosine;
+using cairn::constant_rate, cairn::cosine, cairn::step_rate;
 
 namespace {
 
@@ -10,8 +11,7 @@ constexpr constant_rate fixed{.peak = 0.5};
 static_assert(fixed(0) == 0.5 && fixed(1'000'000) == 0.5);
 
 constexpr constant_rate rising{.peak = 0.5, .warm_up = 3};
-static_assert(rising(0) == 0.125 && rising(1) == 0.25 && rising(2) == 0.375 && rising(3) == 0.5 &&
-              rising(4) == 0.5);
+static_assert(rising(0) == 0.125 && rising(1) == 0.25 && rising(2) == 0.375 && rising(3) == 0.5 && rising(4) == 0.5);
 
 constexpr cosine plain{.peak = 5e-4, .steps = 2345};
 static_assert(plain(0) == 5e-4 && plain(2345) == 0 && plain(9999) == 0);
@@ -27,6 +27,22 @@ BOOST_AUTO_TEST_CASE(cosine_falls_from_peak_to_zero) {
   BOOST_TEST(warmed(28) == 0.853553390593273762, boost::test_tools::tolerance(1e-14));  // cos(pi/8)^2
   BOOST_TEST(warmed(53) == 0.5, boost::test_tools::tolerance(1e-14));
   for (int step = 3; step < 103; ++step) BOOST_TEST(warmed(step) > warmed(step + 1));
+}
+
+BOOST_AUTO_TEST_CASE(step_rate_falls_as_step_lr_does) {
+  const auto near = boost::test_tools::tolerance(1e-14);
+  const step_rate by_tenths{.peak = 0.05, .every = 30};  // the rates that PyTorch's documentation of StepLR gives
+  for (const auto& [step, rate] :
+       {std::pair{0, 0.05}, {29, 0.05}, {30, 0.005}, {59, 0.005}, {60, 0.0005}, {89, 0.0005}})
+    BOOST_TEST(by_tenths(step) == rate, near);
+  const step_rate warmed{.peak = 1, .every = 2, .factor = 0.5, .warm_up = 3};
+  for (const auto& [step, rate] : {std::pair{0, 0.25}, {1, 0.5}, {2, 0.375}, {3, 0.5}, {4, 0.25}, {10, 0.03125}})
+    BOOST_TEST(warmed(step) == rate, near);
+}
+
+BOOST_AUTO_TEST_CASE(step_rate_refuses_to_fall_after_no_steps) {
+  for (const int every : {0, -1})
+    BOOST_CHECK_THROW((step_rate{.peak = 0.05, .every = every}(3)), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cairn/check/figures.hpp"
+#include "cairn/exec/kept.hpp"
 #include "cairn/exec/machine.hpp"
 
 #include <span>
@@ -114,6 +115,7 @@ class program_stand_in {
   static constexpr unknown_flops flops() { return {}; }
   static constexpr std::array<segment_plan, 0> segments() { return {}; }
   static constexpr bool updates_parameters = false;
+  static constexpr bool keeps_gradients = false;
   static constexpr bool is_random() { return false; }
 
   program_stand_in() = default;
@@ -142,9 +144,15 @@ class program_stand_in {
   view_stand_in<real_type> moment() {
     return {};
   }
+  static constexpr bool has_moment(std::string_view) { return true; }
   void exchange(std::string_view) {}
   void save(const auto&, const auto&...) {}
-  void load(const auto&, const auto&...) {}
+  /// No texts, of the type that files have where they are included.
+  template <class Path>
+  auto load(const Path& path, const auto&... part) {
+    if constexpr (std::same_as<decltype(problem_of_files<Path>()), sound>)
+      return decltype(kept_files<Path>::load(kept_run{}, path, part...)){};
+  }
   std::span<real_type> parameters() { return {}; }
   std::span<real_type> gradients() { return {}; }
   random_state& random() { return random_; }

@@ -112,6 +112,8 @@ struct page_writer {
             {"stored", m.stored_bytes},
             {"parameters", m.parameter_bytes},
             {"gradients", m.gradient_bytes},
+            {"moments", m.moment_bytes},
+            {"all", m.total_bytes()},
             {"flops", p.limits.flops},
             {"memory", p.limits.moved.back().rate},
             {"cache", p.limits.moved.front().rate}});

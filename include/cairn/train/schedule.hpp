@@ -2,9 +2,13 @@
 // Any function of the step will do; these are the usual ones.
 #pragma once
 
+#include "cairn/core/refuse.hpp"
+#include "cairn/core/text.hpp"
+
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <stdexcept>
 
 namespace cairn {
 
@@ -22,6 +26,7 @@ struct constant_rate {
 };
 
 /// `peak`, and after every `every` steps the product with `factor`: torch.optim.lr_scheduler.StepLR.
+/// Throws std::invalid_argument where `every` is not above 0.
 struct step_rate {
   double peak;
   std::int64_t every;
@@ -29,6 +34,9 @@ struct step_rate {
   std::int64_t warm_up = 0;
 
   double operator()(std::int64_t step) const {
+    if (every < 1)
+      refuse(std::invalid_argument(
+          detail::text_of({"cairn: step_rate: expected .every of at least 1, got ", detail::text_of(every)})));
     return peak * cairn::warm_up(step, warm_up) * std::pow(factor, static_cast<double>(step / every));
   }
 };
