@@ -130,7 +130,7 @@ void check_texts(const report::profiled& p) {
   };
   has("parameters", memory.parameter_bytes);
   has("gradients", memory.gradient_bytes);
-  has("moments", memory.moment_bytes);
+  has("moment_bytes", memory.moment_bytes);
   has("all", memory.total_bytes());
   for (const segment_plan& s : Step::segments()) {
     const std::string path(s.path), named = "\"name\":\"" + path + '"';

@@ -112,7 +112,7 @@ struct page_writer {
             {"stored", m.stored_bytes},
             {"parameters", m.parameter_bytes},
             {"gradients", m.gradient_bytes},
-            {"moments", m.moment_bytes},
+            {"moment_bytes", m.moment_bytes},
             {"all", m.total_bytes()},
             {"flops", p.limits.flops},
             {"memory", p.limits.moved.back().rate},
