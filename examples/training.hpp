@@ -183,8 +183,9 @@ void compare(const arguments& given, const auto&... bound) {
   std::cout << '\n' << std::flush;
 }
 
-/// Trains on all of a set, shuffled anew each epoch: `go(step, rate, x, y)` makes a step and returns its loss, `judge(step)`
-/// prints what an epoch has come to, and returns it. `bound` is a batch, of which a step is measured in the end.
+/// Trains on all of a set, shuffled anew each epoch: `go(step, rate, x, y)` makes a step and returns its loss,
+/// `judge(step)` prints what an epoch has come to, and returns it. `bound` is a batch, of which a step is measured in
+/// the end.
 template <int Batch, class Step>
 void train(Step& step, const arguments& given, const data::dataset& set, bool higher_is_better, auto go, auto judge,
            const auto&... bound) {

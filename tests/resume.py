@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """That the demo goes on with the same bits: resume.py PROGRAM
 
-On a small set of made-up images, a run that is interrupted, and resumed by the command line that it prints, ends with the
-files and the log of one that never stopped."""
+On a small set of made-up images, a run that is interrupted, and resumed by the command line that it prints, ends with
+the files and the log of one that never stopped."""
 
 import csv
 import gzip
