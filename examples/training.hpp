@@ -57,7 +57,22 @@ struct arguments {
   bool resume = false;
   std::uint64_t seed = 1;
   std::string data = "/usr/share/datasets/fashion-mnist";
+  std::string again = {};  ///< the command line that goes on with this run
 };
+
+/// A command line as a shell takes it again.
+inline std::string in_shell(int argc, char** argv) {
+  constexpr std::string_view special = " \t\"'`\\$&|;<>()*?[]{}#~!";
+  std::string line;
+  for (int i = 0; i < argc; ++i) {
+    if (i > 0) line += ' ';
+    for (const char* at = argv[i]; *at != '\0'; ++at) {
+      if (special.find(*at) != special.npos) line += '\\';
+      line += *at;
+    }
+  }
+  return line;
+}
 
 /// Takes a number that is all of the text and that `good` accepts: CLI11 alone wraps a seed of -1 around.
 template <class Number>
@@ -103,6 +118,7 @@ inline arguments read(int argc, char** argv, arguments given) {
   } catch (const CLI::Error& e) {
     std::exit(app.exit(e));
   }
+  given.again = in_shell(argc, argv) + (given.resume ? "" : " --resume");
   return given;
 }
 
@@ -167,14 +183,14 @@ void compare(const arguments& given, const auto&... bound) {
   std::cout << '\n' << std::flush;
 }
 
-/// Trains on all of a set, shuffled anew each epoch: `go(step, rate, x, y)` makes a step and returns its loss, `judge(step)`
-/// prints what an epoch has come to, and returns it. `bound` is a batch, of which a step is measured in the end.
+/// Trains on all of a set, shuffled anew each epoch: `go(step, rate, x, y)` makes a step and returns its loss,
+/// `judge(step)` prints what an epoch has come to, and returns it. `bound` is a batch, of which a step is measured in
+/// the end.
 template <int Batch, class Step>
 void train(Step& step, const arguments& given, const data::dataset& set, bool higher_is_better, auto go, auto judge,
            const auto&... bound) {
-  const seed s{given.seed};
   use(given.threads);
-  step.init(s);
+  step.init(seed{given.seed});
   const cosine rate{.peak = given.lr, .steps = given.epochs * (set.size() / Batch)};
   cairn::train::loop loop{step,
                           {.epochs = given.epochs,
@@ -186,7 +202,8 @@ void train(Step& step, const arguments& given, const data::dataset& set, bool hi
                            .higher_is_better = higher_is_better,
                            .batch = Batch}};
   if (loop.state().step > 0) std::printf("goes on after %lld steps\n", static_cast<long long>(loop.state().step));
-  const auto batches = [&](int epoch) { return data::ahead(data::batches<Batch>(set, s, epoch)); };
+  // The seed of the run, which is saved with it.
+  const auto batches = [&](int epoch) { return data::ahead(data::batches<Batch>(set, step.random().from, epoch)); };
   const auto ended = loop(
       batches, [&](double lr, const auto& b) { return go(step, lr, b.images, b.labels); },
       [&] {
@@ -198,7 +215,7 @@ void train(Step& step, const arguments& given, const data::dataset& set, bool hi
   if (given.run.empty()) return;
   const cairn::train::run_folder folder(given.run);
   if (ended == cairn::train::ending::asked) {
-    std::cout << "ended early and saved; --run " << given.run << " --resume goes on\n";
+    std::cout << "ended early and saved; this goes on: " << given.again << '\n';
   } else {
     std::ofstream page(given.run + "/profile.html");
     report::page(page, report::profile(step, bound...));

@@ -80,8 +80,8 @@ int main(int argc, char** argv) try {
                                      .lr = 2e-3,
                                      .threads = training::cores(most_threads)});
   const auto set = data::fashion_mnist(given.data);
-  const auto go = [&given](auto& step, double lr, const auto& x, const auto&) {
-    const auto drawn = given.seed + static_cast<std::uint64_t>(step.steps());
+  const auto go = [](auto& step, double lr, const auto& x, const auto&) {
+    const auto drawn = step.random().from.value + static_cast<std::uint64_t>(step.steps());
     return step.train({.lr = lr}, bind<"images">(with_noise(x, drawn)), bind<"wanted">(x));
   };
   const auto [x, y] = *data::batches<batch>(set.train).begin();

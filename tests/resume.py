@@ -1,0 +1,106 @@
+#!/usr/bin/env -S python3 -B
+"""That the demo goes on with the same bits: resume.py PROGRAM
+
+On a small set of made-up images, a run that is interrupted, and resumed by the command line that it prints, ends with
+the files and the log of one that never stopped."""
+
+import csv
+import gzip
+import os
+import random
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from compilers import finish
+
+steps = 60  # an epoch of batches of 128 images; the program writes a row of its log after each 20
+sizes = {"train": steps * 128, "t10k": 200}
+
+
+def write_images(folder):
+    """Noise about a brightness that depends on the class, in files as Fashion-MNIST's."""
+    folder.mkdir()
+    draw = random.Random(1)
+    noise = draw.randbytes(28 * 28 * 64)
+    for name, count in sizes.items():
+        labels = bytes(draw.randrange(10) for _ in range(count))
+        images = bytearray()
+        for label in labels:
+            start = draw.randrange(len(noise) - 28 * 28)
+            images += noise[start:start + 28 * 28 - 28 * label] + bytes(28 * label)
+        for kind, extents, data in ("images-idx3", (count, 28, 28), images), ("labels-idx1", (count,), labels):
+            head = struct.pack(f">{1 + len(extents)}I", 0x800 + len(extents), *extents)
+            (folder / f"{name}-{kind}-ubyte.gz").write_bytes(gzip.compress(head + data, 1))
+
+
+def start(command):
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
+def ended(process):
+    """What it printed. A run that does not end in time is ended here."""
+    try:
+        printed = process.communicate(timeout=240)[0]
+    finally:
+        process.kill()
+    if process.returncode != 0:
+        raise RuntimeError(f"ended with {process.returncode}: {printed}")
+    return printed
+
+
+def interrupt(process, log):
+    """Once its log has a row below the titles."""
+    while process.poll() is None and not (log.exists() and log.read_text().count("\n") > 1):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+
+
+def saved(run):
+    """By their names, all that it saved with weights."""
+    return {file.name: file.read_bytes() for file in run.glob("*.safetensors")}
+
+
+def rows(run):
+    """The log, but for the seconds."""
+    with open(run / "log.csv", newline="") as file:
+        return [{key: value for key, value in row.items() if key != "seconds"} for row in csv.DictReader(file)]
+
+
+def checks(program, folder):
+    """What is checked, and whether it holds."""
+    write_images(folder / "data set")
+    whole, parted = folder / "whole", folder / "parted"
+
+    def command(run):
+        return [program, "--data", str(folder / "data set"), "--epochs", "2", "--lr", "0.0003", "--seed", "7",
+                "--threads", "1", "--run", str(run)]
+
+    ended(start(command(whole)))
+    process = start(command(parted))
+    interrupt(process, parted / "log.csv")
+    hint = ended(process).splitlines()[-1].partition("this goes on: ")[2]
+    yield "an interrupted run says how it goes on", hint.endswith(" --resume")
+    yield "it was saved within the first epoch", f"step-{20:010}" <= min(saved(parted)) < f"step-{steps:010}"
+    yield "it goes on from there", "goes on after" in ended(start(shlex.split(hint)))
+    yield "its log is that of a whole run", rows(parted) == rows(whole)
+    yield "its last weights, and the best, have the same bytes", saved(parted) == saved(whole)
+
+
+def main(program):
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for what, holds in checks(os.path.abspath(program), Path(folder)):
+            print("ok  " if holds else "FAIL", what, flush=True)
+            passed += holds
+            failed += not holds
+    finish(passed, failed)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
