@@ -151,6 +151,18 @@ constexpr auto by_a_loop(X x) {
     return x * 1_c;
   else return x;
 }
+/// What a predictor returned.
+auto bytes_of(const auto& result) {
+  const auto raw = std::as_bytes([&] {
+    if constexpr (requires { result.data(); }) return std::span(result.data(), result.size());
+    else return std::span(&result, 1);
+  }());
+  return std::vector(raw.begin(), raw.end());
+}
+template <class... Result>
+auto bytes_of(const std::tuple<Result...>& results) {
+  return std::apply([](const auto&... one) { return std::vector{bytes_of(one)...}; }, results);
+}
 /// Whether a kernel that may share its step with loops computes the same there as alone.
 template <class Op, auto... Arguments>
 std::string sharing_fault(auto& step, const auto&... inputs) {
@@ -159,15 +171,7 @@ std::string sharing_fault(auto& step, const auto&... inputs) {
   if constexpr (shares) {
     predictor<first_result(make<Op>(Arguments...)), real<double>> alone{step};
     predictor<by_a_loop(first_result(make<Op>(by_a_loop(Arguments)...))), real<double>> beside{step};
-    const auto bytes = [&](auto& of) {
-      const auto result = of(inputs...);
-      const auto raw = std::as_bytes([&] {
-        if constexpr (requires { result.data(); }) return std::span(result.data(), result.size());
-        else return std::span(&result, 1);
-      }());
-      return std::vector(raw.begin(), raw.end());
-    };
-    if (bytes(alone) != bytes(beside))
+    if (bytes_of(alone(inputs...)) != bytes_of(beside(inputs...)))
       return "it computes other numbers where a loop makes the rows of its argument, or takes its result in tiles";
   }
   return {};
@@ -210,23 +214,62 @@ std::string step_and_gradient_fault(seed s, const auto&... inputs) {
   if (fault.empty()) fault = sharing_fault<Op, Arguments...>(step, inputs...);
   return fault.empty() ? gradient_fault(gradcheck<loss>(s, inputs...)) : fault;
 }
+/// The parameters and states among arguments, as a number.
+template <class E>
+inline constexpr auto kept_in = 0_c;
+template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+inline constexpr auto kept_in<parameter_leaf<Name, Trainable, Init, Extents...>> =
+    sum(parameter_leaf<Name, Trainable, Init, Extents...>{});
+template <dtype To, class E>
+inline constexpr auto kept_in<expr<as_op<To>, E>> = kept_in<E>;
+
+template <an_expression Y>
+constexpr auto all_results(Y y) {
+  return outputs(y);
+}
+template <class... Y>
+constexpr auto all_results(std::tuple<Y...> results) {
+  return std::apply([](Y... y) { return outputs(y...); }, results);
+}
+/// Whether the same value has the same bits twice, whatever lies in the arena before: where no step differentiates it.
 template <class Op, auto... Arguments>
-std::string differences_fault(seed s) {
-  if constexpr (is_differentiated<Op, Arguments...>) {
-    const auto drawn = all_inputs<std::remove_const_t<decltype(Arguments)>...>(s);
-    return std::apply(
-        [s](const auto&... input) { return step_and_gradient_fault<Op, Arguments...>(s, input.bound()...); }, drawn);
-  }
-  return {};
+std::string value_fault(seed s, const auto&... inputs) {
+  using predicting = predictor<all_results(make<Op>(Arguments...)), real<double>>;
+  program<(sum(param<"one that is trained", 1>) + ... + kept_in<std::remove_const_t<decltype(Arguments)>>),
+          real<double>>
+      owner;  // of what the predictor reads, and never run
+  owner.init(s);
+  guarded_memory arena(predicting::memory().peak_bytes);
+  predicting predict{owner, arena.bytes()};
+  const auto found = [&](std::byte before) {
+    std::ranges::fill(arena.bytes(), before);
+    return bytes_of(predict(inputs...));
+  };
+  return found(std::byte{0xff}) == found(std::byte{0x3f})
+             ? ""
+             : "it has other bits the second time, when other bytes lay in the arena before";
+}
+template <class Op, auto... Arguments>
+std::string program_fault(seed s) {
+  const auto drawn = all_inputs<std::remove_const_t<decltype(Arguments)>...>(s);
+  return std::apply(
+      [s](const auto&... input) -> std::string {
+        if constexpr (is_differentiated<Op, Arguments...>)
+          return step_and_gradient_fault<Op, Arguments...>(s, input.bound()...);
+        else if constexpr (!has_kernel<Op>) return value_fault<Op, Arguments...>(s, input.bound()...);
+        else return {};
+      },
+      drawn);
 }
 }  // namespace detail
 
-/// What the operation Op breaks when it is applied to such leaves, or nothing. Where it has a kernel: that it computes the
-/// same bits from the same arguments, run twice, on any number of threads, whatever lay in the memory of its results
+/// What the operation Op breaks when it is applied to such leaves, or nothing. Where it has a kernel: that it computes
+/// the same bits from the same arguments, run twice, on any number of threads, whatever lay in the memory of its results
 /// and its scratch before and lies beside its operands; with a result that nobody reads, or over the argument that it
-/// `overwrites`; that it writes nothing but its results and its scratch; and, where it gives tiles or takes rows, the same
-/// beside loops as alone. Of any operation: that a step has the same
-/// bits whatever lay in its arena, and that the gradients of those leaves that are parameters are the differences.
+/// `overwrites`; that it writes nothing but its results and its scratch; and, where it gives tiles or takes rows, the
+/// same beside loops as alone. Where it has a gradient: that a step has the same bits whatever lay in its arena, and
+/// that the gradients of those leaves that are parameters are the differences. Where it has neither: that its value has
+/// the same bits twice, whatever lay in the arena.
 /// Parameters start as they say, other numbers are drawn from `s`. Rejects what make<Op> does.
 template <class Op, auto... Leaves>
   requires(sizeof...(Leaves) > 0 && (an_expression<std::remove_const_t<decltype(Leaves)>> && ...))
@@ -238,7 +281,7 @@ template <class Op, auto... Leaves>
       fault = detail::kernel_fault<Op, float, std::remove_const_t<decltype(Leaves)>...>(s);
       if (fault.empty()) fault = detail::kernel_fault<Op, double, std::remove_const_t<decltype(Leaves)>...>(s);
     }
-    if (fault.empty()) fault = detail::differences_fault<Op, Leaves...>(s);
+    if (fault.empty()) fault = detail::program_fault<Op, Leaves...>(s);
   }
   return fault.empty() ? fault : detail::text_of({Op::name, ": ", fault});
 }

@@ -125,6 +125,23 @@ V lanewise(crooked_op, V x) {
   return x * x;
 }
 
+/// Has no kernel of its own, and counts how often a loop runs it.
+struct counts_calls_op : elementwise_op {
+  static constexpr fixed_string name = "counts_calls";
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
+};
+template <class V>
+V lanewise(counts_calls_op, V x) {
+  static int calls = 0;
+  V y = x;
+  for (int before = calls++; before > 0; --before) y = y + x;
+  return y;
+}
+struct counts_detached_op : counts_calls_op {
+  static constexpr bool detaches = true;
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+
 }  // namespace broken
 
 using namespace cairn;
@@ -186,6 +203,16 @@ BOOST_AUTO_TEST_CASE(what_else_a_kernel_may_not_depend_on) {
   BOOST_TEST(tells(of_x<broken::overwrites_op>(), "doubled: result 0, number 12, is ", "over the argument"));
   BOOST_TEST(tells(of_x<broken::depends_on_reader_op>(), "doubled: result 1, number 0, is ", "nobody reads result 0"));
   BOOST_TEST(tells(of_x<broken::ignores_rows_op>(), "doubled: it computes other numbers where a loop makes the rows"));
+}
+BOOST_AUTO_TEST_CASE(what_has_neither_a_kernel_nor_a_gradient) {
+  constexpr std::string_view twice = "it has other bits the second time";
+  BOOST_TEST(tells(opcheck<broken::counts_calls_op, input<"in", 8>>(), "counts_calls: ", twice));
+  BOOST_TEST(tells(opcheck<broken::counts_calls_op, frozen<"in", 8>>(), "counts_calls: ", twice));
+  BOOST_TEST(tells(of_x<broken::counts_detached_op>(), "counts_calls: ", twice));
+  BOOST_TEST((check_operation<own::log1pexp_op, input<"in", 8>>()));
+  BOOST_TEST((check_operation<own::flipped_op<1>, input<"in", 4, 6>>()));
+  BOOST_TEST((check_operation<detach_op, x>()));
+  BOOST_TEST((check_operation<as_op<dtype::i32>, x>()));
 }
 BOOST_AUTO_TEST_CASE(a_wrong_gradient) {
   BOOST_TEST(tells(of_x<broken::wrong_gradient_op>(), "doubled: the gradient of x, number ", "by differences"));
