@@ -1,15 +1,13 @@
-// Numbers of a program as elements of a file, and back.
+// Elements of a file as numbers of a program.
 #pragma once
 
 #include "cairn/file/errors.hpp"
 #include "cairn/file/tensor.hpp"
 
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -18,8 +16,7 @@
 
 namespace cairn::file {
 
-/// Elements that cannot be copied: they are of a type that has no numbers here, are not as many, or a whole number was
-/// asked for and there is none.
+/// Elements that cannot be copied: they are of a type that has no numbers here, or are not as many.
 struct number_error : std::invalid_argument {
   std::string expected, actual;
 
@@ -38,42 +35,10 @@ struct bf16 {
 
 inline float as_float(bf16 number) { return std::bit_cast<float>(std::uint32_t{number.bits} << 16); }
 
-/// The nearest, and of two that are as near the even one.
-inline bf16 as_bf16(float number) {
-  const auto bits = std::bit_cast<std::uint32_t>(number);
-  if (number != number) return {static_cast<std::uint16_t>(bits >> 16 | 0x40)};  // what is cut off may be all it has
-  return {static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)};
-}
-/// Of a double, rounded once: as a float that lies between two it becomes the odd one, which is never halfway between
-/// two of half the bits.
-inline bf16 as_bf16(double number) {
-  const auto near = static_cast<float>(number);
-  auto bits = std::bit_cast<std::uint32_t>(near);
-  if (static_cast<double>(near) != number && number == number && bits % 2 == 0)
-    bits += std::abs(static_cast<double>(near)) > std::abs(number) ? -1U : 1U;
-  return as_bf16(std::bit_cast<float>(bits));
-}
-
 template <class Real, class Element>
 Real from_element(Element element) {
   if constexpr (std::is_same_v<Element, bf16>) return static_cast<Real>(as_float(element));
   else return static_cast<Real>(element);
-}
-
-template <class Element, class Real>
-Element to_element(Real number) {
-  if constexpr (std::is_same_v<Element, bf16>) {
-    return as_bf16(number);
-  } else if constexpr (std::is_integral_v<Element>) {
-    // The largest of Element may be none of Real; one more is a power of two.
-    constexpr Real limit = -static_cast<Real>(std::numeric_limits<Element>::min());
-    if (!(number >= -limit && number < limit) || std::trunc(number) != number)
-      refuse(number_error(sizeof(Element) == 8 ? "whole numbers of 64 bits" : "whole numbers of 32 bits",
-                          std::to_string(number)));
-    return static_cast<Element>(number);
-  } else {
-    return static_cast<Element>(number);
-  }
 }
 
 /// Calls `with` with an element of that type, where `count` of them are in `size` bytes.
@@ -107,15 +72,6 @@ void read_numbers(dtype type, std::span<const std::byte> from, std::span<Real> t
     }
   });
 }
-template <class Real>
-void write_numbers(std::span<const Real> from, dtype type, std::span<std::byte> to) {
-  with_element(type, to.size(), from.size(), [&](auto element) {
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      element = to_element<decltype(element)>(from[i]);
-      std::memcpy(to.data() + i * sizeof element, &element, sizeof element);
-    }
-  });
-}
 
 }  // namespace detail
 
@@ -127,13 +83,5 @@ constexpr bool has_numbers(dtype type) {
 /// The elements of a tensor as numbers, each the nearest. These throw number_error.
 inline void copy_numbers(const tensor& from, std::span<float> to) { detail::read_numbers(from.type, from.bytes, to); }
 inline void copy_numbers(const tensor& from, std::span<double> to) { detail::read_numbers(from.type, from.bytes, to); }
-
-/// Numbers as elements of a type: of real numbers each the nearest, of whole numbers only what is one.
-inline void copy_numbers(std::span<const float> from, dtype type, std::span<std::byte> to) {
-  detail::write_numbers(from, type, to);
-}
-inline void copy_numbers(std::span<const double> from, dtype type, std::span<std::byte> to) {
-  detail::write_numbers(from, type, to);
-}
 
 }  // namespace cairn::file

@@ -23,9 +23,10 @@ struct mismatch_error : file::file_error {
   using file::file_error::file_error;
 };
 
-/// Has a program load a part alone, of a model that was trained before: `partly{"encoder"}` is the parameters and states
-/// of that block, which the file must all have; `partly{"encoder", "resnet"}` those of a block that is called otherwise in
-/// the file, `partly{"encoder", ""}` of one that is all of the file; `partly{}` whatever both have. Moments, steps and random numbers stay as they are.
+/// Has a program load a part alone, of a model that was trained before: `partly{"encoder"}` is the parameters and
+/// states of that block, which the file must all have; `partly{"encoder", "resnet"}` those of a block that is called
+/// otherwise in the file, `partly{"encoder", ""}` of one that is all of the file; `partly{}` whatever both have.
+/// Moments, steps and random numbers stay as they are.
 struct partly {
   std::string_view block = {};
   std::string_view in_file = block;
@@ -107,7 +108,8 @@ class run_loader {
     const file::tensor* from;
   };
 
-  /// Whether it is a moment of a parameter of this program, whichever rule kept it; a block may be called optimizer, too.
+  /// Whether it is a moment of a parameter of this program, whichever rule kept it. A block may be called optimizer,
+  /// too.
   bool is_moment(std::string_view name) const {
     constexpr std::string_view before = "optimizer.";
     if (!name.starts_with(before)) return false;
