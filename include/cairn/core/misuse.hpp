@@ -292,6 +292,9 @@ struct updates_itself { template <class Silent, class... Facts> struct found : S
 struct not_an_update_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a rule is an object with lr, moments, numbers(lr, step), and a static next(p, g, numbers..., "
   "moments...), a tuple of elementwise operations, one more than moments"); } }; };
+struct moments_alike { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: moments of a rule are saved by their names, which differ and are not empty; rename one in "
+  "`moments`"); } }; };
 struct without_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: no update<...> is for this parameter; add one without names, or freeze it"); } }; };
 struct too_many_numbers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -5,6 +5,7 @@
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/options.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -116,12 +117,25 @@ constexpr auto mistake_in_next() {
   using values = decltype(next_values<Rule, Moments, clipping::none>());
   return mistake_among(static_cast<std::add_pointer_t<values>>(nullptr));
 }
+/// Whether files can tell so many moments of a rule apart.
+template <class Rule, int Moments>
+constexpr bool names_differ() {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Moments); ++i) {
+    const std::string_view name = Rule::moments[i];
+    if (name.empty()) return false;
+    for (std::size_t before = 0; before < i; ++before) {
+      if (Rule::moments[before] == name) return false;
+    }
+  }
+  return true;
+}
 /// The mistake of taking what is no update rule for one, or that in what it says of so many moments; or sound.
 template <class Rule, int Moments>
 constexpr auto problem_of_rule() {
   using not_one = mistake<not_an_update_rule, top_scope, fact::given<Rule>>;
   if constexpr (!an_update_rule<Rule>) return not_one{};
-  else if constexpr (rule_with<Rule, Moments>) return sound{};
+  else if constexpr (rule_with<Rule, Moments> && names_differ<Rule, Moments>()) return sound{};
+  else if constexpr (rule_with<Rule, Moments>) return mistake<moments_alike, top_scope, fact::given<Rule>>{};
   else return first_problem(mistake_in_next<Rule, Moments>(), not_one{});
 }
 /// How many moments a rule keeps at most, where it is one.
