@@ -161,7 +161,7 @@ auto bytes_of(const auto& result) {
 }
 template <class... Result>
 auto bytes_of(const std::tuple<Result...>& results) {
-  return std::apply([](const auto&... one) { return std::vector{bytes_of(one)...}; }, results);
+  return std::apply([](const auto&... each) { return std::vector{bytes_of(each)...}; }, results);
 }
 /// Whether a kernel that may share its step with loops computes the same there as alone.
 template <class Op, auto... Arguments>
