@@ -298,9 +298,11 @@ struct moments_alike { template <class Silent, class... Facts> struct found : Si
 struct without_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: no update<...> is for this parameter; add one without names, or freeze it"); } }; };
 struct too_many_numbers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: parameter, gradient, numbers, moments and the limit of clip are at most 16 in an update rule; compute some in the step from others"); } }; };
+  "cairn [wrong-arguments]: parameter, gradient, numbers, moments and the limit of clip are at most 16 in an update "
+  "rule; compute some in the step from others"); } }; };
 struct idle_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [contradicting-options]: later update<...> options take all that this one (the first is number 0) is for; those without names come first"); } }; };
+  "cairn [contradicting-options]: later update<...> options take all that this one (the first is number 0) is for; "
+  "those without names come first"); } }; };
 struct update_of_sums { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [contradicting-options]: gradients cannot be summed over steps where each step uses them up; take out "
   "update<...> and use an optimizer"); } }; };
