@@ -322,13 +322,13 @@ BOOST_AUTO_TEST_CASE(a_timeline_counts_gradients_that_one_of_two_programs_keeps)
   using updating = program<loss, update<adamw_options{}>>;
   static_assert(updating::memory().gradient_bytes == 0);
   std::ostringstream out;
-  report::timeline<updating, program<loss>>(out, {.first = "in it", .second = "beside"});
+  report::timeline<updating, program<loss>>(out, {.first = "in it", .second = "A & B"});
   const std::string text = out.str();
   const memory_plan m = program<loss>::memory();
   BOOST_TEST(count_of(report::detail::grouped(m.peak_bytes + m.gradient_bytes) + " bytes live at most", text) == 1);
   BOOST_TEST(count_of(report::detail::grouped(updating::memory().peak_bytes) + " bytes live at most", text) == 1);
   BOOST_TEST(count_of(">in it: at most", text) == 1);
-  BOOST_TEST(count_of(">beside: at most", text) == 1);
+  BOOST_TEST(count_of(">A &amp; B: at most", text) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

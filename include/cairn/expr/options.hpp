@@ -67,10 +67,13 @@ consteval std::int64_t operator""_GiB(unsigned long long n) { return static_cast
 
 namespace detail {
 
+/// Whether `name` is that of a block, or of something in it.
+constexpr bool is_of_block(std::string_view block, std::string_view name) {
+  return name.starts_with(block) && (name.size() == block.size() || name[block.size()] == '.');
+}
 /// Whether `name` is meant by `wanted`: it is this, or in a block of this name; or ends as "*.bias" says.
 constexpr bool covers(std::string_view wanted, std::string_view name) {
-  if (wanted.starts_with('*')) return name.ends_with(wanted.substr(1));
-  return name.starts_with(wanted) && (name.size() == wanted.size() || name[wanted.size()] == '.');
+  return wanted.starts_with('*') ? name.ends_with(wanted.substr(1)) : is_of_block(wanted, name);
 }
 
 /// Names given by options.

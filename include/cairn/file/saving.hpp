@@ -40,10 +40,6 @@ inline constexpr std::string_view steps_text = "cairn.steps", seed_text = "cairn
 inline std::string name_in_file(const kept_tensor& entry) {
   return entry.moment.empty() ? std::string(entry.name) : text_of({"optimizer.", entry.name, ".", entry.moment});
 }
-/// Whether it is NAME.*, of something in a block NAME.
-inline bool is_within(std::string_view block, std::string_view name) {
-  return name.starts_with(block) && name.substr(block.size()).starts_with('.');
-}
 
 inline std::vector<std::int64_t> extents_of(const shape& s) { return {s.extent, s.extent + s.rank}; }
 inline std::string text_of(const std::vector<std::int64_t>& extents) {
@@ -89,8 +85,7 @@ class run_loader {
   file::metadata part(const partly& wanted) {
     const bool anything = wanted.block.empty() && wanted.in_file.empty();
     for (const kept_tensor& entry : run_.tensors) {
-      const bool meant = wanted.block.empty() || entry.name == wanted.block || is_within(wanted.block, entry.name);
-      if (!entry.moment.empty() || !meant) continue;
+      if (!entry.moment.empty() || !(wanted.block.empty() || is_of_block(wanted.block, entry.name))) continue;
       std::string_view rest = entry.name.substr(wanted.block.size());
       if (rest.starts_with('.')) rest.remove_prefix(1);
       const bool nested = !wanted.in_file.empty() && !rest.empty();
@@ -113,10 +108,11 @@ class run_loader {
   bool is_moment(std::string_view name) const {
     constexpr std::string_view before = "optimizer.";
     if (!name.starts_with(before)) return false;
+    const std::string_view of = name.substr(before.size());
     bool found = false;
     for (const kept_tensor& own : run_.tensors) {
       if (own.moment.empty() && own.name == name) return false;
-      found = found || is_within(own.name, name.substr(before.size()));
+      found = found || (own.name != of && is_of_block(own.name, of));
     }
     return found;
   }

@@ -189,10 +189,10 @@ struct timeline_writer {
     text(24, 50, "start",
          kept != others_kept ? "Bytes of the arena and of gradients in use, by the work done"
                              : "Bytes of the arena in use, over the work done so far");
-    legend(30, "plain", std::string(names.second) + ": at most " + bytes(other) + ", " + flops(others));
+    legend(30, "plain", escaped(names.second) + ": at most " + bytes(other) + ", " + flops(others));
     legend(50, "ckpt",
-           std::string(names.first) + ": at most " + bytes(most) + " (" + percent(most, other) + "), " +
-               flops(operations) + " (" + percent(operations, others) + ')');
+           escaped(names.first) + ": at most " + bytes(most) + " (" + percent(most, other) + "), " + flops(operations) +
+               " (" + percent(operations, others) + ')');
     axes(foot);
     std::int64_t turn = 0;
     for (int i = 0; i < ours.step_turn; ++i) turn += ours.steps[static_cast<std::size_t>(i)].flops;
