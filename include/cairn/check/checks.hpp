@@ -253,7 +253,9 @@ struct segments_are_differentiated {
     constexpr int region = [] {
       for (int i = 1; i < Compiled::segments.count; ++i) {
         const int r = Compiled::segments.all[i].region;
-        if (!Compiled::gradient.reached[r] && !Compiled::graph.regions[r].may_be_useless) return r;
+        if (!Compiled::segments.all[i].placed && !Compiled::gradient.reached[r] &&
+            !Compiled::graph.regions[r].may_be_useless)
+          return r;
       }
       return 0;
     }();
@@ -321,7 +323,7 @@ inline constexpr int useless_segment_of = [] {
   bool of_use[in.count] = {};
   for (int v = 0; v < s.turn; ++v) of_use[s.segment[v]] |= s.again[v] > 0;
   for (int i = 1; i < in.count; ++i) {
-    of_use[i] |= Compiled::graph.regions[in.all[i].region].may_be_useless;
+    of_use[i] |= in.all[i].placed || Compiled::graph.regions[in.all[i].region].may_be_useless;
     if (!of_use[i] && Compiled::costs.interior_bytes[i] <= Compiled::costs.only_bytes[i]) return i;
   }
   return 0;
@@ -330,12 +332,12 @@ inline constexpr int useless_segment_of = [] {
 template <class Compiled>
 struct unfrozen;
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
-          class Outputs, int Blocks, int Threads>
+          class Outputs, pass::marks Marks, int Threads>
 struct unfrozen<
     pass::compiled<pass::model<pass::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates>, Outputs>,
-                   Blocks, Threads>> {
+                   Marks, Threads>> {
   using purpose = pass::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
-  using type = pass::compiled<pass::model<purpose, Outputs>, Blocks, Threads>;
+  using type = pass::compiled<pass::model<purpose, Outputs>, Marks, Threads>;
 };
 /// A useless segment: where something is frozen, one that is so without that, too, for another program may train it.
 struct segments_are_of_use {
@@ -365,7 +367,7 @@ constexpr int whole_model_of(const Graph& g, const Segments& in) {
     if (outermost != 0) return 0;
     outermost = i;
   }
-  if (outermost == 0) return 0;
+  if (outermost == 0 || in.all[outermost].placed) return 0;
   for (int v = 0; v < g.node_count; ++v) {
     for (int i = 0; i < g.op(v).arguments; ++i) {
       const int a = g.argument(v, i);
@@ -386,7 +388,7 @@ struct segments_are_parts {
     if constexpr (whole == 0) {
       return sound{};
     } else {
-      using peeled = pass::compiled<typename Compiled::model, 1, Compiled::threads>;
+      using peeled = pass::compiled<typename Compiled::model, pass::marks{.blocks = 1}, Compiled::threads>;
       if constexpr (Compiled::layout.peak_bytes < peeled::layout.peak_bytes) return sound{};
       else
         return mistake<whole_model_in_segment, top_scope,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/check/checks.hpp"
+#include "cairn/pass/fit.hpp"
 
 namespace cairn::detail {
 
@@ -44,9 +45,22 @@ using purpose_of = pass::purpose<typename Request::real, Trains, Trains && Reque
                                  std::conditional_t<Trains && Request::updates::count != 0,
                                                     updating<typename Request::updates, Request::clip>, no_rules>>;
 template <auto Output, bool Trains, class... Options>
+using model_of = pass::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
+template <class... Options>
+inline constexpr int blocks_in = request<Options...>::template has<plain> ? pass::all_blocks : 0;
+
+/// A plan by the segments that are marked, and by those that fit<...> places.
+template <class Model, int Blocks, class Request, bool Fits = Request::fits>
+struct planned {
+  using type = pass::compiled<Model, pass::marks{Blocks}, Request::threads>;
+};
+template <class Model, int Blocks, class Request>
+struct planned<Model, Blocks, Request, true> {
+  using type = typename pass::fitted<Model, Blocks, Request::threads, Request::fit>::type;
+};
+template <auto Output, bool Trains, class... Options>
 using compiled_of =
-    pass::compiled<pass::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>,
-                   request<Options...>::template has<plain> ? pass::all_blocks : 0, request<Options...>::threads>;
+    typename planned<model_of<Output, Trains, Options...>, blocks_in<Options...>, request<Options...>>::type;
 
 template <class Option, class... Rest>
 constexpr auto first_unknown_option() {
@@ -98,6 +112,16 @@ constexpr auto problem_of_updates() {
   }
 }
 
+/// The mistake of asking for a placement, or sound.
+template <class Fitted, std::int64_t Bytes>
+constexpr auto problem_of_fit() {
+  constexpr std::int64_t least = Fitted::type::layout.peak_bytes;
+  if constexpr (Fitted::all::placeable == 0) return mistake<nothing_to_place, top_scope>{};
+  else if constexpr (least > Bytes)
+    return mistake<over_least, top_scope, fact::budget_bytes<Bytes>, fact::least_bytes<least>>{};
+  else return sound{};
+}
+
 /// Whether an output stands for a mistake.
 template <class Output>
 inline constexpr bool mistaken = wrong<Output>;
@@ -141,6 +165,26 @@ constexpr bool too_large(const ir::sizes& model) {
   return model.nodes > most || model.nodes + model.characters / 8 > most_lowered;
 }
 
+/// The mistake of a plan: of the model as it is marked, then of what is asked of the arena; or sound.
+template <auto Output, bool Trains, class... Options>
+constexpr auto problem_of_plan() {
+  using options = request<Options...>;
+  using model = model_of<Output, Trains, Options...>;
+  using marked = pass::compiled<model, pass::marks{blocks_in<Options...>}, options::threads>;
+  if constexpr (!std::same_as<problem_in<marked>, sound>) {
+    return problem_in<marked>{};
+  } else if constexpr (options::fits) {
+    return problem_of_fit<pass::fitted<model, blocks_in<Options...>, options::threads, options::fit>, options::fit>();
+  } else if constexpr (options::budget == said_by_default::budget) {
+    return sound{};
+  } else if constexpr (marked::layout.peak_bytes > options::budget) {
+    return mistake<over_budget, top_scope, fact::budget_bytes<options::budget>,
+                   fact::peak_bytes<marked::layout.peak_bytes>>{};
+  } else {
+    return sound{};
+  }
+}
+
 /// The mistake in a model or in what is asked of it; sound where there is none, or where the model's is reported.
 template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_program() {
@@ -154,24 +198,18 @@ constexpr auto problem_of_program() {
                    fact::given<typename decltype(first_unknown_option<Options...>())::type>>{};
   } else if constexpr (!std::is_void_v<repeated_option_of<Options...>>) {
     return mistake<repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
+  } else if constexpr (options::fits && options::budget != said_by_default::budget) {
+    return mistake<fit_and_budget, top_scope>{};
   } else if constexpr (!std::same_as<decltype(problem_of_updates<options>()), sound>) {
     return problem_of_updates<options>();
   } else if constexpr (!std::same_as<decltype(problem_of_outputs<Trains>(as_outputs(Output))), sound>) {
     return problem_of_outputs<Trains>(as_outputs(Output));
   } else {
-    using compiled = compiled_of<Output, Trains, Options...>;
     constexpr const ir::sizes& size = pass::counted<purpose_of<options, Trains>, decltype(as_outputs(Output))>;
     if constexpr (too_large(size) && !options::template has<any_size>) {
       return mistake<model_too_large, top_scope, fact::nodes<size.nodes>>{};
-    } else if constexpr (!std::same_as<problem_in<compiled>, sound>) {
-      return problem_in<compiled>{};
-    } else if constexpr (options::budget == said_by_default::budget) {
-      return sound{};
-    } else if constexpr (compiled::layout.peak_bytes > options::budget) {
-      return mistake<over_budget, top_scope, fact::budget_bytes<options::budget>,
-                     fact::peak_bytes<compiled::layout.peak_bytes>>{};
     } else {
-      return sound{};
+      return problem_of_plan<Output, Trains, Options...>();
     }
   }
 }

@@ -108,6 +108,8 @@ template <auto Bytes>
 struct peak_bytes;
 template <auto Bytes>
 struct as_block;
+template <auto Bytes>
+struct least_bytes;
 }  // namespace fact
 
 template <class... Facts>

@@ -225,6 +225,15 @@ struct whole_model_in_segment { template <class Silent, class... Facts> struct f
 struct over_budget { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [over-budget]: the arena of this program is larger than its budget<...>; put more of it into segments, "
   "make the batch smaller, or allow these bytes"); } }; };
+struct over_least { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [over-budget]: no placement of segments that was found fits the arena of this program into these bytes; allow the "
+  "least, make the batch smaller, or name smaller layers by block"); } }; };
+struct nothing_to_place { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [nothing-to-place]: fit<...> makes segments of layers that are applied by |, repeat or block, and this model has "
+  "none that is not in a segment; leave the option out, or write the model as layers"); } }; };
+struct fit_and_budget { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [contradicting-options]: fit<...> places segments and is the limit, too, and budget<...> places nothing; leave "
+  "one of them out"); } }; };
 struct model_too_large { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [model-too-large]: so many nodes take more steps than a compiler allows a constant; raise its limit, g++ "
   "-fconstexpr-ops-limit=1000000000, clang -fconstexpr-steps=30000000, and add the option any_size"); } }; };
@@ -310,7 +319,7 @@ struct clip_without_update { template <class Silent, class... Facts> struct foun
   "cairn [no-update]: gradients are clipped where the step uses them: clip<...> goes with update<...>"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
-  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, budget<...>, threads<...>, plain, "
+  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, budget<...>, fit<...>, threads<...>, plain, "
   "check_finite and any_size"); } }; };
 struct repeated_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [repeated-option]: a program has one such option, and this is its second; leave one out"); } }; };

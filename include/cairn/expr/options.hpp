@@ -40,6 +40,11 @@ struct threads {};
 /// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`; a step that needs more does not compile.
 template <std::int64_t Bytes>
 struct budget {};
+/// The compiler places segments so that the arena has at most so many bytes, and the least is computed again: `program<loss,
+/// fit<4_MiB>>`. Layers of chains, of repeat and of blocks are placed that the user did not mark, one after another or
+/// nested; marks and their policies stay. Where too few bytes are allowed, the error has the least that is possible.
+template <std::int64_t Bytes>
+struct fit {};
 /// A model as large as the limits allow that the compiler was given: see docs/misuse.md, model-too-large.
 struct any_size {};
 
@@ -123,6 +128,7 @@ struct said_by_default {
   using real = void;
   static constexpr int threads = 1;
   static constexpr std::int64_t budget = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t fit = budget;
   using frozen = name_list<>;
   using wanted = name_list<>;
   using cotangent = name_list<>;
@@ -170,7 +176,11 @@ template <std::int64_t Bytes>
 struct said_by<cairn::budget<Bytes>> : said_by_default {
   static constexpr std::int64_t budget = Bytes;
 };
-
+template <std::int64_t Bytes>
+struct said_by<cairn::fit<Bytes>> : said_by_default {
+  static constexpr std::int64_t fit = Bytes;
+  static constexpr unsigned single = 16;
+};
 template <auto Rule, fixed_string... Name>
 struct said_by<cairn::update<Rule, Name...>> : said_by_default {
   using updates = rule_list<named_rule<name_list<Name...>, Rule>>;
@@ -211,6 +221,8 @@ struct request {
   static constexpr bool has = (std::same_as<Option, Options> || ...);
   static constexpr int threads = std::max({1, said_by<Options>::threads...});
   static constexpr std::int64_t budget = std::min({said_by_default::budget, said_by<Options>::budget...});
+  static constexpr std::int64_t fit = std::min({said_by_default::fit, said_by<Options>::fit...});
+  static constexpr bool fits = fit != said_by_default::fit;  ///< whether segments are placed
   using frozen = decltype((name_list<>{} + ... + typename said_by<Options>::frozen{}));
   using wanted = decltype((name_list<>{} + ... + typename said_by<Options>::wanted{}));
   using cotangent = decltype((name_list<>{} + ... + typename said_by<Options>::cotangent{}));

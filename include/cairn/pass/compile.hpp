@@ -12,8 +12,22 @@ namespace cairn::pass {
 /// So many blocks that no segment is left: what `plain` asks for.
 inline constexpr int all_blocks = std::numeric_limits<int>::max();
 
-/// A model's plan. Blocks: how many of the segments around each other are blocks instead, from outside.
-template <class Model, int Blocks, int Threads>
+/// Which segments a program has.
+struct marks {
+  int blocks = 0;        ///< how many of the segments around each other are blocks instead, from outside
+  int candidate = none;  ///< which of the placements that pass/fit.hpp finds it has, too
+};
+/// Defined where candidates are found.
+template <class Model, int Blocks, int Threads, int Candidate>
+constexpr const auto& candidate_of();
+template <class Model, marks Marks, int Threads>
+constexpr const auto& placement_of() {
+  if constexpr (Marks.candidate == none) return no_placement;
+  else return candidate_of<Model, Marks.blocks, Threads, Marks.candidate>();
+}
+
+/// A model's plan.
+template <class Model, marks Marks, int Threads>
 struct compiled {
   using model = Model;
   using real = typename Model::real;
@@ -21,7 +35,7 @@ struct compiled {
   static constexpr const auto& graph = Model::graph;
   static constexpr const auto& gradient = Model::gradient;
 
-  static constexpr auto segments = find_segments(graph, gradient, Blocks);
+  static constexpr auto segments = find_segments(graph, gradient, Marks.blocks, placement_of<Model, Marks, Threads>());
   static constexpr auto needs = find_needs(graph, gradient, segments);
   static constexpr auto computed =
       rematerialize<schedule_size(gradient, segments, Model::order)>(graph, gradient, segments, needs, Model::order);

@@ -24,6 +24,7 @@ struct carry {
 /// The values of a step in the order of their computation.
 template <int Nodes, int Arguments, int Leaves, int Segments, int Tags, int Outputs, int Carries = 1>
 struct schedule : ir::values<Nodes, Arguments> {
+  static constexpr int segment_capacity = Segments;
   template <int MoreNodes, int MoreArguments, int MoreCarries>
   using resized = schedule<MoreNodes, MoreArguments, Leaves, Segments, Tags, Outputs, MoreCarries>;
   struct cost {
@@ -66,7 +67,7 @@ namespace detail {
 template <ir::sizes Size, class Graph, class Gradient, class Segments, class Needs>
 struct rematerializer {
   static constexpr int nodes = Gradient::capacity;
-  static constexpr int depths = Graph::size.depth + 1;
+  static constexpr int depths = Segments::depths;
   struct demand {
     int value, segment;
   };
@@ -76,7 +77,7 @@ struct rematerializer {
   const Segments& in;
   const Needs& need;
   const int order;  ///< how many gradients are parts of the forward pass
-  schedule<Size.nodes, Size.arguments, Graph::size.leaves + 1, Graph::size.segments + 1, Graph::size.tags + 1,
+  schedule<Size.nodes, Size.arguments, Graph::size.leaves + 1, Segments::capacity, Graph::size.tags + 1,
            Graph::output_capacity>
       out{};
   bool own[nodes] = {};       ///< forward values that results need without passing through a gradient

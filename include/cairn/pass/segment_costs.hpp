@@ -22,7 +22,7 @@ struct cost_counter {
   const Segments& in;
   const Needs& need;
   const Schedule& s;
-  segment_costs<Graph::size.segments + 1> out{};
+  segment_costs<Segments::capacity> out{};
   // By value of the graph and its gradient.
   bool stored[nodes] = {}, read[nodes] = {};
   int keeper[nodes] = {};     ///< of forward values: the one segment that computes again from it, or several
@@ -60,7 +60,7 @@ struct cost_counter {
   }
 
   constexpr void count() {
-    int counted[nodes * (Graph::size.depth + 1)] = {};
+    int counted[nodes * Segments::depths] = {};
     for (int v = 0; v < d.turn; ++v) {
       if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
       const ir::node& n = d.nodes[v];

@@ -9,12 +9,23 @@ namespace cairn::pass {
 
 struct segment {
   int parent = none, depth = 0;  ///< the segment around it, and how many there are
-  int region = 0;                ///< of the graph
+  int region = 0;                ///< of the graph; of a placed one, the first of those that lie in it
+  bool placed = false;           ///< by a pass, not marked by the user
 };
 
+/// Segments beside those that the user marked.
+template <int Regions, int Segments, int Depth>
+struct placement {
+  static constexpr int capacity = Segments, depth = Depth;
+  int of[Regions] = {};           ///< by region: which of these it lies in, beside those that the region around it does
+  int parent[Segments + 1] = {};  ///< by segment, from 1 on; 0 where no other of these is around it
+};
+inline constexpr placement<1, 0, 0> no_placement{};
+
 /// The first segment is the program outside of all others.
-template <int Nodes, int Regions, int Segments>
+template <int Nodes, int Regions, int Segments, int Depth>
 struct segmentation {
+  static constexpr int capacity = Segments, depths = Depth + 1;
   segment all[Segments] = {};
   int count = 1;
   int of_region[Regions] = {};
@@ -34,24 +45,37 @@ struct segmentation {
 };
 
 namespace detail {
-template <class Graph, class Gradient>
+template <class Graph, class Gradient, class Placement>
 struct segment_finder {
   const Graph& g;
   const Gradient& d;
-  segmentation<Gradient::capacity, Graph::size.regions + 1, Graph::size.segments + 1> out{};
+  const Placement& placed;
+  segmentation<Gradient::capacity, Graph::size.regions + 1, Graph::size.segments + 1 + Placement::capacity,
+               Graph::size.depth + Placement::depth>
+      out{};
+  int number[Placement::capacity + 1] = {};  ///< by placed segment: which it is of all
 
+  constexpr int add(int around, int region, bool is_placed) {
+    out.all[out.count] = {around, out.all[around].depth + 1, region, is_placed};
+    return out.count++;
+  }
+  /// Placed segment i, which begins with this region, or has begun.
+  constexpr int begin(int i, int around, int region) {
+    if (i == 0) return around;
+    if (number[i] == 0) number[i] = add(begin(placed.parent[i], around, region), region, true);
+    return number[i];
+  }
   /// `blocks`: so many of the segments around each other, from outside, are blocks.
   constexpr void choose(int blocks) {
     int marks[Graph::size.regions + 1] = {};  // segments that the user wrote around a region, itself among them
     for (int r = 1; r < g.region_count; ++r) {
       const ir::region& here = g.regions[r];
-      const int around = out.of_region[here.parent];
       const bool marked = here.what == ir::part::segment;
       marks[r] = marks[here.parent] + marked;
-      out.of_region[r] = around;
-      if (!marked || marks[r] <= blocks) continue;
-      out.of_region[r] = out.count;
-      out.all[out.count++] = {around, out.all[around].depth + 1, r};
+      int& in = out.of_region[r];
+      in = out.of_region[here.parent];
+      if constexpr (Placement::capacity > 0) in = begin(placed.of[r], in, r);
+      if (marked && marks[r] > blocks) in = add(in, r, false);
     }
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
@@ -75,7 +99,7 @@ struct segment_finder {
     for (int i = 0; i < g.keep_count; ++i) {
       const auto [v, region] = g.keeps[i];
       const segment& by = out.all[out.of_region[region]];
-      if (by.region != region) continue;  // a block
+      if (by.region != region || by.placed) continue;  // a block
       out.visible[v] = std::min(out.visible[v], by.depth - 1);
       out.saved[v] |= by.depth == 1;
     }
@@ -84,9 +108,9 @@ struct segment_finder {
 }  // namespace detail
 
 /// Finds the segments of a model.
-template <class Graph, class Gradient>
-constexpr auto find_segments(const Graph& g, const Gradient& d, int blocks) {
-  detail::segment_finder<Graph, Gradient> f{g, d};
+template <class Graph, class Gradient, class Placement>
+constexpr auto find_segments(const Graph& g, const Gradient& d, int blocks, const Placement& placed) {
+  detail::segment_finder<Graph, Gradient, Placement> f{g, d, placed};
   f.choose(blocks);
   if (f.out.count > 1) f.find_visible();
   return f.out;

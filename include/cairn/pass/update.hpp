@@ -132,7 +132,7 @@ struct update_writer {
     }
     for (int i = 0; i < g.tag_count; ++i) out.tagged[i] = at(s.tagged[i]);
     for (int i = 0; i < s.output_count; ++i) out.outputs[out.output_count++] = at(s.outputs[i]);
-    for (int i = 0; i <= Model::graph.size.segments; ++i)
+    for (int i = 0; i < s.segment_capacity; ++i)
       out.recomputed[i] = {s.recomputed[i].operations, s.recomputed[i].flops};
   }
   constexpr void write() {

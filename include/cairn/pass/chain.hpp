@@ -1,0 +1,378 @@
+// A model as a chain of blocks, for who decides which of them become segments: which bodies these are, the bytes that
+// each keeps and needs, and the operations that computing it again takes. All is read off the plan in which no segment is
+// placed, so what fusion, rewriting in place and the user's own segments do is in it.
+#pragma once
+
+#include "cairn/pass/compile.hpp"
+
+namespace cairn::pass {
+
+inline constexpr int fine_chain = 32;   ///< so many blocks are looked for, and placed in all ways
+inline constexpr int long_chain = 128;  ///< so many are taken where there would be fewer than `short_chain`
+inline constexpr int short_chain = 8;
+
+/// The blocks of a model: bodies, with those behind that run no kernels, whose loops are joined to theirs; and runs of
+/// values between bodies, which no segment takes.
+template <int Nodes, int Regions>
+struct blocks {
+  int of[Nodes] = {};           ///< by forward value: its block, or none
+  int of_region[Regions] = {};  ///< by region: likewise
+  bool begins[Regions] = {};    ///< by region: it is a block, or one of several that are
+  bool between[Nodes] = {};     ///< by block: such a run
+  int count = 0;
+};
+
+namespace detail {
+template <class Graph, class Gradient, class Needs>
+struct block_finder {
+  static constexpr int nodes = Gradient::capacity, regions = Graph::size.regions + 1;
+  const Graph& g;
+  const Gradient& d;
+  const Needs& need;
+  blocks<nodes, regions> out{};
+  bool flows[nodes] = {};     ///< forward values that depend on inputs; all, where none does
+  bool opened[regions] = {};  ///< the regions in it are looked at one by one
+  bool loose[regions] = {};   ///< has values that are in no region inside of it
+  int inside[regions] = {};   ///< how many regions it has
+
+  constexpr void find_flow() {
+    bool any = false;
+    for (const bool all : {false, true}) {
+      for (int v = 0; v < d.turn; ++v) {
+        const ir::node& n = d.nodes[v];
+        flows[v] = n.op->what == ir::role::input || (all && n.op->arguments > 0);
+        for (int i = 0; i < n.op->arguments; ++i) flows[v] |= flows[d.arguments[n.first + i]];
+        flows[v] &= need.live[v];
+        any |= flows[v] && n.op->arguments > 0;
+      }
+      if (any) break;
+    }
+    for (int v = 0; v < d.turn; ++v) {
+      flows[v] &= d.nodes[v].op->arguments > 0;
+      loose[d.nodes[v].region] |= flows[v] && d.nodes[v].op->what != ir::role::view;
+    }
+    for (int r = 1; r < g.region_count; ++r) ++inside[g.regions[r].parent];
+  }
+  constexpr bool may_open(int r) const {
+    return opened[g.regions[r].parent] && !opened[r] && !loose[r] && inside[r] > 0 &&
+           g.regions[r].what != ir::part::segment;
+  }
+  /// Looks into bodies that are chains themselves, as deep as leaves few enough blocks.
+  constexpr void open() {
+    opened[0] = true;
+    for (int count = inside[0];;) {
+      int more = count;
+      bool any = false;
+      for (int r = 1; r < g.region_count; ++r) {
+        if (!may_open(r)) continue;
+        more += inside[r] - 1;
+        any = true;
+      }
+      if (!any || more > (count < short_chain ? long_chain : fine_chain)) return;
+      bool opens[regions] = {};
+      for (int r = 1; r < g.region_count; ++r) opens[r] = may_open(r);
+      for (int r = 1; r < g.region_count; ++r) opened[r] |= opens[r];
+      count = more;
+    }
+  }
+  constexpr void number() {
+    for (int& b : out.of) b = none;
+    for (int& b : out.of_region) b = none;
+    bool kernels[regions] = {};   // by region that is a block: it runs kernels
+    int outermost[regions] = {};  // the region that may be a block, around this one or itself
+    for (int r = 1; r < g.region_count; ++r)
+      outermost[r] = opened[r] ? 0 : opened[g.regions[r].parent] ? r : outermost[g.regions[r].parent];
+    for (int v = 0; v < d.turn; ++v)
+      kernels[outermost[d.nodes[v].region]] |= flows[v] && d.nodes[v].op->what == ir::role::kernel;
+    int last = 0;  // the region of the block before, 0 for values between
+    for (int v = 0; v < d.turn; ++v) {
+      if (!flows[v]) continue;
+      const int r = outermost[d.nodes[v].region];
+      if (r == 0) {
+        if (out.count == 0 || !out.between[out.count - 1]) out.between[out.count++] = true;
+        out.of[v] = out.count - 1;
+      } else {
+        if (out.of_region[r] == none) {
+          const bool joins = last != 0 && kernels[last] && !kernels[r] && g.regions[last].parent == g.regions[r].parent;
+          out.of_region[r] = joins ? out.count - 1 : out.count++;
+          if (!joins) last = r;
+        }
+        out.of[v] = out.of_region[r];
+      }
+      if (r == 0) last = 0;
+    }
+    for (int r = 1; r < g.region_count; ++r) {
+      if (outermost[r] != 0) out.of_region[r] = out.of_region[outermost[r]];
+      out.begins[r] = outermost[r] == r && out.of_region[r] != none;
+    }
+  }
+};
+}  // namespace detail
+
+template <class Graph, class Gradient, class Needs>
+constexpr auto find_blocks(const Graph& g, const Gradient& d, const Needs& need) {
+  detail::block_finder<Graph, Gradient, Needs> f{g, d, need};
+  f.find_flow();
+  f.open();
+  f.number();
+  return f.out;
+}
+
+/// What a block costs: bytes beside those that the blocks before it hold, and operations.
+struct block_costs {
+  std::int64_t kept = 0, kept_inside = 0;          ///< for backward: by the program, and by a segment around it
+  std::int64_t results = 0;                        ///< of the latter what later blocks read, and not its own backward
+  std::int64_t passed = 0;                         ///< at most, where it is computed and nothing is kept
+  std::int64_t forward = 0, forward_inside = 0;    ///< at most, in forward with what it keeps
+  std::int64_t backward = 0, backward_inside = 0;  ///< at most, in backward
+  std::int64_t result_flops = 0;                   ///< to compute what later blocks read
+  std::int64_t reading_flops = 0;                  ///< what its backward reads
+  std::int64_t both_flops = 0;
+  std::int64_t again_flops = 0;  ///< what is computed again even where it is kept
+
+  bool between = false;  ///< it is a run of values between bodies, which no segment takes
+};
+
+/// Blocks in the order of their computation.
+template <int Count>
+struct chain {
+  static constexpr int count = Count;
+  block_costs of[Count + 1] = {};
+  std::int64_t made[Count + 1][Count + 1] = {};  ///< [i][j]: bytes made from block i on, before j, and read from j on
+  std::int64_t unkept[Count + 1] = {};           ///< by block: what it reads of those before that nobody keeps
+  std::int64_t gradients[Count + 1] = {};        ///< by block: of what those before it made, as its backward ends
+};
+
+namespace detail {
+template <class Compiled, const auto& Blocks>
+struct block_measurer {
+  static constexpr int nodes = Compiled::gradient.capacity, count = Blocks.count;
+  static constexpr int values = std::remove_cvref_t<decltype(Compiled::schedule)>::capacity;
+  static constexpr const auto& g = Compiled::graph;
+  static constexpr const auto& d = Compiled::gradient;
+  static constexpr const auto& need = Compiled::needs;
+  static constexpr const auto& in = Compiled::segments;
+  static constexpr const auto& s = Compiled::schedule;
+  static constexpr const auto& f = Compiled::steps;
+  static constexpr const auto& l = Compiled::loops;
+  static constexpr const auto& live = Compiled::ranges;
+  static constexpr const auto& p = Compiled::places;
+  static constexpr const auto& slots = Compiled::slots;
+  chain<count> out{};
+  // By value of the graph.
+  bool read_back[nodes] = {};   ///< backward reads it
+  bool read_own[nodes] = {};    ///< that of its own block
+  int until[nodes] = {};        ///< the last block that reads it
+  int last_back[nodes] = {};    ///< the last step of backward that does
+  bool marked[count + 1] = {};  ///< by block: the user's segments are in it
+  // By value of the schedule.
+  int last_forward[values] = {};  ///< the last step of forward that reads it
+  int block_of_step[values] = {};
+
+  constexpr int block_of(int v) const {
+    const int origin = s.origin[v];
+    return origin < d.turn ? Blocks.of[origin] : Blocks.of_region[d.nodes[origin].region];
+  }
+  constexpr bool in_arena(int v) const { return f.step_of[v] != none && f.external[v] && !p.fixed[v]; }
+  constexpr bool computed(int v) const { return Blocks.of[v] != none && need.root[v] == v && !need.output[v]; }
+  constexpr std::int64_t bytes(int v) const { return aligned(s.made(v).bytes); }
+  constexpr bool is_kept(int v) const { return in_arena(v) && live.last[v] >= f.turn && !p.output[v]; }
+  constexpr bool crosses(int v) const {
+    const int origin = s.origin[v];
+    return until[origin] > Blocks.of[origin];
+  }
+
+  constexpr void find_readers() {
+    for (int v = 0; v < d.node_count; ++v) {
+      const ir::node& n = d.nodes[v];
+      if (!need.live[v] || n.number > 0) continue;
+      const bool back = v >= d.turn;
+      const int found = back ? Blocks.of_region[n.region] : Blocks.of[v];
+      const int by = found != none ? found : back ? count - 1 : 0;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        if (d.arguments[n.first + i] >= d.turn) continue;
+        const int a = need.root[d.arguments[n.first + i]];
+        if (Blocks.of[a] == none) continue;
+        until[a] = std::max(until[a], by);
+        read_back[a] |= back && in.of[a] == 0;
+        read_own[a] |= back && in.of[a] == 0 && by == Blocks.of[a];
+      }
+    }
+    for (int v = 0; v < d.turn; ++v) {
+      if (Blocks.of[v] != none) marked[Blocks.of[v]] |= in.of[v] != 0;
+    }
+  }
+  constexpr void find_steps() {
+    int now = 0;
+    for (int i = 0; i < f.step_count; ++i) {
+      if (i == f.turn) now = count - 1;
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+        if (const int b = block_of(f.members[m]); b != none) now = b;
+      }
+      block_of_step[i] = now;
+      if (i < f.turn) for_each_read(s, f, l, i, [&](int v) { last_forward[v] = i; });
+    }
+    for (int v = s.turn; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      if (s.again[v] > 0 || n.number > 0) continue;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int origin = s.origin[s.arguments[n.first + i]];
+        if (origin >= d.turn || f.step_of[v] == none) continue;
+        int& last = last_back[need.root[origin]];
+        last = std::max(last, f.step_of[v]);
+      }
+    }
+  }
+
+  constexpr void count_crossing() {
+    for (int v = 0; v < d.turn; ++v) {
+      if (!computed(v)) continue;
+      for (int j = Blocks.of[v] + 1; j <= until[v]; ++j) out.made[Blocks.of[v]][j] += aligned(d.nodes[v].made->bytes);
+    }
+    for (int j = 0; j <= count; ++j) {
+      for (int i = j; i-- > 0;) out.made[i][j] += out.made[i + 1][j];
+    }
+    for (int j = 0; j < count; ++j) out.unkept[j] = out.made[0][j];
+    for (int v = 0; v < s.turn; ++v) {
+      if (!is_kept(v) || !computed(s.origin[v])) continue;
+      for (int j = Blocks.of[s.origin[v]] + 1; j <= until[s.origin[v]]; ++j) out.unkept[j] -= bytes(v);
+    }
+  }
+  constexpr void count_kept() {
+    for (int v = 0; v < s.turn; ++v) {
+      if (block_of(v) == none) continue;
+      block_costs& b = out.of[block_of(v)];
+      if (is_kept(v)) b.kept += bytes(v);
+    }
+    for (int v = 0; v < d.turn; ++v) {
+      if (!computed(v) || !(read_back[v] || until[v] > Blocks.of[v])) continue;
+      out.of[Blocks.of[v]].kept_inside += aligned(d.nodes[v].made->bytes);
+      if (!read_own[v]) out.of[Blocks.of[v]].results += aligned(d.nodes[v].made->bytes);
+    }
+  }
+
+  /// Forward passes over single blocks, keeping what backward reads or nothing.
+  constexpr void run_forward(bool keeps) {
+    bool gone[values] = {};
+    std::int64_t alive = 0;
+    int now = none;
+    for (int i = 0; i < f.turn; ++i) {
+      if (block_of_step[i] != now) alive = 0;
+      now = block_of_step[i];
+      std::int64_t made = 0, freed = 0;
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+        const int v = f.members[m];
+        if (!in_arena(v) || block_of(v) != now) continue;
+        if (crosses(v) || last_forward[v] > i || (keeps && read_back[s.origin[v]])) made += bytes(v);
+      }
+      for_each_read(s, f, l, i, [&](int v) {
+        if (gone[v] || !in_arena(v) || block_of(v) != now || last_forward[v] != i || crosses(v)) return;
+        gone[v] = true;
+        if (!keeps || !read_back[s.origin[v]]) freed += bytes(v);
+      });
+      const bool replaces = f.steps[i].kernel == none;
+      const std::int64_t most = (replaces ? std::max(alive, alive + made - freed) : alive + made) +
+                                aligned(scratch_of(s, f.steps[i], Compiled::threads));
+      std::int64_t& noted = keeps ? out.of[now].forward_inside : out.of[now].passed;
+      noted = std::max(noted, most);
+      alive += made - freed;
+    }
+  }
+  constexpr void run_step() {
+    std::int64_t before[count + 2] = {};
+    for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.of[b].kept;
+    for (int i = 0; i < f.turn; ++i) {
+      const int b = block_of_step[i];
+      out.of[b].forward = std::max(out.of[b].forward, slots.live[i] - before[b]);
+    }
+    bool gone[values] = {};
+    std::int64_t own = 0, inside = 0, clones = 0, gradients = 0;
+    std::int64_t ends[values + 1] = {};  // by step: of the values that a segment would keep, those that it reads last
+    for (int v = 0; v < d.turn; ++v) {
+      if (computed(v) && read_back[v] && last_back[v] > 0) ends[last_back[v]] += aligned(d.nodes[v].made->bytes);
+    }
+    int now = count;
+    for (int i = f.turn; i < f.step_count; ++i) {
+      const int b = block_of_step[i];
+      if (b != now) {
+        for (int c = b + 1; c <= now; ++c) out.gradients[c] = gradients;
+        now = b;
+        own = out.of[b].kept;
+        inside = out.of[b].kept_inside;
+      }
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+        const int v = f.members[m];
+        if (in_arena(v)) (s.again[v] > 0 ? clones : gradients) += bytes(v);
+      }
+      block_costs& costs = out.of[b];
+      costs.backward = std::max(costs.backward, slots.live[i] - before[b]);
+      const std::int64_t rest = slots.live[i] - before[b] - own;
+      costs.backward_inside =
+          std::max(costs.backward_inside, marked[b] ? rest + own : rest - std::min(clones, rest) + inside);
+      inside = std::max<std::int64_t>(inside - ends[i], 0);
+      for_each_read(s, f, l, i, [&](int v) {
+        if (gone[v] || !in_arena(v) || live.last[v] != i) return;
+        gone[v] = true;
+        if (v < s.turn) own -= block_of(v) == b ? bytes(v) : 0;
+        else (s.again[v] > 0 ? clones : gradients) -= bytes(v);
+      });
+    }
+    for (int c = 1; c <= now; ++c) out.gradients[c] = gradients;
+  }
+
+  /// Work, by what is asked for: a block's results, what its backward reads, or both.
+  static constexpr std::int64_t block_costs::* figures[3] = {&block_costs::result_flops, &block_costs::reading_flops,
+                                                             &block_costs::both_flops};
+  constexpr void count_work() {
+    for (const int asked : {0, 1, 2}) {
+      bool wanted[nodes] = {};
+      for (int v = d.turn; v-- > 0;) {
+        const int b = Blocks.of[v];
+        if (b == none || !need.live[v]) continue;
+        const ir::node& n = d.nodes[v];
+        const int root = need.root[v];
+        wanted[v] |= (asked != 1 && until[root] > b) ||
+                     (asked != 0 && (asked == 1 ? read_own[root] : read_back[root])) ||
+                     (asked == 0 && need.output[root]);
+        if (n.number > 0) {
+          wanted[v - n.number] |= wanted[v];
+          continue;
+        }
+        if (!wanted[v]) continue;
+        out.of[b].*figures[asked] += n.op->flops;
+        for (int i = 0; i < n.op->arguments; ++i) {
+          const int a = d.arguments[n.first + i];
+          if (Blocks.of[a] == b) wanted[a] = true;
+        }
+      }
+    }
+    for (int v = s.turn; v < s.node_count; ++v) {
+      if (s.again[v] > 0 && s.nodes[v].number == 0 && block_of(v) != none)
+        out.of[block_of(v)].again_flops += s.op(v).flops;
+    }
+    for (int b = 0; b < count; ++b) {
+      if (!marked[b]) continue;
+      out.of[b].reading_flops = out.of[b].again_flops;
+      out.of[b].both_flops = out.of[b].result_flops + out.of[b].again_flops;
+    }
+  }
+};
+}  // namespace detail
+
+/// A compiled model as a chain of the blocks that find_blocks found in it.
+template <class Compiled, const auto& Blocks>
+constexpr auto measure_blocks() {
+  detail::block_measurer<Compiled, Blocks> m;
+  for (int b = 0; b < Blocks.count; ++b) m.out.of[b].between = Blocks.between[b];
+  m.find_readers();
+  m.find_steps();
+  m.count_crossing();
+  m.count_kept();
+  m.run_forward(false);
+  m.run_forward(true);
+  m.run_step();
+  m.count_work();
+  return m.out;
+}
+
+}  // namespace cairn::pass

@@ -1,0 +1,94 @@
+// Placement by budget: a list of candidates that does not depend on the budget, of which one or two are really planned.
+#pragma once
+
+#include "cairn/pass/placement.hpp"
+
+namespace cairn::pass {
+
+/// What a plan takes: bytes of the arena, and operations done again.
+struct plan_figures {
+  std::int64_t peak_bytes, recomputed_flops;
+};
+template <class Compiled>
+inline constexpr plan_figures figures_of{Compiled::layout.peak_bytes, [] {
+                                           std::int64_t flops = 0;
+                                           for (const auto& again : Compiled::schedule.recomputed) flops += again.flops;
+                                           return flops;
+                                         }()};
+
+/// Placements of a model's blocks, by the accounting of pass/chain.hpp: each takes more bytes than the one before and less
+/// work. In the last no segment is placed. What repeats more than three forward passes of a chain that is not short is
+/// left out: its plan would be as long.
+template <class Model, int Blocks, int Threads>
+struct candidates {
+  using unplaced = compiled<Model, marks{Blocks}, Threads>;
+  static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::needs);
+  static constexpr auto chain = measure_blocks<unplaced, blocks>();
+  static constexpr const auto& front = *outer_fronts_of<chain>.after_kept[0];
+  static constexpr int placeable = [] {
+    int n = 0;
+    for (int b = 0; b < blocks.count; ++b) n += !blocks.between[b];
+    return n;
+  }();
+  /// Whether all ways to place the blocks were looked at.
+  static constexpr bool complete = inner_fronts<chain>::complete;
+
+  static constexpr auto chosen = [] {
+    constexpr int most = 32;
+    struct {
+      int of[most] = {}, count = 0;
+    } out;
+    std::int64_t forward = 0;
+    for (const block_costs& b : chain.of) forward += b.result_flops;
+    int first = 0;
+    while (chain.count > short_chain && first + 1 < front.count && front.flops[first] > 3 * forward) ++first;
+    const int left = front.count - first;
+    out.count = left < most ? left : most;
+    for (int i = 0; i < out.count; ++i) out.of[i] = first + (out.count > 1 ? i * (left - 1) / (out.count - 1) : 0);
+    return out;
+  }();
+  static constexpr int count = chosen.count;
+  static constexpr std::int64_t bytes(int candidate) { return front.bytes[chosen.of[candidate]]; }
+  static constexpr std::int64_t flops(int candidate) { return front.flops[chosen.of[candidate]]; }
+  template <int Candidate>
+  static constexpr const auto& placement() {
+    return placement_by_region<blocks, ranges_of<chain, chosen.of[Candidate]>>;
+  }
+  template <int Candidate>
+  using planned = compiled<Model, marks{Blocks, Candidate == count - 1 ? none : Candidate}, Threads>;
+};
+
+template <class Model, int Blocks, int Threads, int Candidate>
+constexpr const auto& candidate_of() {
+  return candidates<Model, Blocks, Threads>::template placement<Candidate>();
+}
+
+/// The placement of a model that fits into so many bytes and does the least work, among the candidates. Plans those that
+/// should fit, by the accounting with a margin, from the one of least work on, until one does. So for more bytes it begins
+/// no later and ends no later. It takes only plans whose work is nearer to what was accounted than to that of the next
+/// candidates; so whatever the accounting missed, more bytes never cost more work.
+template <class Model, int Blocks, int Threads, std::int64_t Bytes>
+struct fitted {
+  using all = candidates<Model, Blocks, Threads>;
+
+  static constexpr bool as_accounted(int candidate, std::int64_t flops) {
+    const std::int64_t twice = 2 * flops;
+    return (candidate == 0 || twice < all::flops(candidate) + all::flops(candidate - 1)) &&
+           (candidate + 1 == all::count || twice >= all::flops(candidate) + all::flops(candidate + 1));
+  }
+  template <int Candidate>
+  static constexpr int best_from() {
+    constexpr plan_figures here = figures_of<typename all::template planned<Candidate>>;
+    if constexpr (Candidate == 0 || (here.peak_bytes <= Bytes && as_accounted(Candidate, here.recomputed_flops)))
+      return Candidate;
+    else return best_from<Candidate - 1>();
+  }
+  static constexpr int begin = [] {
+    int last = all::count - 1;
+    while (last > 0 && all::bytes(last) > Bytes + Bytes / 16) --last;
+    return last;
+  }();
+  using type = typename all::template planned<best_from<begin>()>;
+};
+
+}  // namespace cairn::pass
