@@ -120,17 +120,22 @@ constexpr auto find_blocks(const Graph& g, const Gradient& d, const Needs& need)
 
 /// What a block costs: bytes beside those that the blocks before it hold, and operations.
 struct block_costs {
-  std::int64_t kept = 0, kept_inside = 0;          ///< for backward: by the program, and by a segment around it
-  std::int64_t results = 0;                        ///< of the latter what later blocks read, and not its own backward
-  std::int64_t passed = 0;                         ///< at most, where it is computed and nothing is kept
-  std::int64_t forward = 0, forward_inside = 0;    ///< at most, in forward with what it keeps
-  std::int64_t backward = 0, backward_inside = 0;  ///< at most, in backward
-  std::int64_t result_flops = 0;                   ///< to compute what later blocks read
-  std::int64_t reading_flops = 0;                  ///< what its backward reads
-  std::int64_t both_flops = 0;
-  std::int64_t again_flops = 0;  ///< what is computed again even where it is kept
-
-  bool between = false;  ///< it is a run of values between bodies, which no segment takes
+  /// At most, in forward and in backward.
+  struct peaks {
+    std::int64_t forward = 0, backward = 0;
+  };
+  std::int64_t kept = 0, kept_inside = 0;  ///< for backward: by the program, and by a segment around it
+  std::int64_t results = 0;    ///< of the latter what later blocks read, and not its own backward
+  std::int64_t passed = 0;     ///< at most, where it is computed and nothing is kept
+  peaks outside;               ///< where the program keeps it, and the block before it
+  peaks after_segment;         ///< where the program keeps it, behind a segment
+  peaks inside;                ///< where a segment keeps it
+  std::int64_t alone = 0;  ///< at most, in backward, where it is the last of a segment
+  std::int64_t result_flops = 0;   ///< to compute what later blocks read
+  std::int64_t reading_flops = 0;  ///< what its own backward reads
+  std::int64_t both_flops = 0;     ///< these, and what the backward of others reads
+  std::int64_t again_flops = 0;    ///< what is computed again even where it is kept
+  bool between = false;            ///< it is a run of values between bodies, which no segment takes
 };
 
 /// Blocks in the order of their computation.
@@ -140,6 +145,7 @@ struct chain {
   block_costs of[Count + 1] = {};
   std::int64_t made[Count + 1][Count + 1] = {};  ///< [i][j]: bytes made from block i on, before j, and read from j on
   std::int64_t unkept[Count + 1] = {};           ///< by block: what it reads of those before that nobody keeps
+  std::int64_t again[Count + 1] = {};            ///< by block: the work of making that again, which a segment saves
   std::int64_t gradients[Count + 1] = {};        ///< by block: of what those before it made, as its backward ends
 };
 
@@ -162,12 +168,14 @@ struct block_measurer {
   // By value of the graph.
   bool read_back[nodes] = {};   ///< backward reads it
   bool read_own[nodes] = {};    ///< that of its own block
-  int until[nodes] = {};        ///< the last block that reads it
+  int until[nodes] = {};          ///< the last block that reads it
+  int forward_until[nodes] = {};  ///< in forward
   int last_back[nodes] = {};    ///< the last step of backward that does
   bool marked[count + 1] = {};  ///< by block: the user's segments are in it
   // By value of the schedule.
   int last_forward[values] = {};  ///< the last step of forward that reads it
   int block_of_step[values] = {};
+  int first_step[count + 1] = {};
 
   constexpr int block_of(int v) const {
     const int origin = s.origin[v];
@@ -194,6 +202,7 @@ struct block_measurer {
         const int a = need.root[d.arguments[n.first + i]];
         if (Blocks.of[a] == none) continue;
         until[a] = std::max(until[a], by);
+        if (!back) forward_until[a] = std::max(forward_until[a], by);
         read_back[a] |= back && in.of[a] == 0;
         read_own[a] |= back && in.of[a] == 0 && by == Blocks.of[a];
       }
@@ -202,15 +211,26 @@ struct block_measurer {
       if (Blocks.of[v] != none) marked[Blocks.of[v]] |= in.of[v] != 0;
     }
   }
+  /// The block of a step is that of its last value. What backward computes again is of the block that reads it next.
+  constexpr int find_block(int i) const {
+    int found = none;
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      const int b = s.again[f.members[m]] == 0 ? block_of(f.members[m]) : none;
+      if (b != none) found = b;
+    }
+    return found;
+  }
   constexpr void find_steps() {
     int now = 0;
-    for (int i = 0; i < f.step_count; ++i) {
-      if (i == f.turn) now = count - 1;
-      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-        if (const int b = block_of(f.members[m]); b != none) now = b;
-      }
+    for (int i = 0; i < f.turn; ++i) {
+      if (const int b = find_block(i); b > now) first_step[now = b] = i;
       block_of_step[i] = now;
-      if (i < f.turn) for_each_read(s, f, l, i, [&](int v) { last_forward[v] = i; });
+      for_each_read(s, f, l, i, [&](int v) { last_forward[v] = i; });
+    }
+    now = 0;
+    for (int i = f.step_count; i-- > f.turn;) {
+      if (const int b = find_block(i); b > now) now = b;
+      block_of_step[i] = now;
     }
     for (int v = s.turn; v < s.node_count; ++v) {
       const ir::node& n = s.nodes[v];
@@ -233,6 +253,10 @@ struct block_measurer {
       for (int i = j; i-- > 0;) out.made[i][j] += out.made[i + 1][j];
     }
     for (int j = 0; j < count; ++j) out.unkept[j] = out.made[0][j];
+    for (int v = 0; v < d.turn; ++v) {
+      if (!computed(v)) continue;
+      for (int j = Blocks.of[v] + 1; j <= forward_until[v]; ++j) out.gradients[j] += aligned(d.nodes[v].made->bytes);
+    }
     for (int v = 0; v < s.turn; ++v) {
       if (!is_kept(v) || !computed(s.origin[v])) continue;
       for (int j = Blocks.of[s.origin[v]] + 1; j <= until[s.origin[v]]; ++j) out.unkept[j] -= bytes(v);
@@ -247,7 +271,7 @@ struct block_measurer {
     for (int v = 0; v < d.turn; ++v) {
       if (!computed(v) || !(read_back[v] || until[v] > Blocks.of[v])) continue;
       out.of[Blocks.of[v]].kept_inside += aligned(d.nodes[v].made->bytes);
-      if (!read_own[v]) out.of[Blocks.of[v]].results += aligned(d.nodes[v].made->bytes);
+      if (until[v] > Blocks.of[v]) out.of[Blocks.of[v]].results += aligned(d.nodes[v].made->bytes);
     }
   }
 
@@ -262,8 +286,9 @@ struct block_measurer {
       std::int64_t made = 0, freed = 0;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         const int v = f.members[m];
-        if (!in_arena(v) || block_of(v) != now) continue;
-        if (crosses(v) || last_forward[v] > i || (keeps && read_back[s.origin[v]])) made += bytes(v);
+        if (block_of(v) != now) continue;
+        const bool kept = keeps && computed(s.origin[v]) && read_back[s.origin[v]];
+        if (kept || (in_arena(v) && (crosses(v) || last_forward[v] > i))) made += bytes(v);
       }
       for_each_read(s, f, l, i, [&](int v) {
         if (gone[v] || !in_arena(v) || block_of(v) != now || last_forward[v] != i || crosses(v)) return;
@@ -273,52 +298,76 @@ struct block_measurer {
       const bool replaces = f.steps[i].kernel == none;
       const std::int64_t most = (replaces ? std::max(alive, alive + made - freed) : alive + made) +
                                 aligned(scratch_of(s, f.steps[i], Compiled::threads));
-      std::int64_t& noted = keeps ? out.of[now].forward_inside : out.of[now].passed;
+      std::int64_t& noted = keeps ? out.of[now].inside.forward : out.of[now].passed;
       noted = std::max(noted, most);
       alive += made - freed;
     }
   }
+  /// What the step of the plan needs, block by block.
   constexpr void run_step() {
     std::int64_t before[count + 2] = {};
     for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.of[b].kept;
+    bool gone[values] = {};
+    std::int64_t unkept = 0;  // what is in memory of the blocks before, and not kept
+    std::int64_t own_unkept = 0;
+    int now = 0;
     for (int i = 0; i < f.turn; ++i) {
       const int b = block_of_step[i];
-      out.of[b].forward = std::max(out.of[b].forward, slots.live[i] - before[b]);
+      if (b != now) {
+        unkept += own_unkept;
+        own_unkept = 0;
+        now = b;
+      }
+      note(out.of[b].outside.forward, slots.live[i] - before[b]);
+      note(out.of[b].after_segment.forward, slots.live[i] - before[b] - unkept);
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+        const int v = f.members[m];
+        if (in_arena(v) && !is_kept(v) && !p.output[v]) own_unkept += bytes(v);
+      }
+      for_each_read(s, f, l, i, [&](int v) {
+        if (gone[v] || !in_arena(v) || live.last[v] != i) return;
+        gone[v] = true;
+        (f.step_of[v] < first_step[b] ? unkept : own_unkept) -= bytes(v);
+      });
     }
-    bool gone[values] = {};
-    std::int64_t own = 0, inside = 0, clones = 0, gradients = 0;
-    std::int64_t ends[values + 1] = {};  // by step: of the values that a segment would keep, those that it reads last
+    std::int64_t own = 0, inside = 0, gradients = 0;
+    std::int64_t clones = 0, others = 0;  // values computed again, and of these those of blocks before
+    std::int64_t ends[values + 1] = {};   // by step: of the values that a segment would keep, those that it reads last
     for (int v = 0; v < d.turn; ++v) {
       if (computed(v) && read_back[v] && last_back[v] > 0) ends[last_back[v]] += aligned(d.nodes[v].made->bytes);
     }
-    int now = count;
+    now = count;
     for (int i = f.turn; i < f.step_count; ++i) {
       const int b = block_of_step[i];
       if (b != now) {
-        for (int c = b + 1; c <= now; ++c) out.gradients[c] = gradients;
+        for (int c = b + 1; c <= now; ++c) out.gradients[c] = std::max(out.gradients[c], gradients);
         now = b;
         own = out.of[b].kept;
         inside = out.of[b].kept_inside;
       }
+      const auto count_value = [&](int v, std::int64_t by) {
+        if (s.again[v] == 0) gradients += by;
+        else clones += by;
+        if (s.again[v] > 0 && block_of(v) < b) others += by;
+      };
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-        const int v = f.members[m];
-        if (in_arena(v)) (s.again[v] > 0 ? clones : gradients) += bytes(v);
+        if (in_arena(f.members[m])) count_value(f.members[m], bytes(f.members[m]));
       }
-      block_costs& costs = out.of[b];
-      costs.backward = std::max(costs.backward, slots.live[i] - before[b]);
-      const std::int64_t rest = slots.live[i] - before[b] - own;
-      costs.backward_inside =
-          std::max(costs.backward_inside, marked[b] ? rest + own : rest - std::min(clones, rest) + inside);
-      inside = std::max<std::int64_t>(inside - ends[i], 0);
+      const std::int64_t all = slots.live[i] - before[b];
+      note(out.of[b].outside.backward, all);
+      note(out.of[b].after_segment.backward, all - others);
+      note(out.of[b].inside.backward, marked[b] ? all : all - own - clones + inside);
+      inside -= std::min(inside, ends[i]);
       for_each_read(s, f, l, i, [&](int v) {
         if (gone[v] || !in_arena(v) || live.last[v] != i) return;
         gone[v] = true;
-        if (v < s.turn) own -= block_of(v) == b ? bytes(v) : 0;
-        else (s.again[v] > 0 ? clones : gradients) -= bytes(v);
+        if (v >= s.turn) count_value(v, -bytes(v));
+        else if (block_of(v) == b) own -= bytes(v);
       });
     }
-    for (int c = 1; c <= now; ++c) out.gradients[c] = gradients;
+    for (int c = 1; c <= now; ++c) out.gradients[c] = std::max(out.gradients[c], gradients);
   }
+  static constexpr void note(std::int64_t& most, std::int64_t bytes) { most = most > bytes ? most : bytes; }
 
   /// Work, by what is asked for: a block's results, what its backward reads, or both.
   static constexpr std::int64_t block_costs::* figures[3] = {&block_costs::result_flops, &block_costs::reading_flops,
@@ -332,13 +381,13 @@ struct block_measurer {
         const ir::node& n = d.nodes[v];
         const int root = need.root[v];
         wanted[v] |= (asked != 1 && until[root] > b) ||
-                     (asked != 0 && (asked == 1 ? read_own[root] : read_back[root])) ||
+                     (asked != 0 && (asked == 1 ? read_own[root] && until[root] <= b : read_back[root])) ||
                      (asked == 0 && need.output[root]);
         if (n.number > 0) {
           wanted[v - n.number] |= wanted[v];
           continue;
         }
-        if (!wanted[v]) continue;
+        if (!wanted[v] || (asked == 1 && until[root] > b)) continue;
         out.of[b].*figures[asked] += n.op->flops;
         for (int i = 0; i < n.op->arguments; ++i) {
           const int a = d.arguments[n.first + i];
@@ -347,8 +396,10 @@ struct block_measurer {
       }
     }
     for (int v = s.turn; v < s.node_count; ++v) {
-      if (s.again[v] > 0 && s.nodes[v].number == 0 && block_of(v) != none)
-        out.of[block_of(v)].again_flops += s.op(v).flops;
+      const int b = s.again[v] > 0 && s.nodes[v].number == 0 ? block_of(v) : none;
+      if (b == none) continue;
+      out.of[b].again_flops += s.op(v).flops;
+      for (int j = b + 1; s.segment[v] == 0 && j <= until[s.origin[v]]; ++j) out.again[j] += s.op(v).flops;
     }
     for (int b = 0; b < count; ++b) {
       if (!marked[b]) continue;
@@ -358,6 +409,54 @@ struct block_measurer {
   }
 };
 }  // namespace detail
+
+/// Corrects a chain by a plan in which each block is a segment of its own.
+template <class Compiled, const auto& Blocks, int Count>
+constexpr chain<Count> corrected(chain<Count> out) {
+  constexpr const auto& d = Compiled::gradient;
+  constexpr const auto& s = Compiled::schedule;
+  constexpr const auto& f = Compiled::steps;
+  constexpr const auto& live = Compiled::ranges;
+  constexpr const auto& p = Compiled::places;
+  constexpr auto& slots = Compiled::slots;
+  constexpr int values = std::remove_cvref_t<decltype(s)>::capacity;
+  const auto block_of = [&](int v) {
+    const int origin = s.origin[v];
+    return origin < d.turn ? Blocks.of[origin] : Blocks.of_region[d.nodes[origin].region];
+  };
+  const auto in_arena = [&](int v) { return f.step_of[v] != none && f.external[v] && !p.fixed[v]; };
+  std::int64_t before[Count + 2] = {};
+  for (int v = 0; v < s.turn; ++v) {
+    if (block_of(v) != none && in_arena(v) && live.last[v] >= f.turn && !p.output[v])
+      before[block_of(v) + 1] += aligned(s.made(v).bytes);
+  }
+  for (int b = 0; b < Count; ++b) before[b + 1] += before[b];
+  for (int b = 0; b < Count; ++b) out.of[b].passed = out.of[b].alone = 0;
+  bool gone[values] = {};
+  std::int64_t gradients = 0;
+  int now = 0;
+  for (int i = 0; i < f.step_count; ++i) {
+    int b = i == f.turn ? Count - 1 : now;
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      if (block_of(f.members[m]) != none) b = block_of(f.members[m]);
+    }
+    if (i >= f.turn && b < now) {
+      for (int c = b + 1; c <= now; ++c) out.gradients[c] = gradients;
+    }
+    now = b;
+    std::int64_t& most = i < f.turn ? out.of[b].passed : out.of[b].alone;
+    most = std::max(most, slots.live[i] - before[b]);
+    for (int m = f.steps[i].begin; i >= f.turn && m < f.steps[i].end; ++m) {
+      if (in_arena(f.members[m]) && s.again[f.members[m]] == 0) gradients += aligned(s.made(f.members[m]).bytes);
+    }
+    for_each_read(s, f, Compiled::loops, i, [&](int v) {
+      if (gone[v] || v < s.turn || s.again[v] > 0 || !in_arena(v) || live.last[v] != i) return;
+      gone[v] = true;
+      gradients -= aligned(s.made(v).bytes);
+    });
+  }
+  return out;
+}
 
 /// A compiled model as a chain of the blocks that find_blocks found in it.
 template <class Compiled, const auto& Blocks>
@@ -372,6 +471,10 @@ constexpr auto measure_blocks() {
   m.run_forward(true);
   m.run_step();
   m.count_work();
+  for (int b = 0; b < Blocks.count; ++b) {
+    block_costs& of = m.out.of[b];
+    of.alone = std::max(m.out.gradients[b + 1] + of.inside.forward, of.inside.backward) - of.results;
+  }
   return m.out;
 }
 

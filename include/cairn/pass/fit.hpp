@@ -16,14 +16,29 @@ inline constexpr plan_figures figures_of{Compiled::layout.peak_bytes, [] {
                                            return flops;
                                          }()};
 
-/// Placements of a model's blocks, by the accounting of pass/chain.hpp: each takes more bytes than the one before and less
-/// work. In the last no segment is placed. What repeats more than three forward passes of a chain that is not short is
-/// left out: its plan would be as long.
+/// A model's blocks, and what they cost where no segment is placed.
 template <class Model, int Blocks, int Threads>
-struct candidates {
+struct model_blocks {
   using unplaced = compiled<Model, marks{Blocks}, Threads>;
   static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::needs);
-  static constexpr auto chain = measure_blocks<unplaced, blocks>();
+  static constexpr auto measured = measure_blocks<unplaced, blocks>();
+};
+/// The number of the placement in which each block is a segment of its own.
+inline constexpr int single_blocks = -2;
+
+/// Placements of a model's blocks, by the accounting of pass/chain.hpp: each takes more bytes than the one before and less
+/// work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is not short is
+/// left out: its plan would be as long.
+template <class Model, int Blocks, int Threads>
+struct candidates : model_blocks<Model, Blocks, Threads> {
+  using typename model_blocks<Model, Blocks, Threads>::unplaced;
+  using model_blocks<Model, Blocks, Threads>::blocks;
+  static constexpr auto chain = [] {
+    using apart = compiled<Model, marks{Blocks, single_blocks}, Threads>;
+    constexpr const auto& measured = model_blocks<Model, Blocks, Threads>::measured;
+    if constexpr (measured.count > fine_chain) return measured;
+    else return corrected<apart, blocks>(measured);
+  }();
   static constexpr const auto& front = *outer_fronts_of<chain>.after_kept[0];
   static constexpr int placeable = [] {
     int n = 0;
@@ -55,12 +70,16 @@ struct candidates {
     return placement_by_region<blocks, ranges_of<chain, chosen.of[Candidate]>>;
   }
   template <int Candidate>
-  using planned = compiled<Model, marks{Blocks, Candidate == count - 1 ? none : Candidate}, Threads>;
+  using planned =
+      compiled<Model, marks{Blocks, ranges_of<chain, chosen.of[Candidate]>.count == 0 ? none : Candidate}, Threads>;
 };
 
 template <class Model, int Blocks, int Threads, int Candidate>
 constexpr const auto& candidate_of() {
-  return candidates<Model, Blocks, Threads>::template placement<Candidate>();
+  using found = model_blocks<Model, Blocks, Threads>;
+  if constexpr (Candidate == single_blocks)
+    return placement_by_region<found::blocks, ranges_of_single_blocks<found::measured>>;
+  else return candidates<Model, Blocks, Threads>::template placement<Candidate>();
 }
 
 /// The placement of a model that fits into so many bytes and does the least work, among the candidates. Plans those that

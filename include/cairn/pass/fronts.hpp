@@ -157,9 +157,9 @@ constexpr auto write_fronts(const chain<Count>& c, const front_table<Starts, Cou
       };
       const block_costs& b = c.of[i];
       const std::int64_t gradient = c.gradients[l + 1];
-      const std::int64_t kept = std::max(gradient + b.forward_inside, b.backward_inside);
+      const std::int64_t kept = std::max(gradient + b.inside.forward, b.inside.backward);
       const auto for_each_choice = [&](auto visit) {
-        if (more == 0) return visit(first_choice{0, kept - b.results, b.reading_flops}, nothing, nothing);
+        if (more == 0) return visit(first_choice{0, b.alone, b.reading_flops}, nothing, nothing);
         visit(first_choice{0, kept, b.both_flops, b.kept_inside}, at(i + 1, more - 1), nothing);
         std::int64_t work = 0, passed = 0;
         for (int j = i + 1; j <= l; ++j) {

@@ -37,8 +37,9 @@ constexpr chain<Length> chain_of_run(const chain<Count>& c, int begin) {
   for (int i = 0; i < Length; ++i) {
     const block_costs& b = c.of[begin + i];
     most.passed = std::max(most.passed, b.passed);
-    most.forward_inside = std::max(most.forward_inside, b.forward_inside);
-    most.backward_inside = std::max(most.backward_inside, b.backward_inside);
+    most.alone = std::max(most.alone, b.alone);
+    most.inside.forward = std::max(most.inside.forward, b.inside.forward);
+    most.inside.backward = std::max(most.inside.backward, b.inside.backward);
     most.reading_flops = std::max(most.reading_flops, b.reading_flops);
     gradient = std::max(gradient, c.gradients[begin + i + 1]);
   }
@@ -119,25 +120,25 @@ constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind)
   for (int i = To; i-- > From;) {
     const block_costs& b = c.of[i];
     for (const bool after_kept : {true, false}) {
-      const std::int64_t unkept = after_kept ? c.unkept[i] : 0;
+      const std::int64_t unkept = after_kept ? c.unkept[i] : 0, saved = after_kept ? -c.again[i] : 0;
       (after_kept ? out.after_kept : out.after_segment)[i - From] = front_of<Room, inner::exact>([&](auto visit) {
-        visit(first_choice{0, std::max(b.forward, b.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
+        const block_costs::peaks& most = after_kept ? b.outside : b.after_segment;
+        visit(first_choice{0, std::max(most.forward, most.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
         std::int64_t passed = 0, held = 0, ahead = 0, back = 0;
         front<1> all_kept = nothing;
         for (int j = i + 1; j <= count && !c.of[j - 1].between; ++j) {
           const block_costs& last = c.of[j - 1];
           passed = std::max(passed, c.made[i][j - 1] + last.passed);
-          const first_choice first{j - i, unkept + passed, 0, unkept + c.made[i][j], unkept};
+          const first_choice first{j - i, unkept + passed, saved, unkept + c.made[i][j], unkept};
           const std::int64_t gradient = c.gradients[j];
-          const std::int64_t at_end =
-              held + std::max(gradient + last.forward_inside, last.backward_inside) - last.results;
+          const std::int64_t at_end = held + last.alone;
           all_kept.bytes[0] = std::max(at_end, std::max(back, gradient + ahead));
           all_kept.flops[0] += last.reading_flops;
           if (const auto* inside = inner::of(i, j - 1); inside != nullptr) visit(first, segment(j), *inside);
           else visit(first, segment(j), all_kept);
           all_kept.flops[0] += last.both_flops - last.reading_flops;
-          ahead = std::max(ahead, held + last.forward_inside);
-          back = std::max(back, held + last.backward_inside);
+          ahead = std::max(ahead, held + last.inside.forward);
+          back = std::max(back, held + last.inside.backward);
           held += last.kept_inside;
         }
       });
@@ -233,6 +234,16 @@ inline constexpr auto ranges_of = [] {
   detail::range_finder<Chain> f;
   f.outside(Which);
   return f.out;
+}();
+
+/// Each block a segment of its own.
+template <const auto& Chain>
+inline constexpr auto ranges_of_single_blocks = [] {
+  nested_ranges<Chain.count> out;
+  for (int b = 0; b < Chain.count; ++b) {
+    if (!Chain.of[b].between) out.add(b, b + 1, 0);
+  }
+  return out;
 }();
 
 /// The same by region of the graph.
