@@ -41,7 +41,7 @@
 #include "cairn/nn/pool.hpp"
 #include "cairn/ir/work.hpp"
 #include "cairn/pass/compile.hpp"
-#include "cairn/check/model.hpp"
+#include "cairn/check/frontier.hpp"
 #include "cairn/exec/predictor.hpp"
 #include "cairn/train/optimizer.hpp"
 #include "cairn/train/schedule.hpp"

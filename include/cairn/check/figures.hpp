@@ -1,7 +1,7 @@
 // The figures of a plan, as constants.
 #pragma once
 
-#include "cairn/pass/compile.hpp"
+#include "cairn/check/segment_names.hpp"
 
 namespace cairn {
 
@@ -59,14 +59,11 @@ inline constexpr auto names_in = [] {
 
 template <class Compiled>
 inline constexpr auto segments_in = [] {
-  const auto& in = Compiled::segments;
   std::array<segment_plan, static_cast<std::size_t>(Compiled::segments.count - 1)> out{};
   for (std::size_t i = 1; i <= out.size(); ++i) {
     const auto& again = Compiled::schedule.recomputed[i];
-    const ir::region& r = Compiled::graph.regions[in.all[i].region];
-    const std::string_view path(names_in<Compiled>.data() + r.name, static_cast<std::size_t>(r.name_length));
-    out[i - 1] = {path, Compiled::costs.boundary_bytes[i], Compiled::costs.interior_bytes[i], again.operations,
-                  again.flops};
+    out[i - 1] = {segment_names<Compiled>::of(static_cast<int>(i)), Compiled::costs.boundary_bytes[i],
+                  Compiled::costs.interior_bytes[i], again.operations, again.flops};
   }
   return out;
 }();

@@ -125,17 +125,17 @@ struct block_costs {
     std::int64_t forward = 0, backward = 0;
   };
   std::int64_t kept = 0, kept_inside = 0;  ///< for backward: by the program, and by a segment around it
-  std::int64_t results = 0;    ///< of the latter what later blocks read, and not its own backward
-  std::int64_t passed = 0;     ///< at most, where it is computed and nothing is kept
-  peaks outside;               ///< where the program keeps it, and the block before it
-  peaks after_segment;         ///< where the program keeps it, behind a segment
-  peaks inside;                ///< where a segment keeps it
-  std::int64_t alone = 0;  ///< at most, in backward, where it is the last of a segment
-  std::int64_t result_flops = 0;   ///< to compute what later blocks read
-  std::int64_t reading_flops = 0;  ///< what its own backward reads
-  std::int64_t both_flops = 0;     ///< these, and what the backward of others reads
-  std::int64_t again_flops = 0;    ///< what is computed again even where it is kept
-  bool between = false;            ///< it is a run of values between bodies, which no segment takes
+  std::int64_t results = 0;                ///< of the latter what later blocks read, and not its own backward
+  std::int64_t passed = 0;                 ///< at most, where it is computed and nothing is kept
+  peaks outside;                           ///< where the program keeps it, and the block before it
+  peaks after_segment;                     ///< where the program keeps it, behind a segment
+  peaks inside;                            ///< where a segment keeps it
+  std::int64_t alone = 0;                  ///< at most, in backward, where it is the last of a segment
+  std::int64_t result_flops = 0;           ///< to compute what later blocks read
+  std::int64_t reading_flops = 0;          ///< what its own backward reads
+  std::int64_t both_flops = 0;             ///< these, and what the backward of others reads
+  std::int64_t again_flops = 0;            ///< what is computed again even where it is kept
+  bool between = false;                    ///< it is a run of values between bodies, which no segment takes
 };
 
 /// Blocks in the order of their computation.
@@ -166,12 +166,12 @@ struct block_measurer {
   static constexpr const auto& slots = Compiled::slots;
   chain<count> out{};
   // By value of the graph.
-  bool read_back[nodes] = {};   ///< backward reads it
-  bool read_own[nodes] = {};    ///< that of its own block
+  bool read_back[nodes] = {};     ///< backward reads it
+  bool read_own[nodes] = {};      ///< that of its own block
   int until[nodes] = {};          ///< the last block that reads it
   int forward_until[nodes] = {};  ///< in forward
-  int last_back[nodes] = {};    ///< the last step of backward that does
-  bool marked[count + 1] = {};  ///< by block: the user's segments are in it
+  int last_back[nodes] = {};      ///< the last step of backward that does
+  bool marked[count + 1] = {};    ///< by block: the user's segments are in it
   // By value of the schedule.
   int last_forward[values] = {};  ///< the last step of forward that reads it
   int block_of_step[values] = {};

@@ -22,9 +22,15 @@ struct model_blocks {
   using unplaced = compiled<Model, marks{Blocks}, Threads>;
   static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::needs);
   static constexpr auto measured = measure_blocks<unplaced, blocks>();
+  static constexpr int placeable = [] {
+    int n = 0;
+    for (int b = 0; b < blocks.count; ++b) n += !blocks.between[b];
+    return n;
+  }();
 };
-/// The number of the placement in which each block is a segment of its own.
-inline constexpr int single_blocks = -2;
+/// Numbers of placements that are no candidates: each block a segment of its own; and as many equally long ones, one after
+/// another, as each has blocks (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016).
+inline constexpr int single_blocks = -2, square_root_blocks = -3;
 
 /// Placements of a model's blocks, by the accounting of pass/chain.hpp: each takes more bytes than the one before and less
 /// work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is not short is
@@ -40,11 +46,6 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     else return corrected<apart, blocks>(measured);
   }();
   static constexpr const auto& front = *outer_fronts_of<chain>.after_kept[0];
-  static constexpr int placeable = [] {
-    int n = 0;
-    for (int b = 0; b < blocks.count; ++b) n += !blocks.between[b];
-    return n;
-  }();
   /// Whether all ways to place the blocks were looked at.
   static constexpr bool complete = inner_fronts<chain>::complete;
 
@@ -77,8 +78,9 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
 template <class Model, int Blocks, int Threads, int Candidate>
 constexpr const auto& candidate_of() {
   using found = model_blocks<Model, Blocks, Threads>;
-  if constexpr (Candidate == single_blocks)
-    return placement_by_region<found::blocks, ranges_of_single_blocks<found::measured>>;
+  if constexpr (Candidate == single_blocks) return placement_by_region<found::blocks, equal_ranges<found::measured, 1>>;
+  else if constexpr (Candidate == square_root_blocks)
+    return placement_by_region<found::blocks, equal_ranges<found::measured, square_root(found::placeable)>>;
   else return candidates<Model, Blocks, Threads>::template placement<Candidate>();
 }
 

@@ -59,7 +59,7 @@ template <const auto& Chain>
 struct inner_fronts {
   static constexpr int count = Chain.count;
   static constexpr bool exact = count <= short_chain, complete = count <= fine_chain;
-  static constexpr int room = exact ? 65 : 17;
+  static constexpr int room = exact ? 65 : count <= fine_chain / 2 ? 33 : 17;
   static constexpr auto runs = detail::find_runs(Chain);
 
   /// The front of blocks [i, l], or null where only one placement is known, which keeps all.
@@ -236,15 +236,21 @@ inline constexpr auto ranges_of = [] {
   return f.out;
 }();
 
-/// Each block a segment of its own.
-template <const auto& Chain>
-inline constexpr auto ranges_of_single_blocks = [] {
+/// Segments of so many blocks each, one after another.
+template <const auto& Chain, int Length>
+inline constexpr auto equal_ranges = [] {
   nested_ranges<Chain.count> out;
-  for (int b = 0; b < Chain.count; ++b) {
-    if (!Chain.of[b].between) out.add(b, b + 1, 0);
+  for (int i = 0, j = 0; i < Chain.count; i = j) {
+    for (j = i + 1; !Chain.of[i].between && j < Chain.count && !Chain.of[j].between && j - i < Length;) ++j;
+    if (!Chain.of[i].between) out.add(i, j, 0);
   }
   return out;
 }();
+constexpr int square_root(int n) {
+  int root = 1;
+  while ((root + 1) * (root + 1) <= n) ++root;
+  return root;
+}
 
 /// The same by region of the graph.
 template <const auto& Blocks, const auto& Ranges>

@@ -38,7 +38,7 @@ struct value {
 
 struct segment_entry {
   int parent, depth;
-  int name, name_length;
+  std::string_view name;
 };
 
 struct step {
@@ -123,8 +123,7 @@ inline constexpr auto tables = [] {
   int reader[s.node_count] = {};
   std::copy_n(g.names, g.character_count, out.names);
   for (int i = 0; i < in.count; ++i) {
-    const ir::region& r = g.regions[in.all[i].region];
-    out.segments[i] = {in.all[i].parent, in.all[i].depth, r.name, r.name_length};
+    out.segments[i] = {in.all[i].parent, in.all[i].depth, cairn::detail::segment_names<Compiled>::of(i)};
   }
   std::copy_n(g.leaves, g.leaf_count, out.leaves);
   std::copy_n(g.tags, g.tag_count, out.tags);

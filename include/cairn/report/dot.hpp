@@ -66,7 +66,7 @@ struct dot_writer {
   }
   void cluster(int s) {
     if (s > 0) {
-      out << "  subgraph cluster" << s << " { label=<" << escaped(a.name(a.segment(s)))
+      out << "  subgraph cluster" << s << " { label=<" << escaped(a.segment(s).name)
           << ">; style=rounded; color=\"#9aa2ad\"; bgcolor=\"#" << (a.segment(s).depth % 2 == 1 ? "f4f6f8" : "e9edf1")
           << "\";\n";
     }

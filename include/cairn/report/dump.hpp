@@ -11,8 +11,7 @@ namespace cairn::dump {
 /// The path of the segment in which a value lies.
 template <class Compiled>
 std::string_view path_of(int segment) {
-  const auto& g = Compiled::graph;
-  return segment == 0 ? std::string_view{} : g.name(g.regions[Compiled::segments.all[segment].region]);
+  return detail::segment_names<Compiled>::of(segment);
 }
 
 /// The model as the user wrote it.

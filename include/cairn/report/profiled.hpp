@@ -96,8 +96,8 @@ inline profiled profile_of(const account& a, const std::vector<double>& seconds,
       if (a[v].gradient > 0 || a[v].updated > 0) origin = origin_of(a, layers, v);
     }
     const double work = out.limits.seconds_of_work(s.flops), memory = out.limits.seconds_of_memory(s.read + s.written);
-    if (origin.empty()) origin = a.name(a.segment(s.segment));
-    out.steps.push_back({counted_names(names), origin, a.name(a.segment(s.segment)), part_of(a, most), s.flops, s.again,
+    if (origin.empty()) origin = a.segment(s.segment).name;
+    out.steps.push_back({counted_names(names), origin, a.segment(s.segment).name, part_of(a, most), s.flops, s.again,
                          s.read, s.written, s.live, seconds[i], std::max(work, memory), memory > work});
   }
   return out;

@@ -149,7 +149,7 @@ inline std::vector<readers> readers_of(const account& a) {
   };
   for_each([&](readers& r, int, int segment) { r.segment = r.segment < 0 || r.segment == segment ? segment : 0; });
   for_each([&](readers& r, int v, int segment) {
-    if (segment != r.segment) add_once(r.names, std::string(a.name(a.segment(segment))));
+    if (segment != r.segment) add_once(r.names, std::string(a.segment(segment).name));
     else if (a[v].again > 0) add_once(r.names, std::string(a[v].operation) + " again");
     else if (a[v].gradient > 0) add_once(r.names, "gradient of " + std::string(a.name(a.leaf(a[v].gradient - 1))));
     else add_once(r.names, std::string(a[v].operation));
@@ -160,7 +160,7 @@ inline std::vector<readers> readers_of(const account& a) {
 inline std::vector<kept_part> kept_parts(const account& a) {
   std::vector<kept_part> all(a.segments.size());
   for (std::size_t s = 0; s < all.size(); ++s) {
-    all[s].first_path = all[s].last_path = s == 0 ? "outside of segments" : a.name(a.segments[s]);
+    all[s].first_path = all[s].last_path = s == 0 ? "outside of segments" : a.segments[s].name;
   }
   const std::vector<std::string> layers = layers_of(a);
   const std::vector<readers> read = readers_of(a);

@@ -135,7 +135,7 @@ struct timeline_writer {
     std::int64_t begin = 0;
     const auto change = [&](int to, std::int64_t now) {
       if (open > 0) {
-        const std::string_view path = ours.name(ours.segment(open));
+        const std::string_view path = ours.segment(open).name;
         box(x(begin), at, x(now), lane - 3, count++ % 2 == 0 ? "segment" : "segment other", path);
         text((x(begin) + x(now)) / 2, at + 11, "middle small", escaped(name_within(path, x(now) - x(begin))));
       }

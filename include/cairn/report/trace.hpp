@@ -59,7 +59,7 @@ struct trace_writer {
     for (const segment_entry& s : p.plan.segments) depth = std::max(depth, s.depth);
     for (int d = 1; d <= depth; ++d) {
       spans(row("segments, depth " + std::to_string(d)),
-            [&](std::size_t i) { return p.plan.name(p.plan.segment(p.plan.around(p.plan.steps[i].segment, d))); });
+            [&](std::size_t i) { return p.plan.segment(p.plan.around(p.plan.steps[i].segment, d)).name; });
     }
     const int kernels = row("steps");
     for (std::size_t i = 0; i < p.steps.size(); ++i) {
