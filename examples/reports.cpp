@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/report/dot.hpp>
+#include <cairn/report/frontier.hpp>
 #include <cairn/report/page.hpp>
 #include <cairn/report/profile.hpp>
 #include <cairn/report/residuals.hpp>
@@ -42,6 +43,12 @@ int main(int argc, char** argv) {
   app.add_subcommand("updates", "the same, with the optimizer in the step and beside it: > updates.svg")->callback([] {
     using updating = program<loss, update<adamw_options{}>>;
     report::timeline<updating, train_step>(std::cout, {.first = "optimizer in the step", .second = "beside it"});
+  });
+  app.add_subcommand("frontier", "the work that less memory costs")->callback([] {
+    report::frontier<loss, plain>(std::cout);
+  });
+  app.add_subcommand("placement", "the same, as an SVG image: > placement.svg")->callback([] {
+    report::frontier_picture<loss, plain>(std::cout);
   });
   app.add_subcommand("profile", "what each part, operation, segment and kernel of it takes")->callback([] {
     report::profile_table(std::cout, measured());

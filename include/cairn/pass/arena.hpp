@@ -3,7 +3,9 @@
 // The slots of the fullest step come first, one upon the other, so that nothing is lost where it matters.
 // Then the others, outward from there, to later steps and to earlier ones. Each goes beside the neighbour
 // that stays on for the shortest time longer than itself: what leaves together lies together, and leaves one
-// large hole. If more is needed in the end than lives at once, the next fullest step is tried.
+// large hole. If more is needed in the end than lives at once, and slots are few, the largest come first instead,
+// or those that hold the most bytes for the most steps, each into the smallest gap that takes it; if they are many, the
+// next fullest step is tried.
 #pragma once
 
 #include "cairn/pass/slots.hpp"
@@ -149,14 +151,82 @@ constexpr auto pack(const Slots& slots, int start, bool nearest) {
 }
 template <const auto& Slots, int Start, bool Nearest>
 inline constexpr auto packing_from = pack<Slots.count>(Slots, Start, Nearest);
+
+/// Slots one after another, the largest first: see above. Quadratic in their number.
+template <int Count, class Slots>
+struct largest_first {
+  const Slots& slots;
+  const bool by_time;  ///< bytes count for each step that they are needed
+  int order[Count + 1] = {};
+  int next[Count + 1] = {};  ///< by slot that is placed: the one above it; `Count` stands below all, and above
+  packing<Count> out{};
+
+  constexpr std::int64_t weight(int v) const {
+    const slot& one = slots.all[v];
+    return by_time ? one.bytes * (one.last - one.first + 1) : one.bytes * 65536 + one.last - one.first;
+  }
+  constexpr void sort() {
+    int from[Count + 1] = {};
+    for (int v = 0; v < Count; ++v) order[v] = v;
+    for (int run = 1; run < Count; run *= 2) {
+      for (int v = 0; v < Count; ++v) from[v] = order[v];
+      for (int begin = 0; begin < Count; begin += 2 * run) {
+        const int middle = begin + run < Count ? begin + run : Count,
+                  end = begin + 2 * run < Count ? begin + 2 * run : Count;
+        int a = begin, b = middle;
+        for (int to = begin; to < end; ++to)
+          order[to] = b == end || (a < middle && weight(from[a]) >= weight(from[b])) ? from[a++] : from[b++];
+      }
+    }
+  }
+  constexpr void place(int v) {
+    const slot& one = slots.all[v];
+    std::int64_t end = 0, at = none, smallest = std::int64_t{1} << 60;
+    for (int w = next[Count]; w != Count; w = next[w]) {
+      const slot& other = slots.all[w];
+      if (other.last < one.first || one.last < other.first) continue;
+      const std::int64_t gap = out.begin[w] - end;
+      if (gap >= one.bytes && gap < smallest) {
+        smallest = gap;
+        at = end;
+      }
+      if (out.begin[w] + other.bytes > end) end = out.begin[w] + other.bytes;
+    }
+    out.begin[v] = at == none ? end : at;
+    if (out.begin[v] + one.bytes > out.peak_bytes) out.peak_bytes = out.begin[v] + one.bytes;
+    int low = Count;
+    while (next[low] != Count && out.begin[next[low]] <= out.begin[v]) low = next[low];
+    next[v] = next[low];
+    next[low] = v;
+  }
+  constexpr void pack() {
+    sort();
+    next[Count] = Count;
+    for (int i = 0; i < Count; ++i) place(order[i]);
+  }
+};
+template <const auto& Slots, bool ByTime>
+inline constexpr auto packing_of_largest = [] {
+  largest_first<Slots.count, std::remove_cvref_t<decltype(Slots)>> p{Slots, ByTime};
+  p.pack();
+  return p.out;
+}();
 }  // namespace detail
 
 /// The best of some tries, of which the first does as a rule. Each is a constant of its own, as a pass is.
 template <const auto& Slots, int Tries = 6, int Before = none>
 constexpr const auto& pack() {
+  constexpr int few = 512;
   constexpr int start = detail::next_fullest(Slots, Before);
   constexpr const auto &one = detail::packing_from < Slots, start, Tries % 2 != 0 > ;
-  if constexpr (one.peak_bytes == Slots.live_bytes || Tries == 1 || detail::next_fullest(Slots, start) == none) {
+  if constexpr (one.peak_bytes == Slots.live_bytes || Tries == 1) {
+    return one;
+  } else if constexpr (Slots.count <= few) {
+    constexpr const auto &large = detail::packing_of_largest<Slots, false>,
+                         &long_lived = detail::packing_of_largest<Slots, true>;
+    constexpr const auto& other = large.peak_bytes <= long_lived.peak_bytes ? large : long_lived;
+    return other.peak_bytes < one.peak_bytes ? other : one;
+  } else if constexpr (detail::next_fullest(Slots, start) == none) {
     return one;
   } else {
     constexpr const auto& other = pack<Slots, Tries - 1, start>();

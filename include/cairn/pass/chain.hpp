@@ -23,11 +23,12 @@ struct blocks {
 };
 
 namespace detail {
-template <class Graph, class Gradient, class Needs>
+template <class Graph, class Gradient, class Segments, class Needs>
 struct block_finder {
   static constexpr int nodes = Gradient::capacity, regions = Graph::size.regions + 1;
   const Graph& g;
   const Gradient& d;
+  const Segments& in;
   const Needs& need;
   blocks<nodes, regions> out{};
   bool flows[nodes] = {};     ///< forward values that depend on inputs; all, where none does
@@ -54,8 +55,8 @@ struct block_finder {
     for (int r = 1; r < g.region_count; ++r) ++inside[g.regions[r].parent];
   }
   constexpr bool may_open(int r) const {
-    return opened[g.regions[r].parent] && !opened[r] && !loose[r] && inside[r] > 0 &&
-           g.regions[r].what != ir::part::segment;
+    const int around = g.regions[r].parent;
+    return opened[around] && !opened[r] && !loose[r] && inside[r] > 0 && in.of_region[r] == in.of_region[around];
   }
   /// Looks into bodies that are chains themselves, as deep as leaves few enough blocks.
   constexpr void open() {
@@ -109,9 +110,9 @@ struct block_finder {
 };
 }  // namespace detail
 
-template <class Graph, class Gradient, class Needs>
-constexpr auto find_blocks(const Graph& g, const Gradient& d, const Needs& need) {
-  detail::block_finder<Graph, Gradient, Needs> f{g, d, need};
+template <class Graph, class Gradient, class Segments, class Needs>
+constexpr auto find_blocks(const Graph& g, const Gradient& d, const Segments& in, const Needs& need) {
+  detail::block_finder<Graph, Gradient, Segments, Needs> f{g, d, in, need};
   f.find_flow();
   f.open();
   f.number();

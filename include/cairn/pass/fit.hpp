@@ -20,7 +20,7 @@ inline constexpr plan_figures figures_of{Compiled::layout.peak_bytes, [] {
 template <class Model, int Blocks, int Threads>
 struct model_blocks {
   using unplaced = compiled<Model, marks{Blocks}, Threads>;
-  static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::needs);
+  static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::segments, unplaced::needs);
   static constexpr auto measured = measure_blocks<unplaced, blocks>();
   static constexpr int placeable = [] {
     int n = 0;

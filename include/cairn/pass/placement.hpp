@@ -122,7 +122,7 @@ constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind)
     for (const bool after_kept : {true, false}) {
       const std::int64_t unkept = after_kept ? c.unkept[i] : 0, saved = after_kept ? -c.again[i] : 0;
       (after_kept ? out.after_kept : out.after_segment)[i - From] = front_of<Room, inner::exact>([&](auto visit) {
-        const block_costs::peaks& most = after_kept ? b.outside : b.after_segment;
+        const block_costs::peaks most = after_kept ? b.outside : b.after_segment;
         visit(first_choice{0, std::max(most.forward, most.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
         std::int64_t passed = 0, held = 0, ahead = 0, back = 0;
         front<1> all_kept = nothing;

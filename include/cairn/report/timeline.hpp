@@ -2,9 +2,7 @@
 #pragma once
 
 #include "cairn/report/account.hpp"
-#include "cairn/report/tables.hpp"
-
-#include <cmath>
+#include "cairn/report/svg_plot.hpp"
 
 namespace cairn::report {
 
@@ -25,50 +23,10 @@ inline std::int64_t kept_more(const account& a, const account& other) {
   return std::max<std::int64_t>(a.memory.gradient_bytes - other.memory.gradient_bytes, 0);
 }
 
-/// An axis from 0 to `end`, with about `ticks` ticks at round numbers of one unit.
-struct axis {
-  double end, unit = 1, tick;
-  std::string_view name;
-
-  axis(std::int64_t most, double base, std::span<const char* const> units, double room, int ticks)
-      : end(room * static_cast<double>(std::max<std::int64_t>(most, 1))), name(units[0]) {
-    for (std::size_t i = 1; i < units.size() && end / unit >= base; ++i) {
-      unit *= base;
-      name = units[i];
-    }
-    const double rough = end / unit / ticks, power = std::pow(10, std::floor(std::log10(rough)));
-    tick = power * (rough > 5 * power ? 10 : rough > 2 * power ? 5 : rough > power ? 2 : 1);
-  }
-};
-
-struct timeline_writer {
-  static constexpr double left = 112, right = 860, top = 96, bottom = 368, lane = 17;
-  std::ostream& out;
+struct timeline_writer : svg_plot {
+  static constexpr double lane = 17;
   const account &ours, &theirs;
   timeline_names names;
-  axis work, size;
-
-  double x(std::int64_t flops) const { return left + (right - left) * static_cast<double>(flops) / work.end; }
-  double y(std::int64_t bytes) const { return bottom - (bottom - top) * static_cast<double>(bytes) / size.end; }
-  static std::string px(double at) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f", at);
-    return text;
-  }
-
-  void text(double at_x, double at_y, std::string_view kind, const auto& what) {
-    out << "<text x='" << px(at_x) << "' y='" << px(at_y) << "' class='" << kind << "'>" << what << "</text>\n";
-  }
-  void line(double x1, double y1, double x2, double y2, std::string_view kind) {
-    out << "<line x1='" << px(x1) << "' y1='" << px(y1) << "' x2='" << px(x2) << "' y2='" << px(y2) << "' class='"
-        << kind << "'/>\n";
-  }
-  void box(double x1, double y1, double x2, double height, std::string_view kind, std::string_view title = {}) {
-    out << "<rect x='" << px(x1) << "' y='" << px(y1) << "' width='" << px(x2 - x1) << "' height='" << px(height)
-        << "' class='" << kind << "'>";
-    if (!title.empty()) out << "<title>" << escaped(title) << "</title>";
-    out << "</rect>\n";
-  }
 
   /// Calls `visit(step, its work's begin and end)`.
   static std::int64_t for_each_step(const account& a, auto visit) {
@@ -100,22 +58,6 @@ struct timeline_writer {
   void legend(double at, std::string_view kind, const std::string& what) {
     box(440, at - 11, 470, 13, kind);
     text(478, at, std::string(kind) + " start", what);
-  }
-
-  void axes(double foot) {
-    for (int i = 0; i * size.tick * size.unit <= size.end; ++i) {
-      const double at = bottom - (bottom - top) * i * size.tick * size.unit / size.end;
-      line(left, at, right, at, "grid");
-      text(left - 8, at + 4, "end", i * size.tick);
-    }
-    for (int i = 0; i * work.tick * work.unit <= work.end * 1.001; ++i) {
-      const double at = left + (right - left) * i * work.tick * work.unit / work.end;
-      line(at, bottom, at, foot, "grid");
-      text(at, foot + 16, "middle", i * work.tick);
-    }
-    text((left + right) / 2, foot + 38, "middle", "work done, in " + std::string(work.name));
-    out << "<text transform='translate(56 " << (top + bottom) / 2
-        << ") rotate(-90)' class='middle'>bytes that live, in " << size.name << "</text>\n";
   }
 
   /// The name of a segment as far as there is room for it: its path, the innermost number in it, or nothing.
@@ -169,23 +111,10 @@ struct timeline_writer {
     int depth = 0;
     for (const segment_entry& s : ours.segments) depth = std::max(depth, s.depth);
     const double foot = bottom + 6 + lane * (depth + 1);
-    out << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 930 " << foot + 54
-        << "' font-family='sans-serif' font-size='13'>\n"
-           R"(<style>
-  .paper { fill: #ffffff } text { fill: #24292f } .small { font-size: 11px }
-  .title { font-size: 17px; font-weight: bold } .middle { text-anchor: middle } .end { text-anchor: end }
-  .grid { stroke: #e2e5e9 } .turn { stroke: #24292f; stroke-dasharray: 2 3 }
-  .peak { stroke-dasharray: 6 4 } path, rect.plain, rect.ckpt { stroke-width: 1.8; fill-opacity: 0.18 }
-  .plain { fill: #7a808a; stroke: #7a808a } text.plain { fill: #5c636d; stroke: none }
-  .ckpt { fill: #2878d0; stroke: #2878d0 } text.ckpt { fill: #1d5fa8; stroke: none }
-  .segment { fill: #cfe2f6 } .other { fill: #aecdee } .again { fill: #d9730d }
-</style>
-)";
-    out << "<rect width='930' height='" << foot + 54 << "' class='paper'/>\n";
+    open_image(foot + 54, "Memory of a training step");
     const std::int64_t kept = kept_more(ours, theirs), others_kept = kept_more(theirs, ours);
     const std::int64_t most = kept + most_live(ours), other = others_kept + most_live(theirs);
     const std::int64_t operations = ours.flops.total(), others = theirs.flops.total();
-    text(24, 30, "title", "Memory of a training step");
     text(24, 50, "start",
          kept != others_kept ? "Bytes of the arena and of gradients in use, by the work done"
                              : "Bytes of the arena in use, over the work done so far");
@@ -193,7 +122,7 @@ struct timeline_writer {
     legend(50, "ckpt",
            escaped(names.first) + ": at most " + bytes(most) + " (" + percent(most, other) + "), " + flops(operations) +
                " (" + percent(operations, others) + ')');
-    axes(foot);
+    axes(foot, "bytes that live");
     std::int64_t turn = 0;
     for (int i = 0; i < ours.step_turn; ++i) turn += ours.steps[static_cast<std::size_t>(i)].flops;
     curve(theirs, others_kept, "plain");
@@ -218,16 +147,11 @@ struct timeline_writer {
 template <class First, class Second>
 void timeline(std::ostream& out, timeline_names names = {}) {
   const account ours = account_of<First>(), theirs = account_of<Second>();
-  static constexpr const char* bytes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  static constexpr const char* flops[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
   const std::int64_t most = std::max(detail::kept_more(ours, theirs) + detail::most_live(ours),
                                      detail::kept_more(theirs, ours) + detail::most_live(theirs));
-  detail::timeline_writer{out,
-                          ours,
-                          theirs,
-                          names,
-                          {std::max(ours.flops.total(), theirs.flops.total()), 1000, flops, 1, 8},
-                          {most, 1024, bytes, 1.08, 6}}
+  const std::int64_t work = std::max(ours.flops.total(), theirs.flops.total());
+  detail::timeline_writer{
+      {out, {work, 1000, detail::flop_units, 1, 8}, {most, 1024, detail::byte_units, 1.08, 6}}, ours, theirs, names}
       .draw();
 }
 

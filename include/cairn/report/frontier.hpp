@@ -1,0 +1,112 @@
+// What fit<...> chooses from, as a table and as a picture: `report::frontier<loss>(std::cout)`.
+#pragma once
+
+#include "cairn/check/frontier.hpp"
+#include "cairn/report/svg_plot.hpp"
+
+namespace cairn::report {
+
+namespace detail {
+/// A placement to compare with; without a name where the model has none of that sort.
+struct named_point {
+  std::string_view name;
+  frontier_point at;
+};
+struct frontier_plot {
+  std::span<const frontier_point> points;
+  named_point others[3];       ///< no segments, the user's, and Chen's rule
+  std::int64_t forward, rest;  ///< operations of forward, and of backward without what it computes again
+  int blocks;
+  bool complete;  ///< whether all ways to place the blocks were looked at
+
+  std::int64_t largest() const {
+    std::int64_t most = points.back().peak_bytes;
+    for (const named_point& p : others) most = std::max(most, p.at.peak_bytes);
+    return most;
+  }
+  std::int64_t most_work() const {
+    std::int64_t most = points.front().recomputed_flops;
+    for (const named_point& p : others) most = std::max(most, p.at.recomputed_flops);
+    return forward + rest + most;
+  }
+};
+
+template <auto Loss, class... Options>
+frontier_plot plot_of() {
+  using found = cairn::detail::frontier_of<Loss, Options...>;
+  using unplaced = typename found::template candidates<pass::all_blocks>::unplaced;
+  constexpr flop_counts flops = cairn::detail::flops_in<unplaced>;
+  constexpr bool marked = cairn::detail::compiled_of<Loss, true, Options...>::segments.count > 1;
+  return {found::points,
+          {{"plain", found::template point<pass::all_blocks, ir::none>},
+           {marked ? "as marked" : "", found::template point<0, ir::none>},
+           {"Chen's rule", found::template point<pass::all_blocks, pass::square_root_blocks>}},
+          flops.forward,
+          flops.backward,
+          found::placed::placeable,
+          found::placed::complete};
+}
+
+inline void print_frontier(std::ostream& out, const frontier_plot& plot) {
+  table t({"segments", "arena", "of plain", "computed again", "of forward"});
+  const std::int64_t plain = plot.others[0].at.peak_bytes;
+  const auto add = [&](std::string_view name, const frontier_point& p) {
+    t.add({std::string(name), bytes(p.peak_bytes), percent(p.peak_bytes, plain), flops(p.recomputed_flops),
+           percent(p.recomputed_flops, plot.forward)});
+  };
+  for (const frontier_point& p : plot.points) add("placed", p);
+  for (const named_point& p : plot.others) {
+    if (!p.name.empty()) add(p.name, p.at);
+  }
+  t.print(out);
+  out << plot.blocks << " blocks, " << (plot.complete ? "placed in all ways" : "too many to place in all ways") << '\n';
+}
+
+struct frontier_drawing : svg_plot {
+  const frontier_plot& plot;
+
+  double x_of(const frontier_point& p) const { return x(plot.forward + plot.rest + p.recomputed_flops); }
+  void dot(const frontier_point& p, std::string_view kind, std::string_view title) {
+    out << "<circle cx='" << px(x_of(p)) << "' cy='" << px(y(p.peak_bytes)) << "' r='4' class='" << kind << "'><title>"
+        << escaped(title) << bytes(p.peak_bytes) << ", " << flops(p.recomputed_flops)
+        << " computed again</title></circle>\n";
+  }
+  void draw() {
+    open_image(bottom + 60, "Bytes of the arena, by the work of a step");
+    text(24, 50, "start",
+         plot.complete ? "The line: what no placement of segments that was found beats"
+                       : "The line: what no placement of segments that was looked at beats");
+    axes(bottom + 6, "bytes of the arena");
+    std::string path = 'M' + px(right) + ' ' + px(y(plot.points.front().peak_bytes));
+    for (const frontier_point& p : plot.points) path += 'V' + px(y(p.peak_bytes)) + 'H' + px(x_of(p));
+    path += 'V' + px(top);
+    out << "<path class='ckpt' style='fill: none' d='" << path << "'/>\n";
+    for (const frontier_point& p : plot.points) dot(p, "ckpt", "");
+    for (const named_point& p : plot.others) {
+      if (p.name.empty()) continue;
+      dot(p.at, "plain", std::string(p.name) + ": ");
+      text(x_of(p.at) + 8, y(p.at.peak_bytes) - 6, "plain start", escaped(p.name));
+    }
+    out << "</svg>\n";
+  }
+};
+}  // namespace detail
+
+/// Prints what fit<...> chooses from, by the bytes of the arena: what is computed again, and its share of the forward pass.
+/// Below are the model without segments, with the user's, and with √n segments of √n blocks.
+template <auto Loss, class... Options>
+void frontier(std::ostream& out) {
+  detail::print_frontier(out, detail::plot_of<Loss, Options...>());
+}
+
+/// Draws it, as an SVG image.
+template <auto Loss, class... Options>
+void frontier_picture(std::ostream& out) {
+  const detail::frontier_plot plot = detail::plot_of<Loss, Options...>();
+  detail::frontier_drawing{
+      {out, {plot.most_work(), 1000, detail::flop_units, 1.02, 8}, {plot.largest(), 1024, detail::byte_units, 1.08, 6}},
+      plot}
+      .draw();
+}
+
+}  // namespace cairn::report
