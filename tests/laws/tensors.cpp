@@ -13,6 +13,7 @@ BOOST_AUTO_TEST_CASE(leading_axes) { laws<models::leading_axes>(); }
 BOOST_AUTO_TEST_CASE(row_between) { laws<models::row_between>(); }
 BOOST_AUTO_TEST_CASE(densely_connected) { laws<models::densely_connected>(); }
 BOOST_AUTO_TEST_CASE(lstm) { laws<models::lstm>(); }
+BOOST_AUTO_TEST_CASE(stacked_cells) { laws<models::stacked_cells>(); }
 BOOST_AUTO_TEST_CASE(masked) { laws<models::masked>(); }
 BOOST_AUTO_TEST_CASE(with_outputs) { laws<models::with_outputs>(); }
 

@@ -75,6 +75,19 @@ constexpr auto lstm = [] {
   const auto [h3, c3] = ckpt<"t3">(shared(lstm_cell), slice<1, 8, 12>(x), h2, c2);
   return classify(concatenate<0>(slice<0, 4>(h3), slice<0, 0, 4>(h1 * c3)));
 }();
+// Layers of cells that hand on both values, each a segment; and a stack of them within a segment, with a tuple out.
+inline constexpr auto peephole_cell = [](auto h, auto c) {
+  const auto kept = sigmoid(concatenate<1>(h, c) | nn::linear<"gate", 9>) * c + tanh(h | nn::linear<"new", 9>);
+  return std::tuple{tanh(kept) * h, kept};
+};
+constexpr auto stacked_cells = [] {
+  const auto h0 = x | nn::linear<"h", 9> | nn::tanh;
+  const auto c0 = x | nn::linear<"c", 9>;
+  const auto [h, c] = repeat<2, "layer">([](auto) { return ckpt<"cell">(peephole_cell); }, h0, c0);
+  const auto again = repeat<2, "more">([](auto) { return peephole_cell; });
+  const auto [a, b] = ckpt<"stack">(again, h, c);
+  return classify(concatenate<1>(a, b * c));
+}();
 // Constant arrays: read by loops, by a product and through a map, in segments in segments.
 constexpr auto masked = [] {
   const auto attend_before = [](auto h, auto decay) {
