@@ -80,7 +80,7 @@ struct need_finder {
         const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
         shares[a] += asks;
         if (v < d.turn) {
-          boundary[a] |= shared != in.of[v];
+          boundary[a] |= shared != in.of[v] || (asks && n.op->what == ir::role::map);
         } else {
           kept[a] = std::min(kept[a], in.saved[a] ? 0 : in.all[shared].depth);
           written[a] |= n.op->what == ir::role::kernel;
