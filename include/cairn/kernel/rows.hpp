@@ -10,6 +10,7 @@ using ir::access, ir::loop_table, ir::mapped_axis;
 
 /// Which element of the argument's axis element i of a mapped axis is; -1 for none, which is zero.
 inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
+  if (i >= a.begin && i < a.end) return i + (i < a.cut ? a.before : a.after);
   const std::int64_t extent = std::int64_t{a.extent} * a.map.repeat;
   std::int64_t j = a.map.begin + a.map.step * i;
   if (a.map.outside == edge::wrap) j = (j % extent + extent) % extent;
@@ -89,21 +90,36 @@ struct row_range {
   }
 }
 
-/// Elements that a map leads to, where its argument's row begins.
+/// Elements that a map leads to, some of them beyond the end of a run, where its argument's row begins.
 template <class Held>
-[[gnu::noinline]] typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row,
-                                                  std::int64_t i, int n) {
-  typename Held::number part[Held::type::width] = {};
+[[gnu::noinline]] typename Held::type gather_mapped(const mapped_axis& a, const typename Held::number* row,
+                                                    std::int64_t i, int n) {
+  using number = typename Held::number;
+  number part[Held::type::width] = {};
   if (row == nullptr) return Held::load(part);
-  if (a.map.step == 1 && a.map.repeat == 1 && a.stride == 1) {
-    const std::int64_t first = mapped_to(a, i), last = mapped_to(a, i + n - 1);
-    if (first >= 0 && last == first + n - 1) return Held::load(row + first, n);
+  if constexpr (std::is_same_v<typename Held::type, lanes<number>>) {
+    const bool all_in_runs = a.map.outside == edge::zero || (i >= a.begin && i + n <= a.end);
+    if (a.stride == 1 && all_in_runs && a.begin < a.end) {
+      const auto lane_of = [i, n](int at) { return static_cast<int>(std::clamp<std::int64_t>(at - i, 0, n)); };
+      const auto first = lanes<number>::load_between(row + i + a.before, lane_of(a.begin), lane_of(a.cut));
+      return masked(first, lane_of(a.cut), lanes<number>::load_between(row + i + a.after, lane_of(a.cut), lane_of(a.end)));
+    }
   }
   for (int k = 0; k < std::min<int>(n, Held::type::width); ++k) {  // n is no more, which g++ cannot know
     const std::int64_t from = mapped_to(a, i + k);
     if (from >= 0) part[k] = row[from * a.stride];
   }
   return Held::load(part);
+}
+/// Elements that a map leads to.
+template <class Held>
+[[gnu::always_inline]] inline typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row,
+                                                              std::int64_t i, int n, bool tail) {
+  const bool later = i >= a.cut;
+  const std::int64_t begin = later ? a.cut : a.begin, end = later ? a.end : a.cut;
+  if (row == nullptr || a.stride != 1 || i < begin || i + n > end) return gather_mapped<Held>(a, row, i, n);
+  const auto* const from = row + i + (later ? a.after : a.before);
+  return tail ? Held::load(from, n) : Held::load(from);
 }
 
 }  // namespace cairn::kernel
