@@ -19,6 +19,12 @@ inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
   return j / a.map.repeat;
 }
 
+/// How many elements of a mapped axis, from element i on, lie one after the other; 1 where that is not known.
+inline std::int64_t in_order_from(const mapped_axis& a, std::int64_t i) {
+  if (i < a.begin || i >= a.end) return 1;
+  return (i < a.cut ? a.cut : a.end) - i;
+}
+
 /// An array that a loop reads or writes: the bytes of a number, and of an input which it is, and which of the maps.
 struct stream {
   int bytes = 0, input = -1, map = -1;
@@ -42,18 +48,21 @@ struct row_range {
       bool nowhere = false;
       for (int axis = 0; axis < (s.input < 0 ? 0 : t.outer); ++axis) {
         if (s.how == access::mapped) {
-          turn = row + 1;
           const mapped_axis& a = t.maps[s.map * (t.outer + 1) + axis];
-          const std::int64_t i = mapped_to(a, index[axis]);
+          const std::int64_t here = index[axis], i = mapped_to(a, here);
           nowhere |= i < 0;
           offset += i * a.stride;
+          if (axis == t.outer - 1) turn = std::min(turn, row + in_order_from(a, here));
         } else {
           offset += index[axis] * t.stride(s.input, axis);
         }
       }
       at[k] = nowhere ? nullptr : static_cast<std::byte*>(operands[k]) + offset * s.bytes;
-      const bool moves = !s.stays && s.how != access::mapped && t.outer > 0;
-      step[k] = !moves ? 0 : s.bytes * (s.input < 0 ? t.columns : t.stride(s.input, t.outer - 1));
+      const bool moves = !s.stays && !nowhere && t.outer > 0;
+      step[k] = !moves                     ? 0
+                : s.input < 0              ? s.bytes * t.columns
+                : s.how == access::mapped  ? s.bytes * t.maps[s.map * (t.outer + 1) + t.outer - 1].stride
+                                           : s.bytes * t.stride(s.input, t.outer - 1);
     }
   }
 };
