@@ -1,4 +1,5 @@
 #include "../models/tensors.hpp"
+
 #include "laws.hpp"
 
 namespace {

@@ -96,7 +96,7 @@ constexpr auto masked = [] {
   };
   const auto decay = generated<8, 8>([](int i, int j) { return 1.0 / (1 + i + j); });
   const auto position = as_real(reshape<8, 1>(arange<8>)) * generated<12>([](int i) { return 0.01 * i; });
-  const auto mixed = ckpt<"s">(attend_before, (x | nn::linear<"in", 12>) + position, decay);
+  const auto mixed = ckpt<"s">(attend_before, (x | nn::linear<"in", 12>)+position, decay);
   const auto turned = matmul(generated<8, 8>([](int i, int j) { return i + j == 7; }), mixed);
   return classify(turned + zeros<8, 12> * mean(transpose(decay) * param<"w", 8, 1>));
 }();

@@ -1,7 +1,6 @@
 // Loops that read their input through maps against plain index arithmetic: parts, borders, turns, repetitions.
 #include <boost/test/unit_test.hpp>
 #include <cairn/kernel/loop.hpp>
-
 #include <vector>
 
 #include "kernel_check.hpp"
@@ -17,7 +16,8 @@ int element_of(const axis_map& map, int extent, int i) {
   int j = map.begin + map.step * i;
   switch (map.outside) {
     case edge::none:
-    case edge::zero: return j < 0 || j >= repeated ? -1 : j / map.repeat;
+    case edge::zero:
+      return j < 0 || j >= repeated ? -1 : j / map.repeat;
     case edge::wrap:
       while (j < 0) j += repeated;
       while (j >= repeated) j -= repeated;
@@ -31,9 +31,9 @@ int element_of(const axis_map& map, int extent, int i) {
 }
 
 struct axis {
-  int extent;    ///< of the argument
+  int extent;  ///< of the argument
   axis_map map;
-  int mapped;    ///< of the result
+  int mapped;  ///< of the result
 };
 
 /// `in` through maps.
@@ -95,9 +95,7 @@ constexpr axis rolled(int n, int by) { return {n, {.begin = -by, .outside = edge
 constexpr axis shifted(int n, int by, edge outside) { return {n, {.begin = -by, .outside = outside}, n}; }
 constexpr axis repeated(int n, int times) { return {n, {.repeat = times}, n * times}; }
 constexpr axis every(int n, int step) { return {n, {.step = step}, (n + step - 1) / step}; }
-constexpr axis with_border(int n, int wide) {
-  return {n, {.begin = -wide, .outside = edge::nearest}, n + 2 * wide};
-}
+constexpr axis with_border(int n, int wide) { return {n, {.begin = -wide, .outside = edge::nearest}, n + 2 * wide}; }
 
 }  // namespace
 
@@ -125,7 +123,8 @@ BOOST_AUTO_TEST_CASE(several_axes) {
     for (const edge outside : {edge::wrap, edge::zero, edge::nearest}) {
       check_all({shifted(5, 2, outside), whole(n)});
       check_all({shifted(4, -1, outside), shifted(n, 1, outside)});
-      check_all({shifted(2, 1, edge::zero), shifted(5, -3, outside), shifted(3, 1, edge::wrap), shifted(n, -n / 2, outside)});
+      check_all(
+          {shifted(2, 1, edge::zero), shifted(5, -3, outside), shifted(3, 1, edge::wrap), shifted(n, -n / 2, outside)});
     }
   }
 }

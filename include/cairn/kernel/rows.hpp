@@ -59,10 +59,10 @@ struct row_range {
       }
       at[k] = nowhere ? nullptr : static_cast<std::byte*>(operands[k]) + offset * s.bytes;
       const bool moves = !s.stays && !nowhere && t.outer > 0;
-      step[k] = !moves                     ? 0
-                : s.input < 0              ? s.bytes * t.columns
-                : s.how == access::mapped  ? s.bytes * t.maps[s.map * (t.outer + 1) + t.outer - 1].stride
-                                           : s.bytes * t.stride(s.input, t.outer - 1);
+      step[k] = !moves                    ? 0
+                : s.input < 0             ? s.bytes * t.columns
+                : s.how == access::mapped ? s.bytes * t.maps[s.map * (t.outer + 1) + t.outer - 1].stride
+                                          : s.bytes * t.stride(s.input, t.outer - 1);
     }
   }
 };
@@ -111,7 +111,8 @@ template <class Held>
     if (a.stride == 1 && all_in_runs && a.begin < a.end) {
       const auto lane_of = [i, n](int at) { return static_cast<int>(std::clamp<std::int64_t>(at - i, 0, n)); };
       const auto first = lanes<number>::load_between(row + i + a.before, lane_of(a.begin), lane_of(a.cut));
-      return masked(first, lane_of(a.cut), lanes<number>::load_between(row + i + a.after, lane_of(a.cut), lane_of(a.end)));
+      return masked(first, lane_of(a.cut),
+                    lanes<number>::load_between(row + i + a.after, lane_of(a.cut), lane_of(a.end)));
     }
   }
   for (int k = 0; k < std::min<int>(n, Held::type::width); ++k) {  // n is no more, which g++ cannot know

@@ -66,8 +66,8 @@ struct lanes {
       return {_mm512_maskz_loadu_pd(first<__mmask8>(end) & ~first<__mmask8>(begin), from)};
     }
 #elif XSIMD_WITH_AVX
-    const __m256i which = _mm256_castps_si256(
-        _mm256_andnot_ps(_mm256_castsi256_ps(first(begin)), _mm256_castsi256_ps(first(end))));
+    const __m256i which =
+        _mm256_castps_si256(_mm256_andnot_ps(_mm256_castsi256_ps(first(begin)), _mm256_castsi256_ps(first(end))));
     if constexpr (sizeof(Real) == 4) return {_mm256_maskload_ps(from, which)};
     else return {_mm256_maskload_pd(from, which)};
 #else
