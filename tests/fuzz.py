@@ -360,6 +360,15 @@ class body:
         shape = v.shape[:axis] + (end - begin,) + v.shape[axis + 1:]
         return self.moved(f"slice<{axis}, {bounds}>({v.text})", shape, v)
 
+    def roll(self, v=None):
+        v = v or self.any()
+        if not v.shape:
+            return None
+        axis, by = self.draw.randrange(-len(v.shape), len(v.shape)), self.draw.randint(-20, 20)
+        kind = self.draw.choice([f"roll<{axis}, {by}>", f"nn::shift<{axis}, {by}>",
+                                 f"nn::shift<{axis}, {by}, edge::nearest>"])
+        return self.moved(f"{kind}({v.text})", v.shape, v)
+
     def concatenate(self, v=None):
         v = v or self.any()
         if not v.shape:
@@ -578,7 +587,7 @@ class body:
 
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
-                 (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1),
+                 (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.roll, 1.5),
                  (self.concatenate, 1.5), (self.image, 4), (self.dropout, 1), (self.batch_norm, 1), (self.state, 0.7),
                  (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),

@@ -39,6 +39,7 @@ BOOST_AUTO_TEST_CASE(cells_at_once_and_in_turn) {
   BOOST_TEST(same_results(loss, b.bound_to([&](const auto&... in) { return second.value_and_grad(in...); })));
   BOOST_TEST(same_bits(gradients_of(first), gradients_of(second)));
 }
+BOOST_AUTO_TEST_CASE(stencils) { laws<models::stencils>(); }
 BOOST_AUTO_TEST_CASE(masked) { laws<models::masked>(); }
 BOOST_AUTO_TEST_CASE(with_outputs) { laws<models::with_outputs>(); }
 

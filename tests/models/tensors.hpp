@@ -88,6 +88,18 @@ constexpr auto stacked_cells = [] {
   const auto [a, b] = ckpt<"stack">(again, h, c);
   return classify(concatenate<1>(a, b * c));
 }();
+// Steps of a stencil along either axis, each a segment, and some that are none: what maps read is complete before.
+inline constexpr auto diffused = [](auto u) {
+  const auto around = roll<0, 1>(u) + roll<0, -1>(u);
+  const auto along = nn::shift<1, 1>(u) - nn::shift<1, -1, edge::nearest>(u);
+  return u + 0.1_c * (around - 2_c * u) - 0.05_c * u * along;
+};
+constexpr auto stencils = [] {
+  const auto segments = repeat<3, "t">([](auto) { return ckpt<"step">(layer(diffused)); });
+  const auto free = repeat<3, "more">([](auto) { return layer(diffused); });
+  const auto u = x | nn::linear<"in", 9> | nn::tanh | segments | free;
+  return classify(matmul(roll<0, 3>(u), param<"w", 9, 9>) + nn::shift<0, -2, edge::nearest>(roll<1, 4>(u)));
+}();
 // Constant arrays: read by loops, by a product and through a map, in segments in segments.
 constexpr auto masked = [] {
   const auto attend_before = [](auto h, auto decay) {
