@@ -1,5 +1,6 @@
 // Tensors moved along an axis, and steppers made of these: against plain loops, differences, and an adjoint by hand.
 #include <cairn/boost_test.hpp>
+#include <numeric>
 
 #include "gradients.hpp"
 
@@ -143,7 +144,11 @@ BOOST_AUTO_TEST_CASE(of_a_stepper) {
   for (std::size_t i = 0; i < start.size(); ++i)
     start[i] = std::sin(static_cast<double>(i) * 6.283185307179586 / points) + 0.3;
   stepper step;
-  static_cast<void>(step.value_and_grad(bind<"u">(start)));
+  const double loss = step.value_and_grad(bind<"u">(start));
+  predictor<last, real<double>> ahead{step};  // nothing is kept here, but a step is not written over what it reads
+  const auto end = ahead(bind<"u">(start));
+  const double squares = std::inner_product(end.begin(), end.end(), end.begin(), 0.0);
+  BOOST_TEST(std::abs(squares - loss) < 1e-12 * loss);
   const auto wanted = gradient_by_hand(start);
   const auto found = step.grad<"u">();
   double off = 0;
