@@ -107,7 +107,9 @@ constexpr auto last = input<"u", points> | repeat<steps, "t">([](auto) { return 
 using stepper = program<sum(square(last)), real<double>, wrt<"u">>;
 
 // One vector a step is kept for backward, whatever else reads it; and a step is one loop, in both directions.
-static_assert(stepper::memory().stored_bytes <= (steps + 1) * points * std::int64_t{sizeof(double)});
+constexpr std::int64_t kept = stepper::memory().stored_bytes / (points * std::int64_t{sizeof(double)});
+static_assert(kept >= steps - 2 && kept <= steps + 1);
+static_assert(detail::compiled_of<sum(square(last)), true, real<double>, wrt<"u">>::steps.step_count == 2 * steps + 3);
 
 std::vector<double> gradient_by_hand(const std::vector<double>& start) {
   std::vector<std::vector<double>> all{start};

@@ -161,7 +161,7 @@ static_assert(of(std::get<0>(unmarked)) == shape{4} && of(std::get<1>(unmarked))
 
 // repeat carries as many values as it is given: in one node of the type where the bodies agree and keep all shapes.
 constexpr auto gated = [](auto v, auto state) {
-  const auto next = tanh((v | nn::linear_without_bias<"v", 8>)+(state | nn::linear_without_bias<"state", 8>));
+  const auto next = tanh((v | nn::linear_without_bias<"v", 8>) + (state | nn::linear_without_bias<"state", 8>));
   return std::tuple{next * v, next};
 };
 constexpr auto stacked = repeat<96, "layer">([](auto) { return ckpt<"cell">(gated); }, x, square(x));
@@ -169,12 +169,14 @@ constexpr auto last = sum(std::get<0>(stacked) * std::get<1>(stacked));
 static_assert(iterations_of(std::get<0>(stacked)) == 96 && iterations_of(std::get<1>(stacked)) == 96);
 static_assert(of(std::get<0>(stacked)) == shape{4, 8} && of(std::get<1>(stacked)) == shape{4, 8});
 static_assert(operations<last>("tanh") == 96 && operations<last>("matmul") == 2 * 96);
-static_assert(std::get<0>(stacked).traits.height == std::get<0>(block<"b">(ckpt<"cell">(gated), x, square(x))).traits.height);
+constexpr auto once = block<"b">(ckpt<"cell">(gated), x, square(x));
+static_assert(std::get<0>(stacked).traits.height == std::get<0>(once).traits.height);
 constexpr auto both_of = [](auto v) {
   const auto [a, b] = repeat<2, "layer">([](auto) { return ckpt<"cell">(gated); }, v, square(v));
   return a + b;
 };
-static_assert(has_parameters<both_of(x)>("layer.0.v.weight", "layer.0.state.weight", "layer.1.v.weight", "layer.1.state.weight"));
+static_assert(has_parameters<both_of(x)>("layer.0.v.weight", "layer.0.state.weight", "layer.1.v.weight",
+                                         "layer.1.state.weight"));
 static_assert(has_segments<both_of(x)>("layer.0.cell", "layer.1.cell"));
 static_assert(has_segments<block<"b">(both_of, x)>("b.layer.0.cell", "b.layer.1.cell"));
 // With the index in the bodies they are calls one after the other, and may change the shapes; so does one that swaps.

@@ -57,7 +57,7 @@ struct lanes {
     return load(part);
 #endif
   }
-  /// Numbers [first, n) (0 <= first, n <= width) and zeros; reads nothing else.
+  /// Numbers [begin, end) (both from 0 to width) and zeros; reads nothing else.
   [[gnu::always_inline]] static lanes load_between(const Real* from, int begin, int end) {
 #if XSIMD_WITH_AVX512F
     if constexpr (sizeof(Real) == 4) {
