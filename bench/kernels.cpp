@@ -71,6 +71,8 @@ BENCHMARK(run<exp(rows)>)->Name("loop: exp");
 BENCHMARK(run<where(rows > more, rows, more)>)->Name("loop: where x > y");
 BENCHMARK(run<as<double>(rows)>)->Name("conversion to double");
 BENCHMARK(run<flip<1>(rows)>)->Name("loop: flip");
+BENCHMARK(run<roll<1, 1>(rows) - roll<1, -1>(rows)>)->Name("loop: roll of columns");
+BENCHMARK(run<roll<0, 1>(rows) - roll<0, -1>(rows)>)->Name("loop: roll of rows");
 BENCHMARK(run<mean(square(rows))>)->Name("loop with a sum: mean square");
 
 BENCHMARK(run<moments>)->Name("mean and variance of columns");

@@ -360,6 +360,15 @@ class body:
         shape = v.shape[:axis] + (end - begin,) + v.shape[axis + 1:]
         return self.moved(f"slice<{axis}, {bounds}>({v.text})", shape, v)
 
+    def roll(self, v=None):
+        v = v or self.any()
+        if not v.shape:
+            return None
+        axis, by = self.draw.randrange(-len(v.shape), len(v.shape)), self.draw.randint(-20, 20)
+        kind = self.draw.choice([f"roll<{axis}, {by}>", f"nn::shift<{axis}, {by}>",
+                                 f"nn::shift<{axis}, {by}, edge::nearest>"])
+        return self.moved(f"{kind}({v.text})", v.shape, v)
+
     def concatenate(self, v=None):
         v = v or self.any()
         if not v.shape:
@@ -486,14 +495,14 @@ class body:
         else:
             alone = segment and self.of.chance(0.12)
             arguments = [] if alone else [self.any() for _ in range(self.draw.choice([1, 1, 1, 2, 2, 3]))]
-            repeated = len(arguments) == 1 and self.of.chance(0.25)
+            repeated = 0 < len(arguments) < 3 and self.of.chance(0.25)
             if arguments and not repeated and self.places and self.of.chance(0.4):
                 arguments.insert(self.draw.randint(0, len(arguments)), self.any_places())
             inside = body(self.of, [value(f"a{i}", v.shape, most_bound, below=v.below)
                                     for i, v in enumerate(arguments)], self.depth + segment, inner)
             f = inside.function(self.draw.randint(1, 7), repeated)
             if repeated:
-                return self.repeat(f, arguments[0], segment)
+                return self.repeat(f, arguments, segment)
         # Without a name of its own a body's layers would be those of its first use.
         prefix = self.of.name("b") if arguments and (not segment or again or self.of.chance(0.4)) else None
         self.use(f, [prefix] if prefix else [])
@@ -509,6 +518,10 @@ class body:
         self.read(*arguments)
         if len(f.results) == 1:
             return self.add(text, *f.results[0][:2], *arguments)
+        return self.taken_apart(f, text, arguments)
+
+    def taken_apart(self, f, text, arguments):
+        """The several results of f, which are computed so."""
         own = any(v.own for v in arguments)
         names = [value(self.of.name("v"), shape, bound, own, (), below) for shape, bound, below in f.results]
         self.lines.append(f"const auto [{', '.join(v.text for v in names)}] = {text};")
@@ -535,15 +548,19 @@ class body:
         text = f"ckpt_sequential<{self.draw.randint(1, len(layers))}{cut}, allow_useless>"
         return self.add(f"tanh({v.text} | {text}(boost::hana::make_tuple({', '.join(layers)})))", shape, 1, v)
 
-    def repeat(self, f, v, segment):
+    def repeat(self, f, arguments, segment):
         name, times = self.of.name("r"), self.draw.randint(2, 3)
         self.use(f, [f"{name}.{i}" for i in range(times)])
         layer = f"layer({f.text})"
-        if self.of.chance(0.4):
+        if len(arguments) == 1 and self.of.chance(0.4):
             layer = f"nn::residual({layer} | nn::tanh)"
         inside = self.segment_of(f, layer) if segment else layer
-        return self.add(f'({v.text} | repeat<{times}, "{name}">([](auto) {{ return {inside}; }}))', v.shape,
-                        most_bound + times, v)
+        text = f'repeat<{times}, "{name}">([](auto) {{ return {inside}; }}'
+        if len(arguments) > 1:
+            self.read(*arguments)
+            return self.taken_apart(f, f"{text}, {', '.join(v.text for v in arguments)})", arguments)
+        v, = arguments
+        return self.add(f"({v.text} | {text}))", v.shape, most_bound + times, v)
 
     def segment_of(self, f, *arguments):
         products = sorted(f.has & product_policies)
@@ -570,7 +587,7 @@ class body:
 
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
-                 (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1),
+                 (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.roll, 1.5),
                  (self.concatenate, 1.5), (self.image, 4), (self.dropout, 1), (self.batch_norm, 1), (self.state, 0.7),
                  (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
@@ -592,21 +609,29 @@ class body:
             self.combine(a, b) or self.add(f"{a.text} * mean({b.text})", a.shape, a.bound * b.bound, a, b)
         return self.unread[0] if self.unread else self.unary()
 
-    def function(self, operations, keeps_shape):
+    def in_place_of(self, a, main):
+        """What a repeated body hands on for argument a."""
+        alike = [v for v in self.values if v.kind == a.kind and v.own]
+        return self.draw.choice(alike) if self.of.chance(0.5) else self.add(f"{a.text} * tanh(mean({main.text}))",
+                                                                            a.shape, a.bound, a, main)
+
+    def function(self, operations, keeps_shapes):
         self.grow(operations)
         main = self.joined()
         if main in self.arguments:
             main = self.unary()
             main = self.joined()
-        if keeps_shape and main.shape != self.arguments[0].shape:
+        if keeps_shapes and main.shape != self.arguments[0].shape:
             a = self.arguments[0]
             fits = broadcast(a.shape, main.shape) == a.shape
             main = self.add(f"tanh({a.text} + {main.text if fits else f'mean({main.text})'})", a.shape, 1, a, main)
         others = [v for v in self.values + self.places if v is not main and (v.own or not self.arguments)]
-        if keeps_shape or self.of.chance(0.6):
-            others = []
-        results = [main] + self.draw.sample(others, min(len(others), self.draw.choice([1, 1, 2])))
-        self.draw.shuffle(results)
+        if keeps_shapes:
+            results = [main] + [self.in_place_of(a, main) for a in self.arguments[1:]]
+        else:
+            few = 0 if self.of.chance(0.6) else self.draw.choice([1, 1, 2])
+            results = [main] + self.draw.sample(others, min(len(others), few))
+            self.draw.shuffle(results)
         listed = ", ".join(v.text for v in results)
         self.lines.append(f"return {listed};" if len(results) == 1 else f"return std::tuple{{{listed}}};")
         name = self.of.name("f")

@@ -17,7 +17,7 @@ suffixes = r"\w+_(op|leaf|mark|layer)"
 inner = set("""
     about argument axis_set bound chain_traits chained called call captured comparison derivative expr expression expression_traits
     extremum function_name layer_base layer_result last_stage merged computing mixed_scopes output_list outside_world
-    owner_of pick pooling renamed repeated scope some_operands stored_as stretched_axes tagged tensor tensor_fact tensor_of
+    owner_of pick pooling renamed scope some_operands stored_as stretched_axes tagged tensor tensor_fact tensor_of
     top_scope rule_number work work_of applied misused mistake nameless pass_on poison rejected report_of sound
     surfaced wrong first_problem max_height max_spelled biased_t keepdim_t refuse same_address
     blocking blocking_of even_blocks product hash_of mix number_of least_work range share register_bytes digits

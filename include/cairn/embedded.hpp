@@ -12,6 +12,7 @@
 #include "cairn/expr/comparison.hpp"
 #include "cairn/expr/view.hpp"
 #include "cairn/expr/slice.hpp"
+#include "cairn/expr/roll.hpp"
 #include "cairn/expr/transpose.hpp"
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/gather.hpp"

@@ -53,6 +53,7 @@ constexpr auto rows = conv1d(reshape<8, 4, 3>(filtered), param<"taps", 3, 3, 1>)
 constexpr auto pooled =
     max_pool2d<2>(images) + avg_pool2d<2>(images) + (images | nn::max_pool2d<2, nn::window{.stride = 2}>);
 constexpr auto larger = upsample2d<2>(pad<1, 1, 1>(flip<2>(pooled)));
+constexpr auto shift = roll<1, 1>(logits) - nn::shift<0, 1, edge::nearest>(logits);  // as models call what they add
 constexpr auto seen = global_average(reshape<4, 8, 4, 3>(cairn::stack<0>(larger, get<0>(split<3, 1>(larger))))) +
                       (reshape<4, 2, 4, 3>(rows) | nn::global_average);
 constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::batch_norm<"bn"> | nn::leaky_relu<> |
@@ -64,7 +65,7 @@ constexpr auto loss = mean(level) * 0_c + mean(seen) * 0_c + mean(pow(again, 2_c
                       mean(square(looked_up)) * 0.1_c + mean(chosen * placed) + huber(var<-1>(logits), 0_c) +
                       huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
                       cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
-                      binary_cross_entropy_with_logits(sum(again), 0.5_c) +
+                      binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
                       0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);
 
 // The same names with numbers, arrays and functions in the place of expressions.

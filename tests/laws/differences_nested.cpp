@@ -20,6 +20,8 @@ BOOST_AUTO_TEST_CASE(linear_attention) { follows_differences<models::linear_atte
 BOOST_AUTO_TEST_CASE(over_axes) { follows_differences<models::over_axes>(); }
 BOOST_AUTO_TEST_CASE(leading_axes) { follows_differences<models::leading_axes>(); }
 BOOST_AUTO_TEST_CASE(lstm) { follows_differences<models::lstm>(); }
+BOOST_AUTO_TEST_CASE(stacked_cells) { follows_differences<models::stacked_cells>(); }
+BOOST_AUTO_TEST_CASE(stencils) { follows_differences<models::stencils>(); }
 BOOST_AUTO_TEST_CASE(dropped_in_nested) { follows_differences<models::dropped_in_nested>(); }
 BOOST_AUTO_TEST_CASE(dropped_at_boundaries) { follows_differences<models::dropped_at_boundaries>(); }
 BOOST_AUTO_TEST_CASE(dropped_weights) { follows_differences<models::dropped_weights>(); }

@@ -1,5 +1,18 @@
 #include "../models/tensors.hpp"
+
 #include "laws.hpp"
+
+namespace {
+
+// The same cells as one node of the type, and as calls one after the other, for their bodies are of different types.
+constexpr auto h = models::x | nn::linear<"h", 9>;
+constexpr auto c = models::x | nn::linear<"c", 9>;
+template <int I>
+constexpr auto cell_of = [](auto a, auto b) { return models::peephole_cell(a, b); };
+constexpr auto at_once = std::apply(models::peephole_cell, repeat<3, "layer">([](auto) { return cell_of<0>; }, h, c));
+constexpr auto in_turn = std::apply(models::peephole_cell, repeat<3, "layer">([](auto i) { return cell_of<i>; }, h, c));
+
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(laws_of_tensors)
 
@@ -13,6 +26,20 @@ BOOST_AUTO_TEST_CASE(leading_axes) { laws<models::leading_axes>(); }
 BOOST_AUTO_TEST_CASE(row_between) { laws<models::row_between>(); }
 BOOST_AUTO_TEST_CASE(densely_connected) { laws<models::densely_connected>(); }
 BOOST_AUTO_TEST_CASE(lstm) { laws<models::lstm>(); }
+BOOST_AUTO_TEST_CASE(stacked_cells) { laws<models::stacked_cells>(); }
+BOOST_AUTO_TEST_CASE(cells_at_once_and_in_turn) {
+  constexpr auto one = models::classify(std::get<0>(at_once));
+  constexpr auto other = models::classify(std::get<0>(in_turn));
+  program<one> first;
+  program<other> second;
+  first.init(seed{1});
+  second.init(seed{1});
+  const batch<test::step_of<one>> b(0);
+  const auto loss = b.bound_to([&](const auto&... in) { return first.value_and_grad(in...); });
+  BOOST_TEST(same_results(loss, b.bound_to([&](const auto&... in) { return second.value_and_grad(in...); })));
+  BOOST_TEST(same_bits(gradients_of(first), gradients_of(second)));
+}
+BOOST_AUTO_TEST_CASE(stencils) { laws<models::stencils>(); }
 BOOST_AUTO_TEST_CASE(masked) { laws<models::masked>(); }
 BOOST_AUTO_TEST_CASE(with_outputs) { laws<models::with_outputs>(); }
 

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(sharing) {
 BOOST_AUTO_TEST_CASE(tensors) {
   update_in_step<models::attention, models::deep_products, models::centered, models::linear_attention,
                  models::over_axes, models::ties, models::leading_axes, models::row_between, models::densely_connected,
-                 models::lstm, models::masked, models::with_outputs>();
+                 models::lstm, models::stacked_cells, models::stencils, models::masked, models::with_outputs>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

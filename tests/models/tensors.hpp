@@ -75,6 +75,31 @@ constexpr auto lstm = [] {
   const auto [h3, c3] = ckpt<"t3">(shared(lstm_cell), slice<1, 8, 12>(x), h2, c2);
   return classify(concatenate<0>(slice<0, 4>(h3), slice<0, 0, 4>(h1 * c3)));
 }();
+// Layers of cells that hand on both values, each a segment; and a stack of them within a segment, with a tuple out.
+inline constexpr auto peephole_cell = [](auto h, auto c) {
+  const auto kept = sigmoid(concatenate<1>(h, c) | nn::linear<"gate", 9>) * c + tanh(h | nn::linear<"new", 9>);
+  return std::tuple{tanh(kept) * h, kept};
+};
+constexpr auto stacked_cells = [] {
+  const auto h0 = x | nn::linear<"h", 9> | nn::tanh;
+  const auto c0 = x | nn::linear<"c", 9>;
+  const auto [h, c] = repeat<2, "layer">([](auto) { return ckpt<"cell">(peephole_cell); }, h0, c0);
+  const auto again = repeat<2, "more">([](auto) { return peephole_cell; });
+  const auto [a, b] = ckpt<"stack">(again, h, c);
+  return classify(concatenate<1>(a, b * c));
+}();
+// Steps of a stencil along either axis, each a segment, and some that are none: what maps read is complete before.
+inline constexpr auto diffused = [](auto u) {
+  const auto around = roll<0, 1>(u) + roll<0, -1>(u);
+  const auto along = nn::shift<1, 1>(u) - nn::shift<1, -1, edge::nearest>(u);
+  return u + 0.1_c * (around - 2_c * u) - 0.05_c * u * along;
+};
+constexpr auto stencils = [] {
+  const auto segments = repeat<3, "t">([](auto) { return ckpt<"step">(layer(diffused)); });
+  const auto free = repeat<3, "more">([](auto) { return layer(diffused); });
+  const auto u = x | nn::linear<"in", 9> | nn::tanh | segments | free;
+  return classify(matmul(roll<0, 3>(u), param<"w", 9, 9>) + nn::shift<0, -2, edge::nearest>(roll<1, 4>(u)));
+}();
 // Constant arrays: read by loops, by a product and through a map, in segments in segments.
 constexpr auto masked = [] {
   const auto attend_before = [](auto h, auto decay) {
@@ -83,7 +108,7 @@ constexpr auto masked = [] {
   };
   const auto decay = generated<8, 8>([](int i, int j) { return 1.0 / (1 + i + j); });
   const auto position = as_real(reshape<8, 1>(arange<8>)) * generated<12>([](int i) { return 0.01 * i; });
-  const auto mixed = ckpt<"s">(attend_before, (x | nn::linear<"in", 12>) + position, decay);
+  const auto mixed = ckpt<"s">(attend_before, (x | nn::linear<"in", 12>)+position, decay);
   const auto turned = matmul(generated<8, 8>([](int i, int j) { return i + j == 7; }), mixed);
   return classify(turned + zeros<8, 12> * mean(transpose(decay) * param<"w", 8, 1>));
 }();

@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: ckpt and block take a function, then the expressions to call it with
+// rejects: cairn \[wrong-arguments\]: ckpt, block and repeat take a function, then the expressions to call it with
 // rejects: operation<cairn::fixed_string<6>\{"block"\}, float ?\[8\]\[16\], cairn::fact::layer
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

@@ -1,7 +1,6 @@
 // Loops that read their input through maps against plain index arithmetic: parts, borders, turns, repetitions.
 #include <boost/test/unit_test.hpp>
 #include <cairn/kernel/loop.hpp>
-
 #include <vector>
 
 #include "kernel_check.hpp"
@@ -17,7 +16,8 @@ int element_of(const axis_map& map, int extent, int i) {
   int j = map.begin + map.step * i;
   switch (map.outside) {
     case edge::none:
-    case edge::zero: return j < 0 || j >= repeated ? -1 : j / map.repeat;
+    case edge::zero:
+      return j < 0 || j >= repeated ? -1 : j / map.repeat;
     case edge::wrap:
       while (j < 0) j += repeated;
       while (j >= repeated) j -= repeated;
@@ -31,9 +31,9 @@ int element_of(const axis_map& map, int extent, int i) {
 }
 
 struct axis {
-  int extent;    ///< of the argument
+  int extent;  ///< of the argument
   axis_map map;
-  int mapped;    ///< of the result
+  int mapped;  ///< of the result
 };
 
 /// `in` through maps.
@@ -47,9 +47,9 @@ void check(const std::vector<axis>& axes, int threads) {
     from *= a.extent;
     to *= a.mapped;
     extents.extent[extents.rank++] = a.mapped;
-    maps.push_back({a.map, a.extent, 1});
   }
-  for (std::size_t k = axes.size() - 1; k-- > 0;) maps[k].stride = maps[k + 1].stride * axes[k + 1].extent;
+  std::int64_t apart = from;
+  for (const axis& a : axes) maps.push_back(ir::mapped_along(a.map, a.extent, apart /= a.extent, a.mapped));
 
   std::vector<number> in(static_cast<std::size_t>(from));
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<number>(i % 251 + 1);
@@ -92,11 +92,10 @@ constexpr axis between_zeros(int n, int before, int after) {
 }
 constexpr axis flipped(int n) { return {n, {.begin = n - 1, .step = -1}, n}; }
 constexpr axis rolled(int n, int by) { return {n, {.begin = -by, .outside = edge::wrap}, n}; }
+constexpr axis shifted(int n, int by, edge outside) { return {n, {.begin = -by, .outside = outside}, n}; }
 constexpr axis repeated(int n, int times) { return {n, {.repeat = times}, n * times}; }
 constexpr axis every(int n, int step) { return {n, {.step = step}, (n + step - 1) / step}; }
-constexpr axis with_border(int n, int wide) {
-  return {n, {.begin = -wide, .outside = edge::nearest}, n + 2 * wide};
-}
+constexpr axis with_border(int n, int wide) { return {n, {.begin = -wide, .outside = edge::nearest}, n + 2 * wide}; }
 
 }  // namespace
 
@@ -107,6 +106,10 @@ BOOST_AUTO_TEST_CASE(one_axis) {
     for (const axis& a : {whole(n), cut(n, n / 2, n), cut(n, 0, (n + 1) / 2), between_zeros(n, 3, 20), flipped(n),
                           rolled(n, 5), rolled(n, -2 * n - 1), repeated(n, 3), every(n, 2), with_border(n, 17)})
       check_all({a});
+    for (const int by : {-n, 1 - n, -9, -1, 0, 1, 8, n / 2, n - 1, n, 3 * n + 2}) {
+      for (const edge outside : {edge::wrap, edge::zero, edge::nearest}) check_all({shifted(n, by, outside)});
+    }
+    check_all({{n, {.begin = -5, .outside = edge::wrap}, 3 * n + 10}});  // around more than once
   }
 }
 BOOST_AUTO_TEST_CASE(several_axes) {
@@ -117,6 +120,12 @@ BOOST_AUTO_TEST_CASE(several_axes) {
     check_all({flipped(4), rolled(3, 1), flipped(n)});
     check_all({repeated(2, 2), repeated(n, 2)});
     check_all({with_border(2, 1), every(5, 3), with_border(n, 1), whole(2)});
+    for (const edge outside : {edge::wrap, edge::zero, edge::nearest}) {
+      check_all({shifted(5, 2, outside), whole(n)});
+      check_all({shifted(4, -1, outside), shifted(n, 1, outside)});
+      check_all(
+          {shifted(2, 1, edge::zero), shifted(5, -3, outside), shifted(3, 1, edge::wrap), shifted(n, -n / 2, outside)});
+    }
   }
 }
 BOOST_AUTO_TEST_CASE(shared_by_threads) {

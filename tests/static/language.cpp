@@ -1,4 +1,6 @@
 // How models are put together, as types: `|`, layer, block, repeat, ckpt, and the names that parameters get.
+#include "cairn/expr/concatenate.hpp"
+#include "cairn/expr/gather.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/expr/sequential.hpp"
 #include "cairn/nn/activation.hpp"
@@ -50,8 +52,12 @@ static_assert(of(x + f(x)) == shape{4, 8});  // x + x | f would be (x + x) | f, 
 // repeat is one node of the type where the bodies agree and keep the shape, and a flat sequence where not.
 template <class>
 constexpr int iterations = 0;
-template <int N, fixed_string Name, class L, class X>
-constexpr int iterations<repeated<N, Name, L, X>> = N;
+template <int N, fixed_string Name, class L, class... X>
+constexpr int iterations<call<repeat_mark<N, Name>, L, X...>> = N;
+template <int I, class E>
+constexpr int iterations<pick<I, E>> = iterations<E>;
+template <class Opaque>
+constexpr int iterations<renamed<Opaque>> = iterations<detail::revealed<Opaque>>;
 constexpr int iterations_of(auto e) { return iterations<decltype(e)>; }
 static_assert(iterations_of(repeat<12, "b">([](auto) { return nn::linear<"fc", 8>; })(x)) == 12);
 static_assert(iterations_of(repeat<12, "b">([](auto) { return ckpt<"s">(nn::residual(f | g)); })(x)) == 12);
@@ -152,6 +158,47 @@ constexpr auto outer = [](auto v) {
 static_assert(of(ckpt<"outer">(outer, x)) == shape{4} && of(block<"outer">(outer, x)) == shape{4});
 constexpr auto unmarked = block<"cell">(cell, x, square(x));
 static_assert(of(std::get<0>(unmarked)) == shape{4} && of(std::get<1>(unmarked)) == shape{4, 8});
+
+// repeat carries as many values as it is given: in one node of the type where the bodies agree and keep all shapes.
+constexpr auto gated = [](auto v, auto state) {
+  const auto next = tanh((v | nn::linear_without_bias<"v", 8>) + (state | nn::linear_without_bias<"state", 8>));
+  return std::tuple{next * v, next};
+};
+constexpr auto stacked = repeat<96, "layer">([](auto) { return ckpt<"cell">(gated); }, x, square(x));
+constexpr auto last = sum(std::get<0>(stacked) * std::get<1>(stacked));
+static_assert(iterations_of(std::get<0>(stacked)) == 96 && iterations_of(std::get<1>(stacked)) == 96);
+static_assert(of(std::get<0>(stacked)) == shape{4, 8} && of(std::get<1>(stacked)) == shape{4, 8});
+static_assert(operations<last>("tanh") == 96 && operations<last>("matmul") == 2 * 96);
+constexpr auto once = block<"b">(ckpt<"cell">(gated), x, square(x));
+static_assert(std::get<0>(stacked).traits.height == std::get<0>(once).traits.height);
+constexpr auto both_of = [](auto v) {
+  const auto [a, b] = repeat<2, "layer">([](auto) { return ckpt<"cell">(gated); }, v, square(v));
+  return a + b;
+};
+static_assert(has_parameters<both_of(x)>("layer.0.v.weight", "layer.0.state.weight", "layer.1.v.weight",
+                                         "layer.1.state.weight"));
+static_assert(has_segments<both_of(x)>("layer.0.cell", "layer.1.cell"));
+static_assert(has_segments<block<"b">(both_of, x)>("b.layer.0.cell", "b.layer.1.cell"));
+// With the index in the bodies they are calls one after the other, and may change the shapes; so does one that swaps.
+constexpr auto indexed = repeat<3, "layer">([](auto i) {
+  return [](auto v, auto state) {
+    return std::pair{v | nn::linear<"fc", 8 + decltype(i)::value>, concatenate<-1>(state, state)};
+  };
+}, x, x);
+static_assert(iterations_of(std::get<0>(indexed)) == 0);
+static_assert(of(std::get<0>(indexed)) == shape{4, 10} && of(std::get<1>(indexed)) == shape{4, 64});
+constexpr auto swapped =
+    repeat<3, "layer">([](auto) { return [](auto a, auto b) { return std::tuple{b, a}; }; }, x, input<"z", 5>);
+static_assert(of(std::get<0>(swapped)) == shape{5} && of(std::get<1>(swapped)) == shape{4, 8});
+// Indices are carried, too, here beside the table that they reorder.
+constexpr auto look = [](auto at, auto table) { return std::tuple{flip<0>(at), gather<0>(table, at)}; };
+constexpr auto moved = repeat<4, "t">([](auto) { return look; }, indices<"at", 8, 8>, input<"table", 8, 3>);
+static_assert(of(std::get<1>(moved)) == shape{8, 3} && iterations_of(std::get<1>(moved)) == 4);
+// Of one value it is what | makes, and as a layer it is called with several.
+static_assert(same(repeat<3, "b">([](auto) { return f; })(x), repeat<3, "b">([](auto) { return f; }, x)));
+constexpr auto stack_of_two = repeat<2, "layer">([](auto) { return gated; });
+static_assert(same(stack_of_two(x, x), repeat<2, "layer">([](auto) { return gated; }, x, x)));
+static_assert(has_segments<sum(std::get<0>(ckpt<"stack">(stack_of_two, x, x)))>("stack"));
 
 // Several results of a program; labels and frozen parameters are leaves like others.
 constexpr auto classes = labels<"classes", 3, 4>;

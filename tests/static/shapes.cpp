@@ -3,6 +3,7 @@
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/roll.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/flatten.hpp"
@@ -229,6 +230,17 @@ static_assert(of(pad<1, 2, 1>(t<4, 6>)) == shape{4, 9} && of(pad<-2, 0, 0>(t<4, 
 static_assert(pad<0, 1, 0>(to<4>).element == index_below(10) && flip<0>(to<4>).element == index_below(10));
 static_assert(of(flip<0, -1>(t<4, 6>)) == shape{4, 6} && same(flip<0, 1>(t<4, 6>), flip<-1, -2>(t<4, 6>)));
 static_assert(flip_op<4>::result(shape{4, 6}) == no_shape && flip_op<1>::result(shape{}) == no_shape);
+
+// Along an axis nothing is lost but what leaves at an end; axes and distances that mean the same are the same.
+static_assert(of(roll<1, 2>(t<4, 6>)) == shape{4, 6} && of(nn::shift<0, -9>(t<4, 6>)) == shape{4, 6});
+static_assert(roll<0, 1>(to<4>).element == index_below(10) && nn::shift<0, 1>(to<4>).element == index_below(10));
+static_assert(same(roll<1, -1>(t<4, 6>), roll<-1, 5>(t<4, 6>)) && same(roll<0, 13>(t<4, 6>), roll<0, -3>(t<4, 6>)));
+static_assert(same(nn::shift<-2, 7>(t<4, 6>), nn::shift<0, 4, edge::zero>(t<4, 6>)));
+static_assert(!same(nn::shift<0, 1>(t<4, 6>), nn::shift<0, 1, edge::nearest>(t<4, 6>)));
+static_assert(roll_op<2, 1>::result(shape{4, 6}) == no_shape && roll_op<0, 1>::result(shape{}) == no_shape);
+static_assert(shift_op<-1, 1, edge::zero>::result(shape{4, 6}) == no_shape);
+static_assert(roll_op<0, 1>::map(shape{4, 6}, 0).outside == edge::wrap && roll_op<0, 1>::map(shape{4, 6}, 1).in_steps());
+
 static_assert(of(stack<0>(t<4, 6>, t<4, 6>, t<4, 6>)) == shape{3, 4, 6} && of(stack<0>(t<>, t<>)) == shape{2});
 static_assert(of(stack<1>(t<4, 6>, t<4, 6>)) == shape{4, 2, 6} && of(stack<2>(t<4, 6>, t<4, 6>)) == shape{4, 6, 2});
 static_assert(of(stack<-1>(t<4, 6>, t<4, 6>)) == shape{4, 6, 2} && of(stack<-3>(t<4, 6>, t<4, 6>)) == shape{2, 4, 6});

@@ -48,6 +48,8 @@ template <class Tensor>
 struct result;
 template <class... Tensors>
 struct arguments;
+template <class... Tensors>
+struct results;
 template <int Index>
 struct argument;
 template <fixed_string... Name>

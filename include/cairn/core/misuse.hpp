@@ -118,7 +118,7 @@ struct no_state { template <class Silent, class... Facts> struct found : Silent 
   "cairn [wrong-arguments]: what becomes another value when a step is over is a state: updated(x, state<\"s\", "
   "initial{}, 8>, next)"); } }; };
 struct function_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: ckpt and block take a function, then the expressions to call it with: ckpt<\"name\">(f, a, "
+  "cairn [wrong-arguments]: ckpt, block and repeat take a function, then the expressions to call it with: ckpt<\"name\">(f, a, "
   "b), or ckpt<\"name\">(layer)"); } }; };
 struct no_operation { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an operation derives from op and has a static result(x...), of as many shapes as it is "
@@ -210,6 +210,9 @@ struct captures_values { template <class Silent, class... Facts> struct found : 
 struct no_function_of_index { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: repeat takes a function of the index that returns a layer; write repeat<N, "
   "\"name\">([](auto i) { return ...; })"); } }; };
+struct as_many_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-a-layer]: what repeat applies returns as many values as it is given, for the next is given these; several "
+  "in a std::tuple"); } }; };
 struct expression_too_large { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [expression-too-large]: too many operations one inside the other; make layers of them and compose these "
   "with | or repeat, which may be as long as you like"); } }; };

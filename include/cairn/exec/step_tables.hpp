@@ -143,9 +143,10 @@ struct step_tables {
   static constexpr ir::mapped_axis axis_of_map(const pass::loop_input& in, const shape& whole, int axis,
                                                int merged_extent) {
     const pass::operand_axis at = pass::axis_of_operand(s, in, whole, axis);
-    if (!at.mapped) return {{0, 1, 1, edge::none}, merged_extent, at.stride};
+    if (!at.mapped) return ir::mapped_along({}, merged_extent, at.stride, merged_extent);
     const int here = axis - (whole.rank - s.made(in.value).extents.rank);
-    return {s.op(in.value).map[here], s.made(s.argument(in.value, 0)).extents.extent[here], at.stride};
+    const int extent = s.made(s.argument(in.value, 0)).extents.extent[here];
+    return ir::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);
   }
 
   struct numbers {

@@ -11,6 +11,7 @@ namespace cairn {
 // What a call means for names and for the passes.
 struct stage_mark {
   static constexpr bool segment = false;
+  static constexpr int times = 1;  ///< each but the first applied to what the one before returned
   using problem = void;
 };
 template <fixed_string Name>
@@ -18,10 +19,16 @@ struct block_mark : stage_mark {
   static constexpr fixed_string name = Name;
 };
 struct shared_mark : stage_mark {};
+template <int N, fixed_string Name>
+struct repeat_mark : stage_mark {
+  static constexpr fixed_string name = Name;
+  static constexpr int times = N;
+};
 template <fixed_string Name, class... Policy>
 struct segment_mark {
   static constexpr fixed_string name = Name;
   static constexpr bool segment = true;
+  static constexpr int times = 1;
   using problem = typename detail::wrong_policies<Policy...>::type;
 };
 /// Segment `Part` of `Parts` that have the same policies.
@@ -77,10 +84,10 @@ struct insides<Owner, std::tuple<E...>> {
   static constexpr std::array<tensor_type, sizeof...(E)> results{tensor_type{E::shape, E::element}...};
   static constexpr expression_traits traits = merged({E::traits...}, false, (captured<Owner, E> || ...));
 };
-/// The traits of a call, from those of its arguments and of its body.
-constexpr expression_traits around(expression_traits t, const expression_traits& inside) {
+/// The traits of a call, from those of its arguments and of its body, which it has so many times.
+constexpr expression_traits around(expression_traits t, const expression_traits& inside, int times) {
   t.height = 1 + std::max(t.height, inside.height);
-  t.order += inside.order;
+  t.order += times * inside.order;
   t.detached |= inside.detached;
   t.fed |= inside.fed;
   t.captures |= inside.captures;
@@ -106,7 +113,7 @@ struct call : expression {
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
   static constexpr expression_traits traits =
-      detail::around(merged({A::traits...}, false, (captured<owner, A> || ...)), inside);
+      detail::around(merged({A::traits...}, false, (captured<owner, A> || ...)), inside, Mark::times);
 };
 
 namespace detail {
@@ -155,6 +162,8 @@ struct named_path<stage_mark> {
 };
 template <>
 struct named_path<shared_mark> : named_path<stage_mark> {};
+template <int N, fixed_string Name>
+struct named_path<repeat_mark<N, Name>> : named_path<block_mark<Name + fixed_string{".0"}>> {};
 
 /// A mistake of the body, seen from outside the call.
 template <class Mark, class Owner, class P>

@@ -6,6 +6,7 @@
 #include "cairn/core/map.hpp"
 #include "cairn/core/shape.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace cairn::ir {
@@ -42,12 +43,27 @@ enum class access : std::uint8_t {
 /// The sum that a loop makes of what it computes: over everything, one for each column, or one for each row.
 enum class sums : std::uint8_t { nothing, all, columns, rows };
 
-/// A mapped input along an axis of the loop: elements of the argument's axis, which lie `stride` apart.
+/// A mapped input along an axis of the loop: elements of the argument's axis, which lie `stride` apart. Those that lie
+/// one after the other are told in up to two runs: element i is number i + before of the argument where begin <= i < cut,
+/// and number i + after where cut <= i < end.
 struct mapped_axis {
   axis_map map;
   int extent = 1;  ///< of the argument
   std::int64_t stride = 0;
+  int begin = 0, cut = 0, end = 0, before = 0, after = 0;
 };
+/// The same where the loop has so many elements along it.
+constexpr mapped_axis mapped_along(const axis_map& map, int extent, std::int64_t stride, int count) {
+  mapped_axis a{map, extent, stride};
+  if (map.step != 1 || map.repeat != 1) return a;
+  const bool wraps = map.outside == edge::wrap;
+  a.before = wraps ? (map.begin % extent + extent) % extent : map.begin;
+  a.after = a.before - extent;
+  a.begin = std::min(std::max(-a.before, 0), count);
+  a.cut = std::max(a.begin, std::min(extent - a.before, count));
+  a.end = wraps ? std::min(a.cut + extent, count) : a.cut;
+  return a;
+}
 
 /// Which of the loop's operands an input is, the column at which that begins, and how many it has; 1 where it is no
 /// piece.

@@ -297,6 +297,28 @@ struct body_lowering<Mark, std::tuple<E...>> {
   }
 };
 
+/// The same N times, each of what the one before made.
+template <int N, fixed_string Name, class... E>
+struct body_lowering<repeat_mark<N, Name>, std::tuple<E...>> {
+  using once = body_lowering<stage_mark, std::tuple<E...>>;
+  static constexpr sizes size = [] {
+    sizes iteration = once::size;
+    iteration.regions += 1;
+    iteration.prefix_names(sizeof(Name.text) + 8);
+    return N * iteration;
+  }();
+  template <class Target>
+  static constexpr void into(builder& b, const int* arguments, int count, int* results) {
+    for (int i = 0; i < N; ++i) {
+      const builder::frame before = b.open(part::iteration, nullptr, 0);
+      b.extend_path(Name);
+      b.number_path('.', i);
+      once::template into<Target>(b, i == 0 ? arguments : results, count, results);
+      b.close(before);
+    }
+  }
+};
+
 template <class Mark, class F, class... A>
 struct lowering<call<Mark, F, A...>> {
   using type = call<Mark, F, A...>;
@@ -374,36 +396,6 @@ struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
     return (detail::stage_fold<Target, X::traits.level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
             << ... << std::type_identity<L>{})
         .value;
-  }
-};
-
-template <int N, fixed_string Name, class L, class X>
-struct lowering<repeated<N, Name, L, X>> {
-  using type = repeated<N, Name, L, X>;
-  using stage = detail::stage_call<X::traits.level, tensor_of<X>, L>;
-  using body = body_lowering<stage_mark, typename stage::bodies>;
-  static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, type::traits.height)) return;
-    lowering<X>::count(c);
-    sizes iteration = body::size;
-    iteration.regions += 1;
-    iteration.prefix_names(sizeof(Name.text) + 8);
-    c.total += N * iteration;
-  }
-  template <class Target>
-  static constexpr int into(builder& b) {
-    if (const int known = b.known.find(&id_of<type>, type::traits.height); known != none) return known;
-    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
-    int value = lowering<X>::template into<Target>(b);
-    for (int i = 0; i < N; ++i) {
-      const builder::frame before = b.open(part::iteration, nullptr, 0);
-      b.extend_path(Name);
-      b.number_path('.', i);
-      const int input = value;
-      body::template into<Target>(b, &input, 1, &value);
-      b.close(before);
-    }
-    return b.known.add(&id_of<type>, type::traits.height, value);
   }
 };
 

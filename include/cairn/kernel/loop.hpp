@@ -198,7 +198,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     cursor() = default;
     [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, range rows)
         : row_range{rows.begin, rows.end, rows.end} {
-      if (any_mapped || any_joined || t.outer > 1) {
+      if (t.outer > (any_mapped || any_joined ? 0 : 1)) {
         turn_to_row(t, of);
         return;
       }
@@ -285,20 +285,48 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       for (int k = 0; k < sum_count; ++k)
         reinterpret_cast<Real*>(c.now.at[totals.at[k].result])[c.row] = sums_of_row.of[k];
     } else {
-      std::int64_t i = columns.begin;
-      for (; i + width <= columns.end; i += width) add(t, c.now, c.row == 0, i, whole);
-      if (i < columns.end) add(t, c.now, c.row == 0, i, {static_cast<int>(columns.end - i), true});
+      for (std::int64_t i = columns.begin; i < columns.end;) {
+        places here = c.now;
+        const std::int64_t end = in_order(t, here, i, columns.end);
+        for (; i + width <= end; i += width) add<true>(t, here, c.row == 0, i, whole);
+        if (i >= columns.end) break;
+        const int left = static_cast<int>(std::min<std::int64_t>(columns.end - i, width));
+        if constexpr (any_mapped) add_at_edge(t, c.now, c.row == 0, i, left);
+        else add<true>(t, here, c.row == 0, i, {left, true});
+        i += left;
+      }
     }
+  }
+  /// Up to which column, from column i on, all maps lead from element to element: there their inputs are like others
+  /// that begin `here`.
+  [[gnu::always_inline]] static std::int64_t in_order(const loop_table& t, places& here, std::int64_t i,
+                                                      std::int64_t end) {
+#pragma GCC unroll 16
+    for (int k = stored; k < arrays; ++k) {
+      if (streams[k].map < 0) continue;
+      const mapped_axis& a = t.maps[streams[k].map * (t.outer + 1) + t.outer];
+      if (here.at[k] == nullptr || a.stride != 1 || i < a.begin) return i;
+      end = std::min<std::int64_t>(end, i < a.cut ? a.cut : a.end);
+      here.at[k] += (i < a.cut ? a.before : a.after) * streams[k].bytes;
+    }
+    return end;
+  }
+  /// Registers of which not all elements are in order: few, so that their code is no part of the loop's.
+  [[gnu::noinline]] static void add_at_edge(const loop_table& t, const places& here, bool first_row, std::int64_t i,
+                                            int count) {
+    if (count == width) add<false>(t, here, first_row, i, whole);
+    else add<false>(t, here, first_row, i, {count, true});
   }
 
   /// A step; where columns are summed, its values are added to their sums.
+  template <bool InOrder>
   [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first_row,
                                          std::int64_t i, lanes_used n) {
     if constexpr (Sum != sums::columns) {
-      step(t, here, i, n);
+      step<InOrder>(t, here, i, n);
     } else {
       using V = lanes<Real>;
-      const several<V, sum_count> more = step(t, here, i, n);
+      const several<V, sum_count> more = step<InOrder>(t, here, i, n);
       for (int k = 0; k < sum_count; ++k) {
         Real* const to = reinterpret_cast<Real*>(here.at[totals.at[k].result]) + i;
         const V sum = (first_row ? V::fill(0) : n.tail ? V::load(to, n.count) : V::load(to)) + more.of[k];
@@ -319,7 +347,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   using input_registers = register_file<std::make_index_sequence<sizeof...(Input)>, register_of<Input.type, Real>...>;
   using result_registers = register_file<std::make_index_sequence<sizeof...(Code)>, register_of<Code.type, Real>...>;
 
-  template <int K>
+  template <int K, bool InOrder>
   [[gnu::always_inline]] static auto load(const loop_table& t, const places& here, std::int64_t i, lanes_used n) {
     using held = input_held<K>;
     constexpr access how = input[K].how;
@@ -332,25 +360,26 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     } else {
       const auto* const row = here.template operand<K>();
       if constexpr (how == access::repeated) return held::repeat(row);
-      else if constexpr (how == access::mapped)
+      else if constexpr (how == access::mapped && !InOrder)
         return load_mapped<held>(t.maps[streams[stored + place_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i,
-                                 n.count);
+                                 n.count, n.tail);
       else return n.tail ? held::load(row + i, n.count) : held::load(row + i);
     }
   }
 
   /// The values of the loop for a register of elements; of a loop with sums, what they add up.
+  template <bool InOrder = false>
   [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
                                           const void* tile = nullptr) {
-    return step(t, here, i, n, tile, each_input{}, each_operation{}, each_sum{});
+    return step<InOrder>(t, here, i, n, tile, each_input{}, each_operation{}, each_sum{});
   }
-  template <int... I, int... K, int... S>
+  template <bool InOrder, int... I, int... K, int... S>
   [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
                                           const void* tile, std::integer_sequence<int, I...>,
                                           std::integer_sequence<int, K...>, std::integer_sequence<int, S...>) {
     input_registers in;
     result_registers made;
-    ((at<I>(in) = load<I>(t, here, i, n)), ...);
+    ((at<I>(in) = load<I, InOrder>(t, here, i, n)), ...);
     if constexpr (Tiles) {
       const auto* from = static_cast<const typename result_held<0>::number*>(tile);
       at<0>(made) = n.tail ? result_held<0>::load(from, n.count) : result_held<0>::load(from);

@@ -10,12 +10,19 @@ using ir::access, ir::loop_table, ir::mapped_axis;
 
 /// Which element of the argument's axis element i of a mapped axis is; -1 for none, which is zero.
 inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
+  if (i >= a.begin && i < a.end) return i + (i < a.cut ? a.before : a.after);
   const std::int64_t extent = std::int64_t{a.extent} * a.map.repeat;
   std::int64_t j = a.map.begin + a.map.step * i;
   if (a.map.outside == edge::wrap) j = (j % extent + extent) % extent;
   else if (a.map.outside == edge::nearest) j = std::clamp<std::int64_t>(j, 0, extent - 1);
   else if (j < 0 || j >= extent) return -1;
   return j / a.map.repeat;
+}
+
+/// How many elements of a mapped axis, from element i on, lie one after the other; 1 where that is not known.
+inline std::int64_t in_order_from(const mapped_axis& a, std::int64_t i) {
+  if (i < a.begin || i >= a.end) return 1;
+  return (i < a.cut ? a.cut : a.end) - i;
 }
 
 /// An array that a loop reads or writes: the bytes of a number, and of an input which it is, and which of the maps.
@@ -41,18 +48,21 @@ struct row_range {
       bool nowhere = false;
       for (int axis = 0; axis < (s.input < 0 ? 0 : t.outer); ++axis) {
         if (s.how == access::mapped) {
-          turn = row + 1;
           const mapped_axis& a = t.maps[s.map * (t.outer + 1) + axis];
-          const std::int64_t i = mapped_to(a, index[axis]);
+          const std::int64_t here = index[axis], i = mapped_to(a, here);
           nowhere |= i < 0;
           offset += i * a.stride;
+          if (axis == t.outer - 1) turn = std::min(turn, row + in_order_from(a, here));
         } else {
           offset += index[axis] * t.stride(s.input, axis);
         }
       }
       at[k] = nowhere ? nullptr : static_cast<std::byte*>(operands[k]) + offset * s.bytes;
-      const bool moves = !s.stays && s.how != access::mapped && t.outer > 0;
-      step[k] = !moves ? 0 : s.bytes * (s.input < 0 ? t.columns : t.stride(s.input, t.outer - 1));
+      const bool moves = !s.stays && !nowhere && t.outer > 0;
+      step[k] = !moves                    ? 0
+                : s.input < 0             ? s.bytes * t.columns
+                : s.how == access::mapped ? s.bytes * t.maps[s.map * (t.outer + 1) + t.outer - 1].stride
+                                          : s.bytes * t.stride(s.input, t.outer - 1);
     }
   }
 };
@@ -89,21 +99,37 @@ struct row_range {
   }
 }
 
-/// Elements that a map leads to, where its argument's row begins.
+/// Elements that a map leads to, some of them beyond the end of a run, where its argument's row begins.
 template <class Held>
-[[gnu::noinline]] typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row,
-                                                  std::int64_t i, int n) {
-  typename Held::number part[Held::type::width] = {};
+[[gnu::noinline]] typename Held::type gather_mapped(const mapped_axis& a, const typename Held::number* row,
+                                                    std::int64_t i, int n) {
+  using number = typename Held::number;
+  number part[Held::type::width] = {};
   if (row == nullptr) return Held::load(part);
-  if (a.map.step == 1 && a.map.repeat == 1 && a.stride == 1) {
-    const std::int64_t first = mapped_to(a, i), last = mapped_to(a, i + n - 1);
-    if (first >= 0 && last == first + n - 1) return Held::load(row + first, n);
+  if constexpr (std::is_same_v<typename Held::type, lanes<number>>) {
+    const bool all_in_runs = a.map.outside == edge::zero || (i >= a.begin && i + n <= a.end);
+    if (a.stride == 1 && all_in_runs && a.begin < a.end) {
+      const auto lane_of = [i, n](int at) { return static_cast<int>(std::clamp<std::int64_t>(at - i, 0, n)); };
+      const auto first = lanes<number>::load_between(row + i + a.before, lane_of(a.begin), lane_of(a.cut));
+      return masked(first, lane_of(a.cut),
+                    lanes<number>::load_between(row + i + a.after, lane_of(a.cut), lane_of(a.end)));
+    }
   }
   for (int k = 0; k < std::min<int>(n, Held::type::width); ++k) {  // n is no more, which g++ cannot know
     const std::int64_t from = mapped_to(a, i + k);
     if (from >= 0) part[k] = row[from * a.stride];
   }
   return Held::load(part);
+}
+/// Elements that a map leads to.
+template <class Held>
+[[gnu::always_inline]] inline typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row,
+                                                              std::int64_t i, int n, bool tail) {
+  const bool later = i >= a.cut;
+  const std::int64_t begin = later ? a.cut : a.begin, end = later ? a.end : a.cut;
+  if (row == nullptr || a.stride != 1 || i < begin || i + n > end) return gather_mapped<Held>(a, row, i, n);
+  const auto* const from = row + i + (later ? a.after : a.before);
+  return tail ? Held::load(from, n) : Held::load(from);
 }
 
 }  // namespace cairn::kernel

@@ -57,12 +57,32 @@ struct lanes {
     return load(part);
 #endif
   }
+  /// Numbers [begin, end) (both from 0 to width) and zeros; reads nothing else.
+  [[gnu::always_inline]] static lanes load_between(const Real* from, int begin, int end) {
+#if XSIMD_WITH_AVX512F
+    if constexpr (sizeof(Real) == 4) {
+      return {_mm512_maskz_loadu_ps(first<__mmask16>(end) & ~first<__mmask16>(begin), from)};
+    } else {
+      return {_mm512_maskz_loadu_pd(first<__mmask8>(end) & ~first<__mmask8>(begin), from)};
+    }
+#elif XSIMD_WITH_AVX
+    const __m256i which =
+        _mm256_castps_si256(_mm256_andnot_ps(_mm256_castsi256_ps(first(begin)), _mm256_castsi256_ps(first(end))));
+    if constexpr (sizeof(Real) == 4) return {_mm256_maskload_ps(from, which)};
+    else return {_mm256_maskload_pd(from, which)};
+#else
+    Real part[width] = {};
+    for (int i = begin; i < width && i < end; ++i) part[i] = from[i];
+    return load(part);
+#endif
+  }
   /// The first n numbers, and `rest` in the other lanes.
   [[gnu::always_inline]] static lanes load(const Real* from, int n, Real rest) {
     return select(lanes_below(n), load(from, n), fill(rest));
   }
-  /// The first n numbers of a, and zeros.
-  [[gnu::always_inline]] friend lanes masked(lanes a, int n) { return select(lanes_below(n), a, fill(0)); }
+  /// The first n numbers of a, and zeros or the others of `rest`.
+  [[gnu::always_inline]] friend lanes masked(lanes a, int n) { return masked(a, n, fill(0)); }
+  [[gnu::always_inline]] friend lanes masked(lanes a, int n, lanes rest) { return select(lanes_below(n), a, rest); }
   [[gnu::always_inline]] void store(Real* to) const { std::memcpy(to, this, sizeof *this); }
   /// The first n numbers (0 <= n <= width); writes nothing past to[n - 1].
   [[gnu::always_inline]] void store(Real* to, int n) const {

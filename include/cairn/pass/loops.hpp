@@ -105,7 +105,7 @@ struct loop_writer {
     return out.input_count - 1 - l.input_begin;
   }
 
-  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1. A sum treats those apart
+  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1 that no map leaves. A sum treats those apart
   /// over which it goes, and what is shared with a kernel its columns.
   constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
     const ir::result& whole = s.made(f.members[st.code]);
@@ -132,9 +132,15 @@ struct loop_writer {
       }
       return true;
     };
+    const auto mapped_along = [&](int axis) {
+      for (int i = l.input_begin; i < l.input_end; ++i) {
+        if (out.inputs[i].map && axis_of_operand(s, out.inputs[i], extents, axis).mapped) return true;
+      }
+      return false;
+    };
     int rank = 0;
     for (int axis = 0; axis < extents.rank; ++axis) {
-      if (extents.extent[axis] == 1) continue;
+      if (extents.extent[axis] == 1 && !mapped_along(axis)) continue;
       if (rank == 0 || std::int64_t{l.extents.extent[rank - 1]} * extents.extent[axis] > most_extent ||
           !merge(axis, l.last_axis[rank - 1]))
         l.extents.extent[rank++] = 1;

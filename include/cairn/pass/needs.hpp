@@ -30,6 +30,11 @@ struct need_finder {
     return d.nodes[v].op->what == ir::role::elementwise || d.nodes[v].op->what == ir::role::map;
   }
 
+  /// Whether a map leads to as much as its argument has: to be read there, that would have to be written again in whole.
+  constexpr bool moves_all(int v) const {
+    return d.nodes[v].op->what == ir::role::map && d.nodes[v].made->bytes == d.nodes[d.argument(v, 0)].made->bytes;
+  }
+
   constexpr void find_live() {
     for (int i = 0; i < g.output_count; ++i) out.live[g.outputs[i]] = true;
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -59,8 +64,9 @@ struct need_finder {
   /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
   /// Leaves, constants, outputs and what backward reads anyway cost nothing. All else costs its bytes, or, if it is
   /// cheap, what it is made of costs; and all that may be made of a value share its cost. What is made again for a
-  /// kernel is written and lives on as if it were kept, so it costs its bytes. Boundaries are kept, never cheap. In a
-  /// segment the same tells what would be cheap, were it a block: what is made of its own values that cost nothing.
+  /// kernel is written and lives on as if it were kept, so it costs its bytes. Boundaries are kept, never cheap, and so
+  /// is what maps move in whole. In a segment the same tells what would be cheap, were it a block: what is made of its
+  /// own values that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
     bool boundary[nodes] = {}, written[nodes] = {};
@@ -80,7 +86,7 @@ struct need_finder {
         const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
         shares[a] += asks;
         if (v < d.turn) {
-          boundary[a] |= shared != in.of[v];
+          boundary[a] |= shared != in.of[v] || (asks && moves_all(v));
         } else {
           kept[a] = std::min(kept[a], in.saved[a] ? 0 : in.all[shared].depth);
           written[a] |= n.op->what == ir::role::kernel;

@@ -55,10 +55,19 @@ struct reader_finder {
   int kernels[nodes] = {};    ///< by value: how many kernels come before it
 
   constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
+  /// Whether a map may lead elsewhere than to one number where it has just one: repeated, it would lead further.
+  constexpr bool beyond_one(int map) const {
+    const shape& to = s.made(map).extents;
+    for (int axis = 0; axis < to.rank; ++axis) {
+      if (to.extent[axis] == 1 && !op_of(map).map[axis].in_steps()) return true;
+    }
+    return false;
+  }
   /// Whether value v, an operation, can read its argument number i, a map, in place.
   constexpr bool reads_through(int v, int i, int map) const {
     const ir::operation& op = op_of(v);
-    if (op.what == ir::role::elementwise) return true;
+    if (op.what == ir::role::elementwise)
+      return same_address(s.nodes[v].made->same_shape, s.nodes[map].made->same_shape) || !beyond_one(map);
     return op.what == ir::role::kernel && i < 64 && (op.reads_rows >> i & 1U) != 0 && rows_apart(s, map) != 0 &&
            s.op(s.root(s.argument(map, 0))).what != ir::role::generated;
   }
