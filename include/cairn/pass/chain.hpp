@@ -132,11 +132,16 @@ struct block_costs {
   peaks after_segment;                     ///< where the program keeps it, behind a segment
   peaks inside;                            ///< where a segment keeps it
   std::int64_t alone = 0;                  ///< at most, in backward, where it is the last of a segment
-  std::int64_t result_flops = 0;           ///< to compute what later blocks read
-  std::int64_t reading_flops = 0;          ///< what its own backward reads
-  std::int64_t both_flops = 0;             ///< these, and what the backward of others reads
-  std::int64_t again_flops = 0;            ///< what is computed again even where it is kept
-  bool between = false;                    ///< it is a run of values between bodies, which no segment takes
+  /// As a segment by itself that keeps its contractions, as save_matmuls does.
+  struct saving_costs {
+    std::int64_t kept = none, peak = 0, flops = 0;  ///< none where that saves no work
+  };
+  saving_costs saving;
+  std::int64_t result_flops = 0;   ///< to compute what later blocks read
+  std::int64_t reading_flops = 0;  ///< what its own backward reads
+  std::int64_t both_flops = 0;     ///< these, and what the backward of others reads
+  std::int64_t again_flops = 0;    ///< what is computed again even where it is kept
+  bool between = false;            ///< it is a run of values between bodies, which no segment takes
 };
 
 /// Blocks in the order of their computation.
@@ -411,43 +416,51 @@ struct block_measurer {
 };
 }  // namespace detail
 
-/// Corrects a chain by a plan in which each block is a segment of its own.
-template <class Compiled, const auto& Blocks, int Count>
-constexpr chain<Count> corrected(chain<Count> out) {
+/// By block, of a plan in which each is a segment of its own.
+template <int Count>
+struct single_costs {
+  std::int64_t stored[Count + 1] = {};     ///< of what it makes, up to backward
+  std::int64_t passed[Count + 1] = {};     ///< at most, in forward, beside what is stored of the blocks before
+  std::int64_t alone[Count + 1] = {};      ///< in backward
+  std::int64_t gradients[Count + 1] = {};  ///< as its backward begins, of what later blocks read
+  std::int64_t flops[Count + 1] = {};      ///< computed again
+};
+template <class Compiled, const auto& Blocks>
+constexpr auto measure_single_blocks() {
+  constexpr int count = Blocks.count;
   constexpr const auto& d = Compiled::gradient;
   constexpr const auto& s = Compiled::schedule;
   constexpr const auto& f = Compiled::steps;
   constexpr const auto& live = Compiled::ranges;
   constexpr const auto& p = Compiled::places;
-  constexpr auto& slots = Compiled::slots;
-  constexpr int values = std::remove_cvref_t<decltype(s)>::capacity;
+  single_costs<count> out;
   const auto block_of = [&](int v) {
     const int origin = s.origin[v];
     return origin < d.turn ? Blocks.of[origin] : Blocks.of_region[d.nodes[origin].region];
   };
   const auto in_arena = [&](int v) { return f.step_of[v] != none && f.external[v] && !p.fixed[v]; };
-  std::int64_t before[Count + 2] = {};
-  for (int v = 0; v < s.turn; ++v) {
-    if (block_of(v) != none && in_arena(v) && live.last[v] >= f.turn && !p.output[v])
-      before[block_of(v) + 1] += aligned(s.made(v).bytes);
+  for (int v = 0; v < s.node_count; ++v) {
+    const int b = block_of(v);
+    if (b == none) continue;
+    if (v < s.turn && in_arena(v) && live.last[v] >= f.turn && !p.output[v]) out.stored[b] += aligned(s.made(v).bytes);
+    if (s.again[v] > 0 && s.nodes[v].number == 0) out.flops[b] += s.op(v).flops;
   }
-  for (int b = 0; b < Count; ++b) before[b + 1] += before[b];
-  for (int b = 0; b < Count; ++b) out.of[b].passed = out.of[b].alone = 0;
-  bool gone[values] = {};
+  std::int64_t before[count + 1] = {};
+  for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored[b];
+  bool gone[std::remove_cvref_t<decltype(s)>::capacity] = {};
   std::int64_t gradients = 0;
   int now = 0;
   for (int i = 0; i < f.step_count; ++i) {
-    int b = i == f.turn ? Count - 1 : now;
+    const bool forward = i < f.turn;
+    int b = i == f.turn ? count - 1 : now;
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       if (block_of(f.members[m]) != none) b = block_of(f.members[m]);
     }
-    if (i >= f.turn && b < now) {
-      for (int c = b + 1; c <= now; ++c) out.gradients[c] = gradients;
-    }
+    for (int c = b + 1; !forward && c <= now; ++c) out.gradients[c] = gradients;
     now = b;
-    std::int64_t& most = i < f.turn ? out.of[b].passed : out.of[b].alone;
-    most = std::max(most, slots.live[i] - before[b]);
-    for (int m = f.steps[i].begin; i >= f.turn && m < f.steps[i].end; ++m) {
+    std::int64_t& most = forward ? out.passed[b] : out.alone[b];
+    most = std::max(most, Compiled::slots.live[i] - before[b]);
+    for (int m = f.steps[i].begin; !forward && m < f.steps[i].end; ++m) {
       if (in_arena(f.members[m]) && s.again[f.members[m]] == 0) gradients += aligned(s.made(f.members[m]).bytes);
     }
     for_each_read(s, f, Compiled::loops, i, [&](int v) {
@@ -457,6 +470,19 @@ constexpr chain<Count> corrected(chain<Count> out) {
     });
   }
   return out;
+}
+
+/// A chain with what was measured of single blocks as segments; and as segments that keep their contractions.
+template <int Count>
+constexpr chain<Count> corrected(chain<Count> c, const single_costs<Count>& single, const single_costs<Count>& saving) {
+  for (int b = 0; b < Count; ++b) {
+    c.of[b].passed = single.passed[b];
+    c.of[b].alone = single.alone[b];
+    c.gradients[b] = single.gradients[b];
+    if (saving.flops[b] < single.flops[b])
+      c.of[b].saving = {saving.stored[b], std::max(saving.passed[b], saving.alone[b]), saving.flops[b]};
+  }
+  return c;
 }
 
 /// A compiled model as a chain of the blocks that find_blocks found in it.

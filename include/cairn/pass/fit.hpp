@@ -28,9 +28,10 @@ struct model_blocks {
     return n;
   }();
 };
-/// Numbers of placements that are no candidates: each block a segment of its own; and as many equally long ones, one after
+/// Numbers of placements that are no candidates: each block a segment of its own, which keeps its contractions or nothing;
+/// and as many equally long ones, one after
 /// another, as each has blocks (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016).
-inline constexpr int single_blocks = -2, square_root_blocks = -3;
+inline constexpr int single_blocks = -2, saving_blocks = -3, square_root_blocks = -4;
 
 /// Placements of a model's blocks, by the accounting of pass/chain.hpp: each takes more bytes than the one before and less
 /// work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is not short is
@@ -39,11 +40,14 @@ template <class Model, int Blocks, int Threads>
 struct candidates : model_blocks<Model, Blocks, Threads> {
   using typename model_blocks<Model, Blocks, Threads>::unplaced;
   using model_blocks<Model, Blocks, Threads>::blocks;
+  template <int Number>
+  static constexpr auto measured_apart() {
+    return measure_single_blocks<compiled<Model, marks{Blocks, Number}, Threads>, blocks>();
+  }
   static constexpr auto chain = [] {
-    using apart = compiled<Model, marks{Blocks, single_blocks}, Threads>;
     constexpr const auto& measured = model_blocks<Model, Blocks, Threads>::measured;
     if constexpr (measured.count > fine_chain) return measured;
-    else return corrected<apart, blocks>(measured);
+    else return corrected(measured, measured_apart<single_blocks>(), measured_apart<saving_blocks>());
   }();
   static constexpr const auto& front = *outer_fronts_of<chain>.after_kept[0];
   /// Whether all ways to place the blocks were looked at.
@@ -79,6 +83,8 @@ template <class Model, int Blocks, int Threads, int Candidate>
 constexpr const auto& candidate_of() {
   using found = model_blocks<Model, Blocks, Threads>;
   if constexpr (Candidate == single_blocks) return placement_by_region<found::blocks, equal_ranges<found::measured, 1>>;
+  else if constexpr (Candidate == saving_blocks)
+    return placement_by_region<found::blocks, equal_ranges<found::measured, 1, true>>;
   else if constexpr (Candidate == square_root_blocks)
     return placement_by_region<found::blocks, equal_ranges<found::measured, square_root(found::placeable)>>;
   else return candidates<Model, Blocks, Threads>::template placement<Candidate>();

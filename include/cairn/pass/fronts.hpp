@@ -21,10 +21,13 @@ struct front {
   int how[Room] = {};
 };
 
-/// A placement's first choice: so many blocks are a segment, or, where that is 0, the first one is kept; which of the
+/// A placement's first choice: so many blocks are a segment; or, where that is 0, the first one is kept, or, where it is
+/// `saving`, a segment that keeps its contractions; which of the
 /// placements of the rest goes with it, and which of those in the segment.
 struct choice {
+  static constexpr int saving = 1024;
   int length, rest, inside;
+  constexpr int blocks() const { return length == 0 || length == saving ? 1 : length; }
   static constexpr int number(int length, int rest, int inside) { return length << 14 | rest << 7 | inside; }
   static constexpr choice of(int number) { return {number >> 14, number >> 7 & 127, number & 127}; }
 };
@@ -161,6 +164,10 @@ constexpr auto write_fronts(const chain<Count>& c, const front_table<Starts, Cou
       const auto for_each_choice = [&](auto visit) {
         if (more == 0) return visit(first_choice{0, b.alone, b.reading_flops}, nothing, nothing);
         visit(first_choice{0, kept, b.both_flops, b.kept_inside}, at(i + 1, more - 1), nothing);
+        if (b.saving.kept != none)
+          visit(first_choice{choice::saving, std::max(gradient + b.passed, b.saving.peak),
+                             b.result_flops + b.saving.flops, b.saving.kept},
+                at(i + 1, more - 1), nothing);
         std::int64_t work = 0, passed = 0;
         for (int j = i + 1; j <= l; ++j) {
           work += c.of[j - 1].result_flops;

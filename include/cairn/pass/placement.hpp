@@ -124,6 +124,9 @@ constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind)
       (after_kept ? out.after_kept : out.after_segment)[i - From] = front_of<Room, inner::exact>([&](auto visit) {
         const block_costs::peaks most = after_kept ? b.outside : b.after_segment;
         visit(first_choice{0, std::max(most.forward, most.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
+        if (b.saving.kept != none)
+          visit(first_choice{choice::saving, unkept + b.saving.peak, saved + b.saving.flops, unkept + b.saving.kept},
+                segment(i + 1), nothing);
         std::int64_t passed = 0, held = 0, ahead = 0, back = 0;
         front<1> all_kept = nothing;
         for (int j = i + 1; j <= count && !c.of[j - 1].between; ++j) {
@@ -185,13 +188,14 @@ template <int Count>
 struct nested_ranges {
   struct range {
     int begin, end, parent, depth;  ///< parent: one more than its number, 0 for none
+    bool saves;                     ///< keeps its contractions
   };
   range all[2 * Count + 1] = {};
   int count = 0, depth = 0;
 
-  constexpr int add(int begin, int end, int parent) {
+  constexpr int add(int begin, int end, int parent, bool saves = false) {
     const int levels = parent == 0 ? 1 : all[parent - 1].depth + 1;
-    all[count] = {begin, end, parent, levels};
+    all[count] = {begin, end, parent, levels, saves};
     depth = std::max(depth, levels);
     return ++count;
   }
@@ -203,14 +207,20 @@ struct range_finder {
   using inner = inner_fronts<Chain>;
   nested_ranges<Chain.count> out{};
 
+  /// The segment of the first choice of blocks from i on, and what is in it.
+  constexpr void first(int i, const choice& c, int parent) {
+    if (c.length == 0) return;
+    const int made = out.add(i, i + c.blocks(), parent, c.length == choice::saving);
+    if (c.length != choice::saving) inside(i, i + c.length - 1, c.inside, made);
+  }
   /// The segments of placement number `which` of blocks [i, l], in a segment.
   constexpr void inside(int i, int l, int which, int parent) {
     while (i <= l) {
       const auto* found = inner::of(i, l);
       if (found == nullptr) return;
       const choice c = choice::of(found->how[which]);
-      if (c.length != 0) inside(i, i + c.length - 1, c.inside, out.add(i, i + c.length, parent));
-      i += std::max(c.length, 1);
+      first(i, c, parent);
+      i += c.blocks();
       which = c.rest;
     }
   }
@@ -219,9 +229,9 @@ struct range_finder {
     bool kept = true;
     for (int i = 0; i < Chain.count;) {
       const choice c = choice::of((kept ? fronts.after_kept : fronts.after_segment)[i]->how[which]);
+      first(i, c, 0);
       kept = c.length == 0;
-      if (!kept) inside(i, i + c.length - 1, c.inside, out.add(i, i + c.length, 0));
-      i += std::max(c.length, 1);
+      i += c.blocks();
       which = c.rest;
     }
   }
@@ -237,12 +247,12 @@ inline constexpr auto ranges_of = [] {
 }();
 
 /// Segments of so many blocks each, one after another.
-template <const auto& Chain, int Length>
+template <const auto& Chain, int Length, bool Saves = false>
 inline constexpr auto equal_ranges = [] {
   nested_ranges<Chain.count> out;
   for (int i = 0, j = 0; i < Chain.count; i = j) {
     for (j = i + 1; !Chain.of[i].between && j < Chain.count && !Chain.of[j].between && j - i < Length;) ++j;
-    if (!Chain.of[i].between) out.add(i, j, 0);
+    if (!Chain.of[i].between) out.add(i, j, 0, Saves);
   }
   return out;
 }();
@@ -260,6 +270,7 @@ inline constexpr auto placement_by_region = [] {
   int of_block[Blocks.count + 1] = {};
   for (int i = 0; i < Ranges.count; ++i) {
     out.parent[i + 1] = Ranges.all[i].parent;
+    out.saves[i + 1] = Ranges.all[i].saves;
     for (int b = Ranges.all[i].begin; b < Ranges.all[i].end; ++b) of_block[b] = i + 1;
   }
   for (int r = 1; r < regions; ++r) {

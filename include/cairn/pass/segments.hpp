@@ -11,6 +11,7 @@ struct segment {
   int parent = none, depth = 0;  ///< the segment around it, and how many there are
   int region = 0;                ///< of the graph; of a placed one, the first of those that lie in it
   bool placed = false;           ///< by a pass, not marked by the user
+  bool saves = false;            ///< of a placed one: keeps the contractions in it
 };
 
 /// Segments beside those that the user marked.
@@ -19,6 +20,7 @@ struct placement {
   static constexpr int capacity = Segments, depth = Depth;
   int of[Regions] = {};           ///< by region: which of these it lies in, beside those that the region around it does
   int parent[Segments + 1] = {};  ///< by segment, from 1 on; 0 where no other of these is around it
+  bool saves[Segments + 1] = {};  ///< by segment: keeps its contractions
 };
 inline constexpr placement<1, 0, 0> no_placement{};
 
@@ -55,15 +57,24 @@ struct segment_finder {
       out{};
   int number[Placement::capacity + 1] = {};  ///< by placed segment: which it is of all
 
-  constexpr int add(int around, int region, bool is_placed) {
-    out.all[out.count] = {around, out.all[around].depth + 1, region, is_placed};
+  constexpr int add(int around, int region) {
+    out.all[out.count] = {.parent = around, .depth = out.all[around].depth + 1, .region = region};
     return out.count++;
   }
   /// Placed segment i, which begins with this region, or has begun.
   constexpr int begin(int i, int around, int region) {
     if (i == 0) return around;
-    if (number[i] == 0) number[i] = add(begin(placed.parent[i], around, region), region, true);
+    if (number[i] == 0) {
+      number[i] = add(begin(placed.parent[i], around, region), region);
+      out.all[number[i]].placed = true;
+      out.all[number[i]].saves = placed.saves[i];
+    }
     return number[i];
+  }
+  /// Has a segment keep a value that it computes.
+  constexpr void keep(int v, const segment& by) {
+    out.visible[v] = std::min(out.visible[v], by.depth - 1);
+    out.saved[v] |= by.depth == 1;
   }
   /// `blocks`: so many of the segments around each other, from outside, are blocks.
   constexpr void choose(int blocks) {
@@ -75,7 +86,7 @@ struct segment_finder {
       int& in = out.of_region[r];
       in = out.of_region[here.parent];
       if constexpr (Placement::capacity > 0) in = begin(placed.of[r], in, r);
-      if (marked && marks[r] > blocks) in = add(in, r, false);
+      if (marked && marks[r] > blocks) in = add(in, r);
     }
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
@@ -100,8 +111,11 @@ struct segment_finder {
       const auto [v, region] = g.keeps[i];
       const segment& by = out.all[out.of_region[region]];
       if (by.region != region || by.placed) continue;  // a block
-      out.visible[v] = std::min(out.visible[v], by.depth - 1);
-      out.saved[v] |= by.depth == 1;
+      keep(v, by);
+    }
+    for (int v = 0; v < d.turn; ++v) {
+      const segment& by = out.all[out.of[v]];
+      if (by.saves && d.nodes[v].op->contraction) keep(v, by);
     }
   }
 };
