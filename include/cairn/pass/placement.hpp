@@ -59,7 +59,7 @@ template <const auto& Chain>
 struct inner_fronts {
   static constexpr int count = Chain.count;
   static constexpr bool exact = count <= short_chain, complete = count <= fine_chain;
-  static constexpr int room = exact ? 65 : count <= fine_chain / 2 ? 33 : 17;
+  static constexpr int room = exact ? 65 : complete ? 33 : 17;
   static constexpr auto runs = detail::find_runs(Chain);
 
   /// The front of blocks [i, l], or null where only one placement is known, which keeps all.
