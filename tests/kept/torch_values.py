@@ -55,6 +55,20 @@ case("signs", lambda a, row, one, same: a.sign() * row + (one - same).sign() * 7
      ab=(3, 5), ba=(3, 5))
 
 
+def shifted(x, by, dim, mode):
+    """Moved towards higher indices; what comes in is zero, or the element at the edge."""
+    n = x.shape[dim]
+    at = torch.arange(n) - by
+    inside = (0 <= at) & (at < n)
+    moved = x.index_select(dim, at.clamp(0, n - 1))
+    if mode == "edge":
+        return moved
+    return moved * inside.to(x.dtype).reshape([-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())])
+
+
+case("rolls", lambda a, b: torch.roll(a, 2, -1) * a + torch.roll(a.square(), -4, 0) * torch.roll(b, 8, 1), a=(3, 5), b=(3, 5))
+case("shifts", lambda a, b: shifted(a, 1, -1, "zeros") * b + shifted(a, -2, 0, "edge") * shifted(b.square(), 3, 1, "edge") +
+     shifted(b, -4, 1, "zeros") * a, a=(3, 5), b=(3, 5))
 case("variances", lambda x: x.var((0, -1), keepdim=True) * x.var(1, unbiased=False).sum() + x.var(),
      x=(2, 3, 4))
 case("losses", lambda a, b: F.l1_loss(a, b) + 2 * F.huber_loss(3 * a, b, delta=0.7) + 3 * F.huber_loss(a, b) +

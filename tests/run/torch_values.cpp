@@ -21,6 +21,12 @@ BOOST_AUTO_TEST_CASE(elementwise) {
       "ties");
   agrees<sign(a) * row + sign(one - same) * 7_c + a * one * same>("signs");
 }
+BOOST_AUTO_TEST_CASE(stencils) {
+  constexpr auto b = param<"b", 3, 5>;
+  agrees<roll<-1, 2>(a) * a + roll<0, -4>(square(a)) * roll<1, 8>(b)>("rolls");
+  agrees<nn::shift<-1, 1>(a) * b + nn::shift<0, -2, edge::nearest>(a) * nn::shift<1, 3, edge::nearest>(square(b)) +
+         nn::shift<1, -4>(b) * a>("shifts");
+}
 BOOST_AUTO_TEST_CASE(variances_and_losses) {
   constexpr auto x = param<"x", 2, 3, 4>;
   agrees<var<0, -1>(x, keepdim) * sum(var<1>(x, biased)) + var(x)>("variances");
