@@ -229,14 +229,14 @@ struct over_budget { template <class Silent, class... Facts> struct found : Sile
   "cairn [over-budget]: the arena of this program is larger than its budget<...>; put more of it into segments, "
   "make the batch smaller, or allow these bytes"); } }; };
 struct over_least { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [over-budget]: no placement of segments that was found fits the arena of this program into these bytes; allow the "
-  "least, make the batch smaller, or name smaller layers by block"); } }; };
+  "cairn [over-budget]: fit<...> found no segments with which the arena of this program has at most these bytes; allow "
+  "least_bytes, make the batch smaller, or write large layers as several smaller ones"); } }; };
 struct nothing_to_place { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [nothing-to-place]: fit<...> makes segments of layers that are applied by |, repeat or block, and this model has "
-  "none that is not in a segment; leave the option out, or write the model as layers"); } }; };
+  "none; leave the option out, or write the model as layers: x | nn::linear<\"fc1\", 64> | nn::relu"); } }; };
 struct fit_and_budget { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [contradicting-options]: fit<...> places segments and is the limit, too, and budget<...> places nothing; leave "
-  "one of them out"); } }; };
+  "cairn [contradicting-options]: fit<...> is a limit of the arena itself, for which it places segments, and budget<...> "
+  "is another; leave one of them out"); } }; };
 struct model_too_large { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [model-too-large]: so many nodes take more steps than a compiler allows a constant; raise its limit, g++ "
   "-fconstexpr-ops-limit=1000000000, clang -fconstexpr-steps=30000000, and add the option any_size"); } }; };

@@ -51,9 +51,9 @@ struct first_choice {
 /// Finds the front of some placements: the one of least work within each of a list of budgets.
 template <int Room>
 struct front_writer {
-  std::int64_t budgets[Room] = {};
+  std::int64_t budgets[Room + 1] = {};
   front<Room> found{};
-  int count = 0;
+  int count = 0;  ///< more than Room where these are not all
 
   /// Budgets from the least bytes that any needs to the most, each by the same factor larger than the one before.
   constexpr void spread(std::int64_t least, std::int64_t most) {
@@ -68,7 +68,7 @@ struct front_writer {
   constexpr void insert(std::int64_t bytes) {
     int at = count;
     while (at > 0 && budgets[at - 1] >= bytes) --at;
-    if (at < count && budgets[at] == bytes) return;
+    if (count > Room || (at < count && budgets[at] == bytes)) return;
     for (int i = count++; i > at; --i) budgets[i] = budgets[i - 1];
     budgets[at] = bytes;
   }
@@ -112,7 +112,8 @@ struct front_writer {
 
 inline constexpr front<1> nothing{1, {}, {}, {}};
 
-/// The front of all that `for_each(visit)` calls visit(first, rest, inside) for.
+/// The front of all that `for_each(visit)` calls visit(first, rest, inside) for. Exact: no point is left out, if there is
+/// room to look at all.
 template <int Room, bool Exact>
 constexpr front<Room> front_of(auto for_each) {
   front_writer<Room> w;
@@ -127,7 +128,7 @@ constexpr front<Room> front_of(auto for_each) {
     most = std::max(most, first.need(rest.bytes[rest.count - 1], inside.bytes[inside.count - 1]));
   });
   if (most == 0) return {};
-  if constexpr (!Exact) w.spread(least, most);
+  if (!Exact || w.count > Room) w.spread(least, most);
   w.begin();
   for_each([&](const auto&... option) { w.add(option...); });
   return w.done();

@@ -1,0 +1,148 @@
+// Placement by budget: known numbers of segments of equal blocks; and what a program takes with more and more bytes.
+#include "cairn/cairn.hpp"
+
+#include "plan.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+// Equal blocks whose values are of one byte, and whose work is one: rotor's chain, of which the forward executions in so
+// many bytes are known.
+template <int Count>
+constexpr auto equal_blocks = [] {
+  pass::chain<Count> c;
+  for (int i = 0; i <= Count; ++i) {
+    pass::block_costs& b = c.of[i];
+    b.kept_inside = b.passed = b.result_flops = b.reading_flops = b.both_flops = 1;
+    b.inside = {1, 2};
+    b.alone = 2;
+    c.gradients[i] = 1;
+    for (int j = i + 1; j <= Count; ++j) c.made[i][j] = 1;
+  }
+  return c;
+}();
+template <int Count, int Starts>
+constexpr const auto& best = pass::fronts_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
+
+/// Whether the least work within 3, 4, ... bytes is this.
+template <int Count, int Starts>
+constexpr bool takes(std::initializer_list<std::int64_t> flops) {
+  std::int64_t bytes = 3;
+  for (const std::int64_t least : flops) {
+    std::int64_t found = 0;
+    for (int i = 0; i < best<Count, Starts>.count; ++i) {
+      if (best<Count, Starts>.bytes[i] <= bytes) found = best<Count, Starts>.flops[i];
+    }
+    if (found != least) return false;
+    ++bytes;
+  }
+  return best<Count, Starts>.bytes[0] == 3;  // no placement needs less
+}
+static_assert(takes<4, 4>({9, 6, 4}));
+static_assert(takes<6, 6>({20, 11, 9, 8, 6}));
+static_assert(takes<10, 10>({54, 26, 19, 17, 15, 14, 13, 12, 10}));
+
+// Of equal blocks it is enough to look at ranges from the first one on.
+template <int Count>
+constexpr bool alike_from_any = [] {
+  if (best<Count, 1>.count != best<Count, Count>.count) return false;
+  for (int i = 0; i < best<Count, 1>.count; ++i) {
+    if (best<Count, 1>.bytes[i] != best<Count, Count>.bytes[i]) return false;
+    if (best<Count, 1>.flops[i] != best<Count, Count>.flops[i]) return false;
+  }
+  return true;
+}();
+static_assert(alike_from_any<4> && alike_from_any<6> && alike_from_any<10> && alike_from_any<24>);
+
+template <auto Loss, class... Options>
+constexpr std::int64_t unplaced_bytes = peak<step_of<Loss, Options...>>;
+
+template <auto Loss, class... Options>
+constexpr std::int64_t unplaced_work = pass::figures_of<step_of<Loss, Options...>>.recomputed_flops;
+
+/// What is asked for and what a program takes.
+struct fitting {
+  std::int64_t asked, bytes, again;
+};
+/// Programs of some budgets, in parts of 32 of the bytes that are taken without placed segments.
+template <auto Loss, class... Options>
+constexpr auto fittings = []<int... Parts>(std::integer_sequence<int, Parts...>) {
+  return std::array{[] {
+    constexpr std::int64_t asked = unplaced_bytes<Loss, Options...> * Parts / 32;
+    using step = step_of<Loss, fit<asked>, Options...>;
+    return fitting{asked, peak<step>, pass::figures_of<step>.recomputed_flops};
+  }()...};
+}(std::integer_sequence<int, 1, 6, 10, 14, 19, 24, 28, 32>{});
+
+/// Whether some budget is too small, and from one on all are kept; more bytes are never more work; and as many as without
+/// placed segments take no more work than these do.
+template <auto Loss, class... Options>
+constexpr bool monotone = [] {
+  constexpr const auto& all = fittings<Loss, Options...>;
+  const auto fits = [](const fitting& f) { return f.bytes <= f.asked; };
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (fits(all[i - 1]) && (!fits(all[i]) || all[i].again > all[i - 1].again)) return false;
+  }
+  return !fits(all.front()) && fits(all.back()) &&
+         all.back().again <= unplaced_work<Loss, Options...>;
+}();
+
+/// Whether the points of a frontier are sorted and unbeaten, and among them is one without placed segments, or better.
+template <auto Loss, class... Options>
+constexpr bool sorted = [] {
+  constexpr const auto& points = frontier<Loss, Options...>;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (points[i].peak_bytes <= points[i - 1].peak_bytes) return false;
+    if (points[i].recomputed_flops >= points[i - 1].recomputed_flops) return false;
+  }
+  return std::ranges::any_of(points, [](const frontier_point& p) {
+    return p.peak_bytes <= unplaced_bytes<Loss, Options...> && p.recomputed_flops <= unplaced_work<Loss, Options...>;
+  });
+}();
+
+constexpr auto x = input<"x", 32, 64>;
+template <auto Logits>
+constexpr auto classified = cross_entropy(Logits, labels<"y", 10, 32>);
+
+constexpr auto of_widths = classified<(x | nn::linear<"l1", 64> | nn::gelu | nn::linear<"l2", 128> | nn::gelu |
+                                    nn::linear<"l3", 32> | nn::gelu | nn::linear<"out", 10>)>;
+static_assert(monotone<of_widths> && sorted<of_widths>);
+static_assert(monotone<of_widths, update<adamw_options{}>>);
+static_assert(monotone<of_widths, real<double>>);
+#ifdef _OPENMP
+static_assert(monotone<of_widths, threads<2>>);
+#endif
+
+inline constexpr auto mlp = nn::residual(nn::linear<"fc1", 96> | nn::gelu | nn::linear<"fc2", 64>);
+template <int Count>
+constexpr auto of_blocks = classified<(x | repeat<Count, "block">([](auto) { return mlp; }) | nn::linear<"out", 10>)>;
+static_assert(monotone<of_blocks<12>> && sorted<of_blocks<12>>);
+static_assert(monotone<of_blocks<48>>);
+
+// Beside segments and policies of the user, nested ones too.
+constexpr auto marked = classified<(
+    x | block<"a">(mlp) | ckpt<"b">(block<"b">(nn::residual(mlp | ckpt<"inner">(block<"c">(mlp))))) | block<"d">(mlp) |
+    ckpt<"e", save<"kept">>(block<"e">(nn::linear<"fc1", 96> | nn::tag<"kept"> | nn::gelu | nn::linear<"fc2", 64>)) |
+    nn::linear<"out", 10>)>;
+static_assert(monotone<marked> && sorted<marked>);
+
+// States, and random numbers that are drawn again.
+constexpr auto normed =
+    classified<(x | repeat<3, "block">([](auto) {
+                  return nn::residual(nn::batch_norm<"bn"> | nn::linear<"fc", 64> | nn::gelu | nn::dropout<"drop", 0.2>);
+                }) | nn::linear<"out", 10>)>;
+static_assert(monotone<normed>);
+
+// Values that skip blocks.
+constexpr auto skips = [] {
+  const auto a = x | block<"a">(nn::linear<"fc", 96> | nn::tanh);
+  const auto b = a | block<"b">(nn::linear<"fc", 32> | nn::gelu);
+  const auto c = b | block<"c">(nn::linear<"fc", 96> | nn::gelu);
+  const auto d = (a + c) | block<"d">(nn::linear<"fc", 32> | nn::tanh);
+  return cross_entropy((b * d) | nn::linear<"out", 10>, labels<"y", 10, 32>);
+}();
+static_assert(monotone<skips> && sorted<skips>);
+
+}  // namespace
