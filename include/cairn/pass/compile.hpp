@@ -12,7 +12,8 @@ namespace cairn::pass {
 /// So many blocks that no segment is left: what `plain` asks for.
 inline constexpr int all_blocks = std::numeric_limits<int>::max();
 
-/// A model's plan. Blocks: how many of the segments around each other are blocks instead, from outside.
+/// A model's plan. Blocks: how many of the segments around each other are blocks instead, from outside. Threads: 0 where
+/// scratch lies apart from the arena.
 template <class Model, int Blocks, int Threads>
 struct compiled {
   using model = Model;
@@ -31,7 +32,7 @@ struct compiled {
   static constexpr auto steps = fuse(schedule, readers);
   static constexpr auto loops = write_loops(schedule, steps);
   static constexpr auto ranges = liveness(schedule, steps, loops);
-  static constexpr auto places = place_fixed(graph, schedule, steps, loops, ranges);
+  static constexpr auto places = place_fixed<Model::placed>(graph, schedule, steps, loops, ranges);
   static constexpr auto slots =
       share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, places, Threads);
   static constexpr const auto& packing = pack<slots>();

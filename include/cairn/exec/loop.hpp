@@ -1,0 +1,256 @@
+// Runs loops: the plan of a body, step after step, at other bases each time; forward, and backward from few snapshots.
+#pragma once
+
+#include "cairn/core/hash.hpp"
+#include "cairn/core/philox.hpp"
+#include "cairn/exec/executable.hpp"
+#include "cairn/pass/loop.hpp"
+
+#include <charconv>
+#include <cstring>
+
+namespace cairn {
+
+namespace detail {
+/// One run of a loop or of its pullback.
+template <class Loop, class Target, bool Backward>
+class loop_runner {
+  using plan = pass::loop_plan<Loop, Target>;
+  using of = typename plan::of;
+  using policy = typename Loop::policy;
+  static constexpr const auto& g = plan::g;
+  static constexpr const auto& figures = plan::figures;
+  static constexpr const auto& carried = plan::carried.of;
+  static constexpr int steps = Loop::steps, turn = plan::f.turn;
+  static constexpr auto parts = plan::parts_of(Backward);
+  static constexpr bool keeps = figures.kept_slots > 0;
+
+  /// Where what is carried lies, by number.
+  struct state {
+    std::byte* at[plan::carried_count];
+  };
+
+ public:
+  loop_runner(void* const* operands, int threads) : threads_(threads) {
+    const auto next = [&operands] { return static_cast<std::byte*>(*operands++); };
+    if constexpr (Backward) {
+      for (int i = 0; i < of::arguments; ++i) {
+        if (of::wanted.of[i]) gradients_[i] = next();
+      }
+      for (int r = 0; r < g.result_count; ++r) {
+        if (g.cotangents[r] != ir::none) cotangents_[r] = next();
+      }
+      for (int r = 0; r < g.output_count; ++r) {
+        if ((figures.results_read >> r & 1U) != 0) results_[r] = next();
+      }
+    } else {
+      for (std::byte*& result : results_) result = next();
+    }
+    if (keeps) kept_ = next();
+    for (std::byte*& argument : arguments_) argument = next();
+    std::byte* const scratch = next();
+    bases_[pass::constant_base] = const_cast<std::byte*>(body::constants.at);
+    bases_[pass::position_base] = ir::first_position();
+    bases_[pass::arena_base] = scratch;
+    states_ = scratch + parts.arena;
+    bases_[pass::kept_base] = states_ + parts.states;
+    unread_ = bases_[pass::kept_base] + parts.kept;
+    bases_[pass::scratch_base] = unread_ + parts.unread;
+    for (int i = 0; i < of::arguments; ++i) bases_[pass::leaf_base + i] = arguments_[i];
+    for (int k = 0; k < plan::carried_count; ++k) first_.at[k] = arguments_[carried[k].leaf];
+  }
+
+  void forward() {
+    if constexpr (policy::keeps_steps) {
+      state now = first_;
+      for (int t = 0; t < steps; ++t) {
+        const state next = t + 1 == steps ? last_state(now) : kept_ != nullptr ? kept_state(t + 1) : other_than(now);
+        if (kept_ != nullptr) bases_[pass::kept_base] = kept_step(t);
+        evaluate(t, now, next);
+        now = next;
+      }
+    } else {
+      typename policy::template schedule<steps> schedule;
+      state now = first_;
+      for (reversal::action a = schedule.next(); a.what == reversal::action::advance; a = schedule.next())
+        now = advance(a, now);
+    }
+  }
+
+  void backward() {
+    for (int i = 0; i < of::arguments; ++i) {
+      const bool some = plan::compiled::gradient.gradient[i] != ir::none;
+      if (gradients_[i] != nullptr && (of::added_up.of[i] || !some)) fill(i, some);
+    }
+    for (int k = 0; k < Loop::carried_count; ++k) pulled_.at[k] = cotangents_[k];
+    if constexpr (policy::keeps_steps) {
+      for (int t = steps; t-- > 0;) {
+        bases_[pass::kept_base] = kept_step(t);
+        place(t, t == 0 ? first_ : kept_state(t), t + 1 == steps ? last_state({}) : kept_state(t + 1));
+        pull_back(t);
+      }
+    } else {
+      using reversal::action;
+      typename policy::template schedule<steps> schedule;
+      action a = schedule.next();
+      while (a.what == action::advance) a = schedule.next();  // forward did so
+      state now = first_;
+      for (a = schedule.next(); a.what != action::done; a = schedule.next()) {
+        if (a.what == action::restore) {
+          now = a.slot == 0 ? first_ : snapshot(a.slot);
+        } else if (a.what == action::advance) {
+          now = advance(a, now);
+        } else {
+          evaluate(a.from, now, other_than(now));
+          pull_back(a.from);
+        }
+      }
+    }
+  }
+
+ private:
+  using body = executable<typename plan::compiled>;
+
+  static state state_at(std::byte* at) {
+    state out;
+    for (int k = 0; k < plan::carried_count; ++k) out.at[k] = at + carried[k].offset;
+    return out;
+  }
+  /// One of two states in scratch that is not this one.
+  state other_than(const state& now) const {
+    return state_at(states_ + (now.at[0] == states_ ? plan::state_bytes : 0));
+  }
+  /// The state after the last step: results, where somebody reads them.
+  state last_state(const state& before) const {
+    state out = other_than(before);
+    for (int k = 0; k < plan::carried_count; ++k) {
+      if (results_[carried[k].result] != nullptr) out.at[k] = results_[carried[k].result];
+    }
+    return out;
+  }
+  state snapshot(int slot) const { return state_at(kept_ + (slot - 1) * figures.kept_each); }
+  /// What step t leaves for its backward, and the state that the step before leaves.
+  std::byte* kept_step(int t) const { return kept_ + t * figures.kept_each + plan::state_bytes; }
+  state kept_state(int t) const { return state_at(kept_ + t * figures.kept_each); }
+
+  /// Has the body read and write what belongs to step t.
+  void place(int t, const state& now, const state& next) {
+    for (int k = 0; k < plan::carried_count; ++k) {
+      bases_[pass::leaf_base + carried[k].leaf] = now.at[k];
+      bases_[plan::result_base + carried[k].result] = next.at[k];
+    }
+    for (int r = Loop::carried_count; r < g.result_count; ++r) {
+      std::byte* const whole = results_[r];
+      bases_[plan::result_base + r] = whole != nullptr ? whole + t * g.made(g.outputs[r]).bytes : unread_;
+    }
+    for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
+      bases_[pass::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;
+    draw(t);
+  }
+  void evaluate(int t, const state& now, const state& next) {
+    place(t, now, next);
+    body::run(bases_, 0, turn, threads_);
+    copy_late([](int base) { return base < plan::gradient_base; });
+  }
+  /// Goes on with the steps of an action; what is then at hand is a snapshot, or lies in scratch or in the results.
+  state advance(const reversal::action& a, state now) {
+    for (int t = a.from; t < a.to; ++t) {
+      state next = other_than(now);
+      if (t + 1 == steps && !Backward) next = last_state(now);
+      else if (t + 1 == a.to && a.slot != reversal::none && kept_ != nullptr) next = snapshot(a.slot);
+      evaluate(t, now, next);
+      now = next;
+    }
+    return now;
+  }
+
+  /// The gradients of step t, which was placed and evaluated.
+  void pull_back(int t) {
+    std::byte* const pulled = states_ + parts.states - 2 * plan::state_bytes;
+    state next = state_at(pulled + (steps - 1 - t) % 2 * plan::state_bytes);
+    for (int k = 0; k < Loop::carried_count; ++k) {
+      if (t == 0 && gradients_[k] != nullptr) next.at[k] = gradients_[k];
+      bases_[plan::gradient_base + k] = next.at[k];
+    }
+    for (int r = 0; r < g.result_count; ++r) {
+      if (g.cotangents[r] == ir::none) continue;
+      bases_[pass::leaf_base + g.cotangents[r]] =
+          r < Loop::carried_count ? pulled_.at[r] : cotangents_[r] + t * g.made(g.outputs[r]).bytes;
+    }
+    for (int i = Loop::carried_count; i < of::arguments; ++i) {
+      std::byte* const whole = gradients_[i];
+      const bool of_step = i < Loop::carried_count + Loop::each_count;
+      bases_[plan::gradient_base + i] =
+          whole == nullptr ? unread_ : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
+    }
+    body::run(bases_, turn, plan::f.step_count, threads_);
+    copy_late([](int base) { return base >= plan::gradient_base; });
+    for (int k = 0; k < Loop::carried_count; ++k) {
+      const bool some = plan::compiled::gradient.gradient[k] != ir::none;
+      if (!some) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));
+    }
+    pulled_ = next;
+  }
+  /// Sums begin with -0, to which any number is added without a change; what has no gradient is 0.
+  void fill(int leaf, bool sums) {
+    const auto numbers = [&]<class Number>(Number* at, std::int64_t bytes) {
+      std::fill_n(at, bytes / static_cast<std::int64_t>(sizeof(Number)), sums ? -Number{} : Number{});
+    };
+    const std::int64_t bytes = ir::loop_operations<Loop, Target>::gradient_of(leaf).bytes;
+    numbers(reinterpret_cast<typename plan::compiled::real*>(gradients_[leaf]), bytes);
+  }
+
+  template <class Wanted>
+  void copy_late(Wanted is_wanted) {
+    for (int i = 0; i < plan::places.copy_count; ++i) {
+      const pass::late_copy& copy = plan::places.copies[i];
+      const pass::place from = plan::compiled::layout.of[copy.value];
+      if (is_wanted(copy.to.base))
+        std::memcpy(bases_[copy.to.base] + copy.to.offset, bases_[from.base] + from.offset,
+                    static_cast<std::size_t>(plan::s.made(copy.value).bytes));
+    }
+  }
+
+  /// Random operations draw in step t what the same operation of `Name.t` draws outside of a loop.
+  void draw(int t) {
+    std::size_t n = 0;
+    for (int i = of::own; i < of::arguments; ++i) {
+      if (g.leaf_op(i).what != ir::role::random) continue;
+      streams_[n] = *reinterpret_cast<const random_stream*>(arguments_[i]);
+      if (!g.is_absolute(i)) {
+        char digits[16];
+        const char* const end = std::to_chars(digits, digits + sizeof digits, t).ptr;
+        std::uint64_t& number = streams_[n].operation;
+        number = number_of(".", number);
+        number = number_of(std::string_view(digits, end), number);
+        number = number_of(g.name_in_loop(i).substr(std::string_view(Loop::name).size()), number);
+      }
+      bases_[pass::leaf_base + i] = reinterpret_cast<std::byte*>(&streams_[n++]);
+    }
+  }
+  static constexpr std::size_t key_count = [] {
+    std::size_t n = 0;
+    for (int i = 0; i < of::arguments; ++i) n += g.leaf_op(i).what == ir::role::random ? 1 : 0;
+    return n;
+  }();
+
+  int threads_;
+  std::byte* results_[g.output_count] = {};
+  std::byte* cotangents_[g.output_count] = {};
+  std::byte* gradients_[of::arguments] = {};
+  std::byte* arguments_[of::arguments] = {};
+  std::byte *kept_ = nullptr, *states_ = nullptr, *unread_ = nullptr;
+  std::byte* bases_[plan::base_count] = {};
+  state first_, pulled_;
+  std::array<random_stream, key_count> streams_;
+};
+}  // namespace detail
+
+template <class Loop, class Target, bool Backward>
+void run_loop(const void*, void* const* operands, int threads) {
+  detail::loop_runner<Loop, Target, Backward> runner(operands, threads);
+  if constexpr (Backward) runner.backward();
+  else runner.forward();
+}
+
+}  // namespace cairn

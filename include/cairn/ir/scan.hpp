@@ -1,0 +1,352 @@
+// A loop as one operation of the graph, and its pullback as another. The body is a graph of its own. Both are told what
+// the plan of the body says, which pass/loop.hpp makes; and run what exec/loop.hpp defines.
+#pragma once
+
+#include "cairn/expr/scan.hpp"
+#include "cairn/ir/build.hpp"
+
+namespace cairn {
+
+/// What the plan of a loop's body says of the whole loop.
+struct loop_figures {
+  std::int64_t kept_slots = 0, kept_each = 0;  ///< what forward leaves for backward, in bytes for each slot
+  std::uint64_t results_read = 0;              ///< a bit for each result that backward reads
+  std::int64_t forward_flops = 0, backward_flops = 0, recomputed_flops = 0;  ///< the last is a part of backward's
+  loop_counts forward, backward;
+};
+/// Declared here, defined in pass/.
+template <class Loop, class Target>
+constexpr loop_figures figures_of_loop();
+template <class Loop, class Target, bool Backward>
+constexpr std::int64_t scratch_of_loop(int threads);
+/// Declared here, defined in check/: what is wrong with the body, or sound.
+template <class Loop, class Target>
+constexpr auto problem_of_loop();
+/// Runs a loop, or its pullback. Declared here, defined in exec/.
+template <class Loop, class Target, bool Backward>
+void run_loop(const void* constants, void* const* operands, int threads);
+
+namespace ir {
+
+/// A leaf of a body that lies elsewhere in each step: an argument, or the cotangent of a result.
+template <class Tensor>
+struct step_leaf : Tensor {};
+template <class Tensor>
+struct lowering<step_leaf<Tensor>> {
+  static constexpr void describe(operation& o) { o.what = role::input; }
+};
+template <class Tensor, class Target>
+inline constexpr const operation& step_leaf_of = leaf_operation<step_leaf<Tensor>, typename Target::real, Tensor>;
+
+/// The body of a loop: the first leaves are its arguments, then come those that it has itself, then cotangents. Names
+/// that are prefixed by what is around the loop begin with "/.".
+template <sizes Size>
+struct body_graph : graph<Size> {
+  int own_leaves = 0;                           ///< how many leaves stand before cotangents
+  int cotangents[body_graph::output_capacity];  ///< by result: the number of that leaf, or none
+
+  /// The name of a leaf within what is around the loop; or, where it is absolute, all of it.
+  constexpr bool is_absolute(int i) const { return !this->name(this->leaves[i]).starts_with("/."); }
+  constexpr std::string_view name_in_loop(int i) const {
+    return this->name(this->leaves[i]).substr(is_absolute(i) ? 0 : 2);
+  }
+};
+
+/// What a step makes as result number R.
+template <class Loop, std::size_t R>
+using step_tensor = tensor_of<pick<static_cast<int>(R), typename Loop::body>>;
+
+template <class Loop>
+inline constexpr sizes size_of_body = [](sizes s) {
+  s.leaves += Loop::carried_count + Loop::each_count + Loop::same_count + Loop::result_count;
+  s.nodes += s.leaves + Loop::result_count;
+  s.updates += Loop::result_count;  // there may be more results than a program has
+  s.characters += 2 * (s.leaves + s.segments);
+  return s;
+}(body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>::size);
+
+template <class Loop, class Target>
+constexpr void lower_body(builder& b, int* results) {
+  using body = body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>;
+  constexpr int count = std::tuple_size_v<typename Loop::tensors>;
+  int arguments[count];
+  [&]<class... Tensor>(std::type_identity<std::tuple<Tensor...>>) {
+    int i = 0;
+    ((arguments[i++] = b.leaves[b.nameless_leaf(&step_leaf_of<Tensor, Target>)].node), ...);
+  }(std::type_identity<typename Loop::tensors>{});
+  b.path.push('/');
+  body::template into<Target>(b, arguments, count, results);
+}
+template <class Loop, class Target>
+constexpr sizes grown_size_of_body() {
+  sizes size = size_of_body<Loop>;
+  if constexpr (Loop::body::inside.order > 0) {
+    graph<size_of_body<Loop>> g;
+    builder b;
+    b.write_to(g);
+    b.write_apart(size);
+    lower_body<Loop, Target>(b, g.outputs);
+    size.nodes = b.node_count + size.leaves;
+    size.arguments = b.argument_count + 1;
+  }
+  return size;
+}
+template <class Loop, class Target>
+constexpr auto build_body() {
+  body_graph<grown_size_of_body<Loop, Target>()> g;
+  builder b;
+  b.write_to(g);
+  lower_body<Loop, Target>(b, g.outputs);
+  g.output_count = g.result_count = Loop::result_count;
+  g.own_leaves = b.leaf_count;
+  [&]<std::size_t... R>(std::index_sequence<R...>) {
+    constexpr const auto& made = Loop::body::results;
+    ((g.cotangents[R] = Target::order > 0 && kind_of(made[R].element.type) == kind::real
+                            ? b.nameless_leaf(&step_leaf_of<step_tensor<Loop, R>, Target>)
+                            : none),
+     ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(Loop::result_count)>{});
+  finish(g, b);
+  return g;
+}
+/// What the body is lowered for: it is differentiated once, however often the model around it.
+template <class Loop, class Target>
+using body_target = target<typename Target::real, Loop::body::inside.order + (Target::order > 0 ? 1 : 0),
+                           Target::training, Target::inputs>;
+template <class Loop, class Target>
+inline constexpr auto body_of = build_body<Loop, Target>();
+
+/// What is known of a loop before its body has a plan.
+template <class Loop, class Target>
+struct loop_of {
+  using real = typename Target::real;
+  static constexpr const auto& g = body_of<Loop, Target>;
+  static constexpr int carried = Loop::carried_count, each = Loop::each_count, own = carried + each + Loop::same_count;
+  static constexpr int arguments = g.own_leaves, results = g.output_count;
+
+  /// By leaf that is an argument: whether the pullback makes its gradient. That of what depends on no parameter is for
+  /// who asks for gradients of inputs.
+  struct marks {
+    bool of[g.leaf_count + 1] = {};
+  };
+  static constexpr marks wanted = [] {
+    marks out;
+    [&]<class... A>(std::type_identity<std::tuple<A...>>) {
+      int i = 0;
+      ((out.of[i] = kind_of(A::element.type) == kind::real && (i < carried || Target::inputs || A::traits.trained),
+        ++i),
+       ...);
+    }(std::type_identity<typename Loop::arguments>{});
+    for (int i = own; i < arguments; ++i) {
+      const operation& leaf = g.leaf_op(i);
+      const bool asked = leaf.what == role::input && kind_of(leaf.made->element.type) == kind::real && Target::inputs;
+      out.of[i] = leaf.trainable || asked;
+    }
+    return out;
+  }();
+  /// Whether it is summed over the steps.
+  static constexpr marks added_up = [] {
+    marks out = wanted;
+    for (int i = 0; i < carried + each; ++i) out.of[i] = false;
+    return out;
+  }();
+  static constexpr int gradient_count = std::ranges::count(wanted.of, true);
+  static constexpr int cotangent_count = [] {
+    int n = 0;
+    for (int r = 0; r < g.result_count; ++r) n += g.cotangents[r] != none;
+    return n;
+  }();
+};
+
+/// The two operations that a loop is: itself, of which the last result is what it leaves for the other; and its
+/// pullback. Arguments of this are the cotangents of all results that are real numbers, the results that it reads, what
+/// the loop left, and then the loop's own arguments.
+template <class Loop, class Target>
+struct loop_operations {
+  using of = loop_of<Loop, Target>;
+  static constexpr const auto& g = of::g;
+  static constexpr loop_figures figures = figures_of_loop<Loop, Target>();
+  static constexpr bool keeps = figures.kept_slots > 0;
+
+  template <class Tensor>
+  static constexpr result described_as() {
+    return described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, typename Target::real>,
+                     the_shape<Tensor::shape>);
+  }
+  static constexpr shape kept_shape{figures.kept_slots, figures.kept_each};
+  static constexpr auto made = [] {
+    std::array<result, of::results + 1> out{};
+    [&]<std::size_t... R>(std::index_sequence<R...>) {
+      ((out[R] = described_as<tensor_of<pick<static_cast<int>(R), Loop>>>()), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(g.result_count)>{});
+    std::size_t r = static_cast<std::size_t>(g.result_count);
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (g.leaves[i].after != none) out[r++] = *g.leaf_op(i).made;
+    }
+    out[r] = described({kept_shape, {dtype::u8}}, 1, kept_shape);
+    return out;
+  }();
+  static constexpr auto gradients_made = [] {
+    std::array<result, of::gradient_count + 1> out{};
+    std::size_t n = 0;
+    [&]<class... A>(std::type_identity<std::tuple<A...>>) {
+      int i = 0;
+      ((of::wanted.of[i++] ? void(out[n++] = described_as<tensor_of<A>>()) : void()), ...);
+    }(std::type_identity<typename Loop::arguments>{});
+    for (int i = of::own; i < of::arguments; ++i) {
+      if (of::wanted.of[i]) out[n++] = *g.leaf_op(i).made;
+    }
+    n = 0;
+    for (int i = 0; i < of::arguments; ++i) {
+      if (of::wanted.of[i]) out[n++].always = of::added_up.of[i];
+    }
+    return out;
+  }();
+
+  /// What the pullback makes for a leaf.
+  static constexpr const result& gradient_of(int leaf) {
+    return gradients_made[static_cast<std::size_t>(std::count(of::wanted.of, of::wanted.of + leaf, true))];
+  }
+
+  static constexpr operation common(std::string_view name, bool backward) {
+    operation o;
+    o.name = name;
+    o.hash = hash_of(name);
+    o.flops = backward ? figures.backward_flops : figures.forward_flops;
+    o.counts = backward ? figures.backward : figures.forward;
+    return o;
+  }
+  static constexpr operation pullback = [] {
+    operation o = common("scan_gradients", true);
+    o.arguments = of::cotangent_count + std::popcount(figures.results_read) + keeps + of::arguments;
+    o.results = of::gradient_count;
+    o.made = gradients_made.data();
+    o.recomputed = figures.recomputed_flops;
+    o.scratch_of_plan = &scratch_of_loop<Loop, Target, true>;
+    o.run = &run_loop<Loop, Target, true>;
+    return o;
+  }();
+  /// By leaf: the sum of its gradient here and that of elsewhere.
+  static constexpr auto sums = [] {
+    std::array<operation, static_cast<std::size_t>(of::arguments) + 1> out{};
+    std::size_t n = 0;
+    for (int i = 0; i < of::arguments; ++i) {
+      if (!of::wanted.of[i]) continue;
+      operation& o = out[static_cast<std::size_t>(i)];
+      o = sum_of_two<target<typename Target::real, 0, true>, tensor<element_type{}>>;
+      o.made = &gradients_made[n++];
+      o.flops = o.made->count;
+    }
+    return out;
+  }();
+
+  static constexpr void append_gradients(builder& b, int node, const bool* wanted, int* gradient) {
+    const builder::frame before = b.open_rule(b.nodes[node].region);
+    tag* const tags = std::exchange(b.tags, nullptr);
+    int given[of::cotangent_count + 64 + 1 + of::arguments];
+    int n = 0;
+    [&]<std::size_t... R>(std::index_sequence<R...>) {
+      const auto cotangent = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+        if constexpr (g.cotangents[I] != none) {
+          const int known = gradient[node + static_cast<int>(I)];
+          given[n++] =
+              known != 0
+                  ? known
+                  : append_zeros<target<typename Target::real, 0, true>, tensor_of<pick<static_cast<int>(I), Loop>>>(b);
+        }
+      };
+      (cotangent(std::integral_constant<std::size_t, R>{}), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(g.result_count)>{});
+    for (int r = 0; r < of::results; ++r) {
+      if ((figures.results_read >> r & 1U) != 0) given[n++] = node + r;
+    }
+    if (keeps) given[n++] = node + of::results;
+    for (int i = 0; i < of::arguments; ++i) given[n++] = b.argument(node, i);
+    int made = b.append(&pullback, given);
+    for (int i = 0; i < of::arguments; ++i) {
+      if (!of::wanted.of[i]) continue;
+      const int argument = b.argument(node, i), more = made++;
+      if (!wanted[argument]) continue;
+      const int both[]{gradient[argument], more};
+      gradient[argument] = both[0] == 0 ? more : b.append(&sums[static_cast<std::size_t>(i)], both);
+    }
+    b.tags = tags;
+    b.close(before);
+  }
+  /// For constant evaluation alone, as all rules are.
+  static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
+    if (std::is_constant_evaluated()) append_gradients(b, node, wanted, gradient);
+  }
+
+  static constexpr operation loop = [] {
+    operation o = common("scan", false);
+    o.arguments = of::arguments;
+    o.results = of::results + keeps;
+    o.made = made.data();
+    o.scratch_of_plan = &scratch_of_loop<Loop, Target, false>;
+    o.run = &run_loop<Loop, Target, false>;
+    if constexpr (Target::order > 0 && of::cotangent_count > 0 && of::gradient_count > 0) {
+      o.vjp = &append;
+      o.vjp_nodes = 2 * (of::gradient_count + of::cotangent_count);
+      o.vjp_arguments = pullback.arguments + 2 * of::gradient_count + of::cotangent_count;
+    }
+    return o;
+  }();
+};
+
+template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
+struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>> {
+  using type = scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>;
+  static constexpr int height = type::traits.height;
+
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, height)) return;
+    (lowering<C>::count(c), ...);
+    (lowering<E>::count(c), ...);
+    (lowering<Same>::count(c), ...);
+    sizes within = size_of_body<type>;
+    within.prefix_names(sizeof(Name.text));
+    const int leaves = within.leaves + 1, results = type::result_count + within.updates + 1;
+    c.total += {.nodes = leaves + results,
+                .arguments = leaves,
+                .leaves = leaves,
+                .characters = within.characters + static_cast<int>(sizeof(Name.text)),
+                .updates = within.updates};
+  }
+  template <class Target, int Which>
+  static constexpr int result(builder& b) {
+    if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
+    using within = body_target<type, Target>;
+    static_assert(report_of<decltype(problem_of_loop<type, within>())>{}.shown);
+    using operations = loop_operations<type, within>;
+    constexpr const auto& g = operations::g;
+    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    stack<int> arguments;
+    (arguments.push(lowering<C>::template into<Target>(b)), ...);
+    (arguments.push(lowering<E>::template into<Target>(b)), ...);
+    (arguments.push(lowering<Same>::template into<Target>(b)), ...);
+    int leaves[operations::of::arguments + 1] = {};
+    for (int i = operations::of::own; i < operations::of::arguments; ++i) {
+      const operation* const leaf = &g.leaf_op(i);
+      const bool keyed = leaf->what == role::random && !g.is_absolute(i);  // by the step, too
+      leaves[i] = b.leaf_of(leaf, keyed ? std::string_view(Name) : g.name_in_loop(i), !g.is_absolute(i));
+      arguments.push(b.leaves[leaves[i]].node);
+    }
+    const int made = b.append(&operations::loop, arguments.begin());
+    int next = made + g.result_count;
+    for (int i = operations::of::own; i < operations::of::arguments; ++i) {
+      if (g.leaves[i].after != none) b.update(leaves[i], next++);
+    }
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, made + static_cast<int>(I)), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(type::result_count)>{});
+    return made + Which;
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return result<Target, 0>(b);
+  }
+};
+
+}  // namespace ir
+}  // namespace cairn
