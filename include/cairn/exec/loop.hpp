@@ -48,6 +48,11 @@ class loop_runner {
     }
     if (keeps) kept_ = next();
     for (std::byte*& argument : arguments_) argument = next();
+    if constexpr (Backward) {
+      for (int i = 0; i < of::arguments; ++i) {
+        if (of::added_up.of[i]) so_far_[i] = next();
+      }
+    }
     std::byte* const scratch = next();
     bases_[pass::constant_base] = const_cast<std::byte*>(body::constants.at);
     bases_[pass::position_base] = ir::first_position();
@@ -78,10 +83,7 @@ class loop_runner {
   }
 
   void backward() {
-    for (int i = 0; i < of::arguments; ++i) {
-      const bool some = plan::compiled::gradient.gradient[i] != ir::none;
-      if (gradients_[i] != nullptr && (of::added_up.of[i] || !some)) fill(i, some);
-    }
+    begin_gradients(std::make_integer_sequence<int, of::arguments>{});
     for (int k = 0; k < Loop::carried_count; ++k) pulled_.at[k] = cotangents_[k];
     if constexpr (policy::keeps_steps) {
       for (int t = steps; t-- > 0;) {
@@ -191,13 +193,25 @@ class loop_runner {
     }
     pulled_ = next;
   }
-  /// Sums begin with -0, to which any number is added without a change; what has no gradient is 0.
-  void fill(int leaf, bool sums) {
-    const auto numbers = [&]<class Number>(Number* at, std::int64_t bytes) {
-      std::fill_n(at, bytes / static_cast<std::int64_t>(sizeof(Number)), sums ? -Number{} : Number{});
-    };
-    const std::int64_t bytes = ir::loop_operations<Loop, Target>::gradient_of(leaf).bytes;
-    numbers(reinterpret_cast<typename plan::compiled::real*>(gradients_[leaf]), bytes);
+  /// Sums go on from what there is, or begin with -0, to which any number is added without a change. What has no
+  /// gradient is 0.
+  template <int Leaf>
+  void begin_gradient() {
+    if constexpr (of::wanted.of[Leaf]) {
+      constexpr bool none = plan::compiled::gradient.gradient[Leaf] == ir::none, sums = of::added_up.of[Leaf];
+      const ir::result& made = ir::loop_operations<Loop, Target>::gradient_of(Leaf);
+      using real = typename plan::compiled::real;
+      using number = stored_as<g.leaf_op(Leaf).made->element.type, real>;
+      std::byte* const at = gradients_[Leaf];
+      if (at == nullptr || !(sums || none)) return;
+      if (!sums || so_far_[Leaf] == arguments_[Leaf])
+        std::fill_n(reinterpret_cast<number*>(at), made.count, static_cast<number>(none ? real{0} : -real{0}));
+      else if (so_far_[Leaf] != at) std::memcpy(at, so_far_[Leaf], static_cast<std::size_t>(made.bytes));
+    }
+  }
+  template <int... Leaf>
+  void begin_gradients(std::integer_sequence<int, Leaf...>) {
+    (begin_gradient<Leaf>(), ...);
   }
 
   template <class Wanted>
@@ -239,6 +253,7 @@ class loop_runner {
   std::byte* cotangents_[g.output_count] = {};
   std::byte* gradients_[of::arguments] = {};
   std::byte* arguments_[of::arguments] = {};
+  std::byte* so_far_[of::arguments] = {};
   std::byte *kept_ = nullptr, *states_ = nullptr, *unread_ = nullptr;
   std::byte* bases_[plan::base_count] = {};
   state first_, pulled_;

@@ -43,7 +43,7 @@ inline constexpr const operation& step_leaf_of = leaf_operation<step_leaf<Tensor
 template <sizes Size>
 struct body_graph : graph<Size> {
   int own_leaves = 0;                           ///< how many leaves stand before cotangents
-  int cotangents[body_graph::output_capacity];  ///< by result: the number of that leaf, or none
+  int cotangents[body_graph::output_capacity] = {};  ///< by result: the number of that leaf, or none
 
   /// The name of a leaf within what is around the loop; or, where it is absolute, all of it.
   constexpr bool is_absolute(int i) const { return !this->name(this->leaves[i]).starts_with("/."); }
@@ -150,7 +150,8 @@ struct loop_of {
     for (int i = 0; i < carried + each; ++i) out.of[i] = false;
     return out;
   }();
-  static constexpr int gradient_count = std::ranges::count(wanted.of, true);
+  static constexpr int gradient_count = std::ranges::count(wanted.of, true),
+                       sum_count = std::ranges::count(added_up.of, true);
   static constexpr int cotangent_count = [] {
     int n = 0;
     for (int r = 0; r < g.result_count; ++r) n += g.cotangents[r] != none;
@@ -160,13 +161,17 @@ struct loop_of {
 
 /// The two operations that a loop is: itself, of which the last result is what it leaves for the other; and its
 /// pullback. Arguments of this are the cotangents of all results that are real numbers, the results that it reads, what
-/// the loop left, and then the loop's own arguments.
+/// the loop left, and then the loop's own arguments. Last come, of gradients that are summed over the steps, the sums to
+/// which these are added, so that sums have the same order as without a loop; the loop's argument where there is none.
 template <class Loop, class Target>
 struct loop_operations {
   using of = loop_of<Loop, Target>;
   static constexpr const auto& g = of::g;
   static constexpr loop_figures figures = figures_of_loop<Loop, Target>();
   static constexpr bool keeps = figures.kept_slots > 0;
+  /// Of the pullback: where the loop's own arguments begin, and how many there are.
+  static constexpr int first_argument = of::cotangent_count + std::popcount(figures.results_read) + keeps;
+  static constexpr int pulled_arguments = first_argument + of::arguments + of::sum_count;
 
   template <class Tensor>
   static constexpr result described_as() {
@@ -197,8 +202,11 @@ struct loop_operations {
       if (of::wanted.of[i]) out[n++] = *g.leaf_op(i).made;
     }
     n = 0;
+    int so_far = first_argument + of::arguments;
     for (int i = 0; i < of::arguments; ++i) {
-      if (of::wanted.of[i]) out[n++].always = of::added_up.of[i];
+      if (!of::wanted.of[i]) continue;
+      out[n].always = of::added_up.of[i];
+      out[n++].overwrites = of::added_up.of[i] ? so_far++ : none;
     }
     return out;
   }();
@@ -218,7 +226,7 @@ struct loop_operations {
   }
   static constexpr operation pullback = [] {
     operation o = common("scan_gradients", true);
-    o.arguments = of::cotangent_count + std::popcount(figures.results_read) + keeps + of::arguments;
+    o.arguments = pulled_arguments;
     o.results = of::gradient_count;
     o.made = gradients_made.data();
     o.recomputed = figures.recomputed_flops;
@@ -240,10 +248,17 @@ struct loop_operations {
     return out;
   }();
 
+  /// Whether no argument before this one is the same value, and has its gradient summed.
+  static constexpr bool is_first(const builder& b, int node, int argument) {
+    bool first = true;
+    for (int i = 0; i < argument; ++i)
+      first &= !of::added_up.of[i] || b.argument(node, i) != b.argument(node, argument);
+    return first;
+  }
   static constexpr void append_gradients(builder& b, int node, const bool* wanted, int* gradient) {
     const builder::frame before = b.open_rule(b.nodes[node].region);
     tag* const tags = std::exchange(b.tags, nullptr);
-    int given[of::cotangent_count + 64 + 1 + of::arguments];
+    int given[pulled_arguments];
     int n = 0;
     [&]<std::size_t... R>(std::index_sequence<R...>) {
       const auto cotangent = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
@@ -262,13 +277,18 @@ struct loop_operations {
     }
     if (keeps) given[n++] = node + of::results;
     for (int i = 0; i < of::arguments; ++i) given[n++] = b.argument(node, i);
+    for (int i = 0; i < of::arguments; ++i) {
+      if (!of::added_up.of[i]) continue;
+      const int argument = b.argument(node, i), so_far = gradient[argument];
+      given[n++] = so_far != 0 && is_first(b, node, i) ? so_far : argument;
+    }
     int made = b.append(&pullback, given);
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::wanted.of[i]) continue;
-      const int argument = b.argument(node, i), more = made++;
+      const int argument = b.argument(node, i), both[]{gradient[argument], made++};
       if (!wanted[argument]) continue;
-      const int both[]{gradient[argument], more};
-      gradient[argument] = both[0] == 0 ? more : b.append(&sums[static_cast<std::size_t>(i)], both);
+      const bool added = both[0] == 0 || (of::added_up.of[i] && is_first(b, node, i));
+      gradient[argument] = added ? both[1] : b.append(&sums[static_cast<std::size_t>(i)], both);
     }
     b.tags = tags;
     b.close(before);
