@@ -91,6 +91,18 @@ struct gradients_depend {
   }
 };
 
+/// A gradient of a gradient of a loop.
+struct loops_are_differentiated_once {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& g = Compiled::graph;
+    constexpr int node =
+        g.wrong.gradient_of_loop != ir::none ? g.wrong.gradient_of_loop : Compiled::gradient.gradient_of_loop;
+    if constexpr (node == ir::none) return sound{};
+    else return mistake<loop_differentiated_twice, top_scope>{};
+  }
+};
+
 /// A policy that fits nothing in its segment.
 struct policies_fit {
   template <class Compiled>

@@ -1,14 +1,20 @@
-// What is wrong with the body of a loop.
+// What is wrong with the body of a loop: it has a graph and a plan of its own.
 #pragma once
 
-#include "cairn/check/checks.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/pass/loop.hpp"
 
 namespace cairn {
 
 template <class Loop, class Target>
 constexpr auto problem_of_loop() {
-  return sound{};
+  using namespace detail;
+  using plan = typename pass::loop_plan<Loop, Target>::compiled;
+  using problem =
+      decltype(first_found<plan, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once, gradients_depend,
+                           loops_are_differentiated_once, policies_fit, states_become_one_value>::of());
+  if constexpr (!std::same_as<problem, sound> || Target::order == 0) return problem{};
+  else return first_found<plan, segments_are_of_use>::of();
 }
 
 }  // namespace cairn

@@ -237,7 +237,7 @@ class loop_runner {
         std::uint64_t& number = streams_[n].operation;
         number = number_of(".", number);
         number = number_of(std::string_view(digits, end), number);
-        number = number_of(g.name_in_loop(i).substr(std::string_view(Loop::name).size()), number);
+        number = number_of(g.name(g.leaves[i]).substr(std::string_view(Loop::name).size()), number);
       }
       bases_[pass::leaf_base + i] = reinterpret_cast<std::byte*>(&streams_[n++]);
     }

@@ -86,42 +86,101 @@ constexpr auto results_of_loop() {
   else return picks<Loop>(std::make_index_sequence<Loop::result_count>{});
 }
 
-template <int T, class E>
-inline constexpr bool is_for_steps = E::shape.rank > 0 && E::shape[0] == T;
+/// How a policy keeps what backward reads of a loop: see core/reversal.hpp.
+template <class Policy>
+concept a_loop_policy = requires {
+  { Policy::keeps_steps } -> std::convertible_to<bool>;
+};
 
-/// Whether what is carried has in all steps the tensor with which it begins.
-template <class Loop, class... C, std::size_t... I>
-constexpr int first_changed(std::index_sequence<I...>) {
-  int changed = -1;
-  ((changed = changed < 0 && (Loop::results[I] != C::shape || Loop::results[I].element != C::element)
-                  ? static_cast<int>(I)
-                  : changed),
-   ...);
+/// The first value that is carried and does not stay of its tensor, or -1.
+template <class Loop, class... C>
+constexpr int first_changed() {
+  int i = 0, changed = -1;
+  for (const tensor_type& begun : {tensor_type{C::shape, C::element}...}) {
+    const tensor_type& made = Loop::results[static_cast<std::size_t>(i)];
+    if (changed < 0 && (made != begun || made.element != begun.element)) changed = i;
+    ++i;
+  }
   return changed;
+}
+
+template <class T>
+inline constexpr bool wrong_body = wrong<T>;
+template <class First, class... Rest>
+inline constexpr bool wrong_body<std::tuple<First, Rest...>> = wrong<First>;
+template <an_expression E>
+constexpr E first_value(E e) {
+  return e;
+}
+template <class First, class... Rest>
+constexpr First first_value(std::tuple<First, Rest...>) {
+  return {};
+}
+/// The loop, of which `Once` is what the body makes of the arguments of a step; or the mistake in what that is.
+template <int T, fixed_string Name, class Policy, class F, class Once, class... C, class... E, class... Same>
+constexpr auto looped(Once once, carried_values<C...>, step_values<E...>, Same...) {
+  using owner = owner_of<C..., E..., Same...>;
+  using carries = fact::arguments<tensor_fact<C>...>;
+  if constexpr (wrong_body<Once>) {
+    return spread<body_size<Once>>(pass_on<owner>(first_value(once)));
+  } else if constexpr (body_size<Once> < sizeof...(C)) {
+    return mistake<too_few_in_loop, owner, fact::in<Name>, carries>{};
+  } else {
+    using loop = scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>;
+    if constexpr (first_changed<loop, C...>() >= 0) {
+      constexpr int changed = first_changed<loop, C...>();
+      return spread<body_size<Once>>(mistake<changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
+                                             fact::got<tensor_fact<pick<changed, typename loop::body>>>>{});
+    } else if constexpr (std::ranges::any_of(loop::results, [](const shape& made) { return made.rank > max_rank; })) {
+      return spread<body_size<Once>>(mistake<rule::one_axis_more, owner, fact::in<Name>>{});
+    } else if constexpr (loop::traits.height > max_height) {
+      return spread<body_size<Once>>(
+          mistake<expression_too_large, owner, fact::in<Name>, fact::height<loop::traits.height>>{});
+    } else {
+      return results_of_loop<loop>();
+    }
+  }
 }
 
 /// The loop, or the mistake in it.
 template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
 constexpr auto scanned_silently(carried_values<C...>, step_values<E...>, Same...) {
   using owner = owner_of<C..., E..., Same...>;
-  if constexpr ((wrong<C> || ... || false) || (wrong<E> || ... || false) || (wrong<Same> || ... || false)) {
+  using what = fact::operation<"scan", typename showing<C>::type..., typename showing<E>::type...,
+                               typename showing<Same>::type...>;
+  if constexpr ((wrong<C> || ...) || (wrong<E> || ... || false) || (wrong<Same> || ... || false)) {
     return pass_on<owner>(C{}..., E{}..., Same{}...);
+  } else if constexpr (std::same_as<owner, mixed_scopes>) {
+    return mistake<captured_value, owner, what>{};
   } else if constexpr (T < 1) {
-    return mistake<no_iterations, owner, fact::in<Name>, fact::iterations<T>>{};
+    return mistake<no_steps, owner, what, fact::iterations<T>>{};
+  } else if constexpr (!a_loop_policy<Policy>) {
+    return mistake<no_policy_of_loop, owner, what, fact::given<Policy>>{};
+  } else if constexpr (!Policy::template fits<std::max(T, 1)>) {
+    return mistake<snapshots_of_steps, owner, fact::given<Policy>, fact::iterations<T>>{};
+  } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
+    return mistake<rule::steps_along_first_axis, owner, fact::arguments<tensor_fact<E>...>, fact::iterations<T>>{};
   } else {
-    using loop = scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>;
-    return results_of_loop<loop>();
+    constexpr int level = merged({C::traits..., E::traits..., Same::traits...}).level;
+    using once = typename calling<block_mark<Name>, F, stage_input<level, tensor_of<C>>...,
+                                  stage_input<level, step_slice<E>>..., stage_input<level, tensor_of<Same>>...>::silent;
+    return looped<T, Name, Policy, F>(once{}, carried_values<C...>{}, step_values<E...>{}, Same{}...);
   }
 }
-
+/// What scan makes of its arguments: none but these, in this order.
 template <int T, fixed_string Name, class Policy, class F, class... A>
-struct scanning {};
-template <int T, fixed_string Name, class Policy, class F, class... C, class... Same>
+struct scanning {
+  using type = misused<loop_of_values, "scan", F, A...>;
+};
+template <int T, fixed_string Name, class Policy, class F, an_expression... C, an_expression... Same>
+  requires(!an_expression<F> && sizeof...(C) > 0)
 struct scanning<T, Name, Policy, F, carried_values<C...>, Same...> {
   using type =
       surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, step_values<>{}, Same{}...))>;
 };
-template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
+template <int T, fixed_string Name, class Policy, class F, an_expression... C, an_expression... E,
+          an_expression... Same>
+  requires(!an_expression<F> && sizeof...(C) > 0)
 struct scanning<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...> {
   using type =
       surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, step_values<E...>{}, Same{}...))>;
@@ -138,6 +197,11 @@ struct scanning<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Sam
 /// t of `repeat<T, Name>`. Policy: store_all, revolve<S> or two_level<P, S>: what is kept for backward.
 template <int T, fixed_string Name, class Policy = store_all, class F, class... A>
 constexpr typename detail::scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
+  return {};
+}
+
+template <int T, class... A>
+constexpr nameless<"scan", A...> scan(A...) {
   return {};
 }
 

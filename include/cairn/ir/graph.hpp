@@ -183,9 +183,10 @@ struct mistakes {
   int conflict = none;               ///< a leaf whose name is used for another one
   const operation* rival = nullptr;  ///< that other leaf
   misfit policy = {};
-  int independent = none;    ///< a value by which something is differentiated that does not depend on it
-  int updated_twice = none;  ///< a state that is to become two different values
-  int applied_twice = none;  ///< a parameter of two layers
+  int independent = none;       ///< a value by which something is differentiated that does not depend on it
+  int updated_twice = none;     ///< a state that is to become two different values
+  int applied_twice = none;     ///< a parameter of two layers
+  int gradient_of_loop = none;  ///< the gradients of a loop, of which a gradient is taken
   int first_layer = none, second_layer = none;  ///< what these give
 };
 

@@ -42,14 +42,16 @@ inline constexpr const operation& step_leaf_of = leaf_operation<step_leaf<Tensor
 /// that are prefixed by what is around the loop begin with "/.".
 template <sizes Size>
 struct body_graph : graph<Size> {
-  int own_leaves = 0;                           ///< how many leaves stand before cotangents
+  int own_leaves = 0;                                ///< how many leaves stand before cotangents
   int cotangents[body_graph::output_capacity] = {};  ///< by result: the number of that leaf, or none
 
-  /// The name of a leaf within what is around the loop; or, where it is absolute, all of it.
-  constexpr bool is_absolute(int i) const { return !this->name(this->leaves[i]).starts_with("/."); }
-  constexpr std::string_view name_in_loop(int i) const {
-    return this->name(this->leaves[i]).substr(is_absolute(i) ? 0 : 2);
+  /// A name within what is around the loop.
+  constexpr std::string_view name(const auto& named) const {
+    const std::string_view all = graph<Size>::name(named);
+    return all.starts_with("/.") ? all.substr(2) : all;
   }
+  /// Whether that of a leaf is all of its name.
+  constexpr bool is_absolute(int i) const { return !graph<Size>::name(this->leaves[i]).starts_with("/."); }
 };
 
 /// What a step makes as result number R.
@@ -224,6 +226,8 @@ struct loop_operations {
     o.counts = backward ? figures.backward : figures.forward;
     return o;
   }
+  /// A loop is differentiated once.
+  static constexpr void refuse(builder& b, int node, const bool*, int*) { b.wrong.gradient_of_loop = node; }
   static constexpr operation pullback = [] {
     operation o = common("scan_gradients", true);
     o.arguments = pulled_arguments;
@@ -232,6 +236,7 @@ struct loop_operations {
     o.recomputed = figures.recomputed_flops;
     o.scratch_of_plan = &scratch_of_loop<Loop, Target, true>;
     o.run = &run_loop<Loop, Target, true>;
+    o.vjp = &refuse;
     return o;
   }();
   /// By leaf: the sum of its gradient here and that of elsewhere.
@@ -349,7 +354,7 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, step_values<E.
     for (int i = operations::of::own; i < operations::of::arguments; ++i) {
       const operation* const leaf = &g.leaf_op(i);
       const bool keyed = leaf->what == role::random && !g.is_absolute(i);  // by the step, too
-      leaves[i] = b.leaf_of(leaf, keyed ? std::string_view(Name) : g.name_in_loop(i), !g.is_absolute(i));
+      leaves[i] = b.leaf_of(leaf, keyed ? std::string_view(Name) : g.name(g.leaves[i]), !g.is_absolute(i));
       arguments.push(b.leaves[leaves[i]].node);
     }
     const int made = b.append(&operations::loop, arguments.begin());

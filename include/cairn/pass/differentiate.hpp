@@ -12,9 +12,10 @@ using ir::none;
 template <int Nodes, int Arguments, int Leaves, int Regions>
 struct gradient_graph : ir::values<Nodes, Arguments> {
   int turn = 0;
-  int gradient[Leaves] = {};   ///< value of each leaf's gradient, or none
-  int earlier[Leaves] = {};    ///< value of the gradient that it is added to; 0, a value of the forward pass, for none
-  bool reached[Regions] = {};  ///< regions through which a gradient flows
+  int gradient[Leaves] = {};    ///< value of each leaf's gradient, or none
+  int earlier[Leaves] = {};     ///< value of the gradient that it is added to; 0, a value of the forward pass, for none
+  bool reached[Regions] = {};   ///< regions through which a gradient flows
+  int gradient_of_loop = none;  ///< the gradients of a loop, of which a gradient is taken
 };
 
 /// Upper bounds of the nodes and arguments after differentiation.
@@ -72,6 +73,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   ir::append_gradients(b, g.node_count - 1, wanted, gradient, [&](int v) { out.reached[out.nodes[v].region] = true; });
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
+  out.gradient_of_loop = b.wrong.gradient_of_loop;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];
     out.gradient[i] = wanted_leaf[i] && found != out.earlier[i] ? found : none;

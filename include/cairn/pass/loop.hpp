@@ -11,6 +11,7 @@ namespace cairn::pass {
 template <class Loop, class Target>
 struct loop_model {
   struct purpose {
+    using frozen = cairn::detail::name_list<>;
     static constexpr bool trains = Target::training, updates_parameters = false;
   };
   using real = typename Target::real;
