@@ -86,7 +86,7 @@ struct image { template <class Silent, class... Facts> struct found : Silent { c
 struct at_least_two_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: this layer takes {..., rows, features}; reshape its argument"); } }; };
 struct steps_along_first_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: what stands in each(...) has a first axis, as long as scan makes steps; slice or reshape it"); } }; };
+  "cairn [shape-mismatch]: the first axis of what stands in each(...) has as many elements as scan makes steps"); } }; };
 struct one_axis_more { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: what the steps of scan collect gets one axis more, and a tensor has at most 6"); } }; };
 }  // namespace rule
@@ -156,8 +156,7 @@ struct no_iterations { template <class Silent, class... Facts> struct found : Si
 struct no_steps { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: scan<T, \"name\"> makes T steps; T is at least 1"); } }; };
 struct loop_of_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: scan takes a function, what is carried, slices if any, and what is the same in all steps: "
-  "scan<T, \"name\">(f, carried(h), each(xs), a)"); } }; };
+  "cairn [wrong-arguments]: scan takes a function, and values in this order: (f, carried(h), each(xs), a)"); } }; };
 struct no_policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, revolve<S> or two_level<P, S>"); } }; };
 struct changed_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -3,6 +3,7 @@
 
 #include "cairn/core/reversal.hpp"
 #include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/gradient.hpp"
 
 namespace cairn {
 
@@ -23,6 +24,16 @@ constexpr step_values<A...> each(A...) {
 }
 
 namespace detail {
+template <class... A>
+struct showing<carried_values<A...>> {
+  using type = fact::carried<typename showing<A>::type...>;
+  using owner = typename owning<showing<A>...>::type;
+};
+template <class... A>
+struct showing<step_values<A...>> {
+  using type = fact::each<typename showing<A>::type...>;
+  using owner = typename owning<showing<A>...>::type;
+};
 template <class E, std::size_t... Axis>
 tensor<E::element, E::shape.extent[Axis + 1]...> slice_of(std::index_sequence<Axis...>);
 /// What one step reads of E, along its first axis.
@@ -120,7 +131,7 @@ constexpr First first_value(std::tuple<First, Rest...>) {
 template <int T, fixed_string Name, class Policy, class F, class Once, class... C, class... E, class... Same>
 constexpr auto looped(Once once, carried_values<C...>, step_values<E...>, Same...) {
   using owner = owner_of<C..., E..., Same...>;
-  using carries = fact::arguments<tensor_fact<C>...>;
+  using carries = fact::carried<tensor_fact<C>...>;
   if constexpr (wrong_body<Once>) {
     return spread<body_size<Once>>(pass_on<owner>(first_value(once)));
   } else if constexpr (body_size<Once> < sizeof...(C)) {
@@ -159,7 +170,7 @@ constexpr auto scanned_silently(carried_values<C...>, step_values<E...>, Same...
   } else if constexpr (!Policy::template fits<std::max(T, 1)>) {
     return mistake<snapshots_of_steps, owner, fact::given<Policy>, fact::iterations<T>>{};
   } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
-    return mistake<rule::steps_along_first_axis, owner, fact::arguments<tensor_fact<E>...>, fact::iterations<T>>{};
+    return mistake<rule::steps_along_first_axis, owner, fact::each<tensor_fact<E>...>, fact::iterations<T>>{};
   } else {
     constexpr int level = merged({C::traits..., E::traits..., Same::traits...}).level;
     using once = typename calling<block_mark<Name>, F, stage_input<level, tensor_of<C>>...,
@@ -201,7 +212,7 @@ constexpr typename detail::scanning<T, Name, Policy, F, A...>::type scan(F, A...
 }
 
 template <int T, class... A>
-constexpr nameless<"scan", A...> scan(A...) {
+constexpr misused<no_name, "scan", A...> scan(A...) {
   return {};
 }
 

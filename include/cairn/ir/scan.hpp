@@ -152,8 +152,8 @@ struct loop_of {
     for (int i = 0; i < carried + each; ++i) out.of[i] = false;
     return out;
   }();
-  static constexpr int gradient_count = std::ranges::count(wanted.of, true),
-                       sum_count = std::ranges::count(added_up.of, true);
+  static constexpr int gradient_count = static_cast<int>(std::ranges::count(wanted.of, true)),
+                       sum_count = static_cast<int>(std::ranges::count(added_up.of, true));
   static constexpr int cotangent_count = [] {
     int n = 0;
     for (int r = 0; r < g.result_count; ++r) n += g.cotangents[r] != none;
