@@ -91,6 +91,32 @@ std::int64_t counted() {
   return evaluations;
 }
 
+// What is odd: a value that only moves on, one that is forgotten, results that nobody reads, one value twice, an index
+// that is carried, a body without parameters, a parameter that is read before and after the loop, too.
+constexpr auto odd = [](auto h, auto before, auto first, auto at, auto x, auto scale) {
+  const auto next = tanh(h * param<"/v", width> + before) + gather<0>(param<"/table", 3, width>, at) * x;
+  return std::tuple{next, h, first, argmax<-1>(next), next, x, first * scale, square(next)};
+};
+constexpr auto odd_start = h0 * param<"/v", width>;
+template <class Policy>
+constexpr auto odd_loop = [] {
+  const auto [h, before, first, at, again, seen, scaled, unread] =
+      scan<T, "step", Policy>(odd, carried(odd_start, c0, h0, argmax<-1>(c0)), each(xs), 0.5_c);
+  return mean(h * before) + mean(first) + mean(again * seen) + mean(scaled) + mean(as_real(at)) +
+         mean(param<"/v", width>);
+}();
+template <int N, class H, class B, class I>
+constexpr auto odd_steps(H h, B before, I at, auto... y) {
+  if constexpr (N == T) {
+    return mean(h * before) + mean(h0) + mean(stack<0>(y...) * xs) + mean(stack<0>(((void)y, h0 * 0.5_c)...)) +
+           mean(as_real(at)) + mean(param<"/v", width>);
+  } else {
+    const auto [next, next_before, first, next_at, again, seen, scaled, unread] =
+        block<"step">(odd, h, before, h0, at, reshape<rows, width>(slice<0, N, N + 1>(xs)), 0.5_c);
+    return odd_steps<N + 1>(next, next_before, next_at, y..., again);
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(scan_)
@@ -102,6 +128,22 @@ BOOST_AUTO_TEST_CASE(bits_are_those_of_the_steps_written_out) {
   BOOST_TEST((one_step<double, looped<revolve<2>>>() == expected));
   BOOST_TEST((one_step<double, looped<revolve<T>>>() == expected));
   BOOST_TEST((one_step<double, looped<two_level<4, 2>>>() == expected));
+}
+
+BOOST_AUTO_TEST_CASE(odd_bodies) {
+  const auto expected = one_step<double, odd_steps<0>(odd_start, c0, argmax<-1>(c0))>();
+  const auto close = [&](const auto& seen) {
+    BOOST_TEST(std::abs(seen.first - expected.first) < 1e-14);
+    for (std::size_t i = 0; i < expected.second.size(); ++i) {
+      for (std::size_t k = 0; k < expected.second[i].size(); ++k)
+        BOOST_TEST(std::abs(seen.second.at(i).at(k) - expected.second[i][k]) < 1e-14);
+    }
+  };
+  close(one_step<double, odd_loop<store_all>>());
+  close(one_step<double, odd_loop<revolve<3>>>());
+  const auto stored = one_step<float, odd_loop<store_all>>();
+  BOOST_TEST((one_step<float, odd_loop<revolve<1>>>() == stored));
+  BOOST_TEST((one_step<float, odd_loop<two_level<5, 3>>>() == stored));
 }
 
 BOOST_AUTO_TEST_CASE(evaluations_are_the_fewest) {
