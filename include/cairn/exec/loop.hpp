@@ -8,6 +8,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace cairn {
 
@@ -23,7 +24,7 @@ class loop_runner {
   static constexpr const auto& carried = plan::carried.of;
   static constexpr int steps = Loop::steps, turn = plan::f.turn;
   static constexpr auto parts = plan::parts_of(Backward);
-  static constexpr bool keeps = figures.kept_slots > 0;
+  static constexpr bool keeps = figures.kept_bytes > 0;
 
   /// Where what is carried lies, by number.
   struct state {
@@ -53,14 +54,18 @@ class loop_runner {
         if (of::added_up.of[i]) so_far_[i] = next();
       }
     }
-    std::byte* const scratch = next();
+    if constexpr (Backward) nothing_ = next();
+    std::byte* scratch = next();
+    const auto part = [&scratch](std::int64_t bytes) { return std::exchange(scratch, scratch + bytes); };
     bases_[pass::constant_base] = const_cast<std::byte*>(body::constants.at);
     bases_[pass::position_base] = ir::first_position();
-    bases_[pass::arena_base] = scratch;
-    states_ = scratch + parts.arena;
-    bases_[pass::kept_base] = states_ + parts.states;
-    unread_ = bases_[pass::kept_base] + parts.kept;
-    bases_[pass::scratch_base] = unread_ + parts.unread;
+    bases_[pass::arena_base] = part(parts.arena);
+    states_ = part(parts.states);
+    pulls_ = part(parts.pulled);
+    bases_[pass::kept_base] = part(parts.kept);
+    unread_ = part(parts.unread);
+    zeros_ = part(parts.zeros);
+    bases_[pass::scratch_base] = scratch;
     for (int i = 0; i < of::arguments; ++i) bases_[pass::leaf_base + i] = arguments_[i];
     for (int k = 0; k < plan::carried_count; ++k) first_.at[k] = arguments_[carried[k].leaf];
   }
@@ -69,7 +74,7 @@ class loop_runner {
     if constexpr (policy::keeps_steps) {
       state now = first_;
       for (int t = 0; t < steps; ++t) {
-        const state next = t + 1 == steps ? last_state(now) : kept_ != nullptr ? kept_state(t + 1) : other_than(now);
+        const state next = t + 1 == steps ? last_state(now) : kept_state(t + 1, other_than(now));
         if (kept_ != nullptr) bases_[pass::kept_base] = kept_step(t);
         evaluate(t, now, next);
         now = next;
@@ -84,11 +89,13 @@ class loop_runner {
 
   void backward() {
     begin_gradients(std::make_integer_sequence<int, of::arguments>{});
-    for (int k = 0; k < Loop::carried_count; ++k) pulled_.at[k] = cotangents_[k];
+    std::memset(zeros_, 0, parts.zeros);
+    for (int k = 0; k < Loop::carried_count; ++k) pulled_.at[k] = cotangents_[k] == nothing_ ? zeros_ : cotangents_[k];
     if constexpr (policy::keeps_steps) {
       for (int t = steps; t-- > 0;) {
         bases_[pass::kept_base] = kept_step(t);
-        place(t, t == 0 ? first_ : kept_state(t), t + 1 == steps ? last_state({}) : kept_state(t + 1));
+        place(t, t == 0 ? first_ : kept_state(t, first_),
+              t + 1 == steps ? last_state(first_) : kept_state(t + 1, first_));
         pull_back(t);
       }
     } else {
@@ -103,7 +110,7 @@ class loop_runner {
         } else if (a.what == action::advance) {
           now = advance(a, now);
         } else {
-          evaluate(a.from, now, other_than(now));
+          record(a.from, now);
           pull_back(a.from);
         }
       }
@@ -118,9 +125,11 @@ class loop_runner {
     for (int k = 0; k < plan::carried_count; ++k) out.at[k] = at + carried[k].offset;
     return out;
   }
-  /// One of two states in scratch that is not this one.
+  /// One of two states in scratch, of which this one has no part.
   state other_than(const state& now) const {
-    return state_at(states_ + (now.at[0] == states_ ? plan::state_bytes : 0));
+    bool first = false;
+    for (int k = 0; k < plan::carried_count; ++k) first |= now.at[k] == states_ + carried[k].offset;
+    return state_at(first ? states_ + plan::state_bytes : states_);
   }
   /// The state after the last step: results, where somebody reads them.
   state last_state(const state& before) const {
@@ -130,10 +139,18 @@ class loop_runner {
     }
     return out;
   }
-  state snapshot(int slot) const { return state_at(kept_ + (slot - 1) * figures.kept_each); }
-  /// What step t leaves for its backward, and the state that the step before leaves.
-  std::byte* kept_step(int t) const { return kept_ + t * figures.kept_each + plan::state_bytes; }
-  state kept_state(int t) const { return state_at(kept_ + t * figures.kept_each); }
+  state snapshot(int slot) const { return state_at(kept_ + (slot - 1) * plan::state_bytes); }
+  /// What step t leaves for its backward; and its state, where that is kept, before these.
+  std::byte* kept_step(int t) const {
+    return kept_ + (steps - 1) * plan::carried.kept_bytes + t * plan::places.kept_bytes;
+  }
+  state kept_state(int t, state others) const {
+    for (int k = 0; k < plan::carried_count; ++k) {
+      if (kept_ != nullptr && carried[k].kept != ir::none)
+        others.at[k] = kept_ + (t - 1) * plan::carried.kept_bytes + carried[k].kept;
+    }
+    return others;
+  }
 
   /// Has the body read and write what belongs to step t.
   void place(int t, const state& now, const state& next) {
@@ -154,6 +171,13 @@ class loop_runner {
     body::run(bases_, 0, turn, threads_);
     copy_late([](int base) { return base < plan::gradient_base; });
   }
+  /// Evaluates of step t what its backward needs.
+  void record(int t, const state& now) {
+    place(t, now, other_than(now));
+    for (int i = 0; i < turn; ++i) {
+      if (plan::used.needed[i]) body::run(bases_, i, i + 1, threads_);
+    }
+  }
   /// Goes on with the steps of an action; what is then at hand is a snapshot, or lies in scratch or in the results.
   state advance(const reversal::action& a, state now) {
     for (int t = a.from; t < a.to; ++t) {
@@ -168,16 +192,17 @@ class loop_runner {
 
   /// The gradients of step t, which was placed and evaluated.
   void pull_back(int t) {
-    std::byte* const pulled = states_ + parts.states - 2 * plan::state_bytes;
-    state next = state_at(pulled + (steps - 1 - t) % 2 * plan::state_bytes);
+    state next = state_at(pulls_ + t % 2 * plan::state_bytes);
     for (int k = 0; k < Loop::carried_count; ++k) {
       if (t == 0 && gradients_[k] != nullptr) next.at[k] = gradients_[k];
       bases_[plan::gradient_base + k] = next.at[k];
     }
     for (int r = 0; r < g.result_count; ++r) {
       if (g.cotangents[r] == ir::none) continue;
-      bases_[pass::leaf_base + g.cotangents[r]] =
-          r < Loop::carried_count ? pulled_.at[r] : cotangents_[r] + t * g.made(g.outputs[r]).bytes;
+      std::byte* const whole = cotangents_[r];
+      bases_[pass::leaf_base + g.cotangents[r]] = r < Loop::carried_count ? pulled_.at[r]
+                                                  : whole == nothing_     ? zeros_
+                                                                          : whole + t * g.made(g.outputs[r]).bytes;
     }
     for (int i = Loop::carried_count; i < of::arguments; ++i) {
       std::byte* const whole = gradients_[i];
@@ -204,7 +229,7 @@ class loop_runner {
       using number = stored_as<g.leaf_op(Leaf).made->element.type, real>;
       std::byte* const at = gradients_[Leaf];
       if (at == nullptr || !(sums || none)) return;
-      if (!sums || so_far_[Leaf] == arguments_[Leaf])
+      if (!sums || so_far_[Leaf] == nothing_)
         std::fill_n(reinterpret_cast<number*>(at), made.count, static_cast<number>(none ? real{0} : -real{0}));
       else if (so_far_[Leaf] != at) std::memcpy(at, so_far_[Leaf], static_cast<std::size_t>(made.bytes));
     }
@@ -254,9 +279,10 @@ class loop_runner {
   std::byte* gradients_[of::arguments] = {};
   std::byte* arguments_[of::arguments] = {};
   std::byte* so_far_[of::arguments] = {};
-  std::byte *kept_ = nullptr, *states_ = nullptr, *unread_ = nullptr;
+  std::byte *nothing_ = nullptr, *kept_ = nullptr;
+  std::byte *states_, *pulls_, *unread_, *zeros_;
   std::byte* bases_[plan::base_count] = {};
-  state first_, pulled_;
+  state first_, pulled_;  ///< with which the loop begins, and the gradient of the state at hand
   std::array<random_stream, key_count> streams_;
 };
 }  // namespace detail

@@ -9,8 +9,8 @@ namespace cairn {
 
 /// What the plan of a loop's body says of the whole loop.
 struct loop_figures {
-  std::int64_t kept_slots = 0, kept_each = 0;  ///< what forward leaves for backward, in bytes for each slot
-  std::uint64_t results_read = 0;              ///< a bit for each result that backward reads
+  std::int64_t kept_bytes = 0;     ///< what forward leaves for backward
+  std::uint64_t results_read = 0;  ///< a bit for each result that backward reads
   std::int64_t forward_flops = 0, backward_flops = 0, recomputed_flops = 0;  ///< the last is a part of backward's
   loop_counts forward, backward;
 };
@@ -163,24 +163,25 @@ struct loop_of {
 
 /// The two operations that a loop is: itself, of which the last result is what it leaves for the other; and its
 /// pullback. Arguments of this are the cotangents of all results that are real numbers, the results that it reads, what
-/// the loop left, and then the loop's own arguments. Last come, of gradients that are summed over the steps, the sums to
-/// which these are added, so that sums have the same order as without a loop; the loop's argument where there is none.
+/// the loop left, and then the loop's own arguments. Then come, of gradients that are summed over the steps, the sums to
+/// which these are added, so that sums have the same order as without a loop. The last is a number that stands in for
+/// cotangents and sums that there are none of.
 template <class Loop, class Target>
 struct loop_operations {
   using of = loop_of<Loop, Target>;
   static constexpr const auto& g = of::g;
   static constexpr loop_figures figures = figures_of_loop<Loop, Target>();
-  static constexpr bool keeps = figures.kept_slots > 0;
+  static constexpr bool keeps = figures.kept_bytes > 0;
   /// Of the pullback: where the loop's own arguments begin, and how many there are.
   static constexpr int first_argument = of::cotangent_count + std::popcount(figures.results_read) + keeps;
-  static constexpr int pulled_arguments = first_argument + of::arguments + of::sum_count;
+  static constexpr int pulled_arguments = first_argument + of::arguments + of::sum_count + 1;
 
   template <class Tensor>
   static constexpr result described_as() {
     return described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, typename Target::real>,
                      the_shape<Tensor::shape>);
   }
-  static constexpr shape kept_shape{figures.kept_slots, figures.kept_each};
+  static constexpr shape kept_shape{figures.kept_bytes / 64, 64};
   static constexpr auto made = [] {
     std::array<result, of::results + 1> out{};
     [&]<std::size_t... R>(std::index_sequence<R...>) {
@@ -265,18 +266,11 @@ struct loop_operations {
     tag* const tags = std::exchange(b.tags, nullptr);
     int given[pulled_arguments];
     int n = 0;
-    [&]<std::size_t... R>(std::index_sequence<R...>) {
-      const auto cotangent = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-        if constexpr (g.cotangents[I] != none) {
-          const int known = gradient[node + static_cast<int>(I)];
-          given[n++] =
-              known != 0
-                  ? known
-                  : append_zeros<target<typename Target::real, 0, true>, tensor_of<pick<static_cast<int>(I), Loop>>>(b);
-        }
-      };
-      (cotangent(std::integral_constant<std::size_t, R>{}), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(g.result_count)>{});
+    const int nothing = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::real>);
+    for (int r = 0; r < g.result_count; ++r) {
+      const int known = gradient[node + r];
+      if (g.cotangents[r] != none) given[n++] = known != 0 ? known : nothing;
+    }
     for (int r = 0; r < of::results; ++r) {
       if ((figures.results_read >> r & 1U) != 0) given[n++] = node + r;
     }
@@ -285,8 +279,9 @@ struct loop_operations {
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::added_up.of[i]) continue;
       const int argument = b.argument(node, i), so_far = gradient[argument];
-      given[n++] = so_far != 0 && is_first(b, node, i) ? so_far : argument;
+      given[n++] = so_far != 0 && is_first(b, node, i) ? so_far : nothing;
     }
+    given[n++] = nothing;
     int made = b.append(&pullback, given);
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::wanted.of[i]) continue;
@@ -312,8 +307,8 @@ struct loop_operations {
     o.run = &run_loop<Loop, Target, false>;
     if constexpr (Target::order > 0 && of::cotangent_count > 0 && of::gradient_count > 0) {
       o.vjp = &append;
-      o.vjp_nodes = 2 * (of::gradient_count + of::cotangent_count);
-      o.vjp_arguments = pullback.arguments + 2 * of::gradient_count + of::cotangent_count;
+      o.vjp_nodes = 2 * of::gradient_count + 1;
+      o.vjp_arguments = pulled_arguments + 2 * of::gradient_count;
     }
     return o;
   }();

@@ -13,14 +13,6 @@ namespace cairn::ir {
 template <class Target, class Tensor>
 inline constexpr const operation& sum_of_two = operation_of<add_op, Target, Tensor, Tensor>;
 
-/// The cotangent of a result that nobody differentiates.
-template <class Target, class Tensor>
-constexpr int append_zeros(builder& b) {
-  using zero = constant_leaf<0.0>;
-  const int number = b.append_leaf(&leaf_operation<zero, typename Target::real, tensor<Tensor::element>>);
-  return b.append(&operation_of<expand_op<Tensor::shape>, Target, tensor<Tensor::element>>, &number);
-}
-
 namespace detail {
 /// How many gradients a rule returned; -1 of what are none.
 template <class Returned>
@@ -125,6 +117,14 @@ struct rule_of {
         }
       }
     }
+    /// The cotangent of a result that nobody differentiates; where there is but one, somebody does.
+    template <class Tensor>
+    static constexpr int zeros(builder& b) {
+      using zero = constant_leaf<0.0>;
+      const int number = b.append_leaf(&leaf_operation<zero, typename Target::real, tensor<Tensor::element>>);
+      return b.append(&operation_of<expand_op<Tensor::shape>, Target, tensor<Tensor::element>>, &number);
+    }
+
     using append_pointer = void (*)(builder&, int, const bool*, int*);
     /// From the last argument: a layer's weights. Then its input may die, and not live beside its gradient.
     static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
@@ -135,7 +135,7 @@ struct rule_of {
         b.bindings.push(gradient[node + differentiable[0]]);
       } else {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-          constexpr int (*none_known[])(builder&){&append_zeros<Target, result_tensor<differentiable[I]>>...};
+          constexpr int (*none_known[])(builder&){&zeros<result_tensor<differentiable[I]>>...};
           for (int i = 0; i < Cotangents; ++i) {
             const int known = gradient[node + differentiable[static_cast<std::size_t>(i)]];
             b.bindings.push(known != 0 ? known : none_known[i](b));

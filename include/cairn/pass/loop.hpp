@@ -67,22 +67,46 @@ struct loop_plan {
   static constexpr int gradient_base = result_base + g.output_count;
   static constexpr int base_count = gradient_base + g.leaf_count;
 
+  /// What steps of the plan read and write.
+  struct uses {
+    bool needed[f.step_count + 1] = {};           ///< by step: backward depends on it
+    bool read[compiled::schedule.capacity] = {};  ///< by value: backward reads it
+  };
+  static constexpr uses used = [] {
+    uses out;
+    bool asked[compiled::schedule.capacity] = {};
+    for (int i = f.step_count; i-- > 0;) {
+      out.needed[i] = i >= f.turn;
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) out.needed[i] |= asked[f.members[m]];
+      if (!out.needed[i]) continue;
+      for_each_read(s, f, compiled::loops, i, [&](int v) {
+        asked[v] = true;
+        out.read[v] |= i >= f.turn;
+      });
+    }
+    return out;
+  }();
+  static constexpr bool is_read(int v) { return v != none && used.read[f.root[v]]; }
+
   /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes its
-  /// place, and where it lies in a state.
+  /// place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
   struct carried_value {
     int leaf = 0, result = 0;
-    std::int64_t bytes = 0, offset = 0;
+    std::int64_t bytes = 0, offset = 0, kept = none;
   };
   static constexpr int carried_count = Loop::carried_count + g.output_count - g.result_count;
   static constexpr auto carried = [] {
     struct {
       carried_value of[carried_count] = {};
-      std::int64_t bytes = 0;
+      std::int64_t bytes = 0, kept_bytes = 0;
     } out;
     int n = 0;
     const auto add = [&](int leaf, int result) {
-      out.of[n++] = {leaf, result, g.leaf_op(leaf).made->bytes, out.bytes};
-      out.bytes += aligned(g.leaf_op(leaf).made->bytes);
+      carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).made->bytes, out.bytes};
+      out.bytes += aligned(made.bytes);
+      if (!is_read(s.leaf_value[leaf]) && !is_read(s.outputs[result])) return;
+      made.kept = out.kept_bytes;
+      out.kept_bytes += aligned(made.bytes);
     };
     for (int i = 0; i < Loop::carried_count; ++i) add(i, i);
     int result = g.result_count;
@@ -93,43 +117,56 @@ struct loop_plan {
   }();
   static constexpr std::int64_t state_bytes = carried.bytes;
 
-  /// Bytes that stand in for a step's part of results and of gradients that nobody reads.
-  static constexpr std::int64_t unread_bytes = [] {
-    std::int64_t results = 0, gradients = 0;
-    for (int r = Loop::carried_count; r < g.result_count; ++r) results = std::max(results, g.made(g.outputs[r]).bytes);
-    for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
-      gradients = std::max(gradients, g.leaf_op(i).made->bytes);
-    return aligned(std::max(results, gradients));
-  }();
-
   /// The results that backward reads.
   static constexpr std::uint64_t results_read = [] {
     std::uint64_t out = 0;
-    for (int i = f.turn; i < f.step_count; ++i) {
-      for_each_read(s, f, compiled::loops, i, [&](int v) {
-        for (int r = 0; r < g.output_count; ++r)
-          out |= std::uint64_t{v == f.root[s.outputs[r]] && places.fixed[v]} << r;
-      });
-    }
+    for (int r = 0; r < g.output_count; ++r) out |= std::uint64_t{is_read(s.outputs[r])} << r;
     return out;
+  }();
+
+  /// Bytes that stand in for a step's part of results and of gradients that nobody reads, and of cotangents that there
+  /// are none of.
+  static constexpr std::int64_t unread_bytes = [] {
+    std::int64_t most = 0;
+    for (int r = Loop::carried_count; r < g.result_count; ++r) most = std::max(most, g.made(g.outputs[r]).bytes);
+    for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
+      most = std::max(most, g.leaf_op(i).made->bytes);
+    return aligned(most);
+  }();
+  static constexpr std::int64_t zero_bytes = [] {
+    std::int64_t most = 0;
+    for (int r = 0; r < g.result_count; ++r) {
+      if (g.cotangents[r] != none) most = std::max(most, g.made(g.outputs[r]).bytes);
+    }
+    return aligned(most);
   }();
 
   // Operations of one step.
   struct work {
     std::int64_t flops = 0, recomputed = 0;
     loop_counts inside;  ///< of loops in the body
+
+    constexpr work& operator+=(const work& more) {
+      flops += more.flops;
+      recomputed += more.recomputed;
+      inside += more.inside;
+      return *this;
+    }
   };
-  static constexpr work work_of(int begin, int end) {
+  /// Of the steps [begin, end) of the plan; of those alone that backward needs.
+  static constexpr work work_of(int begin, int end, bool needed) {
     work out;
-    for (int v = begin; v < end; ++v) {
-      if (s.nodes[v].number > 0) continue;
-      out.flops += s.op(v).flops;
-      out.recomputed += s.again[v] != 0 ? s.op(v).flops : s.op(v).recomputed;
-      out.inside += s.op(v).counts;
+    for (int i = begin; i < end; ++i) {
+      for (int m = f.steps[i].begin; (!needed || used.needed[i]) && m < f.steps[i].end; ++m) {
+        const int v = f.members[m];
+        const ir::operation& op = s.op(v);
+        if (s.nodes[v].number == 0) out += {op.flops, s.again[v] != 0 ? op.flops : op.recomputed, op.counts};
+      }
     }
     return out;
   }
-  static constexpr work forward = work_of(0, s.turn), backward = work_of(s.turn, s.node_count);
+  static constexpr work forward = work_of(0, f.turn, false), recording = work_of(0, f.turn, true),
+                        backward = work_of(f.turn, f.step_count, false);
 
   /// How many bytes of the arena forward needs.
   static constexpr std::int64_t forward_arena = [] {
@@ -140,15 +177,16 @@ struct loop_plan {
     }
     return bytes;
   }();
-  /// The parts of working space, in order.
+  /// The parts of working space, in order: the arena; two states, and two of their gradients; what a step leaves for
+  /// backward, where nobody keeps it; and stand-ins.
   struct parts {
-    std::int64_t arena, states, kept, unread;
-    constexpr std::int64_t bytes() const { return arena + states + kept + unread; }
+    std::int64_t arena, states, pulled, kept, unread, zeros;
+    constexpr std::int64_t bytes() const { return arena + states + pulled + kept + unread + zeros; }
   };
   static constexpr parts parts_of(bool back) {
-    const bool again = !Loop::policy::keeps_steps;
-    if (back) return {compiled::layout.peak_bytes, (again ? 4 : 2) * state_bytes, 0, unread_bytes};
-    return {forward_arena, 2 * state_bytes, places.kept_bytes, unread_bytes};
+    if (!back) return {forward_arena, 2 * state_bytes, 0, places.kept_bytes, unread_bytes, 0};
+    const std::int64_t states = Loop::policy::keeps_steps ? 0 : 2 * state_bytes;
+    return {compiled::layout.peak_bytes, states, 2 * state_bytes, 0, unread_bytes, zero_bytes};
   }
   static constexpr std::int64_t scratch_of_steps(bool back, int threads) {
     std::int64_t most = 0;
@@ -160,23 +198,22 @@ struct loop_plan {
     using policy = typename Loop::policy;
     constexpr int steps = Loop::steps;
     constexpr loop_counts counts = policy::template counts<steps>;
+    const std::int64_t recorded = policy::keeps_steps ? 0 : steps, again = counts.evaluations - steps - recorded;
     loop_figures out;
     if constexpr (policy::keeps_steps) {
-      out.kept_slots = steps;
-      out.kept_each = state_bytes + places.kept_bytes;
+      out.kept_bytes = (steps - 1) * carried.kept_bytes + steps * places.kept_bytes;
       out.results_read = results_read;
     } else {
-      out.kept_slots = policy::template slots<steps>;
-      out.kept_each = state_bytes;
+      out.kept_bytes = policy::template slots<steps> * state_bytes;
     }
     out.forward_flops = steps * forward.flops;
-    const std::int64_t again = counts.evaluations - steps;
-    out.recomputed_flops = again * forward.flops + steps * backward.recomputed;
-    out.backward_flops = again * forward.flops + steps * backward.flops;
+    out.recomputed_flops = again * forward.flops + recorded * recording.flops + steps * backward.recomputed;
+    out.backward_flops = again * forward.flops + recorded * recording.flops + steps * backward.flops;
     out.forward = {steps, 0, 0};
-    out.backward = {again, counts.saves, counts.loads};
     out.forward += steps * forward.inside;
+    out.backward = {again + recorded, counts.saves, counts.loads};
     out.backward += again * forward.inside;
+    out.backward += recorded * recording.inside;
     out.backward += steps * backward.inside;
     return out;
   }();
