@@ -142,6 +142,10 @@ constexpr auto looped(Once once, carried_values<C...>, step_values<E...>, Same..
       constexpr int changed = first_changed<loop, C...>();
       return spread<body_size<Once>>(mistake<changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
                                              fact::got<tensor_fact<pick<changed, typename loop::body>>>>{});
+    } else if constexpr (loop::body::inside.captures) {
+      using bodies = std::type_identity<typename loop::body::bodies>;
+      return spread<body_size<Once>>(
+          leave<block_mark<Name>, owner>(capture_among<typename loop::body::inner_owner, owner>(bodies{})));
     } else if constexpr (std::ranges::any_of(loop::results, [](const shape& made) { return made.rank > max_rank; })) {
       return spread<body_size<Once>>(mistake<rule::one_axis_more, owner, fact::in<Name>>{});
     } else if constexpr (loop::traits.height > max_height) {
