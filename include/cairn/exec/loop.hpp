@@ -251,20 +251,21 @@ class loop_runner {
   }
 
   /// Random operations draw in step t what the same operation of `Name.t` draws outside of a loop.
-  void draw(int t) {
-    std::size_t n = 0;
-    for (int i = of::own; i < of::arguments; ++i) {
-      if (g.leaf_op(i).what != ir::role::random) continue;
-      streams_[n] = *reinterpret_cast<const random_stream*>(arguments_[i]);
-      if (!g.is_absolute(i)) {
+  void draw([[maybe_unused]] int t) {
+    if constexpr (key_count > 0) {
+      std::size_t n = 0;
+      for (int i = of::own; i < of::arguments; ++i) {
+        if (g.leaf_op(i).what != ir::role::random) continue;
+        random_stream& stream = streams_[n++] = *reinterpret_cast<const random_stream*>(arguments_[i]);
+        bases_[pass::leaf_base + i] = reinterpret_cast<std::byte*>(&stream);
+        if (g.is_absolute(i)) continue;
         char digits[16];
         const char* const end = std::to_chars(digits, digits + sizeof digits, t).ptr;
-        std::uint64_t& number = streams_[n].operation;
-        number = number_of(".", number);
-        number = number_of(std::string_view(digits, end), number);
-        number = number_of(g.name(g.leaves[i]).substr(std::string_view(Loop::name).size()), number);
+        const std::string_view behind = g.name(g.leaves[i]).substr(std::string_view(Loop::name).size());
+        stream.operation = number_of(".", stream.operation);
+        stream.operation = number_of(std::string_view(digits, end), stream.operation);
+        stream.operation = number_of(behind, stream.operation);
       }
-      bases_[pass::leaf_base + i] = reinterpret_cast<std::byte*>(&streams_[n++]);
     }
   }
   static constexpr std::size_t key_count = [] {
