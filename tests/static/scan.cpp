@@ -101,6 +101,10 @@ constexpr auto peak = []<class Policy>(Policy) { return trained<Policy>::memory(
 static_assert(peak(revolve<9>{}) - peak(revolve<8>{}) == state && peak(revolve<50>{}) - peak(revolve<9>{}) == 41 * state);
 static_assert(peak(two_level<10, 1>{}) == peak(revolve<5>{}) && peak(two_level<10, 4>{}) == peak(revolve<8>{}));
 
+// Gradients of parameters have memory while a loop sums them, also those that nobody asks for.
+static_assert(trained<revolve<9>, freeze<"step">>::memory().peak_bytes - trained<revolve<9>>::memory().peak_bytes ==
+              16 * 16 * 4);
+
 // Neither the plan nor what it costs to make it depends on the number of steps.
 constexpr auto long_loss = mean(scan<100'000, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
 constexpr auto short_loss = mean(scan<10, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
