@@ -101,6 +101,18 @@ constexpr auto peak = []<class Policy>(Policy) { return trained<Policy>::memory(
 static_assert(peak(revolve<9>{}) - peak(revolve<8>{}) == state && peak(revolve<50>{}) - peak(revolve<9>{}) == 41 * state);
 static_assert(peak(two_level<10, 1>{}) == peak(revolve<5>{}) && peak(two_level<10, 4>{}) == peak(revolve<8>{}));
 
+// What backward reads of results lies where these are: here the states and nothing else. What is collected twice does
+// not count, nor a state that backward does not read.
+constexpr auto twice = [](auto h, auto sum) {
+  const auto next = tanh(h * param<"w", 16>);
+  return std::tuple{next, sum + next, next};
+};
+constexpr auto states_kept = [] {
+  const auto [h, sum, hs] = scan<50, "step">(twice, carried(h0, h0));
+  return mean(h) + mean(sum) + mean(hs);
+}();
+static_assert(program<states_kept>::memory().stored_bytes == 50 * state);
+
 // Gradients of parameters have memory while a loop sums them, also those that nobody asks for.
 static_assert(trained<revolve<9>, freeze<"step">>::memory().peak_bytes - trained<revolve<9>>::memory().peak_bytes ==
               16 * 16 * 4);

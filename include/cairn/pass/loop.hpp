@@ -87,6 +87,10 @@ struct loop_plan {
     return out;
   }();
   static constexpr bool is_read(int v) { return v != none && used.read[f.root[v]]; }
+  /// Whether backward reads a result where it belongs: not a leaf, nor the same value as an earlier result.
+  static constexpr bool reads_result(int r) {
+    return is_read(s.outputs[r]) && places.of[f.root[s.outputs[r]]].base == result_base + r;
+  }
 
   /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes its
   /// place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
@@ -104,7 +108,7 @@ struct loop_plan {
     const auto add = [&](int leaf, int result) {
       carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).made->bytes, out.bytes};
       out.bytes += aligned(made.bytes);
-      if (!is_read(s.leaf_value[leaf]) && !is_read(s.outputs[result])) return;
+      if (!is_read(s.leaf_value[leaf]) && !reads_result(result)) return;
       made.kept = out.kept_bytes;
       out.kept_bytes += aligned(made.bytes);
     };
@@ -120,7 +124,7 @@ struct loop_plan {
   /// The results that backward reads.
   static constexpr std::uint64_t results_read = [] {
     std::uint64_t out = 0;
-    for (int r = 0; r < g.output_count; ++r) out |= std::uint64_t{is_read(s.outputs[r])} << r;
+    for (int r = 0; r < g.output_count; ++r) out |= std::uint64_t{reads_result(r)} << r;
     return out;
   }();
 
