@@ -21,7 +21,7 @@ import misuse
 from compilers import compile_file, compile_text, compilers, finish, for_each, top
 
 most_lines, most_columns = {"g++": 9, "clang++-19": 4}, 400
-# Of a mistake within an operation, which is looked at where the graph is made: compilers tell that at length.
+# Of a mistake within an operation, or the body of a loop, which is looked at where the graph is made: compilers tell that at length.
 most_lines_within, most_columns_within = {"g++": 20, "clang++-19": 12}, 700
 at_once = 20
 without_quotes = {"g++": "-fno-diagnostics-show-caret", "clang++-19": "-fno-caret-diagnostics"}
@@ -108,7 +108,7 @@ def judge(source, compiler, diagnostics):
         for regex in expected(source):
             if not regex.search(result.printed):
                 fault(f"no match for {regex.pattern}")
-    within = source.stem.startswith("own-operation-")
+    within = source.stem.startswith("own-operation-") or source.stem.endswith("-in-loop")
     if result.lines > (most_lines_within if within else most_lines)[compiler]:
         fault("too many lines")
     if result.columns > (most_columns_within if within else most_columns):

@@ -42,7 +42,7 @@ constexpr auto spread = max<-1>(logits) - min<-1>(logits);
 constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);
 constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(argmin<-1>(logits));
 constexpr auto placed = gather<0>(generated<5, 3>([](int i, int j) { return i + j; }), arange<2>) + zeros<2, 3>;
-constexpr auto again = (x | nn::linear<"fc", 3>) + (x * 2_c | shared(nn::linear<"fc", 3>));
+constexpr auto again = (x | nn::linear<"fc", 3>)+(x * 2_c | shared(nn::linear<"fc", 3>));
 constexpr auto images = reshape<2, 4, 4, 3>(as_real(arange<96>));
 constexpr auto bent = images | nn::conv2d<"conv", 3, 3, nn::window{.padding = 1}> | nn::conv_transpose2d<"up", 3, 1> |
                       nn::conv_transpose2d_without_bias<"more", 3, 1>;
@@ -61,12 +61,17 @@ constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::bat
                        nn::residual(nn::layer_norm<"ln">, nn::group_norm<"gn", 3>) | nn::flatten |
                        nn::linear_without_bias<"thin", 3> | nn::sigmoid | nn::softplus | nn::square | nn::exp |
                        nn::tag<"t"> | nn::softmax | nn::relu | nn::gelu | nn::tanh | nn::log_softmax;
-constexpr auto loss = mean(level) * 0_c + mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits, y) +
-                      mean(square(looked_up)) * 0.1_c + mean(chosen * placed) + huber(var<-1>(logits), 0_c) +
-                      huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
-                      cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
-                      binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
-                      0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);
+constexpr auto looped = scan<4, "step", revolve<2>>(
+    [](auto h, auto i) { return std::tuple{tanh(h), as_real(i) * mean(h)}; }, carried(again), each(arange<4>));
+constexpr auto nested = scan<3, "outer", two_level<2, 1>>(
+    [](auto h) { return scan<2, "inner", store_all>([](auto v) { return v * 0.5_c; }, carried(h)); }, carried(again));
+constexpr auto loss =
+    mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c + mean(seen) * 0_c +
+    mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
+    huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
+    cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
+    binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
+    0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);
 
 // The same names with numbers, arrays and functions in the place of expressions.
 double area(double r) {
@@ -121,6 +126,7 @@ int main() {
   const double d = limited.train(bind<"x">(input), bind<"y">(labels), bind<"at">(at));
   rule_optimizer rule{step, descent{.lr = trained.gradient_norm()}};
   const double update = rule.lr(), clip = sign(-2), train = c - d;  // names of one's own hide cairn's
+  const int scan = 1, carried = 2, each = 3, revolve = scan + carried + each;
 
   using namespace std::placeholders;
   const auto next = bind(plus<>{}, _1, 1);
@@ -131,7 +137,7 @@ int main() {
   const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
                        square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && clamp(3, 1, 2) == 2 &&
                        (step.threads < 2) != (step.threads >= 2) && max(a, b, less<>{}) == a && update > 0 &&
-                       clip == -1 && train == 0;
+                       clip == -1 && train == 0 && revolve == 6;
   const auto named = named_parameters(step)[BOOST_HANA_STRING("in.fc.weight")];
   cout << a << ' ' << named(0, 0) << ' ' << named_gradients(other)[BOOST_HANA_STRING("in.fc.bias")](0) << ' ' << area(1)
        << ' ' << shared(1) << listens(-1) << '\n';

@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: ckpt, block and repeat take a name in <\.\.\.>: ckpt<"name">\(layer\)
+// rejects: cairn \[wrong-arguments\]: ckpt, block, repeat and scan take a name in <\.\.\.>: ckpt<"name">\(layer\)
 // rejects: fact::in<cairn::fixed_string<12>\{"block\.0\.seg"\}>
 // rejects: operation<cairn::fixed_string<6>\{"block"\}, cairn::fact::layer
 #include "cairn/core/misuse.hpp"

@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: ckpt, block and repeat take a name in <\.\.\.>: ckpt<"name">\(layer\)
+// rejects: cairn \[wrong-arguments\]: ckpt, block, repeat and scan take a name in <\.\.\.>: ckpt<"name">\(layer\)
 // rejects: fact::in<cairn::fixed_string<8>\{"block\.0"\}>
 // rejects: operation<cairn::fixed_string<5>\{"ckpt"\}, cairn::fact::layer
 #include "cairn/core/misuse.hpp"

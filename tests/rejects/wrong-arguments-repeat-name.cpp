@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: ckpt, block and repeat take a name in <\.\.\.>: ckpt<"name">\(layer\)
+// rejects: cairn \[wrong-arguments\]: ckpt, block, repeat and scan take a name in <\.\.\.>: ckpt<"name">\(layer\)
 // rejects: operation<cairn::fixed_string<7>\{"repeat"\}
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

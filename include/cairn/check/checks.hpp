@@ -75,13 +75,15 @@ struct keys_are_drawn_from_once {
   }
 };
 
-/// A gradient by a value on which the scalar does not depend.
+/// A gradient by a value on which the scalar does not depend; or of a gradient of a loop.
 struct gradients_depend {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
     constexpr int by = g.wrong.independent;
-    if constexpr (by == ir::none) {
+    if constexpr (g.wrong.gradient_of_loop != ir::none || Compiled::gradient.gradient_of_loop != ir::none) {
+      return mistake<loop_differentiated_twice, top_scope>{};
+    } else if constexpr (by == ir::none) {
       return sound{};
     } else {
       using given = fact::given<tensor_fact<value_of<Compiled, by>>>;

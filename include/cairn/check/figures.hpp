@@ -45,7 +45,18 @@ inline constexpr flop_counts flops_in = [] {
   for (int v = 0; v < s.node_count; ++v) {
     if (s.nodes[v].number > 0) continue;
     std::int64_t& part = s.again[v] ? counts.recomputed : v < s.turn ? counts.forward : counts.backward;
-    part += s.op(v).flops;
+    part += s.op(v).flops - s.op(v).recomputed;
+    counts.recomputed += s.op(v).recomputed;
+  }
+  return counts;
+}();
+
+template <class Compiled>
+inline constexpr loop_counts loops_in = [] {
+  const auto& s = Compiled::schedule;
+  loop_counts counts;
+  for (int v = 0; v < s.node_count; ++v) {
+    if (s.nodes[v].number == 0) counts += s.op(v).counts;
   }
   return counts;
 }();

@@ -36,6 +36,10 @@ template <int N>
 struct groups;
 template <int N>
 struct iterations;
+template <class... Tensors>
+struct carried;
+template <class... Tensors>
+struct each;
 template <int N>
 struct segments;
 template <int N>

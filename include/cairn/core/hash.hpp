@@ -15,9 +15,8 @@ constexpr std::uint32_t hash_of(std::string_view text) {
   return hash;
 }
 
-/// 64 bits, for what random operations draw: there must not be two alike.
-constexpr std::uint64_t number_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+/// 64 bits, for what random operations draw: there must not be two alike. `hash` is that of what stands before.
+constexpr std::uint64_t number_of(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
 }

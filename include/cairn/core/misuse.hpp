@@ -85,6 +85,10 @@ struct image { template <class Silent, class... Facts> struct found : Silent { c
   "cairn [shape-mismatch]: this takes images {N, H, W, C}; reshape or transpose the argument"); } }; };
 struct at_least_two_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: this layer takes {..., rows, features}; reshape its argument"); } }; };
+struct steps_along_first_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: the first axis of what stands in each(...) has as many elements as scan makes steps"); } }; };
+struct one_axis_more { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: what the steps of scan collect gets one axis more, and a tensor has at most 6"); } }; };
 }  // namespace rule
 
 // Calls that fit no function.
@@ -145,10 +149,28 @@ struct no_policy { template <class Silent, class... Facts> struct found : Silent
 struct contradicting_policies { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [contradicting-policies]: these two policies of one segment contradict each other; take one out"); } }; };
 struct no_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: ckpt, block and repeat take a name in <...>: ckpt<\"name\">(layer), "
+  "cairn [wrong-arguments]: ckpt, block, repeat and scan take a name in <...>: ckpt<\"name\">(layer), "
   "block<\"name\">(layer), repeat<8, \"name\">(f)"); } }; };
 struct no_iterations { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: repeat<N, \"name\"> applies a layer N times; N is at least 1"); } }; };
+struct no_steps { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: scan<T, \"name\"> makes T steps; T is at least 1"); } }; };
+struct loop_of_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: scan takes a function, and values in this order: (f, carried(h), each(xs), a)"); } }; };
+struct no_policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, revolve<S> or two_level<P, S>"); } }; };
+struct changed_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-loop]: what a loop carries has the same shape and type in all steps; the body of scan makes another of "
+  "this (the first is number 0)"); } }; };
+struct too_few_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-loop]: the body of scan returns less than is carried; it returns a std::tuple, first what becomes of "
+  "each carried value"); } }; };
+struct snapshots_of_steps { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-loop]: revolve<S> has 1 to T snapshots for T steps; two_level<P, S> periods of 1 to T steps, and 1 to P "
+  "snapshots"); } }; };
+struct loop_differentiated_twice { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-loop]: a gradient of a gradient goes through this loop, and scan has first ones alone; write repeat<T, "
+  "\"name\"> in its place"); } }; };
 struct no_tuple_of_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: ckpt_sequential<N> takes the layers of a chain in one tuple; write "
   "ckpt_sequential<2>(hana::make_tuple(l1, l2))"); } }; };

@@ -127,7 +127,9 @@ struct executable {
       if (f.joined[a]) visit_pieces(a);
       else visit(place_of(a, told::is_mapped(a)));
     }
-    if (s.op(head).scratch.numbers(1) > 0) visit(pass::place{pass::arena_base, layout.scratch[index]});
+    if (s.op(head).has_scratch())
+      visit(Compiled::threads == 0 ? pass::place{pass::scratch_base, 0}
+                                   : pass::place{pass::arena_base, layout.scratch[index]});
   }
 
   struct operand_counts {
@@ -185,7 +187,10 @@ struct executable {
 
   /// Runs the steps [begin, end). `bases` are those of places.hpp, then the leaves.
   static void run(std::byte* const* bases, int begin = 0, int end = f.step_count) {
-    const int threads = kernel::threads_at_hand(Compiled::threads);
+    run(bases, begin, end, kernel::threads_at_hand(Compiled::threads));
+  }
+  /// The same on so many threads.
+  static void run(std::byte* const* bases, int begin, int end, int threads) {
     for (int i = begin; i < end; ++i) {
       const runtime_step& step = tables.steps[i];
       void* at[operands.most];

@@ -136,7 +136,7 @@ class kernel_trial {
     for (const auto& bytes : arguments_)
       std::ranges::copy(bytes, add("argument ", static_cast<int>(memory.size()) - op_.results, std::ssize(bytes)));
     const std::int64_t scratch = op_.scratch_bytes(how.threads);
-    if (op_.scratch.numbers(1) > 0) std::fill_n(add("its scratch", -1, scratch), scratch, how.inside);
+    if (op_.has_scratch()) std::fill_n(add("its scratch", -1, scratch), scratch, how.inside);
     if (how.unread != ir::none) operands[at(how.unread)] = nullptr;
     const std::size_t shared = how.over == ir::none ? 0 : at(op_.results + op_.made[how.over].overwrites);
     if (how.over != ir::none) operands[at(how.over)] = operands[shared];

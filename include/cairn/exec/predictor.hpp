@@ -20,6 +20,8 @@ class predictor {
 
   static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
   static constexpr flop_counts flops() { return detail::flops_in<compiled>; }
+  /// What the loops of a step do: how often their bodies are evaluated, and states saved and gone on from.
+  static constexpr loop_counts loops() { return detail::loops_in<compiled>; }
 
   template <auto Trained, class... TrainedOptions>
     requires(!detail::runs<Trained, true, TrainedOptions...>)

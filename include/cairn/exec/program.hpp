@@ -61,6 +61,8 @@ class program {
   static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
   /// Floating-point operations of a step.
   static constexpr flop_counts flops() { return detail::flops_in<compiled>; }
+  /// What the loops of a step do: how often their bodies are evaluated, and states saved and gone on from.
+  static constexpr loop_counts loops() { return detail::loops_in<compiled>; }
   /// The segments in the order of the forward pass.
   static constexpr auto segments() { return detail::segments_in<compiled>; }
 

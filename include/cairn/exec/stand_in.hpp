@@ -87,6 +87,9 @@ struct unknown_flops {
   unknown forward, backward, recomputed;
   constexpr unknown total() const { return {}; }
 };
+struct unknown_loops {
+  unknown evaluations, saves, loads;
+};
 
 /// A view of whatever rank is expected.
 template <class Number>
@@ -113,6 +116,7 @@ class program_stand_in {
   static constexpr int threads = 1;
   static constexpr unknown_memory memory() { return {}; }
   static constexpr unknown_flops flops() { return {}; }
+  static constexpr unknown_loops loops() { return {}; }
   static constexpr std::array<segment_plan, 0> segments() { return {}; }
   static constexpr bool updates_parameters = false;
   static constexpr bool keeps_gradients = false;
@@ -172,6 +176,7 @@ class predictor_stand_in {
   using real_type = typename request<Options...>::real;
   static constexpr unknown_memory memory() { return {}; }
   static constexpr unknown_flops flops() { return {}; }
+  static constexpr unknown_loops loops() { return {}; }
   explicit predictor_stand_in(const auto&) {}
   predictor_stand_in(const auto&, std::span<std::byte>) {}
   auto operator()(const auto&...) { return for_each_output(as_outputs(Output), view_stand_in<real_type>{}); }

@@ -90,6 +90,7 @@ constexpr expression_traits around(expression_traits t, const expression_traits&
   t.order += times * inside.order;
   t.detached |= inside.detached;
   t.fed |= inside.fed;
+  t.trained |= inside.trained;
   t.captures |= inside.captures;
   t.computed |= inside.computed;
   t.of_model = true;

@@ -72,7 +72,7 @@ struct stage_input : expression {
   using owner = stage_scope;
   static constexpr cairn::shape shape = Tensor::shape;
   static constexpr element_type element = Tensor::element;
-  static constexpr expression_traits traits{.level = Level};
+  static constexpr expression_traits traits{.level = Level, .trained = true};
 };
 
 template <int Level, class Tensor, class First, class... Rest>
@@ -105,6 +105,7 @@ constexpr expression_traits in_a_row(expression_traits chain, const expression_t
   chain.order += stage.order;
   chain.detached |= stage.detached;
   chain.fed |= stage.fed;
+  chain.trained |= stage.trained;
   chain.captures |= stage.captures;
   chain.computed |= stage.computed;
   chain.of_model |= stage.of_model;

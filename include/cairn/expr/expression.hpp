@@ -57,6 +57,7 @@ struct expression_traits {
   int order = 0;            ///< how many gradients are taken of each other, at most
   bool detached = false;    ///< an operation below cuts a gradient
   bool fed = false;         ///< has an input of the program
+  bool trained = false;     ///< may have a parameter that is trained: an argument of a body counts as one
   bool computed = false;    ///< computes something from one, and does not only read it in another order
   bool of_model = false;    ///< has a leaf that is no constant, a body or a gradient: no gradient rule has
   bool captures = false;    ///< in a body: computes again what was computed from an input outside of all bodies
@@ -73,6 +74,7 @@ constexpr expression_traits merged(std::initializer_list<expression_traits> part
     all.order = std::max(all.order, part.order);
     all.detached |= part.detached;
     all.fed |= part.fed;
+    all.trained |= part.trained;
     all.computed |= part.computed;
     all.of_model |= part.of_model;
     all.captures |= part.captures;
@@ -93,7 +95,7 @@ struct argument : expression {
   using owner = scope<Level, F>;
   static constexpr cairn::shape shape = Tensor::shape;
   static constexpr element_type element = Tensor::element;
-  static constexpr expression_traits traits{.level = Level, .reads = std::uint64_t{1} << Index};
+  static constexpr expression_traits traits{.level = Level, .trained = true, .reads = std::uint64_t{1} << Index};
 };
 
 namespace detail {

@@ -105,7 +105,9 @@ struct indices_leaf : detail::leaf<index_below(Bound), Extents...> {
 };
 
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
-struct parameter_leaf : detail::leaf<element_type{}, Extents...> {};
+struct parameter_leaf : detail::leaf<element_type{}, Extents...> {
+  static constexpr expression_traits traits{.trained = Trainable, .of_model = true};
+};
 
 template <fixed_string Name>
 struct random_key_leaf : detail::leaf<element_type{dtype::key}> {};

@@ -69,6 +69,21 @@ constexpr int kept_result(builder& b, int result) {
   return result;
 }
 
+/// Notes how much of each table was written, and that what states become are outputs, too.
+constexpr void finish(auto& g, const builder& b) {
+  g.node_count = b.node_count;
+  g.argument_count = b.argument_count;
+  g.leaf_count = b.leaf_count;
+  g.region_count = b.region_count;
+  g.keep_count = b.keep_count;
+  g.tag_count = b.tag_count;
+  g.character_count = b.character_count;
+  g.wrong = b.wrong;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.leaves[i].after != none) g.outputs[g.output_count++] = g.leaves[i].after;
+  }
+}
+
 /// Lowers the outputs of a model, and the leaf that is the gradient of the first, or no_leaf.
 template <class Target, bool Updates, class Cotangent, class... Outputs>
 constexpr auto build() {
@@ -81,17 +96,7 @@ constexpr auto build() {
     ((g.outputs[I] = kept_result<Target, Outputs, Updates>(b, g.outputs[I])), ...);
   }(std::index_sequence_for<Outputs...>{});
   g.cotangent = lowering<Cotangent>::template into<Target>(b);
-  g.node_count = b.node_count;
-  g.argument_count = b.argument_count;
-  g.leaf_count = b.leaf_count;
-  g.region_count = b.region_count;
-  g.keep_count = b.keep_count;
-  g.tag_count = b.tag_count;
-  g.character_count = b.character_count;
-  g.wrong = b.wrong;
-  for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaves[i].after != none) g.outputs[g.output_count++] = g.leaves[i].after;
-  }
+  finish(g, b);
   return g;
 }
 

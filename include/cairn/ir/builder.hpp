@@ -201,6 +201,13 @@ struct builder {
     return found;
   }
 
+  /// The number of a leaf that no name leads to: bound by position.
+  constexpr int nameless_leaf(const operation* op) {
+    leaves[leaf_count] = {append_leaf(op), 0, 0, none};
+    layers_.push(none);
+    return leaf_count++;
+  }
+
   /// Notes what the layer of a parameter gives. An expression of the top level that a body uses is computed in it once
   /// more, and is no second layer.
   constexpr void apply(int parameter, int value) {

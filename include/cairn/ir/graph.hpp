@@ -3,6 +3,7 @@
 
 #include "cairn/core/element.hpp"
 #include "cairn/core/map.hpp"
+#include "cairn/core/reversal.hpp"
 #include "cairn/expr/leaf.hpp"
 #include "cairn/expr/outputs.hpp"
 #include "cairn/ir/memo.hpp"
@@ -63,6 +64,7 @@ struct result {
   std::int64_t count = 0, bytes = 0;
   const shape* same_shape = nullptr;  ///< one address for each shape: cheaper to compare
   int overwrites = none;              ///< the argument over which it may be written
+  bool always = false;                ///< has memory also where nobody reads it
 
   /// Whether it fits over another result, each element over one.
   constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }
@@ -91,6 +93,11 @@ struct operation {
   workspace scratch = {};
   int number_bytes = 0;  ///< of a number of scratch
 
+  // Of a loop, which is a plan of its own.
+  std::int64_t (*scratch_of_plan)(int threads) = nullptr;  ///< in bytes
+  std::int64_t recomputed = 0;                             ///< of its flops
+  loop_counts counts = {};
+
   // Of leaves.
   double value = 0;                     ///< of a constant
   const generator* generate = nullptr;  ///< of a generated array
@@ -105,10 +112,13 @@ struct operation {
   vjp_pointer vjp_first = nullptr;       ///< from that of the first, where it has a rule of its own
   int vjp_nodes = 0, vjp_arguments = 0;  ///< upper bounds of what these append
 
-  constexpr std::int64_t scratch_bytes(int threads) const { return scratch.numbers(threads) * number_bytes; }
+  constexpr bool has_scratch() const { return scratch.numbers(1) > 0 || !same_address(scratch_of_plan, nullptr); }
+  constexpr std::int64_t scratch_bytes(int threads) const {
+    return same_address(scratch_of_plan, nullptr) ? scratch.numbers(threads) * number_bytes : scratch_of_plan(threads);
+  }
   /// Whether argument number i may be joined.
   constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
-  constexpr int operands() const { return results + arguments + (scratch.numbers(1) > 0 ? 1 : 0); }
+  constexpr int operands() const { return results + arguments + (has_scratch() ? 1 : 0); }
 
   constexpr bool says_start() const { return start.drawn != initial::law::unsaid; }
   /// Whether two leaves of one name are one leaf.
@@ -173,9 +183,10 @@ struct mistakes {
   int conflict = none;               ///< a leaf whose name is used for another one
   const operation* rival = nullptr;  ///< that other leaf
   misfit policy = {};
-  int independent = none;    ///< a value by which something is differentiated that does not depend on it
-  int updated_twice = none;  ///< a state that is to become two different values
-  int applied_twice = none;  ///< a parameter of two layers
+  int independent = none;       ///< a value by which something is differentiated that does not depend on it
+  int updated_twice = none;     ///< a state that is to become two different values
+  int applied_twice = none;     ///< a parameter of two layers
+  int gradient_of_loop = none;  ///< the gradients of a loop, of which a gradient is taken
   int first_layer = none, second_layer = none;  ///< what these give
 };
 

@@ -48,12 +48,12 @@ constexpr result described(const tensor_type& made, std::int64_t bytes, const sh
 }
 
 /// What lowering is for: the element type, how many times the graph will be differentiated, and whether it is a
-/// program's, which trains, or a predictor's.
-template <class Real, int Order, bool Training>
+/// program's, which trains, or a predictor's. Inputs: whether some gradient by an input may be asked for.
+template <class Real, int Order, bool Training, bool Inputs = false>
 struct target {
   using real = Real;
   static constexpr int order = Order;
-  static constexpr bool training = Training;
+  static constexpr bool training = Training, inputs = Inputs;
 };
 
 /// How the expression E becomes nodes: count(counter&) bounds how many, into<Target>(builder&) appends them and

@@ -26,7 +26,7 @@ constexpr const auto& placement_of() {
   else return candidate_of<Model, Marks.blocks, Threads, Marks.candidate>();
 }
 
-/// A model's plan.
+/// A model's plan. Threads: 0 where scratch lies apart from the arena.
 template <class Model, marks Marks, int Threads>
 struct compiled {
   using model = Model;
@@ -45,7 +45,7 @@ struct compiled {
   static constexpr auto steps = fuse(schedule, readers);
   static constexpr auto loops = write_loops(schedule, steps);
   static constexpr auto ranges = liveness(schedule, steps, loops);
-  static constexpr auto places = place_fixed(graph, schedule, steps, loops, ranges);
+  static constexpr auto places = place_fixed<Model::placed>(graph, schedule, steps, loops, ranges);
   static constexpr auto slots =
       share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, places, Threads);
   static constexpr const auto& packing = pack<slots>();

@@ -12,9 +12,10 @@ using ir::none;
 template <int Nodes, int Arguments, int Leaves, int Regions>
 struct gradient_graph : ir::values<Nodes, Arguments> {
   int turn = 0;
-  int gradient[Leaves] = {};   ///< value of each leaf's gradient, or none
-  int earlier[Leaves] = {};    ///< value of the gradient that it is added to; 0, a value of the forward pass, for none
-  bool reached[Regions] = {};  ///< regions through which a gradient flows
+  int gradient[Leaves] = {};    ///< value of each leaf's gradient, or none
+  int earlier[Leaves] = {};     ///< value of the gradient that it is added to; 0, a value of the forward pass, for none
+  bool reached[Regions] = {};   ///< regions through which a gradient flows
+  int gradient_of_loop = none;  ///< the gradients of a loop, of which a gradient is taken
 };
 
 /// Upper bounds of the nodes and arguments after differentiation.
@@ -34,13 +35,20 @@ constexpr ir::sizes gradient_size(const Graph& g) {
 template <ir::sizes Size, class Graph>
 using gradient_of = gradient_graph<Size.nodes, Size.arguments, Graph::size.leaves + 1, Graph::size.regions + 1>;
 
-/// Appends to the graph the gradient of its first output with respect to the leaves in `wanted_leaf`.
-/// `one` is the constant 1, the gradient of the output itself where none is given. Where gradients are accumulated,
-/// `earlier` are those of the steps before, by leaf, and `add` is the sum of two gradients of the output. Each part
-/// of a leaf's gradient is then added to what there is, so that no sum of this step alone needs memory.
+/// What backward starts from: the gradient of an output, a leaf, or 1 where there is none. And the sum of two of its
+/// gradients, for where it has one already.
+struct start {
+  int of = none, cotangent = none;
+  const ir::operation* add = nullptr;
+};
+
+/// Appends to the graph the gradient of what `starts` say with respect to the leaves in `wanted_leaf`. `one` is the
+/// constant 1. Of leaves in `added_up`, `earlier` are the gradients of the steps before. Each part of such a leaf's
+/// gradient is then added to what there is, so that no sum of this step alone needs memory.
 template <ir::sizes Size, class Graph>
-constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::operation* one,
-                             const ir::operation* earlier = nullptr, const ir::operation* add = nullptr) {
+constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const start* starts, int start_count,
+                             const ir::operation* one, const bool* added_up = nullptr,
+                             const ir::operation* earlier = nullptr) {
   gradient_of<Size, Graph> out;
   bool wanted[Size.nodes] = {};
   int gradient[Size.nodes] = {};  // by value; 0, a value of the forward pass, where there is none
@@ -55,14 +63,17 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const ir::
   b.argument_count = g.argument_count;
   ir::spread_wanted(b, g.node_count - 1, wanted);
   for (int i = 0; !same_address(earlier, nullptr) && i < g.leaf_count; ++i) {
-    if (wanted_leaf[i]) gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
+    if (added_up[i]) gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
-  int& of_output = gradient[g.outputs[0]];
-  const int both[]{of_output, g.cotangent != none ? g.cotangent : b.append_leaf(one)};
-  of_output = both[0] == 0 ? both[1] : b.append(add, both);
+  for (int i = 0; i < start_count; ++i) {
+    int& of_output = gradient[starts[i].of];
+    const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
+    of_output = both[0] == 0 ? both[1] : b.append(starts[i].add, both);
+  }
   ir::append_gradients(b, g.node_count - 1, wanted, gradient, [&](int v) { out.reached[out.nodes[v].region] = true; });
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
+  out.gradient_of_loop = b.wrong.gradient_of_loop;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];
     out.gradient[i] = wanted_leaf[i] && found != out.earlier[i] ? found : none;

@@ -46,6 +46,12 @@ constexpr std::int64_t scratch_of(const Schedule& s, const step& st, int threads
   return st.kernel == none ? 0 : s.op(st.kernel).scratch_bytes(threads);
 }
 
+/// Whether results of a step may have memory that nobody reads.
+template <class Schedule>
+constexpr bool writes_unread(const Schedule& s, const step& st) {
+  return st.kernel != none && s.op(st.kernel).counts.evaluations > 0;
+}
+
 namespace detail {
 template <class Schedule, class Readers>
 struct fuser {
@@ -353,8 +359,8 @@ struct fuser {
   constexpr void find_external() {
     for (int m = 0; m < out.member_count; ++m) {
       const int v = out.members[m], last = readers.last[v];  // who reads it elsewhere comes after who reads it here
-      out.external[v] =
-          last != none && (out.step_of[last] != out.step_of[v] || out.steps[out.step_of[v]].kernel == last);
+      out.external[v] = last == none ? s.made(v).always
+                                     : out.step_of[last] != out.step_of[v] || out.steps[out.step_of[v]].kernel == last;
     }
     for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
     for (int v : s.gradient) {

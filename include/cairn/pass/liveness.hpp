@@ -8,7 +8,8 @@ namespace cairn::pass {
 /// By value; only values that own memory (no views, nothing internal to a loop) have a range.
 template <int Nodes>
 struct live_ranges {
-  int last[Nodes] = {};  ///< the last step that reads it; step_count for outputs and gradients, which stay
+  /// The last step that reads it; its own where nobody does; step_count for outputs and gradients, which stay.
+  int last[Nodes] = {};
 };
 
 /// Calls `visit` with each value whose memory a step reads.
@@ -30,6 +31,9 @@ template <class Schedule, class Fused, class Loops>
 constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
   live_ranges<Schedule::capacity> out;
   for (int i = 0; i < f.step_count; ++i) {
+    if (writes_unread(s, f.steps[i])) {
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) out.last[f.members[m]] = i;
+    }
     for_each_read(s, f, l, i, [&](int v) { out.last[v] = i; });
   }
   for (int i = 0; i < s.output_count; ++i) out.last[f.root[s.outputs[i]]] = f.step_count;

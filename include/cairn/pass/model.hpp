@@ -6,6 +6,10 @@
 
 namespace cairn::pass {
 
+/// Where results and gradients of a plan belong: in its arena and in a block; or, of the body of a loop, each at a base
+/// of its own, for they lie elsewhere in each step. What its backward reads may also lie apart from the arena.
+enum class placing : std::uint8_t { together, apart, apart_and_kept };
+
 /// What a model is lowered for.
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
           class Updates = cairn::detail::no_rules>
@@ -97,8 +101,10 @@ struct model<Purpose, output_list<First, Rest...>> {
   using outputs = output_list<First, Rest...>;
   /// How many gradients the model takes of each other.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
-  using target = ir::target<real, order + (Purpose::trains ? 1 : 0), Purpose::trains>;
+  using target =
+      ir::target<real, order + (Purpose::trains ? 1 : 0), Purpose::trains, (Purpose::wanted::count > 0 || order > 0)>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
+  static constexpr placing placed = placing::together;
 
   static constexpr auto graph = ir::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
   static constexpr auto chosen = choose_leaves<Purpose>(graph);
@@ -106,16 +112,17 @@ struct model<Purpose, output_list<First, Rest...>> {
   static constexpr auto gradient = [] {
     constexpr ir::sizes size = gradient_size(graph);
     constexpr const ir::operation* one = &ir::leaf_operation<constant_leaf<1.0>, real, tensor<First::element>>;
+    constexpr start from{graph.outputs[0], graph.cotangent,
+                         &ir::sum_of_two<ir::target<real, 0, true>, tensor_of<First>>};
     if constexpr (Purpose::accumulates) {
       constexpr ir::sizes more = [](ir::sizes s, int leaves) {
         s.nodes += leaves + 1;
         s.arguments += 2;
         return s;
       }(size, graph.leaf_count);
-      return differentiate<more>(graph, chosen.wanted, one, earlier_gradients<graph>.of,
-                                 &ir::sum_of_two<ir::target<real, 0, true>, tensor_of<First>>);
+      return differentiate<more>(graph, chosen.wanted, &from, 1, one, chosen.wanted, earlier_gradients<graph>.of);
     } else if constexpr (Purpose::trains) {
-      return differentiate<size>(graph, chosen.wanted, one);
+      return differentiate<size>(graph, chosen.wanted, &from, 1, one);
     } else {
       return undifferentiated<size>(graph);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cairn/pass/liveness.hpp"
+#include "cairn/pass/model.hpp"
 
 namespace cairn::pass {
 
@@ -11,7 +12,8 @@ inline constexpr std::int64_t alignment = 64;      ///< of every value, in bytes
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// Where memory comes from. Numbers: of update rules. Positions: of what is generated. Nowhere: of a result that nobody
-/// reads. Leaves have a base of their own each, from `leaf_base` on.
+/// reads. Scratch and what is kept for backward, where these lie apart from the arena. Leaves have a base of their own
+/// each, from `leaf_base` on; so have, in the body of a loop, behind them results, and then gradients of leaves.
 enum base : int {
   arena_base,
   gradient_base,
@@ -20,6 +22,8 @@ enum base : int {
   constant_base,
   position_base,
   nowhere,
+  scratch_base,
+  kept_base,
   leaf_base
 };
 
@@ -37,17 +41,18 @@ struct late_copy {
 };
 
 /// Where all lies that has no slot of the arena.
-template <int Nodes, int Leaves, int Carries>
+template <int Nodes, int Leaves, int Results, int Carries>
 struct places {
   place of[Nodes] = {};               ///< by value
   bool fixed[Nodes] = {};             ///< computed values that lie among gradients, parameters or moments
   bool output[Nodes] = {};            ///< values that are results of the program
   std::int64_t offset[Leaves] = {};   ///< by leaf, in the blocks of parameters and of gradients; trained ones first
   std::int64_t moments[Leaves] = {};  ///< by leaf: where its moments begin in the block of these
-  late_copy copies[Leaves + Carries] = {};
+  late_copy copies[Leaves + Results + Carries] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
   std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0, moment_bytes = 0;
+  std::int64_t kept_bytes = 0;  ///< of what is kept apart from the arena
 };
 
 /// Whether a step may write its result w over v, an argument that it reads for the last time.
@@ -104,15 +109,22 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
 }
 
 namespace detail {
-template <class Graph, class Schedule, class Fused, class Loops, class Ranges>
+template <placing How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
 struct fixed_placer {
+  static constexpr bool apart = How != placing::together;
   static constexpr int nodes = Schedule::capacity;
   const Graph& g;
   const Schedule& s;
   const Fused& f;
   const Loops& l;
   const Ranges& live;
-  places<nodes, Graph::size.leaves + 1, std::size(Schedule{}.carries)> out{};
+  places<nodes, Graph::size.leaves + 1, apart ? Graph::output_capacity : 0, std::size(Schedule{}.carries)> out{};
+
+  constexpr place of_result(int i) const { return {leaf_base + g.leaf_count + i, 0}; }
+  constexpr place of_gradient(int leaf) const {
+    if (apart) return {leaf_base + g.leaf_count + g.output_count + leaf, 0};
+    return {gradient_base, out.offset[leaf]};
+  }
 
   constexpr void place_leaves() {
     bool trained[Graph::size.leaves + 1] = {}, kept = false;
@@ -163,22 +175,44 @@ struct fixed_placer {
     out.constants[out.constant_count++] = v;
   }
 
+  /// Results and what is kept, where these lie apart from the arena.
+  constexpr void place_results() {
+    for (int i = 0; i < s.output_count; ++i) {
+      const int v = f.root[s.outputs[i]];
+      out.output[v] = true;
+      if (!apart) continue;
+      if (f.step_of[v] == none || out.fixed[v]) {
+        out.copies[out.copy_count++] = {s.outputs[i], of_result(i)};
+      } else {
+        out.fixed[v] = true;
+        out.of[v] = of_result(i);
+      }
+    }
+    for (int m = 0; How == placing::apart_and_kept && m < f.member_count; ++m) {
+      const int v = f.members[m];
+      if (f.step_of[v] >= f.turn || live.last[v] < f.turn || !f.external[v] || out.fixed[v]) continue;
+      out.fixed[v] = true;
+      out.of[v] = {kept_base, out.kept_bytes};
+      out.kept_bytes += aligned(s.made(v).bytes);
+    }
+  }
+
   /// What a gradient is made of by writing over it lies in its place, too; but not before a step has read the gradient
-  /// of earlier steps there.
+  /// of earlier steps there, and nothing of the forward pass where that runs without backward.
   constexpr void place_gradients() {
     int vacant[nodes] = {};  // by value among the gradients: the first step that may write there
-    for (int i = 0; i < s.output_count; ++i) out.output[f.root[s.outputs[i]]] = true;
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
       const int v = f.root[s.gradient[i]];
       if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
         out.fixed[v] = true;
-        out.of[v] = {gradient_base, out.offset[i]};
+        out.of[v] = of_gradient(i);
+        vacant[v] = apart ? f.turn : 0;
         if (s.earlier[i] == 0) continue;
         out.of[s.earlier[i]] = out.of[v];
-        vacant[v] = live.last[s.earlier[i]];
+        vacant[v] = std::max(vacant[v], live.last[s.earlier[i]]);
       } else {
-        out.copies[out.copy_count++] = {s.gradient[i], {gradient_base, out.offset[i]}};
+        out.copies[out.copy_count++] = {s.gradient[i], of_gradient(i)};
       }
     }
     for (int m = f.member_count; m-- > 0;) {
@@ -224,11 +258,12 @@ struct fixed_placer {
 };
 }  // namespace detail
 
-template <class Graph, class Schedule, class Fused, class Loops, class Ranges>
+template <placing How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
 constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, const Loops& l, const Ranges& live) {
-  detail::fixed_placer<Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
+  detail::fixed_placer<How, Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
   p.place_leaves();
   p.place_constants();
+  p.place_results();
   p.place_gradients();
   p.place_carried();
   return p.out;

@@ -75,6 +75,12 @@ struct slot_writer {
         held[v] = false;
         sum -= out.all[out.of[v]].bytes;
       });
+      for (int m = st.begin; writes_unread(s, st) && m < st.end; ++m) {
+        const int v = f.members[m];
+        if (live.last[v] != index || !held[v]) continue;
+        held[v] = false;
+        sum -= out.all[out.of[v]].bytes;
+      }
     }
     if (f.turn == f.step_count) count_stored();
   }

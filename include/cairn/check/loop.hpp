@@ -1,0 +1,19 @@
+// What is wrong with the body of a loop: it has a graph and a plan of its own.
+#pragma once
+
+#include "cairn/check/model.hpp"
+#include "cairn/pass/loop.hpp"
+
+namespace cairn {
+
+template <class Loop, class Target>
+constexpr auto problem_of_loop() {
+  using namespace detail;
+  using plan = typename pass::loop_plan<Loop, Target>::compiled;
+  using problem = decltype(first_found<plan, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,
+                                       gradients_depend, policies_fit, states_become_one_value>::of());
+  if constexpr (!std::same_as<problem, sound> || Target::order == 0) return problem{};
+  else return first_found<plan, segments_are_differentiated, segments_are_of_use>::of();
+}
+
+}  // namespace cairn

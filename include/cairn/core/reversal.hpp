@@ -1,0 +1,210 @@
+// How the steps of a loop are reversed with few snapshots of its state: what to do next, from binomial numbers alone.
+// Griewank, Walther: Algorithm 799: Revolve (ACM Transactions on Mathematical Software, 2000).
+//
+// Steps are numbered from 0; state i is what step i begins with. State 0 is always there, and counts as snapshot 0.
+// What comes after the loop, a loss, is the turn: it is reversed before any step.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cairn {
+
+/// How often the body of a loop is evaluated, how often a state is saved, and how often one is gone on from.
+struct loop_counts {
+  std::int64_t evaluations = 0, saves = 0, loads = 0;
+
+  constexpr loop_counts& operator+=(const loop_counts& more) {
+    evaluations += more.evaluations;
+    saves += more.saves;
+    loads += more.loads;
+    return *this;
+  }
+  friend constexpr loop_counts operator*(std::int64_t n, const loop_counts& of) {
+    return {n * of.evaluations, n * of.saves, n * of.loads};
+  }
+  friend constexpr bool operator==(const loop_counts&, const loop_counts&) = default;
+};
+
+namespace reversal {
+
+inline constexpr int none = -1;
+
+/// C(s + t, s), how many steps s snapshots reverse if none is evaluated more than t + 1 times; `most` where that is less.
+constexpr std::int64_t reach(std::int64_t s, std::int64_t t, std::int64_t most) {
+  if (s < 0 || t < 0) return 0;
+  std::int64_t n = 1;
+  for (std::int64_t k = 1; k <= std::min(s, t); ++k) {
+    n = n * (std::max(s, t) + k) / k;
+    if (n >= most) return most;
+  }
+  return n;
+}
+/// The least t with C(s + t, s) >= n.
+constexpr std::int64_t repetitions(std::int64_t n, std::int64_t s) {
+  if (s == 1) return n - 1;
+  std::int64_t t = 0;
+  while (reach(s, t, n) < n) ++t;
+  return t;
+}
+/// How far to go on from a snapshot before the next one, n > 1 steps being left and s snapshots with this one: of all
+/// that is optimal the most, so that the fewest are saved.
+constexpr std::int64_t stride(std::int64_t n, std::int64_t s) {
+  if (s == 1) return n - 1;
+  const std::int64_t t = repetitions(n, s);
+  return std::min(reach(s, t - 1, n), n - reach(s - 1, t - 1, n));
+}
+
+/// Evaluations to reverse n steps with s snapshots, the last time that each is evaluated, to be reversed, among them.
+constexpr std::int64_t evaluations(std::int64_t n, std::int64_t s) {
+  const std::int64_t t = repetitions(n, s);
+  return (t + 1) * n - reach(s + 1, t - 1, std::int64_t{1} << 40);
+}
+/// How many snapshots are saved meanwhile. Of the two parts in which a stride cuts C(s + t, s) steps each is such a
+/// number, too, and they save C(s - 1 + t, t) - 1; of other numbers of steps one part is.
+constexpr std::int64_t saves(std::int64_t n, std::int64_t s) {
+  std::int64_t sum = 0;
+  for (std::int64_t t = repetitions(n, s); n > 1 && s > 1; ++sum) {
+    while (t > 0 && reach(s, t - 1, n) >= n) --t;
+    const std::int64_t one = reach(s, t - 1, n), other = n - reach(s - 1, t - 1, n);
+    if (n - std::min(one, other) == 1) --sum;  // the last step is reversed from the state at hand
+    if (one <= other) {
+      sum += reach(s - 1, t - 1, std::int64_t{1} << 40) - 1;
+      n -= one;
+      --s;
+    } else {
+      sum += reach(s - 2, t - 1, std::int64_t{1} << 40) - 1;
+      n = other;
+    }
+  }
+  return sum;
+}
+constexpr loop_counts counts(std::int64_t n, std::int64_t s) { return {evaluations(n, s), saves(n, s), n - 1}; }
+
+/// What to do next. `advance`: evaluate steps [from, to), and save the state that is then at hand as snapshot `slot`, or
+/// do not. `restore`: go on from snapshot `slot`. `reverse`: step `from`, whose state is at hand.
+struct action {
+  enum : std::uint8_t { advance, restore, reverse, done } what = done;
+  int from = 0, to = 0, slot = none;
+};
+
+/// Reverses the steps [first, end), whose first state is snapshot 0, with so many snapshots.
+template <int Snapshots>
+class binomial {
+ public:
+  constexpr binomial(int first, int end, bool at_hand) : now_(at_hand ? first : none), end_(end) { at_[0] = first; }
+
+  constexpr action next() {
+    if (end_ == at_[0]) return {};
+    if (at_[count_ - 1] == end_) --count_;  // all from there on is reversed
+    if (now_ == none) {
+      now_ = at_[count_ - 1];
+      return {.what = action::restore, .slot = count_ - 1};
+    }
+    if (end_ - now_ == 1) {
+      now_ = none;
+      return {.what = action::reverse, .from = --end_};
+    }
+    const int from = now_;
+    now_ += static_cast<int>(stride(end_ - now_, Snapshots - count_ + 1));
+    if (end_ - now_ == 1) return {action::advance, from, now_, none};
+    at_[count_] = now_;
+    return {action::advance, from, now_, count_++};
+  }
+
+ private:
+  int at_[Snapshots] = {};  ///< which states the snapshots are
+  int now_, end_;           ///< which state is at hand, or none; the steps from end_ on are reversed
+  int count_ = 1;
+};
+
+}  // namespace reversal
+
+/// A policy of scan: each step leaves in memory what its backward reads, as in a model without checkpoints. No step is
+/// evaluated a second time.
+struct store_all {
+  static constexpr bool keeps_steps = true;
+  template <int T>
+  static constexpr bool fits = true;
+  template <int T>
+  static constexpr loop_counts counts{T, T, T};
+};
+
+/// A policy of scan: so many snapshots of what is carried, the first state among them, and the fewest evaluations of the
+/// body that are possible with these: for T steps, and the loss behind them, F(T + 1, S) - 1, where F(n, s) = (t + 1) n
+/// - C(s + t, t - 1), t the least with C(s + t, s) >= n.
+template <int Snapshots>
+struct revolve {
+  static constexpr bool keeps_steps = false;
+  template <int T>
+  static constexpr bool fits = Snapshots >= 1 && Snapshots <= T;
+  /// Beside the first state, which is an argument.
+  template <int T>
+  static constexpr int slots = Snapshots - 1;
+  template <int T>
+  static constexpr loop_counts counts = [] {
+    loop_counts n = reversal::counts(T + 1, Snapshots);
+    --n.evaluations;  // the turn is none
+    return n;
+  }();
+  template <int T>
+  class schedule : public reversal::binomial<Snapshots> {
+   public:
+    constexpr schedule() : reversal::binomial<Snapshots>(0, T + 1, true) {}
+  };
+};
+
+/// A policy of scan: a snapshot of what is carried every Period steps, and within such a period, when it is reversed,
+/// revolve<Snapshots>, of which the snapshot at its beginning is the first.
+template <int Period, int Snapshots>
+struct two_level {
+  static constexpr bool keeps_steps = false;
+  template <int T>
+  static constexpr bool fits = Period >= 1 && Period <= T && Snapshots >= 1 && Snapshots <= Period;
+  template <int T>
+  static constexpr int periods = (T + Period - 1) / Period;
+  template <int T>
+  static constexpr int slots = periods<T> - 1 + Snapshots - 1;
+  template <int T>
+  static constexpr loop_counts counts = [] {
+    const loop_counts last = reversal::counts(T - (periods<T> - 1) * Period, Snapshots);
+    loop_counts n = (periods<T> - 1) * reversal::counts(Period, Snapshots);
+    n += last;
+    n += {T, periods<T> - 1, periods<T>};
+    return n;
+  }();
+  template <int T>
+  class schedule {
+   public:
+    constexpr reversal::action next() {
+      using reversal::action;
+      if (now_ < T) {
+        const int from = now_;
+        now_ = std::min(from + Period, T);
+        return {action::advance, from, now_, now_ < T ? now_ / Period : reversal::none};
+      }
+      if (period_ == periods<T>) {
+        begin(period_ - 1);
+        return {.what = action::reverse, .from = T};
+      }
+      action made = within_.next();
+      if (made.what == action::done && period_ > 0) {
+        begin(period_ - 1);
+        made = within_.next();
+      }
+      if (made.slot == 0) made.slot = period_;
+      else if (made.slot > 0) made.slot += periods<T> - 1;
+      return made;
+    }
+
+   private:
+    constexpr void begin(int period) {
+      period_ = period;
+      within_ = {period * Period, std::min((period + 1) * Period, T), false};
+    }
+    int now_ = 0, period_ = periods<T>;
+    reversal::binomial<Snapshots> within_{0, 0, false};
+  };
+};
+
+}  // namespace cairn

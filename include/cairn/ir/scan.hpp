@@ -1,0 +1,240 @@
+// A loop as one operation of the graph, and its pullback as another. Both are told what the plan of the body says, which
+// pass/loop.hpp makes; and run what exec/loop.hpp defines.
+#pragma once
+
+#include "cairn/ir/loop_body.hpp"
+
+#include <bit>
+
+namespace cairn {
+
+/// What the plan of a loop's body says of the whole loop.
+struct loop_figures {
+  std::int64_t kept_bytes = 0;     ///< what forward leaves for backward
+  std::uint64_t results_read = 0;  ///< a bit for each result that backward reads
+  std::int64_t forward_flops = 0, backward_flops = 0, recomputed_flops = 0;  ///< the last is a part of backward's
+  loop_counts forward, backward;
+};
+/// Declared here, defined in pass/.
+template <class Loop, class Target>
+constexpr loop_figures figures_of_loop();
+template <class Loop, class Target, bool Backward>
+constexpr std::int64_t scratch_of_loop(int threads);
+/// Declared here, defined in check/: what is wrong with the body, or sound.
+template <class Loop, class Target>
+constexpr auto problem_of_loop();
+/// Runs a loop, or its pullback. Declared here, defined in exec/.
+template <class Loop, class Target, bool Backward>
+void run_loop(const void* constants, void* const* operands, int threads);
+
+namespace ir {
+
+/// The two operations that a loop is: itself, of which the last result is what it leaves for the other; and its
+/// pullback. Arguments of this are the cotangents of all results that are real numbers, the results that it reads, what
+/// the loop left, and then the loop's own arguments. Then come, of gradients that are summed over the steps, the sums to
+/// which these are added, so that sums have the same order as without a loop. The last is a number that stands in for
+/// cotangents and sums that there are none of.
+template <class Loop, class Target>
+struct loop_operations {
+  using of = loop_of<Loop, Target>;
+  static constexpr const auto& g = of::g;
+  static constexpr loop_figures figures = figures_of_loop<Loop, Target>();
+  static constexpr bool keeps = figures.kept_bytes > 0;
+  /// Of the pullback: where the loop's own arguments begin, and how many there are.
+  static constexpr int first_argument = of::cotangent_count + std::popcount(figures.results_read) + keeps;
+  static constexpr int pulled_arguments = first_argument + of::arguments + of::sum_count + 1;
+
+  template <class Tensor>
+  static constexpr result described_as() {
+    return described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, typename Target::real>,
+                     the_shape<Tensor::shape>);
+  }
+  static constexpr shape kept_shape{figures.kept_bytes / 64, 64};
+  static constexpr auto made = [] {
+    std::array<result, of::results + 1> out{};
+    [&]<std::size_t... R>(std::index_sequence<R...>) {
+      ((out[R] = described_as<tensor_of<pick<static_cast<int>(R), Loop>>>()), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(g.result_count)>{});
+    std::size_t r = static_cast<std::size_t>(g.result_count);
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (g.leaves[i].after != none) out[r++] = *g.leaf_op(i).made;
+    }
+    out[r] = described({kept_shape, {dtype::u8}}, 1, kept_shape);
+    return out;
+  }();
+  static constexpr auto gradients_made = [] {
+    std::array<result, of::gradient_count + 1> out{};
+    std::size_t n = 0;
+    [&]<class... A>(std::type_identity<std::tuple<A...>>) {
+      int i = 0;
+      ((of::wanted.of[i++] ? void(out[n++] = described_as<tensor_of<A>>()) : void()), ...);
+    }(std::type_identity<typename Loop::arguments>{});
+    for (int i = of::own; i < of::arguments; ++i) {
+      if (of::wanted.of[i]) out[n++] = *g.leaf_op(i).made;
+    }
+    n = 0;
+    int so_far = first_argument + of::arguments;
+    for (int i = 0; i < of::arguments; ++i) {
+      if (!of::wanted.of[i]) continue;
+      out[n].always = of::added_up.of[i];
+      out[n++].overwrites = of::added_up.of[i] ? so_far++ : none;
+    }
+    return out;
+  }();
+
+  /// What the pullback makes for a leaf.
+  static constexpr const result& gradient_of(int leaf) {
+    return gradients_made[static_cast<std::size_t>(std::count(of::wanted.of, of::wanted.of + leaf, true))];
+  }
+
+  static constexpr operation common(std::string_view name, bool backward) {
+    operation o;
+    o.name = name;
+    o.hash = hash_of(name);
+    o.flops = backward ? figures.backward_flops : figures.forward_flops;
+    o.counts = backward ? figures.backward : figures.forward;
+    return o;
+  }
+  /// A loop is differentiated once.
+  static constexpr void refuse(builder& b, int node, const bool*, int*) { b.wrong.gradient_of_loop = node; }
+  static constexpr operation pullback = [] {
+    operation o = common("scan_gradients", true);
+    o.arguments = pulled_arguments;
+    o.results = of::gradient_count;
+    o.made = gradients_made.data();
+    o.recomputed = figures.recomputed_flops;
+    o.scratch_of_plan = &scratch_of_loop<Loop, Target, true>;
+    o.run = &run_loop<Loop, Target, true>;
+    o.vjp = &refuse;
+    return o;
+  }();
+  /// By leaf: the sum of its gradient here and that of elsewhere.
+  static constexpr auto sums = [] {
+    std::array<operation, static_cast<std::size_t>(of::arguments) + 1> out{};
+    std::size_t n = 0;
+    for (int i = 0; i < of::arguments; ++i) {
+      if (!of::wanted.of[i]) continue;
+      operation& o = out[static_cast<std::size_t>(i)];
+      o = sum_of_two<target<typename Target::real, 0, true>, tensor<element_type{}>>;
+      o.made = &gradients_made[n++];
+      o.flops = o.made->count;
+    }
+    return out;
+  }();
+
+  /// Whether no argument before this one is the same value, and has its gradient summed.
+  static constexpr bool is_first(const builder& b, int node, int argument) {
+    bool first = true;
+    for (int i = 0; i < argument; ++i)
+      first &= !of::added_up.of[i] || b.argument(node, i) != b.argument(node, argument);
+    return first;
+  }
+  static constexpr void append_gradients(builder& b, int node, const bool* wanted, int* gradient) {
+    const builder::frame before = b.open_rule(b.nodes[node].region);
+    tag* const tags = std::exchange(b.tags, nullptr);
+    int given[pulled_arguments];
+    int n = 0;
+    const int nothing = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::real>);
+    for (int r = 0; r < g.result_count; ++r) {
+      const int known = gradient[node + r];
+      if (g.cotangents[r] != none) given[n++] = known != 0 ? known : nothing;
+    }
+    for (int r = 0; r < of::results; ++r) {
+      if ((figures.results_read >> r & 1U) != 0) given[n++] = node + r;
+    }
+    if (keeps) given[n++] = node + of::results;
+    for (int i = 0; i < of::arguments; ++i) given[n++] = b.argument(node, i);
+    for (int i = 0; i < of::arguments; ++i) {
+      if (!of::added_up.of[i]) continue;
+      const int argument = b.argument(node, i), so_far = gradient[argument];
+      given[n++] = so_far != 0 && is_first(b, node, i) ? so_far : nothing;
+    }
+    given[n++] = nothing;
+    int made = b.append(&pullback, given);
+    for (int i = 0; i < of::arguments; ++i) {
+      if (!of::wanted.of[i]) continue;
+      const int argument = b.argument(node, i), both[]{gradient[argument], made++};
+      if (!wanted[argument]) continue;
+      const bool added = both[0] == 0 || (of::added_up.of[i] && is_first(b, node, i));
+      gradient[argument] = added ? both[1] : b.append(&sums[static_cast<std::size_t>(i)], both);
+    }
+    b.tags = tags;
+    b.close(before);
+  }
+  /// For constant evaluation alone, as all rules are.
+  static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
+    if (std::is_constant_evaluated()) append_gradients(b, node, wanted, gradient);
+  }
+
+  static constexpr operation loop = [] {
+    operation o = common("scan", false);
+    o.arguments = of::arguments;
+    o.results = of::results + keeps;
+    o.made = made.data();
+    o.scratch_of_plan = &scratch_of_loop<Loop, Target, false>;
+    o.run = &run_loop<Loop, Target, false>;
+    if constexpr (Target::order > 0 && of::cotangent_count > 0 && of::gradient_count > 0) {
+      o.vjp = &append;
+      o.vjp_nodes = 2 * of::gradient_count + 1;
+      o.vjp_arguments = pulled_arguments + 2 * of::gradient_count;
+    }
+    return o;
+  }();
+};
+
+template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
+struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>> {
+  using type = scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>;
+  static constexpr int height = type::traits.height;
+
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, height)) return;
+    (lowering<C>::count(c), ...);
+    (lowering<E>::count(c), ...);
+    (lowering<Same>::count(c), ...);
+    sizes within = size_of_body<type>;
+    within.prefix_names(sizeof(Name.text));
+    const int leaves = within.leaves + 1, results = type::result_count + within.updates + 1;
+    c.total += {.nodes = leaves + results,
+                .arguments = leaves,
+                .leaves = leaves,
+                .characters = within.characters + static_cast<int>(sizeof(Name.text)),
+                .updates = within.updates};
+  }
+  template <class Target, int Which>
+  static constexpr int result(builder& b) {
+    if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
+    using within = body_target<type, Target>;
+    static_assert(report_of<decltype(problem_of_loop<type, within>())>{}.shown);
+    using operations = loop_operations<type, within>;
+    constexpr const auto& g = operations::g;
+    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    stack<int> arguments;
+    (arguments.push(lowering<C>::template into<Target>(b)), ...);
+    (arguments.push(lowering<E>::template into<Target>(b)), ...);
+    (arguments.push(lowering<Same>::template into<Target>(b)), ...);
+    int leaves[operations::of::arguments + 1] = {};
+    for (int i = operations::of::own; i < operations::of::arguments; ++i) {
+      const operation* const leaf = &g.leaf_op(i);
+      const bool keyed = leaf->what == role::random && !g.is_absolute(i);  // by the step, too
+      leaves[i] = b.leaf_of(leaf, keyed ? std::string_view(Name) : g.name(g.leaves[i]), !g.is_absolute(i));
+      arguments.push(b.leaves[leaves[i]].node);
+    }
+    const int made = b.append(&operations::loop, arguments.begin());
+    int next = made + g.result_count;
+    for (int i = operations::of::own; i < operations::of::arguments; ++i) {
+      if (g.leaves[i].after != none) b.update(leaves[i], next++);
+    }
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, made + static_cast<int>(I)), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(type::result_count)>{});
+    return made + Which;
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return result<Target, 0>(b);
+  }
+};
+
+}  // namespace ir
+}  // namespace cairn

@@ -1,0 +1,240 @@
+// The plan of a loop's body: one for all steps, forward and backward. Its results and gradients lie at bases of their
+// own, so that the loop points them to where each step's belong. What it says of the whole loop are constants.
+#pragma once
+
+#include "cairn/ir/scan.hpp"
+#include "cairn/pass/compile.hpp"
+
+namespace cairn::pass {
+
+/// The body of a loop as a model: differentiated from the cotangents of all its results.
+template <class Loop, class Target>
+struct loop_model {
+  struct purpose {
+    using frozen = cairn::detail::name_list<>;
+    static constexpr bool trains = Target::training, updates_parameters = false;
+  };
+  using real = typename Target::real;
+  using of = ir::loop_of<Loop, Target>;
+  static constexpr int order = Loop::body::inside.order;
+  static constexpr placing placed = Loop::policy::keeps_steps ? placing::apart_and_kept : placing::apart;
+  static constexpr const auto& graph = of::g;
+
+  static constexpr auto starts = [] {
+    struct {
+      start of[graph.result_count] = {};
+      int count = 0;
+    } out;
+    [&]<std::size_t... R>(std::index_sequence<R...>) {
+      const auto add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+        if constexpr (graph.cotangents[I] != none) {
+          out.of[out.count++] = {graph.outputs[I], graph.leaves[graph.cotangents[I]].node,
+                                 &ir::sum_of_two<ir::target<real, 0, true>, ir::step_tensor<Loop, I>>};
+        }
+      };
+      (add(std::integral_constant<std::size_t, R>{}), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(graph.result_count)>{});
+    return out;
+  }();
+  static constexpr auto gradient = [] {
+    if constexpr (starts.count == 0) {
+      return undifferentiated<gradient_size(graph)>(graph);
+    } else {
+      constexpr ir::sizes size = [](ir::sizes s) {
+        s.nodes += graph.leaf_count + starts.count;
+        s.arguments += 2 * starts.count;
+        return s;
+      }(gradient_size(graph));
+      return differentiate<size>(graph, of::wanted.of, starts.of, starts.count, nullptr, of::added_up.of,
+                                 earlier_gradients<graph>.of);
+    }
+  }();
+};
+
+/// The plan, and what a loop needs to know of it.
+template <class Loop, class Target>
+struct loop_plan {
+  using model = loop_model<Loop, Target>;
+  using compiled = pass::compiled<model, marks{}, 0>;
+  using of = typename model::of;
+  static constexpr const auto& g = model::graph;
+  static constexpr const auto& s = compiled::schedule;
+  static constexpr const auto& f = compiled::steps;
+  static constexpr const auto& places = compiled::places;
+
+  // Where bases are: see places.hpp.
+  static constexpr int result_base = leaf_base + g.leaf_count;
+  static constexpr int gradient_base = result_base + g.output_count;
+  static constexpr int base_count = gradient_base + g.leaf_count;
+
+  /// What steps of the plan read and write.
+  struct uses {
+    bool needed[f.step_count + 1] = {};           ///< by step: backward depends on it
+    bool read[compiled::schedule.capacity] = {};  ///< by value: backward reads it
+  };
+  static constexpr uses used = [] {
+    uses out;
+    bool asked[compiled::schedule.capacity] = {};
+    for (int i = f.step_count; i-- > 0;) {
+      out.needed[i] = i >= f.turn;
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) out.needed[i] |= asked[f.members[m]];
+      if (!out.needed[i]) continue;
+      for_each_read(s, f, compiled::loops, i, [&](int v) {
+        asked[v] = true;
+        out.read[v] |= i >= f.turn;
+      });
+    }
+    return out;
+  }();
+  static constexpr bool is_read(int v) { return v != none && used.read[f.root[v]]; }
+  /// Whether backward reads a result where it belongs: not a leaf, nor the same value as an earlier result.
+  static constexpr bool reads_result(int r) {
+    return is_read(s.outputs[r]) && places.of[f.root[s.outputs[r]]].base == result_base + r;
+  }
+
+  /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes its
+  /// place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
+  struct carried_value {
+    int leaf = 0, result = 0;
+    std::int64_t bytes = 0, offset = 0, kept = none;
+  };
+  static constexpr int carried_count = Loop::carried_count + g.output_count - g.result_count;
+  static constexpr auto carried = [] {
+    struct {
+      carried_value of[carried_count] = {};
+      std::int64_t bytes = 0, kept_bytes = 0;
+    } out;
+    int n = 0;
+    const auto add = [&](int leaf, int result) {
+      carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).made->bytes, out.bytes};
+      out.bytes += aligned(made.bytes);
+      if (!is_read(s.leaf_value[leaf]) && !reads_result(result)) return;
+      made.kept = out.kept_bytes;
+      out.kept_bytes += aligned(made.bytes);
+    };
+    for (int i = 0; i < Loop::carried_count; ++i) add(i, i);
+    int result = g.result_count;
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (g.leaves[i].after != none) add(i, result++);
+    }
+    return out;
+  }();
+  static constexpr std::int64_t state_bytes = carried.bytes;
+
+  /// The results that backward reads.
+  static constexpr std::uint64_t results_read = [] {
+    std::uint64_t out = 0;
+    for (int r = 0; r < g.output_count; ++r) out |= std::uint64_t{reads_result(r)} << r;
+    return out;
+  }();
+
+  /// Bytes that stand in for a step's part of results and of gradients that nobody reads, and of cotangents that there
+  /// are none of.
+  static constexpr std::int64_t unread_bytes = [] {
+    std::int64_t most = 0;
+    for (int r = Loop::carried_count; r < g.result_count; ++r) most = std::max(most, g.made(g.outputs[r]).bytes);
+    for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
+      most = std::max(most, g.leaf_op(i).made->bytes);
+    return aligned(most);
+  }();
+  static constexpr std::int64_t zero_bytes = [] {
+    std::int64_t most = 0;
+    for (int r = 0; r < g.result_count; ++r) {
+      if (g.cotangents[r] != none) most = std::max(most, g.made(g.outputs[r]).bytes);
+    }
+    return aligned(most);
+  }();
+
+  // Operations of one step.
+  struct work {
+    std::int64_t flops = 0, recomputed = 0;
+    loop_counts inside;  ///< of loops in the body
+
+    constexpr work& operator+=(const work& more) {
+      flops += more.flops;
+      recomputed += more.recomputed;
+      inside += more.inside;
+      return *this;
+    }
+  };
+  /// Of the steps [begin, end) of the plan; of those alone that backward needs.
+  static constexpr work work_of(int begin, int end, bool needed) {
+    work out;
+    for (int i = begin; i < end; ++i) {
+      for (int m = f.steps[i].begin; (!needed || used.needed[i]) && m < f.steps[i].end; ++m) {
+        const int v = f.members[m];
+        const ir::operation& op = s.op(v);
+        if (s.nodes[v].number == 0) out += {op.flops, s.again[v] != 0 ? op.flops : op.recomputed, op.counts};
+      }
+    }
+    return out;
+  }
+  static constexpr work forward = work_of(0, f.turn, false), recording = work_of(0, f.turn, true),
+                        backward = work_of(f.turn, f.step_count, false);
+
+  /// How many bytes of the arena forward needs.
+  static constexpr std::int64_t forward_arena = [] {
+    std::int64_t bytes = 0;
+    for (int i = 0; i < compiled::slots.count; ++i) {
+      const slot& one = compiled::slots.all[i];
+      if (one.first < f.turn) bytes = std::max(bytes, compiled::packing.begin[i] + one.bytes);
+    }
+    return bytes;
+  }();
+  /// The parts of working space, in order: the arena; two states, and two of their gradients; what a step leaves for
+  /// backward, where nobody keeps it; and stand-ins.
+  struct parts {
+    std::int64_t arena, states, pulled, kept, unread, zeros;
+    constexpr std::int64_t bytes() const { return arena + states + pulled + kept + unread + zeros; }
+  };
+  static constexpr parts parts_of(bool back) {
+    if (!back) return {forward_arena, 2 * state_bytes, 0, places.kept_bytes, unread_bytes, 0};
+    const std::int64_t states = Loop::policy::keeps_steps ? 0 : 2 * state_bytes;
+    return {compiled::layout.peak_bytes, states, 2 * state_bytes, 0, unread_bytes, zero_bytes};
+  }
+  static constexpr std::int64_t scratch_of_steps(bool back, int threads) {
+    std::int64_t most = 0;
+    for (int i = 0; i < (back ? f.step_count : f.turn); ++i) most = std::max(most, scratch_of(s, f.steps[i], threads));
+    return most;
+  }
+
+  static constexpr loop_figures figures = [] {
+    using policy = typename Loop::policy;
+    constexpr int steps = Loop::steps;
+    constexpr loop_counts counts = policy::template counts<steps>;
+    const std::int64_t recorded = policy::keeps_steps ? 0 : steps, again = counts.evaluations - steps - recorded;
+    loop_figures out;
+    if constexpr (policy::keeps_steps) {
+      out.kept_bytes = (steps - 1) * carried.kept_bytes + steps * places.kept_bytes;
+      out.results_read = results_read;
+    } else {
+      out.kept_bytes = policy::template slots<steps> * state_bytes;
+    }
+    out.forward_flops = steps * forward.flops;
+    out.recomputed_flops = again * forward.flops + recorded * recording.flops + steps * backward.recomputed;
+    out.backward_flops = again * forward.flops + recorded * recording.flops + steps * backward.flops;
+    out.forward = {steps, 0, 0};
+    out.forward += steps * forward.inside;
+    out.backward = {again + recorded, counts.saves, counts.loads};
+    out.backward += again * forward.inside;
+    out.backward += recorded * recording.inside;
+    out.backward += steps * backward.inside;
+    return out;
+  }();
+};
+
+}  // namespace cairn::pass
+
+namespace cairn {
+
+template <class Loop, class Target>
+constexpr loop_figures figures_of_loop() {
+  return pass::loop_plan<Loop, Target>::figures;
+}
+template <class Loop, class Target, bool Backward>
+constexpr std::int64_t scratch_of_loop(int threads) {
+  using plan = pass::loop_plan<Loop, Target>;
+  return plan::parts_of(Backward).bytes() + plan::scratch_of_steps(Backward, threads);
+}
+
+}  // namespace cairn

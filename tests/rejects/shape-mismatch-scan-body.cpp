@@ -1,0 +1,15 @@
+// rejects: cairn \[shape-mismatch\]: matrices must be
+// rejects: fact::in<cairn::fixed_string<5>\{"step"\}
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/matmul.hpp"
+#include "cairn/expr/reduce.hpp"
+#include "cairn/expr/scan.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr auto body = [](auto h) { return std::tuple{matmul(h, param<"w", 4, 5>), sum(h)}; };
+#else
+constexpr auto body = [](auto h) { return std::tuple{matmul(h, param<"w", 5, 5>), sum(h)}; };
+#endif
+[[maybe_unused]] constexpr auto h = scan<10, "step">(body, carried(input<"h0", 4, 5>));

@@ -1,0 +1,13 @@
+// rejects: cairn \[wrong-arguments\]: the policy of scan<T, "name", Policy> is store_all, revolve<S> or two_level<P, S>
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/scan.hpp"
+
+using namespace cairn;
+
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+#ifdef CAIRN_REJECT
+[[maybe_unused]] constexpr auto h = scan<10, "step", save_nothing>(body, carried(input<"h0", 4, 5>));
+#else
+[[maybe_unused]] constexpr auto h = scan<10, "step", store_all>(body, carried(input<"h0", 4, 5>));
+#endif

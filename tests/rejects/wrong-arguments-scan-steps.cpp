@@ -1,0 +1,13 @@
+// rejects: cairn \[wrong-arguments\]: scan<T, "name"> makes T steps; T is at least 1
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/scan.hpp"
+
+using namespace cairn;
+
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+#ifdef CAIRN_REJECT
+[[maybe_unused]] constexpr auto h = scan<0, "step">(body, carried(input<"h0", 4, 5>));
+#else
+[[maybe_unused]] constexpr auto h = scan<1, "step">(body, carried(input<"h0", 4, 5>));
+#endif

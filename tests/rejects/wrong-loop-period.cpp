@@ -1,0 +1,14 @@
+// rejects: cairn \[wrong-loop\]: revolve<S> has .*two_level<P, S> periods of 1 to T steps, and 1 to P snapshots
+// rejects: fact::given<cairn::two_level<3, 4> ?>
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/scan.hpp"
+
+using namespace cairn;
+
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+#ifdef CAIRN_REJECT
+[[maybe_unused]] constexpr auto h = scan<10, "step", two_level<3, 4>>(body, carried(input<"h0", 4, 5>));
+#else
+[[maybe_unused]] constexpr auto h = scan<10, "step", two_level<4, 3>>(body, carried(input<"h0", 4, 5>));
+#endif

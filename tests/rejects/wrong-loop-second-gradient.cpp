@@ -1,0 +1,21 @@
+// rejects: cairn \[wrong-loop\]: a gradient of a gradient goes through this loop
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/loop.hpp"
+#include "cairn/exec/loop.hpp"
+#include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/gradient.hpp"
+#include "cairn/expr/reduce.hpp"
+#include "cairn/expr/scan.hpp"
+
+using namespace cairn;
+
+constexpr auto x = input<"x", 4, 5>;
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+constexpr auto y = mean(square(scan<10, "step">(body, carried(x))));
+#ifdef CAIRN_REJECT
+constexpr auto loss = y + mean(square(grad(y, x)));
+#else
+constexpr auto loss = y + mean(square(grad(mean(square(x) * param<"a", 5>), x)));
+#endif
+
+static_assert(detail::checked<loss>());

@@ -1,0 +1,14 @@
+// rejects: cairn \[wrong-loop\]: revolve<S> has 1 to T snapshots for T steps
+// rejects: fact::given<cairn::revolve<11> ?>.*fact::iterations<10>
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/scan.hpp"
+
+using namespace cairn;
+
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+#ifdef CAIRN_REJECT
+[[maybe_unused]] constexpr auto h = scan<10, "step", revolve<11>>(body, carried(input<"h0", 4, 5>));
+#else
+[[maybe_unused]] constexpr auto h = scan<10, "step", revolve<10>>(body, carried(input<"h0", 4, 5>));
+#endif

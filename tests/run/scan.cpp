@@ -1,0 +1,168 @@
+// Loops: their bits are those of the same steps written one after another, under every policy, and what they evaluate is
+// what their constants say.
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+#include <cairn/gradcheck.hpp>
+#include <cstring>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+template <class View>
+std::vector<double> numbers(View view) {
+  return {view.data(), view.data() + view.size()};
+}
+template <class Program>
+auto gradients_of(Program& step) {
+  std::vector<std::vector<double>> all;
+  step.for_each_gradient([&](std::string_view, auto view) { all.push_back(numbers(view)); });
+  return all;
+}
+std::vector<double> some(std::size_t count, std::uint64_t number) {
+  std::vector<double> out(count);
+  random_sequence draw(seed{3}, number);
+  for (double& x : out) x = static_cast<double>(uniform(draw())) - 0.5;
+  return out;
+}
+
+// Two values carried, one read by each step, one the same for all; one collected.
+constexpr int T = 9, rows = 4, width = 3;
+constexpr auto h0 = input<"h0", rows, width>;
+constexpr auto c0 = input<"c0", rows, width>;
+constexpr auto xs = input<"xs", T, rows, width>;
+constexpr auto a = tanh(param<"a", width>);
+constexpr auto cell = [](auto h, auto c, auto x, auto a) {
+  const auto z = matmul(h, param<"/w", width, width>) + x * param<"/v", width> + a;
+  const auto next = sigmoid(z) * c + tanh(z);
+  return std::tuple{tanh(next) * sigmoid(z), next, square(next)};
+};
+template <class Policy>
+constexpr auto looped = [] {
+  const auto [h, c, ys] = scan<T, "step", Policy>(cell, carried(h0, c0), each(xs), a);
+  return mean(h * h) + mean(c) + mean(ys * ys);
+}();
+template <int N, class H, class C, class... Y>
+constexpr auto unrolled(H h, C c, Y... y) {
+  if constexpr (N == T) {
+    return mean(h * h) + mean(c) + mean(square(stack<0>(y...)));
+  } else {
+    const auto [next_h, next_c, more] = block<"step">(cell, h, c, reshape<rows, width>(slice<0, N, N + 1>(xs)), a);
+    return unrolled<N + 1>(next_h, next_c, y..., more);
+  }
+}
+constexpr auto written_out = unrolled<0>(h0, c0);
+
+template <class Real, auto Loss, class... Options>
+auto one_step() {
+  program<Loss, real<Real>, wrt<"xs", "h0", "c0">, Options...> step;
+  step.init(seed{1});
+  const auto h = some(rows * width, 1), c = some(rows * width, 2), x = some(T * rows * width, 3);
+  const std::vector<Real> hr(h.begin(), h.end()), cr(c.begin(), c.end()), xr(x.begin(), x.end());
+  const double value = step.value_and_grad(bind<"h0">(hr), bind<"c0">(cr), bind<"xs">(xr));
+  return std::pair{value, gradients_of(step)};
+}
+
+// Evaluations are counted by an operation that does nothing else.
+struct counted_op : op {
+  static constexpr fixed_string name = "counted";
+  using rule = rule::equal_shapes;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
+};
+int evaluations = 0;
+template <class Real, class X>
+void compute(counted_op, signature<Real, X>, void* const* operands) {
+  ++evaluations;
+  std::memcpy(operands[0], operands[1], sizeof(Real) * static_cast<std::size_t>(X::shape.count()));
+}
+constexpr auto counted_cell = [](auto h) { return tanh(make<counted_op>(h)) * param<"/w", 3>; };
+template <int Steps, class Policy>
+constexpr auto counted_loss = sum(scan<Steps, "step", Policy>(counted_cell, carried(param<"h", 3>)));
+/// The evaluations of a step; the same as the constant says, and as F(Steps + 1, S) - 1.
+template <int Steps, class Policy>
+std::int64_t counted() {
+  program<counted_loss<Steps, Policy>> step;
+  step.init(seed{1});
+  evaluations = 0;
+  step.value_and_grad();
+  BOOST_TEST(evaluations == step.loops().evaluations);
+  return evaluations;
+}
+
+// What is odd: a value that only moves on, one that is forgotten, results that nobody reads, one value twice, an index
+// that is carried, a body without parameters, a parameter that is read before and after the loop, too.
+constexpr auto odd = [](auto h, auto before, auto first, auto at, auto x, auto scale) {
+  const auto next = tanh(h * param<"/v", width> + before) + gather<0>(param<"/table", 3, width>, at) * x;
+  return std::tuple{next, h, first, argmax<-1>(next), next, x, first * scale, square(next)};
+};
+constexpr auto odd_start = h0 * param<"/v", width>;
+template <class Policy>
+constexpr auto odd_loop = [] {
+  const auto [h, before, first, at, again, seen, scaled, unread] =
+      scan<T, "step", Policy>(odd, carried(odd_start, c0, h0, argmax<-1>(c0)), each(xs), 0.5_c);
+  return mean(h * before) + mean(first) + mean(again * seen) + mean(scaled) + mean(as_real(at)) +
+         mean(param<"/v", width>);
+}();
+template <int N, class H, class B, class I>
+constexpr auto odd_steps(H h, B before, I at, auto... y) {
+  if constexpr (N == T) {
+    return mean(h * before) + mean(h0) + mean(stack<0>(y...) * xs) + mean(stack<0>(((void)y, h0 * 0.5_c)...)) +
+           mean(as_real(at)) + mean(param<"/v", width>);
+  } else {
+    const auto [next, next_before, first, next_at, again, seen, scaled, unread] =
+        block<"step">(odd, h, before, h0, at, reshape<rows, width>(slice<0, N, N + 1>(xs)), 0.5_c);
+    return odd_steps<N + 1>(next, next_before, next_at, y..., again);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(scan_)
+
+BOOST_AUTO_TEST_CASE(bits_are_those_of_the_steps_written_out) {
+  const auto expected = one_step<double, written_out>();
+  BOOST_TEST((one_step<double, looped<store_all>>() == expected));
+  BOOST_TEST((one_step<double, looped<revolve<1>>>() == expected));
+  BOOST_TEST((one_step<double, looped<revolve<2>>>() == expected));
+  BOOST_TEST((one_step<double, looped<revolve<T>>>() == expected));
+  BOOST_TEST((one_step<double, looped<two_level<4, 2>>>() == expected));
+}
+
+BOOST_AUTO_TEST_CASE(odd_bodies) {
+  const auto expected = one_step<double, odd_steps<0>(odd_start, c0, argmax<-1>(c0))>();
+  const auto close = [&](const auto& seen) {
+    BOOST_TEST(std::abs(seen.first - expected.first) < 1e-14);
+    for (std::size_t i = 0; i < expected.second.size(); ++i) {
+      for (std::size_t k = 0; k < expected.second[i].size(); ++k)
+        BOOST_TEST(std::abs(seen.second.at(i).at(k) - expected.second[i][k]) < 1e-14);
+    }
+  };
+  close(one_step<double, odd_loop<store_all>>());
+  close(one_step<double, odd_loop<revolve<3>>>());
+  const auto stored = one_step<float, odd_loop<store_all>>();
+  BOOST_TEST((one_step<float, odd_loop<revolve<1>>>() == stored));
+  BOOST_TEST((one_step<float, odd_loop<two_level<5, 3>>>() == stored));
+}
+
+BOOST_AUTO_TEST_CASE(evaluations_are_the_fewest) {
+  // F(T + 1, S) - 1 of Griewank and Walther (2000): the turn is no step.
+  BOOST_TEST((counted<9, revolve<1>>() == 55 - 1));
+  BOOST_TEST((counted<9, revolve<2>>() == 30 - 1));
+  BOOST_TEST((counted<9, revolve<3>>() == 25 - 1));
+  BOOST_TEST((counted<9, revolve<4>>() == 24 - 1));
+  BOOST_TEST((counted<9, revolve<5>>() == 23 - 1));
+  BOOST_TEST((counted<9, revolve<9>>() == 19 - 1));
+  BOOST_TEST((counted<9, store_all>() == 9));
+  BOOST_TEST((counted<9, two_level<3, 1>>() == 9 + 3 * 6));
+  BOOST_TEST((counted<15, revolve<2>>() == 61 - 1));
+  BOOST_TEST((counted<15, revolve<3>>() == 49 - 1));
+  BOOST_TEST((counted<15, revolve<4>>() == 43 - 1));
+  BOOST_TEST((counted<31, revolve<3>>() == 125 - 1));
+  BOOST_TEST((counted<99, revolve<5>>() == 416 - 1));
+  BOOST_TEST((counted<99, revolve<10>>() == 322 - 1));
+  BOOST_TEST((counted<99'999, revolve<10>>() == 932'040 - 1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,126 @@
+// Loops in programs with options, on threads, and in predictors.
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include <boost/test/unit_test.hpp>
+#include <cairn/boost_test.hpp>
+#include <cairn/cairn.hpp>
+#include <cairn/gradcheck.hpp>
+#include <cairn/report/tables.hpp>
+#include <cmath>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+constexpr int T = 7, rows = 6, width = 8;
+constexpr auto xs = input<"xs", T, rows, width>;
+constexpr auto cell = [](auto h, auto x, auto a) {
+  const auto z = (h | nn::linear<"hidden", width>)+x * a;
+  return std::tuple{tanh(z), square(z)};
+};
+template <class Policy>
+constexpr auto results =
+    scan<T, "step", Policy>(cell, carried(zeros<rows, width>), each(xs), softmax(param<"a", width>));
+/// Parameters of the loop are read before it and behind it, too; of one the gradient there is that of another.
+template <class Policy>
+constexpr auto loss = mean(square(std::get<0>(results<Policy>) | shared(nn::linear<"step.hidden", width>))) +
+                      mean(std::get<1>(results<Policy>)) + mean(square(param<"step.hidden.weight", width, width>)) +
+                      mean(param<"step.hidden.bias", width> + param<"other", width>);
+
+template <auto Loss, class... Options>
+std::vector<double> gradients_after(int steps) {
+  program<Loss, real<double>, Options...> step;
+  step.init(seed{1});
+  const std::vector<double> x(T * rows * width, 0.3);
+  std::vector<double> all;
+  for (int i = 0; i < steps; ++i) all = {step.value_and_grad(bind<"xs">(x))};
+  step.for_each_gradient([&](std::string_view, auto g) { all.insert(all.end(), g.data(), g.data() + g.size()); });
+  return all;
+}
+
+// Work for several threads in one step.
+constexpr int many = 300, wide = 400;
+constexpr auto large = mean(square(
+    scan<3, "step", revolve<2>>([](auto h) { return tanh(matmul(h, param<"w", wide, wide>) + param<"b", wide>); },
+                                carried(input<"h", many, wide>))));
+template <int Threads>
+std::vector<float> on_threads() {
+  program<large, threads<Threads>> step;
+  step.init(seed{1});
+  const std::vector<float> h(many * wide, 0.1F);
+  std::vector<float> all{step.value_and_grad(bind<"h">(h))};
+  step.for_each_gradient([&](std::string_view, auto g) { all.insert(all.end(), g.data(), g.data() + g.size()); });
+  return all;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(scan_options)
+
+BOOST_AUTO_TEST_CASE(gradients_are_those_of_finite_differences) {
+  const std::vector<double> x(T * rows * width, 0.3);
+  BOOST_TEST((gradcheck<loss<store_all>, wrt<"xs">>(seed{1}, bind<"xs">(x)).relative) < 1e-6);
+  BOOST_TEST((gradcheck<loss<two_level<3, 2>>, wrt<"xs">>(seed{1}, bind<"xs">(x)).relative) < 1e-6);
+}
+BOOST_AUTO_TEST_CASE(policies_have_one_gradient) {
+  const auto expected = gradients_after<loss<store_all>>(1);
+  BOOST_TEST((gradients_after<loss<revolve<3>>>(1) == expected));
+  BOOST_TEST((gradients_after<loss<revolve<3>>, plain>(1) == expected));
+  // Two steps that add up; and a parameter of the loop that is frozen.
+  auto twice = gradients_after<loss<revolve<3>>, accumulate_gradients>(2);
+  const auto frozen = gradients_after<loss<revolve<3>>, freeze<"step">>(1);
+  BOOST_TEST(twice.size() == expected.size());
+  for (std::size_t i = 1; i < twice.size(); ++i) BOOST_TEST(std::abs(twice[i] - 2 * expected[i]) < 1e-12);
+  BOOST_TEST(frozen.size() == 1 + 2 * width);
+}
+BOOST_AUTO_TEST_CASE(what_is_planned_is_touched) {
+  const std::vector<float> x(T * rows * width, 0.3F);
+  const auto touched = [&](auto step) {
+    step.init(seed{1});
+    BOOST_TEST(report::touched_bytes(step, bind<"xs">(x)) == step.memory().peak_bytes);
+  };
+  touched(program<loss<store_all>>{});
+  touched(program<loss<revolve<3>>>{});
+  touched(program<loss<two_level<3, 2>>>{});
+}
+BOOST_AUTO_TEST_CASE(a_predictor_runs_loops) {
+  program<loss<revolve<2>>> step;
+  step.init(seed{1});
+  predictor<loss<revolve<2>>> predict{step};
+  const std::vector<float> x(T * rows * width, 0.3F);
+  const float value = predict(bind<"xs">(x));
+  BOOST_TEST(value == step.value_and_grad(bind<"xs">(x)));
+  BOOST_TEST((predict.loops() == loop_counts{T, 0, 0}));
+}
+BOOST_AUTO_TEST_CASE(gradients_of_the_forward_pass) {
+  // Of first order they are values of the model; so is a slope that a predictor computes.
+  constexpr auto y = scan<T, "step", revolve<2>>([](auto h) { return sin(h) * 1.1_c; }, carried(input<"x", 5>));
+  program<sum(square(param<"x", 5>))> nothing;
+  nothing.init(seed{1});
+  predictor<outputs(grad(sum(y), input<"x", 5>), y), real<float>> slope{nothing};
+  const std::vector<float> x{0.1F, -0.2F, 0.3F, 0.4F, 1.0F};
+  const auto [slopes, values] = slope(bind<"x">(x));
+  for (std::size_t i = 0; i < 5; ++i) {
+    double at = x[i], expected = 1;
+    for (int t = 0; t < T; ++t) {
+      expected *= 1.1 * std::cos(at);
+      at = 1.1 * std::sin(at);
+    }
+    BOOST_TEST(std::abs(static_cast<double>(slopes(i)) - expected) < 1e-5);
+    BOOST_TEST(std::abs(static_cast<double>(values(i)) - at) < 1e-5);
+  }
+}
+#ifdef _OPENMP
+BOOST_AUTO_TEST_CASE(threads_change_no_bit) {
+  omp_set_num_threads(3);
+  const auto expected = on_threads<1>();
+  BOOST_TEST((on_threads<3>() == expected));
+  omp_set_num_threads(2);  // fewer than the plan has scratch for
+  BOOST_TEST((on_threads<3>() == expected));
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()

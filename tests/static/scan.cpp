@@ -1,0 +1,125 @@
+// What a loop makes and what it costs, as constants: shapes, evaluations, bytes and operations.
+#include "cairn/check/loop.hpp"
+#include "cairn/expr/elementwise.hpp"
+#include "cairn/expr/matmul.hpp"
+#include "cairn/expr/reduce.hpp"
+#include "cairn/expr/scan.hpp"
+#include "cairn/exec/loop.hpp"
+#include "cairn/exec/program.hpp"
+
+using namespace cairn;
+
+namespace {
+
+// F(n, s) of Griewank and Walther (2000), whose turn is the last step.
+static_assert(reversal::evaluations(10, 1) == 55 && reversal::evaluations(10, 2) == 30);
+static_assert(reversal::evaluations(10, 3) == 25 && reversal::evaluations(10, 4) == 24);
+static_assert(reversal::evaluations(10, 5) == 23 && reversal::evaluations(10, 9) == 19);
+static_assert(reversal::evaluations(16, 2) == 61 && reversal::evaluations(16, 3) == 49);
+static_assert(reversal::evaluations(16, 4) == 43 && reversal::evaluations(32, 3) == 125);
+static_assert(reversal::evaluations(100, 5) == 416 && reversal::evaluations(100, 10) == 322);
+static_assert(reversal::evaluations(100'000, 10) == 932'040);
+
+/// What a policy does, done: the actions of its schedule, each of which must be possible.
+template <class Policy, int T>
+constexpr loop_counts done = [] {
+  using reversal::action;
+  typename Policy::template schedule<T> schedule;
+  loop_counts n;
+  int state_in[Policy::template slots<T> + 1] = {}, at_hand = 0, left = T + 1;  // the turn counts as a step
+  for (action a = schedule.next(); a.what != action::done; a = schedule.next()) {
+    if (a.what == action::restore) {
+      at_hand = state_in[a.slot];
+      ++n.loads;
+    } else if (a.what == action::reverse) {
+      if (a.from != at_hand || a.from != --left) return loop_counts{};
+      n.evaluations += a.from < T;
+      at_hand = T + 2;  // nothing is, until one is restored
+    } else {
+      if (a.from != at_hand || a.to > T) return loop_counts{};
+      n.evaluations += a.to - a.from;
+      at_hand = a.to;
+      if (a.slot == reversal::none) continue;
+      state_in[a.slot] = a.to;
+      ++n.saves;
+    }
+  }
+  return left == 0 ? n : loop_counts{};
+}();
+template <class Policy, int... T>
+constexpr bool does_what_it_says = ((done<Policy, T> == Policy::template counts<T>) && ...);
+static_assert(does_what_it_says<revolve<1>, 1, 2, 3, 5, 10, 100>);
+static_assert(does_what_it_says<revolve<2>, 2, 3, 4, 5, 10, 100, 250>);
+static_assert(does_what_it_says<revolve<3>, 3, 4, 9, 10, 15, 31, 100, 250>);
+static_assert(does_what_it_says<revolve<10>, 10, 11, 64, 65, 66, 100, 250, 1000>);
+static_assert(does_what_it_says<two_level<1, 1>, 1, 2, 5>);
+static_assert(does_what_it_says<two_level<4, 2>, 4, 5, 7, 8, 9, 100>);
+static_assert(does_what_it_says<two_level<10, 10>, 10, 11, 99, 100, 101>);
+
+constexpr auto h0 = input<"h0", 8, 16>;
+constexpr auto xs = input<"xs", 50, 8, 16>;
+constexpr auto cell = [](auto h, auto x, auto a) {
+  const auto next = tanh(matmul(h, param<"w", 16, 16>) + x * a);
+  return std::tuple{next, sum<-1>(next), argmax<-1>(next)};
+};
+template <class Policy>
+constexpr auto results = scan<50, "step", Policy>(cell, carried(h0), each(xs), param<"a", 16>);
+template <class Policy>
+constexpr auto loss = [] {
+  const auto [h, sums, places] = results<Policy>;
+  static_assert(decltype(h)::shape == shape(8, 16) && decltype(sums)::shape == shape(50, 8));
+  static_assert(decltype(places)::shape == shape(50, 8) && decltype(places)::element == index_below(16));
+  return mean(h) + mean(sums);
+}();
+
+// One value alone is no tuple.
+static_assert(scan<3, "s">([](auto h) { return tanh(h); }, carried(h0)).shape == shape(8, 16));
+static_assert(scan<3, "s">([](auto h) { return std::tuple{tanh(h)}; }, carried(h0)).shape == shape(8, 16));
+// The index of a step is a scalar below the number of steps.
+static_assert(std::get<1>(scan<3, "s">([](auto h, auto i) { return std::tuple{h, i}; }, carried(h0), each(arange<3>)))
+                  .element == index_below(3));
+
+template <class Policy, class... Options>
+using trained = program<loss<Policy>, Options...>;
+
+// Counts.
+static_assert(trained<store_all>::loops() == loop_counts{50, 50, 50});
+static_assert(trained<revolve<1>>::loops() == loop_counts{50 + 50 * 51 / 2, 0, 50});
+static_assert(trained<revolve<50>>::loops() == loop_counts{100, 49, 50});
+static_assert(trained<two_level<10, 1>>::loops() == loop_counts{50 + 5 * 55, 4, 50});
+
+// Operations: forward is the same; what is evaluated again is recomputed.
+constexpr flop_counts all = trained<store_all>::flops(), few = trained<revolve<1>>::flops();
+static_assert(all.recomputed == 0 && all.forward == few.forward && all.backward == few.backward);
+constexpr std::int64_t one_step = 2 * 8 * 16 * 16;
+static_assert(few.recomputed > 50 * 51 / 2 * one_step && few.recomputed < 50 * 51 / 2 * 2 * one_step);
+
+// Bytes: a snapshot has what a state has, whatever the body computes; and a step of the loop in which all is stored has
+// its state and what backward reads, here nothing else.
+constexpr std::int64_t state = 8 * 16 * 4;
+constexpr auto peak = []<class Policy>(Policy) { return trained<Policy>::memory().peak_bytes; };
+static_assert(peak(revolve<9>{}) - peak(revolve<8>{}) == state && peak(revolve<50>{}) - peak(revolve<9>{}) == 41 * state);
+static_assert(peak(two_level<10, 1>{}) == peak(revolve<5>{}) && peak(two_level<10, 4>{}) == peak(revolve<8>{}));
+
+// What backward reads of results lies where these are: here the states and nothing else. What is collected twice does
+// not count, nor a state that backward does not read.
+constexpr auto twice = [](auto h, auto sum) {
+  const auto next = tanh(h * param<"w", 16>);
+  return std::tuple{next, sum + next, next};
+};
+constexpr auto states_kept = [] {
+  const auto [h, sum, hs] = scan<50, "step">(twice, carried(h0, h0));
+  return mean(h) + mean(sum) + mean(hs);
+}();
+static_assert(program<states_kept>::memory().stored_bytes == 50 * state);
+
+// Gradients of parameters have memory while a loop sums them, also those that nobody asks for.
+static_assert(trained<revolve<9>, freeze<"step">>::memory().peak_bytes - trained<revolve<9>>::memory().peak_bytes ==
+              16 * 16 * 4);
+
+// Neither the plan nor what it costs to make it depends on the number of steps.
+constexpr auto long_loss = mean(scan<100'000, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
+constexpr auto short_loss = mean(scan<10, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
+static_assert(program<long_loss>::memory().peak_bytes == program<short_loss>::memory().peak_bytes);
+
+}  // namespace
