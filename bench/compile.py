@@ -3,7 +3,8 @@
 
 Without kernels, with -g, the gradient and plan of residual nets of about 20 operations a segment. By `repeat`; and
 `chained` one by one with a width of its own for each segment, so that no two bodies agree. Chained, too: `policy`,
-segments that save a tag; `nested`, segments in segments; `grad`, with a penalty on the slope. With kernels: `distinct`,
+segments that save a tag; `nested`, segments in segments; `grad`, with a penalty on the slope. `placed`, by `repeat`, and
+`placed32`, chained: the same blocks without marks, placed within a third of the plain arena. With kernels: `distinct`,
 as many layers of as many widths, at -O3; and, at -O2, the program of the README and those of bench/compile. Default
 limits of the compilers.
 """
@@ -19,6 +20,7 @@ PLAN, DEEP, SOME = ['-g'], [2, 12, 48, 192], [12, 48]
 FORMS = {
     'repeat': (DEEP, PLAN), 'chained': (DEEP, PLAN),
     'policy': (SOME, PLAN), 'nested': (SOME, PLAN), 'grad': (SOME, PLAN),
+    'placed': ([12, 48, 96], PLAN), 'placed32': ([32], PLAN),
     'distinct': ([4, 12, 24], ['-O3', '-march=native']), 'README': ([8], ['-O2', '-march=native']),
     'resnet50': ([16], ['-O2', '-march=native']), 'densenet121': ([58], ['-O2', '-march=native']),
 }
@@ -47,9 +49,9 @@ constexpr auto x = input<"x", 32, 64>;
 constexpr auto logits = x | nn::linear<"in", 64> | {segments} | nn::linear<"out", 10>;
 constexpr auto entropy = cross_entropy(logits, labels<"y", 10, 32>);
 constexpr auto loss = entropy{penalty};
-using plan = detail::compiled_of<loss, true>;
+using plan = {plan};
 constexpr memory_plan figures = detail::memory_in<plan>;
-static_assert(detail::segments_in<plan>.size() >= {count});
+static_assert(detail::segments_in<plan>.size() >= {least});
 int main() {{ return figures.peak_bytes > 0 ? 0 : 1; }}
 '''
 DISTINCT = '''#include <cairn/cairn.hpp>
@@ -71,12 +73,17 @@ def source(form, count):
         return (TOP / f'bench/compile/{form}.cpp').read_text()
     if form == 'distinct':
         return DISTINCT.format(layers=' | '.join(f'nn::linear<"l{i}", {64 + 3 * i}> | nn::gelu' for i in range(count)))
-    segments = f'repeat<{count}, "b">([](auto) {{ return segment<128>; }})'
-    if form != 'repeat':
+    placed = form.startswith('placed')
+    segments = f'repeat<{count}, "b">([](auto) {{ return {"body" if placed else "segment"}<128>; }})'
+    if form == 'placed32':
+        segments = '\n| '.join(f'block<"b{i}">(body<{65 + i}>)' for i in range(count))
+    elif form not in ('repeat', 'placed'):
         segment = f'{form}_segment' if form in ('policy', 'nested') else 'segment'
         segments = '\n| '.join(f'block<"b{i}">({segment}<{65 + i}>)' for i in range(count))
     penalty = ' + sum(square(grad(entropy, x)))' if form == 'grad' else ''
-    return NET.format(segments=segments, penalty=penalty, count=count)
+    plain = 'detail::compiled_of<loss, true>'
+    plan = f'detail::compiled_of<loss, true, fit<detail::memory_in<{plain}>.peak_bytes / 3>>' if placed else plain
+    return NET.format(segments=segments, penalty=penalty, plan=plan, least=1 if placed else count)
 
 
 def longest_symbol(path):
