@@ -32,6 +32,12 @@ BOOST_AUTO_TEST_CASE(a_step_and_a_prediction_allocate_nothing) {
   allocates_nothing<models::with_outputs>();
   allocates_nothing<models::dropped_in_nested>();
 }
+BOOST_AUTO_TEST_CASE(a_loop_allocates_nothing) {
+  using namespace cairn;
+  constexpr auto body = [](auto h) { return tanh(h | nn::linear<"fc", 5>) | nn::dropout<"drop", 0.1>; };
+  allocates_nothing<mean(square(scan<9, "step", revolve<3>>(body, carried(input<"h", 4, 5>))))>();
+  allocates_nothing<mean(square(scan<9, "step">(body, carried(input<"h", 4, 5>))))>();
+}
 BOOST_AUTO_TEST_CASE(a_step_that_updates_allocates_nothing) {
   allocates_nothing<models::three_deep, update<adamw_options{}>>();
   allocates_nothing<models::dropped_in_nested, update<adamw_options{}>, clip<1>>();

@@ -18,7 +18,7 @@ namespace {
 constexpr int T = 7, rows = 6, width = 8;
 constexpr auto xs = input<"xs", T, rows, width>;
 constexpr auto cell = [](auto h, auto x, auto a) {
-  const auto z = (h | nn::linear<"hidden", width>)+x * a;
+  const auto z = x * a * param<"scale", width> + (h | nn::linear<"hidden", width>);
   return std::tuple{tanh(z), square(z)};
 };
 template <class Policy>
@@ -28,7 +28,7 @@ constexpr auto results =
 template <class Policy>
 constexpr auto loss = mean(square(std::get<0>(results<Policy>) | shared(nn::linear<"step.hidden", width>))) +
                       mean(std::get<1>(results<Policy>)) + mean(square(param<"step.hidden.weight", width, width>)) +
-                      mean(param<"step.hidden.bias", width> + param<"other", width>);
+                      mean(param<"step.scale", width> + param<"other", width>);
 
 template <auto Loss, class... Options>
 std::vector<double> gradients_after(int steps) {
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(policies_have_one_gradient) {
   const auto frozen = gradients_after<loss<revolve<3>>, freeze<"step">>(1);
   BOOST_TEST(twice.size() == expected.size());
   for (std::size_t i = 1; i < twice.size(); ++i) BOOST_TEST(std::abs(twice[i] - 2 * expected[i]) < 1e-12);
-  BOOST_TEST(frozen.size() == 1 + 2 * width);
+  BOOST_TEST(frozen.size() == 1 + 2 * width);  // of a and other
 }
 BOOST_AUTO_TEST_CASE(what_is_planned_is_touched) {
   const std::vector<float> x(T * rows * width, 0.3F);
