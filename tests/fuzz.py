@@ -26,7 +26,18 @@ shared = """struct keeps_products {
 using some_threads = threads<2>;
 #else
 using some_threads = threads<1>;
-#endif"""
+#endif
+// Placed segments, in three quarters of the bytes or in the least that is possible; where there is nothing to place, no option.
+template <auto Model, class... Options>
+using placed = decltype([] {
+  using unplaced = test::step_of<Model, Options...>;
+  if constexpr (pass::model_blocks<typename unplaced::model, 0, unplaced::threads>::placeable == 0) {
+    return any_size{};
+  } else {
+    constexpr std::int64_t least = test::peak<test::step_of<Model, fit<1>, Options...>>;
+    return fit<std::max(least, test::peak<unplaced> * 3 / 4)>{};
+  }
+}());"""
 extents = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 31, 33]
 most_elements = 1500
 most_bound = 8  # of a number's magnitude: what may be larger is scaled
@@ -682,6 +693,7 @@ class body:
             self.of.frozen = [n.rsplit(".", self.draw.randint(0, n.count(".")))[0]
                               for n in self.draw.sample(names, min(len(names), self.draw.randint(1, 2)))]
         self.of.updates = self.of.chance(0.2)  # a step changes the parameters itself
+        self.of.placed = self.of.chance(0.25)
 
 
 def written(operations, seeds, counted=True):
@@ -693,8 +705,9 @@ def written(operations, seeds, counted=True):
         options += f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
         options += ", some_threads" * m.threads
         stepping = options + (", accumulate_gradients" if m.accumulates else ", update<adamw_options{}>" * m.updates)
+        within = f", placed<{stepping}>" * m.placed
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
-                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_any<{stepping}>(); }}"]
+                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_any<{stepping}{within}>(); }}"]
         if m.updates and not m.accumulates:
             text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}>(); }}")
         if not m.detaches:  # or what differences find is no gradient

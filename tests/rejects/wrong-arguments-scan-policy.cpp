@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: the policy of scan<T, "name", Policy> is store_all, revolve<S> or two_level<P, S>
+// rejects: cairn \[wrong-arguments\]: the policy of scan<T, "name", Policy> is store_all, revolve<S>, two_level<P, S> or fit<Bytes>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/scan.hpp"

@@ -158,7 +158,7 @@ constexpr auto random_chain = [] {
     }
     of.kept_inside = of.results + draw(40);
     of.kept = draw(60);
-    of.passed = of.results + draw(30);
+    of.passed = of.results + draw(90);
     of.outside = {of.kept + draw(20), of.kept + draw(50)};
     of.after_segment = {of.outside.forward - draw(5), of.outside.backward - draw(5)};
     of.inside = {of.kept_inside + draw(20), of.kept_inside + draw(50)};
@@ -170,7 +170,7 @@ constexpr auto random_chain = [] {
     of.between = b == between;
     c.again[b] = draw(5);
     c.unkept[b] = draw(static_cast<int>(c.made[0][b]));
-    c.gradients[b] = draw(30);
+    c.gradients[b] = draw(60);
   }
   return c;
 }();

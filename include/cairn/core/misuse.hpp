@@ -158,7 +158,7 @@ struct no_steps { template <class Silent, class... Facts> struct found : Silent 
 struct loop_of_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: scan takes a function, and values in this order: (f, carried(h), each(xs), a)"); } }; };
 struct no_policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, revolve<S> or two_level<P, S>"); } }; };
+  "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, revolve<S>, two_level<P, S> or fit<Bytes>"); } }; };
 struct changed_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-loop]: what a loop carries has the same shape and type in all steps; the body of scan makes another of "
   "this (the first is number 0)"); } }; };

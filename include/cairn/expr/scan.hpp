@@ -97,10 +97,21 @@ constexpr auto results_of_loop() {
   else return picks<Loop>(std::make_index_sequence<Loop::result_count>{});
 }
 
-/// How a policy keeps what backward reads of a loop: see core/reversal.hpp.
-template <class Policy>
-concept a_loop_policy = requires {
-  { Policy::keeps_steps } -> std::convertible_to<bool>;
+/// How a policy keeps what backward reads of a loop of T steps: see core/reversal.hpp. `fit<Bytes>` becomes one of these
+/// when the body has a plan.
+template <class Policy, int T>
+struct loop_policy {
+  static constexpr bool known = requires {
+    { Policy::keeps_steps } -> std::convertible_to<bool>;
+  };
+  static constexpr bool fits = [] {
+    if constexpr (known) return Policy::template fits<T>;
+    else return false;
+  }();
+};
+template <std::int64_t Bytes, int T>
+struct loop_policy<fit<Bytes>, T> {
+  static constexpr bool known = true, fits = Bytes >= 0;
 };
 
 /// The first value that is carried and does not stay of its tensor, or -1.
@@ -169,9 +180,9 @@ constexpr auto scanned_silently(carried_values<C...>, step_values<E...>, Same...
     return mistake<captured_value, owner, what>{};
   } else if constexpr (T < 1) {
     return mistake<no_steps, owner, what, fact::iterations<T>>{};
-  } else if constexpr (!a_loop_policy<Policy>) {
+  } else if constexpr (!loop_policy<Policy, std::max(T, 1)>::known) {
     return mistake<no_policy_of_loop, owner, what, fact::given<Policy>>{};
-  } else if constexpr (!Policy::template fits<std::max(T, 1)>) {
+  } else if constexpr (!loop_policy<Policy, std::max(T, 1)>::fits) {
     return mistake<snapshots_of_steps, owner, fact::given<Policy>, fact::iterations<T>>{};
   } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
     return mistake<rule::steps_along_first_axis, owner, fact::each<tensor_fact<E>...>, fact::iterations<T>>{};
@@ -209,7 +220,8 @@ struct scanning<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Sam
 /// each(arange<T>) is the index of the step. Parameters in the body have the prefix `Name.` and are those of all steps;
 /// their gradients, and those of a, are summed from the last step to the first. A state that the body updates is
 /// carried, too: it begins as the step of the program finds it. Random operations draw in step t what they draw in step
-/// t of `repeat<T, Name>`. Policy: store_all, revolve<S> or two_level<P, S>: what is kept for backward.
+/// t of `repeat<T, Name>`. Policy: what is kept for backward: store_all, revolve<S>, two_level<P, S>; or fit<Bytes>, which
+/// is store_all where that keeps at most so many bytes, else revolve<S> with as many snapshots as these hold.
 template <int T, fixed_string Name, class Policy = store_all, class F, class... A>
 constexpr typename detail::scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
   return {};

@@ -182,6 +182,21 @@ struct loop_operations {
   }();
 };
 
+/// A loop with the policy that fit<Bytes> stands for; any other is itself.
+template <class Loop, class Target>
+struct loop_that_fits {
+  using type = Loop;
+};
+template <int T, fixed_string Name, std::int64_t Bytes, class F, class... Rest, class Target>
+struct loop_that_fits<scanned<T, Name, fit<Bytes>, F, Rest...>, Target> {
+  template <class Policy>
+  using with = scanned<T, Name, Policy, F, Rest...>;
+  static constexpr std::int64_t all = figures_of_loop<with<store_all>, Target>().kept_bytes;
+  static constexpr std::int64_t one = figures_of_loop < with<revolve<T<2 ? T : 2>>, Target>().kept_bytes;
+  static constexpr int snapshots = one == 0 ? T : static_cast<int>(std::min<std::int64_t>(T, 1 + Bytes / one));
+  using type = std::conditional_t<all <= Bytes, with<store_all>, with<revolve<snapshots>>>;
+};
+
 template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
 struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>> {
   using type = scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>;
@@ -205,8 +220,9 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, step_values<E.
   static constexpr int result(builder& b) {
     if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
     using within = body_target<type, Target>;
-    static_assert(report_of<decltype(problem_of_loop<type, within>())>{}.shown);
-    using operations = loop_operations<type, within>;
+    using loop = typename loop_that_fits<type, within>::type;
+    static_assert(report_of<decltype(problem_of_loop<loop, within>())>{}.shown);
+    using operations = loop_operations<loop, within>;
     constexpr const auto& g = operations::g;
     const read_outside here{b, std::same_as<typename type::owner, top_scope>};
     stack<int> arguments;

@@ -93,8 +93,8 @@ constexpr const auto& candidate_of() {
 /// The placement of a model that fits into so many bytes and does the least work, among the candidates. Plans those that
 /// should fit, by the accounting with a margin, from the one of least work on, until one does. So for more bytes it begins
 /// no later and ends no later. It takes only plans whose work is nearer to what was accounted than to that of the next
-/// candidates; so whatever the accounting missed, more bytes never cost more work. Where that is no less than without
-/// placed segments, and these fit, none is placed.
+/// candidates; so whatever the accounting missed, more bytes never cost more work. Where no
+/// placed segments are as good, or nothing fits and they need more, none is placed.
 template <class Model, int Blocks, int Threads, std::int64_t Bytes>
 struct fitted {
   using all = candidates<Model, Blocks, Threads>;
@@ -119,8 +119,8 @@ struct fitted {
   using placed = typename all::template planned<best_from<begin>()>;
   static constexpr bool better_unplaced = [] {
     constexpr plan_figures with = figures_of<placed>, without = figures_of<typename all::unplaced>;
-    return without.peak_bytes <= Bytes &&
-           (with.peak_bytes > Bytes || without.recomputed_flops <= with.recomputed_flops);
+    if (with.peak_bytes > Bytes) return without.peak_bytes < with.peak_bytes;
+    return without.peak_bytes <= Bytes && without.recomputed_flops <= with.recomputed_flops;
   }();
   using type = std::conditional_t<better_unplaced, typename all::unplaced, placed>;
 };
