@@ -1,0 +1,42 @@
+// Models of loops whose bodies are planned once: what they carry, read, collect and keep.
+#pragma once
+
+#include "parts.hpp"
+
+namespace models {
+
+/// Two values are carried, a third is collected; each step reads a row of its own, its index, and what is the same in all.
+inline constexpr auto gated = [](auto h, auto c, auto row, auto i, auto scale) {
+  const auto z = concatenate<-1>(h, c * row) | nn::linear<"in", 24>;
+  const auto next = c * sigmoid(slice<1, 0, 12>(z)) + tanh(slice<1, 12, 24>(z)) * scale;
+  return std::tuple{tanh(next), next, mean<0>(next) * as_real(i)};
+};
+template <class Policy>
+constexpr auto looped = [] {
+  const auto h = x | nn::linear<"start", 12>;
+  const auto [last, state, means] =
+      scan<7, "step", Policy>(gated, carried(h, tanh(h)), each(param<"rows", 7, 12>, arange<7>), exp(param<"s">));
+  return classify(last * state + mean<0>(means));
+}();
+
+/// A loop in a segment, and segments in its body; beside it a loop in a loop.
+constexpr auto looped_in_segments = [] {
+  const auto loop = layer([](auto h) {
+    return scan<4, "step", revolve<2>>([](auto v) { return v | ckpt<"s">(mlp) | nn::tanh; }, carried(h));
+  });
+  const auto both = layer([](auto h) {
+    const auto inner = [](auto v) {
+      return scan<3, "inner">([](auto u) { return tanh(u * param<"w", 12>); }, carried(v)) + v * 0.5_c;
+    };
+    return scan<4, "outer", two_level<2, 2>>(inner, carried(h));
+  });
+  return classify(x | nn::linear<"in", 12> | ckpt<"a">(loop) | both | ckpt<"b">(loop));
+}();
+
+/// What is random in a body draws anew in each step; a state goes from step to step.
+constexpr auto looped_with_state = [] {
+  const auto body = [](auto h) { return h | nn::linear<"fc", 12> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.2>; };
+  return classify(scan<5, "step", revolve<3>>(body, carried(x | nn::linear<"in", 12>)));
+}();
+
+}  // namespace models
