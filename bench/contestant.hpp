@@ -74,12 +74,12 @@ void serve(auto step, std::int64_t bytes = 0, const char* note = "") {
   step();
   const float later = step();
   std::printf(
-      "ready {\"first\": %.9g, \"later\": %.9g, \"memory\": %lld, \"gradients\": %lld, \"flops\": %lld, \"bytes\": %lld, "
-      "\"note\": \"%s\"}\n",
+      "ready {\"first\": %.9g, \"later\": %.9g, \"memory\": %lld, \"gradients\": %lld, \"flops\": %lld, "
+      "\"bytes\": %lld, \"note\": \"%s\"}\n",
       static_cast<double>(first), static_cast<double>(later),
       static_cast<long long>(Program::memory().peak_bytes + heap_bytes),
-              static_cast<long long>(Program::memory().gradient_bytes),
-      static_cast<long long>(Program::flops().total()), static_cast<long long>(bytes), note);
+      static_cast<long long>(Program::memory().gradient_bytes), static_cast<long long>(Program::flops().total()),
+      static_cast<long long>(bytes), note);
   std::fflush(stdout);
   std::string word;
   for (int count = 0; std::cin >> word >> count && word == "run";) {

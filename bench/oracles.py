@@ -92,8 +92,13 @@ def products(graph):
 def network(answers):
     """Beside each budget, cairn's point of the most stored bytes that are not above what PyTorch saves."""
     points = [tuple(map(int, words)) for words in answers]
+
+    def cells(point):
+        arena, stored, again = point
+        return f"{stored / 1024:12.1f}{again / 1e6:8.0f}{arena / 1024:12.1f}"
+
     print("Saved, by PyTorch, are bytes between forward and backward without parameters and inputs; stored, by cairn, "
-          "likewise,\nthe arena is all that a step needs at once. PyTorch decides by the operations of products and by "
+          "likewise;\nthe arena is all that a step needs at once. PyTorch decides by the operations of products and by "
           "what is saved,\ncairn by those of all kernels and by the arena. Again: MFLOP, of PyTorch only products'.")
     print(f"{'budget':>8}{'saved KiB':>12}{'again':>8}   {'stored KiB':>12}{'again':>8}{'arena KiB':>12}")
     without = None
@@ -103,18 +108,18 @@ def network(answers):
         without = products(backward) if without is None else without
         line = f"{budget:8}{saved / 1024:12.1f}{(products(backward) - without) / 1e6:8.0f}   "
         own = max((p for p in points if p[1] <= saved), key=lambda p: p[1], default=None)
-        line += f"{own[1] / 1024:12.1f}{own[2] / 1e6:8.0f}{own[0] / 1024:12.1f}" if own else f"{'cairn stores more':>32}"
-        print(line, flush=True)
+        print(line + (cells(own) if own else "  cairn stores more"), flush=True)
     print("all of cairn's:")
-    for arena, stored, again in points:
-        print(f"{'':31}{stored / 1024:12.1f}{again / 1e6:8.0f}{arena / 1024:12.1f}")
+    for point in points:
+        print(f"{'':31}{cells(point)}")
 
 
 if __name__ == "__main__":
     compile_program(bench / "oracles.cpp", build / "oracles", f"-I{bench / 'scenario/readme'}", "-O0", "-ldl")
     said = subprocess.run([build / "oracles"], check=True, text=True, capture_output=True).stdout
     lines = [line.split() for line in said.splitlines()]
-    asked = {name: [words[1:] for words in lines if words[0] == name] for name in ("chain", "fit", "knapsack", "readme")}
-    agreed = [chains(asked["chain"], asked["fit"]), knapsacks(asked["knapsack"])]
-    network(asked["readme"])
+    chain, fit, sack, points = ([words[1:] for words in lines if words[0] == name]
+                                for name in ("chain", "fit", "knapsack", "readme"))
+    agreed = [chains(chain, fit), knapsacks(sack)]
+    network(points)
     sys.exit(not all(agreed))

@@ -42,7 +42,8 @@ contestants = [(who, form) for who in everybody for form in ("plain", "ckpt")]
 budgeted = ("readme", "resnet", "densenet")
 percents = ("75", "50", "35", "25")
 solvers = ("dp", "greedy", "ilp", "dp_knapsack_sliding_hirschberg")
-within = [*(("cairn.budget", form) for form in ("plain", *percents)), ("torch.hooks", "ckpt"), ("torch.compile", "plain"),
+within = [*(("cairn.budget", form) for form in ("plain", *percents)),
+          ("torch.hooks", "ckpt"), ("torch.compile", "plain"),
           *((f"torch.{solver}", form) for solver in solvers for form in percents)]
 
 
@@ -289,8 +290,8 @@ def in_as_much_memory(row, cairn):
 
 
 def compare(rows, machine, own_of=in_same_form):
-    """Adds what follows from the figures of all. A ratio is to cairn's row own_of(row, cairn), and a fault is final: who
-    fails has no figures.
+    """Adds what follows from the figures of all. A ratio is to cairn's row own_of(row, cairn), and a fault is final:
+    who fails has no figures.
     """
     cairn = [row for row in rows if row["who"] in ("cairn", "cairn.budget")]
     reference = next((row for row in cairn if "first" in row), None)
