@@ -21,15 +21,16 @@
 namespace contestant {
 
 /// `PROGRAM FOLDER FORM`: where the tensors are, and `plain` or `ckpt`, or these after `optimizer-`: with an optimizer
-/// beside the step.
+/// beside the step; or, for train_within, percent of what plain takes.
 struct arguments {
-  std::string folder;
+  std::string folder, form;
   bool ckpt, beside;
   arguments(int count, char** given)
       : folder(count == 3 ? given[1] : ""),
-        ckpt(count == 3 && std::string_view(given[2]).ends_with("ckpt")),
-        beside(count == 3 && std::string_view(given[2]).starts_with("optimizer")) {
-    if (count != 3) throw std::invalid_argument("takes the folder of the tensors, and plain or ckpt");
+        form(count == 3 ? given[2] : ""),
+        ckpt(form.ends_with("ckpt")),
+        beside(form.starts_with("optimizer")) {
+    if (count != 3) throw std::invalid_argument("takes the folder of the tensors, and a form");
   }
 
   template <class T>
@@ -61,9 +62,9 @@ inline long heap(const char* name) {
 }
 
 /// Speaks with scenario.py until it hangs up. `step` makes one step and returns its loss; `bytes` are those that the
-/// plan of Program has to move at the least, 0 where that does not limit it.
+/// plan of Program has to move at the least, 0 where that does not limit it; `note` goes to the table.
 template <class Program>
-void serve(auto step, std::int64_t bytes = 0) {
+void serve(auto step, std::int64_t bytes = 0, const char* note = "") {
   const float first = step();
   step();
   const long before = heap("heap_live");
@@ -72,10 +73,13 @@ void serve(auto step, std::int64_t bytes = 0) {
   const long heap_bytes = heap("heap_peak") - before;
   step();
   const float later = step();
-  std::printf("ready {\"first\": %.9g, \"later\": %.9g, \"memory\": %lld, \"flops\": %lld, \"bytes\": %lld}\n",
-              static_cast<double>(first), static_cast<double>(later),
-              static_cast<long long>(Program::memory().peak_bytes + heap_bytes),
-              static_cast<long long>(Program::flops().total()), static_cast<long long>(bytes));
+  std::printf(
+      "ready {\"first\": %.9g, \"later\": %.9g, \"memory\": %lld, \"gradients\": %lld, \"flops\": %lld, "
+      "\"bytes\": %lld, \"note\": \"%s\"}\n",
+      static_cast<double>(first), static_cast<double>(later),
+      static_cast<long long>(Program::memory().peak_bytes + heap_bytes),
+      static_cast<long long>(Program::memory().gradient_bytes), static_cast<long long>(Program::flops().total()),
+      static_cast<long long>(bytes), note);
   std::fflush(stdout);
   std::string word;
   for (int count = 0; std::cin >> word >> count && word == "run";) {
@@ -88,34 +92,59 @@ void serve(auto step, std::int64_t bytes = 0) {
   }
 }
 
-/// Trains by a rule, with ckpt or without it, in the step or by an optimizer beside it: `feed(given, steps_of)` calls
+/// Trains a program by a rule, in the step or by an optimizer beside it: `feed(given, steps_of)` calls
 /// steps_of(bind<...>...) with a batch.
+template <class Program, auto Rule>
+void train_program(const arguments& given, auto feed, const char* note = "") {
+  Program step;
+  given.load(step);
+  feed(given, [&](const auto&... bound) {
+    if constexpr (Program::updates_parameters) {
+      serve<Program>([&] { return step.train(bound...); }, 0, note);
+    } else {
+      cairn::rule_optimizer optimizer{step, Rule};
+      const auto trained = [&] {
+        const float loss = step.value_and_grad(bound...);
+        optimizer.update();
+        return loss;
+      };
+      serve<Program>(trained, 0, note);
+    }
+  });
+}
+
+/// Trains with ckpt or without it, in the step or by an optimizer beside it.
 template <auto Loss, auto Rule>
 void train(int count, char** words, auto feed) {
-  const arguments given(count, words);
-  const auto in = [&]<class Program>(std::type_identity<Program>) {
-    Program step;
-    given.load(step);
-    feed(given, [&](const auto&... bound) {
-      if constexpr (Program::updates_parameters) {
-        serve<Program>([&] { return step.train(bound...); });
-      } else {
-        cairn::rule_optimizer optimizer{step, Rule};
-        serve<Program>([&] {
-          const float loss = step.value_and_grad(bound...);
-          optimizer.update();
-          return loss;
-        });
-      }
-    });
-  };
   using cairn::plain, cairn::program, cairn::threads, cairn::update;
+  const arguments given(count, words);
   if (given.beside)
-    given.ckpt ? in(std::type_identity<program<Loss, threads<2>>>{})
-               : in(std::type_identity<program<Loss, plain, threads<2>>>{});
+    given.ckpt ? train_program<program<Loss, threads<2>>, Rule>(given, feed)
+               : train_program<program<Loss, plain, threads<2>>, Rule>(given, feed);
   else
-    given.ckpt ? in(std::type_identity<program<Loss, update<Rule>, threads<2>>>{})
-               : in(std::type_identity<program<Loss, update<Rule>, plain, threads<2>>>{});
+    given.ckpt ? train_program<program<Loss, update<Rule>, threads<2>>, Rule>(given, feed)
+               : train_program<program<Loss, update<Rule>, plain, threads<2>>, Rule>(given, feed);
+}
+
+/// Trains without segments, or with those that fit<...> places in percent of the bytes that it takes without, or in the
+/// least that is possible where that is more.
+template <auto Loss, auto Rule>
+void train_within(int count, char** words, auto feed) {
+  using cairn::fit, cairn::plain, cairn::program, cairn::threads, cairn::update;
+  const arguments given(count, words);
+  using whole = program<Loss, update<Rule>, plain, threads<2>>;
+  if (given.form == "plain") train_program<whole, Rule>(given, feed);
+  const auto within = [&]<int Percent>(std::integral_constant<int, Percent>) {
+    constexpr std::int64_t wanted = whole::memory().peak_bytes * Percent / 100;
+    constexpr std::int64_t least = cairn::frontier<Loss, update<Rule>, plain, threads<2>>.front().peak_bytes;
+    if (given.form == std::to_string(Percent))
+      train_program<program<Loss, update<Rule>, plain, fit<std::max(wanted, least)>, threads<2>>, Rule>(
+          given, feed, wanted < least ? "the least possible" : "");
+  };
+  within(std::integral_constant<int, 75>{});
+  within(std::integral_constant<int, 50>{});
+  within(std::integral_constant<int, 35>{});
+  within(std::integral_constant<int, 25>{});
 }
 
 }  // namespace contestant

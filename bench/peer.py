@@ -1,6 +1,6 @@
 """A peer's side of a scenario, as contestant.hpp is cairn's: reads the tensors that all contestants share, and steps
 when it is told to. `peer_x.py FOLDER FORM THREADS`; FORM is plain or ckpt, for PyTorch also after compile- or
-hooks-, with the optimizer in backward.
+hooks-, with the optimizer in backward; or SOLVER-PERCENT, compiled within a budget of memory.
 """
 
 import ctypes
@@ -15,6 +15,7 @@ folder, form, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 ckpt = form.endswith("ckpt")
 compiled = form.startswith("compile")
 hooks = form.startswith("hooks")
+solver, _, percent = form.partition("-") if form[-1].isdigit() else ("", "", "100")
 
 
 def tensor(name):
@@ -30,11 +31,11 @@ def heap(name):
     return function()
 
 
-def serve(step, gradient_bytes=0):
+def serve(step, gradients=0, live_between=False):
     """`step` makes one step and returns its loss. Its memory is the peak within a step above what lives before it:
-    parameters, the optimizer's state and, where a peer keeps them between steps, gradients. Where it does not, their
-    bytes are taken off the peak. Either way a peer that holds few gradients when it needs most of the rest is the
-    better for it, and one that never holds all of them may come out below zero.
+    parameters, the optimizer's state and, where a peer keeps them between steps, gradients, so many bytes. Where it
+    does not, these are taken off the peak. Either way a peer that holds few gradients when it needs most of the rest is
+    the better for it, and one that never holds all of them may come out below zero.
     """
     first = float(step())
     step()
@@ -42,10 +43,10 @@ def serve(step, gradient_bytes=0):
     before = heap("heap_live")
     heap("heap_peak_reset")
     step()
-    memory = heap("heap_peak") - before - gradient_bytes
+    memory = heap("heap_peak") - before - (0 if live_between else gradients)
     step()
     later = float(step())
-    print("ready", json.dumps({"first": first, "later": later, "memory": memory}), flush=True)
+    print("ready", json.dumps({"first": first, "later": later, "memory": memory, "gradients": gradients}), flush=True)
     for line in sys.stdin:
         count = int(line.removeprefix("run "))
         step()  # what the others left in the caches is not ours to pay for

@@ -5,7 +5,9 @@ A scenario is a folder of bench/scenario/. With `tensors.py` it is a contest: ca
 read the same tensors, make the same steps, and must report the same losses. Each contestant is a process. After its
 warm-up it says `ready {...}` and sleeps; to `run K` it answers with the seconds of K steps. One runs at a time, in
 rounds, so that what else the machine does hits all of them alike. A folder without `tensors.py` has a program of its
-own, blas.cpp, which prints its rows.
+own, blas.cpp, which prints its rows. `budget` is a contest in the models of other scenarios, each within less memory
+than its activations need: percent of cairn's arena without segments, and of what PyTorch's partitioner would save.
+These are not the same bytes, so a peer's time is compared with cairn's in the most bytes that are not above its own.
 
 Every row goes to the terminal and, as a line of JSON, into build/bench/NAME.jsonl. Peers: ./dev bench peers.
 """
@@ -36,6 +38,14 @@ patience = 600  # seconds for an answer
 # Contestants in the order of the tables.
 everybody = ("cairn", "cairn.optimizer", "torch", "torch.hooks", "torch.compile", "jax")
 contestants = [(who, form) for who in everybody for form in ("plain", "ckpt")]
+# The scenario `budget`: whose models; percent; and, of PyTorch, the solvers of its partitioner. The fourth,
+# dp_knapsack_sliding_hirschberg, finds what dp does: ./dev bench oracles.
+budgeted = ("readme", "resnet", "densenet")
+percents = ("75", "50", "35", "25")
+solvers = ("dp", "greedy", "ilp")
+within = [*(("cairn.budget", form) for form in ("plain", *percents)),
+          ("torch.hooks", "ckpt"), ("torch.compile", "plain"),
+          *((f"torch.{solver}", form) for solver in solvers for form in percents)]
 
 
 class failure(Exception):
@@ -50,7 +60,7 @@ def last_line(text):
 def compile_program(source, target, *options):
     """Seconds; those of the last time where nothing has changed since."""
     note = target.with_suffix(".json")
-    sources = [source, *bench.glob("*.hpp"), *(top / "include").rglob("*.hpp")]
+    sources = [source, *bench.rglob("*.hpp"), *(top / "include").rglob("*.hpp")]
     if note.exists() and target.exists() and target.stat().st_mtime > max(s.stat().st_mtime for s in sources):
         return json.loads(note.read_text())["seconds"]
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -181,6 +191,10 @@ def command_of(who, form, scenario, threads):
     """The command, and the seconds that compiling it took."""
     folder = build / scenario
     library, _, special = who.partition(".")
+    if special == "budget":
+        model = f"-I{bench / 'scenario' / scenario}"
+        seconds = compile_program(bench / "scenario/budget/cairn.cpp", folder / "budget", model, "-ldl")
+        return [folder / "budget", folder / "tensors", form], seconds
     form = f"{special}-{form}" if special else form
     if library == "cairn":
         seconds = compile_program(bench / "scenario" / scenario / "cairn.cpp", folder / "cairn", "-ldl")
@@ -226,10 +240,10 @@ def takes_part(who, scenario):
     return "contestant::train" in (bench / "scenario" / scenario / "cairn.cpp").read_text()
 
 
-def contest(scenario, threads):
+def contest(scenario, threads, among=None):
     """The rows of all contestants."""
     rows, running = [], []
-    for who, form in contestants:
+    for who, form in among or contestants:
         if not takes_part(who, scenario):
             continue
         row = {"scenario": scenario, "threads": threads, "who": who, "form": form, "fault": ""}
@@ -258,21 +272,40 @@ def contest(scenario, threads):
     return rows
 
 
-def compare(rows, machine):
-    """Adds what follows from the figures of all. A ratio is to cairn in the same form, and a fault is final: who fails
-    has no figures.
+def in_same_form(row, cairn):
+    return next((own for own in cairn if own["form"] == row["form"]), {})
+
+
+def with_gradients(row):
+    return row["memory"] + row.get("gradients", 0)
+
+
+def in_as_much_memory(row, cairn):
+    """In the most that is not above the row's, with gradients; cairn's own rows are compared with plain."""
+    if row in cairn:
+        return cairn[0]
+    fitting = [own for own in cairn if not own["fault"] and with_gradients(own) <= with_gradients(row)]
+    own = max(fitting, key=with_gradients, default={})
+    row["note"] = f"cairn {own['form']}" if own else "cairn needs more"
+    return own
+
+
+def compare(rows, machine, own_of=in_same_form):
+    """Adds what follows from the figures of all. A ratio is to cairn's row own_of(row, cairn), and a fault is final:
+    who fails has no figures.
     """
-    cairn = {row["form"]: row for row in rows if row["who"] == "cairn"}
+    cairn = [row for row in rows if row["who"] in ("cairn", "cairn.budget")]
+    reference = next((row for row in cairn if "first" in row), None)
     for row in rows:
-        own = cairn.get(row["form"], {})
-        if "first" in row and "first" in own:
-            row["fault"] = row["fault"] or judge(row, own)
+        if "first" in row and reference:
+            row["fault"] = row["fault"] or judge(row, reference)
         if row["fault"] or not row.get("samples"):
             continue
+        own = own_of(row, cairn)
         row["quartiles"], row["best"] = spread(row["samples"]), min(row["samples"])
         if own.get("samples") and not own["fault"]:
             row["ratio"] = ratio(row["samples"], own["samples"])
-        if row["who"] == "cairn":
+        if row in cairn:
             row["of_flops"] = row["flops"] / row["quartiles"][1] / machine["flops"]
             row["of_bandwidth"] = row["bytes"] / row["quartiles"][1] / machine["bandwidth"]
     return rows
@@ -283,16 +316,18 @@ def table(rows):
     def cell(row, key, text, scale=1):
         return text.format(row[key] * scale) if row.get(key) else ""
 
-    out = [f"{'':20}{'ms a step':>11}{'quartiles':>20}{'best':>10}{'to cairn':>10}{'MiB':>9}{'compile s':>11}"
+    width = max(20, *(len(row["who"] + row["form"]) + 1 for row in rows))
+    out = [f"{'':{width}}{'ms a step':>11}{'quartiles':>20}{'best':>10}{'to cairn':>10}{'MiB':>9}{'+ gradients':>13}"
+           f"{'compile s':>11}"
            f"{'of FMA':>8}{'of memory':>11}"]
     for row in rows:
-        text = f"{row['who'] + ' ' + row['form']:20}"
+        text = f"{row['who'] + ' ' + row['form']:{width}}"
         if "quartiles" in row:
             low, median, high = (1e3 * x for x in row["quartiles"])
             text += f"{median:11.2f}{f'{low:.2f} - {high:.2f}':>20}{1e3 * row['best']:10.2f}"
-            text += f"{cell(row, 'ratio', '{:.2f}'):>10}{row['memory'] / 2**20:9.2f}"
+            text += f"{cell(row, 'ratio', '{:.2f}'):>10}{row['memory'] / 2**20:9.2f}{with_gradients(row) / 2**20:13.2f}"
             text += f"{cell(row, 'compile', '{:.1f}'):>11}{cell(row, 'of_flops', '{:.0f} %', 100):>8}"
-            text += f"{cell(row, 'of_bandwidth', '{:.0f} %', 100):>11}"
+            text += f"{cell(row, 'of_bandwidth', '{:.0f} %', 100):>11}  {row.get('note', '')}"
         out.append((text + ("  " + row["fault"] if row["fault"] else "")).rstrip())
     return "\n".join(out)
 
@@ -338,27 +373,36 @@ def product_table(rows, machine):
     return "\n".join(out)
 
 
+def report(name, threads, machine, about, text):
+    print(f"\n{name}, {threads} thread{'s' * (threads > 1)} of {machine['flops'] / 1e9:.0f} GFLOP/s and "
+          f"{machine['bandwidth'] / 1e9:.1f} GB/s: {about}\n{text}", flush=True)
+
+
 def run(scenario):
     """Whether cairn ran, and all that ran agreed."""
-    folder = bench / "scenario" / scenario
-    path = folder / "tensors.py"
-    module = import_file(path) if path.exists() else None
-    if module:
-        write_tensors(module, build / scenario / "tensors")
     all_rows = []
-    for threads in (1, 2):
-        if threads > len(os.sched_getaffinity(0)):
-            continue
-        machine = processor(threads)
-        rows = contest(scenario, threads) if module else products(scenario, threads)
-        machine = processor(threads, machine)
-        text = table(compare(rows, machine)) if module else product_table(rows, machine)
-        print(f"\n{scenario}, {threads} thread{'s' * (threads > 1)} of {machine['flops'] / 1e9:.0f} GFLOP/s and "
-              f"{machine['bandwidth'] / 1e9:.1f} GB/s: {module.__doc__.strip() if module else 'GFLOP/s'}\n{text}",
-              flush=True)
-        all_rows += [row | {"machine": machine} for row in rows]
+    for model in budgeted if scenario == "budget" else [scenario]:
+        path = bench / "scenario" / model / "tensors.py"
+        module = import_file(path) if path.exists() else None
+        if module:
+            write_tensors(module, build / model / "tensors")
+        for threads in (1, 2):
+            if threads > len(os.sched_getaffinity(0)):
+                continue
+            machine = processor(threads)
+            if scenario == "budget":
+                rows = contest(model, threads, within)
+            else:
+                rows = contest(model, threads) if module else products(model, threads)
+            machine = processor(threads, machine)
+            if module:
+                compare(rows, machine, in_as_much_memory if scenario == "budget" else in_same_form)
+            report(model, threads, machine, module.__doc__.strip() if module else "GFLOP/s",
+                   table(rows) if module else product_table(rows, machine))
+            all_rows += [row | {"machine": machine} for row in rows]
     (build / f"{scenario}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in all_rows))
-    return not any(row["fault"] and (row.get("who") == "cairn" or "FAIL" in row["fault"]) for row in all_rows)
+    own = ("cairn", "cairn.budget")
+    return not any(row["fault"] and (row.get("who") in own or "FAIL" in row["fault"]) for row in all_rows)
 
 
 def main():

@@ -139,18 +139,27 @@ def dense(x, p):
     return x
 
 
-def saved_by_torch(model, width):
-    """Bytes of the activations that its partitioner saves."""
+def root(node):
+    """What a view views."""
+    views = ("view", "permute", "transpose", "t", "expand", "slice", "select", "squeeze", "unsqueeze", "reshape")
+    while node.op == "call_function" and node.target.__name__.split(".")[0] in views:
+        node = node.args[0]
+    return node
+
+
+def partitioned_by_torch(model, width):
+    """Bytes of the activations that its partitioner saves, and the graph that it makes of backward."""
     p, x, y = parameters(), torch.randn(128, width), torch.randint(10, (128,))
     model_loss = lambda x, y, *_: cross_entropy(linear(model(x, p), p, "head", 10), y)
     model_loss(x, y)
     names = list(p)
-    saved = []
+    saved, backward = [], []
 
     def partition(joint, arguments, *, num_fwd_outputs, **more):
         parts = min_cut_rematerialization_partition(joint, arguments, num_fwd_outputs=num_fwd_outputs, **more)
         results = next(n for n in parts[0].graph.nodes if n.op == "output").args[0]
         saved.extend(n for n in results[num_fwd_outputs:] if n not in results[:num_fwd_outputs])
+        backward.append(parts[1].graph)
         return parts
 
     def loss(x, y, *values):
@@ -160,15 +169,7 @@ def saved_by_torch(model, width):
     keep = lambda module, _: make_boxed_func(module)
     values = [p[name].clone().requires_grad_() for name in names]
     aot_function(loss, keep, keep, partition, decompositions=select_decomp_table())(x, y, *values).backward()
-
-    def root(node):
-        """What a view views."""
-        views = ("view", "permute", "transpose", "t", "expand", "slice", "select", "squeeze", "unsqueeze", "reshape")
-        while node.op == "call_function" and node.target.__name__.split(".")[0] in views:
-            node = node.args[0]
-        return node
-
-    return sum({root(n): n.meta["val"].nbytes for n in saved if root(n).op != "placeholder"}.values())
+    return sum({root(n): n.meta["val"].nbytes for n in saved if root(n).op != "placeholder"}.values()), backward[0]
 
 
 models = [readme, mlp, chain, attention, lstm, normed, residual, pre_norm, dense]
@@ -178,6 +179,6 @@ if __name__ == "__main__":
     text = subprocess.run([build / "stored"], check=True, text=True, capture_output=True).stdout
     print(f"{'KiB':20}{'cairn':>10}{'least':>10}{'torch':>10}{'to least':>10}{'to torch':>10}{'arena':>10}")
     for (name, stored, peak, values), model in zip(read(text), models):
-        torch_saves, bound = saved_by_torch(model, 784 if model is readme else 64), least(values)
+        (torch_saves, _), bound = partitioned_by_torch(model, 784 if model is readme else 64), least(values)
         print(f"{name:20}{stored / 1024:10.1f}{bound / 1024:10.1f}{torch_saves / 1024:10.1f}{stored / bound:10.3f}"
               f"{stored / torch_saves:10.3f}{peak / 1024:10.1f}", flush=True)

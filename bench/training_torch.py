@@ -1,9 +1,10 @@
-"""What PyTorch's peers share: a step of an optimizer, perhaps compiled, perhaps in backward."""
+"""What PyTorch's peers share: a step of an optimizer, perhaps compiled, or in backward."""
 
 import inspect
 
 import torch
-from peer import compiled, hooks, serve
+from peer import compiled, hooks, percent, serve, solver
+from torch._functorch import config
 
 
 def in_backward(optimizer):
@@ -24,7 +25,9 @@ def in_backward(optimizer):
 
 def train(loss_of, optimizer, *batch):
     """Serves steps of loss_of(*batch)."""
-    if compiled:
+    if solver:
+        config.activation_memory_budget, config.activation_memory_budget_solver = int(percent) / 100, solver
+    if compiled or solver:
         loss_of = torch.compile(loss_of, fullgraph=True, dynamic=False)
 
     if hooks:
@@ -41,4 +44,5 @@ def train(loss_of, optimizer, *batch):
         optimizer.step()
         return loss.item()
 
-    serve(step)
+    trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    serve(step, 0 if hooks else sum(parameter.nbytes for parameter in trained), live_between=True)

@@ -452,6 +452,12 @@ class scenario_finds(in_a_folder):
         for fault in ("FAIL: the later loss is 2", "missing: nobody installed it"):
             self.assertIn(fault, text)
 
+    def test_as_much_memory(self):
+        cairn = [{"form": form, "memory": memory, "fault": ""} for form, memory in (("plain", 8), ("75", 6), ("50", 4))]
+        within = lambda memory: scenario.in_as_much_memory({"memory": memory}, cairn).get("form")  # noqa: E731
+        self.assertEqual([within(memory) for memory in (9, 8, 7, 4, 3)], ["plain", "plain", "75", "50", None])
+        self.assertEqual(scenario.in_as_much_memory(cairn[2], cairn)["form"], "plain")
+
     def test_contestants_that_end(self):
         rows, text = self.rows(cairn=self.speaks % "1" + "read run; echo 0.5; echo tired >&2; exit 3",
                                early="echo hello; echo 'no such module' >&2; exit 1",

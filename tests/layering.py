@@ -28,7 +28,7 @@ lists = {
     "examples": "examples/meson.build",
     "bench": "bench/meson.build",
 }
-at_run_time = ["heap", "kernels", "processor", "stored"]  # built by bench/scenario.py, kernels.py and stored.py
+at_run_time = ["heap", "kernels", "oracles", "processor", "stored"]  # built by bench/*.py
 
 include = re.compile(r'^\s*#\s*include\s*([<"])(.+?)[>"]', re.MULTILINE)
 comment = re.compile(r"//.*")
