@@ -12,10 +12,7 @@ constexpr auto problem_of_loop() {
   using plan = typename pass::loop_plan<Loop, Target>::compiled;
   using problem = decltype(first_found<plan, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,
                                        gradients_depend, policies_fit, states_become_one_value>::of());
-  if constexpr (!std::same_as<problem, sound>) return problem{};
-  else if constexpr (plan::places.elsewhere_bytes > 0)
-    return mistake<snapshots_in_loop, top_scope, fact::in<Loop::name>>{};
-  else if constexpr (Target::order == 0) return problem{};
+  if constexpr (!std::same_as<problem, sound> || Target::order == 0) return problem{};
   else return first_found<plan, segments_are_differentiated, segments_are_of_use>::of();
 }
 
