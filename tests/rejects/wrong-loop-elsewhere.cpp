@@ -6,11 +6,12 @@
 
 using namespace cairn;
 
+constexpr auto x = input<"x", 5>;
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
 template <class Policy>
 constexpr auto loops = [](auto h) { return scan<10, "inner", Policy>(body, carried(h)); };
 #ifdef CAIRN_REJECT
-[[maybe_unused]] constexpr auto h = scan<10, "outer">(loops<two_level<5, 2, snapshots::elsewhere>>, carried(input<"x", 5>));
+[[maybe_unused]] constexpr auto h = scan<10, "outer">(loops<two_level<5, 2, snapshots::elsewhere>>, carried(x));
 #else
-[[maybe_unused]] constexpr auto h = scan<10, "outer">(loops<two_level<5, 2>>, carried(input<"x", 5>));
+[[maybe_unused]] constexpr auto h = scan<10, "outer">(loops<two_level<5, 2>>, carried(x));
 #endif

@@ -196,6 +196,8 @@ BOOST_AUTO_TEST_CASE(reports_tell_what_lies_elsewhere) {
   dump::all<loss<elsewhere>>(text);
   BOOST_TEST(text.str().find("elsewhere + 0") != std::string::npos);
   BOOST_TEST(text.str().find(", 960 elsewhere") != std::string::npos);
+  report::step_table<step_there, step_here>(text);
+  BOOST_TEST(text.str().find("snapshots elsewhere") != std::string::npos);
   std::int64_t stored = 0;
   const report::account a = report::account_of<step_there>();
   for (const report::value& v : a.values) stored += v.stored ? v.bytes : 0;

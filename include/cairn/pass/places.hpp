@@ -178,7 +178,7 @@ struct fixed_placer {
     out.constants[out.constant_count++] = v;
   }
 
-  /// What the user gives memory for shares none, so that it lies one behind another.
+  /// One behind another: no two of them share memory, for that of the user is there to be large.
   constexpr void place_elsewhere() {
     for (int m = 0; m < f.member_count; ++m) {
       const int v = f.members[m];
