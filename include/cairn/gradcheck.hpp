@@ -28,6 +28,8 @@ namespace detail {
 template <class Compiled>
 gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
   using machine = detail::machine<Compiled>;
+  const memory_block snapshots(machine::elsewhere_bytes);
+  step.keep_snapshots_in({snapshots.data(), machine::elsewhere_bytes});
   step.init(s);
   static_cast<void>(step.value_and_grad(inputs...));  // refuses arrays that do not fit
   const double* const gradients = step.gradients().data();

@@ -65,6 +65,8 @@ constexpr auto looped = scan<4, "step", revolve<2>>(
     [](auto h, auto i) { return std::tuple{tanh(h), as_real(i) * mean(h)}; }, carried(again), each(arange<4>));
 constexpr auto nested = scan<3, "outer", two_level<2, 1>>(
     [](auto h) { return scan<2, "inner", store_all>([](auto v) { return v * 0.5_c; }, carried(h)); }, carried(again));
+constexpr auto offloaded =
+    scan<4, "away", two_level<2, 1, snapshots::elsewhere>>([](auto h) { return tanh(h); }, carried(again));
 constexpr auto loss =
     mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c + mean(seen) * 0_c +
     mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
@@ -129,6 +131,11 @@ int main() {
   const double c = trained.train(slowly, bind<"x">(input), bind<"y">(labels), bind<"at">(at));
   const double d = limited.train(bind<"x">(input), bind<"y">(labels), bind<"at">(at));
   rule_optimizer rule{step, descent{.lr = trained.gradient_norm()}};
+  program<mean(offloaded)> away;
+  alignas(64) byte elsewhere[decltype(away)::memory().elsewhere_bytes];
+  away.keep_snapshots_in(elsewhere);
+  away.init(seed{1});
+  const float kept = away.value_and_grad(bind<"x">(vector<float>(6)));
   const double update = rule.lr(), clip = sign(-2), train = c - d;  // names of one's own hide cairn's
   const int scan = 1, carried = 2, each = 3, revolve = scan + carried + each;
 
@@ -141,7 +148,7 @@ int main() {
   const bool numbers = same(some) == &some && next(1) == 2 && sum == 3 && report == 0 &&
                        square(2) == maximum(vector{4.0, 1.0}) && max(1, 2) == min({3, 2}) && clamp(3, 1, 2) == 2 &&
                        (step.threads < 2) != (step.threads >= 2) && max(a, b, less<>{}) == a && update > 0 &&
-                       clip == -1 && train == 0 && revolve == 6;
+                       clip == -1 && train == 0 && revolve == 6 && kept < 1;
   const auto named = named_parameters(step)[BOOST_HANA_STRING("in.fc.weight")];
   cout << a << ' ' << named(0, 0) << ' ' << named_gradients(other)[BOOST_HANA_STRING("in.fc.bias")](0) << ' ' << area(1)
        << ' ' << shared(1) << listens(-1) << '\n';

@@ -26,7 +26,8 @@ constexpr loop_counts done = [] {
   using reversal::action;
   typename Policy::template schedule<T> schedule;
   loop_counts n;
-  int state_in[Policy::template slots<T> + 1] = {}, at_hand = 0, left = T + 1;  // the turn counts as a step
+  int state_in[Policy::template slots<T> + Policy::slots_of_backward + 1] = {}, at_hand = 0;
+  int left = T + 1;  // the turn counts as a step
   for (action a = schedule.next(); a.what != action::done; a = schedule.next()) {
     if (a.what == action::restore) {
       at_hand = state_in[a.slot];

@@ -7,11 +7,12 @@ namespace cairn {
 
 /// Bytes of a step.
 struct memory_plan {
-  std::int64_t stored_bytes;      ///< forward values alive at the turn, without leaves and results
-  std::int64_t peak_bytes;        ///< the arena: values of forward, recomputation and backward, and kernel scratch
-  std::int64_t parameter_bytes;   ///< the flat block of parameters, each aligned to 64 bytes
-  std::int64_t gradient_bytes;    ///< of the trained parameters, in the same layout; then of inputs in wrt<...>
-  std::int64_t moment_bytes = 0;  ///< what the rules of update<...> keep of parameters
+  std::int64_t stored_bytes;         ///< forward values alive at the turn, without leaves and results
+  std::int64_t peak_bytes;           ///< the arena: values of forward, recomputation and backward, and kernel scratch
+  std::int64_t parameter_bytes;      ///< the flat block of parameters, each aligned to 64 bytes
+  std::int64_t gradient_bytes;       ///< of the trained parameters, in the same layout; then of inputs in wrt<...>
+  std::int64_t moment_bytes = 0;     ///< what the rules of update<...> keep of parameters
+  std::int64_t elsewhere_bytes = 0;  ///< what keep_snapshots_in needs, which is no part of the total
   constexpr std::int64_t total_bytes() const { return peak_bytes + parameter_bytes + gradient_bytes + moment_bytes; }
 };
 
@@ -34,9 +35,9 @@ namespace detail {
 // As constants of their own, so that a program needs nothing else of its plan at run time.
 
 template <class Compiled>
-inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes, Compiled::layout.peak_bytes,
+inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,     Compiled::layout.peak_bytes,
                                        Compiled::places.parameter_bytes, Compiled::places.gradient_bytes,
-                                       Compiled::places.moment_bytes};
+                                       Compiled::places.moment_bytes,    Compiled::places.elsewhere_bytes};
 
 template <class Compiled>
 inline constexpr flop_counts flops_in = [] {

@@ -168,6 +168,9 @@ struct too_few_in_loop { template <class Silent, class... Facts> struct found : 
 struct snapshots_of_steps { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-loop]: revolve<S> has 1 to T snapshots for T steps; two_level<P, S> periods of 1 to T steps, and 1 to P "
   "snapshots"); } }; };
+struct snapshots_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-loop]: snapshots of a loop lie elsewhere only where no other loop is around it; this one has such a loop "
+  "in its body, to which two_level<P, S> belongs"); } }; };
 struct loop_differentiated_twice { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-loop]: a gradient of a gradient goes through this loop, and scan has first ones alone; write repeat<T, "
   "\"name\"> in its place"); } }; };

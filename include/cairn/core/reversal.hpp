@@ -123,7 +123,7 @@ class binomial {
 /// A policy of scan: each step leaves in memory what its backward reads, as in a model without checkpoints. No step is
 /// evaluated a second time.
 struct store_all {
-  static constexpr bool keeps_steps = true;
+  static constexpr bool keeps_steps = true, lies_elsewhere = false;
   template <int T>
   static constexpr bool fits = true;
   template <int T>
@@ -135,12 +135,13 @@ struct store_all {
 /// - C(s + t, t - 1), t the least with C(s + t, s) >= n.
 template <int Snapshots>
 struct revolve {
-  static constexpr bool keeps_steps = false;
+  static constexpr bool keeps_steps = false, lies_elsewhere = false;
   template <int T>
   static constexpr bool fits = Snapshots >= 1 && Snapshots <= T;
-  /// Beside the first state, which is an argument.
+  /// Snapshots beside the first state, which is an argument: those that forward leaves, then those of backward alone.
   template <int T>
   static constexpr int slots = Snapshots - 1;
+  static constexpr int slots_of_backward = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
     loop_counts n = reversal::counts(T + 1, Snapshots);
@@ -154,17 +155,22 @@ struct revolve {
   };
 };
 
+/// Where snapshots lie that forward leaves for backward: in the arena of the program, or in memory that its user gives.
+enum class snapshots : bool { in_arena, elsewhere };
+
 /// A policy of scan: a snapshot of what is carried every Period steps, and within such a period, when it is reversed,
-/// revolve<Snapshots>, of which the snapshot at its beginning is the first.
-template <int Period, int Snapshots>
+/// revolve<Snapshots>, of which the snapshot at its beginning is the first. With snapshots::elsewhere, those of every
+/// Period steps lie where keep_snapshots_in of the program says.
+template <int Period, int Snapshots, snapshots Where = snapshots::in_arena>
 struct two_level {
-  static constexpr bool keeps_steps = false;
+  static constexpr bool keeps_steps = false, lies_elsewhere = Where == snapshots::elsewhere;
   template <int T>
   static constexpr bool fits = Period >= 1 && Period <= T && Snapshots >= 1 && Snapshots <= Period;
   template <int T>
   static constexpr int periods = (T + Period - 1) / Period;
   template <int T>
-  static constexpr int slots = periods<T> - 1 + Snapshots - 1;
+  static constexpr int slots = periods<T> - 1;
+  static constexpr int slots_of_backward = Snapshots - 1;
   template <int T>
   static constexpr loop_counts counts = [] {
     const loop_counts last = reversal::counts(T - (periods<T> - 1) * Period, Snapshots);

@@ -34,6 +34,15 @@ struct program_error : std::logic_error {
   using std::logic_error::logic_error;
 };
 
+namespace detail {
+/// Throws memory_error where the caller's memory has fewer bytes, or does not start at a multiple of 64.
+inline void check_memory(std::span<std::byte> given, std::size_t size) {
+  if (given.size() < size) refuse(memory_error("bytes of memory", size, given.size()));
+  const auto remainder = reinterpret_cast<std::uintptr_t>(given.data()) % memory_alignment;
+  if (remainder != 0) refuse(memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder));
+}
+}  // namespace detail
+
 /// Zeroed bytes, aligned: allocated and owned, or the caller's. What is moved from has none.
 class memory_block {
  public:
@@ -43,9 +52,7 @@ class memory_block {
   }
   /// The first `size` bytes of memory that outlives this. Throws memory_error, and then touches nothing.
   memory_block(std::span<std::byte> given, std::size_t size) : at_(given.data()) {
-    if (given.size() < size) refuse(memory_error("bytes of memory", size, given.size()));
-    const auto remainder = reinterpret_cast<std::uintptr_t>(at_) % memory_alignment;
-    if (remainder != 0) refuse(memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder));
+    detail::check_memory(given, size);
     std::fill_n(at_, size, std::byte{});
   }
   memory_block(memory_block&& other) noexcept

@@ -61,6 +61,7 @@ class loop_runner {
     bases_[pass::position_base] = ir::first_position();
     bases_[pass::arena_base] = part(parts.arena);
     states_ = part(parts.states);
+    snapshots_ = part(parts.snapshots);
     pulls_ = part(parts.pulled);
     bases_[pass::kept_base] = part(parts.kept);
     unread_ = part(parts.unread);
@@ -139,7 +140,11 @@ class loop_runner {
     }
     return out;
   }
-  state snapshot(int slot) const { return state_at(kept_ + (slot - 1) * plan::state_bytes); }
+  state snapshot(int slot) const {
+    const int number = slot - 1, left = policy::template slots<steps>;  // by forward
+    return state_at(number < left ? kept_ + number * plan::state_bytes
+                                  : snapshots_ + (number - left) * plan::state_bytes);
+  }
   /// What step t leaves for its backward; and its state, where that is kept, before these.
   std::byte* kept_step(int t) const {
     return kept_ + (steps - 1) * plan::carried.kept_bytes + t * plan::places.kept_bytes;
@@ -183,7 +188,7 @@ class loop_runner {
     for (int t = a.from; t < a.to; ++t) {
       state next = other_than(now);
       if (t + 1 == steps && !Backward) next = last_state(now);
-      else if (t + 1 == a.to && a.slot != reversal::none && kept_ != nullptr) next = snapshot(a.slot);
+      else if (t + 1 == a.to && a.slot != reversal::none && (Backward || kept_ != nullptr)) next = snapshot(a.slot);
       evaluate(t, now, next);
       now = next;
     }
@@ -281,7 +286,7 @@ class loop_runner {
   std::byte* arguments_[of::arguments] = {};
   std::byte* so_far_[of::arguments] = {};
   std::byte *nothing_ = nullptr, *kept_ = nullptr;
-  std::byte *states_, *pulls_, *unread_, *zeros_;
+  std::byte *states_, *snapshots_, *pulls_, *unread_, *zeros_;
   std::byte* bases_[plan::base_count] = {};
   state first_, pulled_;  ///< with which the loop begins, and the gradient of the state at hand
   std::array<random_stream, key_count> streams_;

@@ -5,6 +5,7 @@
 #include "cairn/core/hash.hpp"
 #include "cairn/core/philox.hpp"
 #include "cairn/core/tensor_view.hpp"
+#include "cairn/exec/arena.hpp"
 #include "cairn/exec/executable.hpp"
 
 #include <array>
@@ -86,6 +87,18 @@ class machine {
   std::byte*& base(int which) { return bases_[which]; }
   std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
   std::byte* at(const pass::place& p) const { return bases_[p.base] + p.offset; }
+
+  /// Has snapshots lie in this memory, which stays as it is until a step. Throws memory_error.
+  void keep_snapshots_in(std::span<std::byte> given) {
+    check_memory(given, elsewhere_bytes);
+    base(pass::elsewhere_base) = given.data();
+  }
+  /// Throws program_error where there is no memory for them.
+  void check_snapshots() const {
+    if (elsewhere_bytes > 0 && bases_[pass::elsewhere_base] == nullptr)
+      refuse(program_error("cairn: the snapshots of a loop lie elsewhere; say where by keep_snapshots_in(memory)"));
+  }
+  static constexpr auto elsewhere_bytes = static_cast<std::size_t>(Compiled::places.elsewhere_bytes);
 
   /// Has the next steps run on these inputs, which are all checked before any is used.
   template <class... Bound>

@@ -57,12 +57,19 @@ class predictor {
           {detail::kept_by<compiled>, machine_.bases(), std::same_as<real_type, double>, nullptr}, path);
   }
 
+  /// As of a program: for gradients that are values of the model.
+  void keep_snapshots_in(std::span<std::byte> given) {
+    memory_.check();
+    machine_.keep_snapshots_in(given);
+  }
+
   /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call.
   template <class... Bound>
   auto operator()(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
     memory_.check();
+    machine_.check_snapshots();
     if constexpr (std::same_as<problem, sound>) {
       machine_.read(inputs...);
       machine_.run(0, machine::step_count);

@@ -79,6 +79,11 @@ class program {
   /// Throws memory_error where they are too few, or do not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
 
+  /// Has loops with two_level<P, S, snapshots::elsewhere> keep their snapshots in the first memory().elsewhere_bytes
+  /// bytes of the caller's memory, such as a mapped file: each step writes and reads them there, and needs nothing of an
+  /// earlier one. Throws memory_error as above; then the memory is that of before.
+  void keep_snapshots_in(std::span<std::byte> given) { owned().keep_snapshots_in(given); }
+
   /// Draws all parameters, and has states begin anew; a parameter's numbers depend on the seed and on its name alone.
   /// The seed is also what random operations draw from: with the same seed, the steps from here on draw the same.
   /// Accumulated gradients are zero again.
@@ -100,9 +105,9 @@ class program {
 
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
   /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or
-  /// label_error before anything is computed, and program_error where nobody initialized or wrote the parameters; with
-  /// check_finite, loss_error or gradient_error after a step whose loss or gradients are not finite, which leaves
-  /// states as they were.
+  /// label_error before anything is computed, and program_error where nobody initialized or wrote the parameters, or
+  /// said where snapshots lie that are elsewhere; with check_finite, loss_error or gradient_error after a step whose loss
+  /// or gradients are not finite, which leaves states as they were.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
@@ -354,6 +359,7 @@ class program {
   void begin_step(const Bound&... inputs) {
     memory_.check();
     if (!written_) check_written();
+    machine_.check_snapshots();
     if constexpr (std::same_as<Problem, sound>) {
       machine_.read(inputs...);
       machine_.draw(counters_.random.from, counters_.random.step++);

@@ -80,7 +80,7 @@ constexpr unknown operator/(A, B) {
 }
 
 struct unknown_memory {
-  unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes;
+  unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes, elsewhere_bytes;
   constexpr unknown total_bytes() const { return {}; }
 };
 struct unknown_flops {
@@ -124,6 +124,7 @@ class program_stand_in {
 
   program_stand_in() = default;
   explicit program_stand_in(std::span<std::byte>) {}
+  void keep_snapshots_in(std::span<std::byte>) {}
   void init(seed) {}
   void step_by_step(auto, const auto&...) {}
   auto value_and_grad(const auto&...) { return for_each_output(as_outputs(Output), real_type{}); }
@@ -179,6 +180,7 @@ class predictor_stand_in {
   static constexpr unknown_loops loops() { return {}; }
   explicit predictor_stand_in(const auto&) {}
   predictor_stand_in(const auto&, std::span<std::byte>) {}
+  void keep_snapshots_in(std::span<std::byte>) {}
   auto operator()(const auto&...) { return for_each_output(as_outputs(Output), view_stand_in<real_type>{}); }
 };
 

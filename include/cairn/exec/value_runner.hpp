@@ -18,8 +18,10 @@ class value_runner {
   using real = typename Compiled::real;
 
  public:
-  explicit value_runner(seed s) : arena_(static_cast<std::size_t>(Compiled::layout.peak_bytes)) {
+  explicit value_runner(seed s)
+      : arena_(static_cast<std::size_t>(Compiled::layout.peak_bytes)), snapshots_(machine::elsewhere_bytes) {
     machine_.base(pass::arena_base) = arena_.data();
+    machine_.base(pass::elsewhere_base) = snapshots_.data();
     machine_.read();
     machine_.draw(s, 0);
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -47,7 +49,7 @@ class value_runner {
   }
 
   machine machine_;
-  memory_block arena_;
+  memory_block arena_, snapshots_;
   std::vector<memory_block> leaves_;
 };
 

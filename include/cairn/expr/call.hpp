@@ -92,6 +92,7 @@ constexpr expression_traits around(expression_traits t, const expression_traits&
   t.fed |= inside.fed;
   t.trained |= inside.trained;
   t.captures |= inside.captures;
+  t.elsewhere |= inside.elsewhere;
   t.computed |= inside.computed;
   t.of_model = true;
   return computing(t);

@@ -107,6 +107,7 @@ constexpr expression_traits in_a_row(expression_traits chain, const expression_t
   chain.fed |= stage.fed;
   chain.trained |= stage.trained;
   chain.captures |= stage.captures;
+  chain.elsewhere |= stage.elsewhere;
   chain.computed |= stage.computed;
   chain.of_model |= stage.of_model;
   return computing(chain);

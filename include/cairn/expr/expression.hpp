@@ -61,6 +61,7 @@ struct expression_traits {
   bool computed = false;    ///< computes something from one, and does not only read it in another order
   bool of_model = false;    ///< has a leaf that is no constant, a body or a gradient: no gradient rule has
   bool captures = false;    ///< in a body: computes again what was computed from an input outside of all bodies
+  bool elsewhere = false;   ///< has a loop whose snapshots lie elsewhere
   std::uint64_t reads = 0;  ///< a bit for each argument of the body around it
 };
 /// The traits of something made of parts.
@@ -78,6 +79,7 @@ constexpr expression_traits merged(std::initializer_list<expression_traits> part
     all.computed |= part.computed;
     all.of_model |= part.of_model;
     all.captures |= part.captures;
+    all.elsewhere |= part.elsewhere;
     all.reads |= part.reads;
   }
   return all;

@@ -74,11 +74,15 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same
   }();
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
-  static constexpr expression_traits traits =
-      detail::around(merged({C::traits..., E::traits..., Same::traits...}, false,
-                            (captured<owner, C> || ... || false) || (captured<owner, E> || ... || false) ||
-                                (captured<owner, Same> || ... || false)),
-                     body::inside, 1);
+  static constexpr expression_traits traits = [] {
+    expression_traits out = detail::around(merged({C::traits..., E::traits..., Same::traits...}, false,
+                                                  (captured<owner, C> || ... || false) ||
+                                                      (captured<owner, E> || ... || false) ||
+                                                      (captured<owner, Same> || ... || false)),
+                                           body::inside, 1);
+    out.elsewhere |= Policy::lies_elsewhere;
+    return out;
+  }();
 };
 
 namespace detail {
@@ -157,6 +161,8 @@ constexpr auto looped(Once once, carried_values<C...>, step_values<E...>, Same..
       using bodies = std::type_identity<typename loop::body::bodies>;
       return spread<body_size<Once>>(
           leave<block_mark<Name>, owner>(capture_among<typename loop::body::inner_owner, owner>(bodies{})));
+    } else if constexpr (loop::body::inside.elsewhere) {
+      return spread<body_size<Once>>(mistake<snapshots_in_loop, owner, fact::in<Name>>{});
     } else if constexpr (std::ranges::any_of(loop::results, [](const shape& made) { return made.rank > max_rank; })) {
       return spread<body_size<Once>>(mistake<rule::one_axis_more, owner, fact::in<Name>>{});
     } else if constexpr (loop::traits.height > max_height) {
@@ -221,7 +227,8 @@ struct scanning<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Sam
 /// their gradients, and those of a, are summed from the last step to the first. A state that the body updates is
 /// carried, too: it begins as the step of the program finds it. Random operations draw in step t what they draw in step
 /// t of `repeat<T, Name>`. Policy: what is kept for backward: store_all, revolve<S>, two_level<P, S>; or fit<Bytes>, which
-/// is store_all where that keeps at most so many bytes, else revolve<S> with as many snapshots as these hold.
+/// is store_all where that keeps at most so many bytes, else revolve<S> with as many snapshots as these hold. No other
+/// loop may stand around one whose snapshots lie elsewhere.
 template <int T, fixed_string Name, class Policy = store_all, class F, class... A>
 constexpr typename detail::scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
   return {};

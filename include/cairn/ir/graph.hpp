@@ -65,6 +65,7 @@ struct result {
   const shape* same_shape = nullptr;  ///< one address for each shape: cheaper to compare
   int overwrites = none;              ///< the argument over which it may be written
   bool always = false;                ///< has memory also where nobody reads it
+  bool elsewhere = false;             ///< lies in memory that the user of the program gives
 
   /// Whether it fits over another result, each element over one.
   constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }

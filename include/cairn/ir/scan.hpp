@@ -60,6 +60,7 @@ struct loop_operations {
       if (g.leaves[i].after != none) out[r++] = *g.leaf_op(i).made;
     }
     out[r] = described({kept_shape, {dtype::u8}}, 1, kept_shape);
+    out[r].elsewhere = Loop::policy::lies_elsewhere;
     return out;
   }();
   static constexpr auto gradients_made = [] {

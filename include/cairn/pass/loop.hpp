@@ -181,16 +181,21 @@ struct loop_plan {
     }
     return bytes;
   }();
-  /// The parts of working space, in order: the arena; two states, and two of their gradients; what a step leaves for
-  /// backward, where nobody keeps it; and stand-ins.
+  /// The parts of working space, in order: the arena; two states, snapshots of backward alone, and two gradients of
+  /// states; what a step leaves for backward, where nobody keeps it; and stand-ins.
   struct parts {
-    std::int64_t arena, states, pulled, kept, unread, zeros;
-    constexpr std::int64_t bytes() const { return arena + states + pulled + kept + unread + zeros; }
+    std::int64_t arena, states, snapshots, pulled, kept, unread, zeros;
+    constexpr std::int64_t bytes() const { return arena + states + snapshots + pulled + kept + unread + zeros; }
   };
   static constexpr parts parts_of(bool back) {
-    if (!back) return {forward_arena, 2 * state_bytes, 0, places.kept_bytes, unread_bytes, 0};
-    const std::int64_t states = Loop::policy::keeps_steps ? 0 : 2 * state_bytes;
-    return {compiled::layout.peak_bytes, states, 2 * state_bytes, 0, unread_bytes, zero_bytes};
+    using policy = typename Loop::policy;
+    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread_bytes, 0};
+    parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread_bytes, zero_bytes};
+    if constexpr (!policy::keeps_steps) {
+      out.states = 2 * state_bytes;
+      out.snapshots = policy::slots_of_backward * state_bytes;
+    }
+    return out;
   }
   static constexpr std::int64_t scratch_of_steps(bool back, int threads) {
     std::int64_t most = 0;

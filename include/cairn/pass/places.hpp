@@ -12,8 +12,9 @@ inline constexpr std::int64_t alignment = 64;      ///< of every value, in bytes
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// Where memory comes from. Numbers: of update rules. Positions: of what is generated. Nowhere: of a result that nobody
-/// reads. Scratch and what is kept for backward, where these lie apart from the arena. Leaves have a base of their own
-/// each, from `leaf_base` on; so have, in the body of a loop, behind them results, and then gradients of leaves.
+/// reads. Scratch and what is kept for backward, where these lie apart from the arena. Elsewhere: what the user of a
+/// program gives for snapshots. Leaves have a base of their own each, from `leaf_base` on; so have, in the body of a
+/// loop, behind them results, and then gradients of leaves.
 enum base : int {
   arena_base,
   gradient_base,
@@ -24,6 +25,7 @@ enum base : int {
   nowhere,
   scratch_base,
   kept_base,
+  elsewhere_base,
   leaf_base
 };
 
@@ -52,7 +54,8 @@ struct places {
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
   std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0, moment_bytes = 0;
-  std::int64_t kept_bytes = 0;  ///< of what is kept apart from the arena
+  std::int64_t kept_bytes = 0;       ///< of what is kept apart from the arena
+  std::int64_t elsewhere_bytes = 0;  ///< of what lies in memory that the user gives
 };
 
 /// Whether a step may write its result w over v, an argument that it reads for the last time.
@@ -175,6 +178,17 @@ struct fixed_placer {
     out.constants[out.constant_count++] = v;
   }
 
+  /// One behind another: no two of them share memory, for that of the user is there to be large.
+  constexpr void place_elsewhere() {
+    for (int m = 0; m < f.member_count; ++m) {
+      const int v = f.members[m];
+      if (!s.made(v).elsewhere || !f.external[v]) continue;
+      out.fixed[v] = true;
+      out.of[v] = {elsewhere_base, out.elsewhere_bytes};
+      out.elsewhere_bytes += aligned(s.made(v).bytes);
+    }
+  }
+
   /// Results and what is kept, where these lie apart from the arena.
   constexpr void place_results() {
     for (int i = 0; i < s.output_count; ++i) {
@@ -263,6 +277,7 @@ constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, co
   detail::fixed_placer<How, Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
   p.place_leaves();
   p.place_constants();
+  p.place_elsewhere();
   p.place_results();
   p.place_gradients();
   p.place_carried();

@@ -95,12 +95,12 @@ struct slot_writer {
     }
   }
 
-  /// Forward values that live at the turn, results of the program apart: in the arena, or where the gradient
-  /// that takes their memory over belongs.
+  /// Forward values that live at the turn, results of the program and what lies elsewhere apart: in the arena, or where
+  /// the gradient that takes their memory over belongs.
   constexpr void count_stored() {
     for (int v = 0; v < s.turn; ++v) {
       const bool alive = p.fixed[v] ? live.last[v] >= f.turn : held[v];
-      if (alive && !p.output[v]) out.stored_bytes += s.made(v).bytes;
+      if (alive && !p.output[v] && !s.made(v).elsewhere) out.stored_bytes += s.made(v).bytes;
     }
   }
 };

@@ -149,8 +149,8 @@ inline constexpr auto tables = [] {
     const bool held = made.step != ir::none && f.external[v] && !Compiled::places.fixed[v];
     made.last = held ? Compiled::ranges.last[v] : ir::none;
     made.offset = held ? Compiled::layout.of[v].offset : ir::none;
-    made.stored =
-        v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn && !Compiled::places.output[v];
+    made.stored = v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn &&
+                  !Compiled::places.output[v] && !n.made->elsewhere;
   }
   for (int i = g.tag_count; i-- > 0;) {
     if (s.tagged[i] != ir::none) out.values[s.tagged[i]].tag = i + 1;

@@ -98,7 +98,10 @@ void memory(std::ostream& out) {
   const auto& a = Compiled::layout;
   const auto row = [&](const pass::place& at, std::int64_t bytes, int first, int last) {
     report::print_column(out, 10, bytes);
-    report::print_column(out, 18, at.base == pass::arena_base ? "arena + " : "gradients + ", at.offset);
+    const char* const where = at.base == pass::arena_base       ? "arena + "
+                              : at.base == pass::elsewhere_base ? "elsewhere + "
+                                                                : "gradients + ";
+    report::print_column(out, 18, where, at.offset);
     for (int i = 0; i < f.step_count; ++i) out << (i == f.turn ? "|" : "") << (first <= i && i <= last ? '#' : '.');
     out << '\n';
   };
@@ -124,6 +127,7 @@ void bytes(std::ostream& out) {
   out << "bytes: " << m.stored_bytes << " stored at the turn, " << m.peak_bytes << " in the arena at the peak, "
       << m.parameter_bytes << " of parameters, " << m.gradient_bytes << " of gradients";
   if (m.moment_bytes > 0) out << ", " << m.moment_bytes << " of moments";
+  if (m.elsewhere_bytes > 0) out << ", " << m.elsewhere_bytes << " elsewhere";
   out << '\n';
 }
 

@@ -218,6 +218,8 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   row("gradients", bytes, m.gradient_bytes, p.gradient_bytes);
   if (m.moment_bytes + p.moment_bytes > 0) row("moments kept", bytes, m.moment_bytes, p.moment_bytes);
   row("memory in all", bytes, m.total_bytes(), p.total_bytes());
+  if (m.elsewhere_bytes + p.elsewhere_bytes > 0)
+    row("snapshots elsewhere", bytes, m.elsewhere_bytes, p.elsewhere_bytes);
   row("forward", flops, f.forward, q.forward);
   row("backward", flops, f.backward, q.backward);
   t.add({"recomputed", flops(f.recomputed), flops(q.recomputed), ""});
