@@ -24,11 +24,13 @@ namespace contestant {
 /// beside the step.
 struct arguments {
   std::string folder;
+  std::string_view form;
   bool ckpt, beside;
   arguments(int count, char** given)
       : folder(count == 3 ? given[1] : ""),
-        ckpt(count == 3 && std::string_view(given[2]).ends_with("ckpt")),
-        beside(count == 3 && std::string_view(given[2]).starts_with("optimizer")) {
+        form(count == 3 ? given[2] : ""),
+        ckpt(form.ends_with("ckpt")),
+        beside(form.starts_with("optimizer")) {
     if (count != 3) throw std::invalid_argument("takes the folder of the tensors, and plain or ckpt");
   }
 
@@ -60,22 +62,26 @@ inline long heap(const char* name) {
   return count ? count() : 0;
 }
 
-/// Speaks with scenario.py until it hangs up. `step` makes one step and returns its loss; `bytes` are those that the
-/// plan of Program has to move at the least, 0 where that does not limit it.
-template <class Program>
-void serve(auto step, std::int64_t bytes = 0) {
-  const float first = step();
+/// What is known of a step before it runs; `bytes` are those that it has to move at the least, 0 where that does not
+/// limit it.
+struct known {
+  std::int64_t memory, flops = 0, bytes = 0;
+};
+
+/// Speaks with scenario.py until it hangs up. `step` makes one step and returns its loss.
+inline void serve(auto step, known of_step) {
+  const auto first = step();
   step();
   const long before = heap("heap_live");
   heap("heap_peak_reset");
   step();
   const long heap_bytes = heap("heap_peak") - before;
   step();
-  const float later = step();
-  std::printf("ready {\"first\": %.9g, \"later\": %.9g, \"memory\": %lld, \"flops\": %lld, \"bytes\": %lld}\n",
+  const auto later = step();
+  std::printf("ready {\"first\": %.17g, \"later\": %.17g, \"memory\": %lld, \"flops\": %lld, \"bytes\": %lld}\n",
               static_cast<double>(first), static_cast<double>(later),
-              static_cast<long long>(Program::memory().peak_bytes + heap_bytes),
-              static_cast<long long>(Program::flops().total()), static_cast<long long>(bytes));
+              static_cast<long long>(of_step.memory + heap_bytes), static_cast<long long>(of_step.flops),
+              static_cast<long long>(of_step.bytes));
   std::fflush(stdout);
   std::string word;
   for (int count = 0; std::cin >> word >> count && word == "run";) {
@@ -86,6 +92,11 @@ void serve(auto step, std::int64_t bytes = 0) {
     std::printf("%.9g\n", taken.count());
     std::fflush(stdout);
   }
+}
+
+template <class Program>
+void serve(auto step, std::int64_t bytes = 0) {
+  serve(step, {Program::memory().peak_bytes, Program::flops().total(), bytes});
 }
 
 /// Trains by a rule, with ckpt or without it, in the step or by an optimizer beside it: `feed(given, steps_of)` calls

@@ -1,5 +1,5 @@
 // Burgers' equation on a circle, u_t + u u_x = nu u_xx: where u began and the diffusivity nu are recovered from u, half
-// way and in the end, each seen with noise. 10,000 steps of Euler's method are differentiated with 30 snapshots in memory.
+// way and in the end, each seen with noise. 10,000 steps of Euler's method are differentiated with 30 snapshots.
 #include "recovery.hpp"
 
 using namespace cairn;

@@ -1,5 +1,5 @@
 // The heat equation on a torus, u_t = nu (u_xx + u_yy): where u began and the diffusivity nu are recovered from u, half
-// way and in the end, each seen with noise. 800 steps of Euler's method are differentiated with 20 snapshots in memory.
+// way and in the end, each seen with noise. 800 steps of Euler's method are differentiated with 20 snapshots.
 #include "recovery.hpp"
 
 using namespace cairn;
