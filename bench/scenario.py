@@ -176,8 +176,8 @@ def ratio(samples, own):
 
 def judge(said, reference, tolerances=usual_tolerances):
     """What is wrong with a contestant's losses of the first step, and of the fifth, which rounding and the optimizer
-    have spread; tolerances are parts of the first, for what is left of a loss that has fallen to a hundredth has as many
-    digits less.
+    have spread; tolerances are parts of the first, for what is left of a loss that has fallen to a hundredth has as
+    many digits less.
     """
     for step, tolerance in zip(("first", "later"), tolerances):
         if not abs(said[step] - reference[step]) <= tolerance * abs(reference["first"]):
