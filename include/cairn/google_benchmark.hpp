@@ -74,7 +74,7 @@ class stopwatch {
 /// The steps of a plan that stand in a segment of this path, or in one within: ranges [first, second).
 inline std::vector<std::pair<int, int>> steps_within(const report::account& a, std::string_view path) {
   const auto stands_in = [&](int segment) {
-    while (segment != 0 && a.name(a.segment(segment)) != path) segment = a.segment(segment).parent;
+    while (segment != 0 && a.segment(segment).name != path) segment = a.segment(segment).parent;
     return segment != 0;
   };
   std::vector<std::pair<int, int>> ranges;
