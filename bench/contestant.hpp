@@ -61,25 +61,29 @@ inline long heap(const char* name) {
   return count ? count() : 0;
 }
 
-/// Speaks with scenario.py until it hangs up. `step` makes one step and returns its loss; `bytes` are those that the
-/// plan of Program has to move at the least, 0 where that does not limit it; `note` goes to the table.
-template <class Program>
-void serve(auto step, std::int64_t bytes = 0, const char* note = "") {
-  const float first = step();
+/// What is known of a step before it runs; `bytes` are those that it has to move at the least, 0 where that does not
+/// limit it; `note` goes to the table.
+struct known {
+  std::int64_t memory, flops = 0, bytes = 0, gradients = 0;
+  const char* note = "";
+};
+
+/// Speaks with scenario.py until it hangs up. `step` makes one step and returns its loss.
+inline void serve(auto step, known of_step) {
+  const auto first = step();
   step();
   const long before = heap("heap_live");
   heap("heap_peak_reset");
   step();
   const long heap_bytes = heap("heap_peak") - before;
   step();
-  const float later = step();
+  const auto later = step();
   std::printf(
-      "ready {\"first\": %.9g, \"later\": %.9g, \"memory\": %lld, \"gradients\": %lld, \"flops\": %lld, "
+      "ready {\"first\": %.17g, \"later\": %.17g, \"memory\": %lld, \"gradients\": %lld, \"flops\": %lld, "
       "\"bytes\": %lld, \"note\": \"%s\"}\n",
-      static_cast<double>(first), static_cast<double>(later),
-      static_cast<long long>(Program::memory().peak_bytes + heap_bytes),
-      static_cast<long long>(Program::memory().gradient_bytes), static_cast<long long>(Program::flops().total()),
-      static_cast<long long>(bytes), note);
+      static_cast<double>(first), static_cast<double>(later), static_cast<long long>(of_step.memory + heap_bytes),
+      static_cast<long long>(of_step.gradients), static_cast<long long>(of_step.flops),
+      static_cast<long long>(of_step.bytes), of_step.note);
   std::fflush(stdout);
   std::string word;
   for (int count = 0; std::cin >> word >> count && word == "run";) {
@@ -90,6 +94,11 @@ void serve(auto step, std::int64_t bytes = 0, const char* note = "") {
     std::printf("%.9g\n", taken.count());
     std::fflush(stdout);
   }
+}
+
+template <class Program>
+void serve(auto step, std::int64_t bytes = 0, const char* note = "") {
+  serve(step, {Program::memory().peak_bytes, Program::flops().total(), bytes, Program::memory().gradient_bytes, note});
 }
 
 /// Trains a program by a rule, in the step or by an optimizer beside it: `feed(given, steps_of)` calls

@@ -5,9 +5,11 @@ A scenario is a folder of bench/scenario/. With `tensors.py` it is a contest: ca
 read the same tensors, make the same steps, and must report the same losses. Each contestant is a process. After its
 warm-up it says `ready {...}` and sleeps; to `run K` it answers with the seconds of K steps. One runs at a time, in
 rounds, so that what else the machine does hits all of them alike. A folder without `tensors.py` has a program of its
-own, blas.cpp, which prints its rows. `budget` is a contest in the models of other scenarios, each within less memory
-than its activations need: percent of cairn's arena without segments, and of what PyTorch's partitioner would save.
-These are not the same bytes, so a peer's time is compared with cairn's in the most bytes that are not above its own.
+own, blas.cpp, which prints its rows. A peer may be a program of C++, too, as peer_adolc.cpp. Where `tensors.py` names
+contestants, threads or tolerances, these are the scenario's. `budget` is a contest in the models of other scenarios,
+each within less memory than its activations need: percent of cairn's arena without segments, and of what PyTorch's
+partitioner would save. These are not the same bytes, so a peer's time is compared with cairn's in the most bytes that
+are not above its own.
 
 Every row goes to the terminal and, as a line of JSON, into build/bench/NAME.jsonl. Peers: ./dev bench peers.
 """
@@ -34,6 +36,13 @@ rounds = range(5, 16)  # as many as the budget has time for
 budget = 60  # seconds for a table
 seconds_a_run = 0.1  # of the fastest; all make equally many steps
 patience = 600  # seconds for an answer
+usual_tolerances = (1e-4, 1e-3)  # of the losses of the first step and the fifth
+
+cppad = build.parent / "peers/cppad/cmeel.prefix"
+libraries = {  # of C++, and what their programs are compiled with
+    "adolc": ["-ladolc"],
+    "cppad": ["-isystem", str(cppad / "include"), f"-L{cppad / 'lib'}", f"-Wl,-rpath,{cppad / 'lib'}", "-lcppad_lib"],
+}
 
 # Contestants in the order of the tables.
 everybody = ("cairn", "cairn.optimizer", "torch", "torch.hooks", "torch.compile", "jax")
@@ -176,12 +185,12 @@ def ratio(samples, own):
     return statistics.median(theirs / ours for theirs, ours in zip(samples, own))
 
 
-def judge(said, reference):
-    """What is wrong with a contestant's losses: of the first step to 1e-4, of the fifth, which rounding and the
-    optimizer have spread, to 1e-3; both of the first, for what is left of a loss that has fallen to a hundredth has as
+def judge(said, reference, tolerances=usual_tolerances):
+    """What is wrong with a contestant's losses of the first step, and of the fifth, which rounding and the optimizer
+    have spread; tolerances are parts of the first, for what is left of a loss that has fallen to a hundredth has as
     many digits less.
     """
-    for step, tolerance in (("first", 1e-4), ("later", 1e-3)):
+    for step, tolerance in zip(("first", "later"), tolerances):
         if not abs(said[step] - reference[step]) <= tolerance * abs(reference["first"]):
             return f"FAIL: the {step} loss is {said[step]:.6g}, cairn's is {reference[step]:.6g}"
     return ""
@@ -199,6 +208,10 @@ def command_of(who, form, scenario, threads):
     if library == "cairn":
         seconds = compile_program(bench / "scenario" / scenario / "cairn.cpp", folder / "cairn", "-ldl")
         return [folder / "cairn", folder / "tensors", form], seconds
+    if library in libraries:
+        source = bench / "scenario" / scenario / f"peer_{library}.cpp"
+        seconds = compile_program(source, folder / library, *libraries[library], "-ldl")
+        return [folder / library, folder / "tensors", form], seconds
     script = bench / "scenario" / scenario / f"peer_{library}.py"
     if not script.exists():
         raise failure(f"no {script.name}")
@@ -240,10 +253,10 @@ def takes_part(who, scenario):
     return "contestant::train" in (bench / "scenario" / scenario / "cairn.cpp").read_text()
 
 
-def contest(scenario, threads, among=None):
+def contest(scenario, threads, taking_part):
     """The rows of all contestants."""
     rows, running = [], []
-    for who, form in among or contestants:
+    for who, form in taking_part:
         if not takes_part(who, scenario):
             continue
         row = {"scenario": scenario, "threads": threads, "who": who, "form": form, "fault": ""}
@@ -290,7 +303,7 @@ def in_as_much_memory(row, cairn):
     return own
 
 
-def compare(rows, machine, own_of=in_same_form):
+def compare(rows, machine, tolerances=usual_tolerances, own_of=in_same_form):
     """Adds what follows from the figures of all. A ratio is to cairn's row own_of(row, cairn), and a fault is final:
     who fails has no figures.
     """
@@ -298,7 +311,7 @@ def compare(rows, machine, own_of=in_same_form):
     reference = next((row for row in cairn if "first" in row), None)
     for row in rows:
         if "first" in row and reference:
-            row["fault"] = row["fault"] or judge(row, reference)
+            row["fault"] = row["fault"] or judge(row, reference, tolerances)
         if row["fault"] or not row.get("samples"):
             continue
         own = own_of(row, cairn)
@@ -386,17 +399,16 @@ def run(scenario):
         module = import_file(path) if path.exists() else None
         if module:
             write_tensors(module, build / model / "tensors")
-        for threads in (1, 2):
+        taking_part = within if scenario == "budget" else getattr(module, "contestants", contestants)
+        tolerances = getattr(module, "tolerances", usual_tolerances)
+        for threads in getattr(module, "threads", (1, 2)):
             if threads > len(os.sched_getaffinity(0)):
                 continue
             machine = processor(threads)
-            if scenario == "budget":
-                rows = contest(model, threads, within)
-            else:
-                rows = contest(model, threads) if module else products(model, threads)
+            rows = contest(model, threads, taking_part) if module else products(model, threads)
             machine = processor(threads, machine)
             if module:
-                compare(rows, machine, in_as_much_memory if scenario == "budget" else in_same_form)
+                compare(rows, machine, tolerances, in_as_much_memory if scenario == "budget" else in_same_form)
             report(model, threads, machine, module.__doc__.strip() if module else "GFLOP/s",
                    table(rows) if module else product_table(rows, machine))
             all_rows += [row | {"machine": machine} for row in rows]
