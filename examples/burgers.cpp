@@ -61,7 +61,7 @@ void draw(std::ostream& out, const std::vector<curve>& curves) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const auto given = recovery::read(
       argc, argv,
       {.name = "burgers", .about = "Recovers where Burgers' equation began, and its diffusivity.", .iterations = 300});
@@ -81,4 +81,7 @@ int main(int argc, char** argv) {
     });
   }
   return good ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "burgers: %s\n", e.what());
+  return 1;
 }

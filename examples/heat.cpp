@@ -63,7 +63,7 @@ void draw(std::ostream& out, int left, const char* name, std::span<const double>
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const auto given = recovery::read(
       argc, argv,
       {.name = "heat", .about = "Recovers where the heat equation began, and its diffusivity.", .iterations = 150});
@@ -79,4 +79,7 @@ int main(int argc, char** argv) {
     });
   }
   return good ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "heat: %s\n", e.what());
+  return 1;
 }
