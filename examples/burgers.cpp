@@ -10,7 +10,8 @@ constexpr int points = 128, steps = 10'000;
 constexpr double pi = 3.141592653589793, dx = 2 * pi / points, dt = 1.0 / steps;
 
 constexpr auto euler = [](auto u, auto nu) {
-  const auto left = roll<0, 1>(u), right = roll<0, -1>(u);
+  const auto left = roll<0, 1>(u);
+  const auto right = roll<0, -1>(u);
   const auto slope = (right - left) * constant<1 / (2 * dx)>;
   const auto curvature = (right - u * 2_c + left) * constant<1 / (dx * dx)>;
   return u + (nu * curvature - u * slope) * constant<dt>;
@@ -60,7 +61,7 @@ void draw(std::ostream& out, const std::vector<curve>& curves) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const auto given = recovery::read(
       argc, argv,
       {.name = "burgers", .about = "Recovers where Burgers' equation began, and its diffusivity.", .iterations = 300});
@@ -69,15 +70,18 @@ int main(int argc, char** argv) {
     const double x = dx * static_cast<double>(i);
     truth[i] = std::sin(x) + 0.5 * std::cos(2 * x + 1) + 0.3;
   }
-  const auto [observed, u0, good] =
+  const auto [observed, found, good] =
       recovery::recover<adjoint, program_of<store_all>, seen<revolve<30>, revolve<2>>>(given, truth, 0.05);
   if (!given.picture.empty()) {
     recovery::write_picture(given.picture, 960, 380, [&](std::ostream& out) {
       draw(out, {{"u in the end, seen", "stroke='#aecdee'", std::span(observed).last(points)},
                  {"u half way, seen", "stroke='#b8bec6'", std::span(observed).first(points)},
                  {"u at the start", "stroke='#24292f'", truth},
-                 {"as recovered", "stroke='#d9730d' stroke-dasharray='6 4'", u0}});
+                 {"as recovered", "stroke='#d9730d' stroke-dasharray='6 4'", found}});
     });
   }
   return good ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "burgers: %s\n", e.what());
+  return 1;
 }

@@ -63,20 +63,23 @@ void draw(std::ostream& out, int left, const char* name, std::span<const double>
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const auto given = recovery::read(
       argc, argv,
       {.name = "heat", .about = "Recovers where the heat equation began, and its diffusivity.", .iterations = 150});
   const std::vector<double> truth = ring();
-  const auto [observed, u0, good] =
+  const auto [observed, found, good] =
       recovery::recover<adjoint, program_of<store_all>, seen<revolve<20>, revolve<2>>>(given, truth, 0.002);
   if (!given.picture.empty()) {
     recovery::write_picture(given.picture, 1128, 312, [&](std::ostream& out) {
       draw(out, 16, "u at the start", truth);
       draw(out, 296, "half way, seen", std::span(observed).first(truth.size()));
       draw(out, 576, "in the end, seen", std::span(observed).last(truth.size()));
-      draw(out, 856, "at the start, as recovered", u0);
+      draw(out, 856, "at the start, as recovered", found);
     });
   }
   return good ? 0 : 1;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "heat: %s\n", e.what());
+  return 1;
 }

@@ -7,7 +7,8 @@ namespace {
 using burgers::points, burgers::speed, burgers::steps;
 
 constexpr auto step_of = [](auto u, auto nu) {
-  const auto left = roll<0, 1>(u), right = roll<0, -1>(u);
+  const auto left = roll<0, 1>(u);
+  const auto right = roll<0, -1>(u);
   return u - u * (right - left) * constant<speed> + (right + left - u * 2_c) * nu;
 };
 template <class Policy>
