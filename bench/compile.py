@@ -3,8 +3,9 @@
 
 Without kernels, with -g, the gradient and plan of residual nets of about 20 operations a segment. By `repeat`; and
 `chained` one by one with a width of its own for each segment, so that no two bodies agree. Chained, too: `policy`,
-segments that save a tag; `nested`, segments in segments; `grad`, with a penalty on the slope. `placed`, by `repeat`, and
-`placed32`, chained: the same blocks without marks, placed within a third of the plain arena. With kernels: `distinct`,
+segments that save a tag; `nested`, segments in segments; `grad`, with a penalty on the slope. `placed`, by
+`repeat`, and `placed32`, chained: the same blocks without marks, placed within a third of the plain arena. With
+kernels: `distinct`,
 as many layers of as many widths, at -O3; and, at -O2, the program of the README and those of bench/compile. Default
 limits of the compilers.
 """

@@ -253,10 +253,10 @@ def takes_part(who, scenario):
     return "contestant::train" in (bench / "scenario" / scenario / "cairn.cpp").read_text()
 
 
-def contest(scenario, threads, taking_part):
+def contest(scenario, threads, taking_part=None):
     """The rows of all contestants."""
     rows, running = [], []
-    for who, form in taking_part:
+    for who, form in taking_part or contestants:
         if not takes_part(who, scenario):
             continue
         row = {"scenario": scenario, "threads": threads, "who": who, "form": form, "fault": ""}
@@ -399,7 +399,7 @@ def run(scenario):
         module = import_file(path) if path.exists() else None
         if module:
             write_tensors(module, build / model / "tensors")
-        taking_part = within if scenario == "budget" else getattr(module, "contestants", contestants)
+        taking_part = within if scenario == "budget" else getattr(module, "contestants", None)
         tolerances = getattr(module, "tolerances", usual_tolerances)
         for threads in getattr(module, "threads", (1, 2)):
             if threads > len(os.sched_getaffinity(0)):

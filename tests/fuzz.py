@@ -87,6 +87,7 @@ class model:
         self.draw = random.Random(seed)
         self.left = self.draw.randint(operations // 3, operations)
         self.functions, self.shared, self.made, self.slopes = [], {}, 0, 0
+        self.loops = False  # whether a body is planned once
         self.text = []
         self.labels = None
         if self.chance(0.5):
@@ -559,7 +560,22 @@ class body:
         text = f"ckpt_sequential<{self.draw.randint(1, len(layers))}{cut}, allow_useless>"
         return self.add(f"tanh({v.text} | {text}(boost::hana::make_tuple({', '.join(layers)})))", shape, 1, v)
 
+    def loop(self, f, arguments, segment):
+        """A body that is planned once. Policies outside see nothing of it, and it has no second gradient."""
+        name, times, has = self.of.name("r"), self.draw.randint(2, 5), set(self.has)
+        self.use(f, [name])
+        self.has, self.of.slopes, self.of.loops = has, most_slopes, True
+        body_of_step = self.segment_of(f, f"layer({f.text})") if segment else f"layer({f.text})"
+        policy = self.draw.choice(["store_all", "revolve<1>", "revolve<2>", "two_level<2, 1>", "fit<4096>"])
+        text = f'scan<{times}, "{name}", {policy}>({body_of_step}, carried({", ".join(v.text for v in arguments)}))'
+        self.read(*arguments)
+        if len(arguments) > 1:
+            return self.taken_apart(f, text, arguments)
+        return self.add(text, *f.results[0][:2], *arguments)
+
     def repeat(self, f, arguments, segment):
+        if self.of.chance(0.4):
+            return self.loop(f, arguments, segment)
         name, times = self.of.name("r"), self.draw.randint(2, 3)
         self.use(f, [f"{name}.{i}" for i in range(times)])
         layer = f"layer({f.text})"
@@ -707,7 +723,7 @@ def written(operations, seeds, counted=True):
         stepping = options + (", accumulate_gradients" if m.accumulates else ", update<adamw_options{}>" * m.updates)
         within = f", placed<{stepping}>" * m.placed
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
-                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_any<{stepping}{within}>(); }}"]
+                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_{'loops' if m.loops else 'any'}<{stepping}{within}>(); }}"]
         if m.updates and not m.accumulates:
             text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}>(); }}")
         if not m.detaches:  # or what differences find is no gradient

@@ -26,8 +26,8 @@ constexpr auto unbeaten(std::array<frontier_point, Count> all) {
   std::ranges::sort(all, [](const frontier_point& a, const frontier_point& b) {
     return a.peak_bytes != b.peak_bytes ? a.peak_bytes < b.peak_bytes : a.recomputed_flops < b.recomputed_flops;
   });
-  for (const frontier_point& one : all) {
-    if (out.count == 0 || one.recomputed_flops < out.of[out.count - 1].recomputed_flops) out.of[out.count++] = one;
+  for (const frontier_point& next : all) {
+    if (out.count == 0 || next.recomputed_flops < out.of[out.count - 1].recomputed_flops) out.of[out.count++] = next;
   }
   return out;
 }
@@ -54,9 +54,9 @@ struct frontier_of {
 };
 }  // namespace detail
 
-/// What fit<...> chooses from, by the bytes of the arena: `for (const frontier_point& p : frontier<loss>) ...`, a constant,
-/// of which no point is beaten in bytes and in operations by another. Plans all candidates, at most 32. Options are those of
-/// a program, without fit<...>.
+/// What fit<...> chooses from, by the bytes of the arena: `for (const frontier_point& p : frontier<loss>) ...`, a
+/// constant, of which no point is beaten in bytes and in operations by another. Plans all candidates, at most 32.
+/// Options are those of a program, without fit<...>.
 template <auto Loss, class... Options>
 inline constexpr const auto& frontier = detail::frontier_of<Loss, Options...>::points;
 

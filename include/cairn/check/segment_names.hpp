@@ -1,5 +1,5 @@
-// What segments are called. A marked one has the path that the user gave it; a placed one is called after the layers that
-// are in it: "encoder", "block.2 ... block.5", "fc1 ... fc3".
+// What segments are called. A marked one has the path that the user gave it; a placed one is called after the layers
+// that are in it: "encoder", "block.2 ... block.5", "fc1 ... fc3".
 #pragma once
 
 #include "cairn/pass/compile.hpp"
@@ -8,7 +8,8 @@
 
 namespace cairn::detail {
 
-/// The name of something that reaches from one parameter to another: what is around both, or both up to where they differ.
+/// The name of something that reaches from one parameter to another: what is around both, or both up to where they
+/// differ.
 constexpr void name_range(std::string_view first, std::string_view last, auto write) {
   const auto layer = [](std::string_view name) { return name.substr(0, name.rfind('.')); };
   first = layer(first);

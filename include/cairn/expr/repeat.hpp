@@ -95,9 +95,9 @@ struct repetition {
     if constexpr (Count == 1) {
       return applied_once<block_mark<name_of<Begin>>, Begin>(x);
     } else {
-      using half = decltype(one_by_one<Begin, Count / 2>(x));
-      if constexpr (wrong<half>) return half{};
-      else return one_by_one<Begin + Count / 2, Count - Count / 2>(half{});
+      using begun = decltype(one_by_one<Begin, Count / 2>(x));
+      if constexpr (wrong<begun>) return begun{};
+      else return one_by_one<Begin + Count / 2, Count - Count / 2>(begun{});
     }
   }
   template <int I>
