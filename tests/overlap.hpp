@@ -157,7 +157,7 @@ constexpr fault judged() {
       const int w = f.members[m];
       if (!f.external[w]) continue;
       const bool taken = step.rows() && s.argument(step.kernel, 0) == w;
-      if (dies[w] <= i && !taken) return fault::never_read;
+      if (dies[w] <= i && !taken && !s.made(w).always) return fault::never_read;
       const range mine = range_of(w);
       bool over_another = false;
       for (int k = 0; k < count; ++k) {

@@ -240,7 +240,8 @@ class planner {
     const auto steps = on_heap([&] { return pass::fuse(*s, *readers); });
     const auto loops = on_heap([&] { return pass::write_loops(*s, *steps); });
     const auto live = on_heap([&] { return pass::liveness(*s, *steps, *loops); });
-    const auto places = on_heap([&] { return pass::place_fixed(g, *s, *steps, *loops, *live); });
+    const auto places =
+        on_heap([&] { return pass::place_fixed<unplaced::model::placed>(g, *s, *steps, *loops, *live); });
     const auto slots =
         on_heap([&] { return pass::share_slots<2 * size.nodes>(*s, *steps, *loops, *live, *places, 1); });
     std::int64_t flops = 0;

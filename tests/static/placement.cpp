@@ -124,7 +124,7 @@ static_assert(monotone<of_blocks<48>>);
 // Beside segments and policies of the user, nested ones too.
 constexpr auto marked = classified<(
     x | block<"a">(mlp) | ckpt<"b">(block<"b">(nn::residual(mlp | ckpt<"inner">(block<"c">(mlp))))) | block<"d">(mlp) |
-    ckpt<"e", save<"kept">>(block<"e">(nn::linear<"fc1", 96> | nn::tag<"kept"> | nn::gelu | nn::linear<"fc2", 64>)) |
+    ckpt<"e", save<"kept">, allow_useless>(block<"e">(nn::linear<"fc1", 96> | nn::tag<"kept"> | nn::gelu | nn::linear<"fc2", 64>)) |
     nn::linear<"out", 10>)>;
 static_assert(monotone<marked> && sorted<marked>);
 

@@ -52,12 +52,24 @@ struct frontier_of {
     return out;
   }();
 };
+inline constexpr std::array<frontier_point, 0> no_frontier{};
+/// The points, or the report of the mistake in the model.
+template <auto Loss, class... Options>
+constexpr const auto& frontier_or_report() {
+  if constexpr (runs<Loss, true, Options...>) {
+    return frontier_of<Loss, Options...>::points;
+  } else {
+    static_assert(report_of<decltype(problem_of_program<Loss, true, Options...>())>{}.shown);
+    return no_frontier;
+  }
+}
 }  // namespace detail
 
 /// What fit<...> chooses from, by the bytes of the arena: `for (const frontier_point& p : frontier<loss>) ...`, a
 /// constant, of which no point is beaten in bytes and in operations by another. Plans all candidates, at most 32.
-/// Options are those of a program, without fit<...>.
+/// Options are those of the program, for some change the bytes: `frontier<loss, update<adamw_options{}>>`. Rejects what a
+/// program does.
 template <auto Loss, class... Options>
-inline constexpr const auto& frontier = detail::frontier_of<Loss, Options...>::points;
+inline constexpr const auto& frontier = detail::frontier_or_report<Loss, Options...>();
 
 }  // namespace cairn

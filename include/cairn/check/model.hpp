@@ -115,9 +115,8 @@ constexpr auto problem_of_updates() {
 /// The mistake of asking for a placement, or sound.
 template <class Fitted, std::int64_t Bytes>
 constexpr auto problem_of_fit() {
-  constexpr std::int64_t least = Fitted::type::layout.peak_bytes;
   if constexpr (Fitted::all::placeable == 0) return mistake<nothing_to_place, top_scope>{};
-  else if constexpr (least > Bytes)
+  else if constexpr (constexpr std::int64_t least = Fitted::type::layout.peak_bytes; least > Bytes)
     return mistake<over_least, top_scope, fact::budget_bytes<Bytes>, fact::least_bytes<least>>{};
   else return sound{};
 }

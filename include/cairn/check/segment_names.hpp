@@ -14,7 +14,11 @@ constexpr void name_range(std::string_view first, std::string_view last, auto wr
   const auto layer = [](std::string_view name) { return name.substr(0, name.rfind('.')); };
   first = layer(first);
   last = layer(last);
-  if (first == last) return write(first);
+  const auto is_around = [](std::string_view a, std::string_view b) {
+    return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
+  };
+  if (is_around(first, last)) return write(first);
+  if (is_around(last, first)) return write(last);
   std::size_t same = 0, differ = 0;
   while (differ < std::min(first.size(), last.size()) && first[differ] == last[differ]) {
     if (first[differ++] == '.') same = differ;

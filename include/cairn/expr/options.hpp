@@ -129,6 +129,7 @@ struct said_by_default {
   static constexpr int threads = 1;
   static constexpr std::int64_t budget = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t fit = budget;
+  static constexpr bool fits = false;  ///< whether segments are placed
   using frozen = name_list<>;
   using wanted = name_list<>;
   using cotangent = name_list<>;
@@ -179,6 +180,7 @@ struct said_by<cairn::budget<Bytes>> : said_by_default {
 template <std::int64_t Bytes>
 struct said_by<cairn::fit<Bytes>> : said_by_default {
   static constexpr std::int64_t fit = Bytes;
+  static constexpr bool fits = true;
   static constexpr unsigned single = 16;
 };
 template <auto Rule, fixed_string... Name>
@@ -222,7 +224,7 @@ struct request {
   static constexpr int threads = std::max({1, said_by<Options>::threads...});
   static constexpr std::int64_t budget = std::min({said_by_default::budget, said_by<Options>::budget...});
   static constexpr std::int64_t fit = std::min({said_by_default::fit, said_by<Options>::fit...});
-  static constexpr bool fits = fit != said_by_default::fit;  ///< whether segments are placed
+  static constexpr bool fits = (said_by<Options>::fits || ...);
   using frozen = decltype((name_list<>{} + ... + typename said_by<Options>::frozen{}));
   using wanted = decltype((name_list<>{} + ... + typename said_by<Options>::wanted{}));
   using cotangent = decltype((name_list<>{} + ... + typename said_by<Options>::cotangent{}));

@@ -68,7 +68,7 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same
       const tensor_type one = made;
       made.rank = one.rank + 1;
       made.extent[0] = T;
-      for (int axis = 0; axis < one.rank; ++axis) made.extent[axis + 1] = one.extent[axis];
+      for (int axis = 0; axis + 1 < std::min(made.rank, max_rank); ++axis) made.extent[axis + 1] = one.extent[axis];
     }
     return out;
   }();
@@ -80,7 +80,7 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same
                                                       (captured<owner, E> || ... || false) ||
                                                       (captured<owner, Same> || ... || false)),
                                            body::inside, 1);
-    out.elsewhere |= Policy::lies_elsewhere;
+    if constexpr (requires { Policy::lies_elsewhere; }) out.elsewhere |= Policy::lies_elsewhere;
     return out;
   }();
 };

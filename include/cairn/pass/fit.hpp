@@ -1,4 +1,5 @@
-// Placement by budget: a list of candidates that does not depend on the budget, of which one or two are really planned.
+// Placement by budget: a list of candidates that does not depend on the budget. The plans that their costs are taken
+// from are made, and of the candidates one or two as a rule.
 #pragma once
 
 #include "cairn/pass/placement.hpp"
@@ -91,10 +92,10 @@ constexpr const auto& candidate_of() {
 }
 
 /// The placement of a model that fits into so many bytes and does the least work, among the candidates. Plans those that
-/// should fit, by the accounting with a margin, from the one of least work on, until one does. So for more bytes it begins
-/// no later and ends no later. It takes only plans whose work is nearer to what was accounted than to that of the next
-/// candidates; so whatever the accounting missed, more bytes never cost more work. Where no
-/// placed segments are as good, or nothing fits and they need more, none is placed.
+/// should fit, by the accounting with a margin, from the one of least work on, until one does. So for more bytes it
+/// begins no later and ends no later. It takes only plans whose work is nearer to what was accounted than to that of the
+/// next candidates; so whatever the accounting missed, more bytes do not cost more work. But the first candidate is taken
+/// where no other one is. Where that is no less than without placed segments, and these fit, none is placed.
 template <class Model, int Blocks, int Threads, std::int64_t Bytes>
 struct fitted {
   using all = candidates<Model, Blocks, Threads>;
@@ -113,7 +114,7 @@ struct fitted {
   }
   static constexpr int begin = [] {
     int last = all::count - 1;
-    while (last > 0 && all::bytes(last) > Bytes + Bytes / 16) --last;
+    while (last > 0 && all::bytes(last) - all::bytes(last) / 16 > Bytes) --last;
     return last;
   }();
   using placed = typename all::template planned<best_from<begin>()>;

@@ -15,7 +15,6 @@ namespace cairn::pass {
 /// before it.
 template <int Room>
 struct front {
-  static constexpr int room = Room;
   int count = 0;
   std::int64_t bytes[Room] = {}, flops[Room] = {};  ///< flops: those that are done again
   int how[Room] = {};
@@ -26,6 +25,7 @@ struct front {
 /// placements of the rest goes with it, and which of those in the segment.
 struct choice {
   static constexpr int saving = 1024;
+  static_assert(long_chain < saving);
   int length, rest, inside;
   constexpr int blocks() const { return length == 0 || length == saving ? 1 : length; }
   static constexpr int number(int length, int rest, int inside) { return length << 14 | rest << 7 | inside; }
@@ -117,7 +117,7 @@ inline constexpr front<1> nothing{1, {}, {}, {}};
 template <int Room, bool Exact>
 constexpr front<Room> front_of(auto for_each) {
   front_writer<Room> w;
-  std::int64_t least = never, most = 0;
+  std::int64_t least = never, most = -1;
   for_each([&](const first_choice& first, const auto& rest, const auto& inside) {
     if (rest.count == 0 || inside.count == 0) return;
     if constexpr (Exact) {
@@ -127,7 +127,7 @@ constexpr front<Room> front_of(auto for_each) {
     least = std::min(least, first.need(rest.bytes[0], inside.bytes[0]));
     most = std::max(most, first.need(rest.bytes[rest.count - 1], inside.bytes[inside.count - 1]));
   });
-  if (most == 0) return {};
+  if (most < 0) return {};
   if (!Exact || w.count > Room) w.spread(least, most);
   w.begin();
   for_each([&](const auto&... option) { w.add(option...); });
