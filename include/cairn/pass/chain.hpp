@@ -7,7 +7,7 @@
 
 namespace cairn::pass {
 
-inline constexpr int fine_chain = 32;   ///< so many blocks are looked for, and placed in all ways
+inline constexpr int fine_chain = 32;   ///< so many blocks are looked for, and nested in all ways
 inline constexpr int long_chain = 128;  ///< so many are taken where there would be fewer than `short_chain`
 inline constexpr int short_chain = 8;
 

@@ -52,7 +52,7 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   }();
   static constexpr const auto& front = *outer_fronts_of<chain>.after_kept[0];
   /// Whether all ways to place the blocks were looked at.
-  static constexpr bool complete = inner_fronts<chain>::complete;
+  static constexpr bool complete = inner_fronts<chain>::complete, exact = inner_fronts<chain>::exact;
 
   static constexpr auto chosen = [] {
     constexpr int most = 32;

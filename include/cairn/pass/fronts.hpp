@@ -4,7 +4,7 @@
 //
 // Inside of a segment, blocks [i, l] are computed again with the first one kept, or with [i, j) as a segment of its own,
 // and the rest likewise. Outside, in the program, the same is chosen from the first block on. Chains of up to `fine_chain`
-// blocks are placed in all ways. In longer ones, segments nest where blocks are equal, and keep all inside elsewhere.
+// blocks are nested in all ways. In longer ones, segments nest where blocks are equal, and keep all inside elsewhere.
 #pragma once
 
 #include "cairn/pass/chain.hpp"

@@ -17,7 +17,7 @@ struct frontier_plot {
   named_point others[3];       ///< no segments, the user's, and Chen's rule
   std::int64_t forward, rest;  ///< operations of forward, and of backward without what it computes again
   int blocks;
-  bool complete;  ///< whether all ways to place the blocks were looked at
+  bool nested, exact;  ///< whether all ways to nest segments were looked at, and nothing was rounded meanwhile
 
   std::int64_t largest() const {
     std::int64_t most = points.back().peak_bytes;
@@ -44,7 +44,8 @@ frontier_plot plot_of() {
           flops.forward,
           flops.backward,
           found::placed::placeable,
-          found::placed::complete};
+          found::placed::complete,
+          found::placed::exact};
 }
 
 inline void print_frontier(std::ostream& out, const frontier_plot& plot) {
@@ -59,7 +60,11 @@ inline void print_frontier(std::ostream& out, const frontier_plot& plot) {
     if (!p.name.empty()) add(p.name, p.at);
   }
   t.print(out);
-  out << plot.blocks << " blocks, " << (plot.complete ? "placed in all ways" : "too many to place in all ways") << '\n';
+  out << plot.blocks << " blocks, "
+      << (plot.exact    ? "placed in all ways"
+          : plot.nested ? "nested in all ways, each range of them for some budgets"
+                        : "too many to nest in all ways")
+      << '\n';
 }
 
 struct frontier_drawing : svg_plot {
@@ -73,9 +78,7 @@ struct frontier_drawing : svg_plot {
   }
   void draw() {
     open_image(bottom + 60, "Bytes of the arena, by the work of a step");
-    text(24, 50, "start",
-         plot.complete ? "The line: what no placement of segments that was found beats"
-                       : "The line: what no placement of segments that was looked at beats");
+    text(24, 50, "start", "The line: what no placement of segments that was found beats");
     axes(bottom + 6, "bytes of the arena");
     std::string path = 'M' + px(right) + ' ' + px(y(plot.points.front().peak_bytes));
     for (const frontier_point& p : plot.points) path += 'V' + px(y(p.peak_bytes)) + 'H' + px(x_of(p));
