@@ -251,7 +251,7 @@ class planner {
   /// What fit<...> chooses from.
   static std::vector<figures> candidates() {
     return [&]<int... I>(std::integer_sequence<int, I...>) {
-      const auto of = [](const pass::plan_figures& f) { return figures{f.peak_bytes, f.recomputed_flops}; };
+      const auto of = [](const frontier_point& f) { return figures{f.peak_bytes, f.recomputed_flops}; };
       return std::vector{of(pass::figures_of<unplaced>), of(pass::figures_of<typename all::template planned<I>>)...};
     }(std::make_integer_sequence<int, all::count>{});
   }

@@ -5,17 +5,7 @@
 
 namespace cairn {
 
-/// A program with these segments: the bytes of its arena, and the operations that it does a second time.
-struct frontier_point {
-  std::int64_t peak_bytes, recomputed_flops;
-  bool operator==(const frontier_point&) const = default;
-};
-
 namespace detail {
-template <class Compiled>
-inline constexpr frontier_point point_of{pass::figures_of<Compiled>.peak_bytes,
-                                         pass::figures_of<Compiled>.recomputed_flops};
-
 /// Those that no other one beats, by bytes.
 template <std::size_t Count>
 constexpr auto unbeaten(std::array<frontier_point, Count> all) {
@@ -41,10 +31,11 @@ struct frontier_of {
   using placed = candidates<blocks_in<Options...>>;
   template <int Blocks, int Candidate>
   static constexpr frontier_point point =
-      point_of<pass::compiled<model, pass::marks{Blocks, Candidate}, options::threads>>;
+      pass::figures_of<pass::compiled<model, pass::marks{Blocks, Candidate}, options::threads>>;
 
   static constexpr auto all = []<int... I>(std::integer_sequence<int, I...>) {
-    return unbeaten(std::array{point_of<typename placed::unplaced>, point_of<typename placed::template planned<I>>...});
+    return unbeaten(std::array{pass::figures_of<typename placed::unplaced>,
+                               pass::figures_of<typename placed::template planned<I>>...});
   }(std::make_integer_sequence<int, placed::count>{});
   static constexpr auto points = [] {
     std::array<frontier_point, all.count> out{};

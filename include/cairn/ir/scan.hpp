@@ -151,10 +151,10 @@ struct loop_operations {
       given[n++] = so_far != 0 && is_first(b, node, i) ? so_far : nothing;
     }
     given[n++] = nothing;
-    int made = b.append(&pullback, given);
+    int next = b.append(&pullback, given);
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::wanted.of[i]) continue;
-      const int argument = b.argument(node, i), both[]{gradient[argument], made++};
+      const int argument = b.argument(node, i), both[]{gradient[argument], next++};
       if (!wanted[argument]) continue;
       const bool added = both[0] == 0 || (of::added_up.of[i] && is_first(b, node, i));
       gradient[argument] = added ? both[1] : b.append(&sums[static_cast<std::size_t>(i)], both);
@@ -193,7 +193,7 @@ struct loop_that_fits<scanned<T, Name, fit<Bytes>, F, Rest...>, Target> {
   template <class Policy>
   using with = scanned<T, Name, Policy, F, Rest...>;
   static constexpr std::int64_t all = figures_of_loop<with<store_all>, Target>().kept_bytes;
-  static constexpr std::int64_t one = figures_of_loop < with<revolve<T<2 ? T : 2>>, Target>().kept_bytes;
+  static constexpr std::int64_t one = figures_of_loop<with<revolve<std::min(T, 2)>>, Target>().kept_bytes;
   static constexpr int snapshots = one == 0 ? T : static_cast<int>(std::min<std::int64_t>(T, 1 + Bytes / one));
   using type = std::conditional_t<all <= Bytes, with<store_all>, with<revolve<snapshots>>>;
 };

@@ -218,7 +218,7 @@ template <const auto& Slots, int Tries = 6, int Before = none>
 constexpr const auto& pack() {
   constexpr int few = 512;
   constexpr int start = detail::next_fullest(Slots, Before);
-  constexpr const auto &one = detail::packing_from < Slots, start, Tries % 2 != 0 > ;
+  constexpr const auto& one = detail::packing_from<Slots, start, (Tries % 2 != 0)>;
   if constexpr (one.peak_bytes == Slots.live_bytes || Tries == 1) {
     return one;
   } else if constexpr (Slots.count <= few) {

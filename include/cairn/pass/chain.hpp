@@ -1,123 +1,11 @@
-// A model as a chain of blocks, for who decides which of them become segments: which bodies these are, the bytes that
-// each keeps and needs, and the operations that computing it again takes. All is read off the plan in which no segment is
-// placed, so what fusion, rewriting in place and the user's own segments do is in it.
+// A model as a chain of blocks: the bytes that each keeps and needs, and the operations that computing it again takes. All
+// is read off the plan in which no segment is placed, so what fusion, rewriting in place and the user's own segments do
+// is in it.
 #pragma once
 
-#include "cairn/pass/compile.hpp"
+#include "cairn/pass/blocks.hpp"
 
 namespace cairn::pass {
-
-inline constexpr int fine_chain = 32;   ///< so many blocks are looked for, and nested in all ways
-inline constexpr int long_chain = 128;  ///< so many are taken where there would be fewer than `short_chain`
-inline constexpr int short_chain = 8;
-
-/// The blocks of a model: bodies, with those behind that run no kernels, whose loops are joined to theirs; and runs of
-/// values between bodies, which no segment takes.
-template <int Nodes, int Regions>
-struct blocks {
-  int of[Nodes] = {};           ///< by forward value: its block, or none
-  int of_region[Regions] = {};  ///< by region: likewise
-  bool begins[Regions] = {};    ///< by region: it is a block, or one of several that are
-  bool between[Nodes] = {};     ///< by block: such a run
-  int count = 0;
-};
-
-namespace detail {
-template <class Graph, class Gradient, class Segments, class Needs>
-struct block_finder {
-  static constexpr int nodes = Gradient::capacity, regions = Graph::size.regions + 1;
-  const Graph& g;
-  const Gradient& d;
-  const Segments& in;
-  const Needs& need;
-  blocks<nodes, regions> out{};
-  bool flows[nodes] = {};     ///< forward values that depend on inputs; all, where none does
-  bool opened[regions] = {};  ///< the regions in it are looked at one by one
-  bool loose[regions] = {};   ///< has values that are in no region inside of it
-  int inside[regions] = {};   ///< how many regions it has
-
-  constexpr void find_flow() {
-    bool any = false;
-    for (const bool all : {false, true}) {
-      for (int v = 0; v < d.turn; ++v) {
-        const ir::node& n = d.nodes[v];
-        flows[v] = n.op->what == ir::role::input || (all && n.op->arguments > 0);
-        for (int i = 0; i < n.op->arguments; ++i) flows[v] |= flows[d.arguments[n.first + i]];
-        flows[v] &= need.live[v];
-        any |= flows[v] && n.op->arguments > 0;
-      }
-      if (any) break;
-    }
-    for (int v = 0; v < d.turn; ++v) {
-      flows[v] &= d.nodes[v].op->arguments > 0;
-      loose[d.nodes[v].region] |= flows[v] && d.nodes[v].op->what != ir::role::view;
-    }
-    for (int r = 1; r < g.region_count; ++r) ++inside[g.regions[r].parent];
-  }
-  constexpr bool may_open(int r) const {
-    const int around = g.regions[r].parent;
-    return opened[around] && !opened[r] && !loose[r] && inside[r] > 0 && in.of_region[r] == in.of_region[around];
-  }
-  /// Looks into bodies that are chains themselves, as deep as leaves few enough blocks.
-  constexpr void open() {
-    opened[0] = true;
-    for (int count = inside[0];;) {
-      int more = count;
-      bool any = false;
-      for (int r = 1; r < g.region_count; ++r) {
-        if (!may_open(r)) continue;
-        more += inside[r] - 1;
-        any = true;
-      }
-      if (!any || more > (count < short_chain ? long_chain : fine_chain)) return;
-      bool opens[regions] = {};
-      for (int r = 1; r < g.region_count; ++r) opens[r] = may_open(r);
-      for (int r = 1; r < g.region_count; ++r) opened[r] |= opens[r];
-      count = more;
-    }
-  }
-  constexpr void number() {
-    for (int& b : out.of) b = none;
-    for (int& b : out.of_region) b = none;
-    bool kernels[regions] = {};   // by region that is a block: it runs kernels
-    int outermost[regions] = {};  // the region that may be a block, around this one or itself
-    for (int r = 1; r < g.region_count; ++r)
-      outermost[r] = opened[r] ? 0 : opened[g.regions[r].parent] ? r : outermost[g.regions[r].parent];
-    for (int v = 0; v < d.turn; ++v)
-      kernels[outermost[d.nodes[v].region]] |= flows[v] && d.nodes[v].op->what == ir::role::kernel;
-    int last = 0;  // the region of the block before, 0 for values between
-    for (int v = 0; v < d.turn; ++v) {
-      if (!flows[v]) continue;
-      const int r = outermost[d.nodes[v].region];
-      if (r == 0) {
-        if (out.count == 0 || !out.between[out.count - 1]) out.between[out.count++] = true;
-        out.of[v] = out.count - 1;
-      } else {
-        if (out.of_region[r] == none) {
-          const bool joins = last != 0 && kernels[last] && !kernels[r] && g.regions[last].parent == g.regions[r].parent;
-          out.of_region[r] = joins ? out.count - 1 : out.count++;
-          if (!joins) last = r;
-        }
-        out.of[v] = out.of_region[r];
-      }
-      if (r == 0) last = 0;
-    }
-    for (int r = 1; r < g.region_count; ++r) {
-      if (outermost[r] != 0) out.of_region[r] = out.of_region[outermost[r]];
-      out.begins[r] = outermost[r] == r && out.of_region[r] != none;
-    }
-  }
-};
-}  // namespace detail
-
-template <class Graph, class Gradient, class Segments, class Needs>
-constexpr auto find_blocks(const Graph& g, const Gradient& d, const Segments& in, const Needs& need) {
-  detail::block_finder<Graph, Gradient, Segments, Needs> f{g, d, in, need};
-  f.find_flow();
-  f.open();
-  f.number();
-  return f.out;
-}
 
 /// What a block costs: bytes beside those that the blocks before it hold, and operations.
 struct block_costs {
@@ -157,18 +45,14 @@ struct chain {
 
 namespace detail {
 template <class Compiled, const auto& Blocks>
-struct block_measurer {
-  static constexpr int nodes = Compiled::gradient.capacity, count = Blocks.count;
-  static constexpr int values = std::remove_cvref_t<decltype(Compiled::schedule)>::capacity;
-  static constexpr const auto& g = Compiled::graph;
-  static constexpr const auto& d = Compiled::gradient;
+struct block_measurer : values_of_blocks<Compiled, Blocks> {
+  using of_plan = values_of_blocks<Compiled, Blocks>;
+  using of_plan::block_of, of_plan::in_arena, of_plan::is_kept, of_plan::bytes;
+  using of_plan::d, of_plan::s, of_plan::f, of_plan::live, of_plan::p, of_plan::count, of_plan::values;
+  static constexpr int nodes = Compiled::gradient.capacity;
   static constexpr const auto& need = Compiled::needs;
   static constexpr const auto& in = Compiled::segments;
-  static constexpr const auto& s = Compiled::schedule;
-  static constexpr const auto& f = Compiled::steps;
   static constexpr const auto& l = Compiled::loops;
-  static constexpr const auto& live = Compiled::ranges;
-  static constexpr const auto& p = Compiled::places;
   static constexpr const auto& slots = Compiled::slots;
   chain<count> out{};
   // By value of the graph.
@@ -183,14 +67,7 @@ struct block_measurer {
   int block_of_step[values] = {};
   int first_step[count + 1] = {};
 
-  constexpr int block_of(int v) const {
-    const int origin = s.origin[v];
-    return origin < d.turn ? Blocks.of[origin] : Blocks.of_region[d.nodes[origin].region];
-  }
-  constexpr bool in_arena(int v) const { return f.step_of[v] != none && f.external[v] && !p.fixed[v]; }
   constexpr bool computed(int v) const { return Blocks.of[v] != none && need.root[v] == v && !need.output[v]; }
-  constexpr std::int64_t bytes(int v) const { return aligned(s.made(v).bytes); }
-  constexpr bool is_kept(int v) const { return in_arena(v) && live.last[v] >= f.turn && !p.output[v]; }
   constexpr bool crosses(int v) const {
     const int origin = s.origin[v];
     return until[origin] > Blocks.of[origin];
@@ -415,75 +292,6 @@ struct block_measurer {
   }
 };
 }  // namespace detail
-
-/// By block, of a plan in which each is a segment of its own.
-template <int Count>
-struct single_costs {
-  std::int64_t stored[Count + 1] = {};     ///< of what it makes, up to backward
-  std::int64_t passed[Count + 1] = {};     ///< at most, in forward, beside what is stored of the blocks before
-  std::int64_t alone[Count + 1] = {};      ///< in backward
-  std::int64_t gradients[Count + 1] = {};  ///< as its backward begins, of what later blocks read
-  std::int64_t flops[Count + 1] = {};      ///< computed again
-};
-template <class Compiled, const auto& Blocks>
-constexpr auto measure_single_blocks() {
-  constexpr int count = Blocks.count;
-  constexpr const auto& d = Compiled::gradient;
-  constexpr const auto& s = Compiled::schedule;
-  constexpr const auto& f = Compiled::steps;
-  constexpr const auto& live = Compiled::ranges;
-  constexpr const auto& p = Compiled::places;
-  single_costs<count> out;
-  const auto block_of = [&](int v) {
-    const int origin = s.origin[v];
-    return origin < d.turn ? Blocks.of[origin] : Blocks.of_region[d.nodes[origin].region];
-  };
-  const auto in_arena = [&](int v) { return f.step_of[v] != none && f.external[v] && !p.fixed[v]; };
-  for (int v = 0; v < s.node_count; ++v) {
-    const int b = block_of(v);
-    if (b == none) continue;
-    if (v < s.turn && in_arena(v) && live.last[v] >= f.turn && !p.output[v]) out.stored[b] += aligned(s.made(v).bytes);
-    if (s.again[v] > 0 && s.nodes[v].number == 0) out.flops[b] += s.op(v).flops;
-  }
-  std::int64_t before[count + 1] = {};
-  for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored[b];
-  bool gone[std::remove_cvref_t<decltype(s)>::capacity] = {};
-  std::int64_t gradients = 0;
-  int now = 0;
-  for (int i = 0; i < f.step_count; ++i) {
-    const bool forward = i < f.turn;
-    int b = i == f.turn ? count - 1 : now;
-    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-      if (block_of(f.members[m]) != none) b = block_of(f.members[m]);
-    }
-    for (int c = b + 1; !forward && c <= now; ++c) out.gradients[c] = gradients;
-    now = b;
-    std::int64_t& most = forward ? out.passed[b] : out.alone[b];
-    most = std::max(most, Compiled::slots.live[i] - before[b]);
-    for (int m = f.steps[i].begin; !forward && m < f.steps[i].end; ++m) {
-      if (in_arena(f.members[m]) && s.again[f.members[m]] == 0) gradients += aligned(s.made(f.members[m]).bytes);
-    }
-    for_each_read(s, f, Compiled::loops, i, [&](int v) {
-      if (gone[v] || v < s.turn || s.again[v] > 0 || !in_arena(v) || live.last[v] != i) return;
-      gone[v] = true;
-      gradients -= aligned(s.made(v).bytes);
-    });
-  }
-  return out;
-}
-
-/// A chain with what was measured of single blocks as segments; and as segments that keep their contractions.
-template <int Count>
-constexpr chain<Count> corrected(chain<Count> c, const single_costs<Count>& single, const single_costs<Count>& saving) {
-  for (int b = 0; b < Count; ++b) {
-    c.of[b].passed = single.passed[b];
-    c.of[b].alone = single.alone[b];
-    c.gradients[b] = single.gradients[b];
-    if (saving.flops[b] < single.flops[b])
-      c.of[b].saving = {saving.stored[b], std::max(saving.passed[b], saving.alone[b]), saving.flops[b]};
-  }
-  return c;
-}
 
 /// A compiled model as a chain of the blocks that find_blocks found in it.
 template <class Compiled, const auto& Blocks>

@@ -3,19 +3,27 @@
 #pragma once
 
 #include "cairn/pass/placement.hpp"
+#include "cairn/pass/single_blocks.hpp"
+
+namespace cairn {
+
+/// What a program with some segments takes: the bytes of its arena, and the operations that it does a second time.
+struct frontier_point {
+  std::int64_t peak_bytes, recomputed_flops;
+  bool operator==(const frontier_point&) const = default;
+};
+
+}  // namespace cairn
 
 namespace cairn::pass {
 
-/// What a plan takes: bytes of the arena, and operations done again.
-struct plan_figures {
-  std::int64_t peak_bytes, recomputed_flops;
-};
 template <class Compiled>
-inline constexpr plan_figures figures_of{Compiled::layout.peak_bytes, [] {
-                                           std::int64_t flops = 0;
-                                           for (const auto& again : Compiled::schedule.recomputed) flops += again.flops;
-                                           return flops;
-                                         }()};
+inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, [] {
+                                             std::int64_t flops = 0;
+                                             for (const auto& again : Compiled::schedule.recomputed)
+                                               flops += again.flops;
+                                             return flops;
+                                           }()};
 
 /// A model's blocks, and what they cost where no segment is placed.
 template <class Model, int Blocks, int Threads>
@@ -29,14 +37,14 @@ struct model_blocks {
     return n;
   }();
 };
-/// Numbers of placements that are no candidates: each block a segment of its own, which keeps its contractions or nothing;
-/// and as many equally long ones, one after
-/// another, as each has blocks (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016).
+/// Numbers of placements that are no candidates: each block a segment of its own, which keeps nothing or its
+/// contractions; and as many equally long ones, one after another, as each has blocks (Chen et al., Training Deep Nets
+/// with Sublinear Memory Cost, 2016).
 inline constexpr int single_blocks = -2, saving_blocks = -3, square_root_blocks = -4;
 
-/// Placements of a model's blocks, by the accounting of pass/chain.hpp: each takes more bytes than the one before and less
-/// work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is not short is
-/// left out: its plan would be as long.
+/// Placements of a model's blocks, by the accounting of pass/chain.hpp: each takes more bytes than the one before and
+/// less work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is not
+/// short is left out: its plan would be as long.
 template <class Model, int Blocks, int Threads>
 struct candidates : model_blocks<Model, Blocks, Threads> {
   using typename model_blocks<Model, Blocks, Threads>::unplaced;
@@ -51,7 +59,7 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     else return corrected(measured, measured_apart<single_blocks>(), measured_apart<saving_blocks>());
   }();
   static constexpr const auto& front = *outer_fronts_of<chain>.after_kept[0];
-  /// Whether all ways to place the blocks were looked at.
+  /// Whether all ways to nest segments were looked at; and whether nothing was rounded meanwhile.
   static constexpr bool complete = inner_fronts<chain>::complete, exact = inner_fronts<chain>::exact;
 
   static constexpr auto chosen = [] {
@@ -107,7 +115,7 @@ struct fitted {
   }
   template <int Candidate>
   static constexpr int best_from() {
-    constexpr plan_figures here = figures_of<typename all::template planned<Candidate>>;
+    constexpr frontier_point here = figures_of<typename all::template planned<Candidate>>;
     if constexpr (Candidate == 0 || (here.peak_bytes <= Bytes && as_accounted(Candidate, here.recomputed_flops)))
       return Candidate;
     else return best_from<Candidate - 1>();
@@ -119,7 +127,7 @@ struct fitted {
   }();
   using placed = typename all::template planned<best_from<begin>()>;
   static constexpr bool better_unplaced = [] {
-    constexpr plan_figures with = figures_of<placed>, without = figures_of<typename all::unplaced>;
+    constexpr frontier_point with = figures_of<placed>, without = figures_of<typename all::unplaced>;
     if (with.peak_bytes > Bytes) return without.peak_bytes < with.peak_bytes;
     return without.peak_bytes <= Bytes && without.recomputed_flops <= with.recomputed_flops;
   }();

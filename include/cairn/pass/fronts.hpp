@@ -1,10 +1,11 @@
-// Which blocks of a chain become segments, and how these nest: for each range of blocks, the placements that no other one
-// beats in bytes and in work. After rotor (Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova, Optimal checkpointing for
-// heterogeneous chains, 2019), with lists of what is best in place of a grid of memory sizes.
+// Which blocks of a chain become segments, and how these nest: for each range of blocks, the placements that no other
+// one beats in bytes and in work. After rotor (Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova, Optimal checkpointing
+// for heterogeneous chains, 2019), with lists of what is best in place of a grid of memory sizes.
 //
 // Inside of a segment, blocks [i, l] are computed again with the first one kept, or with [i, j) as a segment of its own,
-// and the rest likewise. Outside, in the program, the same is chosen from the first block on. Chains of up to `fine_chain`
-// blocks are nested in all ways. In longer ones, segments nest where blocks are equal, and keep all inside elsewhere.
+// and the rest likewise. Outside, in the program, the same is chosen from the first block on. Chains of up to
+// `fine_chain` blocks are nested in all ways. In longer ones, segments nest where blocks are equal, and keep all inside
+// elsewhere.
 #pragma once
 
 #include "cairn/pass/chain.hpp"
@@ -20,9 +21,9 @@ struct front {
   int how[Room] = {};
 };
 
-/// A placement's first choice: so many blocks are a segment; or, where that is 0, the first one is kept, or, where it is
-/// `saving`, a segment that keeps its contractions; which of the
-/// placements of the rest goes with it, and which of those in the segment.
+/// A placement's first choice, by its length: so many blocks are a segment; 0, the first one is kept; `saving`, it is a
+/// segment that keeps its contractions. Then which of the placements of the rest goes with it, and which of those in the
+/// segment.
 struct choice {
   static constexpr int saving = 1024;
   static_assert(long_chain < saving);
@@ -112,8 +113,8 @@ struct front_writer {
 
 inline constexpr front<1> nothing{1, {}, {}, {}};
 
-/// The front of all that `for_each(visit)` calls visit(first, rest, inside) for. Exact: no point is left out, if there is
-/// room to look at all.
+/// The front of all that `for_each(visit)` calls visit(first, rest, inside) for. Exact: no point is left out, if there
+/// is room to look at all.
 template <int Room, bool Exact>
 constexpr front<Room> front_of(auto for_each) {
   front_writer<Room> w;
@@ -139,7 +140,7 @@ constexpr front<Room> front_of(auto for_each) {
 /// first one on.
 template <int Starts, int Count, int Room>
 struct front_table {
-  const front<Room>* at[Starts][Count] = {};
+  const front<Room>* at[Starts + 1][Count + 1] = {};
   constexpr const front<Room>& of(int first, int more) const { return *at[Starts == 1 ? 0 : first][more]; }
 };
 

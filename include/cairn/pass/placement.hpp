@@ -109,7 +109,7 @@ constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind)
   constexpr int count = Chain.count;
   const auto& c = Chain;
   struct {
-    front<Room> after_kept[To - From] = {}, after_segment[To - From] = {};
+    front<Room> after_kept[To - From + 1] = {}, after_segment[To - From + 1] = {};
   } out;
   const auto kept = [&](int i) -> const front<Room>& {
     return i < To ? out.after_kept[i - From] : *behind.after_kept[i];
