@@ -38,9 +38,10 @@ struct chain {
   static constexpr int count = Count;
   block_costs of[Count + 1] = {};
   std::int64_t made[Count + 1][Count + 1] = {};  ///< [i][j]: bytes made from block i on, before j, and read from j on
-  std::int64_t unkept[Count + 1] = {};           ///< by block: what it reads of those before that nobody keeps
-  std::int64_t again[Count + 1] = {};            ///< by block: the work of making that again, which a segment saves
-  std::int64_t gradients[Count + 1] = {};        ///< by block: of what those before it made, as its backward ends
+  std::int64_t released[Count + 1][Count + 1] = {};  ///< [i][j]: of these, what nobody reads behind forward of block j
+  std::int64_t unkept[Count + 1] = {};               ///< by block: what it reads of those before that nobody keeps
+  std::int64_t again[Count + 1] = {};                ///< by block: the work of making that again, which a segment saves
+  std::int64_t gradients[Count + 1] = {};            ///< by block: of what those before it made, as its backward ends
 };
 
 namespace detail {
@@ -56,10 +57,12 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   static constexpr const auto& slots = Compiled::slots;
   chain<count> out{};
   // By value of the graph.
+  bool joined[nodes] = {};        ///< it has no memory: who reads it reads what it joins
   bool read_back[nodes] = {};     ///< backward reads it
   bool read_own[nodes] = {};      ///< that of its own block
   int until[nodes] = {};          ///< the last block that reads it
   int forward_until[nodes] = {};  ///< in forward
+  int back_until[nodes] = {};     ///< in backward
   int last_back[nodes] = {};      ///< the last step of backward that does
   bool marked[count + 1] = {};    ///< by block: the user's segments are in it
   // By value of the schedule.
@@ -67,27 +70,41 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   int block_of_step[values] = {};
   int first_step[count + 1] = {};
 
-  constexpr bool computed(int v) const { return Blocks.of[v] != none && need.root[v] == v && !need.output[v]; }
+  constexpr bool computed(int v) const {
+    return Blocks.of[v] != none && need.root[v] == v && !joined[v] && !need.output[v];
+  }
+  /// The values whose memory is read where v is.
+  constexpr void for_each_source(int v, auto visit) const {
+    const int root = need.root[v];
+    if (!joined[root]) return visit(root);
+    const ir::node& n = d.nodes[root];
+    for (int i = 0; i < n.op->arguments; ++i) for_each_source(d.arguments[n.first + i], visit);
+  }
   constexpr bool crosses(int v) const {
     const int origin = s.origin[v];
     return until[origin] > Blocks.of[origin];
   }
 
   constexpr void find_readers() {
+    for (int v = 0; v < s.node_count; ++v) {
+      if (s.again[v] == 0 && s.origin[v] < d.turn) joined[s.origin[v]] = f.joined[v];
+    }
     for (int v = 0; v < d.node_count; ++v) {
       const ir::node& n = d.nodes[v];
-      if (!need.live[v] || n.number > 0) continue;
+      if (!need.live[v] || n.number > 0 || (v < d.turn && joined[v])) continue;
       const bool back = v >= d.turn;
       const int found = back ? Blocks.of_region[n.region] : Blocks.of[v];
       const int by = found != none ? found : back ? count - 1 : 0;
       for (int i = 0; i < n.op->arguments; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
-        const int a = need.root[d.arguments[n.first + i]];
-        if (Blocks.of[a] == none) continue;
-        until[a] = std::max(until[a], by);
-        if (!back) forward_until[a] = std::max(forward_until[a], by);
-        read_back[a] |= back && in.of[a] == 0;
-        read_own[a] |= back && in.of[a] == 0 && by == Blocks.of[a];
+        for_each_source(d.arguments[n.first + i], [&](int a) {
+          if (Blocks.of[a] == none) return;
+          until[a] = std::max(until[a], by);
+          int& last = back ? back_until[a] : forward_until[a];
+          last = std::max(last, by);
+          read_back[a] |= back && in.of[a] == 0;
+          read_own[a] |= back && in.of[a] == 0 && by == Blocks.of[a];
+        });
       }
     }
     for (int v = 0; v < d.turn; ++v) {
@@ -117,12 +134,14 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
     for (int v = s.turn; v < s.node_count; ++v) {
       const ir::node& n = s.nodes[v];
-      if (s.again[v] > 0 || n.number > 0) continue;
+      if (n.number > 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int origin = s.origin[s.arguments[n.first + i]];
         if (origin >= d.turn || f.step_of[v] == none) continue;
-        int& last = last_back[need.root[origin]];
-        last = std::max(last, f.step_of[v]);
+        for_each_source(origin, [&](int a) {
+          if (s.again[v] == 0) last_back[a] = std::max(last_back[a], f.step_of[v]);
+          else back_until[a] = std::max(back_until[a], block_of(v));
+        });
       }
     }
   }
@@ -132,8 +151,13 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       if (!computed(v)) continue;
       for (int j = Blocks.of[v] + 1; j <= until[v]; ++j) out.made[Blocks.of[v]][j] += aligned(d.nodes[v].made->bytes);
     }
+    for (int v = 0; v < d.turn; ++v) {
+      if (computed(v) && std::max(back_until[v], Blocks.of[v]) < forward_until[v])
+        out.released[Blocks.of[v]][forward_until[v]] += aligned(d.nodes[v].made->bytes);
+    }
     for (int j = 0; j <= count; ++j) {
       for (int i = j; i-- > 0;) out.made[i][j] += out.made[i + 1][j];
+      for (int i = j; i-- > 0;) out.released[i][j] += out.released[i + 1][j];
     }
     for (int j = 0; j < count; ++j) out.unkept[j] = out.made[0][j];
     for (int v = 0; v < d.turn; ++v) {

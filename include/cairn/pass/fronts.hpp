@@ -22,15 +22,20 @@ struct front {
 };
 
 /// A placement's first choice, by its length: so many blocks are a segment; 0, the first one is kept; `saving`, it is a
-/// segment that keeps its contractions. Then which of the placements of the rest goes with it, and which of those in the
-/// segment.
+/// segment that keeps its contractions; `then_kept` more, and the block behind that segment is kept. Then which of the
+/// placements of the rest goes with it, and which of those in the segment.
 struct choice {
-  static constexpr int saving = 1024;
+  static constexpr int saving = 1024, then_kept = 2048;
   static_assert(long_chain < saving);
   int length, rest, inside;
-  constexpr int blocks() const { return length == 0 || length == saving ? 1 : length; }
+  bool keeps_next;
+  constexpr int segment() const { return length == saving ? 1 : length; }
+  constexpr int blocks() const { return length == 0 ? 1 : segment() + keeps_next; }
   static constexpr int number(int length, int rest, int inside) { return length << 14 | rest << 7 | inside; }
-  static constexpr choice of(int number) { return {number >> 14, number >> 7 & 127, number & 127}; }
+  static constexpr choice of(int number) {
+    const int length = number >> 14;
+    return {length % then_kept, number >> 7 & 127, number & 127, length >= then_kept};
+  }
 };
 
 namespace detail {
@@ -174,7 +179,15 @@ constexpr auto write_fronts(const chain<Count>& c, const front_table<Starts, Cou
         for (int j = i + 1; j <= l; ++j) {
           work += c.of[j - 1].result_flops;
           passed = std::max(passed, c.made[i][j - 1] + c.of[j - 1].passed);
-          visit(first_choice{j - i, gradient + passed, work, c.made[i][j]}, at(j, l - j), at(i, j - 1 - i));
+          const std::int64_t made = c.made[i][j], held = made - c.released[i][j];
+          visit(first_choice{j - i, gradient + passed, work, made}, at(j, l - j), at(i, j - 1 - i));
+          if (held == made || j == l) continue;
+          const block_costs& next = c.of[j];
+          const std::int64_t most =
+              std::max({passed, made + next.inside.forward, held + next.inside.backward - gradient});
+          visit(
+              first_choice{choice::then_kept + j - i, gradient + most, work + next.both_flops, held + next.kept_inside},
+              at(j + 1, l - j - 1), at(i, j - 1 - i));
         }
       };
       if (!b.between && !c.of[l].between)

@@ -132,13 +132,25 @@ constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind)
         for (int j = i + 1; j <= count && !c.of[j - 1].between; ++j) {
           const block_costs& last = c.of[j - 1];
           passed = std::max(passed, c.made[i][j - 1] + last.passed);
-          const first_choice first{j - i, unkept + passed, saved, unkept + c.made[i][j], unkept};
+          const std::int64_t made = c.made[i][j], rest = made - c.released[i][j];
+          const first_choice first{j - i, unkept + passed, saved, unkept + made, unkept};
           const std::int64_t gradient = c.gradients[j];
           const std::int64_t at_end = held + last.alone;
           all_kept.bytes[0] = std::max(at_end, std::max(back, gradient + ahead));
           all_kept.flops[0] += last.reading_flops;
-          if (const auto* inside = inner::of(i, j - 1); inside != nullptr) visit(first, segment(j), *inside);
-          else visit(first, segment(j), all_kept);
+          const auto visit_inside = [&](const first_choice& chosen, const front<Room>& behind_it) {
+            if (const auto* inside = inner::of(i, j - 1); inside != nullptr) visit(chosen, behind_it, *inside);
+            else visit(chosen, behind_it, all_kept);
+          };
+          visit_inside(first, segment(j));
+          if (rest < made && j < count) {
+            const block_costs& next = c.of[j];
+            const std::int64_t least =
+                std::max({passed, made + next.after_segment.forward, rest + next.after_segment.backward});
+            visit_inside({choice::then_kept + j - i, unkept + least, saved + next.again_flops,
+                          unkept + rest + next.kept, unkept},
+                         kept(j + 1));
+          }
           all_kept.flops[0] += last.both_flops - last.reading_flops;
           ahead = std::max(ahead, held + last.inside.forward);
           back = std::max(back, held + last.inside.backward);
@@ -210,7 +222,7 @@ struct range_finder {
   /// The segment of the first choice of blocks from i on, and what is in it.
   constexpr void first(int i, const choice& c, int parent) {
     if (c.length == 0) return;
-    const int made = out.add(i, i + c.blocks(), parent, c.length == choice::saving);
+    const int made = out.add(i, i + c.segment(), parent, c.length == choice::saving);
     if (c.length != choice::saving) inside(i, i + c.length - 1, c.inside, made);
   }
   /// The segments of placement number `which` of blocks [i, l], in a segment.
@@ -230,7 +242,7 @@ struct range_finder {
     for (int i = 0; i < Chain.count;) {
       const choice c = choice::of((kept ? fronts.after_kept : fronts.after_segment)[i]->how[which]);
       first(i, c, 0);
-      kept = c.length == 0;
+      kept = c.length == 0 || c.keeps_next;
       i += c.blocks();
       which = c.rest;
     }
