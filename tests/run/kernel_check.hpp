@@ -89,7 +89,9 @@ struct array {
   static constexpr cairn::element_type element = E;
 };
 
-/// Runs the kernel of Op on such tensors; operands: its results, its arguments, scratch.
+/// Runs the kernel of Op on such tensors; operands: its results, its arguments, scratch. Checks take pointers to these,
+/// so that they are compiled once for all shapes.
+using kernel_pointer = void (*)(std::vector<const void*>, int);
 template <class Op, class Real, class... Tensors>
 void run_kernel(std::vector<const void*> operands, int threads = 1) {
   cairn::run<Op, Real, Tensors...>(nullptr, const_cast<void* const*>(operands.data()), threads);

@@ -25,7 +25,6 @@ bool same(const Number* a, const std::vector<Number>& b) {
   return std::equal(b.begin(), b.end(), a, [](Number x, Number y) { return x == y || (x != x && y != y); });
 }
 
-using kernel_pointer = void (*)(std::vector<const void*>, int);
 struct kernels {
   kernel_pointer max, at, unpool, sum, spread;
 };

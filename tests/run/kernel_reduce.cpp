@@ -17,24 +17,28 @@ constexpr shape large{2, 1 << 16, 1 << 16};
 static_assert(cairn::kernel::reduction_of<large, 0b110>.at[1].gone == std::int64_t{1} << 32);
 static_assert(cairn::kernel::reduction_of<large, 0b001>.at[0].kept == std::int64_t{1} << 32);
 
-template <class Real, shape From, axis_set Axes>
-void check_sum() {
-  const auto in = numbers<Real>(From.count());
-  const std::int64_t count = cairn::reduced(From, Axes, false).count();
+template <class Real>
+void check_sum_of(kernel_pointer sum, const shape& from, axis_set axes) {
+  const auto in = numbers<Real>(from.count());
+  const std::int64_t count = cairn::reduced(from, axes, false).count();
   std::vector<Real> expected(static_cast<std::size_t>(count));
-  cairn::reference::reduce_sum(in.data(), expected.data(), From, Axes);
+  cairn::reference::reduce_sum(in.data(), expected.data(), from, axes);
   guarded<Real> out(count);
-  run_kernel<cairn::sum_op<Axes, false>, Real, array<From>>({out.data(), in.data()});
+  sum({out.data(), in.data()}, 1);
 
   // n numbers below 1 have partial sums of about sqrt(n), and as many roundings at most as there are
   // additions.
-  const double n = static_cast<double>(From.count() / count);
+  const double n = static_cast<double>(from.count() / count);
   const auto bound = [&](std::int64_t) { return n * std::sqrt(n) * epsilon<Real>; };
-  BOOST_TEST_CONTEXT("extents " << From[0] << " " << From[1] << " ... of rank " << From.rank << ", axes "
-                                << Axes) {
+  BOOST_TEST_CONTEXT("extents " << from[0] << " " << from[1] << " ... of rank " << from.rank << ", axes "
+                                << axes) {
     BOOST_TEST(worst(out.data(), expected.data(), count, bound) <= 1);
     BOOST_TEST(out.intact());
   }
+}
+template <class Real, shape From, axis_set Axes>
+void check_sum() {
+  check_sum_of<Real>(&run_kernel<cairn::sum_op<Axes, false>, Real, array<From>>, From, Axes);
 }
 
 template <class Real, class Extents>
@@ -60,18 +64,22 @@ void check_sums() {
   check_sum<Real, shape{2, 1, 3, 1, 17, 1}, 0b001011>();
 }
 
+template <class Real>
+void check_transpose_of(kernel_pointer transpose, const shape& from, const int* order) {
+  const auto in = numbers<Real>(from.count());
+  auto expected = in;
+  cairn::reference::transpose(in.data(), expected.data(), from, order);
+  guarded<Real> out(from.count());
+  transpose({out.data(), in.data()}, 1);
+  BOOST_TEST_CONTEXT("extents " << from[0] << " " << from[1] << " ... of rank " << from.rank) {
+    BOOST_TEST(worst(out.data(), expected.data(), from.count(), [](std::int64_t) { return 1; }) == 0);
+    BOOST_TEST(out.intact());
+  }
+}
 template <class Real, shape From, int... Order>
 void check_transpose() {
   constexpr std::array<int, sizeof...(Order)> order{Order...};
-  const auto in = numbers<Real>(From.count());
-  auto expected = in;
-  cairn::reference::transpose(in.data(), expected.data(), From, order.data());
-  guarded<Real> out(From.count());
-  run_kernel<cairn::transpose_op<order>, Real, array<From>>({out.data(), in.data()});
-  BOOST_TEST_CONTEXT("extents " << From[0] << " " << From[1] << " ... of rank " << From.rank) {
-    BOOST_TEST(worst(out.data(), expected.data(), From.count(), [](std::int64_t) { return 1; }) == 0);
-    BOOST_TEST(out.intact());
-  }
+  check_transpose_of<Real>(&run_kernel<cairn::transpose_op<order>, Real, array<From>>, From, order.data());
 }
 
 template <class Real, class Extents>

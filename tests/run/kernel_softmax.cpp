@@ -19,33 +19,40 @@ static_assert(cairn::kernel::around(shape{2, 1 << 16, 1 << 16}, 0).inner == std:
 
 // x - max is rounded before exp, so a number errs by its distance from the largest, at most 2 scale, in
 // epsilons.
-template <class Real, shape S, int Axis>
-void check_softmax(Real scale, Real shift, std::initializer_list<int> each_number_of_threads = {1}) {
-  auto in = numbers<Real>(S.count(), scale);
+template <class Real>
+void check_softmax_of(kernel_pointer softmax, kernel_pointer log_softmax, const shape& of, int axis, Real scale,
+                      Real shift, std::initializer_list<int> each_number_of_threads) {
+  auto in = numbers<Real>(of.count(), scale);
   for (Real& x : in) x += shift;
   auto expected = in, expected_log = in;
-  cairn::reference::softmax(in.data(), expected.data(), S, Axis);
-  cairn::reference::log_softmax(in.data(), expected_log.data(), S, Axis);
-  const double roundings = 8 + std::sqrt(S[Axis]) + 2 * double{scale};
+  cairn::reference::softmax(in.data(), expected.data(), of, axis);
+  cairn::reference::log_softmax(in.data(), expected_log.data(), of, axis);
+  const double roundings = 8 + std::sqrt(of[axis]) + 2 * double{scale};
   const auto relative = [&](std::int64_t i) {
     return roundings * epsilon<Real> * expected[static_cast<std::size_t>(i)] + std::numeric_limits<Real>::min();
   };
   const auto absolute = [&](std::int64_t) { return roundings * epsilon<Real>; };
   for (const int threads : each_number_of_threads) {
-    guarded<Real> out(S.count()), in_place(in), log_out(S.count()), log_in_place(in);
-    run_kernel<cairn::softmax_op<Axis>, Real, array<S>>({out.data(), in.data()}, threads);
-    run_kernel<cairn::softmax_op<Axis>, Real, array<S>>({in_place.data(), in_place.data()}, threads);
-    run_kernel<cairn::log_softmax_op<Axis>, Real, array<S>>({log_out.data(), in.data()}, threads);
-    run_kernel<cairn::log_softmax_op<Axis>, Real, array<S>>({log_in_place.data(), log_in_place.data()}, threads);
-    BOOST_TEST_CONTEXT("extents " << S[0] << " " << S[1] << " ... of rank " << S.rank << ", axis " << Axis
+    guarded<Real> out(of.count()), in_place(in), log_out(of.count()), log_in_place(in);
+    softmax({out.data(), in.data()}, threads);
+    softmax({in_place.data(), in_place.data()}, threads);
+    log_softmax({log_out.data(), in.data()}, threads);
+    log_softmax({log_in_place.data(), log_in_place.data()}, threads);
+    BOOST_TEST_CONTEXT("extents " << of[0] << " " << of[1] << " ... of rank " << of.rank << ", axis " << axis
                                   << ", threads " << threads) {
-      BOOST_TEST(worst(out.data(), expected.data(), S.count(), relative) <= 1);
-      BOOST_TEST(worst(in_place.data(), expected.data(), S.count(), relative) <= 1);
-      BOOST_TEST(worst(log_out.data(), expected_log.data(), S.count(), absolute) <= 1);
-      BOOST_TEST(worst(log_in_place.data(), expected_log.data(), S.count(), absolute) <= 1);
+      BOOST_TEST(worst(out.data(), expected.data(), of.count(), relative) <= 1);
+      BOOST_TEST(worst(in_place.data(), expected.data(), of.count(), relative) <= 1);
+      BOOST_TEST(worst(log_out.data(), expected_log.data(), of.count(), absolute) <= 1);
+      BOOST_TEST(worst(log_in_place.data(), expected_log.data(), of.count(), absolute) <= 1);
       for (const auto* buffer : {&out, &in_place, &log_out, &log_in_place}) BOOST_TEST(buffer->intact());
     }
   }
+}
+template <class Real, shape S, int Axis>
+void check_softmax(Real scale, Real shift, std::initializer_list<int> each_number_of_threads = {1}) {
+  check_softmax_of<Real>(&run_kernel<cairn::softmax_op<Axis>, Real, array<S>>,
+                         &run_kernel<cairn::log_softmax_op<Axis>, Real, array<S>>, S, Axis, scale, shift,
+                         each_number_of_threads);
 }
 
 template <class Real, class Extents>
@@ -57,49 +64,59 @@ void check_softmaxes() {
   });
 }
 
-/// An operation on logits {N, C} and labels.
+/// The kernel of an operation on logits {N, C} and labels.
 template <class Op, class Real, int N, int C>
-void of_labels(const Real* logits, const std::int32_t* label, Real* out, int threads = 1) {
-  run_kernel<Op, Real, array<shape{N, C}>, array<shape{N}, cairn::index_below(C)>>({out, logits, label}, threads);
-}
+constexpr kernel_pointer of_labels = &run_kernel<Op, Real, array<shape{N, C}>,
+                                                 array<shape{N}, cairn::index_below(C)>>;
 
+struct losses {
+  kernel_pointer error, mean, accuracy, of_rows, label_logit;
+};
 // In every third row the label's logit is the largest.
-template <class Real, int N, int C>
-void check_losses(std::initializer_list<int> each_number_of_threads = {1}) {
-  auto logits = numbers<Real>(N * C, 4);
-  const auto label = labels(N, C);
-  for (std::size_t row = 0; row < N; row += 3) logits[row * C + static_cast<std::size_t>(label[row])] = 4;
+template <class Real>
+void check_losses_of(const losses& run, int rows, int classes, std::initializer_list<int> each_number_of_threads) {
+  const std::int64_t count = std::int64_t{rows} * classes;
+  const auto at = [&](std::size_t row, std::int32_t column) {
+    return row * static_cast<std::size_t>(classes) + static_cast<std::size_t>(column);
+  };
+  auto logits = numbers<Real>(count, 4);
+  const auto label = labels(rows, classes);
+  for (std::size_t row = 0; row < label.size(); row += 3) logits[at(row, label[row])] = 4;
   auto expected = logits;
-  cairn::reference::softmax_error(logits.data(), label.data(), expected.data(), N, C);
-  const Real loss = cairn::reference::cross_entropy(logits.data(), label.data(), N, C);
-  const Real accuracy = cairn::reference::accuracy(logits.data(), label.data(), N, C);
-  const auto bound = [](std::int64_t) { return (16 + std::sqrt(C)) * epsilon<Real>; };
+  cairn::reference::softmax_error(logits.data(), label.data(), expected.data(), rows, classes);
+  const Real loss = cairn::reference::cross_entropy(logits.data(), label.data(), rows, classes);
+  const Real accuracy = cairn::reference::accuracy(logits.data(), label.data(), rows, classes);
+  const auto bound = [&](std::int64_t) { return (16 + std::sqrt(classes)) * epsilon<Real>; };
   for (const int threads : each_number_of_threads) {
-    guarded<Real> error(N * C), in_place(logits), got_loss(1), got_accuracy(1), row_loss(N), label_logit(N);
-    of_labels<cairn::softmax_error_op, Real, N, C>(logits.data(), label.data(), error.data(), threads);
-    of_labels<cairn::softmax_error_op, Real, N, C>(in_place.data(), label.data(), in_place.data(), threads);
-    of_labels<cairn::cross_entropy_op, Real, N, C>(logits.data(), label.data(), got_loss.data(), threads);
-    of_labels<cairn::accuracy_op, Real, N, C>(logits.data(), label.data(), got_accuracy.data(), threads);
-    of_labels<cairn::row_cross_entropy_op, Real, N, C>(logits.data(), label.data(), row_loss.data(), threads);
-    of_labels<cairn::label_logit_op, Real, N, C>(logits.data(), label.data(), label_logit.data(), threads);
-    const auto mean_loss = static_cast<Real>(std::accumulate(row_loss.data(), row_loss.data() + N, 0.0) / N);
-    const auto row_is_right = [&](std::size_t row) {
-      return label_logit.data()[row] == logits[row * C + static_cast<std::size_t>(label[row])];
-    };
-    BOOST_TEST_CONTEXT("rows " << N << " classes " << C << " threads " << threads) {
-      BOOST_TEST(worst(error.data(), expected.data(), N * C, bound) <= 1);
-      BOOST_TEST(worst(in_place.data(), expected.data(), N * C, bound) <= 1);
+    guarded<Real> error(count), in_place(logits), got_loss(1), got_accuracy(1), row_loss(rows), label_logit(rows);
+    run.error({error.data(), logits.data(), label.data()}, threads);
+    run.error({in_place.data(), in_place.data(), label.data()}, threads);
+    run.mean({got_loss.data(), logits.data(), label.data()}, threads);
+    run.accuracy({got_accuracy.data(), logits.data(), label.data()}, threads);
+    run.of_rows({row_loss.data(), logits.data(), label.data()}, threads);
+    run.label_logit({label_logit.data(), logits.data(), label.data()}, threads);
+    const auto mean_loss = static_cast<Real>(std::accumulate(row_loss.data(), row_loss.data() + rows, 0.0) / rows);
+    BOOST_TEST_CONTEXT("rows " << rows << " classes " << classes << " threads " << threads) {
+      BOOST_TEST(worst(error.data(), expected.data(), count, bound) <= 1);
+      BOOST_TEST(worst(in_place.data(), expected.data(), count, bound) <= 1);
       BOOST_TEST(worst(got_loss.data(), &loss, 1, bound) <= 1);
       BOOST_TEST(worst(&mean_loss, &loss, 1, bound) <= 1);  // as the mean of rows by themselves
-      for (std::size_t row = 0; row < N; ++row) BOOST_TEST(row_is_right(row));
+      for (std::size_t row = 0; row < label.size(); ++row)
+        BOOST_TEST(label_logit.data()[row] == logits[at(row, label[row])]);
       BOOST_TEST(*got_accuracy.data() == accuracy);
       for (const auto* buffer : {&error, &in_place, &got_loss, &got_accuracy, &row_loss, &label_logit})
         BOOST_TEST(buffer->intact());
     }
   }
 }
+template <class Real, int N, int C>
+void check_losses(std::initializer_list<int> each_number_of_threads = {1}) {
+  check_losses_of<Real>({of_labels<cairn::softmax_error_op, Real, N, C>, of_labels<cairn::cross_entropy_op, Real, N, C>,
+                         of_labels<cairn::accuracy_op, Real, N, C>, of_labels<cairn::row_cross_entropy_op, Real, N, C>,
+                         of_labels<cairn::label_logit_op, Real, N, C>},
+                        N, C, each_number_of_threads);
+}
 
-// Work for five threads, over rows, columns and matrices, also where these are fewer.
 template <class Real>
 void check_shared_softmaxes() {
   check_softmax<Real, shape{263, 133}, 1>(5, 0, {1, 2, 3, 5});
@@ -207,10 +224,11 @@ BOOST_AUTO_TEST_CASE(sum_of_losses_does_not_depend_on_threads) {
   const auto logits = numbers<double>(rows * classes, 4);
   const auto label = labels(rows, classes);
   double alone = 0;
-  of_labels<cairn::cross_entropy_op, double, rows, classes>(logits.data(), label.data(), &alone);
+  constexpr kernel_pointer loss = of_labels<cairn::cross_entropy_op, double, rows, classes>;
+  loss({&alone, logits.data(), label.data()}, 1);
   for (const int threads : {2, 3, 5}) {
     double together = 0;
-    of_labels<cairn::cross_entropy_op, double, rows, classes>(logits.data(), label.data(), &together, threads);
+    loss({&together, logits.data(), label.data()}, threads);
     BOOST_TEST(together == alone);
   }
 }
@@ -220,8 +238,9 @@ BOOST_AUTO_TEST_CASE(accuracy_of_ties) {
   const float logits[] = {1, 3, 3, 0, 2, 2, 2, 1, 0, -1, -1, -2};
   const std::int32_t first[] = {1, 0, 0}, second[] = {2, 1, 1};
   float all = -1, none = -1;
-  of_labels<cairn::accuracy_op, float, 3, 4>(logits, first, &all);
-  of_labels<cairn::accuracy_op, float, 3, 4>(logits, second, &none);
+  constexpr kernel_pointer accuracy = of_labels<cairn::accuracy_op, float, 3, 4>;
+  accuracy({&all, logits, first}, 1);
+  accuracy({&none, logits, second}, 1);
   BOOST_TEST(all == 1);
   BOOST_TEST(none == 0);
 }
