@@ -2,8 +2,8 @@
 #include "cairn/kernel/concatenate.hpp"
 #include "cairn/kernel/reference.hpp"
 
-#include <array>
 #include <boost/test/unit_test.hpp>
+#include <numeric>
 
 #include "kernel_check.hpp"
 
@@ -23,25 +23,32 @@ constexpr shape along(shape s, int axis, int extent) {
   return s;
 }
 
-/// Tensors {S} but for their extents along an axis.
-template <class Real, shape S, int Axis, int... Extents>
-void check_concatenate(int threads = 1) {
-  constexpr shape to = along(S, Axis, (Extents + ...));
-  const std::array in{numbers<Real>(along(S, Axis, Extents).count())...};
+/// Tensors {of} but for their extents along an axis.
+template <class Real>
+void check_concatenate_of(kernel_pointer concatenate, const shape& of, int axis, std::initializer_list<int> extents,
+                          int threads) {
+  std::vector<std::vector<Real>> in;
+  for (const int extent : extents) in.push_back(numbers<Real>(along(of, axis, extent).count()));
+  const shape to = along(of, axis, std::accumulate(extents.begin(), extents.end(), 0));
   std::vector<Real> expected(static_cast<std::size_t>(to.count()));
   guarded<Real> out(to.count());
   std::vector<const void*> operands{out.data()};
   int begin = 0;
-  for (std::size_t k = 0; const int extent : {Extents...}) {
+  for (std::size_t k = 0; const int extent : extents) {
     operands.push_back(in[k].data());
-    cairn::reference::copy_part(in[k].data(), along(S, Axis, extent), 0, expected.data(), to, begin, Axis, extent);
+    cairn::reference::copy_part(in[k].data(), along(of, axis, extent), 0, expected.data(), to, begin, axis, extent);
     begin += extent;
     ++k;
   }
-  run_kernel<cairn::concatenate_op<Axis>, Real, array<along(S, Axis, Extents)>...>(operands, threads);
-  BOOST_TEST_CONTEXT("to extents " << to[0] << " " << to[1] << " ... of rank " << to.rank << ", axis " << Axis) {
+  concatenate(operands, threads);
+  BOOST_TEST_CONTEXT("to extents " << to[0] << " " << to[1] << " ... of rank " << to.rank << ", axis " << axis) {
     check_copied(out, expected);
   }
+}
+template <class Real, shape S, int Axis, int... Extents>
+void check_concatenate(int threads = 1) {
+  check_concatenate_of<Real>(&run_kernel<cairn::concatenate_op<Axis>, Real, array<along(S, Axis, Extents)>...>, S, Axis,
+                             {Extents...}, threads);
 }
 
 template <class Real, class Extents>

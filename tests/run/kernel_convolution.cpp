@@ -43,6 +43,64 @@ std::vector<In> operand(const shape& extents) {
   return made;
 }
 
+/// Operands: the result, what is read first, what is read second, scratch.
+struct one_kernel {
+  kernel_pointer run;
+  workspace working;
+};
+struct kernels {
+  one_kernel forward, back, of_filter;
+};
+
+template <class In, class Real>
+void check_of(const kernels& run, const motion& moves, const shape& image, const shape& filter, const shape& result) {
+  const auto x = operand<In, Real>(image), w = operand<In, Real>(filter), g = operand<In, Real>(result);
+  sums<Real> y(result.count()), of_x(image.count()), of_w(filter.count());
+  reference::for_each_tap(image, filter, result, moves.stride, moves.padding, moves.dilation, moves.groups,
+                          [&](int pixel, int tap, int made) {
+                            const auto at = [](const std::vector<In>& v, int i) {
+                              return static_cast<double>(v[static_cast<std::size_t>(i)]);
+                            };
+                            y.add(made, at(x, pixel) * at(w, tap));
+                            of_x.add(pixel, at(g, made) * at(w, tap));
+                            of_w.add(tap, at(g, made) * at(x, pixel));
+                          });
+  BOOST_TEST_CONTEXT("image " << image[0] << ' ' << image[1] << ' ' << image[2] << ' ' << image[3] << ", filter "
+                              << filter[0] << ' ' << filter[1] << ' ' << filter[2] << ' ' << filter[3] << ", stride "
+                              << moves.stride[0] << ", padding " << moves.padding[0] << ", dilation "
+                              << moves.dilation[0] << ", groups " << moves.groups) {
+    for (const int threads : {1, 3}) {
+      const auto try_one = [threads](const one_kernel& one, sums<Real>& wanted, const std::vector<In>& a,
+                                     const std::vector<In>& b, const char* what) {
+        guarded<Real> made(std::ssize(wanted.value)), scratch(one.working.numbers(threads));
+        one.run({made.data(), a.data(), b.data(), scratch.data()}, threads);
+        wanted.check(made, what);
+        BOOST_TEST(scratch.intact(), what);
+      };
+      try_one(run.forward, y, x, w, "forward");
+      try_one(run.back, of_x, g, w, "back");
+      try_one(run.of_filter, of_w, x, g, "of the filter");
+    }
+  }
+}
+
+/// Also of operands that are no numbers of the program.
+template <class In, class Real, class Op, shape A, shape B>
+void run_one(std::vector<const void*> operands, int threads) {
+  if constexpr (std::is_same_v<In, Real>) {
+    run_kernel<Op, Real, array<A>, array<B>>(operands, threads);
+  } else {
+    void* const* const p = const_cast<void* const*>(operands.data());
+    constexpr correlation of = Op::of(A, B);
+    if constexpr (std::string_view(Op::name) == "filter_gradient")
+      kernel::correlate_filter<In, Real, of>(p, {.threads = threads});
+    else
+      kernel::correlate<In, Real, of>(p, {.threads = threads});
+  }
+}
+template <class In, class Real, class Op, shape A, shape B>
+constexpr one_kernel kernel_of{&run_one<In, Real, Op, A, B>, Op::scratch(sizeof(Real), A, B)};
+
 template <class Real, motion Moves, shape Image, shape Filter, class In = Real>
 void check() {
   using forward = convolution_op<Moves>;
@@ -50,43 +108,9 @@ void check() {
   using of_filter = filter_gradient_op<Moves, Filter[2], Filter[3]>;
   constexpr shape result = forward::result(Image, Filter);
   static_assert(result.valid() && back::result(result, Filter) == Image && of_filter::result(Image, result) == Filter);
-  const auto x = operand<In, Real>(Image), w = operand<In, Real>(Filter), g = operand<In, Real>(result);
-  sums<Real> y(result.count()), of_x(Image.count()), of_w(Filter.count());
-  reference::for_each_tap(Image, Filter, result, Moves.stride, Moves.padding, Moves.dilation, Moves.groups,
-                          [&](int image, int filter, int made) {
-                            const auto at = [](const std::vector<In>& v, int i) {
-                              return static_cast<double>(v[static_cast<std::size_t>(i)]);
-                            };
-                            y.add(made, at(x, image) * at(w, filter));
-                            of_x.add(image, at(g, made) * at(w, filter));
-                            of_w.add(filter, at(g, made) * at(x, image));
-                          });
-  BOOST_TEST_CONTEXT("image " << Image[0] << ' ' << Image[1] << ' ' << Image[2] << ' ' << Image[3] << ", filter "
-                              << Filter[0] << ' ' << Filter[1] << ' ' << Filter[2] << ' ' << Filter[3] << ", stride "
-                              << Moves.stride[0] << ", padding " << Moves.padding[0] << ", dilation "
-                              << Moves.dilation[0] << ", groups " << Moves.groups) {
-    for (const int threads : {1, 3}) {
-      const auto run = [threads]<class Op, class A, class B>(Op, A, B, sums<Real>& wanted, const auto& a, const auto& b,
-                                                             const char* what) {
-        guarded<Real> made(std::ssize(wanted.value)),
-            scratch(Op::scratch(sizeof(Real), A::shape, B::shape).numbers(threads));
-        const std::vector<const void*> operands{made.data(), a.data(), b.data(), scratch.data()};
-        if constexpr (std::is_same_v<In, Real>) {
-          run_kernel<Op, Real, A, B>(operands, threads);
-        } else {
-          void* const* const p = const_cast<void* const*>(operands.data());
-          constexpr correlation of = Op::of(A::shape, B::shape);
-          if constexpr (std::is_same_v<Op, of_filter>) kernel::correlate_filter<In, Real, of>(p, {.threads = threads});
-          else kernel::correlate<In, Real, of>(p, {.threads = threads});
-        }
-        wanted.check(made, what);
-        BOOST_TEST(scratch.intact(), what);
-      };
-      run(forward{}, array<Image>{}, array<Filter>{}, y, x, w, "forward");
-      run(back{}, array<result>{}, array<Filter>{}, of_x, g, w, "back");
-      run(of_filter{}, array<Image>{}, array<result>{}, of_w, x, g, "of the filter");
-    }
-  }
+  check_of<In, Real>({kernel_of<In, Real, forward, Image, Filter>, kernel_of<In, Real, back, result, Filter>,
+                      kernel_of<In, Real, of_filter, Image, result>},
+                     Moves, Image, Filter, result);
 }
 
 }  // namespace

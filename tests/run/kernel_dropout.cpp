@@ -14,26 +14,29 @@ namespace {
 
 constexpr random_stream some{seed{0x0123456789abcdef}, 0xfedcba9876543210, 0x89abcdef};
 
+/// Operands: what is left, N numbers, a random stream.
 template <class Real, int N, double P>
-void dropped(const Real* in, Real* out, int threads = 1) {
-  using key = array<shape{}, {cairn::dtype::key}>;
-  run_kernel<cairn::dropout_op<P, true>, Real, array<shape{N}>, key>({out, in, &some}, threads);
-}
+constexpr kernel_pointer dropout = &run_kernel<cairn::dropout_op<P, true>, Real, array<shape{N}>,
+                                               array<shape{}, {cairn::dtype::key}>>;
 
-template <class Real, int N, double P>
-void check_dropout(int threads = 1) {
-  const auto in = numbers<Real>(N);
+template <class Real>
+void check_dropout_of(kernel_pointer run, int n, double probability, int threads) {
+  const auto in = numbers<Real>(n);
   std::vector<Real> expected(in.size());
-  cairn::reference::dropout(in.data(), some, P, expected.data(), N);
-  guarded<Real> out(N), in_place(in);
-  dropped<Real, N, P>(in.data(), out.data(), threads);
-  dropped<Real, N, P>(in_place.data(), in_place.data(), threads);
-  BOOST_TEST_CONTEXT("elements " << N << " probability " << P << " threads " << threads) {
-    BOOST_TEST(std::memcmp(out.data(), expected.data(), N * sizeof(Real)) == 0);
-    BOOST_TEST(std::memcmp(in_place.data(), expected.data(), N * sizeof(Real)) == 0);
+  cairn::reference::dropout(in.data(), some, probability, expected.data(), n);
+  guarded<Real> out(n), in_place(in);
+  run({out.data(), in.data(), &some}, threads);
+  run({in_place.data(), in_place.data(), &some}, threads);
+  BOOST_TEST_CONTEXT("elements " << n << " probability " << probability << " threads " << threads) {
+    BOOST_TEST(std::memcmp(out.data(), expected.data(), in.size() * sizeof(Real)) == 0);
+    BOOST_TEST(std::memcmp(in_place.data(), expected.data(), in.size() * sizeof(Real)) == 0);
     BOOST_TEST(out.intact());
     BOOST_TEST(in_place.intact());
   }
+}
+template <class Real, int N, double P>
+void check_dropout(int threads = 1) {
+  check_dropout_of<Real>(dropout<Real, N, P>, N, P, threads);
 }
 
 template <class Real>
@@ -72,8 +75,9 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_is_zero_whatever_it_was) {
   constexpr int n = 1000;
   std::vector<float> x(n), y(n), ones(n, 1), kept(n);
   for (std::size_t i = 0; i < n; ++i) x[i] = i % 2 == 0 ? infinity<float> : no_number<float>;
-  dropped<float, n, 0.5>(x.data(), y.data());
-  dropped<float, n, 0.5>(ones.data(), kept.data());
+  constexpr kernel_pointer half = dropout<float, n, 0.5>;
+  half({y.data(), x.data(), &some}, 1);
+  half({kept.data(), ones.data(), &some}, 1);
   for (std::size_t i = 0; i < n; ++i) BOOST_TEST((y[i] == 0) == (kept[i] == 0));
 }
 

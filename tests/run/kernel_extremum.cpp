@@ -26,7 +26,6 @@ bool same(const Real* a, const std::vector<Real>& b) {
   return std::equal(b.begin(), b.end(), a, [](Real x, Real y) { return x == y || (x != x && y != y); });
 }
 
-using kernel_pointer = void (*)(std::vector<const void*>, int);
 using threads_tried = std::initializer_list<int>;
 
 template <class Real, class Result>

@@ -11,8 +11,6 @@ using namespace kernel_check;
 
 namespace {
 
-using kernel_pointer = void (*)(std::vector<const void*>, int);
-
 // Positions come again, and some do not come.
 template <class Real>
 void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape table, int count, int threads) {

@@ -16,59 +16,78 @@ template <class Real>
 std::vector<Real> spread(const std::vector<Real>& in, int length, int apart) {
   const std::size_t rows = in.size() / static_cast<std::size_t>(length);
   auto out = numbers<Real>(static_cast<std::int64_t>(rows) * (length + apart));
-  for (std::size_t i = 0; i < in.size(); ++i) out[i + i / static_cast<std::size_t>(length) * static_cast<std::size_t>(apart)] = in[i];
+  for (std::size_t i = 0; i < in.size(); ++i)
+    out[i + i / static_cast<std::size_t>(length) * static_cast<std::size_t>(apart)] = in[i];
   return out;
 }
 
+/// A product by code that is shared, and by code of its own where there is some; rows of a and b lie so far apart, or
+/// side by side where that is 0.
+template <class Real>
+struct ways {
+  using run_pointer = void (*)(const Real* a, const Real* b, Real* c, Real* scratch, int apart_a, int apart_b);
+  run_pointer shared, own;
+};
+
 // A sum of k products errs like a random walk of k roundings, each relative to the sum of magnitudes.
-template <class Real, product P>
-void check() {
-  const auto a = numbers<Real>(std::int64_t{P.m} * P.k), b = numbers<Real>(std::int64_t{P.k} * P.n);
-  auto expected = numbers<Real>(std::int64_t{P.m} * P.n), magnitude = expected, size_a = a, size_b = b;
+template <class Real>
+void check(const product& p, const ways<Real>& run, std::int64_t working) {
+  const auto a = numbers<Real>(std::int64_t{p.m} * p.k), b = numbers<Real>(std::int64_t{p.k} * p.n);
+  auto expected = numbers<Real>(std::int64_t{p.m} * p.n), magnitude = expected, size_a = a, size_b = b;
   for (auto* values : {&size_a, &size_b})
     for (Real& x : *values) x = std::abs(x);
   const auto reference = [&](const auto& x, const auto& y, auto& z) {
-    cairn::reference::matmul(x.data(), y.data(), z.data(), P.m, P.n, P.k, P.transpose_a, P.transpose_b);
+    cairn::reference::matmul(x.data(), y.data(), z.data(), p.m, p.n, p.k, p.transpose_a, p.transpose_b);
   };
   reference(a, b, expected);
   reference(size_a, size_b, magnitude);
 
   const auto bound = [&](std::int64_t i) {
-    return (std::sqrt(P.k) + 1) * epsilon<Real> * double{magnitude[static_cast<std::size_t>(i)]};
+    return (std::sqrt(p.k) + 1) * epsilon<Real> * double{magnitude[static_cast<std::size_t>(i)]};
   };
-  const auto equal = [&](guarded<Real>& x, guarded<Real>& y) { return std::equal(x.data(), x.data() + expected.size(), y.data()); };
-  constexpr const auto& shared = cairn::kernel::shared_plan_of<Real, P>;
-  constexpr std::int64_t working = shared.cut.scratch.numbers(1);
-  static_assert(working * sizeof(Real) <= 1024 * 1024);
-  const int length_a = P.transpose_a ? P.m : P.k, length_b = P.transpose_b ? P.k : P.n;
-  const auto apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
   const std::int64_t size = std::ssize(expected);
+  const auto equal = [size](guarded<Real>& x, guarded<Real>& y) {
+    return std::equal(x.data(), x.data() + size, y.data());
+  };
+  const int length_a = p.transpose_a ? p.m : p.k, length_b = p.transpose_b ? p.k : p.n;
+  const auto apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
   guarded<Real> c(size), of_parts(size), own(size), scratch(working);
-  using cairn::kernel::multiplication;
-  multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
-  multiplication(shared, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5, length_b + 3)
-      .run(scratch.data());
-  constexpr const auto& plan = cairn::kernel::plan_of<Real, P>;
-  constexpr bool has_own = !std::is_same_v<decltype(plan), decltype(shared)>;
-  if constexpr (has_own) multiplication(plan, a.data(), b.data(), own.data()).run(scratch.data());
-  BOOST_TEST_CONTEXT("m " << P.m << " n " << P.n << " k " << P.k << " transposes " << P.transpose_a
-                          << P.transpose_b) {
+  run.shared(a.data(), b.data(), c.data(), scratch.data(), 0, 0);
+  run.shared(apart_a.data(), apart_b.data(), of_parts.data(), scratch.data(), length_a + 5, length_b + 3);
+  if (run.own != nullptr) run.own(a.data(), b.data(), own.data(), scratch.data(), 0, 0);
+  BOOST_TEST_CONTEXT("m " << p.m << " n " << p.n << " k " << p.k << " transposes " << p.transpose_a
+                          << p.transpose_b) {
     BOOST_TEST(worst(c.data(), expected.data(), size, bound) <= 1);
     BOOST_TEST(equal(c, of_parts));
-    if (has_own) BOOST_TEST(equal(c, own));
+    if (run.own != nullptr) BOOST_TEST(equal(c, own));
     for (const auto* buffer : {&c, &of_parts, &own, &scratch}) BOOST_TEST(buffer->intact());
   }
 }
 
+template <class Real, const auto& Plan>
+void run_plan(const Real* a, const Real* b, Real* c, Real* scratch, int apart_a, int apart_b) {
+  cairn::kernel::multiplication(Plan, a, b, c, nullptr, apart_a, apart_b).run(scratch);
+}
+template <class Real, product P>
+void check_product() {
+  constexpr const auto& shared = cairn::kernel::shared_plan_of<Real, P>;
+  constexpr const auto& plan = cairn::kernel::plan_of<Real, P>;
+  constexpr std::int64_t working = shared.cut.scratch.numbers(1);
+  static_assert(working * sizeof(Real) <= 1024 * 1024);
+  ways<Real> run{&run_plan<Real, shared>, nullptr};
+  if constexpr (!std::is_same_v<decltype(plan), decltype(shared)>) run.own = &run_plan<Real, plan>;
+  check(P, run, working);
+}
+
 template <class Real, int M, int N, int K>
 void check_straight() {
-  check<Real, product{M, N, K, false, false}>();
-  check<Real, product{M, N, K, true, true}>();
+  check_product<Real, product{M, N, K, false, false}>();
+  check_product<Real, product{M, N, K, true, true}>();
 }
 template <class Real, int M, int N, int K>
 void check_crossed() {
-  check<Real, product{M, N, K, false, true}>();
-  check<Real, product{M, N, K, true, false}>();
+  check_product<Real, product{M, N, K, false, true}>();
+  check_product<Real, product{M, N, K, true, false}>();
 }
 
 }  // namespace

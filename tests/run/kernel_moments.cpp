@@ -10,33 +10,37 @@ using namespace kernel_check;
 
 namespace {
 
-template <class Real, int Rows, int Columns>
-void check(Real distance) {
-  constexpr shape of{Rows, Columns};
-  auto x = numbers<Real>(of.count());
+template <class Real>
+void check_of(kernel_pointer moments, int rows, int columns, const workspace& working, Real distance) {
+  auto x = numbers<Real>(std::int64_t{rows} * columns);
   for (Real& a : x) a += distance;
   std::vector<Real> mean, variance;
-  for (int j = 0; j < Columns; ++j) {
+  for (int j = 0; j < columns; ++j) {
     long double sum = 0, square = 0;  // doubles would err as much as what they judge
-    for (int i = 0; i < Rows; ++i) sum += x[static_cast<std::size_t>(i * Columns + j)] / static_cast<long double>(Rows);
-    for (int i = 0; i < Rows; ++i) square += std::pow(x[static_cast<std::size_t>(i * Columns + j)] - sum, 2) / Rows;
+    for (int i = 0; i < rows; ++i) sum += x[static_cast<std::size_t>(i * columns + j)] / static_cast<long double>(rows);
+    for (int i = 0; i < rows; ++i) square += std::pow(x[static_cast<std::size_t>(i * columns + j)] - sum, 2) / rows;
     mean.push_back(static_cast<Real>(sum));
     variance.push_back(static_cast<Real>(square));
   }
   for (const int threads : {1, 3}) {
-    guarded<Real> m(Columns), v(Columns), scratch(moments_op::scratch(sizeof(Real), of).numbers(threads));
-    run_kernel<moments_op, Real, array<of>>({m.data(), v.data(), x.data(), scratch.data()}, threads);
-    const double error = (std::sqrt(Rows) + 8) * epsilon<Real>;
-    BOOST_TEST_CONTEXT("rows " << Rows << " columns " << Columns) {
+    guarded<Real> m(columns), v(columns), scratch(working.numbers(threads));
+    moments({m.data(), v.data(), x.data(), scratch.data()}, threads);
+    const double error = (std::sqrt(rows) + 8) * epsilon<Real>;
+    BOOST_TEST_CONTEXT("rows " << rows << " columns " << columns) {
       BOOST_TEST(
-          worst(m.data(), mean.data(), Columns, [&](auto) { return error + epsilon<Real> * std::abs(distance); }) <= 1);
-      BOOST_TEST(worst(v.data(), variance.data(), Columns, [&](auto) { return 4 * error; }) <= 1);
+          worst(m.data(), mean.data(), columns, [&](auto) { return error + epsilon<Real> * std::abs(distance); }) <= 1);
+      BOOST_TEST(worst(v.data(), variance.data(), columns, [&](auto) { return 4 * error; }) <= 1);
       BOOST_TEST((m.intact() && v.intact() && scratch.intact()));
     }
-    guarded<Real> alone(Columns);
-    run_kernel<moments_op, Real, array<of>>({nullptr, alone.data(), x.data(), scratch.data()}, threads);
-    BOOST_TEST(std::equal(alone.data(), alone.data() + Columns, v.data()));
+    guarded<Real> alone(columns);
+    moments({nullptr, alone.data(), x.data(), scratch.data()}, threads);
+    BOOST_TEST(std::equal(alone.data(), alone.data() + columns, v.data()));
   }
+}
+template <class Real, int Rows, int Columns>
+void check(Real distance) {
+  constexpr shape of{Rows, Columns};
+  check_of(&run_kernel<moments_op, Real, array<of>>, Rows, Columns, moments_op::scratch(sizeof(Real), of), distance);
 }
 
 }  // namespace
