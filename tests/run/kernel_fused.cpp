@@ -27,26 +27,32 @@ bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
 }
 
 /// max(A B * row + c, row), and A B itself; the result lies over c where the product does not keep its sums there.
-template <product P>
-void product_in_a_loop() {
-  constexpr shape extents{P.m, P.n};
-  constexpr std::int64_t size = extents.count();
-  auto a = numbers<float>(std::int64_t{P.m} * P.k), b = numbers<float>(std::int64_t{P.k} * P.n);
-  auto scale = numbers<float>(P.n);
+struct product_beside_loop {
+  product of;
+  kernel_pointer alone;
+  ir::paired_pointer beside;
+  workspace working;
+  bool sums_in_result;
+};
+void check(const product_beside_loop& run) {
+  const product& p = run.of;
+  const shape extents{p.m, p.n};
+  const std::int64_t size = extents.count();
+  auto a = numbers<float>(std::int64_t{p.m} * p.k), b = numbers<float>(std::int64_t{p.k} * p.n);
+  auto scale = numbers<float>(p.n);
   const auto c = numbers<float>(size);
   const auto fill = [&](guarded<float>& with) { std::copy_n(c.data(), size, with.data()); };
 
-  using op = matmul_op<P.transpose_a, P.transpose_b>;
-  using of_a = array<(P.transpose_a ? shape{P.k, P.m} : shape{P.m, P.k})>;
-  using of_b = array<(P.transpose_b ? shape{P.n, P.k} : shape{P.k, P.n})>;
   using fused = kernel::loop<float, ir::sums::nothing, true, kernel::list_of<whole, whole>,
-                             kernel::list_of<tiles, code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
+                             kernel::list_of<tiles, code<mul_op>(0, false), code<add_op>(2, false),
+                                             code<maximum_op>(4, true)>,
                              kernel::list_of<0, -1, 1, -2, 2, -1>>;
   using separate = kernel::loop<float, ir::sums::nothing, false, kernel::list_of<whole, whole, whole>,
-                                kernel::list_of<code<mul_op>(0, false), code<add_op>(2, false), code<maximum_op>(4, true)>,
+                                kernel::list_of<code<mul_op>(0, false), code<add_op>(2, false),
+                                                code<maximum_op>(4, true)>,
                                 kernel::list_of<-3, -1, 0, -2, 1, -1>>;
-  guarded<float> scratch(op::scratch(4, of_a::shape, of_b::shape).numbers(3)), expected_product(size), expected(size);
-  run_kernel<op, float, of_a, of_b>({expected_product.data(), a.data(), b.data(), scratch.data()});
+  guarded<float> scratch(run.working.numbers(3)), expected_product(size), expected(size);
+  run.alone({expected_product.data(), a.data(), b.data(), scratch.data()}, 1);
   guarded<float> added(size);
   fill(added);
   void* own[]{expected.data(), scale.data(), added.data(), expected_product.data()};
@@ -54,95 +60,113 @@ void product_in_a_loop() {
   separate::run(&*table_alone, own, 1);
 
   const table_of table(extents, {0b01, 0});
-  const kernel::step_table told{*table, {}, &run_tiles<op, float, of_a, of_b>, fused::arrays};
+  const kernel::step_table told{*table, {}, run.beside, fused::arrays};
   for (int threads = 1; threads <= 3; ++threads) {
     guarded<float> product(size), result(size), apart(size);
     fill(result);
     fill(apart);
-    const bool sums_in_result = op::tiles(4, of_a::shape, of_b::shape) == tiling::summed_in_result;
-    void* operands[]{product.data(), result.data(), scale.data(), sums_in_result ? apart.data() : result.data(),
+    void* operands[]{product.data(), result.data(), scale.data(), run.sums_in_result ? apart.data() : result.data(),
                      product.data(), a.data(),      b.data(),     scratch.data()};
     kernel::run_with_tiles<fused>(&told, operands, threads);
-    BOOST_TEST_CONTEXT("m " << P.m << " n " << P.n << " k " << P.k << " threads " << threads) {
+    BOOST_TEST_CONTEXT("m " << p.m << " n " << p.n << " k " << p.k << " threads " << threads) {
       BOOST_TEST(same(product, expected_product, size));
       BOOST_TEST(same(result, expected, size));
       BOOST_TEST(scratch.intact());
     }
   }
 }
+template <product P>
+void product_in_a_loop() {
+  using op = matmul_op<P.transpose_a, P.transpose_b>;
+  using a = array<(P.transpose_a ? shape{P.k, P.m} : shape{P.m, P.k})>;
+  using b = array<(P.transpose_b ? shape{P.n, P.k} : shape{P.k, P.n})>;
+  check({P, &run_kernel<op, float, a, b>, &run_tiles<op, float, a, b>, op::scratch(4, a::shape, b::shape),
+         op::tiles(4, a::shape, b::shape) == tiling::summed_in_result});
+}
 
-/// Op of rows of x * y, where y is one row, and of labels if it takes some; its result over x * y, if it may be, and
-/// apart.
-template <class Op, shape Extents>
-void rows_of_a_loop() {
-  constexpr std::int64_t size = Extents.count(), rows = size / Extents[-1];
-  using products = array<Extents>;
-  using classes = array<shape{static_cast<int>(rows)}, element_type{dtype::i32}>;
-  constexpr bool labelled = !requires { Op::result(products::shape); };
-  auto x = numbers<float>(size, 4), y = numbers<float>(Extents[-1]);
-  auto known = kernel_check::labels(static_cast<int>(rows), Extents[-1]);
+/// An operation of rows of x * y, where y is one row, and of labels if it takes some; its result over x * y, if it may
+/// be, and apart.
+struct rows_beside_loop {
+  std::string_view name;
+  shape extents;
+  std::int64_t results;
+  kernel_pointer alone;
+  ir::paired_pointer beside;
+};
+void check(const rows_beside_loop& run) {
+  const std::int64_t size = run.extents.count();
+  const int columns = run.extents[-1], rows = static_cast<int>(size / columns);
+  auto x = numbers<float>(size, 4), y = numbers<float>(columns);
+  auto known = kernel_check::labels(rows, columns);
   using loop = kernel::loop<float, ir::sums::nothing, false, kernel::list_of<whole, whole>,
                             kernel::list_of<code<mul_op>(0, true)>, kernel::list_of<-1, -2>>;
-  const table_of table(Extents, {0, 0b01});
+  const table_of table(run.extents, {0, 0b01});
   guarded<float> made(size), expected(size);
   void* own[]{made.data(), x.data(), y.data()};
   loop::run(&*table, own, 1);
-  kernel::step_table told{*table, {}, nullptr, loop::arrays};
-  std::int64_t results = size;
-  if constexpr (labelled) {
-    run_kernel<Op, float, products, classes>({expected.data(), made.data(), known.data()});
-    told.beside = &run_rows<Op, float, products, classes>;
-    results = Op::result(products::shape, classes::shape).count();
-  } else {
-    run_kernel<Op, float, products>({expected.data(), made.data()});
-    told.beside = &run_rows<Op, float, products>;
-  }
+  run.alone({expected.data(), made.data(), known.data()}, 1);
+  const kernel::step_table told{*table, {}, run.beside, loop::arrays};
   for (int threads = 1; threads <= 3; ++threads) {
     for (const bool over : {false, true}) {
       guarded<float> between(size), result(size);
-      float* const to = over && results == size ? between.data() : result.data();
+      float* const to = over && run.results == size ? between.data() : result.data();
       void* operands[]{between.data(), x.data(), y.data(), to, between.data(), known.data()};
       kernel::run_with_rows<loop>(&told, operands, threads);
-      BOOST_TEST_CONTEXT(std::string_view(Op::name) << " " << rows << " " << Extents[-1] << " threads " << threads << " over " << over) {
-        BOOST_TEST(std::equal(to, to + results, expected.data()));
+      BOOST_TEST_CONTEXT(run.name << " " << rows << " " << columns << " threads " << threads << " over " << over) {
+        BOOST_TEST(std::equal(to, to + run.results, expected.data()));
         BOOST_TEST((between.intact() && result.intact()));
         if (to != between.data()) BOOST_TEST(same(between, made, size));
       }
     }
   }
 }
+template <class Op, shape Extents>
+void rows_of_a_loop() {
+  using x = array<Extents>;
+  using classes = array<shape{static_cast<int>(Extents.count() / Extents[-1])}, element_type{dtype::i32}>;
+  if constexpr (requires { Op::result(Extents); })
+    check({Op::name, Extents, Extents.count(), &run_kernel<Op, float, x>, &run_rows<Op, float, x>});
+  else
+    check({Op::name, Extents, Op::result(Extents, classes::shape).count(), &run_kernel<Op, float, x, classes>,
+           &run_rows<Op, float, x, classes>});
+}
 
 /// The sums of x * y and of x * y * z over some axes, where z is one number, beside the last product itself or without
 /// it. As in every loop, no extent is 1.
-template <shape Extents, axis_set Summed, bool Stored>
-void sum_in_a_loop() {
-  constexpr std::int64_t size = Extents.count(), left = reduced(Extents, Summed, false).count();
-  constexpr ir::sums sort = Extents.rank == 1 ? ir::sums::all : Summed == 0b10 ? ir::sums::rows : ir::sums::columns;
+template <ir::sums Sort, bool Stored>
+void check_sums(const shape& extents, axis_set summed, kernel_pointer sum) {
+  const std::int64_t size = extents.count(), left = reduced(extents, summed, false).count();
   auto x = numbers<float>(size), y = numbers<float>(size), z = numbers<float>(1);
   using inputs = kernel::list_of<whole, whole, once>;
   using separate = kernel::loop<float, ir::sums::nothing, false, inputs,
-                                kernel::list_of<code<mul_op>(0, true), code<mul_op>(2, true)>, kernel::list_of<-1, -2, 0, -3>>;
+                                kernel::list_of<code<mul_op>(0, true), code<mul_op>(2, true)>,
+                                kernel::list_of<-1, -2, 0, -3>>;
   constexpr ir::loop_value total{nullptr, real, 4, 1, true}, other{nullptr, real, 5, 1, true};
-  using fused = kernel::loop<float, sort, false, inputs,
+  using fused = kernel::loop<float, Sort, false, inputs,
                              kernel::list_of<code<mul_op>(0, false), code<mul_op>(2, Stored), total, other>,
                              kernel::list_of<-1, -2, 0, -3, 1, 0>>;
-  const table_of table(Extents, {0, 0, 0b11});
+  const table_of table(extents, {0, 0, 0b11});
   guarded<float> factors(size), products(size), expected(left), expected_other(left);
   void* own[]{factors.data(), products.data(), x.data(), y.data(), z.data()};
   separate::run(&*table, own, 1);
-  run_kernel<sum_op<Summed, false>, float, array<Extents>>({expected.data(), products.data()});
-  run_kernel<sum_op<Summed, false>, float, array<Extents>>({expected_other.data(), factors.data()});
+  sum({expected.data(), products.data()}, 1);
+  sum({expected_other.data(), factors.data()}, 1);
 
   for (int threads = 1; threads <= 3; ++threads) {
     guarded<float> stored(size), sums(left), others(left);
     void* operands[]{stored.data(), sums.data(), others.data(), x.data(), y.data(), z.data()};
     fused::run(&*table, operands + !Stored, threads);
-    BOOST_TEST_CONTEXT("extents " << Extents[0] << " " << Extents[-1] << " axes " << Summed << " threads " << threads) {
+    BOOST_TEST_CONTEXT("extents " << extents[0] << " " << extents[-1] << " axes " << summed << " threads " << threads) {
       BOOST_TEST(same(sums, expected, left));
       BOOST_TEST(same(others, expected_other, left));
       if (Stored) BOOST_TEST(same(stored, products, size));
     }
   }
+}
+template <shape Extents, axis_set Summed, bool Stored>
+void sum_in_a_loop() {
+  constexpr ir::sums sort = Extents.rank == 1 ? ir::sums::all : Summed == 0b10 ? ir::sums::rows : ir::sums::columns;
+  check_sums<sort, Stored>(Extents, Summed, &run_kernel<sum_op<Summed, false>, float, array<Extents>>);
 }
 
 template <shape Extents, axis_set Summed>
