@@ -1,5 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: the first axis of what stands in each\(\.\.\.\) has as many elements as scan makes steps
 // rejects: fact::each<float *\[9\]>.*fact::iterations<10>
+// rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/scan.hpp"

@@ -1,5 +1,6 @@
 // rejects: cairn \[wrong-loop\]: revolve<S> has .*two_level<P, S> periods of 1 to T steps, and 1 to P snapshots
 // rejects: fact::given<cairn::two_level<3, 4[^>]*>
+// rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/scan.hpp"

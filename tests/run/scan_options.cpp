@@ -3,6 +3,7 @@
 #include <omp.h>
 #endif
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cairn/boost_test.hpp>
 #include <cairn/cairn.hpp>
@@ -75,6 +76,7 @@ BOOST_AUTO_TEST_CASE(policies_have_one_gradient) {
   BOOST_TEST(twice.size() == expected.size());
   for (std::size_t i = 1; i < twice.size(); ++i) BOOST_TEST(std::abs(twice[i] - 2 * expected[i]) < 1e-12);
   BOOST_TEST(frozen.size() == 1 + 2 * width);  // of a and other
+  for (const double x : frozen) BOOST_TEST(std::ranges::count(expected, x) > 0);
 }
 BOOST_AUTO_TEST_CASE(what_is_planned_is_touched) {
   const std::vector<float> x(T * rows * width, 0.3F);
@@ -85,6 +87,14 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_touched) {
   touched(program<loss<store_all>>{});
   touched(program<loss<revolve<3>>>{});
   touched(program<loss<two_level<3, 2>>>{});
+  touched(program<loss<revolve<3>>, freeze<"step">>{});
+}
+BOOST_AUTO_TEST_CASE(a_body_may_have_many_results) {
+  constexpr auto loop = []<std::size_t... I>(std::index_sequence<I...>) {
+    return scan<3, "step">([](auto h) { return std::tuple{tanh(h), (static_cast<void>(I), h)...}; },
+                           carried(param<"h", 2>));
+  }(std::make_index_sequence<70>{});
+  BOOST_TEST((gradcheck<sum(std::get<70>(loop)) + sum(std::get<0>(loop))>(seed{1}).relative) < 1e-6);
 }
 BOOST_AUTO_TEST_CASE(a_predictor_runs_loops) {
   program<loss<revolve<2>>> step;

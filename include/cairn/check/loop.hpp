@@ -7,7 +7,7 @@
 namespace cairn {
 
 template <class Loop, class Target>
-constexpr auto problem_of_loop() {
+constexpr auto loop_hooks<Loop, Target>::problem() {
   using namespace detail;
   using plan = typename pass::loop_plan<Loop, Target>::compiled;
   using problem = decltype(first_found<plan, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace cairn {
 
@@ -31,7 +32,8 @@ namespace reversal {
 inline constexpr int none = -1;
 
 /// C(s + t, s), how many steps s snapshots reverse if none is evaluated more than t + 1 times; `most` where that is less.
-constexpr std::int64_t reach(std::int64_t s, std::int64_t t, std::int64_t most) {
+constexpr std::int64_t reach(std::int64_t s, std::int64_t t,
+                             std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   if (s < 0 || t < 0) return 0;
   std::int64_t n = 1;
   for (std::int64_t k = 1; k <= std::min(s, t); ++k) {
@@ -58,7 +60,7 @@ constexpr std::int64_t stride(std::int64_t n, std::int64_t s) {
 /// Evaluations to reverse n steps with s snapshots, the last time that each is evaluated, to be reversed, among them.
 constexpr std::int64_t evaluations(std::int64_t n, std::int64_t s) {
   const std::int64_t t = repetitions(n, s);
-  return (t + 1) * n - reach(s + 1, t - 1, std::int64_t{1} << 40);
+  return (t + 1) * n - reach(s + 1, t - 1);
 }
 /// How many snapshots are saved meanwhile. Of the two parts in which a stride cuts C(s + t, s) steps each is such a
 /// number, too, and they save C(s - 1 + t, t) - 1; of other numbers of steps one part is.
@@ -69,11 +71,11 @@ constexpr std::int64_t saves(std::int64_t n, std::int64_t s) {
     const std::int64_t one = reach(s, t - 1, n), other = n - reach(s - 1, t - 1, n);
     if (n - std::min(one, other) == 1) --sum;  // the last step is reversed from the state at hand
     if (one <= other) {
-      sum += reach(s - 1, t - 1, std::int64_t{1} << 40) - 1;
+      sum += reach(s - 1, t - 1) - 1;
       n -= one;
       --s;
     } else {
-      sum += reach(s - 2, t - 1, std::int64_t{1} << 40) - 1;
+      sum += reach(s - 2, t - 1) - 1;
       n = other;
     }
   }

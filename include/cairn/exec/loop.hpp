@@ -42,7 +42,7 @@ class loop_runner {
         if (g.cotangents[r] != ir::none) cotangents_[r] = next();
       }
       for (int r = 0; r < g.output_count; ++r) {
-        if ((figures.results_read >> r & 1U) != 0) results_[r] = next();
+        if (loop_hooks<Loop, Target>::backward_reads(r)) results_[r] = next();
       }
     } else {
       for (std::byte*& result : results_) result = next();
@@ -215,7 +215,10 @@ class loop_runner {
       bases_[plan::gradient_base + i] =
           whole == nullptr ? unread_ : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
     }
-    body::run(bases_, turn, plan::f.step_count, threads_);
+    for (int i = turn; i < plan::f.step_count; ++i) {
+      const int leaf = plan::only_for.of[i];
+      if (leaf == ir::none || gradients_[leaf] != nullptr) body::run(bases_, i, i + 1, threads_);
+    }
     copy_late([](int base) { return base >= plan::gradient_base; });
     for (int k = 0; k < Loop::carried_count; ++k) {
       const bool some = plan::compiled::gradient.gradient[k] != ir::none;
@@ -293,8 +296,9 @@ class loop_runner {
 };
 }  // namespace detail
 
-template <class Loop, class Target, bool Backward>
-void run_loop(const void*, void* const* operands, int threads) {
+template <class Loop, class Target>
+template <bool Backward>
+void loop_hooks<Loop, Target>::run(const void*, void* const* operands, int threads) {
   detail::loop_runner<Loop, Target, Backward> runner(operands, threads);
   if constexpr (Backward) runner.backward();
   else runner.forward();

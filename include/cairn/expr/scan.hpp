@@ -183,15 +183,16 @@ constexpr auto scanned_silently(carried_values<C...>, step_values<E...>, Same...
   if constexpr ((wrong<C> || ...) || (wrong<E> || ... || false) || (wrong<Same> || ... || false)) {
     return pass_on<owner>(C{}..., E{}..., Same{}...);
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
-    return mistake<captured_value, owner, what>{};
+    return mistake<captured_value, owner, fact::in<Name>, what>{};
   } else if constexpr (T < 1) {
-    return mistake<no_steps, owner, what, fact::iterations<T>>{};
+    return mistake<no_steps, owner, fact::in<Name>, what, fact::iterations<T>>{};
   } else if constexpr (!loop_policy<Policy, std::max(T, 1)>::known) {
-    return mistake<no_policy_of_loop, owner, what, fact::given<Policy>>{};
+    return mistake<no_policy_of_loop, owner, fact::in<Name>, what, fact::given<Policy>>{};
   } else if constexpr (!loop_policy<Policy, std::max(T, 1)>::fits) {
-    return mistake<snapshots_of_steps, owner, fact::given<Policy>, fact::iterations<T>>{};
+    return mistake<snapshots_of_steps, owner, fact::in<Name>, fact::given<Policy>, fact::iterations<T>>{};
   } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
-    return mistake<rule::steps_along_first_axis, owner, fact::each<tensor_fact<E>...>, fact::iterations<T>>{};
+    return mistake<rule::steps_along_first_axis, owner, fact::in<Name>, fact::each<tensor_fact<E>...>,
+                   fact::iterations<T>>{};
   } else {
     constexpr int level = merged({C::traits..., E::traits..., Same::traits...}).level;
     using once = typename calling<block_mark<Name>, F, stage_input<level, tensor_of<C>>...,

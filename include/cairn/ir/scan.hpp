@@ -1,31 +1,32 @@
-// A loop as one operation of the graph, and its pullback as another. Both are told what the plan of the body says, which
-// pass/loop.hpp makes; and run what exec/loop.hpp defines.
+// A loop as one operation of the graph, and its pullback as another.
 #pragma once
 
 #include "cairn/ir/loop_body.hpp"
-
-#include <bit>
 
 namespace cairn {
 
 /// What the plan of a loop's body says of the whole loop.
 struct loop_figures {
-  std::int64_t kept_bytes = 0;     ///< what forward leaves for backward
-  std::uint64_t results_read = 0;  ///< a bit for each result that backward reads
+  std::int64_t kept_bytes = 0;  ///< what forward leaves for backward
   std::int64_t forward_flops = 0, backward_flops = 0, recomputed_flops = 0;  ///< the last is a part of backward's
   loop_counts forward, backward;
 };
-/// Declared here, defined in pass/.
+/// What a loop is to those who plan, judge and run its body. Each member is defined in loop.hpp of the folder named there,
+/// for the graph around the loop asks while it is lowered.
 template <class Loop, class Target>
-constexpr loop_figures figures_of_loop();
-template <class Loop, class Target, bool Backward>
-constexpr std::int64_t scratch_of_loop(int threads);
-/// Declared here, defined in check/: what is wrong with the body, or sound.
-template <class Loop, class Target>
-constexpr auto problem_of_loop();
-/// Runs a loop, or its pullback. Declared here, defined in exec/.
-template <class Loop, class Target, bool Backward>
-void run_loop(const void* constants, void* const* operands, int threads);
+struct loop_hooks {
+  // pass/
+  static constexpr loop_figures figures();
+  static constexpr bool backward_reads(int result);
+  static constexpr bool can_be_left_out(int leaf);  ///< its gradient, where nobody reads it
+  template <bool Backward>
+  static constexpr std::int64_t scratch(int threads);  ///< in bytes
+  // check/: what is wrong with the body, or sound
+  static constexpr auto problem();
+  // exec/: the loop, or its pullback
+  template <bool Backward>
+  static void run(const void* constants, void* const* operands, int threads);
+};
 
 namespace ir {
 
@@ -38,10 +39,15 @@ template <class Loop, class Target>
 struct loop_operations {
   using of = loop_of<Loop, Target>;
   static constexpr const auto& g = of::g;
-  static constexpr loop_figures figures = figures_of_loop<Loop, Target>();
+  using hooks = loop_hooks<Loop, Target>;
+  static constexpr loop_figures figures = hooks::figures();
   static constexpr bool keeps = figures.kept_bytes > 0;
   /// Of the pullback: where the loop's own arguments begin, and how many there are.
-  static constexpr int first_argument = of::cotangent_count + std::popcount(figures.results_read) + keeps;
+  static constexpr int first_argument = [] {
+    int n = of::cotangent_count + keeps;
+    for (int r = 0; r < of::results; ++r) n += hooks::backward_reads(r);
+    return n;
+  }();
   static constexpr int pulled_arguments = first_argument + of::arguments + of::sum_count + 1;
 
   template <class Tensor>
@@ -77,7 +83,7 @@ struct loop_operations {
     int so_far = first_argument + of::arguments;
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::wanted.of[i]) continue;
-      out[n].always = of::added_up.of[i];
+      out[n].always = of::added_up.of[i] && !hooks::can_be_left_out(i);
       out[n++].overwrites = of::added_up.of[i] ? so_far++ : none;
     }
     return out;
@@ -104,8 +110,8 @@ struct loop_operations {
     o.results = of::gradient_count;
     o.made = gradients_made.data();
     o.recomputed = figures.recomputed_flops;
-    o.scratch_of_plan = &scratch_of_loop<Loop, Target, true>;
-    o.run = &run_loop<Loop, Target, true>;
+    o.scratch_of_plan = &hooks::template scratch<true>;
+    o.run = &hooks::template run<true>;
     o.vjp = &refuse;
     return o;
   }();
@@ -141,7 +147,7 @@ struct loop_operations {
       if (g.cotangents[r] != none) given[n++] = known != 0 ? known : nothing;
     }
     for (int r = 0; r < of::results; ++r) {
-      if ((figures.results_read >> r & 1U) != 0) given[n++] = node + r;
+      if (hooks::backward_reads(r)) given[n++] = node + r;
     }
     if (keeps) given[n++] = node + of::results;
     for (int i = 0; i < of::arguments; ++i) given[n++] = b.argument(node, i);
@@ -172,8 +178,8 @@ struct loop_operations {
     o.arguments = of::arguments;
     o.results = of::results + keeps;
     o.made = made.data();
-    o.scratch_of_plan = &scratch_of_loop<Loop, Target, false>;
-    o.run = &run_loop<Loop, Target, false>;
+    o.scratch_of_plan = &hooks::template scratch<false>;
+    o.run = &hooks::template run<false>;
     if constexpr (Target::order > 0 && of::cotangent_count > 0 && of::gradient_count > 0) {
       o.vjp = &append;
       o.vjp_nodes = 2 * of::gradient_count + 1;
@@ -192,8 +198,8 @@ template <int T, fixed_string Name, std::int64_t Bytes, class F, class... Rest, 
 struct loop_that_fits<scanned<T, Name, fit<Bytes>, F, Rest...>, Target> {
   template <class Policy>
   using with = scanned<T, Name, Policy, F, Rest...>;
-  static constexpr std::int64_t all = figures_of_loop<with<store_all>, Target>().kept_bytes;
-  static constexpr std::int64_t one = figures_of_loop<with<revolve<std::min(T, 2)>>, Target>().kept_bytes;
+  static constexpr std::int64_t all = loop_hooks<with<store_all>, Target>::figures().kept_bytes;
+  static constexpr std::int64_t one = loop_hooks<with<revolve<std::min(T, 2)>>, Target>::figures().kept_bytes;
   static constexpr int snapshots = one == 0 ? T : static_cast<int>(std::min<std::int64_t>(T, 1 + Bytes / one));
   using type = std::conditional_t<all <= Bytes, with<store_all>, with<revolve<snapshots>>>;
 };
@@ -222,7 +228,7 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, step_values<E.
     if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
     using within = body_target<type, Target>;
     using loop = typename loop_that_fits<type, within>::type;
-    static_assert(report_of<decltype(problem_of_loop<loop, within>())>{}.shown);
+    static_assert(report_of<decltype(loop_hooks<loop, within>::problem())>{}.shown);
     using operations = loop_operations<loop, within>;
     constexpr const auto& g = operations::g;
     const read_outside here{b, std::same_as<typename type::owner, top_scope>};

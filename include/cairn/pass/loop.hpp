@@ -92,6 +92,43 @@ struct loop_plan {
     return is_read(s.outputs[r]) && places.of[f.root[s.outputs[r]]].base == result_base + r;
   }
 
+  /// By step of backward: the leaf of which it makes the gradient, where it makes nothing else: it may be left out where
+  /// nobody reads that. Or none; so the steps that lead to what is carried, which the step before goes on from.
+  static constexpr auto only_for = [] {
+    struct {
+      int of[f.step_count + 1] = {};
+    } out;
+    constexpr int nobody = none, several = g.leaf_count;
+    const auto add = [](int& readers, int more) { readers = readers == nobody || readers == more ? more : several; };
+    int readers[compiled::schedule.capacity];
+    for (int& v : readers) v = nobody;
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (s.gradient[i] == none) continue;
+      const int v = f.root[s.gradient[i]];
+      const bool in_place = places.of[v].base == gradient_base + i;
+      add(readers[v], i < Loop::carried_count || !in_place ? several : i);
+    }
+    for (int i = f.step_count; i-- > f.turn;) {
+      int& leaf = out.of[i] = nobody;
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+        if (const int by = readers[f.members[m]]; by != nobody) add(leaf, by);
+      }
+      if (leaf != nobody) for_each_read(s, f, compiled::loops, i, [&](int v) { add(readers[v], leaf); });
+    }
+    for (int& leaf : out.of) leaf = leaf == several ? none : leaf;
+    return out;
+  }();
+  /// Whether the gradient of a leaf is made by such steps alone.
+  static constexpr bool can_be_left_out(int leaf) {
+    if (s.gradient[leaf] == none) return true;
+    for (int i = f.turn; i < f.step_count; ++i) {
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+        if (f.root[s.gradient[leaf]] == f.members[m]) return only_for.of[i] == leaf;
+      }
+    }
+    return false;
+  }
+
   /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes its
   /// place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
   struct carried_value {
@@ -120,13 +157,6 @@ struct loop_plan {
     return out;
   }();
   static constexpr std::int64_t state_bytes = carried.bytes;
-
-  /// The results that backward reads.
-  static constexpr std::uint64_t results_read = [] {
-    std::uint64_t out = 0;
-    for (int r = 0; r < g.output_count; ++r) out |= std::uint64_t{reads_result(r)} << r;
-    return out;
-  }();
 
   /// Bytes that stand in for a step's part of results and of gradients that nobody reads, and of cotangents that there
   /// are none of.
@@ -211,7 +241,6 @@ struct loop_plan {
     loop_figures out;
     if constexpr (policy::keeps_steps) {
       out.kept_bytes = (steps - 1) * carried.kept_bytes + steps * places.kept_bytes;
-      out.results_read = results_read;
     } else {
       out.kept_bytes = policy::template slots<steps> * state_bytes;
     }
@@ -233,11 +262,20 @@ struct loop_plan {
 namespace cairn {
 
 template <class Loop, class Target>
-constexpr loop_figures figures_of_loop() {
+constexpr loop_figures loop_hooks<Loop, Target>::figures() {
   return pass::loop_plan<Loop, Target>::figures;
 }
-template <class Loop, class Target, bool Backward>
-constexpr std::int64_t scratch_of_loop(int threads) {
+template <class Loop, class Target>
+constexpr bool loop_hooks<Loop, Target>::backward_reads(int result) {
+  return Loop::policy::keeps_steps && pass::loop_plan<Loop, Target>::reads_result(result);
+}
+template <class Loop, class Target>
+constexpr bool loop_hooks<Loop, Target>::can_be_left_out(int leaf) {
+  return pass::loop_plan<Loop, Target>::can_be_left_out(leaf);
+}
+template <class Loop, class Target>
+template <bool Backward>
+constexpr std::int64_t loop_hooks<Loop, Target>::scratch(int threads) {
   using plan = pass::loop_plan<Loop, Target>;
   return plan::parts_of(Backward).bytes() + plan::scratch_of_steps(Backward, threads);
 }
