@@ -7,11 +7,11 @@
 namespace cairn::test {
 
 /// Whether a value is there before the first step, and another takes its place in the end: a gradient so far, a moment,
-/// a parameter that the step updates.
+/// a parameter that the step updates, a cache.
 template <class Plan>
 constexpr bool is_followed(int v) {
   const auto& s = Plan::schedule;
-  if (s.op(v).what == ir::role::earlier) return true;
+  if (s.op(v).what == ir::role::earlier || s.op(v).what == ir::role::cache) return true;
   for (int i = 0; i < s.carry_count; ++i) {
     if (s.carries[i].before == v) return true;
   }
@@ -93,19 +93,26 @@ constexpr std::int64_t bytes_at(int base) {
   return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).made->bytes;
 }
 
-/// Whether what becomes of parameters and moments is where these were, or is copied there in the end.
+/// Whether what becomes of parameters, moments and caches is where these were, or is copied there in the end.
 template <class Plan>
 constexpr bool all_followed() {
   constexpr const auto& s = Plan::schedule;
   const auto same = [](const pass::place& a, const pass::place& b) { return a.base == b.base && a.offset == b.offset; };
-  for (int i = 0; i < s.carry_count; ++i) {
-    const pass::place& before = Plan::layout.of[s.carries[i].before];
-    bool found = same(Plan::layout.of[s.carries[i].after], before);
+  const auto follows = [&](int after, const pass::place& before) {
+    bool found = same(Plan::layout.of[after], before);
     for (int k = 0; k < Plan::places.copy_count; ++k)
-      found |= Plan::places.copies[k].value == s.carries[i].after && same(Plan::places.copies[k].to, before);
-    if (!found) return false;
+      found |= Plan::places.copies[k].value == after && same(Plan::places.copies[k].to, before);
+    return found;
+  };
+  bool all = true;
+  for (int i = 0; i < s.carry_count; ++i) all &= follows(s.carries[i].after, Plan::layout.of[s.carries[i].before]);
+  int next = Plan::graph.result_count;
+  for (int i = 0; i < Plan::graph.leaf_count; ++i) {
+    if (Plan::graph.leaves[i].after == ir::none) continue;
+    const int after = s.outputs[next++];
+    if (Plan::graph.leaf_op(i).what == ir::role::cache) all &= follows(after, {pass::leaf_base + i, 0});
   }
-  return true;
+  return all;
 }
 
 template <class Plan>

@@ -16,6 +16,7 @@
 #include "cairn/expr/transpose.hpp"
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/gather.hpp"
+#include "cairn/expr/placed.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/expr/extremum.hpp"
 #include "cairn/expr/matmul.hpp"

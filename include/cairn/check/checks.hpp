@@ -400,6 +400,21 @@ struct segments_are_parts {
   }
 };
 
+/// What a program has of a predictor.
+struct caches_are_of_predictors {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& g = Compiled::graph;
+    constexpr int cache = [] {
+      int i = 0;
+      while (i < g.leaf_count && g.leaf_op(i).what != ir::role::cache) ++i;
+      return i;
+    }();
+    if constexpr (cache == g.leaf_count) return sound{};
+    else return mistake<cache_in_program, top_scope, about<fact::state, leaf_name<Compiled, cache>>>{};
+  }
+};
+
 /// A predictor draws nothing: what is random in a program has to be something else there.
 struct nothing_is_random {
   template <class Compiled>

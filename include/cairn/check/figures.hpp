@@ -12,8 +12,11 @@ struct memory_plan {
   std::int64_t parameter_bytes;      ///< the flat block of parameters, each aligned to 64 bytes
   std::int64_t gradient_bytes;       ///< of the trained parameters, in the same layout; then of inputs in wrt<...>
   std::int64_t moment_bytes = 0;     ///< what the rules of update<...> keep of parameters
+  std::int64_t cache_bytes = 0;      ///< what a predictor keeps from call to call
   std::int64_t elsewhere_bytes = 0;  ///< what keep_snapshots_in needs, which is no part of the total
-  constexpr std::int64_t total_bytes() const { return peak_bytes + parameter_bytes + gradient_bytes + moment_bytes; }
+  constexpr std::int64_t total_bytes() const {
+    return peak_bytes + parameter_bytes + gradient_bytes + moment_bytes + cache_bytes;
+  }
 };
 
 /// Floating-point operations of a step; a product of {m, k} and {k, n} counts 2 m n k.
@@ -37,7 +40,8 @@ namespace detail {
 template <class Compiled>
 inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,     Compiled::layout.peak_bytes,
                                        Compiled::places.parameter_bytes, Compiled::places.gradient_bytes,
-                                       Compiled::places.moment_bytes,    Compiled::places.elsewhere_bytes};
+                                       Compiled::places.moment_bytes,    Compiled::places.cache_bytes,
+                                       Compiled::places.elsewhere_bytes};
 
 template <class Compiled>
 inline constexpr flop_counts flops_in = [] {

@@ -12,6 +12,29 @@ constexpr auto problem_of_parameter() {
   else return not_found<Compiled, ir::role::parameter, fact::parameter, Name>();
 }
 
+/// The mistake of asking for a cache, or sound.
+template <class Compiled, fixed_string Name>
+constexpr auto problem_of_cache() {
+  if constexpr (Compiled::graph.find(ir::role::cache, Name) != ir::none) return sound{};
+  else return not_found<Compiled, ir::role::cache, fact::state, Name>();
+}
+/// By leaf, whether it is a cache of one of these names, or of a block of this name; all where there are no names.
+template <class Compiled, fixed_string... Name>
+inline constexpr auto caches_called = [] {
+  constexpr const auto& g = Compiled::graph;
+  std::array<bool, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+  for (int i = 0; i < g.leaf_count; ++i)
+    out[static_cast<std::size_t>(i)] = g.leaf_op(i).what == ir::role::cache &&
+                                       (sizeof...(Name) == 0 || name_list<Name...>::cover(g.name(g.leaves[i])));
+  return out;
+}();
+/// The mistake of naming what is neither a cache nor a block with one, or sound.
+template <class Compiled, fixed_string Name>
+constexpr auto problem_of_caches() {
+  if constexpr (std::ranges::count(caches_called<Compiled, Name>, true) > 0) return sound{};
+  else return not_found<Compiled, ir::role::cache, fact::state, Name>();
+}
+
 /// The parameter of a name, else the input, or none.
 template <class Compiled, fixed_string Name>
 inline constexpr int gradient_leaf = [] {

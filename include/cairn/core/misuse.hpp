@@ -76,6 +76,9 @@ struct positive_bound { template <class Silent, class... Facts> struct found : S
 struct indices_for_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: gather<Axis>(table, indices) puts the extents of the indices in place of that axis, which "
   "must exist; at most 6 axes are left"); } }; };
+struct rows_of_table { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: placed<Axis>(table, index, rows) takes one index, and rows whose extents are the table's but along "
+  "that axis, where there are no more"); } }; };
 struct bound_as_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: one_hot adds an axis as long as the bound of its indices: they need a bound, and at most 5 "
   "axes"); } }; };
@@ -111,6 +114,8 @@ struct axes_as_arguments { template <class Silent, class... Facts> struct found 
 struct two_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes two arguments: cross_entropy(logits, labels), accuracy(logits, labels), "
   "mse(result, target), gather<0>(table, indices)"); } }; };
+struct table_index_and_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: this takes three expressions: placed<0>(table, index, rows)"); } }; };
 struct one_argument_reduced { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: max and min reduce one expression over axes in <...>: max<-1>(x); the larger of two is "
   "maximum(x, y)"); } }; };
@@ -294,6 +299,9 @@ struct same_random_key { template <class Silent, class... Facts> struct found : 
 struct random_in_predictor { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [random-in-predictor]: nothing is random in a predictor, and this operation draws; it says what it is there "
   "by stands_for(false)"); } }; };
+struct cache_in_program { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [cache-in-program]: a cache is what a predictor keeps from call to call; a program keeps state<\"name\", "
+  "initial{}, ...>, or gives in_training(a, b) an a without it"); } }; };
 struct two_updates { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [two-updates]: a step would update this state to two different values, as where a batch_norm is applied "
   "twice; rename one, or put them into different blocks"); } }; };

@@ -20,19 +20,6 @@
 
 namespace cairn::data {
 
-using cairn::detail::text_of;
-
-/// A file that is missing, corrupt, or does not fit to the others.
-struct file_error : std::runtime_error {
-  std::string file, expected, actual;
-
-  [[gnu::cold]] file_error(const std::string& path, std::string_view wanted, std::string_view given)
-      : std::runtime_error(text_of({path, ": expected ", wanted, ", got ", given})),
-        file(path),
-        expected(wanted),
-        actual(given) {}
-};
-
 /// An array of bytes, row-major.
 struct byte_array {
   std::vector<std::int64_t> extents;

@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <numbers>
 #include <span>
 
@@ -45,6 +46,21 @@ struct runtime_leaf {
   pass::place next;      ///< of a state that a step updates: what it becomes
 };
 
+/// A value that is copied to where it belongs when the step that makes it is over.
+struct late_copy {
+  pass::place from, to;
+  std::int64_t bytes;
+};
+template <class Compiled>
+inline constexpr auto late_copies = [] {
+  std::array<late_copy, static_cast<std::size_t>(Compiled::places.copy_count)> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const pass::late_copy& copy = Compiled::places.copies[i];
+    out[i] = {Compiled::layout.of[copy.value], copy.to, Compiled::schedule.made(copy.value).bytes};
+  }
+  return out;
+}();
+
 /// What program and predictor share: where the memory of a compiled model is, its inputs and its results.
 template <class Compiled>
 class machine {
@@ -78,10 +94,10 @@ class machine {
   static constexpr const shape& extents_of(int i) { return graph.leaf_op(i).made->extents; }
 
   std::byte* const* bases() const { return bases_; }
-  /// Has parameters and states lie from `at` on.
-  void place_leaves(std::byte* at) {
+  /// Has parameters and states, or caches, lie from `at` on.
+  void place_leaves(std::byte* at, ir::role what = ir::role::parameter) {
     for (int i = 0; i < leaf_count; ++i) {
-      if (leaf(i).what == ir::role::parameter) leaf_base(i) = at + leaf(i).offset;
+      if (leaf(i).what == what) leaf_base(i) = at + leaf(i).offset;
     }
   }
   std::byte*& base(int which) { return bases_[which]; }
@@ -110,6 +126,12 @@ class machine {
   }
   /// Runs the steps [begin, end).
   void run(int begin, int end) { executable<Compiled>::run(bases_, begin, end); }
+  /// Copies what belongs elsewhere than where the steps made it.
+  void write_late(auto is_wanted) {
+    for (const late_copy& copy : late_copies<Compiled>) {
+      if (is_wanted(copy)) std::memcpy(at(copy.to), at(copy.from), static_cast<std::size_t>(copy.bytes));
+    }
+  }
   static constexpr int turn = Compiled::steps.turn, all_gradients = Compiled::steps.all_gradients,
                        step_count = Compiled::steps.step_count;
 

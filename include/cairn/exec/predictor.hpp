@@ -6,7 +6,7 @@
 namespace cairn {
 
 /// The forward pass of any expression, sharing the parameters of a program by name; the program must outlive it.
-/// Nothing is random in it, and no state changes: dropout leaves its argument as it is.
+/// Nothing is random in it, and no state changes but caches, which are its own: dropout leaves its argument as it is.
 /// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
 /// Rejects: a parameter that the program does not have, or has in another shape.
 template <auto Output, class... Options>
@@ -27,13 +27,13 @@ class predictor {
     requires(!detail::runs<Trained, true, TrainedOptions...>)
   explicit predictor(program<Trained, TrainedOptions...>&, std::span<std::byte> = {}) : memory_(0) {}
 
-  /// Allocates memory().peak_bytes bytes, once.
+  /// Allocates memory().peak_bytes + memory().cache_bytes bytes, once.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
-  /// Lives in the first memory().peak_bytes bytes of the caller's memory. Throws memory_error.
+  /// Lives in the first so many bytes of the caller's memory. Throws memory_error.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
@@ -43,14 +43,13 @@ class predictor {
 
   /// Has parameters and states of its own, read from a file that a program saved or PyTorch wrote, as
   /// cairn/file/saving.hpp says, which must be included: `predictor<logits> predict{"run.safetensors"}`. Allocates
-  /// memory().peak_bytes + memory().parameter_bytes bytes. Throws file::file_error, of tensors that do not fit
-  /// mismatch_error.
+  /// memory().parameter_bytes more. Throws file::file_error, of tensors that do not fit mismatch_error.
   template <class Path>
     requires std::convertible_to<const Path&, std::string>
   explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(report_of<problem>{}.shown);
-    machine_.base(pass::arena_base) = memory_.data();
+    place();
     machine_.place_leaves(memory_.data() + bytes_needed);
     if constexpr (std::same_as<problem, sound>)
       detail::kept_files<Path>::load(
@@ -63,7 +62,31 @@ class predictor {
     machine_.keep_snapshots_in(given);
   }
 
-  /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call.
+  /// A cache, as a view through which it may be written: zeros, or as the last call left it.
+  template <fixed_string Name>
+  auto cache() {
+    using problem = decltype(detail::problem_of_cache<compiled, Name>());
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    constexpr int i = compiled::graph.find(ir::role::cache, Name);
+    if constexpr (std::same_as<problem, sound>)
+      return detail::view_of<machine::extents_of(i)>(reinterpret_cast<real_type*>(machine_.leaf_base(i)));
+    else return detail::view_stand_in<real_type>{};
+  }
+  /// Makes caches zeros again: all, or those of these names, which may be those of blocks.
+  template <fixed_string... Names>
+  void reset() {
+    using problem = decltype(first_problem(detail::problem_of_caches<compiled, Names>()...));
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      if (detail::caches_called<compiled, Names...>[static_cast<std::size_t>(i)])
+        std::fill_n(machine_.leaf_base(i), machine::leaf(i).bytes, std::byte{});
+    }
+  }
+
+  /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call. Then caches are
+  /// what `updated` says.
   template <class... Bound>
   auto operator()(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
@@ -73,12 +96,18 @@ class predictor {
     if constexpr (std::same_as<problem, sound>) {
       machine_.read(inputs...);
       machine_.run(0, machine::step_count);
+      machine_.write_late([](const detail::late_copy&) { return true; });
     }
     return machine_.results();
   }
 
  private:
-  static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes);
+  static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes + memory().cache_bytes);
+
+  void place() {
+    machine_.base(pass::arena_base) = memory_.data();
+    machine_.place_leaves(memory_.data() + memory().peak_bytes, ir::role::cache);
+  }
 
   /// By leaf: which it is in a program.
   template <class Program>
@@ -96,7 +125,7 @@ class predictor {
   template <auto Trained, class... TrainedOptions>
   predictor(program<Trained, TrainedOptions...>& trained, memory_block memory) : memory_(std::move(memory)) {
     using owner = program<Trained, TrainedOptions...>;
-    machine_.base(pass::arena_base) = memory_.data();
+    place();
     if constexpr (std::same_as<sharing_with<owner>, sound>) {
       for (int i = 0; i < machine::leaf_count; ++i) {
         if (machine::leaf(i).what == ir::role::parameter)

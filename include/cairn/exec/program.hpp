@@ -20,21 +20,6 @@ constexpr auto problem_of_threads() {
   if constexpr (Threads == 1 || kernel::threads_exist) return sound{};
   else return mistake<threads_without_openmp, top_scope, fact::threads<Threads>>{};
 }
-
-/// A value that is copied to where it belongs when the step that makes it is over.
-struct late_copy {
-  pass::place from, to;
-  std::int64_t bytes;
-};
-template <class Compiled>
-inline constexpr auto late_copies = [] {
-  std::array<late_copy, static_cast<std::size_t>(Compiled::places.copy_count)> out{};
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const pass::late_copy& copy = Compiled::places.copies[i];
-    out[i] = {Compiled::layout.of[copy.value], copy.to, Compiled::schedule.made(copy.value).bytes};
-  }
-  return out;
-}();
 }  // namespace detail
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
@@ -114,7 +99,7 @@ class program {
     static_assert(report_of<problem>{}.shown);
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) machine_.run(0, machine::step_count);
-    write_late([](const late_copy&) { return true; });
+    machine_.write_late([](const late_copy&) { return true; });
     if constexpr (checks) {
       check_loss();
       check_gradients();
@@ -140,7 +125,7 @@ class program {
       machine_.run(machine::all_gradients, machine::step_count);
       ++counters_.steps;
     }
-    write_late([](const late_copy& copy) { return !keeps_gradients || copy.to.base != pass::gradient_base; });
+    machine_.write_late([](const late_copy& copy) { return !keeps_gradients || copy.to.base != pass::gradient_base; });
     update_states();
     return machine_.results();
   }
@@ -353,7 +338,6 @@ class program {
   static constexpr const auto& rules = ir::rules_of<typename compiled::model>;
   static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
   using late_copy = detail::late_copy;
-  static constexpr auto copies = detail::late_copies<compiled>;
 
   template <class Problem, class... Bound>
   void begin_step(const Bound&... inputs) {
@@ -378,7 +362,7 @@ class program {
   }
   /// All gradients are there, and nothing is updated: has updates multiply them by what clip_grad_norm_ does.
   void limit_gradients() {
-    write_late([](const late_copy& copy) { return copy.to.base == pass::gradient_base; });
+    machine_.write_late([](const late_copy& copy) { return copy.to.base == pass::gradient_base; });
     gradient_norm_ =
         kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
     if constexpr (checks) check_gradients();
@@ -390,12 +374,6 @@ class program {
     []<class... Names, auto... Rule>(detail::rule_list<detail::named_rule<Names, Rule>...>, auto& each) {
       (each(Rule), ...);
     }(typename compiled::model::purpose::updates{}, visit);
-  }
-  void write_late(auto is_wanted) {
-    for (const late_copy& copy : copies) {
-      if (is_wanted(copy))
-        std::memcpy(machine_.at(copy.to), machine_.at(copy.from), static_cast<std::size_t>(copy.bytes));
-    }
   }
   void update_states() {
     for (int i = 0; i < machine::leaf_count; ++i) {

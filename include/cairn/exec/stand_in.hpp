@@ -80,7 +80,7 @@ constexpr unknown operator/(A, B) {
 }
 
 struct unknown_memory {
-  unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes, elsewhere_bytes;
+  unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes, cache_bytes, elsewhere_bytes;
   constexpr unknown total_bytes() const { return {}; }
 };
 struct unknown_flops {
@@ -182,6 +182,12 @@ class predictor_stand_in {
   predictor_stand_in(const auto&, std::span<std::byte>) {}
   void keep_snapshots_in(std::span<std::byte>) {}
   auto operator()(const auto&...) { return for_each_output(as_outputs(Output), view_stand_in<real_type>{}); }
+  template <fixed_string>
+  view_stand_in<real_type> cache() {
+    return {};
+  }
+  template <fixed_string...>
+  void reset() {}
 };
 
 }  // namespace cairn::detail

@@ -13,6 +13,9 @@ inline constexpr bool is_constant = false;
 /// Whether E can be updated by a step.
 template <class E>
 inline constexpr bool is_state = false;
+/// Whether E is a state of predictors, which their calls update, and no step of a program.
+template <class E>
+inline constexpr bool is_cache = false;
 
 /// What an application is judged by, of each argument.
 struct argument_facts {

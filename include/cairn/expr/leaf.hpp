@@ -109,6 +109,9 @@ struct parameter_leaf : detail::leaf<element_type{}, Extents...> {
   static constexpr expression_traits traits{.trained = Trainable, .of_model = true};
 };
 
+template <fixed_string Name, int... Extents>
+struct cache_leaf : detail::leaf<element_type{}, Extents...> {};
+
 template <fixed_string Name>
 struct random_key_leaf : detail::leaf<element_type{dtype::key}> {};
 
@@ -129,6 +132,12 @@ template <double Value>
 inline constexpr bool is_constant<constant_leaf<Value>> = true;
 template <fixed_string Name, initial Init, int... Extents>
 inline constexpr bool is_state<parameter_leaf<Name, false, Init, Extents...>> = true;
+template <fixed_string Name, int... Extents>
+inline constexpr auto known_as<cache_leaf<Name, Extents...>> = Name;
+template <fixed_string Name, int... Extents>
+inline constexpr bool is_state<cache_leaf<Name, Extents...>> = true;
+template <fixed_string Name, int... Extents>
+inline constexpr bool is_cache<cache_leaf<Name, Extents...>> = true;
 }  // namespace detail
 
 /// An input of the program: real numbers, bound at each step; needs no gradient.

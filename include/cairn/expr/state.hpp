@@ -11,6 +11,11 @@ template <fixed_string Name, initial Init, int... Extents>
 inline constexpr
     typename detail::checked_leaf<Name, parameter_leaf<Name, false, Init, Extents...>, Extents...>::type state{};
 
+/// A cache: a state of a predictor, as the keys and values of a text that it goes on with. It begins as zeros, and is what
+/// `updated` says after each call; `predict.reset()` makes it zeros again. No program has one.
+template <fixed_string Name, int... Extents>
+inline constexpr typename detail::checked_leaf<Name, cache_leaf<Name, Extents...>, Extents...>::type cache{};
+
 struct updated_op : op {
   static constexpr fixed_string name = "updated";
   using rule = rule::equal_shapes;
@@ -29,7 +34,7 @@ struct in_training_op : op {
 };
 
 /// The value, with its gradient; and when a step of a program is over, the state is what `next` was in it. That is once
-/// a step, in a segment too. A predictor updates nothing.
+/// a step, in a segment too. A predictor updates caches alone, so when a call is over.
 /// Rejects: states of another shape than `next`, and in a program two different updates of one state.
 template <an_operand Value, an_operand State, an_operand Next>
 constexpr made<updated_op, Value, State, Next> updated(Value, State, Next) {

@@ -254,7 +254,7 @@ struct builder {
 
   constexpr bool is_fixed(int v) const {
     const role what = nodes[v].op->what;
-    return what == role::parameter || is_constant(what) || (v < is_fixed_.count() && is_fixed_[v]);
+    return is_kept(what) || is_constant(what) || (v < is_fixed_.count() && is_fixed_[v]);
   }
   /// Whether v is an operation on these values, or on equal constants.
   constexpr bool computes(int v, const operation* op, const int* of) const {

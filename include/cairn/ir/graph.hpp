@@ -16,6 +16,7 @@ namespace cairn::ir {
 enum class role : std::uint8_t {
   input,        ///< bound at each step
   parameter,    ///< lives in the program
+  cache,        ///< lives in the predictor
   random,       ///< the key of a random operation: made anew for each step
   earlier,      ///< what steps before left, which lies where that of this step will: a gradient so far, a moment
   number,       ///< of an update rule, the same for all parameters: made anew for each step
@@ -27,6 +28,8 @@ enum class role : std::uint8_t {
   kernel,       ///< a step of its own, unless a loop takes it in
 };
 constexpr bool is_leaf(role r) { return r < role::view; }
+/// Whether it stays from step to step.
+constexpr bool is_kept(role r) { return r == role::parameter || r == role::cache; }
 constexpr bool is_constant(role r) { return r == role::constant || r == role::generated; }
 
 struct builder;

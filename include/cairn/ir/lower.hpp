@@ -45,6 +45,10 @@ struct lowering<parameter_leaf<Name, Trainable, Init, E...>>
     o.trainable = Trainable;
   }
 };
+template <fixed_string Name, int... E>
+struct lowering<cache_leaf<Name, E...>> : named_leaf<cache_leaf<Name, E...>, Name, true> {
+  static constexpr void describe(operation& o) { o.what = role::cache; }
+};
 template <fixed_string Name>
 struct lowering<random_key_leaf<Name>> : named_leaf<random_key_leaf<Name>, Name, true> {
   static constexpr void describe(operation& o) { o.what = role::random; }
@@ -146,7 +150,7 @@ struct lowering<expr<Op, A...>> {
       const int arguments[]{lowering<met<A>>::template into<Target>(b)..., none};
       made = b.compute(&operation_of<Op, Target, tensor_met<A>...>, arguments);
     }
-    if constexpr (updates && Target::training) {
+    if constexpr (updates) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         (update<Target, I>(b, made), ...);
       }(std::index_sequence_for<A...>{});
@@ -159,11 +163,13 @@ struct lowering<expr<Op, A...>> {
   }
 
  private:
-  /// What argument number I, a state, becomes; of a state a copy, for that may itself be updated before.
+  /// What argument number I, a state, becomes where its owner runs; of a state a copy, for that may itself be updated
+  /// before.
   template <class Target, std::size_t I>
   static constexpr void update(builder& b, int made) {
     constexpr next_state next = Op::becomes(static_cast<int>(I));
-    if constexpr (next.result >= 0) {
+    if constexpr (!Target::training && !cairn::detail::is_cache<nth<I>>) {
+    } else if constexpr (next.result >= 0) {
       constexpr const tensor_type& becomes = type::results[static_cast<std::size_t>(next.result)];
       static_assert(becomes == nth<I>::shape && becomes.element == nth<I>::element,
                     "cairn: a state becomes a value of its own shape and type");
@@ -171,7 +177,7 @@ struct lowering<expr<Op, A...>> {
     } else if constexpr (next.argument >= 0) {
       using value = nth<static_cast<std::size_t>(next.argument)>;
       int v = lowering<value>::template into<Target>(b);
-      if (b.nodes[b.root(v)].op->what == role::parameter) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
+      if (is_kept(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
       b.update(lowering<nth<I>>::template leaf<Target>(b), v);
     }
   }

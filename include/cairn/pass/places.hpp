@@ -48,21 +48,21 @@ struct places {
   place of[Nodes] = {};               ///< by value
   bool fixed[Nodes] = {};             ///< computed values that lie among gradients, parameters or moments
   bool output[Nodes] = {};            ///< values that are results of the program
-  std::int64_t offset[Leaves] = {};   ///< by leaf, in the blocks of parameters and of gradients; trained ones first
+  std::int64_t offset[Leaves] = {};   ///< by leaf, in its block: of parameters and gradients, trained ones first; of caches
   std::int64_t moments[Leaves] = {};  ///< by leaf: where its moments begin in the block of these
   late_copy copies[Leaves + Results + Carries] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
   std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0, moment_bytes = 0;
+  std::int64_t cache_bytes = 0;
   std::int64_t kept_bytes = 0;       ///< of what is kept apart from the arena
   std::int64_t elsewhere_bytes = 0;  ///< of what lies in memory that the user gives
 };
 
 /// Whether a step may write its result w over v, an argument that it reads for the last time.
-template <class Schedule, class Fused, class Ranges, class Places>
-constexpr bool replaces(const Schedule& s, const Fused& f, const Ranges& live, const Places& p, int index, int v,
-                        int w) {
-  return live.last[v] == index && f.step_of[v] != none && !p.output[v] && s.made(w).covers(s.made(v));
+template <class Schedule, class Ranges, class Places>
+constexpr bool replaces(const Schedule& s, const Ranges& live, const Places& p, int index, int v, int w) {
+  return live.last[v] == index && !p.output[v] && s.made(w).covers(s.made(v));
 }
 
 /// Whether the kernel of a step reads v: beside a loop perhaps all of it for each tile or row.
@@ -97,7 +97,7 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       const int v = l.inputs[i].source;
       if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) && !kernel_reads(s, f, index, v) &&
-          replaces(s, f, live, p, index, v, w) && visit(v))
+          replaces(s, live, p, index, v, w) && visit(v))
         return;
     }
   } else if (const int a = s.made(w).overwrites; a != none && !st.tiles) {
@@ -107,7 +107,7 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
     for (int i = 0; i < n.op->arguments; ++i)
       for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.rows() || f.step_of[v] == index;  // the loop reads all else
-    if (once && replaces(s, f, live, p, index, v, w)) visit(v);
+    if (once && replaces(s, live, p, index, v, w)) visit(v);
   }
 }
 
@@ -151,6 +151,10 @@ struct fixed_placer {
       if (leaf.what == ir::role::input && s.gradient[i] != none) {
         out.offset[i] = out.gradient_bytes;
         out.gradient_bytes += aligned(leaf.made->bytes);
+      }
+      if (leaf.what == ir::role::cache) {
+        out.offset[i] = out.cache_bytes;
+        out.cache_bytes += aligned(leaf.made->bytes);
       }
       if (s.leaf_value[i] != none) out.of[s.leaf_value[i]] = {leaf_base + i, 0};
     }
@@ -269,6 +273,30 @@ struct fixed_placer {
       }
     }
   }
+
+  /// Whether what a cache becomes may be computed in its place: nobody reads it any more, but perhaps who writes over it.
+  constexpr bool takes_place(int after, int before) const {
+    const int index = f.step_of[after];
+    if (index == none || out.fixed[after]) return false;
+    bool takes = before == none || live.last[before] < index;
+    if (!takes) for_each_replaceable(s, f, l, live, out, index, after, [&](int v) { return takes |= v == before; });
+    return takes;
+  }
+  constexpr void place_caches() {
+    int next = g.result_count;
+    for (int i = 0; !apart && i < g.leaf_count; ++i) {
+      if (g.leaves[i].after == none) continue;
+      const int value = s.outputs[next++], after = f.root[value];
+      if (g.leaf_op(i).what != ir::role::cache) continue;
+      const place own{leaf_base + i, 0};
+      if (takes_place(after, s.leaf_value[i])) {
+        out.fixed[after] = true;
+        out.of[after] = own;
+      } else {
+        out.copies[out.copy_count++] = {value, own};
+      }
+    }
+  }
 };
 }  // namespace detail
 
@@ -281,6 +309,7 @@ constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, co
   p.place_results();
   p.place_gradients();
   p.place_carried();
+  p.place_caches();
   return p.out;
 }
 

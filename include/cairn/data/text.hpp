@@ -1,0 +1,152 @@
+// Text as tokens: its bytes, or the characters that occur in it.
+#pragma once
+
+#include "cairn/data/errors.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cairn::data {
+
+namespace detail {
+/// How many bytes the first character of a text has in UTF-8; 0 where it begins with none.
+constexpr std::size_t bytes_of_character(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t bytes = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  if (bytes == 0 || text.size() < bytes) return 0;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool longer_than_needed = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool surrogate = first == 0xed && second >= 0xa0, beyond_unicode = first == 0xf4 && second >= 0x90;
+  return longer_than_needed || surrogate || beyond_unicode ? 0 : bytes;
+}
+[[gnu::cold]] inline std::string in_hexadecimal(char byte) {
+  char text[16];
+  std::snprintf(text, sizeof text, "a byte 0x%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+  return text;
+}
+/// The first character of what begins at a byte of a text. Throws text_error.
+inline std::string_view character_at(std::string_view text, std::size_t at) {
+  const std::size_t bytes = bytes_of_character(text.substr(at));
+  if (bytes == 0) refuse(text_error("byte", static_cast<std::int64_t>(at), "UTF-8", in_hexadecimal(text[at])));
+  return text.substr(at, bytes);
+}
+}  // namespace detail
+
+/// Which tokens stand for what: token i is symbol i, a byte or a character.
+class vocabulary {
+ public:
+  /// All bytes, by their number: 256 symbols, whatever the text.
+  static vocabulary bytes() {
+    vocabulary out;
+    for (int byte = 0; byte < 256; ++byte) out.symbols_.emplace_back(1, static_cast<char>(byte));
+    return out;
+  }
+  /// The characters that occur in a text of UTF-8, by their number in Unicode. Throws text_error.
+  static vocabulary characters(std::string_view text) {
+    vocabulary out;
+    out.characters_ = true;
+    std::set<std::string_view> found;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::string_view one = detail::character_at(text, at);
+      found.insert(one);
+      at += one.size();
+    }
+    out.symbols_.assign(found.begin(), found.end());
+    return out;
+  }
+
+  std::int64_t size() const { return std::ssize(symbols_); }
+
+  /// Throws text_error at what is no symbol.
+  std::vector<std::int32_t> encode(std::string_view text) const {
+    std::vector<std::int32_t> tokens;
+    tokens.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) {
+      const std::string_view one = characters_ ? detail::character_at(text, at) : text.substr(at, 1);
+      const auto found = std::ranges::lower_bound(symbols_, one, {}, [](const auto& s) { return std::string_view(s); });
+      if (found == symbols_.end() || *found != one)
+        refuse(text_error("byte", static_cast<std::int64_t>(at), "a character of the vocabulary", one));
+      tokens.push_back(static_cast<std::int32_t>(found - symbols_.begin()));
+      at += one.size();
+    }
+    return tokens;
+  }
+  /// Throws text_error at a number that is no token.
+  std::string decode(std::span<const std::int32_t> tokens) const {
+    std::string text;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (tokens[i] < 0 || tokens[i] >= size())
+        refuse(text_error("token", static_cast<std::int64_t>(i), text_of({"one below ", text_of(size())}),
+                          text_of(tokens[i])));
+      text += symbols_[static_cast<std::size_t>(tokens[i])];
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::string> symbols_;  // sorted: as bytes, and so by their number
+  bool characters_ = false;
+};
+
+/// A text as tokens, and what these stand for.
+struct text {
+  vocabulary symbols;
+  std::vector<std::int32_t> tokens;
+
+  text(vocabulary known, std::string_view all) : symbols(std::move(known)), tokens(symbols.encode(all)) {}
+
+  struct parts {
+    std::span<const std::int32_t> train, validation;
+  };
+  /// The last `share` of it is to validate with. Throws option_error where that is not from 0 to 1.
+  parts split(double share = 0.1) const& {
+    if (!(share >= 0 && share <= 1)) refuse(option_error("share to validate with", "0 to 1", share));
+    const std::span<const std::int32_t> all(tokens);
+    const auto first = static_cast<std::size_t>(static_cast<double>(all.size()) * (1 - share));
+    return {all.first(first), all.subspan(first)};
+  }
+  void split(double share = 0.1) && = delete;  // the parts would outlive the text
+};
+
+/// All of a file. Throws file_error.
+inline std::string read_file(const std::string& path) {
+  struct close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, close> file(std::fopen(path.c_str(), "rb"));
+  std::string all;
+  char piece[1 << 16];
+  for (std::size_t count = 1; file && count > 0;) {
+    count = std::fread(piece, 1, sizeof piece, file.get());
+    all.append(piece, count);
+  }
+  if (!file || std::ferror(file.get()) != 0)
+    refuse(file_error(path, "a readable file", std::generic_category().message(errno)));
+  return all;
+}
+/// Any file, of which each byte is a token below 256. Throws file_error.
+inline text read_bytes(const std::string& path) { return {vocabulary::bytes(), read_file(path)}; }
+/// A text in UTF-8, of which each character is a token, below as many as there are different ones: `symbols.size()`.
+/// Throws file_error, and text_error where it is no UTF-8.
+inline text read_characters(const std::string& path) {
+  const std::string all = read_file(path);
+  return {vocabulary::characters(all), all};
+}
+
+}  // namespace cairn::data

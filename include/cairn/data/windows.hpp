@@ -1,0 +1,110 @@
+// Windows of a text, in batches, each with the same one token later: in order or drawn.
+#pragma once
+
+#include "cairn/core/philox.hpp"
+#include "cairn/core/tensor_view.hpp"
+#include "cairn/data/errors.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <vector>
+
+namespace cairn::data {
+
+/// B windows of T tokens, for `auto [x, y, begins]`. Both are views, good until the next batch is asked for.
+template <int B, int T>
+struct window_batch {
+  tensor_view<const std::int32_t, 2> inputs;   // {B, T}
+  tensor_view<const std::int32_t, 2> targets;  // {B, T}: the token after each of these
+  bool begins;                                 ///< whether no window goes on where one of the batch before ended
+};
+
+/// Windows of tokens, fewer than 2^32, which must outlive it. They are copied to two buffers that are allocated once;
+/// iterating allocates nothing.
+template <int B, int T>
+class window_range {
+  static_assert(B > 0 && T > 0);
+
+ public:
+  /// In order: B streams, each a part of the tokens; a window goes on where that of its stream in the batch before ended.
+  /// Throws size_error if there is no whole batch.
+  explicit window_range(std::span<const std::int32_t> tokens) : window_range(tokens, B * std::int64_t{T} + 1) {
+    size_ = stream_length() / T;
+  }
+  /// Drawn: each window may begin everywhere, and where is a function of the seed, the epoch and the batch's number. There
+  /// are as many batches as have all tokens together. Throws size_error if there is no whole window.
+  window_range(std::span<const std::int32_t> tokens, seed s, std::int64_t epoch) : window_range(tokens, T + 1) {
+    size_ = std::max<std::int64_t>(stream_length() / T, 1);
+    drawn_ = true;
+    seed_ = s;
+    epoch_ = static_cast<std::uint64_t>(epoch);
+  }
+
+  /// How many batches there are.
+  std::int64_t size() const { return size_; }
+
+  class iterator {
+   public:
+    using value_type = window_batch<B, T>;
+    using difference_type = std::ptrdiff_t;
+
+    iterator() = default;
+    window_batch<B, T> operator*() const { return range_->at(place_); }
+    iterator& operator++() { return ++place_, *this; }
+    iterator operator++(int) { return {range_, place_++}; }
+    friend bool operator==(const iterator&, const iterator&) = default;
+
+   private:
+    friend window_range;
+    iterator(window_range* range, std::int64_t place) : range_(range), place_(place) {}
+    window_range* range_ = nullptr;
+    std::int64_t place_ = 0;
+  };
+  iterator begin() { return {this, 0}; }
+  iterator end() { return {this, size()}; }
+
+ private:
+  window_range(std::span<const std::int32_t> tokens, std::int64_t least)
+      : tokens_(tokens), inputs_(B * std::size_t{T}), targets_(inputs_.size()) {
+    if (std::ssize(tokens) < least) refuse(size_error("tokens for a batch of windows", least, std::ssize(tokens)));
+  }
+
+  std::int64_t stream_length() const { return (std::ssize(tokens_) - 1) / B; }
+
+  window_batch<B, T> at(std::int64_t place) {
+    random_sequence random(seed_, epoch_ << 32 | static_cast<std::uint64_t>(place));
+    for (int b = 0; b < B; ++b) {
+      const std::int64_t from = drawn_ ? random.below(static_cast<std::uint32_t>(std::ssize(tokens_) - T))
+                                       : b * stream_length() + place * T;
+      const auto window = tokens_.subspan(static_cast<std::size_t>(from), T + 1);
+      const std::ptrdiff_t to = b * std::ptrdiff_t{T};
+      std::ranges::copy(window.first(T), inputs_.begin() + to);
+      std::ranges::copy(window.last(T), targets_.begin() + to);
+    }
+    return {{inputs_.data(), {B, T}}, {targets_.data(), {B, T}}, drawn_ || place == 0};
+  }
+
+  std::span<const std::int32_t> tokens_;
+  std::int64_t size_ = 0;
+  bool drawn_ = false;
+  seed seed_;
+  std::uint64_t epoch_ = 0;
+  std::vector<std::int32_t> inputs_, targets_;
+};
+
+/// `for (auto [x, y, begins] : windows<32, 64>(tokens))`: B streams in order, to carry a state from batch to batch, and to
+/// evaluate.
+template <int B, int T>
+window_range<B, T> windows(std::span<const std::int32_t> tokens) {
+  return window_range<B, T>(tokens);
+}
+/// `for (auto [x, y, begins] : windows<8, 256>(tokens, seed{1}, epoch))`: drawn anew each epoch, for training.
+template <int B, int T>
+window_range<B, T> windows(std::span<const std::int32_t> tokens, seed s, std::int64_t epoch) {
+  return window_range<B, T>(tokens, s, epoch);
+}
+
+}  // namespace cairn::data

@@ -1,0 +1,53 @@
+// Rows laid into a table at an index, and rows found there. For each index of the axes before the table's axis there is a
+// run of bytes, side by side, of the rows.
+#pragma once
+
+#include "cairn/expr/placed.hpp"
+#include "cairn/kernel/gather.hpp"
+
+#include <cstring>
+
+namespace cairn {
+
+namespace kernel {
+
+/// Where rows begin in a table, and how long they are, in bytes.
+struct rows_in_table {
+  std::int64_t runs, step;    ///< of the table: how many, and how far apart
+  std::int64_t begin, bytes;  ///< of the rows in each
+};
+/// Table: its shape; At: that of the index.
+template <int Axis, class Table, class Number>
+rows_in_table rows_at(const void* index, int rows) {
+  constexpr around_axis table = around(Table::shape, Axis);
+  constexpr std::int64_t row = table.inner * std::int64_t{sizeof(Number)};
+  return {table.outer, table.extent * row, *static_cast<const std::int32_t*>(index) * row, rows * row};
+}
+
+/// `table` = the rows, run by run.
+[[gnu::noinline]] inline void lay_rows(const rows_in_table& at, const std::byte* rows, std::byte* table) {
+  for (std::int64_t run = 0; run < at.runs; ++run)
+    std::memcpy(table + run * at.step + at.begin, rows + run * at.bytes, static_cast<std::size_t>(at.bytes));
+}
+/// `rows` = those of the table, run by run.
+[[gnu::noinline]] inline void find_rows(const rows_in_table& at, const std::byte* table, std::byte* rows) {
+  for (std::int64_t run = 0; run < at.runs; ++run)
+    std::memcpy(rows + run * at.bytes, table + run * at.step + at.begin, static_cast<std::size_t>(at.bytes));
+}
+
+}  // namespace kernel
+
+template <int Axis, class Real, class Table, class At, class Rows>
+void compute(placed_op<Axis>, signature<Real, Table, At, Rows>, void* const* p) {
+  constexpr std::size_t bytes = static_cast<std::size_t>(Table::shape.count()) * sizeof(Real);
+  if (p[0] != p[1]) std::memcpy(p[0], p[1], bytes);
+  kernel::lay_rows(kernel::rows_at<Axis, Table, Real>(p[2], Rows::shape[Axis]), static_cast<const std::byte*>(p[3]),
+                   static_cast<std::byte*>(p[0]));
+}
+template <int Axis, int Rows, class Real, class Table, class At>
+void compute(rows_at_op<Axis, Rows>, signature<Real, Table, At>, void* const* p) {
+  kernel::find_rows(kernel::rows_at<Axis, Table, Real>(p[2], Rows), static_cast<const std::byte*>(p[1]),
+                    static_cast<std::byte*>(p[0]));
+}
+
+}  // namespace cairn

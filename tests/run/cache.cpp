@@ -1,0 +1,228 @@
+// Caches of predictors: what they are from call to call, and that a model that goes on from them computes what it computes
+// of all at once.
+#include <array>
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+#include <cairn/data/draw.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+constexpr int length = 12, width = 16, letters = 13;
+constexpr auto text = indices<"text", letters, length>;
+constexpr auto letter = indices<"letter", letters, 1>;
+constexpr auto at = indices<"at", length, 1>;
+
+// A transformer of two blocks, of all letters or of the next one.
+constexpr auto of_all = [](auto q, auto k, auto v) {
+  return matmul(softmax(matmul(q, transpose(k)) * 0.25_c + causal_mask<length>), v);
+};
+constexpr auto of_next = [](auto q, auto k, auto v) {
+  constexpr auto keys = cache<"keys", length, width>;
+  constexpr auto values = cache<"values", length, width>;
+  const auto all_k = placed<0>(keys, at, k), all_v = placed<0>(values, at, v);
+  const auto scores = where(arange<length> <= at, matmul(q, transpose(all_k)) * 0.25_c, constant<-1e30>);
+  return updated(updated(matmul(softmax(scores), all_v), keys, all_k), values, all_v);
+};
+template <auto Attend>
+constexpr auto transformer = [](auto x) {
+  auto [q, k, v] = split<-1, 3>(x | nn::layer_norm<"ln1"> | nn::linear<"qkv", 3 * width>);
+  const auto y = x + (Attend(q, k, v) | nn::linear<"proj", width>);
+  return y + (y | nn::layer_norm<"ln2"> | nn::linear<"fc1", 32> | nn::gelu | nn::linear<"fc2", width>);
+};
+template <auto Attend>
+constexpr auto logits = [](auto tokens, auto positions) {
+  const auto x = gather<0>(param<"wte", letters, width>, tokens) + gather<0>(param<"wpe", length, width>, positions);
+  return x | repeat<2, "block">([](auto) { return transformer<Attend>; }) | nn::linear<"head", letters>;
+};
+constexpr auto all_logits = logits<of_all>(text, arange<length>);
+constexpr auto next_logits = logits<of_next>(letter, at);
+
+// A cell of an LSTM, of which h and c are carried or kept.
+constexpr auto cell = [](auto h, auto c, auto x) {
+  auto [i, f, g, o] = split<-1, 4>(concatenate<-1>(x, h) | nn::linear<"gates", 4 * width>);
+  const auto next = sigmoid(f) * c + sigmoid(i) * tanh(g);
+  return std::tuple{sigmoid(o) * tanh(next), next};
+};
+constexpr auto inputs = input<"xs", length, 1, width>;
+constexpr auto unrolled = [] {
+  const auto body = [](auto h, auto c, auto x) {
+    const auto [hidden, carried_on] = cell(h, c, x);
+    return std::tuple{hidden, carried_on, hidden};
+  };
+  constexpr auto nothing = zeros<1, width>;
+  return std::get<2>(scan<length, "step">(body, carried(nothing, nothing), each(inputs)));
+}();
+constexpr auto stepped = block<"step">(
+    [](auto x) {
+      constexpr auto h = cache<"h", 1, width>;
+      constexpr auto c = cache<"c", 1, width>;
+      const auto [hidden, carried_on] = cell(h, c, x);
+      return updated(updated(hidden, h, hidden), c, carried_on);
+    },
+    input<"x", 1, width>);
+
+double worst_difference(const auto& row, const auto& other) {
+  double worst = 0;
+  for (std::size_t j = 0; j < row.size(); ++j) worst = std::max(worst, std::abs(row[j] - other[j]));
+  return worst;
+}
+std::span<const double> row_of(const auto& view, std::size_t row, std::size_t columns) {
+  return std::span<const double>(view.data() + row * columns, columns);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(caches)
+
+// Sums of at most 48 products of numbers below 10, through some twenty operations: 1e-12 is a thousand times epsilon times
+// the root of their number.
+BOOST_AUTO_TEST_CASE(a_transformer_goes_on_from_keys_and_values) {
+  program<mean(square(all_logits)), real<double>> step;
+  step.init(seed{3});
+  predictor<all_logits, real<double>> of_whole{step};
+  predictor<next_logits, real<double>> next{step};
+  std::array<std::int32_t, length> written{};
+  for (const bool again : {false, true}) {
+    random_sequence random(seed{1}, 0), same(seed{1}, 0);
+    if (again) next.reset();
+    for (std::size_t i = 0; i < length; ++i) {
+      const auto whole = of_whole(bind<"text">(written));
+      const std::array<std::int32_t, 1> last{written[i]}, here{static_cast<std::int32_t>(i)};
+      const auto one = next(bind<"letter">(last), bind<"at">(here));
+      const auto row = row_of(whole, i, letters), own = row_of(one, 0, letters);
+      BOOST_TEST(worst_difference(row, own) < 1e-12);
+      const std::int32_t drawn = data::draw(own, {.temperature = 0.8, .top_k = 10}, random);
+      BOOST_TEST(drawn == data::draw(row, {.temperature = 0.8, .top_k = 10}, same));
+      if (i + 1 < length) written[i + 1] = drawn;
+    }
+  }
+  // What is kept is what was computed, and the first letter alone is another thing.
+  BOOST_TEST(next.cache<"block.1.keys">()(length - 1, 0) != 0);
+  next.reset<"block.1">();
+  BOOST_TEST(next.cache<"block.1.keys">()(0, 0) == 0);
+  BOOST_TEST(next.cache<"block.0.keys">()(0, 0) != 0);
+  next.reset<"block.0.keys", "block.0.values">();
+  BOOST_TEST(next.cache<"block.0.values">()(0, 0) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_lstm_goes_on_from_its_state) {
+  program<mean(square(unrolled)), real<double>> step;
+  step.init(seed{3});
+  std::vector<double> xs(length * width);
+  random_sequence draw(seed{5}, 0);
+  for (double& x : xs) x = 4 * static_cast<double>(uniform(draw())) - 2;
+  predictor<unrolled, real<double>> of_whole{step};
+  predictor<stepped, real<double>> next{step};
+  const auto whole = of_whole(bind<"xs">(xs));
+  for (std::size_t i = 0; i < length; ++i) {
+    const auto one = next(bind<"x">(std::span(xs).subspan(i * width, width)));
+    BOOST_TEST(worst_difference(row_of(whole, i, width), row_of(one, 0, width)) < 1e-13);
+    BOOST_TEST(next.cache<"step.h">()(0, 3) == one(0, 3));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(caches_change_at_the_end_of_a_call_all_together) {
+  constexpr auto a = cache<"a", 2>;
+  constexpr auto b = cache<"b", 2>;
+  constexpr auto count = cache<"count">;
+  constexpr auto counted = updated(a - b + count, count, count + 1_c);
+  program<sum(param<"w", 2>)> step;
+  step.init(seed{1});
+  predictor<outputs(updated(updated(counted, a, b), b, a), a, count + sum(a))> predict{step};
+  static_assert(predict.memory().cache_bytes == 3 * 64);
+  for (const bool again : {false, true}) {
+    if (again) predict.reset();
+    for (int number = 0; number < 3; ++number) {
+      predict.cache<"a">().fill(number % 2 == 0 ? 1.0F : 2.0F);
+      if (number == 0) predict.cache<"b">().fill(2);
+      const float sign = number % 2 == 0 ? -1.0F : 1.0F;
+      BOOST_TEST(predict.cache<"count">()() == static_cast<float>(number));
+      const auto [value, seen, added] = predict();
+      BOOST_TEST(value(1) == static_cast<float>(number) + sign);
+      BOOST_TEST(seen(0) == 1.5F + sign / 2);
+      BOOST_TEST(added == static_cast<float>(number) + 3 + sign);
+      BOOST_TEST(predict.cache<"a">()(1) == 1.5F - sign / 2);
+      BOOST_TEST(predict.cache<"b">()(1) == 1.5F + sign / 2);
+    }
+  }
+}
+
+// What was there is read after what comes has been computed, so that this cannot be in its place before.
+BOOST_AUTO_TEST_CASE(what_was_there_is_read_until_the_end) {
+  constexpr auto table = cache<"table", 4, 3>;
+  constexpr auto row = indices<"row", 4, 1>;
+  constexpr auto next = placed<0>(table, row, input<"x", 1, 3>);
+  constexpr auto both = matmul(next, transpose(table));  // reads both
+  program<sum(param<"w", 2>)> step;
+  step.init(seed{1});
+  predictor<updated(both, table, next)> predict{step};
+  const std::array<float, 3> x{1, 2, 3};
+  for (const std::int32_t i : {2, 0}) {
+    const std::array<std::int32_t, 1> here{i};
+    const auto seen = predict(bind<"x">(x), bind<"row">(here));
+    const float old = i == 2 ? 0.0F : 14.0F;
+    BOOST_TEST(seen(2, 2) == old);
+    BOOST_TEST(seen(0, 0) == 0);
+    BOOST_TEST(seen(0, 2) == (i == 0 ? 14.0F : 0.0F));
+  }
+  BOOST_TEST(predict.cache<"table">()(0, 1) == 2);
+  BOOST_TEST(predict.cache<"table">()(1, 1) == 0);
+  BOOST_TEST(predict.cache<"table">()(2, 2) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_keeps_them_too) {
+  constexpr auto xs = input<"xs", 4, 2>;
+  constexpr auto body = [](auto h, auto x) {
+    constexpr auto sum_so_far = cache<"sum", 2>;
+    return updated(h + sum_so_far, sum_so_far, sum_so_far + x);
+  };
+  constexpr auto made = scan<4, "step">(body, carried(zeros<2>), each(xs));
+  program<sum(param<"w", 2>)> step;
+  step.init(seed{1});
+  predictor<made> predict{step};
+  const std::array<float, 8> x{1, 0, 1, 0, 1, 0, 1, 0};
+  BOOST_TEST(predict(bind<"xs">(x))(0) == 0 + 1 + 2 + 3);
+  BOOST_TEST(predict(bind<"xs">(x))(0) == 4 + 5 + 6 + 7);
+  BOOST_TEST(predict.cache<"step.sum">()(0) == 8);
+}
+
+// A program takes the other way, and has no cache.
+BOOST_AUTO_TEST_CASE(a_program_trains_what_a_predictor_goes_on_from) {
+  constexpr auto x = param<"x", 2> * 2_c;
+  constexpr auto seen = cache<"seen", 2>;
+  constexpr auto y = in_training(x, updated(x + seen, seen, x + seen));
+  program<sum(y)> step;
+  step.init(seed{1});
+  step.param<"x">().fill(1);
+  BOOST_TEST(step.value_and_grad() == 4);
+  predictor<y> predict{step};
+  BOOST_TEST(predict()(0) == 2);
+  BOOST_TEST(predict()(0) == 4);
+  predictor<y> another{step};
+  BOOST_TEST(another()(0) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(they_lie_behind_the_arena) {
+  constexpr auto seen = cache<"seen", 5>;
+  constexpr auto y = updated(seen + 1_c, seen, seen + 1_c);
+  program<sum(param<"w", 2>)> step;
+  step.init(seed{1});
+  using counter = predictor<y>;
+  static_assert(counter::memory().cache_bytes == 64 && counter::memory().peak_bytes == 0);
+  alignas(memory_alignment) std::byte memory[64];
+  BOOST_CHECK_THROW((counter{step, std::span(memory).first(63)}), memory_error);
+  counter predict{step, memory};
+  static_cast<void>(predict());
+  BOOST_TEST(static_cast<void*>(predict.cache<"seen">().data()) == static_cast<void*>(memory));
+  counter moved{std::move(predict)};
+  BOOST_TEST(moved()(4) == 2);
+  BOOST_CHECK_THROW(predict.reset(), program_error);
+  BOOST_CHECK_THROW(predict.cache<"seen">(), program_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,84 @@
+// Caches: where they lie, and which become what comes next in their place.
+#include "cairn/expr/placed.hpp"
+#include "cairn/expr/repeat.hpp"
+#include "cairn/expr/softmax.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
+
+#include "../overlap.hpp"
+
+using namespace cairn;
+using namespace cairn::test;
+
+namespace {
+
+constexpr int length = 8, width = 16;
+constexpr auto x = input<"x", 1, width>;
+constexpr auto at = indices<"at", length, 1>;
+constexpr auto keys = cache<"keys", length, width>;
+constexpr auto h = cache<"h", 1, width>;
+
+/// How many caches a call copies in the end, and how many bytes of arena it takes; -1 where values overlap.
+struct cost {
+  int copies;
+  std::int64_t peak_bytes;
+  friend constexpr bool operator==(const cost&, const cost&) = default;
+};
+template <auto Model>
+constexpr cost cost_of = {judged<forward_of<Model>>() == fault::none ? forward_of<Model>::places.copy_count : -1,
+                          forward_of<Model>::layout.peak_bytes};
+constexpr std::int64_t row = width * 4;
+
+// In place: by the kernel that writes over the table, by a loop that reads it last, and where it was read before.
+constexpr auto table = placed<0>(keys, at, x);
+static_assert(cost_of<updated(sum<0>(table), keys, table)> == cost{0, row});
+static_assert(cost_of<updated(sum<0>(table), keys, reshape<length, width>(table))> == cost{0, row});
+constexpr auto faded = 0.5_c * h + x;
+static_assert(cost_of<updated(faded, h, faded)> == cost{0, 0});
+static_assert(cost_of<updated(x, h, x * 2_c)> == cost{0, 0});
+constexpr auto swapped = updated(updated(x, h, cache<"g", 1, width>), cache<"g", 1, width>, h);
+static_assert(cost_of<swapped> == cost{0, 0});  // by one loop, which reads both
+
+// In the arena, and copied: what is read afterwards, what reads other elements, and what is an input or two caches.
+static_assert(cost_of<updated(matmul(table, transpose(keys)), keys, table)>.copies == 1);
+static_assert(cost_of<updated(x, keys, flip<0>(keys))> == cost{1, length * row});
+static_assert(cost_of<updated(x, h, x)>.copies == 1);
+constexpr auto next = tanh(matmul(h, frozen<"w", width, width>) + x);
+static_assert(cost_of<updated(next, h, next)>.copies == 1);  // the product reads all of a row
+static_assert(cost_of<updated(updated(x, h, faded), cache<"g", 1, width>, faded)>.copies == 1);
+
+// Names have the prefixes of blocks; each is one, however often it is read.
+constexpr auto layers = x | repeat<6, "block">([](auto) {
+                          return layer([](auto v) {
+                            const auto all = placed<0>(keys, at, v | nn::linear<"k", width>);
+                            const auto more = placed<0>(cache<"values", length, width>, at, v);
+                            return updated(updated(softmax(matmul(v, transpose(all))) | nn::linear<"o", width>, keys, all),
+                                           cache<"values", length, width>, more);
+                          });
+                        });
+using six = forward_of<layers>;
+static_assert(detail::memory_in<six>.cache_bytes == 12 * length * row && six::places.copy_count == 0);
+static_assert(detail::memory_in<six>.total_bytes() ==
+              six::layout.peak_bytes + detail::memory_in<six>.parameter_bytes + 12 * length * row);
+static_assert(judged<six>() == fault::none && six::layout.peak_bytes < 12 * row);
+static_assert(six::graph.find(ir::role::cache, "block.5.values") != ir::none);
+
+// No program has one, but where a predictor alone is asked.
+template <auto Model, bool Trains = true>
+constexpr bool sound_as =
+    std::same_as<detail::problem_in<detail::compiled_of<Model, Trains>>, sound>;
+constexpr auto loss = sum(param<"p", 1, width> * x);
+static_assert(!sound_as<loss + sum(h)> && !sound_as<updated(loss, h, x)> && sound_as<updated(loss, h, x), false>);
+static_assert(sound_as<in_training(loss, updated(loss, h, x))> && sound_as<in_training(loss, loss + sum(h)), false>);
+static_assert(!sound_as<updated(updated(loss, h, x), h, 2_c * x), false>);
+
+// Shapes.
+static_assert(placed<0>(keys, at, x).shape == shape{length, width} && h.shape == shape{1, width});
+static_assert(placed<-1>(input<"t", 3, 4>, indices<"i", 2>, input<"r", 3, 3>).shape == shape{3, 4});
+static_assert(placed_op<0>::result(shape{4, 3}, shape{1}, shape{5, 3}) == no_shape);
+static_assert(placed_op<0>::result(shape{4, 3}, shape{2}, shape{1, 3}) == no_shape);
+static_assert(placed_op<0>::result(shape{4, 3}, shape{1}, shape{1, 2}) == no_shape);
+static_assert(placed_op<2>::result(shape{4, 3}, shape{1}, shape{4, 3}) == no_shape);
+static_assert(placed_op<0>::extent_indexed(1, shape{4, 3}, shape{}, shape{2, 3}) == 3);
+
+}  // namespace
