@@ -12,6 +12,7 @@
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
 #include "cairn/kernel/moments.hpp"
+#include "cairn/kernel/norm.hpp"
 #include "cairn/kernel/pool.hpp"
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/softmax.hpp"
