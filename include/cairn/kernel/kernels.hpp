@@ -15,6 +15,7 @@
 #include "cairn/kernel/norm.hpp"
 #include "cairn/kernel/pool.hpp"
 #include "cairn/kernel/reduce.hpp"
+#include "cairn/kernel/rotary.hpp"
 #include "cairn/kernel/softmax.hpp"
 #include "cairn/kernel/transpose.hpp"
 #include "cairn/kernel/update.hpp"
