@@ -33,13 +33,8 @@ struct turned_op : op {
   static constexpr int overwrites(int) { return 0; }
   static constexpr shape result(const shape& x, const shape& waves) {
     if (x.rank < 3 || x[-1] % 2 != 0) return no_shape;
-    return waves == without_heads(x) || waves == shape{x[-3], x[-1]} ? x : no_shape;
-  }
-  /// {..., T, D} of {..., T, H, D}.
-  static constexpr shape without_heads(shape x) {
-    x.extent[x.rank - 2] = x[-1];
-    --x.rank;
-    return x;
+    const shape without_heads = reduced(x, axis_set{1} << (x.rank - 2), false);
+    return waves == without_heads || waves == shape{x[-3], x[-1]} ? x : no_shape;
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return 3 * x.count(); }
   static constexpr auto vjp(auto g, auto, auto x, auto waves) {
