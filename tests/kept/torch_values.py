@@ -123,6 +123,13 @@ case("conv_transpose2d_groups", channels_last(lambda x, w: F.conv_transpose2d(x,
 case("batch_norm", channels_last(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)),
      **{"x": (2, 3, 2, 4), "bn.weight": (4,), "bn.bias": (4,)})
 case("layer_norm", lambda x, w, b: F.layer_norm(x, (5,), w, b), **{"x": (2, 3, 5), "ln.weight": (5,), "ln.bias": (5,)})
+case("layer_norm_far", lambda x, w, b: F.layer_norm((x + 100) * 0.01, (17,), w, b),
+     **{"x": (3, 17), "ln.weight": (17,), "ln.bias": (17,)})
+case("layer_norm_second", lambda x, w: torch.autograd.grad(F.layer_norm(x, (5,), w, w).square().sum(), x,
+                                                           create_graph=True)[0],
+     **{"x": (2, 3, 5), "ln.weight": (5,)})
+case("rms_norm", lambda x, w: F.rms_norm(x, (5,), w), **{"x": (2, 3, 5), "rms.weight": (5,)})
+case("rms_norm_eps", lambda x, w: F.rms_norm(x * 0.01, (5,), w, 1e-3), **{"x": (2, 3, 5), "rms.weight": (5,)})
 case("group_norm", channels_last(lambda x, w, b: F.group_norm(x, 2, w, b)),
      **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
 case("flatten", lambda x, w: F.linear(x.movedim(-1, 1).flatten(1), w),
@@ -133,6 +140,43 @@ case("max_pool2d_ties", channels_last(lambda x: F.max_pool2d(F.relu(x), 3, 2, 1)
 case("avg_pool2d", channels_last(lambda x: F.avg_pool2d(x, 3, 2, 1)), x=(2, 5, 6, 3))
 case("global_average", lambda x: F.adaptive_avg_pool2d(x.permute(0, 3, 1, 2), 1).flatten(1), x=(2, 5, 6, 3))
 case("upsample2d", channels_last(lambda x: F.interpolate(x, scale_factor=2, mode="nearest")), x=(2, 5, 6, 3))
+
+
+tokens = torch.arange(8).square().remainder(7).reshape(2, 4)
+
+
+def embedding(weight):
+    """As where the row for padding is still what nn.Embedding makes it."""
+    rows = torch.where(torch.arange(7).reshape(7, 1) == 1, torch.zeros(()), weight)
+    return F.embedding(tokens, rows, padding_idx=1)
+
+
+def tied(weight, positions, bias):
+    """A head with the weights of an embedding."""
+    return F.linear(torch.tanh(F.embedding(tokens, weight) + F.embedding(torch.arange(4), positions)), weight, bias)
+
+
+def rotary(x, positions, base=10000.0):
+    """As transformers' apply_rotary_pos_emb, of {N, T, H, D} and positions {T} or {N, T}."""
+    half = x.shape[-1] // 2
+    angles = positions.unsqueeze(-1) * base ** (-torch.arange(half) / half)
+    cos, sin = (torch.cat((wave, wave), -1).unsqueeze(-2) for wave in (angles.cos(), angles.sin()))
+    return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
+
+
+def sinusoidal(x):
+    """As the PositionalEncoding of PyTorch's tutorials."""
+    features = x.shape[-1]
+    angles = torch.arange(x.shape[-2]).unsqueeze(1) * torch.exp(torch.arange(0, features, 2) * (-torch.log(
+        torch.tensor(10000.0)) / features))
+    return x * torch.stack((angles.sin(), angles.cos()), -1).flatten(1)[:, :features]
+
+
+case("embedding", embedding, **{"wte.weight": (7, 5)})
+case("tied_linear", tied, **{"wte.weight": (7, 5), "wpe.weight": (4, 5), "bias": (7,)})
+case("rotary", lambda x: rotary(x, torch.arange(5.0)), x=(2, 5, 3, 6))
+case("rotary_at", lambda x: rotary(x, tokens, 500.0), x=(2, 4, 1, 8))
+case("sinusoidal", lambda x: sinusoidal(x), x=(2, 4, 7))
 
 
 def other_places(x):

@@ -74,8 +74,27 @@ BOOST_AUTO_TEST_CASE(convolutions) {
 BOOST_AUTO_TEST_CASE(normalizations) {
   agrees<param<"x", 2, 3, 2, 4> | nn::batch_norm<"bn">>("batch_norm");
   agrees<param<"x", 2, 3, 5> | nn::layer_norm<"ln">>("layer_norm");
+  agrees<(param<"x", 3, 17> + 100_c) * 0.01_c | nn::layer_norm<"ln">>("layer_norm_far");
   agrees<param<"x", 2, 3, 2, 6> | nn::group_norm<"gn", 2>>("group_norm");
+  constexpr auto x = param<"x", 2, 3, 5>;
+  agrees<x | nn::rms_norm<"rms">>("rms_norm");
+  agrees<x * 0.01_c | nn::rms_norm<"rms", 1e-3>>("rms_norm_eps");
+  constexpr auto w = param<"ln.weight", 5>;
+  constexpr auto moments = make<row_moments_op<1e-5>>(x);
+  agrees<grad(sum(square(make<normalized_op>(x, std::get<0>(moments), std::get<1>(moments), w, w))), x)>(
+      "layer_norm_second");
   agrees<param<"x", 2, 3, 2, 4> | nn::flatten | nn::linear_without_bias<"fc", 3>>("flatten");
+}
+BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
+  const std::array<std::int32_t, 8> at{0, 1, 4, 2, 2, 4, 1, 0};  // squares, modulo 7
+  constexpr auto tokens = indices<"tokens", 7, 2, 4>;
+  agrees<tokens | nn::embedding<"wte", 5, 1>>("embedding", bind<"tokens">(at));
+  constexpr auto h = tanh((tokens | nn::embedding<"wte", 5>)+(arange<4> | nn::embedding<"wpe", 5>));
+  agrees<(h | nn::tied_linear<"wte.weight", 7>)+param<"bias", 7>>("tied_linear", bind<"tokens">(at));
+  agrees<rotary(param<"x", 2, 5, 3, 6>)>("rotary");
+  agrees<rotary<500>(param<"x", 2, 4, 1, 8>, tokens)>("rotary_at", bind<"tokens">(at));
+  constexpr auto x = param<"x", 2, 4, 7>;
+  agrees<x * (zeros<4, 7> | nn::sinusoidal_positions)>("sinusoidal");
 }
 BOOST_AUTO_TEST_CASE(pools) {
   constexpr auto x = param<"x", 2, 5, 6, 3>;

@@ -84,6 +84,8 @@ template <class What>
 struct got;
 template <int N>
 struct bound;
+template <int Index>
+struct padding;
 template <bool Trained>
 struct trained;
 template <double Fill>

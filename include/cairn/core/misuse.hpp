@@ -82,6 +82,11 @@ struct rows_of_table { template <class Silent, class... Facts> struct found : Si
 struct bound_as_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: one_hot adds an axis as long as the bound of its indices: they need a bound, and at most 5 "
   "axes"); } }; };
+struct padding_in_table { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: embedding<name, features, padding> has a row for each index below the bound of its argument, and "
+  "padding is one of them; negative ones count from the end"); } }; };
+struct pairs_of_features { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: rotary turns pairs of features: it takes {..., T, H, D}, D even, and positions {T} or {..., T}"); } }; };
 struct window_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a window<extent, stride, padding> lies in the padded image; padding is at most half of it"); } }; };
 struct image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

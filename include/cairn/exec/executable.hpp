@@ -49,7 +49,7 @@ struct executable {
                               kernel::list_of<value_of(st.code + O, arguments)...>,
                               kernel::list_of<l.arguments[arguments + A]...>>;
     if constexpr (st.tiles) return &kernel::run_with_tiles<loop>;
-    else if constexpr (st.rows()) return &kernel::run_with_rows<loop>;
+    else if constexpr (st.kernel != ir::none) return &kernel::run_with_rows<loop, st.follows>;
     else return &loop::run;
   }
   template <int Step>

@@ -85,6 +85,7 @@ class program {
       for (real_type& value : std::span(real_at(i), static_cast<std::size_t>(leaf.count))) {
         value = static_cast<real_type>(detail::drawn_by(leaf.start, draw));
       }
+      std::fill(real_at(i) + leaf.start.zeros_begin, real_at(i) + leaf.start.zeros_end, real_type{0});
     }
   }
 

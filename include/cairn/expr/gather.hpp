@@ -18,12 +18,13 @@ constexpr shape spliced(const shape& s, int at, int count, const shape& by) {
 }
 }  // namespace detail
 
-/// The sums of what is laid at each of Extent positions along an axis, where the axes of the indices stood.
-template <int Axis, int Extent>
+/// The sums of what is laid at each of Extent positions along an axis, where the axes of the indices stood; zero at the
+/// position Padding.
+template <int Axis, int Extent, int Padding = -1>
 struct scatter_add_op;
 
-/// What stands at some positions along an axis of a table.
-template <int Axis>
+/// What stands at some positions along an axis of a table; zeros for the position Padding.
+template <int Axis, int Padding = -1>
 struct gather_op : op {
   static constexpr fixed_string name = "gather";
   using rule = rule::indices_for_axis;
@@ -38,13 +39,13 @@ struct gather_op : op {
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto table, auto indices) {
     constexpr shape from = decltype(table)::shape;
-    using added = scatter_add_op<axis_of(from), from[Axis]>;
+    using added = scatter_add_op<axis_of(from), from[Axis], Padding>;
     if constexpr (g.element.type < dtype::own) return gradients(make<added>(g, indices), no_gradient{});
     else return gradients(make<added>(make<as_op<dtype::real>>(g), indices), no_gradient{});
   }
 };
 
-template <int Axis, int Extent>
+template <int Axis, int Extent, int Padding>
 struct scatter_add_op : op {
   static constexpr fixed_string name = "scatter_add";
   using rule = rule::indices_for_axis;
@@ -57,7 +58,7 @@ struct scatter_add_op : op {
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto, auto indices) {
-    return gradients(make<gather_op<Axis>>(g, indices), no_gradient{});
+    return gradients(make<gather_op<Axis, Padding>>(g, indices), no_gradient{});
   }
 };
 

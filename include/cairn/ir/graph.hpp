@@ -87,7 +87,7 @@ struct operation {
   // What it declares: see expr/operation.hpp.
   axis_set summed = 0;
   tiling tiles = tiling::none;
-  bool takes_rows = false;
+  bool takes_rows = false, gives_rows = false;
   std::uint64_t reads_rows = 0;    ///< a bit for each argument
   std::uint64_t reads_pieces = 0;  ///< the same
   bool joins = false;

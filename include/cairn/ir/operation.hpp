@@ -12,7 +12,7 @@ void run(const void* constants, void* const* operands, int threads);
 /// The same, for a kernel that gives its first result to a loop.
 template <class Op, class Real, class... Tensors>
 void run_tiles(const void* constants, void* const* operands, int threads, const void* reader);
-/// The same, for a kernel that has a loop make the rows of its first argument.
+/// The same, for a kernel that has a loop make the rows of its first argument, or follow it through them.
 template <class Op, class Real, class... Tensors>
 void run_rows(const void* constants, void* const* operands, int threads, const void* maker);
 /// Applies an elementwise operation to one register of each argument. Results: their types; Tensors: the arguments.
@@ -140,7 +140,9 @@ constexpr operation described_operation() {
     o.tiles = Op::tiles(bytes, Tensors::shape...);
     if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none) o.run_tiles = &run_tiles<Op, real, Tensors...>;
     o.takes_rows = Op::takes_rows(Tensors::shape...);
-    if constexpr (Op::takes_rows(Tensors::shape...)) o.run_rows = &run_rows<Op, real, Tensors...>;
+    o.gives_rows = Op::gives_rows(Tensors::shape...);
+    if constexpr (Op::takes_rows(Tensors::shape...) || Op::gives_rows(Tensors::shape...))
+      o.run_rows = &run_rows<Op, real, Tensors...>;
     o.scratch = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     o.joins = Op::joins(Tensors::shape...);

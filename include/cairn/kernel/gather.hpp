@@ -14,12 +14,13 @@ namespace cairn {
 
 namespace kernel {
 
-/// So many positions along an axis of a table.
+/// So many positions along an axis of a table, of which one stands for nothing.
 template <class Index>
 struct positions {
   around_axis table;
   const Index* at;
   std::int64_t count;
+  std::int64_t padding = -1;
 };
 
 /// out {outer, count, inner} = the runs of `table` at the positions. Threads share the runs.
@@ -30,7 +31,8 @@ template <class Index, class Number>
     const Number* from = table + own.begin / x.count * x.table.extent * inner;
     std::int64_t i = own.begin % x.count;
     for (auto run = own.begin; run < own.end; ++run) {
-      if (inner == 1) out[run] = from[x.at[i]];
+      if (x.at[i] == x.padding) std::memset(out + run * inner, 0, static_cast<std::size_t>(inner) * sizeof(Number));
+      else if (inner == 1) out[run] = from[x.at[i]];
       else std::memcpy(out + run * inner, from + x.at[i] * inner, static_cast<std::size_t>(inner) * sizeof(Number));
       if (++i < x.count) continue;
       i = 0;
@@ -39,13 +41,19 @@ template <class Index, class Number>
   });
 }
 
-/// Some columns of out {extent, inner} = the sums of the rows of `in` {count, inner} that are laid at each position.
+/// Some rows and columns of out {extent, inner} = the sums of the rows of `in` {count, inner} that are laid at each
+/// position.
 template <class Index, class Real>
-void add_rows(const positions<Index>& x, const Real* in, Real* out, range columns) {
+void add_rows(const positions<Index>& x, const Real* in, Real* out, range rows, range columns) {
   const std::int64_t inner = x.table.inner;
-  for (std::int64_t row = 0; row < x.table.extent; ++row)
-    std::fill(out + row * inner + columns.begin, out + row * inner + columns.end, Real{0});
+  const auto zero = [out](std::int64_t begin, std::int64_t end) {
+    std::memset(out + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(Real));
+  };
+  if (columns.end - columns.begin == inner) zero(rows.begin * inner, rows.end * inner);
+  else
+    for (auto row = rows.begin; row < rows.end; ++row) zero(row * inner + columns.begin, row * inner + columns.end);
   for (std::int64_t i = 0; i < x.count; ++i, in += inner) {
+    if (x.at[i] == x.padding || x.at[i] < rows.begin || x.at[i] >= rows.end) continue;
     Real* const to = out + x.at[i] * inner;
     for (auto j = columns.begin; j < columns.end; j += lanes<Real>::width)
       store_row(load_row(to, j, columns.end) + load_row(in, j, columns.end), to, j, columns.end);
@@ -54,17 +62,23 @@ void add_rows(const positions<Index>& x, const Real* in, Real* out, range column
 
 /// out {outer, extent, inner} = the sums of the runs of `in` {outer, count, inner} that are laid at each position. Each
 /// number is summed by one thread, in the order of the indices, whichever thread it is: they share what lies outside of
-/// the axis, or else the columns.
+/// the axis, or else the positions, where most get nothing, or else the columns.
 template <class Index, class Real>
 [[gnu::noinline]] void scatter_add(const positions<Index>& x, const Real* in, Real* out, int threads = 1) {
   const std::int64_t outer = x.table.outer, inner = x.table.inner;
   const std::int64_t step = x.count * inner, table = x.table.extent * inner;
-  const bool many = outer > 1;
+  const range rows{0, x.table.extent}, columns{0, inner};
+  const std::int64_t work = 40 * outer * (2 * step + table);
   constexpr std::int64_t line = 64 / sizeof(Real);
-  shares{40 * outer * (2 * step + table), many ? outer : inner, many ? 1 : line}(threads, [=, &x](range own) {
-    if (!many) return add_rows(x, in, out, own);
-    for (auto k = own.begin; k < own.end; ++k) add_rows(x, in + k * step, out + k * table, {0, x.table.inner});
-  });
+  if (outer > 1) {
+    shares{work, outer}(threads, [=, &x](range own) {
+      for (auto k = own.begin; k < own.end; ++k) add_rows(x, in + k * step, out + k * table, rows, columns);
+    });
+  } else if (rows.end > x.count) {
+    shares{work, rows.end}(threads, [=, &x](range own) { add_rows(x, in, out, own, columns); });
+  } else {
+    shares{work, inner, line}(threads, [=, &x](range own) { add_rows(x, in, out, rows, own); });
+  }
 }
 
 /// out {count, bound}: 1 at each index, else 0.
@@ -82,18 +96,19 @@ using index_of = stored_as<Tensor::element.type, float>;
 
 }  // namespace kernel
 
-template <int Axis, class Real, class X, class I>
-void compute(gather_op<Axis>, signature<Real, X, I>, void* const* p, int threads) {
+template <int Axis, int Padding, class Real, class X, class I>
+void compute(gather_op<Axis, Padding>, signature<Real, X, I>, void* const* p, int threads) {
   using number = stored_as<X::element.type, Real>;
   using index = kernel::index_of<I>;
-  const kernel::positions<index> at{kernel::around(X::shape, Axis), static_cast<const index*>(p[2]), I::shape.count()};
+  const kernel::positions<index> at{kernel::around(X::shape, Axis), static_cast<const index*>(p[2]), I::shape.count(),
+                                    Padding};
   kernel::gather(at, static_cast<const number*>(p[1]), static_cast<number*>(p[0]), threads);
 }
-template <int Axis, int Extent, class Real, class X, class I>
-void compute(scatter_add_op<Axis, Extent>, signature<Real, X, I>, void* const* p, int threads) {
+template <int Axis, int Extent, int Padding, class Real, class X, class I>
+void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void* const* p, int threads) {
   using index = kernel::index_of<I>;
   constexpr shape to = scatter_add_op<Axis, Extent>::result(X::shape, I::shape);
-  const kernel::positions<index> at{kernel::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count()};
+  const kernel::positions<index> at{kernel::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count(), Padding};
   kernel::scatter_add(at, static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
 }
 template <class Real, class I>

@@ -439,11 +439,11 @@ void run_with_tiles(const void* constants, void* const* operands, int threads) {
   const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &t.loop, operands};
   t.beside(&t.arguments, operands + t.loop_operands, threads, &reader);
 }
-/// The loop makes rows that the kernel reads.
-template <class Loop>
+/// The loop makes rows that the kernel reads, or follows it through them.
+template <class Loop, bool Follows>
 void run_with_rows(const void* constants, void* const* operands, int threads) {
   const step_table& t = *static_cast<const step_table*>(constants);
-  const row_maker maker{&Loop::make_rows, &t.loop, operands};
+  const row_maker maker{&Loop::make_rows, &t.loop, operands, Follows};
   t.beside(&t.arguments, operands + t.loop_operands, threads, &maker);
 }
 

@@ -121,6 +121,58 @@ void scatter_add(const Real* in, const std::int32_t* at, Real* out, const shape&
   std::transform(sums.begin(), sums.end(), out, [](double x) { return static_cast<Real>(x); });
 }
 
+/// mean {rows}, scale = 1 / sqrt(variance + eps) and root = 1 / sqrt(mean square + eps) of x {rows, columns}.
+template <class Real>
+void row_moments(const Real* x, int rows, int columns, double eps, Real* mean, Real* scale, Real* root) {
+  for (int i = 0; i < rows; ++i, x += columns) {
+    long double sum = 0, square = 0, off = 0;  // doubles would err as much as what they judge
+    for (int j = 0; j < columns; ++j) sum += x[j] / static_cast<long double>(columns);
+    for (int j = 0; j < columns; ++j) off += (x[j] - sum) * (x[j] - sum) / columns;
+    for (int j = 0; j < columns; ++j) square += static_cast<long double>(x[j]) * x[j] / columns;
+    mean[i] = static_cast<Real>(sum);
+    scale[i] = static_cast<Real>(1 / std::sqrt(off + eps));
+    root[i] = static_cast<Real>(1 / std::sqrt(square + eps));
+  }
+}
+
+/// The gradients of mean {rows}, scale {rows}, weight {columns} and bias {columns} from g {rows, columns}, which is that
+/// of (x - mean) scale weight + bias.
+template <class Real>
+void norm_sums(const Real* g, const Real* x, const Real* mean, const Real* scale, const Real* weight, int rows,
+               int columns, Real* of_mean, Real* of_scale, Real* of_weight, Real* of_bias) {
+  std::vector<double> sums(2 * static_cast<std::size_t>(columns));
+  for (int i = 0; i < rows; ++i) {
+    double row = 0, off_row = 0;
+    for (int j = 0; j < columns; ++j) {
+      const double slope = g[i * columns + j], off = double{x[i * columns + j]} - double{mean[i]};
+      row += slope * weight[j];
+      off_row += slope * weight[j] * off;
+      sums[static_cast<std::size_t>(j)] += slope * off * scale[i];
+      sums[static_cast<std::size_t>(columns + j)] += slope;
+    }
+    of_mean[i] = static_cast<Real>(-row * scale[i]);
+    of_scale[i] = static_cast<Real>(off_row);
+  }
+  for (int j = 0; j < columns; ++j) {
+    of_weight[j] = static_cast<Real>(sums[static_cast<std::size_t>(j)]);
+    of_bias[j] = static_cast<Real>(sums[static_cast<std::size_t>(columns + j)]);
+  }
+}
+
+/// out = x {rows, heads, features}, of which the features j and features / 2 + j of row i are turned by the angle
+/// at[i % period] / 10000^(2 j / features).
+template <class Real>
+void rotary(const Real* x, const std::int32_t* at, Real* out, int rows, int period, int heads, int features) {
+  const int half = features / 2;
+  for (int i = 0; i < rows; ++i)
+    for (int head = 0; head < heads; ++head, x += features, out += features)
+      for (int j = 0; j < half; ++j) {
+        const double angle = at[i % period] * std::pow(10000.0, -2.0 * j / features);
+        out[j] = static_cast<Real>(x[j] * std::cos(angle) - x[half + j] * std::sin(angle));
+        out[half + j] = static_cast<Real>(x[half + j] * std::cos(angle) + x[j] * std::sin(angle));
+      }
+}
+
 /// Square windows over images {x}: calls visit(window, place, position) for each number of each window, row by row.
 struct windows {
   shape x;

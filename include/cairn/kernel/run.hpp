@@ -18,7 +18,8 @@ struct launch {
   int threads = 1;
   /// Gets the first result in tiles, which is not stored then; null where it is. Of operations that say `tiles`.
   const tile_reader* reader = nullptr;
-  /// Makes rows of the first argument, which are not there before; null where they are. Of those that say `takes_rows`.
+  /// Makes rows of the first argument, which are not there before, or follows; null where nobody does. Of operations
+  /// that say `takes_rows`, or `gives_rows`.
   const row_maker* maker = nullptr;
   /// Rows that lie apart, of operations that say `reads_rows`; pieces, which are operands in place of their argument,
   /// of those that say `reads_pieces`.
@@ -33,15 +34,16 @@ struct launch {
     return {arguments.pieces, static_cast<std::size_t>(arguments.piece_count)};
   }
   /// Calls visit(some) for all of `own`, rows of the first argument of so many bytes each, once they are there. Those
-  /// of a loop are made a few at a time, and so read while they are in the first-level cache.
+  /// of a loop are made, or read by the one that follows, a few at a time, while they are in the first-level cache.
   template <class Visit>
   void in_rows(range own, std::int64_t row_bytes, Visit visit) const {
     if (maker == nullptr) return visit(own);
     const std::int64_t few = std::max<std::int64_t>(4 * 1024 / row_bytes, 1);
     for (range some{own.begin, own.begin}; some.begin < own.end; some.begin = some.end) {
       some.end = std::min(some.begin + few, own.end);
-      maker->make(some);
+      if (!maker->follows) maker->make(some);
       visit(some);
+      if (maker->follows) maker->make(some);
     }
   }
   /// For kernels that ask for threads alone.

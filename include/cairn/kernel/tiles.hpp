@@ -27,12 +27,14 @@ struct tile_reader {
   }
 };
 
-/// How a loop makes rows of what a kernel reads, seen as {rows, columns}: each once, by the thread that reads it.
+/// How a loop makes rows of what a kernel reads, seen as {rows, columns}: each once, by the thread that reads it. Or how
+/// it follows the kernel through the rows.
 struct row_maker {
   using make_pointer = void (*)(const void* table, void* const* operands, range rows);
   make_pointer make_rows;
   const void* table;
   void* const* operands;
+  bool follows = false;
 
   void make(range rows) const { make_rows(table, operands, rows); }
 };

@@ -1,7 +1,7 @@
 // Normalizations of each example by itself.
 #pragma once
 
-#include "cairn/expr/reduce.hpp"
+#include "cairn/expr/norm.hpp"
 #include "cairn/expr/shared.hpp"
 #include "cairn/expr/view.hpp"
 #include "cairn/nn/features.hpp"
@@ -15,14 +15,12 @@ constexpr auto normalized(X x) {
   const auto centered = x - mean<Axes...>(x, keepdim);
   return centered / sqrt(mean<Axes...>(square(centered), keepdim) + 1e-5_c);
 }
-/// Times `Name.weight` {features}, which starts as 1, plus `Name.bias`, which starts as 0.
+/// Of a norm: a number for each feature.
 template <fixed_string Name, class X>
-constexpr auto scaled(X x) {
-  constexpr int features = X::shape[-1];
-  const auto weight = param_from<Name + fixed_string{".weight"}, initial::constant(1), features>;
-  const auto bias = param_from<Name + fixed_string{".bias"}, initial{}, features>;
-  return cairn::detail::result_of_layer<Name>(weight, x * weight + bias);
-}
+inline constexpr auto weight_of_norm =
+    param_from<Name + fixed_string{".weight"}, initial::constant(1), X::shape[-1]>;
+template <fixed_string Name, class X>
+inline constexpr auto bias_of_norm = param_from<Name + fixed_string{".bias"}, initial{}, X::shape[-1]>;
 }  // namespace detail
 
 template <fixed_string Name>
@@ -32,7 +30,31 @@ struct layer_norm_layer : layer_base {
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<"layer_norm", Name>(x));
     if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
-    else return detail::scaled<Name>(detail::normalized<-1>(x));
+    else return normalized(x);
+  }
+
+ private:
+  static constexpr auto normalized(auto x) {
+    const auto weight = detail::weight_of_norm<Name, decltype(x)>;
+    const auto bias = detail::bias_of_norm<Name, decltype(x)>;
+    const auto [mean, scale] = make<row_moments_op<1e-5>>(x);
+    return cairn::detail::result_of_layer<Name>(weight, make<normalized_op>(x, mean, scale, weight, bias));
+  }
+};
+
+template <fixed_string Name, double... Eps>
+struct rms_norm_layer : layer_base {
+  static constexpr fixed_string name = Name;
+  template <an_expression X>
+  constexpr auto operator()(X x) const {
+    using problem = decltype(detail::problem_of_features<"rms_norm", Name>(x));
+    if constexpr (!std::same_as<problem, sound>) {
+      return surfaced<problem>{};
+    } else {
+      const auto weight = detail::weight_of_norm<Name, X>;
+      const auto scaled = make<scaled_op>(x, make<row_scale_op<Eps...>>(x), weight);
+      return cairn::detail::result_of_layer<Name>(weight, scaled);
+    }
   }
 };
 
@@ -52,7 +74,9 @@ struct group_norm_layer : layer_base {
       constexpr int features = X::shape[-1], pixels = static_cast<int>(X::shape.count() / X::shape[0] / features);
       const auto groups = reshape<X::shape[0], pixels, count, features / count>(x);
       using whole = cairn::reshape_op<X::shape>;
-      return detail::scaled<Name>(make<whole>(detail::normalized<1, 3>(groups)));
+      const auto weight = detail::weight_of_norm<Name, X>;
+      const auto scaled = make<whole>(detail::normalized<1, 3>(groups)) * weight + detail::bias_of_norm<Name, X>;
+      return cairn::detail::result_of_layer<Name>(weight, scaled);
     }
   }
 };
@@ -61,6 +85,12 @@ struct group_norm_layer : layer_base {
 /// `Name.weight` {features}, plus `Name.bias` (Ba et al., 2016). Rejects: fewer than two axes.
 template <fixed_string Name>
 inline constexpr layer_norm_layer<Name> layer_norm{};
+/// Over the last axis, as nn.RMSNorm of one extent: x / sqrt(mean square + eps) times `Name.weight` {features} (Zhang and
+/// Sennrich, 2019). Where no eps is given, it is the epsilon of the numbers computed with, as where PyTorch's is None;
+/// `nn::rms_norm<"norm", 1e-6>`. Rejects: fewer than two axes.
+template <fixed_string Name, double... Eps>
+  requires(sizeof...(Eps) < 2)
+inline constexpr rms_norm_layer<Name, Eps...> rms_norm{};
 /// Over the pixels and the channels of each group, of each example {N, ..., channels} by itself, as nn.GroupNorm, which
 /// has the channels second (Wu and He, 2018); with `Name.weight` {channels} and `Name.bias`. Rejects: fewer than two axes,
 /// groups that do not divide the channels.

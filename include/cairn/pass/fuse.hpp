@@ -1,7 +1,7 @@
 // Fusion: elementwise values of one shape that follow each other become one loop. One group is open at a time; other
 // steps overtake it as long as they do not read it. An operation that makes its result in tiles hands them to the loop
-// that reads it, one that goes through its argument row by row has a loop make each row just before, and a sum of what
-// a loop computes is made as it goes.
+// that reads it, one that goes through its argument row by row has a loop make each row just before, or read it right
+// after, with what it tells of the row, and a sum of what a loop computes is made as it goes.
 #pragma once
 
 #include "cairn/pass/readers.hpp"
@@ -20,10 +20,11 @@ struct step {
   int code = 0, code_end = 0;  ///< those of the loop; beside them are results of the kernel
   int kernel = none;           ///< the first result of the kernel
   bool tiles = false;          ///< it is the loop's first value, handed over in tiles
+  bool follows = false;        ///< the loop goes through rows right after it
 
   constexpr bool loop() const { return code < code_end; }
   /// Whether the kernel reads a value of the loop, of which it takes row after row.
-  constexpr bool rows() const { return loop() && kernel != none && !tiles; }
+  constexpr bool rows() const { return loop() && kernel != none && !tiles && !follows; }
 };
 
 /// Which steps a program has, in order.
@@ -66,6 +67,7 @@ struct fuser {
   bool open_tiles = false;  ///< the open group begins with what makes tiles
   bool open_sums = false;   ///< that keeps sums in its result, over which nothing lies then
   int open_joined = none;   ///< a joined tensor that the open group reads
+  int open_kernel = none;   ///< what the open group follows, row by row
 
   /// What asks it of each argument of each operation writes it out: the calls would be a twentieth of clang's steps.
   constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
@@ -92,11 +94,13 @@ struct fuser {
 
   /// Ends the open group; `taker` is an operation that takes rows of it.
   constexpr void close(int taker = none) {
-    if (open_count == 0) return;
+    if (open_count == 0 && open_kernel == none) return;
     step& made = out.steps[out.step_count++];
     made.begin = out.member_count;
-    made.kernel = open_tiles ? open[0] : taker;
+    made.kernel = open_tiles ? open[0] : open_kernel != none ? open_kernel : taker;
     made.tiles = open_tiles && open_count > 1;
+    made.follows = open_kernel != none && open_count > 0;
+    if (open_kernel != none) add_results(open_kernel);
     if (open_tiles && !made.tiles) {
       add_results(open[0]);
       made.code = made.code_end = made.begin;
@@ -109,7 +113,7 @@ struct fuser {
     }
     made.end = out.member_count;
     open_count = open_inputs = 0;
-    open_sum = open_joined = none;
+    open_sum = open_joined = open_kernel = none;
     open_tiles = open_sums = false;
   }
 
@@ -122,6 +126,7 @@ struct fuser {
     made.end = out.member_count;
     put(v, out.step_count++);
     if (open_tiles) put(open[0], out.step_count);
+    if (open_kernel != none) put(open_kernel, out.step_count);
     for (int i = 0; i < open_count; ++i) out.step_of[open[i]] = out.step_count;
   }
 
@@ -159,14 +164,16 @@ struct fuser {
 
   constexpr bool joins(int v) const {
     const ir::node& n = s.nodes[v];
-    if (open_count == 0 || open_count + n.op->results > max_loop_operations ||
-        open_inputs + n.op->arguments > max_loop_inputs || !same_shape(open[0], v) || (open_sums && !fits_sums(v)) ||
-        (open_tiles && (n.op->updates || is_for_sum(v))))
+    const int first = open_kernel != none ? s.argument(open_kernel, 0) : open[0];
+    if ((open_count == 0 && open_kernel == none) || open_count + n.op->results > max_loop_operations ||
+        open_inputs + n.op->arguments > max_loop_inputs || !same_shape(first, v) || (open_sums && !fits_sums(v)) ||
+        ((open_tiles || open_kernel != none) && (n.op->updates || is_for_sum(v))))
       return false;
     const bool any_fits = open_sum == none && !open_sums;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
       if (readers.joined[root] && waits_for(a)) return false;
+      if (a == root && is_of_row(a) && reads_plainly(v, a)) continue;
       if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_plainly(v, a)
                                               : !any_fits && !fits_open(v, a))
         return false;
@@ -199,6 +206,15 @@ struct fuser {
   /// Of a value of the open group: whether its loop has it at hand. Not a sum, nor further results of what makes tiles.
   constexpr bool in_registers(int a) const {
     return op_of(a).summed == 0 && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).results);
+  }
+  /// Whether value a is what the open kernel tells of rows, a number for each.
+  constexpr bool is_of_row(int a) const {
+    return open_kernel != none && a >= open_kernel && a < open_kernel + op_of(open_kernel).results &&
+           is_of_row(open_kernel, a);
+  }
+  constexpr bool is_of_row(int kernel, int result) const {
+    const shape& rows = made_by(s.argument(kernel, 0)).extents;
+    return made_by(result).extents == reduced(rows, axis_set{1} << (rows.rank - 1), true);
   }
   /// Whether a loop with v may read a, which is made before it.
   constexpr bool fits_open(int v, int a) const {
@@ -257,7 +273,8 @@ struct fuser {
   /// The same where the open loop can make the sum.
   constexpr int joins_as_sum(int v) const {
     const int row = row_of_sum(v);
-    if (row == none || !in_open(s.argument(v, 0)) || open_tiles || open_count == max_loop_operations ||
+    if (row == none || !in_open(s.argument(v, 0)) || open_tiles || open_kernel != none ||
+        open_count == max_loop_operations ||
         (open_sum != none && op_of(open_sum).summed != op_of(v).summed) ||
         (open_joined != none && sums_pieces(v, open_joined)))
       return none;
@@ -268,7 +285,7 @@ struct fuser {
   /// the first-level cache before they are read, and there may be fewer than threads.
   constexpr bool takes_rows(int v) const {
     const ir::node& n = s.nodes[v];
-    if (!n.op->takes_rows || open_tiles || open_sum != none) return false;
+    if (!n.op->takes_rows || open_tiles || open_sum != none || open_kernel != none) return false;
     const int a = s.arguments[n.first];
     for (int i = 1; i < n.op->arguments; ++i) {
       if (waits_for(s.arguments[n.first + i])) return false;
@@ -290,6 +307,19 @@ struct fuser {
       if (readers.root[a] == v && !reads_plainly(reader, a)) return false;
     }
     return true;
+  }
+
+  /// Whether a loop that reads what kernel v tells of rows can go through each of them right after it.
+  constexpr bool begins_rows(int v) const {
+    const int rows = s.argument(v, 0);
+    if (!op_of(v).gives_rows || made_by(rows).extents[-1] == 1) return false;
+    for (int r = 0; r < op_of(v).results; ++r) {
+      const int reader = readers.first[v + r];
+      if (reader != none && is_of_row(v, v + r) && same_shape(reader, rows) &&
+          op_of(reader).what == ir::role::elementwise && (v >= s.turn || reader < s.turn))
+        return true;
+    }
+    return false;
   }
 
   /// Whether the open group, which does not read v, can follow it in one loop.
@@ -330,11 +360,15 @@ struct fuser {
       open_sum = v;
       sum_axes = row;
       add_open(v);
+    } else if (n.op->what == ir::role::kernel && begins_rows(v)) {
+      close();
+      open_kernel = v;
+      put(v, out.step_count);
     } else if (n.op->what == ir::role::kernel && takes_rows(v)) {
       put(v, out.step_count);
       close(v);
     } else if (n.op->what == ir::role::kernel) {
-      bool waits = open_tiles;  // what waited would keep its arguments
+      bool waits = open_tiles || open_kernel != none;  // what waited would keep its arguments
       for (int i = 0; i < n.op->arguments; ++i) waits |= waits_for(s.arguments[n.first + i]);
       if (waits || (begins_loop(v) && !goes_before_open(v))) close();
       if (begins_loop(v)) add_maker(v);
@@ -359,8 +393,10 @@ struct fuser {
   constexpr void find_external() {
     for (int m = 0; m < out.member_count; ++m) {
       const int v = out.members[m], last = readers.last[v];  // who reads it elsewhere comes after who reads it here
+      const step& made = out.steps[out.step_of[v]];
       out.external[v] = last == none ? s.made(v).always
-                                     : out.step_of[last] != out.step_of[v] || out.steps[out.step_of[v]].kernel == last;
+                                     : out.step_of[last] != out.step_of[v] || made.kernel == last ||
+                                           (made.follows && m < made.code);
     }
     for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
     for (int v : s.gradient) {

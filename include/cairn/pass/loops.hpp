@@ -179,7 +179,7 @@ struct loop_writer {
       for (int i = 0; i < count; ++i) {
         const int a = s.arguments[n.first + i];
         out.arguments[out.argument_count++] =
-            f.step_of[a] == f.step_of[v] ? f.position[a] - st.code : -1 - input_of(l, a, v);
+            f.step_of[a] == f.step_of[v] && f.position[a] >= st.code ? f.position[a] - st.code : -1 - input_of(l, a, v);
       }
     }
     l.input_end = out.input_count;
@@ -190,7 +190,8 @@ struct loop_writer {
   constexpr bool equal(int one, int two) const {
     const step &p = f.steps[one], &q = f.steps[two];
     const loop &a = out.of[one], &b = out.of[two];
-    if (p.code_end - p.code != q.code_end - q.code || p.tiles != q.tiles || p.rows() != q.rows() || a.sum != b.sum ||
+    if (p.code_end - p.code != q.code_end - q.code || p.tiles != q.tiles || p.rows() != q.rows() ||
+        p.follows != q.follows || a.sum != b.sum ||
         a.input_end - a.input_begin != b.input_end - b.input_begin)
       return false;
     for (int m = 0; m < p.code_end - p.code; ++m) {

@@ -96,11 +96,11 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
   if (st.code <= f.position[w] && f.position[w] < st.code_end) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       const int v = l.inputs[i].source;
-      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) && !kernel_reads(s, f, index, v) &&
-          replaces(s, live, p, index, v, w) && visit(v))
+      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) &&
+          (st.follows || !kernel_reads(s, f, index, v)) && replaces(s, live, p, index, v, w) && visit(v))
         return;
     }
-  } else if (const int a = s.made(w).overwrites; a != none && !st.tiles) {
+  } else if (const int a = s.made(w).overwrites; a != none && !st.tiles && !st.follows) {
     const ir::node& n = s.nodes[w];
     const int v = f.root[s.arguments[n.first + a]];
     bool once = s.op(s.arguments[n.first + a]).what != ir::role::map || v == s.arguments[n.first + a];

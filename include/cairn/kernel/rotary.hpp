@@ -1,0 +1,78 @@
+// Waves of positions, and pairs of features that are turned by them.
+#pragma once
+
+#include "cairn/expr/rotary.hpp"
+#include "cairn/kernel/gather.hpp"
+#include "cairn/kernel/run.hpp"
+#include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/threads.hpp"
+
+namespace cairn {
+
+namespace kernel {
+
+/// out {count, columns}: the cosines of p / base^(2 j / columns) for the first half of the columns, then the sines; or, if
+/// not in halves, sines and cosines side by side. Some frequencies after the others, for all positions.
+template <class Index, class Real>
+[[gnu::noinline]] void waves(const Index* at, std::int64_t count, int columns, double base, bool halves, Real* out) {
+  using vec = lanes<double>;
+  const double step = -2 * std::log(base) / columns;
+  const int half = (columns + 1) / 2;
+  for (int j = 0; j < half; j += vec::width) {
+    double exponents[vec::width], sine[vec::width], cosine[vec::width];
+    for (int k = 0; k < vec::width; ++k) exponents[k] = step * (j + k);
+    const vec frequency = exp(vec::load(exponents));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const vec angle = frequency * vec::fill(static_cast<double>(at[i]));
+      sin(angle).store(sine);
+      cos(angle).store(cosine);
+      Real* const row = out + i * columns;
+      for (int k = 0; k < std::min(vec::width, half - j); ++k) {
+        const int first = halves ? j + k : 2 * (j + k), second = halves ? half + j + k : first + 1;
+        row[first] = static_cast<Real>(halves ? cosine[k] : sine[k]);
+        if (second < columns) row[second] = static_cast<Real>(halves ? sine[k] : cosine[k]);
+      }
+    }
+  }
+}
+
+/// out = x {rows, heads, features} turned by `waves`, of which there is a row for each of x, and which come again after
+/// `period`. out == x is allowed. Threads share the rows.
+template <bool Back, class Real>
+[[gnu::noinline]] void turn(const Real* x, const Real* waves, Real* out, std::int64_t rows, std::int64_t period,
+                            std::int64_t heads, std::int64_t features, int threads) {
+  using vec = lanes<Real>;
+  const std::int64_t half = features / 2;
+  shares{40 * rows * heads * features, rows}(threads, [=](range own) {
+    for (auto row = own.begin; row < own.end; ++row) {
+      const Real* const turns = waves + row % period * features;
+      for (auto head = row * heads; head < (row + 1) * heads; ++head) {
+        const Real* const from = x + head * features;
+        Real* const to = out + head * features;
+        for (std::int64_t j = 0; j < half; j += vec::width) {
+          const vec cosine = load_row(turns, j, half), wave = load_row(turns + half, j, half);
+          const vec sine = Back ? -wave : wave;
+          const vec first = load_row(from, j, half), second = load_row(from + half, j, half);
+          store_row(fused(first, cosine, -(second * sine)), to, j, half);
+          store_row(fused(second, cosine, first * sine), to + half, j, half);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace kernel
+
+template <int Columns, double Base, bool Halves, class Real, class P>
+void compute(waves_op<Columns, Base, Halves>, signature<Real, P>, void* const* p) {
+  kernel::waves(static_cast<const kernel::index_of<P>*>(p[1]), P::shape.count(), Columns, Base, Halves,
+                static_cast<Real*>(p[0]));
+}
+template <bool Back, class Real, class X, class W>
+void compute(turned_op<Back>, signature<Real, X, W>, void* const* p, int threads) {
+  constexpr std::int64_t heads = X::shape[-2], features = X::shape[-1], rows = X::shape.count() / heads / features;
+  kernel::turn<Back>(static_cast<const Real*>(p[1]), static_cast<const Real*>(p[2]), static_cast<Real*>(p[0]), rows,
+                     W::shape.count() / features, heads, features, threads);
+}
+
+}  // namespace cairn

@@ -1,0 +1,200 @@
+// Moments of rows, the sums of which gradients of norms are made, and features turned by positions, against plain loops:
+// awkward extents, far means, constant rows, threads, and rows that a loop follows.
+#include "cairn/kernel/norm.hpp"
+#include "cairn/kernel/reference.hpp"
+#include "cairn/kernel/rotary.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <mutex>
+
+#include "kernel_check.hpp"
+
+using namespace cairn;
+using namespace kernel_check;
+
+namespace {
+
+constexpr double eps = 1e-5;
+
+/// A loop that follows a kernel, and does nothing but to count the rows.
+struct follower {
+  std::vector<int> visits;
+  std::mutex one_at_a_time;
+
+  static void visit(const void* self, void* const*, range rows) {
+    follower& f = *static_cast<follower*>(const_cast<void*>(self));
+    const std::scoped_lock lock(f.one_at_a_time);
+    for (auto row = rows.begin; row < rows.end; ++row) ++f.visits[static_cast<std::size_t>(row)];
+  }
+};
+/// Runs a kernel as run_kernel does, but followed.
+template <class Op, class Real, class... Tensors>
+bool follow_kernel(std::vector<const void*> operands, int rows, int threads) {
+  follower f{std::vector<int>(static_cast<std::size_t>(rows)), {}};
+  const kernel::row_maker after{&follower::visit, &f, nullptr, true};
+  compute(Op{}, signature<Real, Tensors...>{}, const_cast<void* const*>(operands.data()),
+          kernel::launch{.threads = threads, .maker = &after});
+  return std::ranges::count(f.visits, 1) == rows;
+}
+
+// The variance errs by as much as that of columns does, and 1 / sqrt(v + eps) by half its cube times that.
+template <class Real, int Rows, int Columns>
+void check_moments(Real distance, std::initializer_list<int> each_number_of_threads = {1}) {
+  using of = array<shape{Rows, Columns}>;
+  auto x = numbers<Real>(Rows * Columns);
+  for (Real& a : x) a += distance;
+  std::vector<Real> mean(Rows), scale(Rows), root(Rows);
+  reference::row_moments(x.data(), Rows, Columns, eps, mean.data(), scale.data(), root.data());
+  const double error = (std::sqrt(Columns) + 8) * epsilon<Real>;
+  const auto scale_error = [&](const std::vector<Real>& exact, double of_square) {
+    return [&exact, of_square](std::int64_t i) {
+      const double s = exact[static_cast<std::size_t>(i)];
+      return s * s * s / 2 * of_square + 4 * epsilon<Real> * s;
+    };
+  };
+  for (const int threads : each_number_of_threads) {
+    guarded<Real> m(Rows), s(Rows), r(Rows), alone(Rows), followed(Rows);
+    run_kernel<row_moments_op<eps>, Real, of>({m.data(), s.data(), x.data()}, threads);
+    run_kernel<row_moments_op<eps>, Real, of>({nullptr, alone.data(), x.data()}, threads);
+    run_kernel<row_scale_op<eps>, Real, of>({r.data(), x.data()}, threads);
+    BOOST_TEST_CONTEXT("rows " << Rows << " columns " << Columns << " threads " << threads) {
+      BOOST_TEST(worst(m.data(), mean.data(), Rows, [&](auto) { return error + epsilon<Real> * std::abs(distance); }) <=
+                 1);
+      BOOST_TEST(worst(s.data(), scale.data(), Rows, scale_error(scale, 4 * error)) <= 1);
+      const double square = 1 + double{distance} * double{distance};
+      BOOST_TEST(worst(r.data(), root.data(), Rows, scale_error(root, 2 * error * square)) <= 1);
+      BOOST_TEST(std::equal(alone.data(), alone.data() + Rows, s.data()));
+      BOOST_TEST((follow_kernel<row_moments_op<eps>, Real, of>({nullptr, followed.data(), x.data()}, Rows, threads)));
+      BOOST_TEST(std::equal(followed.data(), followed.data() + Rows, s.data()));
+      BOOST_TEST((m.intact() && s.intact() && r.intact() && alone.intact()));
+    }
+  }
+}
+
+// Terms are below 4, and each sum has as many roundings as terms.
+template <class Real, int Rows, int Columns>
+void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
+  using of = array<shape{Rows, Columns}>;
+  using row = array<shape{Rows, 1}>;
+  using column = array<shape{Columns}>;
+  const auto g = numbers<Real>(Rows * Columns), x = numbers<Real>(Rows * Columns), mean = numbers<Real>(Rows),
+             scale = numbers<Real>(Rows), weight = numbers<Real>(Columns), no_mean = std::vector<Real>(Rows);
+  std::vector<Real> expected[4], without[4];
+  for (auto* all : {&expected, &without}) {
+    for (int k = 0; k < 4; ++k) (*all)[k].resize(k < 2 ? Rows : Columns);
+    reference::norm_sums(g.data(), x.data(), all == &expected ? mean.data() : no_mean.data(), scale.data(),
+                         weight.data(), Rows, Columns, (*all)[0].data(), (*all)[1].data(), (*all)[2].data(),
+                         (*all)[3].data());
+  }
+  const auto bound = [](int terms) {
+    return [terms](std::int64_t) { return 4 * (terms + 4) * (std::sqrt(terms) + 1) * epsilon<Real>; };
+  };
+  for (const int threads : each_number_of_threads) {
+    const auto scratch_size = normalized_sums_op::scratch(0, of::shape).numbers(threads);
+    guarded<Real> of_mean(Rows), of_scale(Rows), of_weight(Columns), of_bias(Columns), scratch(scratch_size);
+    guarded<Real> weight_alone(Columns), scale_followed(Rows), weight_followed(Columns);
+    run_kernel<normalized_sums_op, Real, of, of, row, row, column>(
+        {of_mean.data(), of_scale.data(), of_weight.data(), of_bias.data(), g.data(), x.data(), mean.data(),
+         scale.data(), weight.data(), scratch.data()},
+        threads);
+    BOOST_TEST_CONTEXT("rows " << Rows << " columns " << Columns << " threads " << threads) {
+      BOOST_TEST(worst(of_mean.data(), expected[0].data(), Rows, bound(Columns)) <= 1);
+      BOOST_TEST(worst(of_scale.data(), expected[1].data(), Rows, bound(Columns)) <= 1);
+      BOOST_TEST(worst(of_weight.data(), expected[2].data(), Columns, bound(Rows)) <= 1);
+      BOOST_TEST(worst(of_bias.data(), expected[3].data(), Columns, bound(Rows)) <= 1);
+      run_kernel<normalized_sums_op, Real, of, of, row, row, column>(
+          {nullptr, nullptr, weight_alone.data(), nullptr, g.data(), x.data(), mean.data(), scale.data(), weight.data(),
+           scratch.data()},
+          threads);
+      BOOST_TEST(std::equal(weight_alone.data(), weight_alone.data() + Columns, of_weight.data()));
+      BOOST_TEST((follow_kernel<normalized_sums_op, Real, of, of, row, row, column>(
+          {nullptr, scale_followed.data(), weight_followed.data(), nullptr, g.data(), x.data(), mean.data(),
+           scale.data(), weight.data(), scratch.data()},
+          Rows, threads)));
+      BOOST_TEST(std::equal(scale_followed.data(), scale_followed.data() + Rows, of_scale.data()));
+      BOOST_TEST(std::equal(weight_followed.data(), weight_followed.data() + Columns, of_weight.data()));
+      run_kernel<scaled_sums_op, Real, of, of, row, column>(
+          {of_scale.data(), of_weight.data(), g.data(), x.data(), scale.data(), weight.data(), scratch.data()},
+          threads);
+      BOOST_TEST(worst(of_scale.data(), without[1].data(), Rows, bound(Columns)) <= 1);
+      BOOST_TEST(worst(of_weight.data(), without[2].data(), Columns, bound(Rows)) <= 1);
+      for (auto* buffer : {&of_mean, &of_scale, &of_weight, &of_bias, &scratch}) BOOST_TEST(buffer->intact());
+    }
+  }
+}
+
+// There, back and by positions of each example; and over itself.
+template <class Real, int N, int T, int Heads, int Features>
+void check_rotary(int threads = 1) {
+  constexpr std::int64_t count = std::int64_t{N} * T * Heads * Features;
+  using of = array<shape{N, T, Heads, Features}>;
+  std::vector<std::int32_t> at(N * T);
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int32_t>(i * 37 % 1000);
+  const auto x = numbers<Real>(count);
+  for (const int examples : {1, N}) {
+    guarded<Real> waves(examples * T * Features), out(count), back(count), in_place(x);
+    std::vector<Real> expected(static_cast<std::size_t>(count));
+    reference::rotary(x.data(), at.data(), expected.data(), N * T, examples * T, Heads, Features);
+    const auto turned = [&](auto waves_of) {
+      using table = decltype(waves_of);
+      run_kernel<turned_op<false>, Real, of, table>({out.data(), x.data(), waves.data()}, threads);
+      run_kernel<turned_op<false>, Real, of, table>({in_place.data(), in_place.data(), waves.data()}, threads);
+      run_kernel<turned_op<true>, Real, of, table>({back.data(), out.data(), waves.data()}, threads);
+    };
+    if (examples == 1) {
+      run_kernel<waves_op<Features, 10000.0, true>, Real, array<shape{T}, index_below(1000)>>({waves.data(), at.data()});
+      turned(array<shape{T, Features}>{});
+    } else {
+      run_kernel<waves_op<Features, 10000.0, true>, Real, array<shape{N, T}, index_below(1000)>>(
+          {waves.data(), at.data()});
+      turned(array<shape{N, T, Features}>{});
+    }
+    // Angles up to 1000 have that many epsilons of double; two products, two waves and a sum are rounded.
+    const auto bound = [](std::int64_t) { return 8 * epsilon<Real> + 4000 * epsilon<double>; };
+    BOOST_TEST_CONTEXT("extents " << N << " " << T << " " << Heads << " " << Features << " threads " << threads) {
+      BOOST_TEST(worst(out.data(), expected.data(), count, bound) <= 1);
+      BOOST_TEST(worst(back.data(), x.data(), count, bound) <= 1);
+      BOOST_TEST(std::equal(in_place.data(), in_place.data() + count, out.data()));
+      BOOST_TEST((waves.intact() && out.intact() && back.intact() && in_place.intact()));
+    }
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_norm)
+
+BOOST_AUTO_TEST_CASE(moments_of_awkward_extents) {
+  for_each(awkward{}, []<int Extent>() { check_moments<float, 3, Extent>(0); });
+  for_each(few{}, []<int Extent>() { check_moments<double, 5, Extent>(0); });
+}
+BOOST_AUTO_TEST_CASE(moments_of_far_means) {
+  check_moments<float, 7, 1000>(100);
+  check_moments<double, 3, 257>(1e4);
+}
+BOOST_AUTO_TEST_CASE(sums_of_awkward_extents) {
+  for_each(awkward{}, []<int Extent>() { check_sums<float, 6, Extent>(); });
+  for_each(few{}, []<int Extent>() { check_sums<double, 300, Extent>(); });
+  check_sums<float, 5, 1500>();
+}
+// A row of equal numbers, however large, has no variance.
+BOOST_AUTO_TEST_CASE(constant_rows) {
+  for (const float c : {0.F, 1.F, -1e4F, 3e7F}) {
+    const std::vector<float> x(3 * 101, c);
+    float mean[3], scale[3];
+    run_kernel<row_moments_op<eps>, float, array<shape{3, 101}>>({mean, scale, x.data()});
+    BOOST_TEST(std::abs(mean[1] - c) <= std::abs(c) * epsilon<float>);
+    BOOST_TEST(scale[1] == 1 / std::sqrt(static_cast<float>(eps)), boost::test_tools::tolerance(2e-6F));
+  }
+}
+BOOST_AUTO_TEST_CASE(shared_by_threads) {
+  check_moments<float, 1009, 611>(0, {1, 2, 3, 5});
+  check_sums<float, 1409, 200>({1, 2, 3, 5});
+}
+BOOST_AUTO_TEST_CASE(features_turned) {
+  for_each(sizes<1, 2, 3, 8, 15, 16, 17, 33>{}, []<int Half>() { check_rotary<float, 2, 3, 2, 2 * Half>(); });
+  check_rotary<double, 3, 5, 1, 10>();
+  check_rotary<float, 2, 97, 6, 64>(3);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
