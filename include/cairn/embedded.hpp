@@ -22,6 +22,7 @@
 #include "cairn/expr/convolution.hpp"
 #include "cairn/expr/softmax.hpp"
 #include "cairn/expr/dropout.hpp"
+#include "cairn/expr/attention.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/expr/gradient.hpp"
 #include "cairn/expr/state.hpp"
