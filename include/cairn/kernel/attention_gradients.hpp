@@ -161,7 +161,7 @@ class attention_gradients_of_tiles {
     const bool drops = plan.with.draw_row != nullptr;
     alignas(64) std::uint32_t words[attention_tiles::most];
     if (drops) tile.draw(row, seen, draws, words);
-    const vec by = vec::fill(tile.masked(row, seen, mask, weights)), scale = vec::fill(static_cast<Sum>(of.scale()));
+    const vec by = vec::fill(tile.masked(row, seen, mask, weights)), scale = vec::fill(plan.scale);
     const vec base = vec::fill(*logsumexp.at(tile.image, tile.head, tile.query + row));
     const vec off = vec::fill(*delta.at(tile.image, tile.head, tile.query + row));
     const vec keep = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));

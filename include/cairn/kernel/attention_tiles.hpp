@@ -105,6 +105,7 @@ template <class Real>
 struct attention_plan {
   attention_extents of;
   attention_tiles cut;
+  Real scale;
   attention_options<Real> with;
 };
 template <class Real, class Q, class K, class V, attending By, class... Options>
@@ -128,9 +129,11 @@ constexpr attention_options<Real> attention_options_of() {
   return out;
 }
 template <attending By, class Real, class Q, class K, class V, class... Options>
-inline constexpr attention_plan<Real> attention_plan_of{{Q::shape, K::shape, V::shape, By.causal},
-                                                        {{Q::shape, K::shape, V::shape, By.causal}, sizeof(Real)},
-                                                        attention_options_of<Real, Q, K, V, By, Options...>()};
+inline constexpr attention_plan<Real> attention_plan_of = [] {
+  constexpr attention_extents of{Q::shape, K::shape, V::shape, By.causal};
+  return attention_plan<Real>{of, {of, sizeof(Real)}, static_cast<Real>(of.scale()),
+                              attention_options_of<Real, Q, K, V, By, Options...>()};
+}();
 
 /// A tile of scores: queries from `query` on of a head, and keys from `key` on.
 template <class Real>
@@ -170,7 +173,7 @@ struct score_tile {
 
   /// Scores of a row, masked; returns by what the rest scales them.
   Real masked(int row, int count, const void* mask, Real* scores) const {
-    const Real scale = static_cast<Real>(plan.of.scale());
+    const Real scale = plan.scale;
     if (plan.with.mask_row == nullptr) return scale;
     const std::int64_t* const step = plan.with.step;
     const std::int64_t at = image * step[0] + head * step[1] + (query + row) * step[2] + key * step[3];
