@@ -24,6 +24,7 @@
 #include "cairn/expr/softmax.hpp"
 #include "cairn/expr/rotary.hpp"
 #include "cairn/expr/dropout.hpp"
+#include "cairn/expr/attention.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/expr/gradient.hpp"
 #include "cairn/expr/state.hpp"

@@ -60,6 +60,9 @@ struct window_of_filter { template <class Silent, class... Facts> struct found :
   "cairn [shape-mismatch]: a window has no stride or padding below 0, and no dilation or groups below 1"); } }; };
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1"); } }; };
+struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: attention takes queries {N, T, H, D}, keys and values {N, S, heads, D}, whose heads divide H, and "
+  "a mask that broadcasts to {N, H, T, S}"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -128,6 +131,9 @@ struct two_or_more_arguments { template <class Silent, class... Facts> struct fo
   "cairn [wrong-arguments]: this takes two expressions or more: concatenate<1>(a, b), stack<0>(a, b)"); } }; };
 struct settings_of_pool { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the window of a pool has stride and padding alone: no dilation, no groups"); } }; };
+struct queries_keys_and_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: attention takes queries, keys and values, then causal and a mask, at most one of each: "
+  "attention(q, k, v, causal, mask)"); } }; };
 struct no_state { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: what becomes another value when a step is over is a state: updated(x, state<\"s\", "
   "initial{}, 8>, next)"); } }; };

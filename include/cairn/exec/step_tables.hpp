@@ -187,7 +187,8 @@ struct step_tables {
       if (f.steps[i].loop()) write_loop(out, at, i);
       const int v = f.steps[i].kernel;
       for (int a = 0; reads_any(v, is_mapped) && a < s.op(v).arguments; ++a)
-        out.apart[at.apart++] = is_mapped(s.argument(v, a)) ? pass::rows_apart(s, s.argument(v, a)) : 0;
+        out.apart[at.apart++] =
+            is_mapped(s.argument(v, a)) ? pass::rows_apart(s, s.argument(v, a), s.op(v).reads_rows(a)) : 0;
       if (reads_any(v, is_joined)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
       count(n, i);
     }

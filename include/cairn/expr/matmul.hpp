@@ -50,7 +50,7 @@ struct matmul_op : op {
     if (products(a, b) > 1) return tiling::none;
     return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
-  static constexpr bool reads_rows(int) { return true; }
+  static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
     const workspace own = blocking_of(one(a, b), bytes).scratch;
     // Threads share one product, or take several each.

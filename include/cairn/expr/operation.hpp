@@ -67,9 +67,9 @@ struct op {
   static constexpr bool gives_rows(const auto&...) { return false; }
   /// Over which argument its kernel may write a result; -1 for none.
   static constexpr int overwrites(int /*result*/) { return -1; }
-  /// Whether its kernel reads rows of argument number i that lie further apart than they are long: parts of longer
-  /// ones.
-  static constexpr bool reads_rows(int /*argument*/) { return false; }
+  /// How many of the last axes are rows of argument number i that its kernel reads where they lie further apart than
+  /// they are long, as parts of longer ones; 0 where it needs them side by side.
+  static constexpr int reads_rows(int /*argument*/) { return 0; }
   /// Whether its result is nothing but its arguments, one after the other along the last axis: who reads it reads them,
   /// where that is possible.
   static constexpr bool joins(const auto&...) { return false; }

@@ -88,8 +88,8 @@ struct operation {
   axis_set summed = 0;
   tiling tiles = tiling::none;
   bool takes_rows = false, gives_rows = false;
-  std::uint64_t reads_rows = 0;    ///< a bit for each argument
-  std::uint64_t reads_pieces = 0;  ///< the same
+  int (*reads_rows)(int) = [](int) { return 0; };  ///< by argument
+  std::uint64_t reads_pieces = 0;                  ///< a bit for each argument
   bool joins = false;
   bool contraction = false;
   bool updates = false;           ///< its results take the places of a parameter, which is argument 0, and its moments

@@ -146,10 +146,9 @@ constexpr operation described_operation() {
     o.scratch = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     o.joins = Op::joins(Tensors::shape...);
-    for (int i = 0; i < std::min(o.arguments, 64); ++i) {
-      o.reads_rows |= std::uint64_t{Op::reads_rows(i)} << i;
+    o.reads_rows = &Op::reads_rows;
+    for (int i = 0; i < std::min(o.arguments, 64); ++i)
       o.reads_pieces |= std::uint64_t{Op::reads_pieces(i, Tensors::shape...)} << i;
-    }
   }
   if constexpr (Target::order > 0) {
     using vjp = vjp_of<Op, target<real, Target::order - 1, Target::training>, Tensors...>;

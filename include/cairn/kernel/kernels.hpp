@@ -1,6 +1,7 @@
 // Every operation's kernel.
 #pragma once
 
+#include "cairn/kernel/attention.hpp"
 #include "cairn/kernel/comparison.hpp"
 #include "cairn/kernel/concatenate.hpp"
 #include "cairn/kernel/convert.hpp"

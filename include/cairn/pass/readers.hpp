@@ -22,26 +22,28 @@ constexpr void for_each_piece(const Schedule& s, const Found& found, int root, a
   for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
 }
 
-/// How far rows of a mapped value lie apart in its argument, where these are equally far apart and whole; else 0.
+/// How far rows of a mapped value, which are its last `axes` axes, lie apart in its argument, where these are equally far
+/// apart and whole; else 0.
 template <class Schedule>
-constexpr std::int64_t rows_apart(const Schedule& s, int v) {
+constexpr std::int64_t rows_apart(const Schedule& s, int v, int axes) {
   const axis_map* const map = s.op(v).map;
   const shape &to = s.made(v).extents, &from = s.made(s.argument(v, 0)).extents;
-  std::int64_t stride = 1, apart = 0, expected = 0;
+  std::int64_t stride = 1, length = 1, apart = 0, expected = 0;
   for (int axis = to.rank; axis-- > 0; stride *= from.extent[axis]) {
     if (!map[axis].in_steps()) return 0;
     if (to.extent[axis] == 1) continue;
     const std::int64_t step = map[axis].step * stride;
     if (step == 0) return 0;
-    if (axis == to.rank - 1) {
-      if (step != 1) return 0;
+    if (axis >= to.rank - axes) {
+      if (step != length) return 0;
+      length *= to.extent[axis];
       continue;
     }
     if (apart == 0) apart = step;
     else if (step != expected) return 0;
     expected = step * to.extent[axis];
   }
-  return apart != 0 ? apart : to[-1];
+  return apart != 0 ? apart : length;
 }
 
 namespace detail {
@@ -68,7 +70,7 @@ struct reader_finder {
     const ir::operation& op = op_of(v);
     if (op.what == ir::role::elementwise)
       return same_address(s.nodes[v].made->same_shape, s.nodes[map].made->same_shape) || !beyond_one(map);
-    return op.what == ir::role::kernel && i < 64 && (op.reads_rows >> i & 1U) != 0 && rows_apart(s, map) != 0 &&
+    return op.what == ir::role::kernel && op.reads_rows(i) > 0 && rows_apart(s, map, op.reads_rows(i)) != 0 &&
            s.op(s.root(s.argument(map, 0))).what != ir::role::generated;
   }
 

@@ -1,0 +1,97 @@
+// Attention: how queries look at keys, and into which tiles both are cut. Here, and not with the kernel, for the plan
+// counts work and working space without knowing any kernel.
+#pragma once
+
+#include "cairn/core/blocking.hpp"
+#include "cairn/core/shape.hpp"
+
+namespace cairn {
+
+/// Keys of a row of draws: a multiple of what kernels draw at once, in registers of any width.
+constexpr std::int64_t drawn_keys(int keys) { return (std::int64_t{keys} + 31) / 32 * 32; }
+
+/// What stands beside queries, keys and values: nothing, what says where to look, or what is added to scores.
+enum class masking : std::uint8_t { none, whole, real };
+
+/// How queries look at keys. Causal: query t at keys up to t alone.
+struct attending {
+  bool causal = false;
+  masking mask = masking::none;
+  double dropout = 0;
+
+  friend constexpr bool operator==(const attending&, const attending&) = default;
+};
+
+/// Queries {batch, queries, heads, depth} at keys {batch, keys, key_heads, depth}, and values as many, of value_depth.
+struct attention_extents {
+  int batch = 0, queries = 0, keys = 0, heads = 0, key_heads = 0, depth = 0, value_depth = 0;
+  bool causal = false;
+
+  constexpr attention_extents(const shape& q, const shape& k, const shape& v, bool is_causal)
+      : batch(q[0]),
+        queries(q[1]),
+        keys(k[1]),
+        heads(q[2]),
+        key_heads(k[2]),
+        depth(q[3]),
+        value_depth(v[3]),
+        causal(is_causal) {}
+
+  /// What scores are multiplied by: 1 / sqrt(depth), by Newton's method.
+  constexpr double scale() const {
+    double root = 1;
+    for (int i = 0; i < 64; ++i) root = (root + depth / root) / 2;
+    return 1 / root;
+  }
+  constexpr int group() const { return heads / key_heads; }
+  constexpr int shared_heads() const { return batch * key_heads; }
+  /// Pairs of a query and a key that it may look at.
+  constexpr std::int64_t pairs() const {
+    const std::int64_t each = std::min(queries, keys), beyond = queries - each;
+    const std::int64_t seen = causal ? each * (each + 1) / 2 + beyond * keys : std::int64_t{queries} * keys;
+    return seen * batch * heads;
+  }
+};
+
+/// The tiles of an attention, and its working space, which it has for each thread: scores of a tile of queries by a tile
+/// of keys, and copies of what products read, which lies a line of all heads apart.
+struct attention_tiles {
+  static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;  ///< of products
+  static constexpr int most = 96;  ///< queries, and keys, of a tile of scores: whole tiles of products either way
+  int width, tile_columns;         ///< of a register, and of products
+  int queries, keys;               ///< of a tile of scores
+
+  constexpr attention_tiles(const attention_extents& of, int bytes)
+      : width(register_bytes / bytes),
+        tile_columns(2 * width),
+        queries(even_blocks(of.queries, most, tile_rows)),
+        keys(most) {
+    static_assert(most % 32 == 0 && most % 12 == 0);
+  }
+  constexpr int query_tiles(const attention_extents& of) const { return (of.queries + queries - 1) / queries; }
+  constexpr int key_tiles(const attention_extents& of) const { return (of.keys + keys - 1) / keys; }
+  /// In whole registers, and whole rows of tiles.
+  constexpr std::int64_t in_registers(int n) const { return (n + width - 1) / width * width; }
+  constexpr std::int64_t query_rows(const attention_extents& of) const {
+    return (of.queries + tile_rows - 1) / tile_rows * tile_rows;
+  }
+  constexpr std::int64_t key_panels(const attention_extents& of) const {
+    return std::int64_t{(of.keys + tile_columns - 1) / tile_columns} * tile_columns;
+  }
+  constexpr std::int64_t scores() const { return std::int64_t{queries} * keys; }
+
+  /// Transposed keys and values of a head; queries, results, largest scores and sums of a tile.
+  constexpr std::int64_t forward(const attention_extents& of) const {
+    return key_panels(of) * of.depth + of.keys * in_registers(of.value_depth) + scores() +
+           queries * (in_registers(of.depth) + in_registers(of.value_depth)) + 2 * in_registers(queries);
+  }
+  /// Queries, their gradients and those of results, of the heads that share keys; of a tile of keys these and values
+  /// transposed, keys, the gradients of both; scores and their gradients.
+  constexpr std::int64_t backward(const attention_extents& of) const {
+    const std::int64_t depth = in_registers(of.depth), value_depth = in_registers(of.value_depth);
+    return of.group() * query_rows(of) * (2 * depth + value_depth) +
+           keys * (of.depth + of.value_depth + 2 * depth + value_depth) + 2 * scores();
+  }
+};
+
+}  // namespace cairn

@@ -1,0 +1,148 @@
+// Attention without stored scores: of a tile of queries, tiles of scores are made one after another, while the largest
+// score so far, the sum of weights and the weighted sum of values are kept (M. Milakov and N. Gimelshein, Online
+// normalizer calculation for softmax, 2018; T. Dao et al., FlashAttention, 2022). The order of every sum is that of keys.
+#pragma once
+
+#include "cairn/kernel/attention_gradients.hpp"
+#include "cairn/kernel/attention_tiles.hpp"
+
+namespace cairn {
+
+namespace kernel {
+
+/// `In` are the numbers that are read, `Sum` those that are added up and made.
+template <class In, class Sum>
+class attention_of_tiles {
+  using vec = lanes<Sum>;
+  static constexpr int width = vec::width;
+  const attention_plan<Sum>& plan;
+  head_rows<const In> q, k, v;
+  const void *mask, *draws;
+  head_rows<Sum> y, logsumexp;
+
+  const attention_extents& of = plan.of;
+  const attention_tiles& cut = plan.cut;
+  const std::int64_t depth = cut.in_registers(of.depth), value_depth = cut.in_registers(of.value_depth);
+
+  /// Working space of a thread, and what is known of each query of a tile: its largest score, and the sum of its weights.
+  struct space {
+    Sum *keys, *values, *queries, *sums, *scores, *largest, *total;
+
+    space(const attention_extents& of, const attention_tiles& cut, Sum* at)
+        : keys(at),
+          values(keys + cut.key_panels(of) * of.depth),
+          queries(values + of.keys * cut.in_registers(of.value_depth)),
+          sums(queries + cut.queries * cut.in_registers(of.depth)),
+          scores(sums + cut.queries * cut.in_registers(of.value_depth)),
+          largest(scores + cut.scores()),
+          total(largest + cut.in_registers(cut.queries)) {}
+  };
+
+ public:
+  attention_of_tiles(const attention_plan<Sum>& of_plan, head_rows<const In> of_q, head_rows<const In> of_k,
+                     head_rows<const In> of_v, const void* of_mask, const void* of_draws, Sum* to, Sum* of_rows)
+      : plan(of_plan),
+        q(of_q),
+        k(of_k),
+        v(of_v),
+        mask(of_mask),
+        draws(of_draws),
+        y{to, plan.of.queries, std::int64_t{plan.of.heads} * plan.of.value_depth, plan.of.value_depth},
+        logsumexp{of_rows, plan.of.queries, plan.of.heads, 1} {}
+
+  [[gnu::noinline]] void run(Sum* scratch, const workspace& each, int threads) const {
+    const int parts = std::min(each.parts, threads), tiles = cut.query_tiles(of);
+    in_parts(parts, [this, scratch, &each, parts, tiles](int part) {
+      const space at(of, cut, scratch + part * each.each);
+      for_each_share(of, tiles, part, parts, [&](std::int64_t image, int key_head, int begin, int end) {
+        copy_transposed(k.at(image, key_head, 0), k.apart, of.keys, of.depth, cut.tile_columns, at.keys);
+        copy_rows(v.at(image, key_head, 0), v.apart, of.keys, of.value_depth, at.values, value_depth);
+        for (int i = begin; i < end; ++i)
+          for (int member = 0; member < of.group(); ++member)
+            query_tile(at, image, key_head * of.group() + member, mixed(i, tiles));
+      });
+    });
+  }
+
+ private:
+  void query_tile(const space& at, std::int64_t image, int head, int tile) const {
+    const score_tile<Sum> first(plan, image, head, tile, 0);
+    const int rows = first.queries;
+    copy_rows(q.at(image, head, first.query), q.apart, rows, of.depth, at.queries, depth);
+    std::fill_n(at.sums, cut.queries * value_depth, Sum{0});
+    std::fill_n(at.largest, rows, nothing<Sum>);
+    std::fill_n(at.total, rows, Sum{0});
+    for (int i = 0; i < cut.key_tiles(of); ++i) {
+      const score_tile<Sum> scores(plan, image, head, tile, i);
+      if (!scores.seen()) break;
+      multiply_tiles<false>(at.queries, depth, at.keys + std::int64_t{scores.key} * of.depth, cut.tile_columns,
+                            std::int64_t{cut.tile_columns} * of.depth, at.scores, cut.keys, rows, scores.keys, false,
+                            scores.along_depth(of.depth));
+      for (int row = 0; row < rows; ++row) weigh(scores, at, row);
+      multiply_tiles<false>(at.scores, cut.keys, at.values + scores.key * value_depth, value_depth, cut.tile_columns,
+                            at.sums, value_depth, rows, static_cast<int>(value_depth), true, scores.along_keys());
+    }
+    for (int row = 0; row < rows; ++row) finish(at, row, image, head, first.query + row);
+  }
+
+  /// Scores become weights, relative to the largest score so far; what is summed up so far is scaled to that.
+  void weigh(const score_tile<Sum>& tile, const space& at, int row) const {
+    Sum* const scores = at.scores + std::int64_t{row} * cut.keys;
+    const int seen = tile.keys_seen(row);
+    clear_from(scores, seen, tile.keys);
+    if (seen == 0) return;
+    const Sum scale = tile.masked(row, seen, mask, scores), before = at.largest[row];
+    const Sum most = std::max(before, row_largest(scores, seen) * scale);
+    const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(scale);
+    vec total = vec::fill(0);
+    for (int j = 0; j < seen; j += width) {
+      const vec weight = masked(exp(fused(vec::load(scores + j), by, -base)), seen - j);
+      total = total + weight;
+      weight.store(scores + j);
+    }
+    if (most > before) {
+      const vec factor = exp(vec::fill(before) - base);
+      Sum* const sums = at.sums + row * value_depth;
+      for (int j = 0; j < value_depth; j += width) (vec::load(sums + j) * factor).store(sums + j);
+      at.total[row] *= factor.value[0];
+      at.largest[row] = most;
+    }
+    at.total[row] += sum(total);
+    if (plan.with.draw_row != nullptr) drop(tile, row, seen, scores);
+  }
+  void drop(const score_tile<Sum>& tile, int row, int seen, Sum* weights) const {
+    alignas(64) std::uint32_t words[attention_tiles::most];
+    tile.draw(row, seen, draws, words);
+    const vec scale = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
+    const auto least = static_cast<std::uint32_t>(plan.with.dropout * 0x1p32);
+    for (int j = 0; j < seen; j += width)
+      where_at_least(vec::load(weights + j) * scale, words + j, least).store(weights + j);
+  }
+
+  void finish(const space& at, int row, std::int64_t image, int head, int query) const {
+    const Sum total = at.total[row];
+    if (logsumexp.data != nullptr)
+      *logsumexp.at(image, head, query) = total == 0 ? 0 : at.largest[row] + std::log(total);
+    if (y.data == nullptr) return;
+    Sum* const sums = at.sums + row * value_depth;
+    const vec share = vec::fill(total == 0 ? 0 : 1 / total);
+    for (int j = 0; j < value_depth; j += width) (vec::load(sums + j) * share).store(sums + j);
+    write_rows(sums, 0, 1, of.value_depth, y.at(image, head, query), 0);
+  }
+};
+
+}  // namespace kernel
+
+template <attending By, class Real, class Q, class K, class V, class... Options>
+void compute(attention_op<By>, signature<Real, Q, K, V, Options...>, void* const* p, const kernel::launch& how) {
+  constexpr const auto& plan = kernel::attention_plan_of<By, Real, Q, K, V, Options...>;
+  constexpr auto options = static_cast<int>(sizeof...(Options));
+  const kernel::attention_of_tiles<Real, Real> all(plan, kernel::rows_of<const Real, Q>(p[2], how.apart(0)),
+                                                   kernel::rows_of<const Real, K>(p[3], how.apart(1)),
+                                                   kernel::rows_of<const Real, V>(p[4], how.apart(2)), p[5],
+                                                   p[4 + options], static_cast<Real*>(p[0]), static_cast<Real*>(p[1]));
+  constexpr workspace scratch = attention_op<By>::scratch(sizeof(Real), Q::shape, K::shape, V::shape);
+  all.run(static_cast<Real*>(p[5 + options]), scratch, how.threads);
+}
+
+}  // namespace cairn

@@ -1,0 +1,211 @@
+// What attention and its gradients share: products of tiles in scratch, copies of what they read, and rows of scores.
+#pragma once
+
+#include "cairn/expr/attention.hpp"
+#include "cairn/kernel/dropout.hpp"
+#include "cairn/kernel/gemm.hpp"
+#include "cairn/kernel/run.hpp"
+#include "cairn/kernel/softmax.hpp"
+
+namespace cairn::kernel {
+
+/// The heads of a tensor {N, tokens, heads, extent}: tokens lie `apart`.
+template <class In>
+struct head_rows {
+  In* data;
+  std::int64_t tokens, apart;
+  int extent;
+
+  In* at(std::int64_t image, int head, std::int64_t token) const {
+    return data + (image * tokens + token) * apart + std::int64_t{head} * extent;
+  }
+};
+
+/// Rows of a tensor X, so far apart; 0 where they lie side by side.
+template <class In, class X>
+head_rows<In> rows_of(void* data, std::int64_t apart) {
+  constexpr shape x = X::shape;
+  return {static_cast<In*>(data), x[1], apart == 0 ? std::int64_t{x[2]} * x[3] : apart, x[3]};
+}
+
+/// Rows side by side, filled up to whole registers with zeros; and back, times `scale`.
+template <class In, class Sum>
+void copy_rows(const In* from, std::int64_t apart, std::int64_t rows, int extent, Sum* to, std::int64_t to_apart) {
+  for (std::int64_t i = 0; i < rows; ++i, from += apart, to += to_apart)
+    for (int j = 0; j < extent; j += lanes<Sum>::width) load_row_as<Sum>(from, j, extent).store(to + j);
+}
+template <class Sum>
+void write_rows(const Sum* from, std::int64_t apart, std::int64_t rows, int extent, Sum* to, std::int64_t to_apart) {
+  for (std::int64_t i = 0; i < rows; ++i, from += apart, to += to_apart)
+    for (int j = 0; j < extent; j += lanes<Sum>::width) store_row(lanes<Sum>::load(from + j), to, j, extent);
+}
+/// Rows as columns: panels of `tile_columns` of them, each {extent, tile_columns}.
+template <class In, class Sum>
+void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, int tile_columns, Sum* to) {
+  for (int j = 0; j < rows; j += tile_columns)
+    pack_columns_transposed(from + j * apart, apart, std::min(tile_columns, rows - j), extent, tile_columns,
+                            to + std::int64_t{j} * extent);
+}
+
+/// A tile of C in scratch = or += a b, in whole tiles of registers: C has room for these. Of A rows are `apart_a`, or, of
+/// a transposed one, steps. Panels of columns of B are `panel` apart, and its steps `apart_b`. `steps(row, column)` are
+/// those that are not zero for the tile there.
+template <bool Transposed, class Sum, class Steps>
+void multiply_tiles(const Sum* a, std::int64_t apart_a, const Sum* b, std::int64_t apart_b, std::int64_t panel, Sum* c,
+                    std::int64_t apart_c, int rows, int columns, bool add, Steps steps) {
+  constexpr int tile_rows = attention_tiles::tile_rows, width = lanes<Sum>::width;
+  const tile_target<Sum> to{c, apart_c, add, false, nullptr};
+  for (int j = 0; j < columns; j += 2 * width, b += panel) {
+    const bool pair = columns - j > width;
+    for (int i = 0; i < rows; i += tile_rows) {
+      const range own = steps(i, j);
+      if (own.begin >= own.end) continue;
+      const tile_source from{apart_a, 0, apart_b, static_cast<int>(own.end - own.begin)};
+      const Sum* const tile_a = Transposed ? a + own.begin * apart_a + i : a + i * apart_a + own.begin;
+      const Sum* const tile_b = b + own.begin * apart_b;
+      if (pair)
+        column_of_tiles<Sum, Sum, tile_rows, 2, !Transposed>(tile_a, tile_b, from, to, i, j, 2 * width, tile_rows);
+      else column_of_tiles<Sum, Sum, tile_rows, 1, !Transposed>(tile_a, tile_b, from, to, i, j, width, tile_rows);
+    }
+  }
+}
+
+/// What stands beside queries, keys and values. A mask has steps by axis of {N, H, T, S}, 0 where it is repeated; with
+/// one, scores are scaled as they are masked.
+template <class Real>
+struct attention_options {
+  using mask_pointer = void (*)(const void* mask, std::int64_t at, bool repeated, Real scale, Real* scores, int count);
+  using draw_pointer = void (*)(const random_stream& from, std::int64_t element, int count, std::uint32_t* words);
+  mask_pointer mask_row = nullptr;
+  std::int64_t step[4] = {};
+  draw_pointer draw_row = nullptr;
+  double dropout = 0;
+};
+
+/// Scores of a row, scaled and masked.
+template <class Real, class Mask>
+void mask_scores(const void* mask, std::int64_t at, bool repeated, Real scale, Real* scores, int count) {
+  using vec = lanes<Real>;
+  using stored = stored_as<Mask::element.type, Real>;
+  const stored* const row = static_cast<const stored*>(mask) + at;
+  for (int j = 0; j < count; j += vec::width) {
+    const vec m = repeated ? vec::fill(static_cast<Real>(*row)) : load_row_as<Real>(row, j, count);
+    const vec score = vec::load(scores + j) * vec::fill(scale);
+    if constexpr (kind_of(Mask::element.type) == kind::whole)
+      select(equal(m, vec::fill(0)), vec::fill(nothing<Real>), score).store(scores + j);
+    else (score + m).store(scores + j);
+  }
+}
+inline void draw_row(const random_stream& from, std::int64_t element, int count, std::uint32_t* words) {
+  for (int j = 0; j < count; j += drawn_at_once) draw(from, static_cast<std::uint32_t>((element + j) / 4), words + j);
+}
+
+/// An attention with its code, for its extents alone.
+template <class Real>
+struct attention_plan {
+  attention_extents of;
+  attention_tiles cut;
+  Real scale;
+  attention_options<Real> with;
+};
+template <class Real, class Q, class K, class V, attending By, class... Options>
+constexpr attention_options<Real> attention_options_of() {
+  attention_options<Real> out;
+  out.dropout = By.dropout;
+  if constexpr (By.mask != masking::none) {
+    using mask = std::tuple_element_t<0, std::tuple<Options...>>;
+    out.mask_row = &mask_scores<Real, mask>;
+    std::int64_t step = 1;
+    for (int back = 1; back <= mask::shape.rank; ++back) {
+      out.step[4 - back] = mask::shape[-back] > 1 ? step : 0;
+      step *= mask::shape[-back];
+    }
+  }
+  if constexpr (By.dropout > 0) {
+    static_assert(drawn_keys(K::shape[1]) * Q::shape.count() / Q::shape[3] <= std::int64_t{1} << 34,
+                  "counters of 32 bits");
+    out.draw_row = &draw_row;
+  }
+  return out;
+}
+template <attending By, class Real, class Q, class K, class V, class... Options>
+inline constexpr attention_plan<Real> attention_plan_of = [] {
+  constexpr attention_extents of{Q::shape, K::shape, V::shape, By.causal};
+  return attention_plan<Real>{of, {of, sizeof(Real)}, static_cast<Real>(of.scale()),
+                              attention_options_of<Real, Q, K, V, By, Options...>()};
+}();
+
+/// A tile of scores: queries from `query` on of a head, and keys from `key` on.
+template <class Real>
+struct score_tile {
+  const attention_plan<Real>& plan;
+  int image, head, query, key;
+  int queries, keys;  ///< how many
+
+  score_tile(const attention_plan<Real>& of_plan, std::int64_t in_image, int of_head, int query_tile, int key_tile)
+      : plan(of_plan),
+        image(static_cast<int>(in_image)),
+        head(of_head),
+        query(query_tile * plan.cut.queries),
+        key(key_tile * plan.cut.keys),
+        queries(std::min(plan.cut.queries, plan.of.queries - query)),
+        keys(std::min(plan.cut.keys, plan.of.keys - key)) {}
+
+  /// Whether any of its queries may look at any of its keys.
+  bool seen() const { return !plan.of.causal || key < query + queries; }
+  /// The keys at which a query of the tile may look, as far as `causal` says.
+  int keys_seen(int row) const { return plan.of.causal ? std::clamp(query + row + 1 - key, 0, keys) : keys; }
+  /// The first query of the tile that may look at a key.
+  int first_query(int column) const { return plan.of.causal ? std::clamp(key + column - query, 0, queries) : 0; }
+
+  /// The steps of products, for tiles of registers: along the depth for scores, along keys, along queries.
+  auto along_depth(int depth) const {
+    return [this, depth](int row, int column) {
+      return range{0, keys_seen(row + attention_tiles::tile_rows - 1) > column ? depth : 0};
+    };
+  }
+  auto along_keys() const {
+    return [this](int row, int) { return range{0, keys_seen(row + attention_tiles::tile_rows - 1)}; };
+  }
+  auto along_queries() const {
+    return [this](int row, int) { return range{first_query(row), queries}; };
+  }
+
+  /// Scores of a row, masked; returns by what the rest scales them.
+  Real masked(int row, int count, const void* mask, Real* scores) const {
+    const Real scale = plan.scale;
+    if (plan.with.mask_row == nullptr) return scale;
+    const std::int64_t* const step = plan.with.step;
+    const std::int64_t at = image * step[0] + head * step[1] + (query + row) * step[2] + key * step[3];
+    plan.with.mask_row(mask, at, step[3] == 0, scale, scores, count);
+    return 1;
+  }
+  /// The words of a row's weights.
+  void draw(int row, int count, const void* key_of_draws, std::uint32_t* words) const {
+    const std::int64_t rows = (std::int64_t{image} * plan.of.heads + head) * plan.of.queries + query + row;
+    plan.with.draw_row(*static_cast<const random_stream*>(key_of_draws), rows * drawn_keys(plan.of.keys) + key, count,
+                       words);
+  }
+};
+
+/// Zeros from column `begin` on: in whole registers, for which rows have room.
+template <class Real>
+void clear_from(Real* row, int begin, int end) {
+  for (int j = begin; j < end; ++j) row[j] = 0;
+}
+
+/// Calls visit(image, key head, begin, end) for the share of a part: of each head so many of its `tiles`. All of a head,
+/// or in an order in which the first ones and the last ones, with the most work, are mixed: `mixed`.
+template <class Visit>
+void for_each_share(const attention_extents& of, int tiles, int part, int parts, Visit visit) {
+  const range own = share(std::int64_t{of.shared_heads()} * tiles, 1, part, parts);
+  for (std::int64_t at = own.begin; at < own.end;) {
+    const std::int64_t head = at / tiles, end = std::min(own.end, (head + 1) * tiles);
+    visit(head / of.key_heads, static_cast<int>(head % of.key_heads), static_cast<int>(at - head * tiles),
+          static_cast<int>(end - head * tiles));
+    at = end;
+  }
+}
+constexpr int mixed(int i, int tiles) { return i % 2 == 0 ? i / 2 : tiles - 1 - i / 2; }
+
+}  // namespace cairn::kernel
