@@ -9,13 +9,11 @@ namespace {
 constexpr int batch = 8, length = 256, width = 256, heads = 8, vocabulary = 256;
 
 constexpr auto self_attention = layer([](auto x) {
-  constexpr int each = width / heads;
   const auto projected = matmul(x, transpose(param<"attn.in_proj_weight", 3 * width, width>)) +
                          param<"attn.in_proj_bias", 3 * width>;
   const auto [q, k, v] = split<-1, 3>(projected);
-  const auto by_heads = [](auto y) { return transpose<0, 2, 1, 3>(reshape<batch, length, heads, each>(y)); };
-  const auto scores = matmul(by_heads(q), transpose(by_heads(k))) / sqrt(constant<each>) + causal_mask<length>;
-  const auto mixed = transpose<0, 2, 1, 3>(matmul(softmax(scores), by_heads(v)));
+  const auto by_heads = [](auto y) { return reshape<batch, length, heads, -1>(y); };
+  const auto mixed = attention(by_heads(q), by_heads(k), by_heads(v), causal);
   return reshape<batch, length, width>(mixed) | nn::linear<"attn.out_proj", width>;
 });
 constexpr auto mlp = nn::linear<"fc1", 4 * width> | nn::gelu | nn::linear<"fc2", width>;
