@@ -48,7 +48,7 @@ struct trial {
   attention_plan<Real> plan() const {
     const attention_extents of{shape{x.n, x.t, x.h, x.d}, shape{x.n, x.s, x.heads, x.d}, shape{x.n, x.s, x.heads, x.e},
                                x.causal};
-    return {of, {of, sizeof(Real)}, static_cast<Real>(of.scale()), with};
+    return {of, {of, sizeof(Real)}, 1 / std::sqrt(static_cast<Real>(x.d)), with};
   }
   /// Tokens apart, and rows of them where kernels are told that they lie.
   struct spread {
