@@ -45,6 +45,7 @@
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/pool.hpp"
+#include "cairn/nn/transformer.hpp"
 #include "cairn/ir/scan.hpp"
 #include "cairn/ir/work.hpp"
 #include "cairn/pass/compile.hpp"

@@ -178,6 +178,47 @@ case("rotary", lambda x: rotary(x, torch.arange(5.0)), x=(2, 5, 3, 6))
 case("rotary_at", lambda x: rotary(x, tokens, 500.0), x=(2, 4, 1, 8))
 case("sinusoidal", lambda x: sinusoidal(x), x=(2, 4, 7))
 
+def attention(q, k, v, mask=None, causal=False):
+    """Of {N, T, H, D}, with the heads second, as PyTorch has them."""
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    return F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1]).transpose(1, 2)
+
+
+looks = torch.arange(6 * 7).remainder(5).reshape(6, 7) > 0
+case("attention", attention, q=(2, 6, 4, 5), k=(2, 7, 4, 5), v=(2, 7, 4, 5))
+case("attention_causal", lambda q, k, v: attention(3 * q, k, v, causal=True), q=(2, 6, 4, 5), k=(2, 7, 4, 5), v=(2, 7, 4, 3))
+case("attention_masked", lambda q, k, v: attention(q, k, v, looks), q=(2, 6, 4, 5), k=(2, 7, 4, 5), v=(2, 7, 4, 5))
+case("attention_added", attention, q=(2, 6, 4, 5), k=(2, 7, 4, 5), v=(2, 7, 4, 5), mask=(4, 1, 7))
+case("attention_grouped", lambda q, k, v: attention(q, k, v, causal=True), q=(2, 6, 4, 5), k=(2, 6, 2, 5), v=(2, 6, 2, 5))
+
+
+def module(name, made, call, prefix="", **shapes):
+    """A module, its gradients by inputs of these shapes and by its parameters, called as in its state dict."""
+    leaves = {leaf: filled(leaf, shape).requires_grad_() for leaf, shape in shapes.items()}
+    with torch.no_grad():
+        for leaf, parameter in made.named_parameters():
+            parameter.copy_(filled(prefix + leaf, parameter.shape))
+    y = call(made, *leaves.values())
+    y.backward(filled("cotangent", y.shape))
+    line(name, y)
+    for leaf, tensor in [*leaves.items(), *((prefix + leaf, p) for leaf, p in made.named_parameters())]:
+        line(f"{name}.{leaf}", tensor.grad)
+
+
+hidden = torch.ones(5, 5).triu(1).bool()
+module("self_attention", nn.MultiheadAttention(8, 2, batch_first=True),
+       lambda f, x: f(x, x, x, attn_mask=hidden, need_weights=False)[0], prefix="attn.", x=(2, 5, 8))
+module("cross_attention", nn.MultiheadAttention(8, 2, batch_first=True),
+       lambda f, x, m: f(x, m, m, need_weights=False)[0], prefix="attn.", x=(2, 5, 8), memory=(2, 4, 8))
+module("cross_attention_other", nn.MultiheadAttention(8, 2, kdim=6, vdim=6, batch_first=True),
+       lambda f, x, m: f(x, m, m, need_weights=False)[0], prefix="attn.", x=(2, 5, 8), memory=(2, 4, 6))
+for norm_first in (False, True):
+    module(f"encoder_norm_first_{norm_first}", nn.TransformerEncoderLayer(
+        8, 2, 12, dropout=0, activation="gelu" if norm_first else "relu", batch_first=True, norm_first=norm_first),
+           lambda f, x: f(x, src_mask=hidden if f.norm_first else None), x=(2, 5, 8))
+case("swiglu", lambda x, w1, w3, w2: F.linear(F.silu(F.linear(x, w1)) * F.linear(x, w3), w2),
+     **{"x": (2, 3, 4), "ff.w1.weight": (6, 4), "ff.w3.weight": (6, 4), "ff.w2.weight": (4, 6)})
+
 
 def other_places(x):
     a, b, c = x.chunk(3, -1)

@@ -77,7 +77,7 @@ double worst(const Real* x, const Real* y, std::int64_t n, Bound bound) {
   double most = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const double error = std::abs(double{x[i]} - double{y[i]}) / bound(i);
-    if (!(error <= most)) most = error;
+    if (!(error <= most)) most = std::isnan(error) ? infinity<double> : error;
   }
   return most;
 }

@@ -104,6 +104,29 @@ BOOST_AUTO_TEST_CASE(pools) {
   agrees<global_average(x)>("global_average");
   agrees<upsample2d<2>(x)>("upsample2d");
 }
+BOOST_AUTO_TEST_CASE(attentions) {
+  constexpr auto q = param<"q", 2, 6, 4, 5>;
+  constexpr auto k = param<"k", 2, 7, 4, 5>;
+  constexpr auto v = param<"v", 2, 7, 4, 5>;
+  agrees<attention(q, k, v)>("attention");
+  agrees<attention(3_c * q, k, param<"v", 2, 7, 4, 3>, causal)>("attention_causal");
+  std::vector<std::int32_t> looks(42);
+  for (std::size_t i = 0; i < 42; ++i) looks[i] = i % 5 > 0;
+  agrees<attention(q, k, v, indices<"looks", 2, 6, 7>)>("attention_masked", bind<"looks">(looks));
+  agrees<attention(q, k, v, param<"mask", 4, 1, 7>)>("attention_added");
+  agrees<attention(q, param<"k", 2, 6, 2, 5>, param<"v", 2, 6, 2, 5>, causal)>("attention_grouped");
+}
+BOOST_AUTO_TEST_CASE(transformers) {
+  constexpr auto x = param<"x", 2, 5, 8>;
+  agrees<x | nn::self_attention<"attn", 2, causal>>("self_attention");
+  agrees<nn::cross_attention<"attn", 2>(x, param<"memory", 2, 4, 8>)>("cross_attention");
+  agrees<nn::cross_attention<"attn", 2>(x, param<"memory", 2, 4, 6>)>("cross_attention_other");
+  using options = nn::transformer_options;
+  agrees<x | nn::transformer_block<2, options{.dim_feedforward = 12, .norm_first = false}, nn::relu>>(
+      "encoder_norm_first_False");
+  agrees<x | nn::transformer_block<2, options{.dim_feedforward = 12, .causal = true}>>("encoder_norm_first_True");
+  agrees<param<"x", 2, 3, 4> | nn::swiglu<"ff", 6>>("swiglu");
+}
 BOOST_AUTO_TEST_CASE(other_places) {
   agrees<param<"x", 4, 6> | layer([](auto x) {
            const auto [a, b, c] = split<-1, 3>(x);

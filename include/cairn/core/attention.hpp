@@ -7,6 +7,17 @@
 
 namespace cairn {
 
+namespace nn {
+/// What a layer of attention may have beside its heads.
+struct attention_options {
+  bool causal = false;
+  int key_heads = 0;   ///< of keys and values: each for as many heads of queries; 0: as many
+  double dropout = 0;  ///< of weights
+
+  friend constexpr bool operator==(const attention_options&, const attention_options&) = default;
+};
+}  // namespace nn
+
 /// Keys of a row of draws: a multiple of what kernels draw at once, in registers of any width.
 constexpr std::int64_t drawn_keys(int keys) { return (std::int64_t{keys} + 31) / 32 * 32; }
 
@@ -37,12 +48,6 @@ struct attention_extents {
         value_depth(v[3]),
         causal(is_causal) {}
 
-  /// What scores are multiplied by: 1 / sqrt(depth), by Newton's method.
-  constexpr double scale() const {
-    double root = 1;
-    for (int i = 0; i < 64; ++i) root = (root + depth / root) / 2;
-    return 1 / root;
-  }
   constexpr int group() const { return heads / key_heads; }
   constexpr int shared_heads() const { return batch * key_heads; }
   /// Pairs of a query and a key that it may look at.
@@ -53,8 +58,8 @@ struct attention_extents {
   }
 };
 
-/// The tiles of an attention, and its working space, which it has for each thread: scores of a tile of queries by a tile
-/// of keys, and copies of what products read, which lies a line of all heads apart.
+/// The tiles of an attention, and its working space, which it has for each thread: scores of a tile of queries by a
+/// tile of keys, and copies of what products read, which lies a line of all heads apart.
 struct attention_tiles {
   static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;  ///< of products
   static constexpr int most = 96;  ///< queries, and keys, of a tile of scores: whole tiles of products either way

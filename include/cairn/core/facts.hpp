@@ -34,6 +34,8 @@ template <int N>
 struct factor;
 template <int N>
 struct groups;
+template <int Queries, int Keys>
+struct heads;
 template <int N>
 struct iterations;
 template <class... Tensors>

@@ -63,6 +63,9 @@ struct factor_of_pixels { template <class Silent, class... Facts> struct found :
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: attention takes queries {N, T, H, D}, keys and values {N, S, heads, D}, whose heads divide H, and "
   "a mask that broadcasts to {N, H, T, S}"); } }; };
+struct heads_of_features { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a layer of attention takes {N, T, features}, of which its heads have equal shares, and key_heads "
+  "divides these; change one"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

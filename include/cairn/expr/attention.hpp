@@ -12,7 +12,9 @@
 namespace cairn {
 
 /// Query t looks at keys up to t alone, as is_causal of PyTorch: `attention(q, k, v, causal)`.
-struct causal_t {};
+struct causal_t {
+  constexpr operator nn::attention_options() const { return {.causal = true}; }
+};
 inline constexpr causal_t causal{};
 
 namespace detail {
@@ -49,13 +51,15 @@ struct attention_tensors {
   }
 };
 
+constexpr double scale_of_scores(const shape& q) { return 1 / square_root(q[3]); }
+
 /// Attention as a composition, which stores scores: for gradients of gradients, and by a mask. Heads that share keys
 /// have an axis of their own: queries are {N, key heads, sharing, T, D}, keys {N, key heads, 1, S, D}.
 template <attending By, shape Q, shape K>
 struct composed_attention {
   static constexpr int batch = Q[0], queries = Q[1], heads = Q[2], keys = K[1], key_heads = K[2];
   static constexpr int sharing = heads / key_heads;
-  static constexpr auto scale = constant<attention_extents{Q, K, K, By.causal}.scale()>;
+  static constexpr auto scale = constant<scale_of_scores(Q)>;
 
   template <class X>
   static constexpr auto of_queries(X x) {
@@ -125,8 +129,8 @@ struct composed_attention {
 };
 }  // namespace detail
 
-/// The gradients of queries, keys and values, from that of the result, the logsumexp of each row of scores, and `delta`,
-/// what the softmax takes off the gradient of each weight of a row.
+/// The gradients of queries, keys and values, from that of the result, the logsumexp of each row of scores, and
+/// `delta`, what the softmax takes off the gradient of each weight of a row.
 template <attending By>
 struct attention_gradients_op : op {
   using tensors = detail::attention_tensors<By>;
@@ -175,8 +179,8 @@ struct attention_gradients_op : op {
 };
 
 /// Of each query the mean of values, weighted by the softmax of its products with keys over sqrt(D): {N, T, H, D}; and
-/// the logsumexp of each row of scores, {N, T, H}, by which backward makes the weights again. A row in which nothing may
-/// be looked at is 0, and so is its logsumexp.
+/// the logsumexp of each row of scores, {N, T, H}, by which backward makes the weights again. A row in which nothing
+/// may be looked at is 0, and so is its logsumexp.
 template <attending By>
 struct attention_op : op {
   using tensors = detail::attention_tensors<By>;
@@ -275,17 +279,19 @@ struct attention_form {
 };
 }  // namespace detail
 
-/// softmax(q k' / sqrt(D)) v of queries {N, T, H, D}, keys and values {N, S, heads, D}, as F.scaled_dot_product_attention
-/// with the axes of what a linear layer gives: {N, T, H, D}. Where there are fewer heads of keys, so many queries' heads
-/// that lie side by side share one. `causal` may follow, and a mask that broadcasts to {N, H, T, S}: truth values, by
-/// which a query looks at a key or not, or numbers that are added to scores. Scores are never stored. A query that may
-/// look at nothing gets zeros. Rejects: other shapes, indices that are no truth values, either one twice.
+/// softmax(q k' / sqrt(D)) v of queries {N, T, H, D}, keys and values {N, S, heads, D}, as
+/// F.scaled_dot_product_attention with the axes of what a linear layer gives: {N, T, H, D}. Where there are fewer heads
+/// of keys, so many queries' heads that lie side by side share one. `causal` may follow, and a mask that broadcasts to
+/// {N, H, T, S}: truth values, by which a query looks at a key or not, or numbers that are added to scores. Scores are
+/// never stored. A query that may look at nothing gets zeros. Rejects: other shapes, indices that are no truth values,
+/// either one twice.
 template <class... A>
   requires(an_operand<A> || ...)
 constexpr applied<detail::attention_form<0.0>, A...> attention(A...) {
   return {};
 }
-/// The same with weights dropped with probability P, drawn and named as in `dropout`: `attention<"drop", 0.1>(q, k, v)`.
+/// The same with weights dropped with probability P, drawn and named as in `dropout`: `attention<"drop", 0.1>(q, k,
+/// v)`.
 template <fixed_string Name, auto P, class... A>
   requires(an_operand<A> || ...)
 constexpr applied<detail::attention_form<static_cast<double>(P), random_key_leaf<Name>>, A...> attention(A...) {

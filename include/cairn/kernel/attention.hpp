@@ -1,6 +1,7 @@
 // Attention without stored scores: of a tile of queries, tiles of scores are made one after another, while the largest
 // score so far, the sum of weights and the weighted sum of values are kept (M. Milakov and N. Gimelshein, Online
-// normalizer calculation for softmax, 2018; T. Dao et al., FlashAttention, 2022). The order of every sum is that of keys.
+// normalizer calculation for softmax, 2018; T. Dao et al., FlashAttention, 2022). The order of every sum is that of
+// keys.
 #pragma once
 
 #include "cairn/kernel/attention_gradients.hpp"
@@ -24,7 +25,8 @@ class attention_of_tiles {
   const attention_tiles& cut = plan.cut;
   const std::int64_t depth = cut.in_registers(of.depth), value_depth = cut.in_registers(of.value_depth);
 
-  /// Working space of a thread, and what is known of each query of a tile: its largest score, and the sum of its weights.
+  /// Working space of a thread, and what is known of each query of a tile: its largest score, and the sum of its
+  /// weights.
   struct space {
     Sum *keys, *values, *queries, *sums, *scores, *largest, *total;
 

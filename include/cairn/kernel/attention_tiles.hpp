@@ -47,9 +47,9 @@ void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, i
                             to + std::int64_t{j} * extent);
 }
 
-/// A tile of C in scratch = or += a b, in whole tiles of registers: C has room for these. Of A rows are `apart_a`, or, of
-/// a transposed one, steps. Panels of columns of B are `panel` apart, and its steps `apart_b`. `steps(row, column)` are
-/// those that are not zero for the tile there.
+/// A tile of C in scratch = or += a b, in whole tiles of registers: C has room for these. Of A rows are `apart_a`, or,
+/// of a transposed one, steps. Panels of columns of B are `panel` apart, and its steps `apart_b`. `steps(row, column)`
+/// are those that are not zero for the tile there.
 template <bool Transposed, class Sum, class Steps>
 void multiply_tiles(const Sum* a, std::int64_t apart_a, const Sum* b, std::int64_t apart_b, std::int64_t panel, Sum* c,
                     std::int64_t apart_c, int rows, int columns, bool add, Steps steps) {
@@ -131,7 +131,9 @@ constexpr attention_options<Real> attention_options_of() {
 template <attending By, class Real, class Q, class K, class V, class... Options>
 inline constexpr attention_plan<Real> attention_plan_of = [] {
   constexpr attention_extents of{Q::shape, K::shape, V::shape, By.causal};
-  return attention_plan<Real>{of, {of, sizeof(Real)}, static_cast<Real>(of.scale()),
+  return attention_plan<Real>{of,
+                              {of, sizeof(Real)},
+                              static_cast<Real>(cairn::detail::scale_of_scores(Q::shape)),
                               attention_options_of<Real, Q, K, V, By, Options...>()};
 }();
 
@@ -194,8 +196,8 @@ void clear_from(Real* row, int begin, int end) {
   for (int j = begin; j < end; ++j) row[j] = 0;
 }
 
-/// Calls visit(image, key head, begin, end) for the share of a part: of each head so many of its `tiles`. All of a head,
-/// or in an order in which the first ones and the last ones, with the most work, are mixed: `mixed`.
+/// Calls visit(image, key head, begin, end) for the share of a part: of each head so many of its `tiles`. All of a
+/// head, or in an order in which the first ones and the last ones, with the most work, are mixed: `mixed`.
 template <class Visit>
 void for_each_share(const attention_extents& of, int tiles, int part, int parts, Visit visit) {
   const range own = share(std::int64_t{of.shared_heads()} * tiles, 1, part, parts);

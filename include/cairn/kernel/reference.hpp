@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace cairn::reference {
@@ -264,6 +265,71 @@ void dropout(const Real* in, const random_stream& words, double p, Real* out, st
     out[i] = word < static_cast<std::uint32_t>(p * 0x1p32) ? 0 : in[i] * static_cast<Real>(1 / (1 - p));
   }
 }
+
+/// Attention of queries {n, t, h, d}, keys {n, s, heads, d} and values {n, s, heads, e}, and its gradients, in double.
+/// added(n, h, t, s) is what is added to a score, minus infinity where it is hidden; kept(n, h, t, s) what its weight is
+/// multiplied by. Of each sum, also that of absolute values, to judge errors by.
+struct attention {
+  int n, t, s, h, heads, d, e;
+  std::vector<double> y, logsumexp, delta, of_q, of_k, of_v;
+  std::vector<double> size_of_y, size_of_q, size_of_k, size_of_v;
+  double largest = 0;  ///< sum of absolute values of a score
+
+  template <class Real, class Added, class Kept>
+  void run(const Real* q, const Real* k, const Real* v, const Real* g, Added added, Kept kept) {
+    const auto zeros = [](int count) { return std::vector<double>(static_cast<std::size_t>(count)); };
+    const int queries = n * t * h, keys = n * s * heads;
+    logsumexp = delta = zeros(queries);
+    y = size_of_y = zeros(queries * e);
+    of_q = size_of_q = zeros(queries * d);
+    of_k = size_of_k = zeros(keys * d);
+    of_v = size_of_v = zeros(keys * e);
+    std::vector<double> weight(static_cast<std::size_t>(s));
+    for (int row = 0; row < queries; ++row) {
+      const int image = row / (t * h), query = row / h % t, head = row % h;
+      const auto key_of = [&](int i) { return (image * s + i) * heads + head / (h / heads); };
+      const double scale = 1 / std::sqrt(double{1} * d);
+      double most = -std::numeric_limits<double>::infinity(), total = 0;
+      for (int i = 0; i < s; ++i) {
+        double score = 0, size = 0;
+        for (int j = 0; j < d; ++j) score += double{q[row * d + j]} * k[key_of(i) * d + j] * scale;
+        for (int j = 0; j < d; ++j) size += std::abs(double{q[row * d + j]} * k[key_of(i) * d + j]) * scale;
+        largest = std::max(largest, size);
+        weight[static_cast<std::size_t>(i)] = score += added(image, head, query, i);
+        most = std::max(most, score);
+      }
+      for (double& w : weight) total += w = w == -std::numeric_limits<double>::infinity() ? 0 : std::exp(w - most);
+      logsumexp[static_cast<std::size_t>(row)] = total == 0 ? 0 : most + std::log(total);
+      for (double& w : weight) w /= total == 0 ? 1 : total;
+      const auto each = [&](int extent, auto visit) {
+        for (int i = 0; i < s; ++i)
+          for (int j = 0; j < extent; ++j)
+            visit(static_cast<std::size_t>(i), static_cast<std::size_t>(row * extent + j),
+                  static_cast<std::size_t>(key_of(i) * extent + j), kept(image, head, query, i));
+      };
+      each(e, [&](std::size_t i, std::size_t own, std::size_t other, double factor) {
+        y[own] += weight[i] * factor * v[other];
+        size_of_y[own] += std::abs(weight[i] * factor * v[other]);
+        of_v[other] += weight[i] * factor * g[own];
+        size_of_v[other] += std::abs(weight[i] * factor * g[own]);
+      });
+      for (int j = 0; j < e; ++j)
+        delta[static_cast<std::size_t>(row)] += y[static_cast<std::size_t>(row * e + j)] * g[row * e + j];
+      std::vector<double> slope(weight.size()), size(weight.size());
+      each(e, [&](std::size_t i, std::size_t own, std::size_t other, double factor) {
+        slope[i] += g[own] * v[other] * factor;
+        size[i] += std::abs(g[own] * v[other] * factor);
+      });
+      each(d, [&](std::size_t i, std::size_t own, std::size_t other, double) {
+        const double off = delta[static_cast<std::size_t>(row)], w = weight[i] * scale;
+        of_q[own] += w * (slope[i] - off) * k[other];
+        size_of_q[own] += w * (size[i] + std::abs(off)) * std::abs(k[other]);
+        of_k[other] += w * (slope[i] - off) * q[own];
+        size_of_k[other] += w * (size[i] + std::abs(off)) * std::abs(q[own]);
+      });
+    }
+  }
+};
 
 /// Axis k of `out` is axis order[k] of `in` {from}.
 template <class Real>

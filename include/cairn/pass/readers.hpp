@@ -74,8 +74,10 @@ struct reader_finder {
            s.op(s.root(s.argument(map, 0))).what != ir::role::generated;
   }
 
-  /// What is read in backward, too, is copied, unless its argument is always there; and what keeps a larger argument
-  /// alive for a while.
+  /// Whether a map is read after other kernels than the next.
+  constexpr bool read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
+  /// What is read in backward, too, is copied, unless its argument is always there; and what keeps more of an argument
+  /// alive for a while than is read of it.
   constexpr void find_maps() {
     bool any = false;
     int kernels_so_far = 0;
@@ -100,11 +102,14 @@ struct reader_finder {
     for (const int v : s.gradient) {
       if (v != none) in_place[s.root(v)] = false;
     }
+    std::int64_t kept[nodes] = {};  // by argument: bytes of the maps of it that are read later
+    for (int v = 0; v < s.node_count; ++v) {
+      if (in_place[v] && read_later(v)) kept[s.root(s.argument(v, 0))] += s.made(v).bytes;
+    }
     for (int v = 0; v < s.node_count; ++v) {
       if (!in_place[v]) continue;
       const int of = s.root(s.argument(v, 0));
-      const bool small = s.made(v).bytes < s.made(of).bytes && !ir::is_leaf(op_of(of).what);
-      if (small && kernels[last[v]] - kernels[v] > 1) in_place[v] = false;
+      if (kept[of] < s.made(of).bytes && !ir::is_leaf(op_of(of).what) && read_later(v)) in_place[v] = false;
     }
   }
 

@@ -1,0 +1,88 @@
+// Blocks of transformers, written as a user would write them.
+#pragma once
+
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/attention.hpp"
+#include "cairn/nn/dropout.hpp"
+#include "cairn/nn/norm.hpp"
+
+namespace cairn::nn {
+
+/// What a block of a transformer has beside its heads, in PyTorch's words.
+struct transformer_options {
+  int dim_feedforward = 0;  ///< features between its two linear layers; 0: four times its own
+  bool norm_first = true;   ///< each norm stands before what it is for, as in GPT-2, or behind it
+  bool causal = false;
+  int key_heads = 0;   ///< of keys and values; 0: as many as of queries
+  double dropout = 0;  ///< of weights of attention, behind it, between the linear layers and behind them
+
+  friend constexpr bool operator==(const transformer_options&, const transformer_options&) = default;
+};
+
+template <int Heads, transformer_options O, auto Activation>
+struct transformer_block_layer : layer_base {
+  static constexpr fixed_string name = "transformer_block";
+  template <an_expression X, class... Mask>
+    requires(sizeof...(Mask) < 2)
+  constexpr auto operator()(X x, Mask... mask) const {
+    constexpr attention_options heads{O.causal, O.key_heads, O.dropout};
+    using problem = decltype(detail::problem_of_heads<"transformer_block", "self_attn", Heads, heads>(x));
+    if constexpr (!std::same_as<problem, sound>) {
+      return surfaced<problem>{};
+    } else {
+      constexpr int features = X::shape[-1], inner = O.dim_feedforward == 0 ? 4 * features : O.dim_feedforward;
+      const auto attend = [&](auto h) {
+        return dropped<"dropout1">(self_attention<"self_attn", Heads, heads>(h, mask...));
+      };
+      const auto feed_forward = [](auto h) {
+        const auto hidden = h | linear<"linear1", inner> | Activation;
+        return dropped<"dropout2">(dropped<"dropout">(hidden) | linear<"linear2", features>);
+      };
+      if constexpr (O.norm_first) {
+        const auto y = x + attend(x | layer_norm<"norm1">);
+        return y + feed_forward(y | layer_norm<"norm2">);
+      } else {
+        const auto y = (x + attend(x)) | layer_norm<"norm1">;
+        return (y + feed_forward(y)) | layer_norm<"norm2">;
+      }
+    }
+  }
+
+ private:
+  template <fixed_string Key>
+  static constexpr auto dropped(auto x) {
+    if constexpr (O.dropout == 0) return x;
+    else return cairn::dropout<Key, O.dropout>(x);
+  }
+};
+
+template <fixed_string Name, int Hidden>
+struct swiglu_layer : layer_base {
+  static constexpr fixed_string name = Name;
+  template <an_expression X>
+  constexpr auto operator()(X x) const {
+    using problem = decltype(detail::problem_of_features<"swiglu", Name>(x));
+    if constexpr (!std::same_as<problem, sound>) {
+      return surfaced<problem>{};
+    } else {
+      const auto gate = x | linear_without_bias<Name + fixed_string{".w1"}, Hidden> | silu;
+      const auto up = x | linear_without_bias<Name + fixed_string{".w3"}, Hidden>;
+      return gate * up | linear_without_bias<Name + fixed_string{".w2"}, X::shape[-1]>;
+    }
+  }
+};
+
+/// Self-attention and two linear layers, each with its norm and its residual connection, of {N, T, features}: with the
+/// names of nn.TransformerEncoderLayer, `self_attn.in_proj_weight`, `linear1.weight`, `norm1.weight` and so on, which
+/// the block or repeat around it prefixes: `repeat<6, "layers">([](auto) { return nn::transformer_block<8>; })`. A mask
+/// may follow x. The activation is a layer. PyTorch's defaults are `nn::transformer_block<8, nn::transformer_options{
+/// .dim_feedforward = 2048, .norm_first = false, .dropout = 0.1}, nn::relu>`. Rejects what self_attention does.
+template <int Heads, transformer_options O = transformer_options{}, auto Activation = gelu>
+inline constexpr transformer_block_layer<Heads, O, Activation> transformer_block{};
+
+/// w2(silu(w1(x)) * w3(x)), linear layers without bias (Shazeer, 2020), as the feed-forward layer of Llama:
+/// `Name.w1.weight` {Hidden, features}, `Name.w3.weight`, and `Name.w2.weight` {features, Hidden}.
+template <fixed_string Name, int Hidden>
+inline constexpr swiglu_layer<Name, Hidden> swiglu{};
+
+}  // namespace cairn::nn

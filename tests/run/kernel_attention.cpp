@@ -1,0 +1,229 @@
+// Attention and its gradients against plain loops: tails of tiles, heads that share keys, rows apart, masks, draws, and
+// results that nobody reads.
+#include "cairn/kernel/attention.hpp"
+#include "cairn/kernel/reference.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include "kernel_check.hpp"
+
+using cairn::attention_extents, cairn::attention_tiles, cairn::shape, cairn::workspace;
+using namespace cairn::kernel;
+using namespace kernel_check;
+
+namespace {
+
+struct extents {
+  int n = 1, t = 1, s = 1, h = 1, heads = 1, d = 1, e = d;
+  bool causal = false;
+};
+constexpr cairn::random_stream words{{7}, 11, 3};
+
+/// An attention on numbers of its own, and what it should be.
+template <class Real>
+struct trial {
+  extents x;
+  attention_options<Real> with = {};
+  const void* mask = nullptr;
+  int gap = 0;  ///< between the tokens of queries, keys, values and the gradient of the result
+  Real scale = 1;
+  std::vector<Real> q = numbers<Real>(x.n * x.t * x.h * x.d, scale), k = numbers<Real>(x.n * x.s * x.heads * x.d);
+  std::vector<Real> v = numbers<Real>(x.n * x.s * x.heads * x.e), g = numbers<Real>(x.n * x.t * x.h * x.e);
+  cairn::reference::attention right{x.n, x.t, x.s, x.h, x.heads, x.d, x.e, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+
+  template <class Added, class Kept>
+  trial& expecting(Added added, Kept kept) {
+    right.run(
+        q.data(), k.data(), v.data(), g.data(),
+        [this, added](int n, int h, int t, int s) {
+          return x.causal && s > t ? -infinity<double> : double{added(n, h, t, s)};
+        },
+        kept);
+    return *this;
+  }
+  trial& expecting() {
+    return expecting([](int, int, int, int) { return 0.0; }, [](int, int, int, int) { return 1.0; });
+  }
+
+  attention_plan<Real> plan() const {
+    const attention_extents of{shape{x.n, x.t, x.h, x.d}, shape{x.n, x.s, x.heads, x.d}, shape{x.n, x.s, x.heads, x.e},
+                               x.causal};
+    return {of, {of, sizeof(Real)}, 1 / std::sqrt(static_cast<Real>(x.d)), with};
+  }
+  /// Tokens apart, and rows of them where kernels are told that they lie.
+  struct spread {
+    std::vector<Real> cells;
+    head_rows<const Real> rows;
+
+    spread(const std::vector<Real>& dense, int tokens, int heads, int extent, int gap)
+        : cells(dense.size() + dense.size() / static_cast<std::size_t>(heads * extent) * static_cast<std::size_t>(gap)),
+          rows{cells.data(), tokens, heads * extent + gap, extent} {
+      const auto length = static_cast<std::size_t>(heads * extent);
+      for (std::size_t i = 0; i < dense.size(); ++i)
+        cells[i / length * static_cast<std::size_t>(rows.apart) + i % length] = dense[i];
+    }
+  };
+  spread spread_q{q, x.t, x.h, x.d, gap}, spread_k{k, x.s, x.heads, x.d, gap}, spread_v{v, x.s, x.heads, x.e, gap};
+  spread spread_g{g, x.t, x.h, x.e, gap};
+
+  /// Every sum has at most so many terms, and a score is wrong by its own sum's error, which its weight is multiplied by.
+  double rounding() const {
+    return epsilon<Real> * (4 * (x.d + x.e + 8) * (1 + right.largest) + x.t * x.h / x.heads + x.s + 32);
+  }
+
+  void forward(int threads, guarded<Real>& y, guarded<Real>& logsumexp, bool rows_alone = false) const {
+    const auto p = plan();
+    const workspace scratch{p.cut.forward(p.of), threads};
+    guarded<Real> space(scratch.numbers(threads));
+    const attention_of_tiles<Real, Real> all(p, spread_q.rows, spread_k.rows, spread_v.rows, mask, &words,
+                                             rows_alone ? nullptr : y.data(), logsumexp.data());
+    all.run(space.data(), scratch, threads);
+    BOOST_TEST((y.intact() && logsumexp.intact() && space.intact()));
+  }
+  void backward(int threads, Real* of_q, Real* of_k, Real* of_v) const {
+    const auto p = plan();
+    const workspace scratch{p.cut.backward(p.of), threads};
+    guarded<Real> space(scratch.numbers(threads));
+    const std::vector<Real> rows(right.logsumexp.begin(), right.logsumexp.end());
+    const std::vector<Real> delta(right.delta.begin(), right.delta.end());
+    const attention_gradients_of_tiles<Real, Real> all(p, spread_g.rows, spread_q.rows, spread_k.rows, spread_v.rows,
+                                                       rows.data(), delta.data(), mask, &words, of_q, of_k, of_v);
+    all.run(space.data(), scratch, threads);
+    BOOST_TEST(space.intact());
+  }
+
+  void check(std::initializer_list<int> each = {1}) const {
+    const auto close = [this](guarded<Real>& made, const std::vector<double>& wanted, const std::vector<double>& size) {
+      double most = 0;
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const double error = std::abs(made.data()[i] - wanted[i]);
+        if (!(error <= most * size[i])) most = std::isnan(error) ? infinity<double> : error / size[i];
+      }
+      return made.intact() && most <= rounding();
+    };
+    const std::vector<double> ones(right.logsumexp.size(), 1 + right.largest);
+    std::vector<Real> first;
+    for (const int threads : each) {
+      BOOST_TEST_CONTEXT("queries " << x.n << " " << x.t << " " << x.h << " " << x.d << ", keys " << x.s << " "
+                                    << x.heads << " " << x.e << ", causal " << x.causal << ", threads " << threads) {
+        guarded<Real> y(std::ssize(right.y)), logsumexp(std::ssize(right.logsumexp)),
+            alone(std::ssize(right.logsumexp));
+        forward(threads, y, logsumexp);
+        BOOST_TEST(close(y, right.y, right.size_of_y));
+        BOOST_TEST(close(logsumexp, right.logsumexp, ones));
+        guarded<Real> untouched(right.y.size());
+        forward(threads, untouched, alone, true);
+        BOOST_TEST(std::equal(alone.data(), alone.data() + right.logsumexp.size(), logsumexp.data()));
+
+        guarded<Real> of_q(std::ssize(q)), of_k(std::ssize(k)), of_v(std::ssize(v));
+        backward(threads, of_q.data(), of_k.data(), of_v.data());
+        BOOST_TEST(close(of_q, right.of_q, right.size_of_q));
+        BOOST_TEST(close(of_k, right.of_k, right.size_of_k));
+        BOOST_TEST(close(of_v, right.of_v, right.size_of_v));
+        guarded<Real> q_alone(std::ssize(q)), k_alone(std::ssize(k)), v_alone(std::ssize(v));
+        backward(threads, q_alone.data(), nullptr, nullptr);
+        backward(threads, nullptr, k_alone.data(), nullptr);
+        backward(threads, nullptr, nullptr, v_alone.data());
+        BOOST_TEST((std::equal(of_q.data(), of_q.data() + q.size(), q_alone.data()) &&
+                    std::equal(of_k.data(), of_k.data() + k.size(), k_alone.data()) &&
+                    std::equal(of_v.data(), of_v.data() + v.size(), v_alone.data())));
+
+        std::vector<Real> bits(y.data(), y.data() + right.y.size());
+        for (auto [made, count] : {std::pair{&of_q, q.size()}, {&of_k, k.size()}, {&of_v, v.size()}})
+          bits.insert(bits.end(), made->data(), made->data() + count);
+        if (first.empty()) first = bits;
+        BOOST_TEST((bits == first));
+      }
+    }
+  }
+};
+
+constexpr int lengths[]{1, 2, 7, 16, 17, 64, 65, 130}, depths[]{1, 3, 8, 16, 20, 64, 65};
+
+template <class Real>
+void check_all() {
+  int turn = 0;
+  for (const int t : lengths)
+    for (const int s : lengths) {
+      const int d = depths[turn++ % 7], e = turn % 3 == 0 ? depths[turn % 5] : d;
+      for (const bool causal : {false, true}) trial<Real>{{2, t, s, 2, 1, d, e, causal}}.expecting().check();
+    }
+  for (const int d : depths) trial<Real>{{1, 65, 130, 6, 2, d, d, true}, {}, nullptr, 5}.expecting().check();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_attention)
+
+BOOST_AUTO_TEST_CASE(in_float) { check_all<float>(); }
+BOOST_AUTO_TEST_CASE(in_double) { check_all<double>(); }
+
+BOOST_AUTO_TEST_CASE(shared_by_threads) {
+  for (const bool causal : {false, true}) {
+    trial<float>{{1, 300, 310, 2, 1, 20, 20, causal}}.expecting().check({1, 2, 3, 4, 7});
+    trial<float>{{3, 100, 200, 1, 1, 8, 8, causal}, {}, nullptr, 3}.expecting().check({1, 2, 3, 4});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(masked) {
+  constexpr shape x{2, 1, 65, 1};  // of {N, H, T, S}
+  const auto hidden = [](int n, int t) { return n == 1 && t % 3 == 0; };
+  std::vector<std::uint8_t> truth(130);
+  std::vector<float> added(130);
+  for (int i = 0; i < 130; ++i) {
+    truth[static_cast<std::size_t>(i)] = !hidden(i / 65, i % 65);
+    added[static_cast<std::size_t>(i)] = hidden(i / 65, i % 65) ? -infinity<float> : static_cast<float>(i % 5);
+  }
+  const auto all = [](int, int, int, int) { return 1.0; };
+  const extents of{2, 65, 100, 4, 2, 16};
+  attention_options<float> with{&mask_scores<float, array<x, cairn::element_type{cairn::dtype::u8, 2}>>, {65, 0, 1, 0}};
+  trial<float>{of, with, truth.data()}
+      .expecting([&](int n, int, int t, int) { return hidden(n, t) ? -infinity<double> : 0; }, all)
+      .check({1, 2});
+  with.mask_row = &mask_scores<float, array<x>>;
+  trial<float>{of, with, added.data()}
+      .expecting([&](int n, int, int t, int) { return double{added[static_cast<std::size_t>(n * 65 + t)]}; }, all)
+      .check();
+
+  const auto full = numbers<float>(4 * 65 * 100, 3);
+  with.step[0] = 0, with.step[1] = 65 * 100, with.step[2] = 100, with.step[3] = 1;
+  trial<float>{of, with, full.data()}
+      .expecting(
+          [&](int, int h, int t, int s) { return double{full[static_cast<std::size_t>((h * 65 + t) * 100 + s)]}; }, all)
+      .check();
+}
+
+BOOST_AUTO_TEST_CASE(dropped) {
+  const auto check = []<class Real>(Real) {
+    const attention_options<Real> with{nullptr, {}, &draw_row, 0.3};
+    trial<Real>{{2, 17, 130, 2, 1, 16, 16, true}, with}
+        .expecting([](int, int, int, int) { return 0.0; },
+                   [](int n, int h, int t, int s) {
+                     const auto element = static_cast<std::uint32_t>(((n * 2 + h) * 17 + t) * 160 + s);
+                     return words(element / 4)[element % 4] < static_cast<std::uint32_t>(0.3 * 0x1p32) ? 0 : 1 / 0.7;
+                   })
+        .check({1, 2});
+  };
+  check(1.0F);
+  check(1.0);
+}
+
+// A softmax that is all at one key, and sums of exponents that would be out of reach.
+BOOST_AUTO_TEST_CASE(of_far_scores) {
+  for (const float far : {1e4F, -1e4F}) {
+    trial<float> t{{1, 33, 40, 1, 1, 1}};
+    for (auto cells : {&t.q, &t.spread_q.cells}) std::fill(cells->begin(), cells->end(), far);
+    for (std::size_t i = 0; i < 40; ++i) t.k[i] = t.spread_k.cells[i] = static_cast<float>(i * 7 % 40) / 40;
+    t.expecting();
+    guarded<float> y(33), logsumexp(33);
+    t.forward(1, y, logsumexp);
+    const auto key = far > 0 ? std::max_element(t.k.begin(), t.k.end()) : std::min_element(t.k.begin(), t.k.end());
+    const float wanted = t.v[static_cast<std::size_t>(key - t.k.begin())];
+    for (int i = 0; i < 33; ++i) BOOST_TEST(y.data()[i] == wanted);
+    guarded<float> of_q(33), of_k(40), of_v(40);
+    t.backward(1, of_q.data(), of_k.data(), of_v.data());
+    for (int i = 0; i < 40; ++i) BOOST_TEST(std::isfinite(of_q.data()[i % 33] + of_k.data()[i] + of_v.data()[i]));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
