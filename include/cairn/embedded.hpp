@@ -41,6 +41,7 @@
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/pool.hpp"
+#include "cairn/nn/recurrent.hpp"
 #include "cairn/ir/scan.hpp"
 #include "cairn/ir/work.hpp"
 #include "cairn/pass/compile.hpp"
