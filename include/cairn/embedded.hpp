@@ -46,6 +46,7 @@
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/pool.hpp"
 #include "cairn/nn/transformer.hpp"
+#include "cairn/nn/recurrent.hpp"
 #include "cairn/ir/scan.hpp"
 #include "cairn/ir/work.hpp"
 #include "cairn/pass/compile.hpp"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch computes for the models of tests/run/torch_values.cpp: tests/kept/torch_values.py > torch_values.txt
+"""Writes what PyTorch computes for the models of tests/run/torch_*.cpp: tests/kept/torch_values.py > torch_values.txt
 
 Each line is the name of a case and its value, or `case.leaf` and the gradient of that leaf, in row-major order. Inputs
 and weights come from a formula on both sides (`filled`), and all is in double. Made with PyTorch 2.15.0 (CPU); the tests
@@ -340,6 +340,34 @@ class UNet(nn.Module):
         return self.out(self.join(torch.cat((self.up(self.bottom(F.max_pool2d(whole, 2))), whole), 1)))
 
 
+def recurrent(name, module, x, states, scale=1):
+    """A recurrent layer on {N, T, C}, or a cell, that is called `n` in a state dict: all that it gives, one after the
+    other. So many states {layers, N, H}, of a cell {N, H}."""
+    batch, cell = x[0], isinstance(module, nn.RNNCellBase)
+    shape = (batch, module.hidden_size) if cell else (module.num_layers, batch, module.hidden_size)
+    leaves = {"x": filled("x", x).requires_grad_(),
+              **{leaf: filled(leaf, shape).requires_grad_() for leaf in ("h", "c")[:states]}}
+    for leaf, tensor in module.named_parameters("n"):
+        tensor.data.copy_(filled(leaf, tensor.shape))
+    begin = tuple(leaves.values())[1:]
+    made = module(scale * leaves["x"], begin if states == 2 else begin[0] if states else None)
+    flat = []
+    for one in made if isinstance(made, tuple) else (made,):
+        flat += one if isinstance(one, tuple) else (one,)
+    y = torch.cat([tensor.reshape(-1) for tensor in (flat if states else flat[:1])])
+    y.backward(filled("cotangent", y.shape))
+    line(name, y)
+    for leaf, tensor in (*leaves.items(), *module.named_parameters("n")):
+        line(f"{name}.{leaf}", tensor.grad)
+
+
+for kind, states in ("RNN", 1), ("GRU", 1), ("LSTM", 2):
+    layer, cell = getattr(nn, kind), getattr(nn, kind + "Cell")
+    recurrent(kind.lower(), layer(3, 5, batch_first=True), (2, 4, 3), states)
+    recurrent(f"{kind.lower()}_layers", layer(3, 5, 2, batch_first=True), (2, 3, 3), states)
+    recurrent(f"{kind.lower()}_once", layer(2, 3, batch_first=True), (1, 1, 2), 0)
+    recurrent(f"{kind.lower()}_saturated", layer(3, 5, batch_first=True), (2, 3, 3), 0, 1e4)
+    recurrent(f"{kind.lower()}_cell", cell(3, 5), (2, 3), states)
 net("densenet", DenseNet(), (2, 6, 4, 2))
 net("resnet", ResNet(), (2, 8, 6, 2), steps=3)
 net("unet", UNet(), (2, 4, 6, 2))

@@ -99,6 +99,11 @@ struct image { template <class Silent, class... Facts> struct found : Silent { c
   "cairn [shape-mismatch]: this takes images {N, H, W, C}; reshape or transpose the argument"); } }; };
 struct at_least_two_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: this layer takes {..., rows, features}; reshape its argument"); } }; };
+struct steps_of_features { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a recurrent layer takes {N, T, features}, and its cell {N, features}; reshape or transpose "
+  "the argument"); } }; };
+struct states_of_units { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: each state of a recurrent layer is {layers, N, hidden}, of its cell {N, hidden}"); } }; };
 struct steps_along_first_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the first axis of what stands in each(...) has as many elements as scan makes steps"); } }; };
 struct one_axis_more { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -176,6 +181,9 @@ struct no_steps { template <class Silent, class... Facts> struct found : Silent 
   "cairn [wrong-arguments]: scan<T, \"name\"> makes T steps; T is at least 1"); } }; };
 struct loop_of_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: scan takes a function, and values in this order: (f, carried(h), each(xs), a)"); } }; };
+struct states_or_none { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a recurrent layer takes its input alone, or with each of its states: gru(x, h), lstm(x, h, "
+  "c)"); } }; };
 struct no_policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, revolve<S>, two_level<P, S> or fit<Bytes>"); } }; };
 struct changed_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

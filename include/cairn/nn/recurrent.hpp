@@ -1,0 +1,196 @@
+// Recurrent layers: loops over time, and one step of each as a cell.
+#pragma once
+
+#include "cairn/expr/concatenate.hpp"
+#include "cairn/expr/dropout.hpp"
+#include "cairn/expr/generated.hpp"
+#include "cairn/expr/matmul.hpp"
+#include "cairn/expr/scan.hpp"
+#include "cairn/expr/shared.hpp"
+
+namespace cairn::nn {
+
+namespace detail {
+/// Units, {N, hidden} of each state, by the products of their weights with the input and with the first state, h, to
+/// which biases are added, {N, gates hidden}: step(x, product, states...) is the next states.
+struct rnn_units {
+  static constexpr fixed_string name = "rnn";
+  static constexpr int gates = 1, states = 1;
+  static constexpr auto step(auto x, auto product, auto /* h */) { return std::tuple{tanh(x + product)}; }
+};
+struct gru_units {
+  static constexpr fixed_string name = "gru";
+  static constexpr int gates = 3, states = 1;
+  static constexpr auto step(auto x, auto product, auto h) {
+    const auto [x_reset, x_keep, x_new] = split<-1, 3>(x);
+    const auto [h_reset, h_keep, h_new] = split<-1, 3>(product);
+    const auto next = tanh(x_new + sigmoid(x_reset + h_reset) * h_new);
+    return std::tuple{next + sigmoid(x_keep + h_keep) * (h - next)};
+  }
+};
+struct lstm_units {
+  static constexpr fixed_string name = "lstm";
+  static constexpr int gates = 4, states = 2;
+  static constexpr auto step(auto x, auto product, auto /* h */, auto c) {
+    const auto [in, forget, cell, out] = split<-1, 4>(x + product);
+    const auto next = sigmoid(forget) * c + sigmoid(in) * tanh(cell);
+    return std::tuple{sigmoid(out) * tanh(next), next};
+  }
+};
+
+/// What is wrong with the input of the layer Name, {N, T, features}, or of a cell, {N, features}, and its states, of
+/// the given shape, if there are any; or sound.
+template <class Units, fixed_string Name, int Rank, shape States, int... Extents, class X, class... S>
+constexpr auto problem_of_units(X x, S... states) {
+  using owner = owner_of<X, S...>;
+  using what = fact::operation<Units::name, tensor_fact<X>, tensor_fact<S>...>;
+  if constexpr (wrong<X> || (wrong<S> || ...)) {
+    return pass_on<owner>(x, states...);
+  } else if constexpr (kind_of(X::element.type) != kind::real || ((kind_of(S::element.type) != kind::real) || ...)) {
+    return poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>{};
+  } else if constexpr (X::shape.rank != Rank) {
+    return poison<rule::steps_of_features, owner, fact::in<Name>, what>{};
+  } else if constexpr (((Extents < 1) || ...)) {
+    return poison<rule::positive_extents, owner, fact::in<Name>, what, fact::extents<Extents...>>{};
+  } else if constexpr (sizeof...(S) != 0 && sizeof...(S) != Units::states) {
+    return poison<states_or_none, owner, fact::in<Name>, what>{};
+  } else if constexpr (((S::shape != States) || ...)) {
+    return poison<rule::states_of_units, owner, fact::in<Name>, what, fact::extents<Extents...>>{};
+  } else {
+    return sound{};
+  }
+}
+
+/// The parameters of Hidden units with so many inputs, by PyTorch's names: `Name.weight_ih` and what follows.
+template <class Units, fixed_string Name, fixed_string Suffix, int Hidden, int In>
+struct unit_parameters {
+  static constexpr int rows = Units::gates * Hidden;
+  static constexpr initial start = fan_in(Hidden);
+  template <fixed_string Which, int... Extents>
+  static constexpr auto one = param_from<Name + fixed_string{"."} + Which + Suffix, start, Extents...>;
+  static constexpr auto weight_ih = one<"weight_ih", rows, In>;
+  static constexpr auto weight_hh = one<"weight_hh", rows, Hidden>;
+  static constexpr auto bias_ih = one<"bias_ih", rows>, bias_hh = one<"bias_hh", rows>;
+};
+}  // namespace detail
+
+template <class Units, fixed_string Name, int Hidden>
+struct recurrent_cell : layer_base {
+  static constexpr fixed_string name = Name;
+  template <an_expression X, an_expression... S>
+  constexpr auto operator()(X x, S... states) const {
+    constexpr int examples = X::shape.rank > 0 ? X::shape[0] : 0;
+    using problem = decltype(detail::problem_of_units<Units, Name, 2, shape{examples, Hidden}, Hidden>(x, states...));
+    if constexpr (!std::same_as<problem, sound>) {
+      return surfaced<decltype(cairn::detail::spread<Units::states>(problem{}))>{};
+    } else if constexpr (sizeof...(S) == 0) {
+      constexpr auto zero = zeros<examples, Hidden>;
+      if constexpr (Units::states == 1) return (*this)(x, zero);
+      else return (*this)(x, zero, zero);
+    } else {
+      using own = detail::unit_parameters<Units, Name, "", Hidden, X::shape[-1]>;
+      const auto h = std::get<0>(std::tuple{states...});
+      const auto from_x = cairn::detail::result_of_layer<Name>(
+          own::weight_ih, matmul(x, transpose(own::weight_ih)) + own::bias_ih);
+      const auto next = Units::step(from_x, matmul(h, transpose(own::weight_hh)) + own::bias_hh, states...);
+      if constexpr (Units::states == 1) return std::get<0>(next);
+      else return next;
+    }
+  }
+};
+
+template <class Units, fixed_string Name, int Hidden, int Layers, class Policy, double P>
+struct recurrent_layer : layer_base {
+  static constexpr fixed_string name = Name;
+  template <an_expression X, an_expression... S>
+  constexpr auto operator()(X x, S... states) const {
+    constexpr int examples = X::shape.rank > 0 ? X::shape[0] : 0;
+    using problem = decltype(detail::problem_of_units<Units, Name, 3, shape{Layers, examples, Hidden}, Hidden, Layers>(
+        x, states...));
+    if constexpr (!std::same_as<problem, sound>) {
+      return surfaced<decltype(cairn::detail::spread<1 + sizeof...(S)>(problem{}))>{};
+    } else if constexpr (sizeof...(S) == 0) {
+      constexpr auto zero = zeros<Layers, examples, Hidden>;
+      if constexpr (Units::states == 1) return std::get<0>((*this)(x, zero));
+      else return std::get<0>((*this)(x, zero, zero));
+    } else {
+      return std::apply(
+          [](auto ys, auto... last) { return std::tuple{transpose<1, 0, 2>(ys), std::apply(stacked, last)...}; },
+          from_layer<0>(transpose<1, 0, 2>(x), states...));
+    }
+  }
+
+ private:
+  struct step {
+    constexpr auto operator()(auto h, auto x, auto weight, auto bias) const {
+      return with_h(Units::step(x, matmul(h, transpose(weight)) + bias, h));
+    }
+    constexpr auto operator()(auto h, auto c, auto x, auto weight, auto bias) const {
+      return with_h(Units::step(x, matmul(h, transpose(weight)) + bias, h, c));
+    }
+    static constexpr auto with_h(auto next) { return std::tuple_cat(next, std::tuple{std::get<0>(next)}); }
+  };
+  /// Of xs {T, N, features}, what enters layer number L: what the last layer makes; then, of each state, those that the
+  /// layers from L on end with, a tuple.
+  template <int L, class X, class... S>
+  static constexpr auto from_layer(X xs, S... begin) {
+    if constexpr (L == Layers) {
+      return std::tuple{xs, (static_cast<void>(begin), std::tuple<>{})...};
+    } else if constexpr (L > 0 && P > 0) {
+      return through_layer<L>(dropout<Name + fixed_string{".dropout_l"} + digits<L - 1>, P>(xs), begin...);
+    } else {
+      return through_layer<L>(xs, begin...);
+    }
+  }
+  template <int L, class X, class... S>
+  static constexpr auto through_layer(X xs, S... begin) {
+    constexpr int examples = X::shape[1];
+    using own = detail::unit_parameters<Units, Name, fixed_string{"_l"} + digits<L>, Hidden, X::shape[-1]>;
+    const auto from_x = cairn::detail::result_of_layer<Name>(
+        own::weight_ih, matmul(xs, transpose(own::weight_ih)) + own::bias_ih);
+    const auto made = scan<X::shape[0], Name, Policy>(
+        step{}, carried(reshape<examples, Hidden>(slice<0, L, L + 1>(begin))...), each(from_x), own::weight_hh,
+        own::bias_hh);
+    if constexpr (an_expression<std::remove_const_t<decltype(made)>>) {  // a policy that is none
+      return std::tuple{made, (static_cast<void>(begin), std::tuple{made})...};
+    } else {
+      const auto behind = from_layer<L + 1>(std::get<sizeof...(S)>(made), begin...);
+      return [&]<std::size_t... K>(std::index_sequence<K...>) {
+        return std::tuple{std::get<0>(behind),
+                          std::tuple_cat(std::tuple{std::get<K>(made)}, std::get<K + 1>(behind))...};
+      }(std::index_sequence_for<S...>{});
+    }
+  }
+  static constexpr auto stacked = []<class... H>(H... last) {
+    if constexpr (sizeof...(H) > 1) return stack<0>(last...);
+    else return (reshape<1, H::shape[0], Hidden>(last), ...);
+  };
+};
+
+/// h' = tanh(W x + b + W' h + b') (Elman, 1990), on x {N, T, features}: {N, T, Hidden}, what the last of Layers layers
+/// makes in each step. With `rnn<"n", 64>(x, h0)`, h0 {Layers, N, Hidden}, also the states after the last step, as h0:
+/// `auto [ys, h] = ...`; without, states are zeros in the beginning. Parameters, their names and how they start are those
+/// of nn.RNN(batch_first=True): `Name.weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`, and so for each layer.
+/// Policy is that of the layers' loops, each a scan of T steps; P the share that is dropped of what goes from a layer to
+/// the next. Rejects: states of other shapes, what scan rejects; in a program, one full name for two layers.
+template <fixed_string Name, int Hidden, int Layers = 1, class Policy = store_all, auto P = 0>
+inline constexpr recurrent_layer<detail::rnn_units, Name, Hidden, Layers, Policy, static_cast<double>(P)> rnn{};
+/// Gated recurrent units (Cho et al., 2014), as nn.GRU: gates r, z, n.
+template <fixed_string Name, int Hidden, int Layers = 1, class Policy = store_all, auto P = 0>
+inline constexpr recurrent_layer<detail::gru_units, Name, Hidden, Layers, Policy, static_cast<double>(P)> gru{};
+/// Long short-term memory (Hochreiter and Schmidhuber, 1997), as nn.LSTM: gates i, f, g, o. There are two states:
+/// `auto [ys, h, c] = lstm<"n", 64>(x, h0, c0)`.
+template <fixed_string Name, int Hidden, int Layers = 1, class Policy = store_all, auto P = 0>
+inline constexpr recurrent_layer<detail::lstm_units, Name, Hidden, Layers, Policy, static_cast<double>(P)> lstm{};
+
+/// One step of each, on x {N, features} and states {N, Hidden}, zeros where there are none: the next states, for a body
+/// of `repeat` or scan. Parameters are those of nn.RNNCell, nn.GRUCell and nn.LSTMCell: `Name.weight_ih`, `weight_hh`,
+/// `bias_ih`, `bias_hh`. `const auto [h1, c1] = nn::lstm_cell<"cell", 64>(x, h, c);`
+template <fixed_string Name, int Hidden>
+inline constexpr recurrent_cell<detail::rnn_units, Name, Hidden> rnn_cell{};
+template <fixed_string Name, int Hidden>
+inline constexpr recurrent_cell<detail::gru_units, Name, Hidden> gru_cell{};
+template <fixed_string Name, int Hidden>
+inline constexpr recurrent_cell<detail::lstm_units, Name, Hidden> lstm_cell{};
+
+}  // namespace cairn::nn

@@ -1,0 +1,44 @@
+// Recurrent layers and their cells compute what PyTorch's do, in double, gradients included, with parameters by the names
+// of their state dicts: those of tests/kept/torch_values.py.
+#include "torch_values.hpp"
+
+namespace {
+
+/// All results, one after the other.
+constexpr auto flat = [](auto... made) {
+  const auto row = [](auto y) { return reshape<static_cast<int>(y.shape.count())>(y); };
+  if constexpr (sizeof...(made) == 1) return (row(made), ...);
+  else return concatenate<0>(row(made)...);
+};
+template <auto Layer, auto... Begin>
+constexpr auto whole = [](auto x) {
+  const auto made = Layer(x, Begin...);
+  if constexpr (an_expression<std::remove_const_t<decltype(made)>>) return flat(made);
+  else return std::apply(flat, made);
+};
+
+/// One sort of units: a layer, two with another policy, three units, a cell, and the states of all.
+template <auto One, auto Two, auto Small, auto Cell, fixed_string... State>
+void all_of(const std::string& name) {
+  agrees<whole<One, param<State, 1, 2, 5>...>(param<"x", 2, 4, 3>)>(name);
+  agrees<whole<Two, param<State, 2, 2, 5>...>(param<"x", 2, 3, 3>)>(name + "_layers");
+  agrees<whole<Small>(param<"x", 1, 1, 2>)>(name + "_once");
+  agrees<whole<One>(10'000_c * param<"x", 2, 3, 3>)>(name + "_saturated");
+  agrees<whole<Cell, param<State, 2, 5>...>(param<"x", 2, 3>)>(name + "_cell");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(torch_recurrent)
+
+BOOST_AUTO_TEST_CASE(rnn) {
+  all_of<nn::rnn<"n", 5>, nn::rnn<"n", 5, 2, revolve<2>>, nn::rnn<"n", 3>, nn::rnn_cell<"n", 5>, "h">("rnn");
+}
+BOOST_AUTO_TEST_CASE(gru) {
+  all_of<nn::gru<"n", 5>, nn::gru<"n", 5, 2, revolve<2>>, nn::gru<"n", 3>, nn::gru_cell<"n", 5>, "h">("gru");
+}
+BOOST_AUTO_TEST_CASE(lstm) {
+  all_of<nn::lstm<"n", 5>, nn::lstm<"n", 5, 2, revolve<2>>, nn::lstm<"n", 3>, nn::lstm_cell<"n", 5>, "h", "c">("lstm");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
