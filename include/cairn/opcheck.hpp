@@ -163,6 +163,14 @@ template <class... Result>
 auto bytes_of(const std::tuple<Result...>& results) {
   return std::apply([](const auto&... each) { return std::vector{bytes_of(each)...}; }, results);
 }
+template <an_expression Y>
+constexpr auto outputs_with(Y y, auto more) {
+  return outputs(y, more);
+}
+template <class... Y>
+constexpr auto outputs_with(std::tuple<Y...> results, auto more) {
+  return std::apply([more](Y... y) { return outputs(y..., more); }, results);
+}
 /// Whether a kernel that may share its step with loops computes the same there as alone.
 template <class Op, auto... Arguments>
 std::string sharing_fault(auto& step, const auto&... inputs) {
@@ -173,6 +181,14 @@ std::string sharing_fault(auto& step, const auto&... inputs) {
     predictor<by_a_loop(first_result(make<Op>(by_a_loop(Arguments)...))), real<double>> beside{step};
     if (bytes_of(alone(inputs...)) != bytes_of(beside(inputs...)))
       return "it computes other numbers where a loop makes the rows of its argument, or takes its result in tiles";
+  }
+  if constexpr (Op::gives_rows(decltype(Arguments)::shape...)) {
+    constexpr auto told = first_result(make<Op>(Arguments...));
+    constexpr auto rows = std::get<0>(std::tuple{Arguments...});
+    predictor<outputs_with(make<Op>(Arguments...), rows + by_a_loop(told)), real<double>> alone{step};
+    predictor<outputs_with(make<Op>(Arguments...), rows + told), real<double>> beside{step};
+    if (bytes_of(alone(inputs...)) != bytes_of(beside(inputs...)))
+      return "it computes other numbers where a loop follows it through the rows, or does not go through all of them";
   }
   return {};
 }
@@ -253,7 +269,7 @@ template <class Op, auto... Arguments>
 std::string program_fault(seed s) {
   const auto drawn = all_inputs<std::remove_const_t<decltype(Arguments)>...>(s);
   return std::apply(
-      [s](const auto&... input) -> std::string {
+      [=](const auto&... input) -> std::string {
         if constexpr (is_differentiated<Op, Arguments...>)
           return step_and_gradient_fault<Op, Arguments...>(s, input.bound()...);
         else if constexpr (!has_kernel<Op>) return value_fault<Op, Arguments...>(s, input.bound()...);
@@ -266,8 +282,8 @@ std::string program_fault(seed s) {
 /// What the operation Op breaks when it is applied to such leaves, or nothing. Where it has a kernel: that it computes
 /// the same bits from the same arguments, run twice, on any number of threads, whatever lay in the memory of its results
 /// and its scratch before and lies beside its operands; with a result that nobody reads, or over the argument that it
-/// `overwrites`; that it writes nothing but its results and its scratch; and, where it gives tiles or takes rows, the
-/// same beside loops as alone. Where it has a gradient: that a step has the same bits whatever lay in its arena, and
+/// `overwrites`; that it writes nothing but its results and its scratch; and, where it gives tiles, or takes or gives
+/// rows, the same beside loops as alone. Where it has a gradient: that a step has the same bits whatever lay in its arena, and
 /// that the gradients of those leaves that are parameters are the differences. Where it has neither: that its value has
 /// the same bits twice, whatever lay in the arena.
 /// Parameters start as they say, other numbers are drawn from `s`. Rejects what make<Op> does.

@@ -61,6 +61,9 @@ constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::bat
                        nn::residual(nn::layer_norm<"ln">, nn::group_norm<"gn", 3>) | nn::flatten |
                        nn::linear_without_bias<"thin", 3> | nn::sigmoid | nn::softplus | nn::square | nn::exp |
                        nn::tag<"t"> | nn::softmax | nn::relu | nn::gelu | nn::tanh | nn::log_softmax;
+constexpr auto tokens = (y | nn::embedding<"wte", 6>)+(arange<2> | nn::embedding<"wpe", 6, 0>);
+constexpr auto turned = rotary(reshape<1, 2, 1, 6>(tokens | nn::rms_norm<"rms"> | nn::sinusoidal_positions), arange<2>);
+constexpr auto head = reshape<2, 6>(turned) | nn::tied_linear<"wte.weight", 3>;
 constexpr auto looped = scan<4, "step", revolve<2>>(
     [](auto h, auto i) { return std::tuple{tanh(h), as_real(i) * mean(h)}; }, carried(again), each(arange<4>));
 constexpr auto nested = scan<3, "outer", two_level<2, 1>>(
@@ -69,7 +72,7 @@ constexpr auto offloaded =
     scan<4, "away", two_level<2, 1, snapshots::elsewhere>>([](auto h) { return tanh(h); }, carried(again));
 constexpr auto loss =
     mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c + mean(seen) * 0_c +
-    mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
+    mean(pow(again, 2_c)) + cross_entropy(logits + head, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
     huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
     cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
     binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +

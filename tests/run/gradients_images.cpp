@@ -27,8 +27,10 @@ BOOST_AUTO_TEST_CASE(of_larger_ones) {
 }
 BOOST_AUTO_TEST_CASE(of_normalizations) {
   constexpr auto few = param_from<"x", initial::uniform(2), 2, 2, 1, 4>;
-  constexpr auto loss = weighted(nn::batch_norm<"bn">(few) + nn::layer_norm<"ln">(few) + nn::group_norm<"gn", 2>(few));
-  check<loss + weighted(grad(loss, few))>();
+  constexpr auto by_row = nn::layer_norm<"ln">(few) * nn::rms_norm<"rms">(few);
+  constexpr auto loss = weighted(nn::batch_norm<"bn">(few) + by_row + nn::group_norm<"gn", 2>(few));
+  constexpr auto slopes = grad(loss, few, param<"ln.weight", 4>);
+  check<loss + weighted(std::get<0>(slopes)) + sum(square(std::get<1>(slopes)))>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,6 +21,15 @@ BOOST_AUTO_TEST_CASE(gathers) {
   check<weighted(square(gather<1>(a, j)) + gather<0>(square(param<"u", 4, 6>), slice<0, 1, 4>(j)))>(bind<"j">(columns));
   check<weighted(matmul(one_hot(j), param<"w", 4, 5>))>(bind<"j">(columns));
 }
+// The row for padding gets no gradient, and changes nothing; of a tied head the gradient is the sum of both.
+BOOST_AUTO_TEST_CASE(embeddings) {
+  const std::array<std::int32_t, 6> rows{1, 0, 3, 1, 2, 1};
+  constexpr auto i = indices<"i", 4, 2, 3>;
+  check<weighted(square(i | nn::embedding<"wte", 5, -3>))>(bind<"i">(rows));
+  constexpr auto h = rotary(reshape<2, 3, 1, 6>(tanh(i | nn::embedding<"wte", 6>)), i);
+  constexpr auto loss = cross_entropy(reshape<2, 3, 6>(h) | nn::tied_linear<"/wte.weight", 4>, i);
+  check<loss + sum(square(grad(loss, param<"wte.weight", 4, 6>)))>(bind<"i">(rows));
+}
 // The gradient of a gradient is gathered again, and what is gathered there is laid down once more.
 BOOST_AUTO_TEST_CASE(gathers_to_third_order) {
   const std::array<std::int32_t, 6> columns{3, 0, 2, 0, 3, 3};

@@ -109,6 +109,18 @@ template <class Real, class X>
 void compute(ignores_rows_op, signature<Real, X> of, void* const* operands, const kernel::launch&) {
   doubled(of, operands);
 }
+/// Does not tell the loop that follows where it is.
+struct ignores_followers_op : doubled_op {
+  static constexpr bool gives_rows(const shape&) { return true; }
+  static constexpr shape result(const shape& x) { return own::rows_of(x, true); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * 2_c + x * 0_c); }
+};
+template <class Real, class X>
+void compute(ignores_followers_op, signature<Real, X>, void* const* operands, const kernel::launch&) {
+  std::fill_n(static_cast<Real*>(operands[0]), X::shape.count() / X::shape[-1], Real{0});
+  for (std::int64_t i = 0; i < X::shape.count(); ++i)
+    static_cast<Real*>(operands[0])[i / X::shape[-1]] += 2 * static_cast<const Real*>(operands[1])[i];
+}
 struct wrong_gradient_op : doubled_op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g * 3_c); }
 };
@@ -181,6 +193,22 @@ BOOST_AUTO_TEST_CASE(arguments_of_other_types) {
                               indices<"j", 3, 5>, indices<"k", 3, 5>, known>()));
   BOOST_TEST((check_operation<dropout_op<0.5, true>, x, random_key<"mask">>()));
 }
+BOOST_AUTO_TEST_CASE(norms_and_positions) {
+  constexpr auto g = param<"g", 4, 6>;
+  constexpr auto mean = param<"mean", 4, 1>;
+  constexpr auto scale = param<"scale", 4, 1>;
+  constexpr auto weight = param<"weight", 6>;
+  BOOST_TEST((check_operation<row_moments_op<1e-5>, x>()));
+  BOOST_TEST((check_operation<row_scale_op<1e-5>, x>()));
+  BOOST_TEST((check_operation<normalized_sums_op, g, x, mean, scale, weight>()));
+  BOOST_TEST((check_operation<scaled_sums_op, g, x, scale, weight>()));
+  BOOST_TEST((check_operation<normalized_op, x, mean, scale, weight, param<"bias", 6>>()));
+  BOOST_TEST((check_operation<scaled_op, x, scale, weight>()));
+  BOOST_TEST((check_operation<turned_op<false>, param<"turned", 2, 3, 2, 4>, param<"waves", 3, 4>>()));
+  BOOST_TEST((check_operation<turned_op<true>, param<"turned", 2, 3, 2, 4>, param<"waves", 2, 3, 4>>()));
+  BOOST_TEST((check_operation<waves_op<6, 500.0, true>, indices<"at", 100, 2, 3>>()));
+  BOOST_TEST((check_operation<gather_op<0, 3>, x, indices<"at", 4, 2, 5>>()));
+}
 
 BOOST_AUTO_TEST_CASE(memory_that_is_read_before_it_is_written) {
   BOOST_TEST(
@@ -203,6 +231,7 @@ BOOST_AUTO_TEST_CASE(what_else_a_kernel_may_not_depend_on) {
   BOOST_TEST(tells(of_x<broken::overwrites_op>(), "doubled: result 0, number 12, is ", "over the argument"));
   BOOST_TEST(tells(of_x<broken::depends_on_reader_op>(), "doubled: result 1, number 0, is ", "nobody reads result 0"));
   BOOST_TEST(tells(of_x<broken::ignores_rows_op>(), "doubled: it computes other numbers where a loop makes the rows"));
+  BOOST_TEST(tells(of_x<broken::ignores_followers_op>(), "doubled: it computes other numbers where a loop follows"));
 }
 BOOST_AUTO_TEST_CASE(what_has_neither_a_kernel_nor_a_gradient) {
   constexpr std::string_view twice = "it has other bits the second time";

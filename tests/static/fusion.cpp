@@ -7,6 +7,7 @@
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/nn/norm.hpp"
 #include "plan.hpp"
 
 using namespace cairn;
@@ -108,6 +109,26 @@ static_assert(steps_of<cross_entropy(exp(x) + y, classes)> == "[exp add cross_en
 static_assert(steps_of<accuracy(exp(x) + y, classes)> == "[exp add accuracy]");
 // Not stored in vain: who else reads the loop's value has it.
 static_assert(steps_of<outputs(softmax(exp(x)), exp(x))> == "[exp softmax]");
+
+// ---- What tells of each row a number has the loop that reads it follow, row by row, with what that reads beside. Not
+// where rows are one number long, where a kernel reads it, or where it is read with another shape.
+constexpr auto normed = x | nn::layer_norm<"ln">;
+static_assert(steps_of<normed> == "[row_moments normalized]");
+static_assert(steps_of<y + gelu(x | nn::rms_norm<"ln">)> == "[row_scale scaled gelu add]");
+static_assert(steps_of<exp(x) | nn::layer_norm<"ln">> == "[exp] [row_moments normalized]");
+static_assert(steps_of<input<"column", 4, 1> | nn::layer_norm<"ln">> == "row_moments [normalized]");
+constexpr auto of_rows = make<row_scale_op<>>(x);
+static_assert(steps_of<matmul(of_rows, input<"b", 1, 8>) + x> == "row_scale [matmul add]");
+static_assert(steps_of<reshape<4>(of_rows) + input<"z", 8, 4>> == "row_scale [add]");
+static_assert(steps_of<exp(of_rows) * x> == "row_scale [exp] [mul]");
+static_assert(steps_of<outputs(sum(x * of_rows), x)> == "[row_scale mul] sum");  // its columns would be cut for threads
+static_assert(steps_of<outputs(x * of_rows, y * make<row_scale_op<>>(y))> == "[row_scale mul] [row_scale mul]");
+// Where no loop follows, one makes the rows just before.
+static_assert(steps_of<make<row_scale_op<>>(exp(x))> == "[exp row_scale]");
+// Backward makes all sums as it goes through rows, and adds what else there is of the gradient.
+static_assert(steps<step_of<sum(square((w | nn::layer_norm<"ln">) + w))>> ==
+              "[row_moments normalized add square] sum | [expand mul normalized add mul] "
+              "[normalized_sums mul mul add sub mul mul mul mul sub mul add]");
 
 // ---- A sum of what a loop computes is made as it goes: over everything, rows or columns; several over
 // the same axes.

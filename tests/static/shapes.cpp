@@ -6,6 +6,7 @@
 #include "cairn/expr/roll.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
+#include "cairn/nn/embedding.hpp"
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/pool.hpp"
@@ -366,6 +367,17 @@ constexpr auto keeps = [](auto norm) {
   return of(norm(t<2, 5, 6, 4>)) == shape{2, 5, 6, 4} && of(norm(t<5, 4>)) == shape{5, 4};
 };
 static_assert(keeps(nn::batch_norm<"n">) && keeps(nn::layer_norm<"n">) && keeps(nn::group_norm<"n", 2>));
+static_assert(keeps(nn::rms_norm<"n">) && keeps(nn::rms_norm<"n", 1e-6>) && keeps(nn::sinusoidal_positions));
+static_assert(row_moments_op<1e-5>::result(shape{})[0] == no_shape && row_scale_op<>::result(shape{2, 5}) == shape{2, 1});
+static_assert(of(to<4, 9> | nn::embedding<"e", 16>) == shape{4, 9, 16} && of(to<> | nn::embedding<"e", 16, -1>) == shape{16});
+static_assert(of(arange<9> | nn::embedding<"e", 16>) == shape{9, 16});
+static_assert(of(t<4, 9, 16> | nn::tied_linear<"e.weight", 10>) == shape{4, 9, 10});
+static_assert(of(rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} && of(rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});
+static_assert(of(rotary<500>(t<2, 9, 3, 4>, to<2, 9>)) == shape{2, 9, 3, 4} && of(rotary(t<1, 1, 3, 4>, to<1>)) == shape{1, 1, 3, 4});
+static_assert(turned_op<false>::result(shape{2, 9, 3, 5}, shape{9, 5}) == no_shape);
+static_assert(turned_op<false>::result(shape{2, 9, 3, 4}, shape{2, 1, 4}) == no_shape);
+static_assert(turned_op<false>::result(shape{9, 4}, shape{9, 4}) == no_shape);
+static_assert(waves_op<4, 10.0, true>::result(shape{1, 1, 1, 1, 1, 1}) == no_shape);
 static_assert(of(t<2, 5, 6, 3> | nn::flatten) == shape{2, 90} && of(t<2, 5, 3> | nn::flatten) == shape{2, 15});
 static_assert(same(nn::flatten(t<5, 4>), t<5, 4>));
 constexpr auto halved = nn::conv2d<"c", 4, 2, nn::window{.stride = 2}>;

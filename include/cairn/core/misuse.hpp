@@ -89,8 +89,7 @@ struct bound_as_extent { template <class Silent, class... Facts> struct found : 
   "cairn [shape-mismatch]: one_hot adds an axis as long as the bound of its indices: they need a bound, and at most 5 "
   "axes"); } }; };
 struct padding_in_table { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: embedding<name, features, padding> has a row for each index below the bound of its argument, and "
-  "padding is one of them; negative ones count from the end"); } }; };
+  "cairn [shape-mismatch]: embedding takes indices with a bound, its rows; padding is one of these, or -1 for the last"); } }; };
 struct pairs_of_features { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: rotary turns pairs of features: it takes {..., T, H, D}, D even, and positions {T} or {..., T}"); } }; };
 struct window_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
