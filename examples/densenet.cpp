@@ -3,7 +3,7 @@
 // backward. They are joined by name only: norms read the pieces. Stored bytes grow with the depth, not with its square
 // (Pleiss et al., Memory-Efficient Implementation of DenseNets, 2017). Trains three dense blocks of six layers on
 // Fashion-MNIST.
-#include "training.hpp"
+#include "images.hpp"
 
 using namespace cairn;
 

@@ -1,6 +1,6 @@
 // Trains the README's network on Fashion-MNIST: its memory and time beside those without ckpt, then five epochs of
 // AdamW, in the step, on all cores.
-#include "training.hpp"
+#include "images.hpp"
 
 using namespace cairn;
 

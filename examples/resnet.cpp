@@ -1,7 +1,7 @@
 // How to checkpoint a ResNet, in the layer or in the block? In the block: each block of two convolutions is a segment,
 // which keeps what goes in, and neither norm, relu nor convolution inside. Where a block halves the image, the shortcut
 // is a projection, inside the segment, too. Trains on Fashion-MNIST.
-#include "training.hpp"
+#include "images.hpp"
 
 using namespace cairn;
 

@@ -4,9 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cairn/cairn.hpp>
-#include <cairn/data/ahead.hpp>
 #include <cairn/report/page.hpp>
 #include <cairn/report/profile.hpp>
 #include <cairn/report/tables.hpp>
@@ -57,7 +55,10 @@ struct arguments {
   bool resume = false;
   std::uint64_t seed = 1;
   std::string data = "/usr/share/datasets/fashion-mnist";
-  std::string again = {};  ///< the command line that goes on with this run
+  std::string data_is = "FOLDER", about_data = "the four gzipped IDX files";
+  std::string about_epochs = "times through the training set";
+  std::int64_t warm_up = 0;  ///< steps in which the learning rate rises to what is asked
+  std::string again = {};    ///< the command line that goes on with this run
 };
 
 /// A command line as a shell takes it again.
@@ -90,11 +91,11 @@ CLI::Validator number(const std::string& expected, auto good) {
 /// Arguments that are not understood, or the wish for help, end the program here.
 inline arguments read(int argc, char** argv, arguments given) {
   CLI::App app(given.about, given.name);
-  app.add_option("--data", given.data, "the four gzipped IDX files")->type_name("FOLDER");
-  app.add_option("--epochs", given.epochs, "times through the training set")
+  app.add_option("--data", given.data, given.about_data)->type_name(given.data_is);
+  app.add_option("--epochs", given.epochs, given.about_epochs)
       ->check(number<int>("1 to 1000", [](int n) { return n >= 1 && n <= 1000; }))
       ->type_name("N");
-  app.add_option("--seed", given.seed, "of the parameters and of the order of the images")
+  app.add_option("--seed", given.seed, "of the parameters and of the order of the data")
       ->check(number<std::uint64_t>("0 to 2^64 - 1", [](std::uint64_t) { return true; }))
       ->type_name("N");
   app.add_option("--lr", given.lr, "learning rate at the start; falls to 0 along a cosine")
@@ -122,7 +123,7 @@ inline arguments read(int argc, char** argv, arguments given) {
   return given;
 }
 
-/// Milliseconds of a step with ckpt and without: medians of some, taken in turns.
+/// Milliseconds of a step with ckpt and without: medians of 15, or in ten seconds of three or more, taken in turns.
 template <class Step, class Plain>
 report::timed measure_time(seed s, int threads, const auto&... bound) {
   use(threads);
@@ -135,10 +136,10 @@ report::timed measure_time(seed s, int threads, const auto&... bound) {
   Plain theirs;
   ours.init(s);
   theirs.init(s);
-  std::array<double, 15> with{}, without{};
-  for (std::size_t i = 0; i < with.size(); ++i) {
-    with[i] = milliseconds(ours);
-    without[i] = milliseconds(theirs);
+  std::vector<double> with, without;
+  for (double passed = 0; with.size() < 15 && (with.size() < 3 || passed < 1e4); passed += with.back() + without.back()) {
+    with.push_back(milliseconds(ours));
+    without.push_back(milliseconds(theirs));
   }
   std::ranges::sort(with);
   std::ranges::sort(without);
@@ -183,15 +184,21 @@ void compare(const arguments& given, const auto&... bound) {
   std::cout << '\n' << std::flush;
 }
 
-/// Trains on all of a set, shuffled anew each epoch: `go(step, rate, x, y)` makes a step and returns its loss,
-/// `judge(step)` prints what an epoch has come to, and returns it. `bound` is a batch, of which a step is measured in
-/// the end.
-template <int Batch, class Step>
-void train(Step& step, const arguments& given, const data::dataset& set, bool higher_is_better, auto go, auto judge,
+/// What an epoch is: so many steps of a batch of so many examples; and which results are better.
+struct plan {
+  std::int64_t steps, batch;
+  bool higher_is_better;
+};
+
+/// Trains as a run that is saved, logged and goes on: `batches(seed, epoch)` are those of an epoch, `go(step, rate, batch)`
+/// makes a step and returns its loss, `judge(step)` prints what an epoch has come to, and returns it. `bound` is a batch, of
+/// which a step is measured in the end.
+template <class Step>
+void train(Step& step, const arguments& given, const plan& epoch, auto batches, auto go, auto judge,
            const auto&... bound) {
   use(given.threads);
   step.init(seed{given.seed});
-  const cosine rate{.peak = given.lr, .steps = given.epochs * (set.size() / Batch)};
+  const cosine rate{.peak = given.lr, .steps = given.epochs * epoch.steps, .warm_up = given.warm_up};
   cairn::train::loop loop{step,
                           {.epochs = given.epochs,
                            .rate = rate,
@@ -199,13 +206,13 @@ void train(Step& step, const arguments& given, const data::dataset& set, bool hi
                            .resume = given.resume,
                            .save_every = 200,
                            .log_every = 20,
-                           .higher_is_better = higher_is_better,
-                           .batch = Batch}};
+                           .higher_is_better = epoch.higher_is_better,
+                           .batch = epoch.batch}};
   if (loop.state().step > 0) std::printf("goes on after %lld steps\n", static_cast<long long>(loop.state().step));
-  // The seed of the run, which is saved with it.
-  const auto batches = [&](int epoch) { return data::ahead(data::batches<Batch>(set, step.random().from, epoch)); };
   const auto ended = loop(
-      batches, [&](double lr, const auto& b) { return go(step, lr, b.images, b.labels); },
+      // The seed of the run, which is saved with it.
+      [&](int number) { return batches(step.random().from, number); },
+      [&](double lr, const auto& b) { return go(step, lr, b); },
       [&] {
         std::printf("epoch %d/%d  ", loop.state().epoch + 1, given.epochs);
         const double result = judge(step);
@@ -223,44 +230,6 @@ void train(Step& step, const arguments& given, const data::dataset& set, bool hi
     std::cout << "the best weights: " << folder.best() << "\nits log: " << folder.log()
               << "\na step in a browser: " << given.run << "/profile.html\n";
   }
-}
-
-/// In percent, over a whole test set; Rate is the accuracy of a batch.
-template <auto Rate, int Batch>
-double accuracy_of(auto& step, const data::dataset& set) {
-  predictor<Rate> rate{step};
-  auto batches = data::batches<Batch>(set);
-  double sum = 0;
-  for (auto [x, y] : batches) sum += static_cast<double>(rate(bind<"images">(x), bind<"classes">(y)));
-  return 100 * sum / static_cast<double>(batches.size());
-}
-
-constexpr int batch = 128, test_batch = 100;  ///< that divides a test set, all of which is counted
-
-/// The program of a classifier: compares Step and Plain, trains, and says what comes of it. Rate: the accuracy of a
-/// test batch. The table of memory is that of One and OnePlain.
-template <auto Rate, class Step, class Plain, class One = Step, class OnePlain = Plain>
-int classify(int argc, char** argv, const arguments& defaults) try {
-  const arguments given = read(argc, argv, defaults);
-  const auto set = data::fashion_mnist(given.data);
-  const auto go = [](Step& step, double lr, const auto& x, const auto& y) {
-    return step.train({.lr = lr}, bind<"images">(x), bind<"classes">(y));
-  };
-  double rate = 0;
-  const auto judge = [&](Step& step) {
-    rate = accuracy_of<Rate, test_batch>(step, set.test);
-    std::printf("test accuracy %.2f %%\n", rate);
-    return rate;
-  };
-  const auto [x, y] = *data::batches<batch>(set.train).begin();
-  compare<One, OnePlain, Step, Plain>(given, bind<"images">(x), bind<"classes">(y));
-  Step step;
-  train<batch>(step, given, set.train, true, go, judge, bind<"images">(x), bind<"classes">(y));
-  if (rate > 0) std::printf("test accuracy: %.2f %%\n", rate);  // of an epoch that came to its end
-  return 0;
-} catch (const std::exception& e) {
-  std::cerr << defaults.name << ": " << e.what() << '\n';
-  return 1;
 }
 
 }  // namespace training

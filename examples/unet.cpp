@@ -4,7 +4,7 @@
 #include <exception>
 #include <random>
 
-#include "training.hpp"
+#include "images.hpp"
 
 using namespace cairn;
 
@@ -107,7 +107,7 @@ int main(int argc, char** argv) try {
                 10 * std::log10(before / after));
     return std::sqrt(after / before);
   };
-  training::train<batch>(step, given, set.train, false, go, judge, bind<"images">(noisy), bind<"wanted">(x));
+  training::train_on<batch>(set.train, step, given, false, go, judge, bind<"images">(noisy), bind<"wanted">(x));
 } catch (const std::exception& e) {
   std::cerr << "unet: " << e.what() << '\n';
   return 1;

@@ -9,7 +9,8 @@ from pathlib import Path
 from compilers import compile_text, top
 
 page_name = "docs/operations.md"
-headers = ["boost_test.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp", "file/saving.hpp", "data/ahead.hpp",
+headers = ["boost_test.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp", "file/saving.hpp",
+           *(f"data/{name}.hpp" for name in ("ahead", "draw", "text", "windows")),
            *(f"report/{name}.hpp" for name in ("tables", "residuals", "dot", "timeline", "dump"))]
 
 # What is in namespace cairn for the library itself: nodes of types, tools of passes and kernels, mistakes.

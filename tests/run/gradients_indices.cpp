@@ -30,6 +30,16 @@ BOOST_AUTO_TEST_CASE(embeddings) {
   constexpr auto loss = cross_entropy(reshape<2, 3, 6>(h) | nn::tied_linear<"/wte.weight", 4>, i);
   check<loss + sum(square(grad(loss, param<"wte.weight", 4, 6>)))>(bind<"i">(rows));
 }
+BOOST_AUTO_TEST_CASE(rows_placed) {
+  const std::array<std::int32_t, 1> at{1};
+  constexpr auto i = indices<"i", 2, 1>;
+  constexpr auto rows = param<"rows", 2, 2, 4>;
+  constexpr auto all = placed<1>(square(t), i, square(rows));
+  check<weighted(square(all))>(bind<"i">(at));
+  check<weighted(exp(placed<-2>(t, i, rows)) * t)>(bind<"i">(at));
+  check<sum(square(grad(weighted(square(all)), rows)))>(bind<"i">(at));
+  check<sum(square(grad(sum(square(grad(weighted(square(all)), rows))), rows)))>(bind<"i">(at));
+}
 // The gradient of a gradient is gathered again, and what is gathered there is laid down once more.
 BOOST_AUTO_TEST_CASE(gathers_to_third_order) {
   const std::array<std::int32_t, 6> columns{3, 0, 2, 0, 3, 3};

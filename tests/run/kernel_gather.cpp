@@ -1,5 +1,6 @@
 // What stands where indices point, and the sums of what is laid there, against plain loops.
 #include "cairn/kernel/gather.hpp"
+#include "cairn/kernel/placed.hpp"
 #include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -85,9 +86,39 @@ void check_one_hot(int threads = 1) {
   check_ones<Real>(&run_kernel<cairn::one_hot_op, Real, positions>, count, Bound, threads);
 }
 
+/// Rows laid at the first index and the last: beside the table and over it, and found again.
+template <class Real, int Outer, int Extent, int Inner, int Rows>
+void check_placed() {
+  using table = array<shape{Outer, Extent, Inner}>;
+  using part = array<shape{Outer, Rows, Inner}>;
+  using position = array<shape{1}, cairn::index_below(Extent - Rows + 1)>;
+  const auto from = numbers<Real>(table::shape.count()), rows = numbers<Real>(part::shape.count());
+  for (const std::int32_t at : {0, Extent - Rows}) {
+    std::vector<Real> expected(from.size());
+    cairn::reference::placed(from.data(), at, rows.data(), expected.data(), table::shape, Rows);
+    guarded<Real> out(table::shape.count()), over(table::shape.count()), found(part::shape.count());
+    std::copy(from.begin(), from.end(), over.data());
+    run_kernel<cairn::placed_op<1>, Real, table, position, part>({out.data(), from.data(), &at, rows.data()});
+    run_kernel<cairn::placed_op<1>, Real, table, position, part>({over.data(), over.data(), &at, rows.data()});
+    run_kernel<cairn::rows_at_op<-2, Rows>, Real, table, position>({found.data(), expected.data(), &at});
+    BOOST_TEST(std::equal(expected.begin(), expected.end(), out.data()));
+    BOOST_TEST(std::equal(expected.begin(), expected.end(), over.data()));
+    BOOST_TEST(std::equal(rows.begin(), rows.end(), found.data()));
+    BOOST_TEST((out.intact() && over.intact() && found.intact()));
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(kernel_gather)
+
+BOOST_AUTO_TEST_CASE(rows_laid_into_a_table) {
+  for_each(few{}, []<int Inner>() {
+    check_placed<float, 1, 5, Inner, 1>();
+    check_placed<double, 3, 4, Inner, 3>();
+    check_placed<float, 2, 3, Inner, 3>();
+  });
+}
 
 BOOST_AUTO_TEST_CASE(gathers_in_float) { check_gathers<float, awkward>(); }
 BOOST_AUTO_TEST_CASE(gathers_in_double) { check_gathers<double, few>(); }

@@ -16,12 +16,11 @@ struct rows_in_table {
   std::int64_t runs, step;    ///< of the table: how many, and how far apart
   std::int64_t begin, bytes;  ///< of the rows in each
 };
-/// Table: its shape; At: that of the index.
-template <int Axis, class Table, class Number>
+template <int Axis, class Number, class Table, class At>
 rows_in_table rows_at(const void* index, int rows) {
   constexpr around_axis table = around(Table::shape, Axis);
   constexpr std::int64_t row = table.inner * std::int64_t{sizeof(Number)};
-  return {table.outer, table.extent * row, *static_cast<const std::int32_t*>(index) * row, rows * row};
+  return {table.outer, table.extent * row, *static_cast<const index_of<At>*>(index) * row, rows * row};
 }
 
 /// `table` = the rows, run by run.
@@ -41,12 +40,12 @@ template <int Axis, class Real, class Table, class At, class Rows>
 void compute(placed_op<Axis>, signature<Real, Table, At, Rows>, void* const* p) {
   constexpr std::size_t bytes = static_cast<std::size_t>(Table::shape.count()) * sizeof(Real);
   if (p[0] != p[1]) std::memcpy(p[0], p[1], bytes);
-  kernel::lay_rows(kernel::rows_at<Axis, Table, Real>(p[2], Rows::shape[Axis]), static_cast<const std::byte*>(p[3]),
+  kernel::lay_rows(kernel::rows_at<Axis, Real, Table, At>(p[2], Rows::shape[Axis]), static_cast<const std::byte*>(p[3]),
                    static_cast<std::byte*>(p[0]));
 }
 template <int Axis, int Rows, class Real, class Table, class At>
 void compute(rows_at_op<Axis, Rows>, signature<Real, Table, At>, void* const* p) {
-  kernel::find_rows(kernel::rows_at<Axis, Table, Real>(p[2], Rows), static_cast<const std::byte*>(p[1]),
+  kernel::find_rows(kernel::rows_at<Axis, Real, Table, At>(p[2], Rows), static_cast<const std::byte*>(p[1]),
                     static_cast<std::byte*>(p[0]));
 }
 

@@ -111,6 +111,16 @@ void gather(const Real* table, const std::int32_t* at, Real* out, const shape& f
       for (int k = 0; k < from[2]; ++k) out[(i * count + j) * from[2] + k] = table[(i * from[1] + at[j]) * from[2] + k];
 }
 
+/// out {outer, extent, inner} = table, but from `at` on along its second axis `rows` {outer, count, inner}.
+template <class Real>
+void placed(const Real* table, int at, const Real* rows, Real* out, const shape& from, int count) {
+  for (int i = 0; i < from[0]; ++i)
+    for (int j = 0; j < from[1]; ++j)
+      for (int k = 0; k < from[2]; ++k)
+        out[(i * from[1] + j) * from[2] + k] = at <= j && j < at + count ? rows[(i * count + j - at) * from[2] + k]
+                                                                         : table[(i * from[1] + j) * from[2] + k];
+}
+
 /// out {outer, extent, inner} = the sums of `in` {outer, count, inner} at their positions along the second axis.
 template <class Real>
 void scatter_add(const Real* in, const std::int32_t* at, Real* out, const shape& to, int count) {

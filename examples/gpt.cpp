@@ -1,0 +1,108 @@
+// Trains a GPT on a text, byte by byte: six blocks, each a segment. What it writes after each epoch comes from the same
+// parameters by another model, of one byte at a time, that keeps the keys and values of those before in caches.
+#include "writing.hpp"
+
+using namespace cairn;
+
+namespace {
+
+using training::letters;
+
+constexpr int batch = 8, length = 256, width = 256, heads = 8, each = width / heads, blocks = 6;
+
+/// {N, T, width} as {N, heads, T, each}, and back.
+constexpr auto apart = [](auto x) {
+  return transpose<0, 2, 1, 3>(reshape<x.shape[0], x.shape[1], heads, each>(x));
+};
+constexpr auto together = [](auto x) {
+  return reshape<x.shape[0], x.shape[2], width>(transpose<0, 2, 1, 3>(x));
+};
+constexpr auto scale = 1_c / sqrt(constant<each>);
+
+/// What a row finds among the rows up to it.
+constexpr auto among_all = [](auto q, auto k, auto v) {
+  return matmul(softmax(matmul(apart(q), transpose(apart(k))) * scale + causal_mask<length>), apart(v));
+};
+/// The same of the next row alone, among those that the caches have.
+constexpr auto at = indices<"at", length, 1>;
+constexpr auto among_kept = [](auto q, auto k, auto v) {
+  constexpr auto keys = cache<"keys", 1, heads, length, each>;
+  constexpr auto values = cache<"values", 1, heads, length, each>;
+  const auto all_keys = placed<2>(keys, at, apart(k)), all_values = placed<2>(values, at, apart(v));
+  const auto scores = where(arange<length> <= at, matmul(apart(q), transpose(all_keys)) * scale, constant<-1e30>);
+  return updated(updated(matmul(softmax(scores), all_values), keys, all_keys), values, all_values);
+};
+
+template <auto Find>
+constexpr auto attention = layer([](auto x) {
+  auto [q, k, v] = split<-1, 3>(x | nn::linear<"qkv", 3 * width>);
+  return together(Find(q, k, v)) | nn::linear<"proj", width>;
+});
+constexpr auto feed_forward = nn::linear<"fc1", 4 * width> | nn::gelu | nn::linear<"fc2", width>;
+template <auto Find>
+constexpr auto transformer =
+    nn::residual(nn::layer_norm<"ln1"> | attention<Find>) | nn::residual(nn::layer_norm<"ln2"> | feed_forward);
+constexpr auto reads = repeat<blocks, "block">([](auto) { return ckpt<"block">(transformer<among_all>); });
+constexpr auto writes = repeat<blocks, "block">([](auto) { return transformer<among_kept>; });
+
+constexpr auto logits(auto model, auto text, auto positions) {
+  const auto embedded = gather<0>(param_from<"text.weight", initial::normal(0.02), letters, width>, text) +
+                        gather<0>(param_from<"position.weight", initial::normal(0.02), length, width>, positions);
+  return embedded | model | nn::layer_norm<"ln"> | nn::linear_without_bias<"head", letters>;
+}
+
+constexpr auto loss = cross_entropy(logits(reads, indices<"text", letters, batch, length>, arange<length>),
+                                    labels<"next", letters, batch, length>);
+constexpr auto next_logits = logits(writes, indices<"last", letters, 1, 1>, at);
+
+constexpr int most_threads = 4;
+using checkpointed = program<loss, update<adamw_options{.beta2 = 0.99, .weight_decay = 0.1}>,
+                             training::at_most<most_threads>>;
+using unchecked = program<loss, update<adamw_options{.beta2 = 0.99, .weight_decay = 0.1}>, plain,
+                          training::at_most<most_threads>>;
+
+constexpr int steps = 200, judged = 40;  ///< in an epoch; batches to validate with, in eight places of the text
+
+std::string written_by(checkpointed& step) {
+  predictor<next_logits> write{step};
+  return training::sample(step.random().from, step.steps(), length, [&](std::int32_t last, std::int32_t position) {
+    return write(bind<"last">(std::array{last}), bind<"at">(std::array{position}));
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const auto given = training::read(
+      argc, argv,
+      training::about_text({.name = "gpt",
+                            .about = "Trains a GPT of 6 checkpointed blocks on a text, and shows what it writes.",
+                            .epochs = 5,
+                            .lr = 1e-3,
+                            .threads = training::cores(most_threads),
+                            .warm_up = 100},
+                           steps));
+  const data::text text = data::read_bytes(given.data);
+  const auto [train, validation] = text.split(0.1);
+  auto some = data::windows<batch, length>(validation);
+  const auto [x, y, begins] = *some.begin();
+  training::compare<checkpointed, unchecked>(given, bind<"text">(x), bind<"next">(y));
+  checkpointed step;
+  training::train(
+      step, given, {.steps = steps, .batch = batch, .higher_is_better = false},
+      [&](seed s, int epoch) { return data::windows<batch, length>(train, s, epoch) | std::views::take(steps); },
+      [](checkpointed& one, double lr, const auto& b) {
+        return one.train({.lr = lr}, bind<"text">(b.inputs), bind<"next">(b.targets));
+      },
+      [&](checkpointed& one) {
+        const double bits = training::bits_a_byte<loss>(one, data::windows<batch, length>(validation) |
+                                                                 std::views::take(judged));
+        std::printf("validation %.3f bits a byte; it writes\n%s\n", bits, written_by(one).c_str());
+        return bits;
+      },
+      bind<"text">(x), bind<"next">(y));
+  return 0;
+} catch (const std::exception& e) {
+  std::cerr << "gpt: " << e.what() << '\n';
+  return 1;
+}

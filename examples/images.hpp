@@ -1,0 +1,58 @@
+// What the programs share that train on Fashion-MNIST.
+#pragma once
+
+#include <cairn/data/ahead.hpp>
+
+#include "training.hpp"
+
+namespace training {
+
+/// Trains on all of a set, shuffled anew each epoch: `go(step, rate, x, y)` makes a step and returns its loss.
+template <int Batch, class Step>
+void train_on(const data::dataset& set, Step& step, const arguments& given, bool higher_is_better, auto go, auto judge,
+              const auto&... bound) {
+  train(
+      step, given, {set.size() / Batch, Batch, higher_is_better},
+      [&](seed s, int epoch) { return data::ahead(data::batches<Batch>(set, s, epoch)); },
+      [&](Step& one, double lr, const auto& b) { return go(one, lr, b.images, b.labels); }, judge, bound...);
+}
+
+/// In percent, over a whole test set; Rate is the accuracy of a batch.
+template <auto Rate, int Batch>
+double accuracy_of(auto& step, const data::dataset& set) {
+  predictor<Rate> rate{step};
+  auto batches = data::batches<Batch>(set);
+  double sum = 0;
+  for (auto [x, y] : batches) sum += static_cast<double>(rate(bind<"images">(x), bind<"classes">(y)));
+  return 100 * sum / static_cast<double>(batches.size());
+}
+
+constexpr int batch = 128, test_batch = 100;  ///< that divides a test set, all of which is counted
+
+/// The program of a classifier: compares Step and Plain, trains, and says what comes of it. Rate: the accuracy of a
+/// test batch. The table of memory is that of One and OnePlain.
+template <auto Rate, class Step, class Plain, class One = Step, class OnePlain = Plain>
+int classify(int argc, char** argv, const arguments& defaults) try {
+  const arguments given = read(argc, argv, defaults);
+  const auto set = data::fashion_mnist(given.data);
+  const auto go = [](Step& step, double lr, const auto& x, const auto& y) {
+    return step.train({.lr = lr}, bind<"images">(x), bind<"classes">(y));
+  };
+  double rate = 0;
+  const auto judge = [&](Step& step) {
+    rate = accuracy_of<Rate, test_batch>(step, set.test);
+    std::printf("test accuracy %.2f %%\n", rate);
+    return rate;
+  };
+  const auto [x, y] = *data::batches<batch>(set.train).begin();
+  compare<One, OnePlain, Step, Plain>(given, bind<"images">(x), bind<"classes">(y));
+  Step step;
+  train_on<batch>(set.train, step, given, true, go, judge, bind<"images">(x), bind<"classes">(y));
+  if (rate > 0) std::printf("test accuracy: %.2f %%\n", rate);  // of an epoch that came to its end
+  return 0;
+} catch (const std::exception& e) {
+  std::cerr << defaults.name << ": " << e.what() << '\n';
+  return 1;
+}
+
+}  // namespace training

@@ -1,0 +1,23 @@
+// rejects: cairn \[cache-in-program\]: a cache is what a predictor keeps.*in_training\(a, b\)
+// rejects: fact::state<cairn::fixed_string<13>\{"block.0.keys"\}>
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/expr/placed.hpp"
+#include "cairn/expr/repeat.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+constexpr auto keys = cache<"keys", 8, 4>;
+constexpr auto going_on = [](auto x) {
+  const auto all = placed<0>(keys, indices<"at", 8, 1>, x);
+  const auto sums = sum<0>(all, keepdim);
+#ifdef CAIRN_REJECT
+  return updated(sums, keys, all);
+#else
+  return in_training(x, updated(sums, keys, all));
+#endif
+};
+constexpr auto model = repeat<2, "block">([](auto) { return nn::linear<"fc", 4> | layer(going_on); });
+constexpr auto loss = sum(input<"x", 1, 4> | model);
+static_assert(detail::checked<loss>());
