@@ -71,7 +71,7 @@ constexpr auto head = reshape<2, 6>(turned) | nn::tied_linear<"wte.weight", 3>;
 constexpr auto looped = scan<4, "step", revolve<2>>(
     [](auto h, auto i) { return std::tuple{tanh(h), as_real(i) * mean(h)}; }, carried(again), each(arange<4>));
 constexpr auto nested = scan<3, "outer", two_level<2, 1>>(
-    [](auto h) { return scan<2, "inner", store_all>([](auto v) { return v * 0.5_c; }, carried(h)); }, carried(again));
+    [](auto h) { return scan<2, "inner", segment_every<2>>([](auto v) { return v * 0.5_c; }, carried(h)); }, carried(again));
 constexpr auto offloaded =
     scan<4, "away", two_level<2, 1, snapshots::elsewhere>>([](auto h) { return tanh(h); }, carried(again));
 constexpr auto loss =

@@ -9,6 +9,7 @@ BOOST_AUTO_TEST_CASE(few_snapshots) { laws<models::looped<revolve<2>>>(); }
 #ifdef _OPENMP
 BOOST_AUTO_TEST_CASE(on_two_threads) { laws<models::looped<revolve<2>>, threads<2>>(); }
 #endif
+BOOST_AUTO_TEST_CASE(segments) { laws<models::looped<segment_every<2>>>(); }
 BOOST_AUTO_TEST_CASE(two_levels) { laws<models::looped<two_level<3, 2>>>(); }
 BOOST_AUTO_TEST_CASE(within_bytes) { laws<models::looped<fit<1_KiB>>>(); }
 BOOST_AUTO_TEST_CASE(in_segments) { laws_of_loops<models::looped_in_segments>(); }

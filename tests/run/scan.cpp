@@ -128,6 +128,7 @@ BOOST_AUTO_TEST_CASE(bits_are_those_of_the_steps_written_out) {
   BOOST_TEST((one_step<double, looped<revolve<2>>>() == expected));
   BOOST_TEST((one_step<double, looped<revolve<T>>>() == expected));
   BOOST_TEST((one_step<double, looped<two_level<4, 2>>>() == expected));
+  BOOST_TEST((one_step<double, looped<segment_every<4>>>() == expected));
 }
 
 BOOST_AUTO_TEST_CASE(odd_bodies) {
@@ -144,6 +145,7 @@ BOOST_AUTO_TEST_CASE(odd_bodies) {
   const auto stored = one_step<float, odd_loop<store_all>>();
   BOOST_TEST((one_step<float, odd_loop<revolve<1>>>() == stored));
   BOOST_TEST((one_step<float, odd_loop<two_level<5, 3>>>() == stored));
+  BOOST_TEST((one_step<float, odd_loop<segment_every<3>>>() == stored));
 }
 
 BOOST_AUTO_TEST_CASE(evaluations_are_the_fewest) {
@@ -156,6 +158,7 @@ BOOST_AUTO_TEST_CASE(evaluations_are_the_fewest) {
   BOOST_TEST((counted<9, revolve<9>>() == 19 - 1));
   BOOST_TEST((counted<9, store_all>() == 9));
   BOOST_TEST((counted<9, two_level<3, 1>>() == 9 + 3 * 6));
+  BOOST_TEST((counted<9, segment_every<4>>() == 9 + 9));
   BOOST_TEST((counted<15, revolve<2>>() == 61 - 1));
   BOOST_TEST((counted<15, revolve<3>>() == 49 - 1));
   BOOST_TEST((counted<15, revolve<4>>() == 43 - 1));

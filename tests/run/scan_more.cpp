@@ -132,6 +132,7 @@ BOOST_AUTO_TEST_CASE(the_optimizer_in_the_step) {
   const auto expected = after_steps<random_steps, update<adamw_options{.lr = 1e-2}>>(bind<"h0">(x));
   BOOST_TEST((after_steps<random_loop<store_all>, update<adamw_options{.lr = 1e-2}>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<random_loop<revolve<2>>, update<adamw_options{.lr = 1e-2}>>(bind<"h0">(x)) == expected));
+  BOOST_TEST((after_steps<random_loop<segment_every<2>>, update<adamw_options{.lr = 1e-2}>>(bind<"h0">(x)) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(states_change_from_step_to_step) {
@@ -140,6 +141,7 @@ BOOST_AUTO_TEST_CASE(states_change_from_step_to_step) {
   BOOST_TEST((after_steps<loop_with_state<store_all>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<loop_with_state<revolve<2>>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<loop_with_state<two_level<2, 1>>>(bind<"h0">(x)) == expected));
+  BOOST_TEST((after_steps<loop_with_state<segment_every<2>>>(bind<"h0">(x)) == expected));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

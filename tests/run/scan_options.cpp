@@ -87,6 +87,7 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_touched) {
   touched(program<loss<store_all>>{});
   touched(program<loss<revolve<3>>>{});
   touched(program<loss<two_level<3, 2>>>{});
+  touched(program<loss<segment_every<3>>>{});
   touched(program<loss<revolve<3>>, freeze<"step">>{});
 }
 BOOST_AUTO_TEST_CASE(a_body_may_have_many_results) {

@@ -28,15 +28,19 @@ constexpr loop_counts done = [] {
   typename Policy::template schedule<T> schedule;
   loop_counts n;
   int state_in[Policy::template slots<T> + Policy::slots_of_backward + 1] = {}, at_hand = 0;
-  int left = T + 1;  // the turn counts as a step
+  int left = T + 1, recorded = T;  // the turn counts as a step; steps from `recorded` on need no evaluation
   for (action a = schedule.next(); a.what != action::done; a = schedule.next()) {
     if (a.what == action::restore) {
       at_hand = state_in[a.slot];
       ++n.loads;
     } else if (a.what == action::reverse) {
-      if (a.from != at_hand || a.from != --left) return loop_counts{};
-      n.evaluations += a.from < T;
+      if ((a.from != at_hand && a.from < recorded) || a.from != --left) return loop_counts{};
+      n.evaluations += a.from < recorded;
       at_hand = T + 2;  // nothing is, until one is restored
+    } else if (a.what == action::record) {
+      if (a.from != at_hand || a.to != left || a.to - a.from > Policy::recorded_at_once) return loop_counts{};
+      n.evaluations += a.to - a.from;
+      recorded = a.from;
     } else {
       if (a.from != at_hand || a.to > T) return loop_counts{};
       n.evaluations += a.to - a.from;
@@ -57,6 +61,8 @@ static_assert(does_what_it_says<revolve<10>, 10, 11, 64, 65, 66, 100, 250, 1000>
 static_assert(does_what_it_says<two_level<1, 1>, 1, 2, 5>);
 static_assert(does_what_it_says<two_level<4, 2>, 4, 5, 7, 8, 9, 100>);
 static_assert(does_what_it_says<two_level<10, 10>, 10, 11, 99, 100, 101>);
+static_assert(does_what_it_says<segment_every<1>, 1, 2, 5>);
+static_assert(does_what_it_says<segment_every<16>, 16, 17, 31, 32, 100>);
 
 constexpr auto h0 = input<"h0", 8, 16>;
 constexpr auto xs = input<"xs", 50, 8, 16>;
@@ -89,6 +95,7 @@ static_assert(trained<store_all>::loops() == loop_counts{50, 50, 50});
 static_assert(trained<revolve<1>>::loops() == loop_counts{50 + 50 * 51 / 2, 0, 50});
 static_assert(trained<revolve<50>>::loops() == loop_counts{100, 49, 50});
 static_assert(trained<two_level<10, 1>>::loops() == loop_counts{50 + 5 * 55, 4, 50});
+static_assert(trained<segment_every<10>>::loops() == loop_counts{100, 4, 5});
 
 // Operations: forward is the same; what is evaluated again is recomputed.
 constexpr flop_counts all = trained<store_all>::flops(), few = trained<revolve<1>>::flops();
@@ -101,6 +108,9 @@ static_assert(few.recomputed > 50 * 51 / 2 * one_step && few.recomputed < 50 * 5
 constexpr std::int64_t state = 8 * 16 * 4;
 constexpr auto peak = []<class Policy>(Policy) { return trained<Policy>::memory().peak_bytes; };
 static_assert(peak(revolve<9>{}) - peak(revolve<8>{}) == state && peak(revolve<50>{}) - peak(revolve<9>{}) == 41 * state);
+// A segment of P steps, of 50, has P - 1 states beside the 50 / P - 1 that stay before segments.
+static_assert(peak(segment_every<10>{}) == peak(segment_every<5>{}));
+static_assert(peak(segment_every<25>{}) - peak(segment_every<10>{}) == 12 * state);
 static_assert(peak(two_level<10, 1>{}) == peak(revolve<5>{}) && peak(two_level<10, 4>{}) == peak(revolve<8>{}));
 
 // What backward reads of results lies where these are: here the states and nothing else. What is collected twice does

@@ -184,7 +184,8 @@ struct states_or_none { template <class Silent, class... Facts> struct found : S
   "cairn [wrong-arguments]: a recurrent layer takes its input alone, or with each of its states: gru(x, h), lstm(x, h, "
   "c)"); } }; };
 struct no_policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, revolve<S>, two_level<P, S> or fit<Bytes>"); } }; };
+  "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, segment_every<P>, revolve<S>, "
+  "two_level<P, S> or fit<Bytes>"); } }; };
 struct changed_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-loop]: what a loop carries has the same shape and type in all steps; the body of scan makes another of "
   "this (the first is number 0)"); } }; };
@@ -192,8 +193,8 @@ struct too_few_in_loop { template <class Silent, class... Facts> struct found : 
   "cairn [wrong-loop]: the body of scan returns less than is carried; it returns a std::tuple, first what becomes of "
   "each carried value"); } }; };
 struct snapshots_of_steps { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-loop]: revolve<S> has 1 to T snapshots for T steps; two_level<P, S> periods of 1 to T steps, and 1 to P "
-  "snapshots"); } }; };
+  "cairn [wrong-loop]: revolve<S> has 1 to T snapshots for T steps; segment_every<P> segments of 1 to T steps, "
+  "two_level<P, S> such periods, and 1 to P snapshots"); } }; };
 struct snapshots_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-loop]: snapshots of a loop lie elsewhere only where no other loop is around it; this one has such a loop "
   "in its body, to which two_level<P, S> belongs"); } }; };

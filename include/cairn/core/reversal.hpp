@@ -84,9 +84,10 @@ constexpr std::int64_t saves(std::int64_t n, std::int64_t s) {
 constexpr loop_counts counts(std::int64_t n, std::int64_t s) { return {evaluations(n, s), saves(n, s), n - 1}; }
 
 /// What to do next. `advance`: evaluate steps [from, to), and save the state that is then at hand as snapshot `slot`, or
-/// do not. `restore`: go on from snapshot `slot`. `reverse`: step `from`, whose state is at hand.
+/// do not. `restore`: go on from snapshot `slot`. `record`: evaluate steps [from, to), each of which leaves what its
+/// reversal reads. `reverse`: step `from`, which is recorded, or whose state is at hand.
 struct action {
-  enum : std::uint8_t { advance, restore, reverse, done } what = done;
+  enum : std::uint8_t { advance, restore, record, reverse, done } what = done;
   int from = 0, to = 0, slot = none;
 };
 
@@ -126,6 +127,7 @@ class binomial {
 /// evaluated a second time.
 struct store_all {
   static constexpr bool keeps_steps = true, lies_elsewhere = false;
+  static constexpr int recorded_at_once = 0;
   template <int T>
   static constexpr bool fits = true;
   template <int T>
@@ -143,7 +145,7 @@ struct revolve {
   /// Snapshots beside the first state, which is an argument: those that forward leaves, then those of backward alone.
   template <int T>
   static constexpr int slots = Snapshots - 1;
-  static constexpr int slots_of_backward = 0;
+  static constexpr int slots_of_backward = 0, recorded_at_once = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
     loop_counts n = reversal::counts(T + 1, Snapshots);
@@ -172,7 +174,7 @@ struct two_level {
   static constexpr int periods = (T + Period - 1) / Period;
   template <int T>
   static constexpr int slots = periods<T> - 1;
-  static constexpr int slots_of_backward = Snapshots - 1;
+  static constexpr int slots_of_backward = Snapshots - 1, recorded_at_once = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
     const loop_counts last = reversal::counts(T - (periods<T> - 1) * Period, Snapshots);
@@ -212,6 +214,45 @@ struct two_level {
     }
     int now_ = 0, period_ = periods<T>;
     reversal::binomial<Snapshots> within_{0, 0, false};
+  };
+};
+
+/// A policy of scan: so many steps are a segment. The state before each segment is kept, and backward evaluates its steps
+/// a second time, which then leave in memory what backward reads, as with store_all.
+template <int Period>
+struct segment_every {
+  static constexpr bool keeps_steps = false, lies_elsewhere = false;
+  static constexpr int slots_of_backward = 0, recorded_at_once = Period;
+  template <int T>
+  static constexpr bool fits = Period >= 1 && Period <= T;
+  template <int T>
+  static constexpr int segments = (T + Period - 1) / Period;
+  template <int T>
+  static constexpr int slots = segments<T> - 1;
+  template <int T>
+  static constexpr loop_counts counts{2 * std::int64_t{T}, segments<T> - 1, segments<T>};
+  template <int T>
+  class schedule {
+   public:
+    constexpr reversal::action next() {
+      using reversal::action;
+      if (now_ < T) {
+        const int from = now_;
+        now_ = std::min(from + Period, T);
+        return {action::advance, from, now_, now_ < T ? now_ / Period : reversal::none};
+      }
+      if (left_ > recorded_) return {.what = action::reverse, .from = --left_};
+      if (left_ == 0) return {};
+      const int segment = (left_ - 1) / Period;
+      restored_ = !restored_;
+      if (restored_) return {.what = action::restore, .slot = segment};
+      recorded_ = segment * Period;
+      return {action::record, recorded_, left_};
+    }
+
+   private:
+    int now_ = 0, left_ = T + 1, recorded_ = T;  ///< steps that are left to reverse, and from where they are recorded
+    bool restored_ = false;
   };
 };
 

@@ -63,7 +63,7 @@ class loop_runner {
     states_ = part(parts.states);
     snapshots_ = part(parts.snapshots);
     pulls_ = part(parts.pulled);
-    bases_[pass::kept_base] = part(parts.kept);
+    bases_[pass::kept_base] = recorded_ = part(parts.kept);
     unread_ = part(parts.unread);
     zeros_ = part(parts.zeros);
     bases_[pass::scratch_base] = scratch;
@@ -73,6 +73,8 @@ class loop_runner {
 
   void forward() {
     if constexpr (policy::keeps_steps) {
+      recorded_ = kept_;
+      recorded_end_ = steps;
       state now = first_;
       for (int t = 0; t < steps; ++t) {
         const state next = t + 1 == steps ? last_state(now) : kept_state(t + 1, other_than(now));
@@ -93,12 +95,11 @@ class loop_runner {
     std::memset(zeros_, 0, parts.zeros);
     for (int k = 0; k < Loop::carried_count; ++k) pulled_.at[k] = cotangents_[k] == nothing_ ? zeros_ : cotangents_[k];
     if constexpr (policy::keeps_steps) {
-      for (int t = steps; t-- > 0;) {
-        bases_[pass::kept_base] = kept_step(t);
-        place(t, t == 0 ? first_ : kept_state(t, first_),
-              t + 1 == steps ? last_state(first_) : kept_state(t + 1, first_));
-        pull_back(t);
-      }
+      recorded_ = kept_;
+      entered_ = first_;
+      left_ = last_state(first_);
+      recorded_end_ = steps;
+      for (int t = steps; t-- > 0;) pull_back_recorded(t);
     } else {
       using reversal::action;
       typename policy::template schedule<steps> schedule;
@@ -110,8 +111,11 @@ class loop_runner {
           now = a.slot == 0 ? first_ : snapshot(a.slot);
         } else if (a.what == action::advance) {
           now = advance(a, now);
+        } else if constexpr (policy::recorded_at_once > 0) {
+          if (a.what == action::record) record(a, now);
+          else pull_back_recorded(a.from);
         } else {
-          record(a.from, now);
+          record(a.from, now, other_than(now));
           pull_back(a.from);
         }
       }
@@ -145,14 +149,16 @@ class loop_runner {
     return state_at(number < left ? kept_ + number * plan::state_bytes
                                   : snapshots_ + (number - left) * plan::state_bytes);
   }
-  /// What step t leaves for its backward; and its state, where that is kept, before these.
+  /// What step t leaves for its backward; and its state, where that is kept, before these. Of a segment, its first state
+  /// is none of these.
   std::byte* kept_step(int t) const {
-    return kept_ + (steps - 1) * plan::carried.kept_bytes + t * plan::places.kept_bytes;
+    return recorded_ + (recorded_end_ - recorded_begin_ - 1) * plan::carried.kept_bytes +
+           (t - recorded_begin_) * plan::places.kept_bytes;
   }
   state kept_state(int t, state others) const {
     for (int k = 0; k < plan::carried_count; ++k) {
-      if (kept_ != nullptr && carried[k].kept != ir::none)
-        others.at[k] = kept_ + (t - 1) * plan::carried.kept_bytes + carried[k].kept;
+      if (recorded_ != nullptr && carried[k].kept != ir::none)
+        others.at[k] = recorded_ + (t - recorded_begin_ - 1) * plan::carried.kept_bytes + carried[k].kept;
     }
     return others;
   }
@@ -177,11 +183,31 @@ class loop_runner {
     copy_late([](int base) { return base < plan::gradient_base; });
   }
   /// Evaluates of step t what its backward needs.
-  void record(int t, const state& now) {
-    place(t, now, other_than(now));
+  void record(int t, const state& now, const state& next) {
+    place(t, now, next);
     for (int i = 0; i < turn; ++i) {
       if (plan::used.needed[i]) body::run(bases_, i, i + 1, threads_);
     }
+  }
+  /// The same of a segment, of which each step leaves that in memory, and the state for the next.
+  void record(const reversal::action& a, state now) {
+    entered_ = now;
+    recorded_begin_ = a.from;
+    recorded_end_ = a.to;
+    for (int t = a.from; t < a.to; ++t) {
+      const state next = t + 1 == a.to ? other_than(now) : kept_state(t + 1, other_than(now));
+      bases_[pass::kept_base] = kept_step(t);
+      record(t, now, next);
+      copy_late([](int base) { return base < plan::gradient_base; });
+      now = next;
+    }
+    left_ = now;
+  }
+  void pull_back_recorded(int t) {
+    bases_[pass::kept_base] = kept_step(t);
+    place(t, t == recorded_begin_ ? entered_ : kept_state(t, entered_),
+          t + 1 == recorded_end_ ? left_ : kept_state(t + 1, entered_));
+    pull_back(t);
   }
   /// Goes on with the steps of an action; what is then at hand is a snapshot, or lies in scratch or in the results.
   state advance(const reversal::action& a, state now) {
@@ -292,6 +318,10 @@ class loop_runner {
   std::byte *states_, *snapshots_, *pulls_, *unread_, *zeros_;
   std::byte* bases_[plan::base_count] = {};
   state first_, pulled_;  ///< with which the loop begins, and the gradient of the state at hand
+  // Steps that left what backward reads: where that lies, which they are, the state before them and the one behind.
+  std::byte* recorded_ = nullptr;
+  int recorded_begin_ = 0, recorded_end_ = 0;
+  state entered_, left_;
   std::array<random_stream, key_count> streams_;
 };
 }  // namespace detail

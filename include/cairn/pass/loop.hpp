@@ -17,7 +17,8 @@ struct loop_model {
   using real = typename Target::real;
   using of = ir::loop_of<Loop, Target>;
   static constexpr int order = Loop::body::inside.order;
-  static constexpr placing placed = Loop::policy::keeps_steps ? placing::apart_and_kept : placing::apart;
+  static constexpr bool keeps = Loop::policy::keeps_steps || Loop::policy::recorded_at_once > 0;
+  static constexpr placing placed = keeps ? placing::apart_and_kept : placing::apart;
   static constexpr const auto& graph = of::g;
 
   static constexpr auto starts = [] {
@@ -69,12 +70,15 @@ struct loop_plan {
 
   /// What steps of the plan read and write.
   struct uses {
-    bool needed[f.step_count + 1] = {};           ///< by step: backward depends on it
+    bool needed[f.step_count + 1] = {};           ///< by step: backward depends on it, or the next step of a segment
     bool read[compiled::schedule.capacity] = {};  ///< by value: backward reads it
   };
   static constexpr uses used = [] {
     uses out;
     bool asked[compiled::schedule.capacity] = {};
+    for (int r = 0; Loop::policy::recorded_at_once > 0 && r < g.output_count; ++r) {
+      if (r < Loop::carried_count || r >= g.result_count) asked[f.root[s.outputs[r]]] = true;
+    }
     for (int i = f.step_count; i-- > 0;) {
       out.needed[i] = i >= f.turn;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) out.needed[i] |= asked[f.members[m]];
@@ -211,8 +215,12 @@ struct loop_plan {
     }
     return bytes;
   }();
+  /// What so many steps leave for backward: of states what it reads, and the rest.
+  static constexpr std::int64_t kept_bytes(std::int64_t steps) {
+    return (steps - 1) * carried.kept_bytes + steps * places.kept_bytes;
+  }
   /// The parts of working space, in order: the arena; two states, snapshots of backward alone, and two gradients of
-  /// states; what a step leaves for backward, where nobody keeps it; and stand-ins.
+  /// states; what a step leaves for backward, where nobody keeps it, or all of a segment; and stand-ins.
   struct parts {
     std::int64_t arena, states, snapshots, pulled, kept, unread, zeros;
     constexpr std::int64_t bytes() const { return arena + states + snapshots + pulled + kept + unread + zeros; }
@@ -225,6 +233,7 @@ struct loop_plan {
       out.states = 2 * state_bytes;
       out.snapshots = policy::slots_of_backward * state_bytes;
     }
+    if constexpr (policy::recorded_at_once > 0) out.kept = kept_bytes(policy::recorded_at_once);
     return out;
   }
   static constexpr std::int64_t scratch_of_steps(bool back, int threads) {
@@ -240,7 +249,7 @@ struct loop_plan {
     const std::int64_t recorded = policy::keeps_steps ? 0 : steps, again = counts.evaluations - steps - recorded;
     loop_figures out;
     if constexpr (policy::keeps_steps) {
-      out.kept_bytes = (steps - 1) * carried.kept_bytes + steps * places.kept_bytes;
+      out.kept_bytes = kept_bytes(steps);
     } else {
       out.kept_bytes = policy::template slots<steps> * state_bytes;
     }
@@ -267,7 +276,8 @@ constexpr loop_figures loop_hooks<Loop, Target>::figures() {
 }
 template <class Loop, class Target>
 constexpr bool loop_hooks<Loop, Target>::backward_reads(int result) {
-  return Loop::policy::keeps_steps && pass::loop_plan<Loop, Target>::reads_result(result);
+  using plan = pass::loop_plan<Loop, Target>;
+  return plan::model::keeps && plan::reads_result(result);
 }
 template <class Loop, class Target>
 constexpr bool loop_hooks<Loop, Target>::can_be_left_out(int leaf) {
