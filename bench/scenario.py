@@ -6,10 +6,10 @@ read the same tensors, make the same steps, and must report the same losses. Eac
 warm-up it says `ready {...}` and sleeps; to `run K` it answers with the seconds of K steps. One runs at a time, in
 rounds, so that what else the machine does hits all of them alike. A folder without `tensors.py` has a program of its
 own, blas.cpp, which prints its rows. A peer may be a program of C++, too, as peer_adolc.cpp. Where `tensors.py` names
-contestants, threads or tolerances, these are the scenario's. `budget` is a contest in the models of other scenarios,
-each within less memory than its activations need: percent of cairn's arena without segments, and of what PyTorch's
-partitioner would save. These are not the same bytes, so a peer's time is compared with cairn's in the most bytes that
-are not above its own.
+contestants, threads or tolerances, these are the scenario's; `contests` are several, one after another. `budget` is a
+contest in the models of other scenarios, each within less memory than its activations need: percent of cairn's arena
+without segments, and of what PyTorch's partitioner would save. These are not the same bytes, so a peer's time is
+compared with cairn's in the most bytes that are not above its own.
 
 Every row goes to the terminal and, as a line of JSON, into build/bench/NAME.jsonl. Peers: ./dev bench peers.
 """
@@ -308,10 +308,10 @@ def compare(rows, machine, tolerances=usual_tolerances, own_of=in_same_form):
     who fails has no figures.
     """
     cairn = [row for row in rows if row["who"] in ("cairn", "cairn.budget")]
-    reference = next((row for row in cairn if "first" in row), None)
+    references = [row for row in cairn if "first" in row]
     for row in rows:
-        if "first" in row and reference:
-            row["fault"] = row["fault"] or judge(row, reference, tolerances)
+        if "first" in row and references:
+            row["fault"] = row["fault"] or judge(row, in_same_form(row, references) or references[0], tolerances)
         if row["fault"] or not row.get("samples"):
             continue
         own = own_of(row, cairn)
@@ -405,7 +405,8 @@ def run(scenario):
             if threads > len(os.sched_getaffinity(0)):
                 continue
             machine = processor(threads)
-            rows = contest(model, threads, taking_part) if module else products(model, threads)
+            rows = ([row for each in getattr(module, "contests", [taking_part]) for row in contest(model, threads, each)]
+                    if module else products(model, threads))
             machine = processor(threads, machine)
             if module:
                 compare(rows, machine, tolerances, in_as_much_memory if scenario == "budget" else in_same_form)

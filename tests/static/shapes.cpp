@@ -1,4 +1,5 @@
 // The shape rule of every operation. Where shapes do not fit, the rule is asked: expressions do not compile.
+#include "cairn/expr/attention.hpp"
 #include "cairn/expr/comparison.hpp"
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/matmul.hpp"
@@ -10,6 +11,7 @@
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/pool.hpp"
+#include "cairn/nn/transformer.hpp"
 
 using namespace cairn;
 
@@ -325,6 +327,32 @@ static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 5, 4>::result(shape{1,
 static_assert(filter_gradient_op<motion{{2, 2}, {1, 1}}, 3, 3>::result(shape{1, 4, 4, 3}, shape{1, 2, 2, 5}) ==
               shape{5, 3, 3, 3});
 static_assert(filter_gradient_op<motion{}, 3, 3>::result(shape{1, 4, 4, 3}, shape{2, 2, 2, 5}) == no_shape);
+
+// Attention of {N, T, H, D} at keys and values {N, S, heads, D}: heads divide H; a mask broadcasts to {N, H, T, S}.
+constexpr auto q = t<2, 7, 6, 4>;
+static_assert(of(attention(q, t<2, 9, 6, 4>, t<2, 9, 6, 4>)) == shape{2, 7, 6, 4});
+static_assert(of(attention(q, t<2, 9, 2, 4>, t<2, 9, 2, 5>, causal)) == shape{2, 7, 6, 5});
+static_assert(of(attention<"d", 0.1>(q, t<2, 9, 3, 4>, t<2, 9, 3, 4>, t<6, 1, 9>, causal)) == shape{2, 7, 6, 4});
+static_assert(same(attention(q, q, q, causal, t<7, 7>), attention(q, q, q, t<7, 7>, causal)));
+static_assert(same(attention<"d", 0>(q, q, q), attention(q, q, q)));
+using attending_op = attention_op<attending{.mask = masking::real}>;
+template <int... Extents>
+constexpr bool takes_mask = attending_op::result(q.shape, q.shape, q.shape, shape{Extents...})[0].valid();
+static_assert(takes_mask<> && takes_mask<1> && takes_mask<7, 1> && takes_mask<2, 1, 1, 7> && takes_mask<6, 7, 7>);
+static_assert(!takes_mask<6, 1, 8> && !takes_mask<3, 7, 7> && !takes_mask<1, 1, 1, 7, 7> && !takes_mask<2, 7, 7>);
+template <int... K>
+constexpr bool takes_keys =
+    attention_op<attending{}>::result(q.shape, shape{K...}, shape{K...})[0].valid();
+static_assert(takes_keys<2, 1, 1, 4> && !takes_keys<2, 9, 4, 4> && !takes_keys<2, 9, 12, 4> && !takes_keys<2, 9, 6, 5> &&
+              !takes_keys<1, 9, 6, 4> && !takes_keys<2, 9, 4>);
+static_assert(attention_op<attending{}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 7 * 7 * (4 * 4 + 5));
+static_assert(attention_op<attending{true}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 28 * (4 * 4 + 5));
+static_assert(of(t<2, 7, 12> | nn::self_attention<"a", 6, causal>) == shape{2, 7, 12});
+static_assert(same(t<2, 7, 12> | nn::self_attention<"a", 6, causal>,
+                   t<2, 7, 12> | nn::self_attention<"a", 6, nn::attention_options{.causal = true}>));
+static_assert(of(nn::cross_attention<"a", 6, nn::attention_options{.key_heads = 3}>(t<2, 7, 12>, t<2, 9, 5>)) ==
+              shape{2, 7, 12});
+static_assert(of(t<2, 7, 12> | nn::transformer_block<3> | nn::swiglu<"f", 5>) == shape{2, 7, 12});
 
 // Pools over images {N, H, W, C}: as many windows as fit, half of one outside at most.
 static_assert(of(max_pool2d<2>(t<2, 5, 6, 3>)) == shape{2, 2, 3, 3});

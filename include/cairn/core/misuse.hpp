@@ -61,11 +61,9 @@ struct window_of_filter { template <class Silent, class... Facts> struct found :
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1"); } }; };
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: attention takes queries {N, T, H, D}, keys and values {N, S, heads, D}, whose heads divide H, and "
-  "a mask that broadcasts to {N, H, T, S}"); } }; };
+  "cairn [shape-mismatch]: attention takes {N, T, H, D} and twice {N, S, h, D}, where h divides H; masks fit {N, H, T, S}"); } }; };
 struct heads_of_features { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: a layer of attention takes {N, T, features}, of which its heads have equal shares, and key_heads "
-  "divides these; change one"); } }; };
+  "cairn [shape-mismatch]: layers of attention take {N, T, features}: heads divide the features, key_heads the heads"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -139,8 +137,8 @@ struct two_or_more_arguments { template <class Silent, class... Facts> struct fo
 struct settings_of_pool { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the window of a pool has stride and padding alone: no dilation, no groups"); } }; };
 struct queries_keys_and_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: attention takes queries, keys and values, then causal and a mask, at most one of each: "
-  "attention(q, k, v, causal, mask)"); } }; };
+  "cairn [wrong-arguments]: attention takes q, k and v, then at most one mask and one causal: attention(q, k, v, mask, "
+  "causal)"); } }; };
 struct no_state { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: what becomes another value when a step is over is a state: updated(x, state<\"s\", "
   "initial{}, 8>, next)"); } }; };

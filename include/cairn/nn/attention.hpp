@@ -40,7 +40,7 @@ struct heads {
       if constexpr (O.dropout == 0) return cairn::attention(q, k, v, causal..., mask...);
       else return cairn::attention<Name + fixed_string{".dropout"}, O.dropout>(q, k, v, causal..., mask...);
     };
-    const auto out = [](auto x) {
+    const auto out = [&](auto x) {
       const auto weight = param_from<Name + fixed_string{".out_proj.weight"}, fan_in(features), features, features>;
       const auto bias = param_from<Name + fixed_string{".out_proj.bias"}, initial{}, features>;
       return matmul(reshape<Q::shape[0], Q::shape[1], features>(x), transpose(weight)) + bias;

@@ -34,7 +34,7 @@ struct transformer_block_layer : layer_base {
       const auto attend = [&](auto h) {
         return dropped<"dropout1">(self_attention<"self_attn", Heads, heads>(h, mask...));
       };
-      const auto feed_forward = [](auto h) {
+      const auto feed_forward = [&](auto h) {
         const auto hidden = h | linear<"linear1", inner> | Activation;
         return dropped<"dropout2">(dropped<"dropout">(hidden) | linear<"linear2", features>);
       };

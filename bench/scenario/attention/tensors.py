@@ -1,0 +1,8 @@
+"""Attention at 8 heads of 64, forward and backward, the mean of squares as loss: full and causal, of so many tokens."""
+
+tensors = {name: (2, 4096, 8, 64) for name in "qkv"}
+labels = {}
+lengths = (128, 256, 512, 1024, 2048, 4096)
+# One contest for each: they make equally many steps.
+contests = [[(who, f"{form}-{length}") for who in ("cairn", "torch", "jax")] for length in lengths
+            for form in ("full", "causal")]

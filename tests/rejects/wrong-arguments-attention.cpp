@@ -1,0 +1,14 @@
+// rejects: cairn \[wrong-arguments\]: attention takes q, k and v, then at most one mask and one causal
+// rejects: operation<cairn::fixed_string<\d+>\{"attention"\}, float ?\[2\]\[9\]\[4\]\[8\], .*causal_t, .*causal_t>
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/attention.hpp"
+
+using namespace cairn;
+
+constexpr auto k = input<"k", 2, 9, 4, 8>;
+#ifdef CAIRN_REJECT
+constexpr auto y = attention(k, k, k, causal, causal);
+#else
+constexpr auto y = attention(k, k, k, causal);
+#endif
+static_assert(an_expression<decltype(y)>);
