@@ -79,9 +79,15 @@ constexpr auto nested = scan<3, "outer", two_level<2, 1>>(
     [](auto h) { return scan<2, "inner", segment_every<2>>([](auto v) { return v * 0.5_c; }, carried(h)); }, carried(again));
 constexpr auto offloaded =
     scan<4, "away", two_level<2, 1, snapshots::elsewhere>>([](auto h) { return tanh(h); }, carried(again));
+constexpr auto carried_on = []<class X>(X sequence) {
+  const auto [h, c] = nn::lstm_cell<"cell", 3>(again);
+  const auto next = nn::rnn_cell<"simple", 3>(nn::gru_cell<"gated", 3>(h, c));
+  return mean(sequence | nn::lstm<"lstm", 3> | nn::gru<"gru", 3> | nn::rnn<"rnn", 3>) * mean(next);
+}(reshape<2, 2, 3>(concatenate<0>(again, again)));
 constexpr auto loss =
-    mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c + mean(seen) * 0_c +
-    mean(pow(again, 2_c)) + cross_entropy(logits + head, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * laid) +
+    0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c +
+    mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits + head, y) + mean(square(looked_up)) * 0.1_c +
+    mean(chosen * laid) +
     huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
     cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
     binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +

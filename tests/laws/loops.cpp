@@ -2,6 +2,21 @@
 
 #include "laws.hpp"
 
+/// A loss, and the same under other policies.
+template <auto First, auto... Others>
+void have_same_bits() {
+  program<First> first;
+  first.init(seed{1});
+  const batch<test::step_of<First>> b(0);
+  const auto expected = b.bound_to([&](const auto&... in) { return first.value_and_grad(in...); });
+  const auto compare = [&](auto other) {
+    other.init(seed{1});
+    BOOST_TEST(same_results(expected, b.bound_to([&](const auto&... in) { return other.value_and_grad(in...); })));
+    BOOST_TEST(same_bits(gradients_of(first), gradients_of(other)));
+  };
+  (compare(program<Others>{}), ...);
+}
+
 BOOST_AUTO_TEST_SUITE(loops)
 
 BOOST_AUTO_TEST_CASE(all_kept) { laws<models::looped<store_all>>(); }
@@ -16,22 +31,10 @@ BOOST_AUTO_TEST_CASE(in_segments) { laws_of_loops<models::looped_in_segments>();
 BOOST_AUTO_TEST_CASE(with_state) { laws_of_loops<models::looped_with_state>(); }
 BOOST_AUTO_TEST_CASE(that_update) { laws<models::looped<revolve<2>>, update<adamw_options{}>>(); }
 BOOST_AUTO_TEST_CASE(among_placed_segments) { laws_of_loops<models::looped_in_segments, fit<24_KiB>>(); }
+BOOST_AUTO_TEST_CASE(recurrent) { laws<models::recurrent<two_level<8, 3>>>(); }
 BOOST_AUTO_TEST_CASE(every_policy_has_the_same_bits) {
-  program<models::looped<store_all>> all;
-  program<models::looped<revolve<2>>> few;
-  program<models::looped<two_level<3, 2>>> levels;
-  all.init(seed{1});
-  few.init(seed{1});
-  levels.init(seed{1});
-  const batch<test::step_of<models::looped<store_all>>> b(0);
-  b.bound_to([&](const auto&... in) {
-    const auto one = all.value_and_grad(in...);
-    BOOST_TEST(same_results(one, few.value_and_grad(in...)));
-    BOOST_TEST(same_results(one, levels.value_and_grad(in...)));
-    return one;
-  });
-  BOOST_TEST(same_bits(gradients_of(all), gradients_of(few)));
-  BOOST_TEST(same_bits(gradients_of(all), gradients_of(levels)));
+  have_same_bits<models::looped<store_all>, models::looped<revolve<2>>, models::looped<two_level<3, 2>>>();
+  have_same_bits<models::recurrent<store_all>, models::recurrent<two_level<8, 3>>>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

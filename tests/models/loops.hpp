@@ -39,4 +39,14 @@ constexpr auto looped_with_state = [] {
   return classify(scan<5, "step", revolve<3>>(body, carried(x | nn::linear<"in", 12>)));
 }();
 
+/// Two layers of an LSTM over 32 steps, which begin with states that are computed; what goes from one to the other is
+/// dropped in part.
+template <class Policy>
+constexpr auto recurrent = [] {
+  const auto sequence = reshape<8, 32, 3>(x | nn::linear<"in", 96>);
+  const auto begin = reshape<2, 8, 6>(tanh(x));
+  const auto [ys, h, c] = nn::lstm<"lstm", 6, 2, Policy, 0.2>(sequence, begin, square(begin));
+  return classify(mean<1>(ys) + mean<0>(h * c));
+}();
+
 }  // namespace models

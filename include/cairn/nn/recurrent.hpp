@@ -134,32 +134,33 @@ struct recurrent_layer : layer_base {
   /// layers from L on end with, a tuple.
   template <int L, class X, class... S>
   static constexpr auto from_layer(X xs, S... begin) {
-    if constexpr (L == Layers) {
+    if constexpr (wrong<X>) {
+      return std::tuple{xs, (static_cast<void>(begin), std::tuple{xs})...};
+    } else if constexpr (L == Layers) {
       return std::tuple{xs, (static_cast<void>(begin), std::tuple<>{})...};
-    } else if constexpr (L > 0 && P > 0) {
-      return through_layer<L>(dropout<Name + fixed_string{".dropout_l"} + digits<L - 1>, P>(xs), begin...);
     } else {
-      return through_layer<L>(xs, begin...);
+      using own = detail::unit_parameters<Units, Name, fixed_string{"_l"} + digits<L>, Hidden, X::shape[-1]>;
+      constexpr int examples = X::shape[1];
+      const auto from_x = cairn::detail::result_of_layer<Name>(
+          own::weight_ih, matmul(xs, transpose(own::weight_ih)) + own::bias_ih);
+      const auto made = scan<X::shape[0], Name, Policy>(
+          step{}, carried(reshape<examples, Hidden>(slice<0, L, L + 1>(begin))...), each(from_x), own::weight_hh,
+          own::bias_hh);
+      if constexpr (an_expression<std::remove_const_t<decltype(made)>>) {
+        return from_layer<Layers>(made, begin...);  // which is a mistake
+      } else {
+        const auto behind = from_layer<L + 1>(dropped<L>(std::get<sizeof...(S)>(made)), begin...);
+        return [&]<std::size_t... K>(std::index_sequence<K...>) {
+          return std::tuple{std::get<0>(behind),
+                            std::tuple_cat(std::tuple{std::get<K>(made)}, std::get<K + 1>(behind))...};
+        }(std::index_sequence_for<S...>{});
+      }
     }
   }
-  template <int L, class X, class... S>
-  static constexpr auto through_layer(X xs, S... begin) {
-    constexpr int examples = X::shape[1];
-    using own = detail::unit_parameters<Units, Name, fixed_string{"_l"} + digits<L>, Hidden, X::shape[-1]>;
-    const auto from_x = cairn::detail::result_of_layer<Name>(
-        own::weight_ih, matmul(xs, transpose(own::weight_ih)) + own::bias_ih);
-    const auto made = scan<X::shape[0], Name, Policy>(
-        step{}, carried(reshape<examples, Hidden>(slice<0, L, L + 1>(begin))...), each(from_x), own::weight_hh,
-        own::bias_hh);
-    if constexpr (an_expression<std::remove_const_t<decltype(made)>>) {  // a policy that is none
-      return std::tuple{made, (static_cast<void>(begin), std::tuple{made})...};
-    } else {
-      const auto behind = from_layer<L + 1>(std::get<sizeof...(S)>(made), begin...);
-      return [&]<std::size_t... K>(std::index_sequence<K...>) {
-        return std::tuple{std::get<0>(behind),
-                          std::tuple_cat(std::tuple{std::get<K>(made)}, std::get<K + 1>(behind))...};
-      }(std::index_sequence_for<S...>{});
-    }
+  template <int L>
+  static constexpr auto dropped(auto ys) {
+    if constexpr (L + 1 < Layers && P != 0) return dropout<Name + fixed_string{".dropout_l"} + digits<L>, P>(ys);
+    else return ys;
   }
   static constexpr auto stacked = []<class... H>(H... last) {
     if constexpr (sizeof...(H) > 1) return stack<0>(last...);
