@@ -15,6 +15,7 @@ constexpr auto beside = input<"beside", 8, 28, 28, 64>;
 constexpr auto filters = param<"filters", 64, 64, 3, 3>;
 constexpr auto narrow = param<"narrow", 64, 64, 1, 1>;
 constexpr auto depthwise = param<"depthwise", 64, 1, 3, 3>;
+constexpr auto heads = input<"heads", 8, 128, 8, 64>;
 constexpr auto words = param<"words", 5000, 128>;
 constexpr auto tokens = indices<"tokens", 5000, 2048>;
 constexpr nn::window same{.padding = 1}, each{.padding = 1, .groups = 64};
@@ -77,6 +78,11 @@ BENCHMARK(run<mean(square(rows))>)->Name("loop with a sum: mean square");
 
 BENCHMARK(run<moments>)->Name("mean and variance of columns");
 BENCHMARK(run<rows | nn::layer_norm<"ln">>)->Name("layer norm");
+BENCHMARK(run<pulled_back<make<normalized_op>(rows, input<"mean", 512, 1>, input<"scale", 512, 1>, param<"w", 1000>,
+                                              param<"b", 1000>),
+                          param<"w", 1000>>>)
+    ->Name("sums of its gradient");
+BENCHMARK(run<rotary(heads)>)->Name("rotary of heads of 64");
 BENCHMARK(run<softmax(rows)>)->Name("softmax");
 BENCHMARK(run<log_softmax(rows)>)->Name("log softmax");
 BENCHMARK(run<pulled_back<softmax(rows), rows>>)->Name("gradient of softmax, and it");

@@ -452,6 +452,34 @@ class body:
         bound = 1 + math.sqrt(count(v.shape[:-1]))
         return self.add(f'({v.text} | nn::batch_norm<"{name}">)', v.shape, bound, v)
 
+    def row_norm(self):
+        """A norm of rows that are not all of one number: there it is steep, and differences see that it is bent."""
+        v, name = self.any(), self.of.name("n")
+        if len(v.shape) < 2 or v.shape[-1] < 3:
+            return None
+        layer_norm = self.of.chance(0.7)
+        self.names += [name + ".weight", name + ".bias"] if layer_norm else [name + ".weight"]
+        apart = f"({v.text} + generated<{v.shape[-1]}>([](int i) {{ return 0.7 * (i % 5); }}))"
+        kind = "layer_norm" if layer_norm else "rms_norm"
+        return self.add(f'({apart} | nn::{kind}<"{name}">)', v.shape, 1 + math.sqrt(v.shape[-1]), v)
+
+    def embedding(self):
+        """Rows of a table, perhaps one for padding; or those of as many positions as a value has."""
+        at, name, features = self.any_places(), self.of.name("e"), self.draw.choice(extents)
+        if at is None or count(at.shape) * features > most_elements or len(at.shape) > 4:
+            return None
+        padding = self.draw.choice(["", "", f", {self.draw.randint(-at.below, at.below - 1)}"])
+        self.names.append(name + ".weight")
+        return self.add(f'({at.text} | nn::embedding<"{name}", {features}{padding}>)', at.shape + (features,), 4, at)
+
+    def rotary(self):
+        v = self.any()
+        if len(v.shape) < 3 or v.shape[-1] % 2:
+            return None
+        fits = [w for w in self.places if w.shape in (v.shape[:-2], v.shape[-3:-2])]
+        positions = f", {self.draw.choice(fits).text}" if fits and self.of.chance(0.7) else ""
+        return self.add(f"rotary<100>({v.text}{positions})", v.shape, 1.5 * v.bound, v)
+
     def state(self):
         """A value with a mean of those of the steps so far, which each step moves on."""
         v, name = self.any(), self.of.name("m")
@@ -615,8 +643,8 @@ class body:
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
                  (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.roll, 1.5),
-                 (self.concatenate, 1.5), (self.image, 4), (self.dropout, 1), (self.batch_norm, 1), (self.state, 0.7),
-                 (self.tag, 2),
+                 (self.concatenate, 1.5), (self.image, 4), (self.dropout, 1), (self.batch_norm, 1), (self.row_norm, 1.5),
+                 (self.rotary, 2), (self.embedding, 1.5), (self.state, 0.7), (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
                  (self.choose, 1.5), (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5)]
         draws, weights = zip(*kinds)

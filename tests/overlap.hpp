@@ -42,7 +42,7 @@ constexpr void for_each_memory(int v, auto visit) {
 }
 
 /// Calls `visit(value, whether result w may lie over it)` for what a step reads. A kernel that takes rows of a loop
-/// reads what the same step writes.
+/// reads what the same step writes, and so does a loop that follows a kernel, which has read the rows then.
 template <class Plan>
 constexpr void for_each_operand(int index, int w, auto visit) {
   const auto& s = Plan::schedule;
@@ -50,7 +50,8 @@ constexpr void for_each_operand(int index, int w, auto visit) {
   const int head = Plan::steps.members[step.code], kernel = step.kernel;
   // What makes tiles may keep sums in a result before it is complete.
   const bool sums = step.tiles && s.op(kernel).tiles == tiling::summed_in_result;
-  const bool of_loop = step.loop() && !(step.rows() && w >= kernel && w < kernel + s.op(kernel).results);
+  const bool by_kernel = !step.tiles && kernel != ir::none && w >= kernel && w < kernel + s.op(kernel).results;
+  const bool of_loop = step.loop() && !by_kernel;
   const auto read = [&](int value, bool replaceable) {
     for_each_memory<Plan>(value, [&](int v) {
       if (!is_given<Plan>(v)) visit(v, replaceable && v == memory_of<Plan>(value));
@@ -60,14 +61,16 @@ constexpr void for_each_operand(int index, int w, auto visit) {
     const pass::loop_input& in = Plan::loops.inputs[i];
     const bool in_order = s.op(in.value).what != ir::role::map || in.value == in.source;
     const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
-    const bool in_turn = of_loop ? s.nodes[w].number == 0 || s.op(w).updates : s.made(w).overwrites == 0;
+    const bool in_turn = of_loop ? s.nodes[w].number == 0 || s.op(w).updates
+                                 : s.made(w).overwrites == 0 && !step.follows;
     read(in.source, !sums && by_element && in_turn);
   }
   if (kernel == ir::none) return;
   for (int i = 0; i < s.op(kernel).arguments; ++i) {
     const int a = s.argument(kernel, i);
     const bool in_order = s.op(a).what != ir::role::map || Plan::steps.step_of[a] != ir::none;
-    read(a, !of_loop && in_order && s.made(w).overwrites == i);
+    const bool by_row = step.follows && s.made(a).count == s.made(head).count;
+    read(a, in_order && (of_loop ? by_row : !step.follows && s.made(w).overwrites == i));
   }
 }
 
@@ -133,7 +136,7 @@ constexpr fault judged() {
   for (int i = 0; i < end; ++i) {
     bool early = false;
     for_each_operand<Plan>(i, f.members[f.steps[i].begin], [&](int v, bool) {
-      early |= born[v] >= i && !(f.steps[i].rows() && f.step_of[v] == i);
+      early |= born[v] >= i && !((f.steps[i].rows() || f.steps[i].follows) && f.step_of[v] == i);
       dies[v] = i;
     });
     if (early) return fault::read_too_early;
@@ -163,7 +166,7 @@ constexpr fault judged() {
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
       if (!f.external[w]) continue;
-      const bool taken = step.rows() && s.argument(step.kernel, 0) == w;
+      const bool taken = step.rows() ? s.argument(step.kernel, 0) == w : step.follows && m < step.code;
       if (dies[w] <= i && !taken && !s.made(w).always) return fault::never_read;
       const range mine = range_of(w);
       bool over_another = false;

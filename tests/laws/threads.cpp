@@ -41,6 +41,12 @@ constexpr auto at_the_largest = one_hot(argmax<-1>(logits)) + one_hot(argmin<0>(
 constexpr auto ordered = mean(square(rows_there)) + mean(square(columns_there)) + mean(logits * at_the_largest) +
                          mean(square(max<-1>(logits))) + mean(square(min<0>(logits))) + max(square(logits));
 
+// Rows of a large table that most indices leave out, norms of rows, which loops follow, and features turned.
+constexpr auto tokens = answers | nn::embedding<"tokens", 960, 3>;
+constexpr auto turned = rotary(reshape<rows, 10, 96>(tokens | nn::layer_norm<"ln">), answers);
+constexpr auto normed = mean(square(reshape<rows, 960>(turned) * (tokens | nn::rms_norm<"rms">))) +
+                        cross_entropy(logits, answers);
+
 // Convolutions of whole images and of each channel, with strides and transposed, pools, moments, and joined pieces.
 constexpr auto photos = input<"photos", 6, 33, 31, 13>;
 constexpr auto first_seen =
@@ -114,6 +120,7 @@ BOOST_AUTO_TEST_CASE(bits_through_indices_do_not_depend_on_their_number) {
   std::vector<std::int32_t> at(rows);
   for (std::size_t row = 0; row < rows; ++row) at[row] = static_cast<std::int32_t>(row * row % 89);
   same_for_any_number_of_threads<ordered, double>(bind<"scores">(numbers<double>(rows * classes)), bind<"answers">(at));
+  same_for_any_number_of_threads<normed, double>(bind<"scores">(numbers<double>(rows * classes)), bind<"answers">(at));
 }
 
 template <auto Loss>

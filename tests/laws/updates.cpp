@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(images) {
 }
 BOOST_AUTO_TEST_CASE(indices) {
   update_in_step<models::embedded, models::routed, models::columns, models::peaks, models::sharpened,
-                 models::with_indices>();
+                 models::tied_head, models::with_indices>();
 }
 BOOST_AUTO_TEST_CASE(nesting) {
   update_in_step<models::nested, models::nested_pair, models::three_deep, models::whole_in_nested, models::four_deep,

@@ -50,6 +50,22 @@ constexpr auto sharpened = [] {
   const auto z = ckpt<"s">(peak, h, y);
   return classify(z) + mean(square(grad(mean(square(z)), h)));
 }();
+// A head that is the embedding, too, with positions that are learned, fixed and turned, and norms of rows before each
+// branch: what loops read of rows follows their moments, in segments in segments.
+constexpr auto tied_head = [] {
+  const auto turned = layer([](auto h) {
+    const auto q = reshape<2, 4, 12>(rotary(reshape<2, 4, 3, 4>(h | nn::linear<"q", 12>)));
+    return q * softmax(matmul(q, transpose(q)) | nn::linear<"mix", 12>);
+  });
+  const auto blocks = repeat<2, "block">([=](auto) {
+    return ckpt<"b">(nn::residual(nn::layer_norm<"ln1"> | turned) |
+                     ckpt<"ff">(nn::residual(nn::rms_norm<"ln2"> | mlp)));
+  });
+  const auto tokens = reshape<2, 4>(y) | nn::embedding<"wte", 12, 0>;
+  const auto embedded = tokens + (arange<4> | nn::embedding<"wpe", 12>) + reshape<2, 4, 12>(x);
+  const auto out = embedded | nn::sinusoidal_positions | blocks | nn::layer_norm<"ln">;
+  return cross_entropy(reshape<8, 12>(out) | nn::tied_linear<"/wte.weight", 5>, y);
+}();
 constexpr auto with_indices = [] {
   const auto logits = x | ckpt<"s">(mlp) | nn::linear<"head", 5>;
   return outputs(cross_entropy(logits, y), argmax<-1>(logits), reshape<4, 2>(y));

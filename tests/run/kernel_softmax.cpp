@@ -233,6 +233,48 @@ BOOST_AUTO_TEST_CASE(sum_of_losses_does_not_depend_on_threads) {
   }
 }
 
+// Scores far from zero and from each other, masked ones, rows of one; a row that is masked in whole is NaN, as PyTorch's.
+template <class Real>
+void check_extreme_scores() {
+  constexpr int classes = 19;
+  constexpr Real far = 10000;
+  std::vector<Real> in(4 * classes, -far);
+  for (int j = 0; j < classes; ++j) {
+    in[static_cast<std::size_t>(classes + j)] = far;
+    in[static_cast<std::size_t>(2 * classes + j)] = j == 3 ? far : j == 4 ? -infinity<Real> : -far;
+    in[static_cast<std::size_t>(3 * classes + j)] = -infinity<Real>;
+  }
+  guarded<Real> shares(4 * classes), logs(4 * classes), losses(4), errors(4 * classes);
+  run_kernel<cairn::softmax_op<-1>, Real, array<shape{4, classes}>>({shares.data(), in.data()});
+  run_kernel<cairn::log_softmax_op<-1>, Real, array<shape{4, classes}>>({logs.data(), in.data()});
+  const std::int32_t label[]{3, 3, 5, 3};
+  of_labels<cairn::row_cross_entropy_op, Real, 4, classes>(in.data(), label, losses.data());
+  of_labels<cairn::softmax_error_op, Real, 4, classes>(in.data(), label, errors.data());
+  for (int j = 0; j < classes; ++j) {
+    const auto at = [j](guarded<Real>& of, int row) { return of.data()[row * classes + j]; };
+    for (const int row : {0, 1}) {
+      BOOST_TEST(std::abs(at(shares, row) - Real{1} / classes) <= 4 * epsilon<Real>);
+      BOOST_TEST(std::abs(at(logs, row) + std::log(Real{classes})) <= 8 * epsilon<Real>);
+    }
+    BOOST_TEST(at(shares, 2) == (j == 3 ? 1 : 0));
+    BOOST_TEST(at(logs, 2) == (j == 3 ? 0 : j == 4 ? -infinity<Real> : -2 * far));
+    BOOST_TEST(at(errors, 2) == (j == 3 ? 1 : j == 5 ? -1 : 0));
+    BOOST_TEST((std::isnan(at(shares, 3)) && std::isnan(at(logs, 3)) && std::isnan(at(errors, 3))));
+  }
+  BOOST_TEST(std::abs(losses.data()[1] - std::log(Real{classes})) <= 8 * epsilon<Real>);
+  BOOST_TEST(losses.data()[2] == 2 * far);
+  BOOST_TEST(std::isnan(losses.data()[3]));
+  Real one = 7;
+  for (const Real x : {far, -far, Real{0}}) {
+    run_kernel<cairn::softmax_op<-1>, Real, array<shape{1, 1}>>({&one, &x});
+    BOOST_TEST(one == 1);
+  }
+}
+BOOST_AUTO_TEST_CASE(extreme_scores) {
+  check_extreme_scores<float>();
+  check_extreme_scores<double>();
+}
+
 // Of equal logits the first counts.
 BOOST_AUTO_TEST_CASE(accuracy_of_ties) {
   const float logits[] = {1, 3, 3, 0, 2, 2, 2, 1, 0, -1, -1, -2};

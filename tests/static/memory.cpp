@@ -5,6 +5,7 @@
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
+#include "cairn/nn/embedding.hpp"
 #include "cairn/nn/linear.hpp"
 #include "plan.hpp"
 
@@ -192,5 +193,21 @@ template <int Depth>
 constexpr std::int64_t dense_bytes = stored<step_of<mean(square(dense<Depth>(input<"x", 2, 4, 4, 4>)))>>;
 static_assert(dense_bytes<3> - dense_bytes<2> == 2 * 4 * 4 * 2 * sizeof(float));
 static_assert(dense_bytes<6> - dense_bytes<3> == 3 * (dense_bytes<3> - dense_bytes<2>));
+
+// Logits over a large vocabulary are there once, for their gradient is written over them: with a tied head, threads, labels
+// that are ignored, and label smoothing. Beside them are scratch and a few numbers a row.
+template <auto Loss, class... Options>
+constexpr double in_logits = static_cast<double>(peak<step_of<Loss, Options...>>) / (512 * 50000 * 4);
+constexpr auto tokens = indices<"tokens", 50000, 512>;
+constexpr auto token_or_none = indices<"token or none", 50001, 512>;
+constexpr auto of_tokens = tokens | nn::embedding<"wte", 64>;
+constexpr auto over_vocabulary = param<"h", 512, 64> | nn::linear<"head", 50000>;
+static_assert(in_logits<cross_entropy(over_vocabulary, tokens)> < 1.01);
+static_assert(in_logits<cross_entropy(over_vocabulary, tokens), threads<2>> < 1.02);
+static_assert(in_logits<cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(over_vocabulary, tokens)> < 1.01);
+static_assert(in_logits<cross_entropy<nn::cross_entropy_options{.ignore_index = 50000, .label_smoothing = 0.1}>(
+                  over_vocabulary, token_or_none)> < 1.01);
+// The gradient of a tied table is the sum of two of its size, which are not there beside the logits.
+static_assert(in_logits<cross_entropy(of_tokens | nn::tied_linear<"wte.weight", 50000>, tokens)> < 1.01);
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "cairn/expr/slice.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/nn/norm.hpp"
 
 using namespace cairn;
 using namespace cairn::test;
@@ -67,6 +68,11 @@ constexpr auto normalized = layer([](auto v) {
   return centred / sqrt(mean<-1>(square(centred), keepdim) + 1e-5_c) * param<"scale", 8> + param<"shift", 8>;
 });
 static_assert(packed<classified(ckpt<"n">(normalized) | nn::tanh | normalized)>());
+// What follows a kernel row by row is written over what both have read; not over what a map leads elsewhere.
+constexpr auto normed = layer([](auto v) { return v + (v | nn::layer_norm<"ln"> | nn::linear<"fc", 8> | nn::tanh); });
+static_assert(packed<classified(ckpt<"n">(normed) | nn::rms_norm<"rms"> | normed)>());
+constexpr auto first_row_too = layer([](auto v) { return slice<0, 0, 1>(v) + v * make<row_scale_op<>>(v); });
+static_assert(judged<forward_of<first_row_too(exp(input<"z", 32, 16>))>>() == fault::none);
 constexpr auto two_results = [] {
   auto [l, r] = ckpt<"s">(
       [](auto v) {

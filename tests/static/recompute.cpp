@@ -1,6 +1,7 @@
 // What a step stores and what it computes a second time, counted by hand from the gradient rules.
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/rotary.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
@@ -376,5 +377,12 @@ static_assert(runs_of<deep>("matmul") == runs{8, 15 + 3} && runs_of<deep>("gelu"
 using head_only = step_of<deep_loss, freeze<"embed", "block.0", "block.1">>;
 static_assert(recomputed<head_only>("block.1.ff") == 0 && recomputed<head_only>("block.2.ff") == 3);
 static_assert(stored<head_only> == 2 * (4 * 8 * 4) + 4 * 10 * 4);  // h2, h3 and the logits
+
+// Waves are made of positions alone: once for all blocks, whatever segments there are.
+using turning = step_of<[] {
+  constexpr auto turned = layer([](auto h) { return h * rotary(h) + rotary(h | nn::linear<"q", 4>); });
+  return sum(input<"h", 2, 5, 3, 4> | repeat<3, "b">([](auto) { return ckpt<"s">(nn::residual(turned)); }));
+}()>;
+static_assert(runs_of<turning>("waves") == runs{1, 0} && runs_of<turning>("rotary").forward == 6);
 
 }  // namespace
