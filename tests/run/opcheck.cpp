@@ -184,6 +184,7 @@ BOOST_AUTO_TEST_CASE(right_ones) {
   BOOST_TEST((check_operation<own::largest_op, apart>(seed{2})));
   BOOST_TEST((check_operation<own::picked_op, x, indices<"at", 6, 4>>()));
   BOOST_TEST((check_operation<own::normalized_op, x>()));
+  BOOST_TEST((check_operation<cairn::placed_op<0>, param<"table", 8, 5>, indices<"at", 6, 1>, param<"rows", 3, 5>>()));
   BOOST_TEST((check_operation<own::flipped_op<1>, x>()));
   BOOST_TEST((check_operation<own::centered_op, x, state<"mean", initial::uniform(1), 6>>()));
 }

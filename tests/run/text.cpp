@@ -159,6 +159,11 @@ BOOST_AUTO_TEST_CASE(drawn_windows_are_a_function_of_seed_epoch_and_number) {
   std::ranges::advance(at, 30, again.end());
   BOOST_TEST((begins_of(*at) == first[30]));
   for (auto [x, y, begins] : data::windows<4, 5>(tokens, seed{1}, 0)) BOOST_TEST(begins);
+  auto few = data::windows<4, 5>(tokens, seed{1}, 0) | std::views::take(10);
+  auto within = few.begin();
+  std::ranges::advance(within, 7, few.end());
+  BOOST_TEST(few.size() == 10U);
+  BOOST_TEST((begins_of(*within) == first[7]));
 }
 
 BOOST_AUTO_TEST_CASE(a_drawn_window_begins_everywhere_equally_often) {

@@ -1,4 +1,7 @@
 // Caches: where they lie, and which become what comes next in their place.
+#include "cairn/expr/checkpoint.hpp"
+#include "cairn/expr/gradient.hpp"
+#include "cairn/expr/loss.hpp"
 #include "cairn/expr/placed.hpp"
 #include "cairn/expr/repeat.hpp"
 #include "cairn/expr/softmax.hpp"
@@ -46,6 +49,14 @@ static_assert(cost_of<updated(x, h, x)>.copies == 1);
 constexpr auto next = tanh(matmul(h, frozen<"w", width, width>) + x);
 static_assert(cost_of<updated(next, h, next)>.copies == 1);  // the product reads all of a row
 static_assert(cost_of<updated(updated(x, h, faded), cache<"g", 1, width>, faded)>.copies == 1);
+
+// A gradient in the predictor finds what was there before, in segments too.
+constexpr auto inside = [](auto v) {
+  const auto all = placed<0>(keys, at, tanh(v));
+  return updated(sum(square(sum<0>(exp(all) * keys))), keys, all);
+};
+static_assert(cost_of<grad(inside(x), x)>.copies == 1 && cost_of<grad(ckpt<"s">(layer(inside))(x), x)>.copies == 1);
+static_assert(cost_of<outputs(grad(sum(square(table)), x), updated(x, keys, table))>.copies == 0);
 
 // Names have the prefixes of blocks; each is one, however often it is read.
 constexpr auto layers = x | repeat<6, "block">([](auto) {

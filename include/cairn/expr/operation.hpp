@@ -88,7 +88,7 @@ struct op {
   static constexpr bool piecewise_constant = false;
   /// The argument that it is in a program, which trains, or in a predictor; -1 where it is an operation of its own.
   static constexpr int stands_for(bool /*training*/) { return -1; }
-  /// What argument number i, a state, is when the step of a program is over.
+  /// What argument number i, a state, is when the step of a program is over; or, a cache, the call of a predictor.
   static constexpr next_state becomes(int /*argument*/) { return {}; }
 };
 

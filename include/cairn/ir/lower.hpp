@@ -167,9 +167,9 @@ struct lowering<expr<Op, A...>> {
   /// before.
   template <class Target, std::size_t I>
   static constexpr void update(builder& b, int made) {
-    constexpr next_state next = Op::becomes(static_cast<int>(I));
-    if constexpr (!Target::training && !cairn::detail::is_cache<nth<I>>) {
-    } else if constexpr (next.result >= 0) {
+    constexpr bool owned = Target::training || cairn::detail::is_cache<nth<I>>;
+    constexpr next_state next = owned ? Op::becomes(static_cast<int>(I)) : next_state{};
+    if constexpr (next.result >= 0) {
       constexpr const tensor_type& becomes = type::results[static_cast<std::size_t>(next.result)];
       static_assert(becomes == nth<I>::shape && becomes.element == nth<I>::element,
                     "cairn: a state becomes a value of its own shape and type");
