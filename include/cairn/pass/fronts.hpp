@@ -172,7 +172,7 @@ constexpr auto write_fronts(const chain<Count>& c, const front_table<Starts, Cou
         if (more == 0) return visit(first_choice{0, b.alone, b.reading_flops}, nothing, nothing);
         visit(first_choice{0, kept, b.both_flops, b.kept_inside}, at(i + 1, more - 1), nothing);
         if (b.saving.kept != none)
-          visit(first_choice{choice::saving, std::max(gradient + b.passed, b.saving.peak),
+          visit(first_choice{choice::saving, std::max(gradient + b.saving.most.forward, b.saving.most.backward),
                              b.result_flops + b.saving.flops, b.saving.kept},
                 at(i + 1, more - 1), nothing);
         std::int64_t work = 0, passed = 0;
@@ -180,14 +180,14 @@ constexpr auto write_fronts(const chain<Count>& c, const front_table<Starts, Cou
           work += c.of[j - 1].result_flops;
           passed = std::max(passed, c.made[i][j - 1] + c.of[j - 1].passed);
           const std::int64_t made = c.made[i][j], held = made - c.released[i][j];
-          visit(first_choice{j - i, gradient + passed, work, made}, at(j, l - j), at(i, j - 1 - i));
+          const std::int64_t least = std::max(gradient + passed, c.of[j - 1].ahead);
+          visit(first_choice{j - i, least, work, made}, at(j, l - j), at(i, j - 1 - i));
           if (held == made || j == l) continue;
           const block_costs& next = c.of[j];
           const std::int64_t most =
-              std::max({passed, made + next.inside.forward, held + next.inside.backward - gradient});
-          visit(
-              first_choice{choice::then_kept + j - i, gradient + most, work + next.both_flops, held + next.kept_inside},
-              at(j + 1, l - j - 1), at(i, j - 1 - i));
+              std::max({least, gradient + made + next.inside.forward, held + next.inside.backward});
+          visit(first_choice{choice::then_kept + j - i, most, work + next.both_flops, held + next.kept_inside},
+                at(j + 1, l - j - 1), at(i, j - 1 - i));
         }
       };
       if (!b.between && !c.of[l].between)

@@ -125,15 +125,18 @@ constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind)
         const block_costs::peaks most = after_kept ? b.outside : b.after_segment;
         visit(first_choice{0, std::max(most.forward, most.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
         if (b.saving.kept != none)
-          visit(first_choice{choice::saving, unkept + b.saving.peak, saved + b.saving.flops, unkept + b.saving.kept},
+          visit(first_choice{choice::saving,
+                             unkept + std::max(c.passing[i] + b.saving.most.forward, b.saving.most.backward),
+                             saved + b.saving.flops, unkept + b.saving.kept},
                 segment(i + 1), nothing);
         std::int64_t passed = 0, held = 0, ahead = 0, back = 0;
         front<1> all_kept = nothing;
         for (int j = i + 1; j <= count && !c.of[j - 1].between; ++j) {
           const block_costs& last = c.of[j - 1];
-          passed = std::max(passed, c.made[i][j - 1] + last.passed);
-          const std::int64_t made = c.made[i][j], rest = made - c.released[i][j];
-          const first_choice first{j - i, unkept + passed, saved, unkept + made, unkept};
+          passed = std::max(passed, c.held[i][j - 1] + c.passing[j - 1] + last.passed);
+          const std::int64_t made = c.held[i][j], rest = made - c.released[i][j];
+          const std::int64_t itself = std::max(passed, last.ahead);
+          const first_choice first{j - i, unkept + itself, saved, unkept + made, unkept};
           const std::int64_t gradient = c.gradients[j];
           const std::int64_t at_end = held + last.alone;
           all_kept.bytes[0] = std::max(at_end, std::max(back, gradient + ahead));
@@ -146,7 +149,7 @@ constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind)
           if (rest < made && j < count) {
             const block_costs& next = c.of[j];
             const std::int64_t least =
-                std::max({passed, made + next.after_segment.forward, rest + next.after_segment.backward});
+                std::max({itself, made + next.after_segment.forward, rest + next.after_segment.backward});
             visit_inside({choice::then_kept + j - i, unkept + least, saved + next.again_flops,
                           unkept + rest + next.kept, unkept},
                          kept(j + 1));

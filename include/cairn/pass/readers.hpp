@@ -72,14 +72,15 @@ struct reader_finder {
            s.op(s.root(s.argument(map, 0))).what != ir::role::generated;
   }
 
-  /// What is read in backward, too, is copied, unless its argument is always there; and what keeps a larger argument
-  /// alive for a while.
+  /// What is read in backward, too, is copied, unless its argument is always there; and parts that would keep a larger
+  /// argument alive for a while: all of them, for it dies as soon as all are. What is computed again in the meantime does
+  /// not count, so that parts are read alike whatever is a segment.
   constexpr void find_maps() {
     bool any = false;
     int kernels_so_far = 0;
     for (int v = 0; v < s.node_count; ++v) {
       const ir::node& n = s.nodes[v];
-      kernels[v] = kernels_so_far += n.op->what == ir::role::kernel && n.number == 0;
+      kernels[v] = kernels_so_far += n.op->what == ir::role::kernel && n.number == 0 && s.again[v] == 0;
       if (n.op->what == ir::role::map) {
         in_place[v] = any = true;
         last[v] = v;
@@ -98,11 +99,15 @@ struct reader_finder {
     for (const int v : s.gradient) {
       if (v != none) in_place[s.root(v)] = false;
     }
-    for (int v = 0; v < s.node_count; ++v) {
-      if (!in_place[v]) continue;
-      const int of = s.root(s.argument(v, 0));
-      const bool small = s.made(v).bytes < s.made(of).bytes && !ir::is_leaf(op_of(of).what);
-      if (small && kernels[last[v]] - kernels[v] > 1) in_place[v] = false;
+    bool late[nodes] = {};  // by value: one of the maps of it is, so that it would be kept alive
+    for (const bool found : {false, true}) {
+      for (int v = 0; v < s.node_count; ++v) {
+        if (!in_place[v]) continue;
+        const int of = s.root(s.argument(v, 0));
+        const bool small = 4 * s.made(v).bytes < 3 * s.made(of).bytes && !ir::is_leaf(op_of(of).what);
+        if (!found) late[of] |= small && kernels[last[v]] - kernels[v] > 1;
+        else if (small && late[of]) in_place[v] = false;
+      }
     }
   }
 
