@@ -89,6 +89,16 @@ constexpr bool monotone = [] {
          all.back().again <= unplaced_work<Loss, Options...>;
 }();
 
+/// Whether the least bytes that the message has may be asked for, one fewer are too few, and no placement of the frontier
+/// is known to take fewer.
+template <auto Loss>
+constexpr bool least_is_found = [] {
+  using too_few = pass::fitted<typename step_of<Loss>::model, 0, 1, 1>;
+  constexpr std::int64_t least = too_few::least_bytes();
+  return peak<step_of<Loss, fit<least>>> <= least && peak<step_of<Loss, fit<least - 1>>> >= least &&
+         least <= too_few::type::layout.peak_bytes && least <= frontier<Loss>[0].peak_bytes;
+}();
+
 /// Whether the points of a frontier are sorted and unbeaten, and among them is one without placed segments, or better.
 template <auto Loss, class... Options>
 constexpr bool sorted = [] {
@@ -108,7 +118,7 @@ constexpr auto classified = cross_entropy(Logits, labels<"y", 10, 32>);
 
 constexpr auto of_widths = classified<(x | nn::linear<"l1", 64> | nn::gelu | nn::linear<"l2", 128> | nn::gelu |
                                     nn::linear<"l3", 32> | nn::gelu | nn::linear<"out", 10>)>;
-static_assert(monotone<of_widths> && sorted<of_widths>);
+static_assert(monotone<of_widths> && sorted<of_widths> && least_is_found<of_widths>);
 static_assert(monotone<of_widths, update<adamw_options{}>>);
 static_assert(monotone<of_widths, real<double>>);
 #ifdef _OPENMP
@@ -143,6 +153,6 @@ constexpr auto skips = [] {
   const auto d = (a + c) | block<"d">(nn::linear<"fc", 32> | nn::tanh);
   return cross_entropy((b * d) | nn::linear<"out", 10>, labels<"y", 10, 32>);
 }();
-static_assert(monotone<skips> && sorted<skips>);
+static_assert(monotone<skips> && sorted<skips> && least_is_found<skips>);
 
 }  // namespace

@@ -120,9 +120,13 @@ struct fitted {
       return Candidate;
     else return best_from<Candidate - 1>();
   }
+  /// From how many bytes on a candidate is planned: those accounted, less a margin.
+  static constexpr std::int64_t tried_from(int candidate) {
+    return candidate == 0 ? 0 : all::bytes(candidate) - all::bytes(candidate) / 16;
+  }
   static constexpr int begin = [] {
     int last = all::count - 1;
-    while (last > 0 && all::bytes(last) - all::bytes(last) / 16 > Bytes) --last;
+    while (tried_from(last) > Bytes) --last;
     return last;
   }();
   using placed = typename all::template planned<best_from<begin>()>;
@@ -132,6 +136,19 @@ struct fitted {
     return without.peak_bytes <= Bytes && without.recomputed_flops <= with.recomputed_flops;
   }();
   using type = std::conditional_t<better_unplaced, typename all::unplaced, placed>;
+
+  /// The fewest bytes for which there is a placement, or none is needed. Plans all that may take fewer than those before.
+  template <int Candidate = 0, std::int64_t Least = figures_of<typename all::unplaced>.peak_bytes>
+  static constexpr std::int64_t least_bytes() {
+    if constexpr (Candidate == all::count || tried_from(Candidate) >= Least) {
+      return Least;
+    } else {
+      constexpr frontier_point here = figures_of<typename all::template planned<Candidate>>;
+      constexpr std::int64_t bytes = std::max(here.peak_bytes, tried_from(Candidate));
+      constexpr bool taken = Candidate == 0 || as_accounted(Candidate, here.recomputed_flops);
+      return least_bytes<Candidate + 1, taken && bytes < Least ? bytes : Least>();
+    }
+  }
 };
 
 }  // namespace cairn::pass
