@@ -38,7 +38,7 @@ struct range {
 
 /// All segments that blocks [begin, end) may have; inside of a segment over all of them, not this one again.
 template <int Count>
-std::vector<ranges> placements(const pass::chain<Count>& c, int begin, int end, int all_from = pass::none) {
+std::vector<ranges> placements(const pass::block_chain<Count>& c, int begin, int end, int all_from = pass::none) {
   if (begin == end) return {ranges{}};
   std::vector<ranges> found = placements(c, begin + 1, end, all_from);
   for (int to = begin + 1; to <= end && !c.of[to - 1].between; ++to) {
@@ -57,7 +57,7 @@ std::vector<ranges> placements(const pass::chain<Count>& c, int begin, int end, 
 /// What a placement takes by the costs of a chain: the events of forward and backward in their order.
 template <int Count>
 class accounted {
-  const pass::chain<Count>& c;
+  const pass::block_chain<Count>& c;
   figures total{};
 
   /// A block that is kept, or a segment.
@@ -115,7 +115,7 @@ class accounted {
   }
 
  public:
-  accounted(const pass::chain<Count>& costs, const ranges& segments) : c(costs) {
+  accounted(const pass::block_chain<Count>& costs, const ranges& segments) : c(costs) {
     std::int64_t bytes = 0;
     bool after_segment = false;
     const item* before = nullptr;
@@ -161,7 +161,7 @@ constexpr auto random_chain = [] {
     state = state * 1664525U + 1013904223U;
     return static_cast<std::int64_t>((state >> 16) % static_cast<unsigned>(most + 1));
   };
-  pass::chain<Count> c;
+  pass::block_chain<Count> c;
   const std::int64_t between = draw(2 * Count);
   for (int b = 0; b < Count; ++b) {
     pass::block_costs& of = c.of[b];
@@ -196,8 +196,8 @@ constexpr auto random_chain = [] {
 }();
 
 template <const auto& Chain>
-std::vector<figures> front_of() {
-  const auto& found = *pass::outer_fronts_of<Chain>.after_kept[0];
+std::vector<figures> placements_of() {
+  const auto& found = *pass::outer_placements_of<Chain>.after_kept[0];
   std::vector<figures> all;
   for (int i = 0; i < found.count; ++i) all.push_back({found.bytes[i], found.flops[i]});
   return all;
@@ -207,7 +207,7 @@ template <const auto& Chain>
 void equals_all_placements() {
   std::vector<figures> all;
   for (const ranges& segments : placements(Chain, 0, Chain.count)) all.push_back(accounted(Chain, segments)());
-  BOOST_TEST(front_of<Chain>() == unbeaten(all), boost::test_tools::per_element());
+  BOOST_TEST(placements_of<Chain>() == unbeaten(all), boost::test_tools::per_element());
 }
 template <int Count, unsigned... Number>
 void equal_all_placements(std::integer_sequence<unsigned, Number...>) {
@@ -368,8 +368,8 @@ BOOST_AUTO_TEST_CASE(planned_as_accounted) {
   holds_for_all_placements<images>({99, 35});
   holds_for_all_placements<marked>({89, 2});
 }
-// What joins values, or another layer than the next one reads. Where nested segments read it, less is computed again than
-// is accounted, for what is read outside of all of them is.
+// What joins values, or another layer than the next one reads. Where nested segments read it, less is computed again
+// than is accounted, for what is read outside of all of them is.
 BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks) {
   holds_for_all_placements<dense>({99, 0});
   holds_for_all_placements<u_shaped>({84, 9});

@@ -1,6 +1,6 @@
-// A model as a chain of blocks: the bytes that each keeps and needs, and the operations that computing it again takes. All
-// is read off the plan in which no segment is placed, so what fusion, rewriting in place and the user's own segments do
-// is in it.
+// A model as a chain of blocks: the bytes that each keeps and needs, and the operations that computing it again takes.
+// All is read off the plan in which no segment is placed, so what fusion, rewriting in place and the user's own
+// segments do is in it.
 #pragma once
 
 #include "cairn/pass/blocks.hpp"
@@ -36,7 +36,7 @@ struct block_costs {
 
 /// Blocks in the order of their computation.
 template <int Count>
-struct chain {
+struct block_chain {
   static constexpr int count = Count;
   block_costs of[Count + 1] = {};
   std::int64_t made[Count + 1][Count + 1] = {};  ///< [i][j]: bytes made from block i on, before j, and read from j on
@@ -59,7 +59,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   static constexpr const auto& in = Compiled::segments;
   static constexpr const auto& l = Compiled::loops;
   static constexpr const auto& slots = Compiled::slots;
-  chain<count> out{};
+  block_chain<count> out{};
   // By value of the graph.
   bool joined[nodes] = {};        ///< it has no memory: who reads it reads what it joins
   bool read_back[nodes] = {};     ///< backward reads it

@@ -73,8 +73,8 @@ struct reader_finder {
   }
 
   /// What is read in backward, too, is copied, unless its argument is always there; and parts that would keep a larger
-  /// argument alive for a while: all of them, for it dies as soon as all are. What is computed again in the meantime does
-  /// not count, so that parts are read alike whatever is a segment.
+  /// argument alive for a while: all of them, for it dies as soon as all are. What is computed again in the meantime
+  /// does not count, so that parts are read alike whatever is a segment.
   constexpr void find_maps() {
     bool any = false;
     int kernels_so_far = 0;

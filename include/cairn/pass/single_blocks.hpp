@@ -27,8 +27,8 @@ constexpr bool reads_forward(int step) {
                 [&](int v) { found |= f.step_of[v] != none && (v < s.turn || s.again[v] > 0); });
   return found;
 }
-/// How many bytes fewer live where parts that a loop takes of gradients, which it is the last to read, are copied before:
-/// so it is in a segment of several blocks, for these are computed again in between.
+/// How many bytes fewer live where parts that a loop takes of gradients, which it is the last to read, are copied
+/// before: so it is in a segment of several blocks, for these are computed again in between.
 template <class Compiled>
 constexpr std::int64_t saved_by_copies(int step) {
   const auto& s = Compiled::schedule;
@@ -100,14 +100,16 @@ constexpr auto measure_single_blocks() {
 
 /// A chain with what was measured of single blocks as segments; and as segments that keep their contractions.
 template <int Count>
-constexpr chain<Count> corrected(chain<Count> c, const single_costs<Count>& single, const single_costs<Count>& saving) {
+constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<Count>& single,
+                                       const single_costs<Count>& saving) {
   for (int b = 0; b < Count; ++b) {
     c.of[b].passed = single.passed[b];
     c.of[b].ahead = single.ahead[b];
     c.of[b].alone = single.alone[b];
     c.gradients[b] = single.gradients[b];
     if (saving.flops[b] < single.flops[b])
-      c.of[b].saving = {saving.stored[b], saving.flops[b], {saving.passed[b], std::max(saving.ahead[b], saving.alone[b])}};
+      c.of[b].saving = {
+          saving.stored[b], saving.flops[b], {saving.passed[b], std::max(saving.ahead[b], saving.alone[b])}};
   }
   return c;
 }
