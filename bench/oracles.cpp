@@ -1,4 +1,4 @@
-// What oracles.py asks others about: the placements that pass/fronts.hpp finds for chains whose answers are known, and
+// What oracles.py asks others about: the placements that pass/nested.hpp finds for chains whose answers are known, and
 // what README's network takes in each of them. A line an answer: its sort, what was asked, and `bytes:operations`.
 #include "model.hpp"
 
@@ -6,8 +6,8 @@ using namespace cairn::pass;
 
 namespace {
 
-template <class Front>
-void print_front(const Front& found) {
+template <class List>
+void print_list(const List& found) {
   for (int i = 0; i < found.count; ++i)
     std::printf(" %lld:%lld", static_cast<long long>(found.bytes[i]), static_cast<long long>(found.flops[i]));
   std::puts("");
@@ -16,7 +16,7 @@ void print_front(const Front& found) {
 /// Equal blocks: one byte each way and for what a block keeps, two while its backward runs, one operation.
 template <int Length>
 constexpr auto unit_chain = [] {
-  chain<Length> c;
+  block_chain<Length> c;
   for (int i = 0; i <= Length; ++i) {
     block_costs& b = c.of[i];
     b.kept_inside = b.passed = b.inside.forward = 1;
@@ -47,7 +47,7 @@ constexpr knapsack knapsack_of(int number) {
 template <int Number>
 constexpr auto knapsack_chain = [] {
   constexpr knapsack k = knapsack_of(Number);
-  chain<items> c;
+  block_chain<items> c;
   for (int i = 0; i < items; ++i) {
     block_costs& b = c.of[i];
     b.kept = b.kept_inside = 100 * k.bytes[i];
@@ -61,9 +61,9 @@ constexpr auto knapsack_chain = [] {
 template <int Length>
 void ask_chain() {
   std::printf("chain %d", Length);
-  print_front(fronts_inside<unit_chain<Length>, 1, 129>.of(0, Length - 1));
+  print_list(placements_inside<unit_chain<Length>, 1, 129>.of(0, Length - 1));
   std::printf("fit %d", Length);
-  print_front(*inner_fronts<unit_chain<Length>>::of(0, Length - 1));
+  print_list(*inner_placements<unit_chain<Length>>::of(0, Length - 1));
 }
 template <int Number>
 void ask_knapsack() {
@@ -71,7 +71,7 @@ void ask_knapsack() {
   std::printf("knapsack");
   for (int i = 0; i < items; ++i) std::printf(" %d/%d", k.bytes[i], k.time[i]);
   std::printf(" =");
-  print_front(*outer_fronts_of<knapsack_chain<Number>>.after_kept[0]);
+  print_list(*outer_placements_of<knapsack_chain<Number>>.after_kept[0]);
 }
 template <std::int64_t Bytes>
 void ask_readme() {

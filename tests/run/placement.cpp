@@ -38,7 +38,7 @@ struct range {
 
 /// All segments that blocks [begin, end) may have; inside of a segment over all of them, not this one again.
 template <int Count>
-std::vector<ranges> placements(const pass::chain<Count>& c, int begin, int end, int all_from = pass::none) {
+std::vector<ranges> placements(const pass::block_chain<Count>& c, int begin, int end, int all_from = pass::none) {
   if (begin == end) return {ranges{}};
   std::vector<ranges> found = placements(c, begin + 1, end, all_from);
   for (int to = begin + 1; to <= end && !c.of[to - 1].between; ++to) {
@@ -57,7 +57,7 @@ std::vector<ranges> placements(const pass::chain<Count>& c, int begin, int end, 
 /// What a placement takes by the costs of a chain: the events of forward and backward in their order.
 template <int Count>
 class accounted {
-  const pass::chain<Count>& c;
+  const pass::block_chain<Count>& c;
   figures total{};
 
   /// A block that is kept, or a segment.
@@ -79,9 +79,7 @@ class accounted {
   }
   void use(std::int64_t bytes) { total.bytes = std::max(total.bytes, bytes); }
   /// Runs blocks of which nothing is kept but what is read behind them.
-  void pass_over(const item& segment, std::int64_t bytes) {
-    for (int b = segment.begin; b < segment.end; ++b) use(bytes + c.made[segment.begin][b] + c.of[b].passed);
-  }
+  void pass_over(int b, std::int64_t made, std::int64_t bytes) { use(bytes + made + c.of[b].passed); }
   /// What a kept block is the last to read, in forward, of the segment before it.
   std::int64_t released_by(const item* before, const item& i) const {
     return before == nullptr || before->inside == nullptr ? 0 : c.released[before->begin][i.begin];
@@ -102,19 +100,22 @@ class accounted {
         if (!last) i.before = bytes -= released;
         bytes += b.kept_inside;
       } else if (!last) {
-        pass_over(i, bytes + gradient);
-        for (int passed = i.begin; passed < i.end; ++passed) total.flops += c.of[passed].result_flops;
+        for (int b = i.begin; b < i.end; ++b) {
+          pass_over(b, c.made[i.begin][b], bytes + gradient);
+          total.flops += c.of[b].result_flops;
+        }
         bytes += c.made[i.begin][i.end];
       }
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
+      if (i->inside != nullptr && i->end != end) use(i->before + c.of[i->end - 1].ahead);
       if (i->inside != nullptr) backward_of(*i->inside, i->begin, i->end, i->before);
       else if (i->end != end) use(i->before + c.of[i->begin].inside.backward);
     }
   }
 
  public:
-  accounted(const pass::chain<Count>& costs, const ranges& segments) : c(costs) {
+  accounted(const pass::block_chain<Count>& costs, const ranges& segments) : c(costs) {
     std::int64_t bytes = 0;
     bool after_segment = false;
     const item* before = nullptr;
@@ -130,8 +131,8 @@ class accounted {
       }
       i.before = bytes;
       if (i.inside != nullptr) {
-        pass_over(i, bytes);
-        bytes += c.made[i.begin][i.end];
+        for (int b = i.begin; b < i.end; ++b) pass_over(b, c.held[i.begin][b] + c.passing[b], bytes);
+        bytes += c.held[i.begin][i.end];
       } else {
         use(bytes + (i.after_segment ? b.after_segment : b.outside).forward);
         total.flops += b.again_flops;
@@ -141,8 +142,12 @@ class accounted {
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
       const pass::block_costs& b = c.of[i->begin];
-      if (i->inside != nullptr) backward_of(*i->inside, i->begin, i->end, i->before);
-      else use(i->before + (i->after_segment ? b.after_segment : b.outside).backward);
+      if (i->inside != nullptr) {
+        use(i->before + c.of[i->end - 1].ahead);
+        backward_of(*i->inside, i->begin, i->end, i->before);
+      } else {
+        use(i->before + (i->after_segment ? b.after_segment : b.outside).backward);
+      }
     }
   }
   figures operator()() const { return total; }
@@ -156,14 +161,15 @@ constexpr auto random_chain = [] {
     state = state * 1664525U + 1013904223U;
     return static_cast<std::int64_t>((state >> 16) % static_cast<unsigned>(most + 1));
   };
-  pass::chain<Count> c;
+  pass::block_chain<Count> c;
   const std::int64_t between = draw(2 * Count);
   for (int b = 0; b < Count; ++b) {
     pass::block_costs& of = c.of[b];
     for (int i = b + 1; i < Count; i += 1 + static_cast<int>(draw(2))) {  // a value that block i is the last to read
-      const std::int64_t bytes = 1 + draw(20), released = draw(1) * bytes;
+      const std::int64_t bytes = 1 + draw(20), held = draw(2) > 0 ? bytes : 0, released = draw(1) * held;
       for (int from = 0; from <= b; ++from) {
         for (int j = b + 1; j <= i; ++j) c.made[from][j] += bytes;
+        for (int j = b + 1; j <= i; ++j) c.held[from][j] += held;
         c.released[from][i] += released;
       }
       of.results += bytes;
@@ -174,6 +180,7 @@ constexpr auto random_chain = [] {
     of.outside = {of.kept + draw(20), of.kept + draw(50)};
     of.after_segment = {of.outside.forward - draw(5), of.outside.backward - draw(5)};
     of.inside = {of.kept_inside + draw(20), of.kept_inside + draw(50)};
+    of.ahead = draw(60);
     of.alone = of.kept_inside + draw(50);
     of.result_flops = 1 + draw(100);
     of.reading_flops = draw(100);
@@ -181,15 +188,16 @@ constexpr auto random_chain = [] {
     of.again_flops = draw(10);
     of.between = b == between;
     c.again[b] = draw(5);
-    c.unkept[b] = draw(static_cast<int>(c.made[0][b]));
+    c.unkept[b] = draw(static_cast<int>(c.held[0][b]));
+    c.passing[b] = draw(30);
     c.gradients[b] = draw(60);
   }
   return c;
 }();
 
 template <const auto& Chain>
-std::vector<figures> front_of() {
-  const auto& found = *pass::outer_fronts_of<Chain>.after_kept[0];
+std::vector<figures> placements_of() {
+  const auto& found = *pass::outer_placements_of<Chain>.after_kept[0];
   std::vector<figures> all;
   for (int i = 0; i < found.count; ++i) all.push_back({found.bytes[i], found.flops[i]});
   return all;
@@ -199,7 +207,7 @@ template <const auto& Chain>
 void equals_all_placements() {
   std::vector<figures> all;
   for (const ranges& segments : placements(Chain, 0, Chain.count)) all.push_back(accounted(Chain, segments)());
-  BOOST_TEST(front_of<Chain>() == unbeaten(all), boost::test_tools::per_element());
+  BOOST_TEST(placements_of<Chain>() == unbeaten(all), boost::test_tools::per_element());
 }
 template <int Count, unsigned... Number>
 void equal_all_placements(std::integer_sequence<unsigned, Number...>) {
@@ -271,9 +279,9 @@ class planner {
 
 /// What is planned with each placement needs at most the bytes that are accounted, and at least so many of a hundred of
 /// them; and does what is accounted, to two in a hundred, but in so many of a hundred placements. For each of them some
-/// candidate does no more work with at most so many hundredths of its bytes.
+/// candidate does no more work with at most three in a hundred more bytes.
 struct bounds {
-  int least_bytes, most_differ, most_bytes = 103;
+  int least_bytes, most_differ;
 };
 template <auto Loss>
 void holds_for_all_placements(const bounds& is) {
@@ -285,7 +293,7 @@ void holds_for_all_placements(const bounds& is) {
     BOOST_TEST(1000 * planned.bytes <= 1005 * by_costs.bytes);
     BOOST_TEST(100 * planned.bytes >= is.least_bytes * by_costs.bytes);
     const auto does_as_well = [&](const figures& c) {
-      return c.flops <= planned.flops && 100 * c.bytes <= is.most_bytes * planned.bytes;
+      return c.flops <= planned.flops && 100 * c.bytes <= 103 * planned.bytes;
     };
     BOOST_TEST(std::ranges::any_of(candidates, does_as_well), planned);
     differ += 100 * std::abs(planned.flops - by_costs.flops) > 2 * planned.flops;
@@ -323,6 +331,13 @@ constexpr auto added = classified<((down | block<"b">(layer_of<32>) | block<"c">
                                    block<"d">(layer_of<96>) | nn::linear<"out", 10>)>;
 constexpr auto dense = classified<(x | block<"a">(wider<32>) | block<"b">(wider<64>) | block<"c">(wider<16>) |
                                    block<"d">(wider<48>) | nn::linear<"out", 10>)>;
+constexpr auto skips = [] {
+  const auto a = x | block<"a">(nn::linear<"fc", 96> | nn::tanh);
+  const auto b = a | block<"b">(nn::linear<"fc", 32> | nn::gelu);
+  const auto c = b | block<"c">(nn::linear<"fc", 96> | nn::gelu);
+  const auto d = (a + c) | block<"d">(nn::linear<"fc", 32> | nn::tanh);
+  return classified<((b * d) | nn::linear<"out", 10>)>;
+}();
 template <int Channels, int Stride>
 constexpr auto convolved = layer([](auto h) {
   return relu(h | nn::conv2d<"conv", Channels, 3, nn::window{.stride = Stride, .padding = 1}> | nn::batch_norm<"bn">);
@@ -353,12 +368,13 @@ BOOST_AUTO_TEST_CASE(planned_as_accounted) {
   holds_for_all_placements<images>({99, 35});
   holds_for_all_placements<marked>({89, 2});
 }
-// Blocks that join what they read to what they make hold it once, and it is accounted twice.
-BOOST_AUTO_TEST_CASE(planned_of_joined_blocks) { holds_for_all_placements<dense>({72, 0, 116}); }
-// What another block than the next one reads too: what is cheap to compute again changes with what is stored.
+// What joins values, or another layer than the next one reads. Where nested segments read it, less is computed again
+// than is accounted, for what is read outside of all of them is.
 BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks) {
-  holds_for_all_placements<u_shaped>({60, 9, 118});
-  holds_for_all_placements<added>({60, 9, 118});
+  holds_for_all_placements<dense>({99, 0});
+  holds_for_all_placements<u_shaped>({84, 9});
+  holds_for_all_placements<added>({81, 9});
+  holds_for_all_placements<skips>({76, 45});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

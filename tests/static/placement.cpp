@@ -8,11 +8,11 @@ using namespace cairn::test;
 
 namespace {
 
-// Equal blocks whose values are of one byte, and whose work is one: rotor's chain, of which the forward executions in so
-// many bytes are known.
+// Equal blocks whose values are of one byte, and whose work is one: rotor's chain, of which the forward executions in
+// so many bytes are known.
 template <int Count>
 constexpr auto equal_blocks = [] {
-  pass::chain<Count> c;
+  pass::block_chain<Count> c;
   for (int i = 0; i <= Count; ++i) {
     pass::block_costs& b = c.of[i];
     b.kept_inside = b.passed = b.result_flops = b.reading_flops = b.both_flops = 1;
@@ -24,7 +24,7 @@ constexpr auto equal_blocks = [] {
   return c;
 }();
 template <int Count, int Starts>
-constexpr const auto& best = pass::fronts_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
+constexpr const auto& best = pass::placements_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
 
 /// Whether the least work within 3, 4, ... bytes is this.
 template <int Count, int Starts>
@@ -76,8 +76,8 @@ constexpr auto fittings = []<int... Parts>(std::integer_sequence<int, Parts...>)
   }()...};
 }(std::integer_sequence<int, 1, 6, 10, 14, 19, 24, 28, 32>{});
 
-/// Whether some budget is too small, and from one on all are kept; more bytes are never more work; and as many as without
-/// placed segments take no more work than these do.
+/// Whether some budget is too small, and from one on all are kept; more bytes are never more work; and as many as
+/// without placed segments take no more work than these do.
 template <auto Loss, class... Options>
 constexpr bool monotone = [] {
   constexpr const auto& all = fittings<Loss, Options...>;
@@ -87,6 +87,16 @@ constexpr bool monotone = [] {
   }
   return !fits(all.front()) && fits(all.back()) &&
          all.back().again <= unplaced_work<Loss, Options...>;
+}();
+
+/// Whether the least bytes that the message has may be asked for, one fewer are too few, and no placement of the
+/// frontier is known to take fewer.
+template <auto Loss>
+constexpr bool least_is_found = [] {
+  using too_few = pass::fitted<typename step_of<Loss>::model, 0, 1, 1>;
+  constexpr std::int64_t least = too_few::least_bytes();
+  return peak<step_of<Loss, fit<least>>> <= least && peak<step_of<Loss, fit<least - 1>>> >= least &&
+         least <= too_few::type::layout.peak_bytes && least <= frontier<Loss>[0].peak_bytes;
 }();
 
 /// Whether the points of a frontier are sorted and unbeaten, and among them is one without placed segments, or better.
@@ -108,7 +118,7 @@ constexpr auto classified = cross_entropy(Logits, labels<"y", 10, 32>);
 
 constexpr auto of_widths = classified<(x | nn::linear<"l1", 64> | nn::gelu | nn::linear<"l2", 128> | nn::gelu |
                                     nn::linear<"l3", 32> | nn::gelu | nn::linear<"out", 10>)>;
-static_assert(monotone<of_widths> && sorted<of_widths>);
+static_assert(monotone<of_widths> && sorted<of_widths> && least_is_found<of_widths>);
 static_assert(monotone<of_widths, update<adamw_options{}>>);
 static_assert(monotone<of_widths, real<double>>);
 #ifdef _OPENMP
@@ -124,14 +134,16 @@ static_assert(monotone<of_blocks<48>>);
 // Beside segments and policies of the user, nested ones too.
 constexpr auto marked = classified<(
     x | block<"a">(mlp) | ckpt<"b">(block<"b">(nn::residual(mlp | ckpt<"inner">(block<"c">(mlp))))) | block<"d">(mlp) |
-    ckpt<"e", save<"kept">, allow_useless>(block<"e">(nn::linear<"fc1", 96> | nn::tag<"kept"> | nn::gelu | nn::linear<"fc2", 64>)) |
+    ckpt<"e", save<"kept">, allow_useless>(
+        block<"e">(nn::linear<"fc1", 96> | nn::tag<"kept"> | nn::gelu | nn::linear<"fc2", 64>)) |
     nn::linear<"out", 10>)>;
 static_assert(monotone<marked> && sorted<marked>);
 
 // States, and random numbers that are drawn again.
 constexpr auto normed =
     classified<(x | repeat<3, "block">([](auto) {
-                  return nn::residual(nn::batch_norm<"bn"> | nn::linear<"fc", 64> | nn::gelu | nn::dropout<"drop", 0.2>);
+                  return nn::residual(nn::batch_norm<"bn"> | nn::linear<"fc", 64> | nn::gelu |
+                                      nn::dropout<"drop", 0.2>);
                 }) | nn::linear<"out", 10>)>;
 static_assert(monotone<normed>);
 
@@ -143,6 +155,6 @@ constexpr auto skips = [] {
   const auto d = (a + c) | block<"d">(nn::linear<"fc", 32> | nn::tanh);
   return cross_entropy((b * d) | nn::linear<"out", 10>, labels<"y", 10, 32>);
 }();
-static_assert(monotone<skips> && sorted<skips>);
+static_assert(monotone<skips> && sorted<skips> && least_is_found<skips>);
 
 }  // namespace

@@ -125,6 +125,13 @@ constexpr auto states_kept = [] {
 }();
 static_assert(program<states_kept>::memory().stored_bytes == 50 * state);
 
+// As many bytes as are asked for, also more than 128 GiB.
+template <int T>
+constexpr auto wide = scan<T, "step">([](auto h) { return tanh(h * param<"w", 8192>); }, carried(param<"h0", 8, 8192>));
+template <int T>
+constexpr std::int64_t bytes_of_wide = program<sum(wide<T>)>::memory().peak_bytes;
+static_assert(bytes_of_wide<1'000'001> - bytes_of_wide<5> == 999'996 * std::int64_t{8 * 8192 * 4});
+
 // A gradient that nobody asks for is not summed, and has no memory.
 static_assert(trained<revolve<9>, freeze<"step">>::memory().peak_bytes == trained<revolve<9>>::memory().peak_bytes);
 static_assert(trained<revolve<9>, freeze<"step">>::memory().gradient_bytes == 16 * 4);

@@ -116,8 +116,8 @@ constexpr auto problem_of_updates() {
 template <class Fitted, std::int64_t Bytes>
 constexpr auto problem_of_fit() {
   if constexpr (Fitted::all::placeable == 0) return mistake<nothing_to_place, top_scope>{};
-  else if constexpr (constexpr std::int64_t least = Fitted::type::layout.peak_bytes; least > Bytes)
-    return mistake<over_least, top_scope, fact::budget_bytes<Bytes>, fact::least_bytes<least>>{};
+  else if constexpr (Fitted::type::layout.peak_bytes > Bytes)
+    return mistake<over_least, top_scope, fact::budget_bytes<Bytes>, fact::least_bytes<Fitted::least_bytes()>>{};
   else return sound{};
 }
 

@@ -44,8 +44,8 @@ struct checked_indices<Name, Bound, Extents...> {
 
 /// Newton's iteration; std::sqrt is no constant expression in C++20.
 constexpr double square_root(double x) {
-  double root = x > 1 ? x : 1;
-  for (int step = 0; step < 64 && root * root != x; ++step) root = 0.5 * (root + x / root);
+  double root = x > 1 ? x : 1;  // from above, and down as long as numbers allow
+  for (double next = root; (next = 0.5 * (root + x / root)) < root;) root = next;
   return root;
 }
 }  // namespace detail

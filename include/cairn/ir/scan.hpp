@@ -3,6 +3,8 @@
 
 #include "cairn/ir/loop_body.hpp"
 
+#include <limits>
+
 namespace cairn {
 
 /// What the plan of a loop's body says of the whole loop.
@@ -55,7 +57,9 @@ struct loop_operations {
     return described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, typename Target::real>,
                      the_shape<Tensor::shape>);
   }
-  static constexpr shape kept_shape{figures.kept_bytes / 64, 64};
+  /// In rows of cache lines; or, of more than an extent counts, of whole MiB.
+  static constexpr std::int64_t row = figures.kept_bytes / 64 <= std::numeric_limits<int>::max() ? 64 : 1 << 20;
+  static constexpr shape kept_shape{(figures.kept_bytes + row - 1) / row, row};
   static constexpr auto made = [] {
     std::array<result, of::results + 1> out{};
     [&]<std::size_t... R>(std::index_sequence<R...>) {

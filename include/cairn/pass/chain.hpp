@@ -1,6 +1,6 @@
-// A model as a chain of blocks: the bytes that each keeps and needs, and the operations that computing it again takes. All
-// is read off the plan in which no segment is placed, so what fusion, rewriting in place and the user's own segments do
-// is in it.
+// A model as a chain of blocks: the bytes that each keeps and needs, and the operations that computing it again takes.
+// All is read off the plan in which no segment is placed, so what fusion, rewriting in place and the user's own
+// segments do is in it.
 #pragma once
 
 #include "cairn/pass/blocks.hpp"
@@ -19,10 +19,12 @@ struct block_costs {
   peaks outside;                           ///< where the program keeps it, and the block before it
   peaks after_segment;                     ///< where the program keeps it, behind a segment
   peaks inside;                            ///< where a segment keeps it
-  std::int64_t alone = 0;                  ///< at most, in backward, where it is the last of a segment
+  std::int64_t ahead = 0;                  ///< at most, in backward, before what a segment holds is computed again
+  std::int64_t alone = 0;                  ///< and from then on, where it is the last of the segment
   /// As a segment by itself that keeps its contractions, as save_matmuls does.
   struct saving_costs {
-    std::int64_t kept = none, peak = 0, flops = 0;  ///< none where that saves no work
+    std::int64_t kept = none, flops = 0;  ///< none where that saves no work
+    peaks most;
   };
   saving_costs saving;
   std::int64_t result_flops = 0;   ///< to compute what later blocks read
@@ -34,11 +36,13 @@ struct block_costs {
 
 /// Blocks in the order of their computation.
 template <int Count>
-struct chain {
+struct block_chain {
   static constexpr int count = Count;
   block_costs of[Count + 1] = {};
   std::int64_t made[Count + 1][Count + 1] = {};  ///< [i][j]: bytes made from block i on, before j, and read from j on
+  std::int64_t held[Count + 1][Count + 1] = {};  ///< the same, without what only runs between bodies read from there on
   std::int64_t released[Count + 1][Count + 1] = {};  ///< [i][j]: of these, what nobody reads behind forward of block j
+  std::int64_t passing[Count + 1] = {};              ///< by block: that which others made, and it does not read
   std::int64_t unkept[Count + 1] = {};               ///< by block: what it reads of those before that nobody keeps
   std::int64_t again[Count + 1] = {};                ///< by block: the work of making that again, which a segment saves
   std::int64_t gradients[Count + 1] = {};            ///< by block: of what those before it made, as its backward ends
@@ -55,12 +59,13 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   static constexpr const auto& in = Compiled::segments;
   static constexpr const auto& l = Compiled::loops;
   static constexpr const auto& slots = Compiled::slots;
-  chain<count> out{};
+  block_chain<count> out{};
   // By value of the graph.
   bool joined[nodes] = {};        ///< it has no memory: who reads it reads what it joins
   bool read_back[nodes] = {};     ///< backward reads it
   bool read_own[nodes] = {};      ///< that of its own block
   int until[nodes] = {};          ///< the last block that reads it
+  int held_until[nodes] = {};     ///< and of those that may be in a segment, or read it in backward
   int forward_until[nodes] = {};  ///< in forward
   int back_until[nodes] = {};     ///< in backward
   int last_back[nodes] = {};      ///< the last step of backward that does
@@ -100,6 +105,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         for_each_source(d.arguments[n.first + i], [&](int a) {
           if (Blocks.of[a] == none) return;
           until[a] = std::max(until[a], by);
+          if (back || !Blocks.between[by]) held_until[a] = std::max(held_until[a], by);
           int& last = back ? back_until[a] : forward_until[a];
           last = std::max(last, by);
           read_back[a] |= back && in.of[a] == 0;
@@ -149,24 +155,28 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   constexpr void count_crossing() {
     for (int v = 0; v < d.turn; ++v) {
       if (!computed(v)) continue;
-      for (int j = Blocks.of[v] + 1; j <= until[v]; ++j) out.made[Blocks.of[v]][j] += aligned(d.nodes[v].made->bytes);
-    }
-    for (int v = 0; v < d.turn; ++v) {
-      if (computed(v) && std::max(back_until[v], Blocks.of[v]) < forward_until[v])
-        out.released[Blocks.of[v]][forward_until[v]] += aligned(d.nodes[v].made->bytes);
+      const int b = Blocks.of[v], last = std::min(forward_until[v], held_until[v]);
+      const std::int64_t bytes = aligned(d.nodes[v].made->bytes);
+      for (int j = b + 1; j <= until[v]; ++j) out.made[b][j] += bytes;
+      for (int j = b + 1; j <= held_until[v]; ++j) out.held[b][j] += bytes;
+      for (int j = held_until[v] + 1; held_until[v] > b && j <= forward_until[v]; ++j) out.passing[j] += bytes;
+      if (std::max(back_until[v], b) < last) out.released[b][last] += bytes;
     }
     for (int j = 0; j <= count; ++j) {
-      for (int i = j; i-- > 0;) out.made[i][j] += out.made[i + 1][j];
-      for (int i = j; i-- > 0;) out.released[i][j] += out.released[i + 1][j];
+      for (int i = j; i-- > 0;) {
+        out.made[i][j] += out.made[i + 1][j];
+        out.held[i][j] += out.held[i + 1][j];
+        out.released[i][j] += out.released[i + 1][j];
+      }
     }
-    for (int j = 0; j < count; ++j) out.unkept[j] = out.made[0][j];
+    for (int j = 0; j < count; ++j) out.unkept[j] = out.held[0][j];
     for (int v = 0; v < d.turn; ++v) {
       if (!computed(v)) continue;
       for (int j = Blocks.of[v] + 1; j <= forward_until[v]; ++j) out.gradients[j] += aligned(d.nodes[v].made->bytes);
     }
     for (int v = 0; v < s.turn; ++v) {
       if (!is_kept(v) || !computed(s.origin[v])) continue;
-      for (int j = Blocks.of[s.origin[v]] + 1; j <= until[s.origin[v]]; ++j) out.unkept[j] -= bytes(v);
+      for (int j = Blocks.of[s.origin[v]] + 1; j <= held_until[s.origin[v]]; ++j) out.unkept[j] -= bytes(v);
     }
   }
   constexpr void count_kept() {
@@ -215,7 +225,12 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     std::int64_t before[count + 2] = {};
     for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.of[b].kept;
     bool gone[values] = {};
-    std::int64_t unkept = 0;  // what is in memory of the blocks before, and not kept
+    std::int64_t passed_on[count + 1] = {};  // by block: what no segment from it on holds, though it is read
+    const auto passes_on = [&](int v) { return computed(v) && held_until[v] < forward_until[v]; };
+    for (int v = 0; v < s.turn; ++v) {
+      if (in_arena(v) && !is_kept(v) && passes_on(s.origin[v])) passed_on[held_until[s.origin[v]] + 1] += bytes(v);
+    }
+    std::int64_t unkept = 0;  // what is in memory of the blocks before, not kept, and not passed on
     std::int64_t own_unkept = 0;
     int now = 0;
     for (int i = 0; i < f.turn; ++i) {
@@ -224,6 +239,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         unkept += own_unkept;
         own_unkept = 0;
         now = b;
+        unkept -= passed_on[b];
       }
       note(out.of[b].outside.forward, slots.live[i] - before[b]);
       note(out.of[b].after_segment.forward, slots.live[i] - before[b] - unkept);
@@ -234,7 +250,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       for_each_read(s, f, l, i, [&](int v) {
         if (gone[v] || !in_arena(v) || live.last[v] != i) return;
         gone[v] = true;
-        (f.step_of[v] < first_step[b] ? unkept : own_unkept) -= bytes(v);
+        if (is_kept(v) || !passes_on(s.origin[v])) (f.step_of[v] < first_step[b] ? unkept : own_unkept) -= bytes(v);
       });
     }
     std::int64_t own = 0, inside = 0, gradients = 0;
@@ -306,7 +322,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       const int b = s.again[v] > 0 && s.nodes[v].number == 0 ? block_of(v) : none;
       if (b == none) continue;
       out.of[b].again_flops += s.op(v).flops;
-      for (int j = b + 1; s.segment[v] == 0 && j <= until[s.origin[v]]; ++j) out.again[j] += s.op(v).flops;
+      for (int j = b + 1; s.segment[v] == 0 && j <= held_until[s.origin[v]]; ++j) out.again[j] += s.op(v).flops;
     }
     for (int b = 0; b < count; ++b) {
       if (!marked[b]) continue;

@@ -43,8 +43,8 @@ struct model_blocks {
 inline constexpr int single_blocks = -2, saving_blocks = -3, square_root_blocks = -4;
 
 /// Placements of a model's blocks, by the accounting of pass/chain.hpp: each takes more bytes than the one before and
-/// less work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is not
-/// short is left out: its plan would be as long.
+/// less work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is
+/// not short is left out: its plan would be as long.
 template <class Model, int Blocks, int Threads>
 struct candidates : model_blocks<Model, Blocks, Threads> {
   using typename model_blocks<Model, Blocks, Threads>::unplaced;
@@ -58,9 +58,9 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     if constexpr (measured.count > fine_chain) return measured;
     else return corrected(measured, measured_apart<single_blocks>(), measured_apart<saving_blocks>());
   }();
-  static constexpr const auto& front = *outer_fronts_of<chain>.after_kept[0];
+  static constexpr const auto& listed = *outer_placements_of<chain>.after_kept[0];
   /// Whether all ways to nest segments were looked at; and whether nothing was rounded meanwhile.
-  static constexpr bool complete = inner_fronts<chain>::complete, exact = inner_fronts<chain>::exact;
+  static constexpr bool complete = inner_placements<chain>::complete, exact = inner_placements<chain>::exact;
 
   static constexpr auto chosen = [] {
     constexpr int most = 32;
@@ -70,15 +70,15 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     std::int64_t forward = 0;
     for (const block_costs& b : chain.of) forward += b.result_flops;
     int first = 0;
-    while (chain.count > short_chain && first + 1 < front.count && front.flops[first] > 3 * forward) ++first;
-    const int left = front.count - first;
+    while (chain.count > short_chain && first + 1 < listed.count && listed.flops[first] > 3 * forward) ++first;
+    const int left = listed.count - first;
     out.count = left < most ? left : most;
     for (int i = 0; i < out.count; ++i) out.of[i] = first + (out.count > 1 ? i * (left - 1) / (out.count - 1) : 0);
     return out;
   }();
   static constexpr int count = chosen.count;
-  static constexpr std::int64_t bytes(int candidate) { return front.bytes[chosen.of[candidate]]; }
-  static constexpr std::int64_t flops(int candidate) { return front.flops[chosen.of[candidate]]; }
+  static constexpr std::int64_t bytes(int candidate) { return listed.bytes[chosen.of[candidate]]; }
+  static constexpr std::int64_t flops(int candidate) { return listed.flops[chosen.of[candidate]]; }
   template <int Candidate>
   static constexpr const auto& placement() {
     return placement_by_region<blocks, ranges_of<chain, chosen.of[Candidate]>>;
@@ -88,6 +88,8 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
       compiled<Model, marks{Blocks, ranges_of<chain, chosen.of[Candidate]>.count == 0 ? none : Candidate}, Threads>;
 };
 
+constexpr int rooted(int n) { return static_cast<int>(cairn::detail::square_root(n)); }
+
 template <class Model, int Blocks, int Threads, int Candidate>
 constexpr const auto& candidate_of() {
   using found = model_blocks<Model, Blocks, Threads>;
@@ -95,15 +97,15 @@ constexpr const auto& candidate_of() {
   else if constexpr (Candidate == saving_blocks)
     return placement_by_region<found::blocks, equal_ranges<found::measured, 1, true>>;
   else if constexpr (Candidate == square_root_blocks)
-    return placement_by_region<found::blocks, equal_ranges<found::measured, square_root(found::placeable)>>;
+    return placement_by_region<found::blocks, equal_ranges<found::measured, rooted(found::placeable)>>;
   else return candidates<Model, Blocks, Threads>::template placement<Candidate>();
 }
 
-/// The placement of a model that fits into so many bytes and does the least work, among the candidates. Plans those that
-/// should fit, by the accounting with a margin, from the one of least work on, until one does. So for more bytes it
-/// begins no later and ends no later. It takes only plans whose work is nearer to what was accounted than to that of the
-/// next candidates; so whatever the accounting missed, more bytes do not cost more work. But the first candidate is taken
-/// where no other one is. Where that is no less than without placed segments, and these fit, none is placed.
+/// The placement of a model that fits into so many bytes and does the least work, among the candidates. Plans those
+/// that should fit, by the accounting with a margin, from the one of least work on, until one does. So for more bytes
+/// it begins no later and ends no later. It takes only plans whose work is nearer to what was accounted than to that of
+/// the next candidates; so whatever the accounting missed, more bytes do not cost more work. But the first candidate is
+/// taken where no other one is. Where that is no less than without placed segments, and these fit, none is placed.
 template <class Model, int Blocks, int Threads, std::int64_t Bytes>
 struct fitted {
   using all = candidates<Model, Blocks, Threads>;
@@ -120,9 +122,13 @@ struct fitted {
       return Candidate;
     else return best_from<Candidate - 1>();
   }
+  /// From how many bytes on a candidate is planned: those accounted, less a margin.
+  static constexpr std::int64_t tried_from(int candidate) {
+    return candidate == 0 ? 0 : all::bytes(candidate) - all::bytes(candidate) / 16;
+  }
   static constexpr int begin = [] {
     int last = all::count - 1;
-    while (last > 0 && all::bytes(last) - all::bytes(last) / 16 > Bytes) --last;
+    while (tried_from(last) > Bytes) --last;
     return last;
   }();
   using placed = typename all::template planned<best_from<begin>()>;
@@ -132,6 +138,20 @@ struct fitted {
     return without.peak_bytes <= Bytes && without.recomputed_flops <= with.recomputed_flops;
   }();
   using type = std::conditional_t<better_unplaced, typename all::unplaced, placed>;
+
+  /// The fewest bytes for which there is a placement, or none is needed. Plans all that may take fewer than those
+  /// before.
+  template <int Candidate = 0, std::int64_t Least = figures_of<typename all::unplaced>.peak_bytes>
+  static constexpr std::int64_t least_bytes() {
+    if constexpr (Candidate == all::count || tried_from(Candidate) >= Least) {
+      return Least;
+    } else {
+      constexpr frontier_point here = figures_of<typename all::template planned<Candidate>>;
+      constexpr std::int64_t bytes = std::max(here.peak_bytes, tried_from(Candidate));
+      constexpr bool taken = Candidate == 0 || as_accounted(Candidate, here.recomputed_flops);
+      return least_bytes<Candidate + 1, taken && bytes < Least ? bytes : Least>();
+    }
+  }
 };
 
 }  // namespace cairn::pass

@@ -1,7 +1,7 @@
 // The placements of a chain that no other one beats in bytes and in work, and the segments that each of them has.
 #pragma once
 
-#include "cairn/pass/fronts.hpp"
+#include "cairn/pass/nested.hpp"
 
 namespace cairn::pass {
 
@@ -17,7 +17,7 @@ constexpr bool alike(const block_costs& a, const block_costs& b) {
 }
 /// Runs of equal blocks, of two or more.
 template <int Count>
-constexpr auto find_runs(const chain<Count>& c) {
+constexpr auto find_runs(const block_chain<Count>& c) {
   struct {
     run_of_blocks of[Count + 1] = {};
     int count = 0;
@@ -30,8 +30,8 @@ constexpr auto find_runs(const chain<Count>& c) {
 }
 /// A run as a chain by itself; of each cost what it is at most in the run.
 template <int Length, int Count>
-constexpr chain<Length> chain_of_run(const chain<Count>& c, int begin) {
-  chain<Length> out;
+constexpr block_chain<Length> chain_of_run(const block_chain<Count>& c, int begin) {
+  block_chain<Length> out;
   block_costs most = c.of[begin];
   std::int64_t gradient = 0;
   for (int i = 0; i < Length; ++i) {
@@ -56,16 +56,16 @@ inline constexpr auto run_chain = chain_of_run<Length>(Chain, Begin);
 
 /// What is best of each range of a chain in a segment.
 template <const auto& Chain>
-struct inner_fronts {
+struct inner_placements {
   static constexpr int count = Chain.count;
   static constexpr bool exact = count <= short_chain, complete = count <= fine_chain;
   static constexpr int room = exact ? 65 : complete ? 33 : 17;
   static constexpr auto runs = detail::find_runs(Chain);
 
-  /// The front of blocks [i, l], or null where only one placement is known, which keeps all.
-  static constexpr const front<room>* of(int i, int l) {
+  /// The placements of blocks [i, l], or null where only one placement is known, which keeps all.
+  static constexpr const placements<room>* of(int i, int l) {
     if constexpr (complete) {
-      return &fronts_inside<Chain, count, room>.of(i, l - i);
+      return &placements_inside<Chain, count, room>.of(i, l - i);
     } else {
       for (int r = 0; r < runs.count; ++r) {
         if (runs.of[r].begin <= i && l < runs.of[r].end) return tables.of[r][l - i];
@@ -77,14 +77,14 @@ struct inner_fronts {
  private:
   static constexpr auto tables = [] {
     struct {
-      const front<room>* of[runs.count + 1][count + 1] = {};
+      const placements<room>* of[runs.count + 1][count + 1] = {};
     } out;
     if constexpr (!complete) {
       [&]<int... R>(std::integer_sequence<int, R...>) {
         (
             [&] {
               constexpr int begin = runs.of[R].begin, length = runs.of[R].end - begin;
-              constexpr const auto& found = fronts_inside<detail::run_chain<Chain, begin, length>, 1, room>;
+              constexpr const auto& found = placements_inside<detail::run_chain<Chain, begin, length>, 1, room>;
               for (int n = 0; n < length; ++n) out.of[R][n] = &found.of(0, n);
             }(),
             ...);
@@ -97,48 +97,51 @@ struct inner_fronts {
 /// What is best of the blocks from each one on, outside of segments: where the one before is kept, and where it ends a
 /// segment, which holds all that crosses.
 template <int Count, int Room>
-struct outer_fronts {
-  const front<Room>*after_kept[Count + 1] = {}, *after_segment[Count + 1] = {};
+struct outer_placements {
+  const placements<Room>*after_kept[Count + 1] = {}, *after_segment[Count + 1] = {};
 };
 
 namespace detail {
-/// The fronts of blocks [From, To), from those of the blocks behind them.
+/// The placements of blocks [From, To), from those of the blocks behind them.
 template <const auto& Chain, int From, int To, int Room>
-constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind) {
-  using inner = inner_fronts<Chain>;
+constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>& behind) {
+  using inner = inner_placements<Chain>;
   constexpr int count = Chain.count;
   const auto& c = Chain;
   struct {
-    front<Room> after_kept[To - From + 1] = {}, after_segment[To - From + 1] = {};
+    placements<Room> after_kept[To - From + 1] = {}, after_segment[To - From + 1] = {};
   } out;
-  const auto kept = [&](int i) -> const front<Room>& {
+  const auto kept = [&](int i) -> const placements<Room>& {
     return i < To ? out.after_kept[i - From] : *behind.after_kept[i];
   };
-  const auto segment = [&](int i) -> const front<Room>& {
+  const auto segment = [&](int i) -> const placements<Room>& {
     return i < To ? out.after_segment[i - From] : *behind.after_segment[i];
   };
   for (int i = To; i-- > From;) {
     const block_costs& b = c.of[i];
     for (const bool after_kept : {true, false}) {
       const std::int64_t unkept = after_kept ? c.unkept[i] : 0, saved = after_kept ? -c.again[i] : 0;
-      (after_kept ? out.after_kept : out.after_segment)[i - From] = front_of<Room, inner::exact>([&](auto visit) {
+      (after_kept ? out.after_kept : out.after_segment)[i - From] = placements_of<Room, inner::exact>([&](auto visit) {
         const block_costs::peaks most = after_kept ? b.outside : b.after_segment;
         visit(first_choice{0, std::max(most.forward, most.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
         if (b.saving.kept != none)
-          visit(first_choice{choice::saving, unkept + b.saving.peak, saved + b.saving.flops, unkept + b.saving.kept},
+          visit(first_choice{choice::saving,
+                             unkept + std::max(c.passing[i] + b.saving.most.forward, b.saving.most.backward),
+                             saved + b.saving.flops, unkept + b.saving.kept},
                 segment(i + 1), nothing);
         std::int64_t passed = 0, held = 0, ahead = 0, back = 0;
-        front<1> all_kept = nothing;
+        placements<1> all_kept = nothing;
         for (int j = i + 1; j <= count && !c.of[j - 1].between; ++j) {
           const block_costs& last = c.of[j - 1];
-          passed = std::max(passed, c.made[i][j - 1] + last.passed);
-          const std::int64_t made = c.made[i][j], rest = made - c.released[i][j];
-          const first_choice first{j - i, unkept + passed, saved, unkept + made, unkept};
+          passed = std::max(passed, c.held[i][j - 1] + c.passing[j - 1] + last.passed);
+          const std::int64_t made = c.held[i][j], rest = made - c.released[i][j];
+          const std::int64_t itself = std::max(passed, last.ahead);
+          const first_choice first{j - i, unkept + itself, saved, unkept + made, unkept};
           const std::int64_t gradient = c.gradients[j];
           const std::int64_t at_end = held + last.alone;
           all_kept.bytes[0] = std::max(at_end, std::max(back, gradient + ahead));
           all_kept.flops[0] += last.reading_flops;
-          const auto visit_inside = [&](const first_choice& chosen, const front<Room>& behind_it) {
+          const auto visit_inside = [&](const first_choice& chosen, const placements<Room>& behind_it) {
             if (const auto* inside = inner::of(i, j - 1); inside != nullptr) visit(chosen, behind_it, *inside);
             else visit(chosen, behind_it, all_kept);
           };
@@ -146,7 +149,7 @@ constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind)
           if (rest < made && j < count) {
             const block_costs& next = c.of[j];
             const std::int64_t least =
-                std::max({passed, made + next.after_segment.forward, rest + next.after_segment.backward});
+                std::max({itself, made + next.after_segment.forward, rest + next.after_segment.backward});
             visit_inside({choice::then_kept + j - i, unkept + least, saved + next.again_flops,
                           unkept + rest + next.kept, unkept},
                          kept(j + 1));
@@ -165,23 +168,23 @@ constexpr auto write_outer_fronts(const outer_fronts<Chain.count, Room>& behind)
 /// A constant for so many blocks: more would take too many steps.
 inline constexpr int blocks_together = 16;
 template <int Room>
-inline constexpr front<Room> no_blocks{1, {}, {}, {}};
+inline constexpr placements<Room> no_blocks{1, {}, {}, {}};
 template <const auto& Chain, int Group>
 struct outer_group {
-  static constexpr int count = Chain.count, room = inner_fronts<Chain>::room;
+  static constexpr int count = Chain.count, room = inner_placements<Chain>::room;
   static constexpr int from = Group * blocks_together, to = std::min(from + blocks_together, count);
-  static constexpr outer_fronts<count, room> behind = [] {
+  static constexpr outer_placements<count, room> behind = [] {
     if constexpr (to < count) {
       return outer_group<Chain, Group + 1>::found;
     } else {
-      outer_fronts<count, room> none_left;
+      outer_placements<count, room> none_left;
       none_left.after_kept[count] = none_left.after_segment[count] = &no_blocks<room>;
       return none_left;
     }
   }();
-  static constexpr auto made = write_outer_fronts<Chain, from, to>(behind);
-  static constexpr outer_fronts<count, room> found = [] {
-    outer_fronts<count, room> all = behind;
+  static constexpr auto made = write_outer_placements<Chain, from, to>(behind);
+  static constexpr outer_placements<count, room> found = [] {
+    outer_placements<count, room> all = behind;
     for (int i = from; i < to; ++i) {
       all.after_kept[i] = &made.after_kept[i - from];
       all.after_segment[i] = &made.after_segment[i - from];
@@ -193,7 +196,7 @@ struct outer_group {
 
 /// The placements of a chain that are not beaten.
 template <const auto& Chain>
-inline constexpr const auto& outer_fronts_of = detail::outer_group<Chain, 0>::found;
+inline constexpr const auto& outer_placements_of = detail::outer_group<Chain, 0>::found;
 
 /// Segments over ranges of blocks; each stands behind the one around it.
 template <int Count>
@@ -216,7 +219,7 @@ struct nested_ranges {
 namespace detail {
 template <const auto& Chain>
 struct range_finder {
-  using inner = inner_fronts<Chain>;
+  using inner = inner_placements<Chain>;
   nested_ranges<Chain.count> out{};
 
   /// The segment of the first choice of blocks from i on, and what is in it.
@@ -237,10 +240,10 @@ struct range_finder {
     }
   }
   constexpr void outside(int which) {
-    const auto& fronts = outer_fronts_of<Chain>;
+    const auto& best = outer_placements_of<Chain>;
     bool kept = true;
     for (int i = 0; i < Chain.count;) {
-      const choice c = choice::of((kept ? fronts.after_kept : fronts.after_segment)[i]->how[which]);
+      const choice c = choice::of((kept ? best.after_kept : best.after_segment)[i]->how[which]);
       first(i, c, 0);
       kept = c.length == 0 || c.keeps_next;
       i += c.blocks();
@@ -268,11 +271,6 @@ inline constexpr auto equal_ranges = [] {
   }
   return out;
 }();
-constexpr int square_root(int n) {
-  int root = 1;
-  while ((root + 1) * (root + 1) <= n) ++root;
-  return root;
-}
 
 /// The same by region of the graph.
 template <const auto& Blocks, const auto& Ranges>

@@ -74,16 +74,17 @@ struct reader_finder {
            s.op(s.root(s.argument(map, 0))).what != ir::role::generated;
   }
 
-  /// Whether a map is read after other kernels than the next.
+  /// Whether a map is read after other kernels than the next. What is computed again in the meantime does not count, so
+  /// that parts are read alike whatever is a segment.
   constexpr bool read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
-  /// What is read in backward, too, is copied, unless its argument is always there; and what keeps more of an argument
-  /// alive for a while than is read of it.
+  /// What is read in backward, too, is copied, unless its argument is always there; and so are parts of an argument, all
+  /// of them, where some that are read later would keep more of it alive than is read of it.
   constexpr void find_maps() {
     bool any = false;
     int kernels_so_far = 0;
     for (int v = 0; v < s.node_count; ++v) {
       const ir::node& n = s.nodes[v];
-      kernels[v] = kernels_so_far += n.op->what == ir::role::kernel && n.number == 0;
+      kernels[v] = kernels_so_far += n.op->what == ir::role::kernel && n.number == 0 && s.again[v] == 0;
       if (n.op->what == ir::role::map) {
         in_place[v] = any = true;
         last[v] = v;
@@ -102,14 +103,16 @@ struct reader_finder {
     for (const int v : s.gradient) {
       if (v != none) in_place[s.root(v)] = false;
     }
-    std::int64_t kept[nodes] = {};  // by argument: bytes of the maps of it that are read later
+    std::int64_t later[nodes] = {};  // by argument: bytes of the maps of it that are read later
     for (int v = 0; v < s.node_count; ++v) {
-      if (in_place[v] && read_later(v)) kept[s.root(s.argument(v, 0))] += s.made(v).bytes;
+      if (in_place[v] && read_later(v)) later[s.root(s.argument(v, 0))] += s.made(v).bytes;
     }
     for (int v = 0; v < s.node_count; ++v) {
       if (!in_place[v]) continue;
       const int of = s.root(s.argument(v, 0));
-      if (kept[of] < s.made(of).bytes && !ir::is_leaf(op_of(of).what) && read_later(v)) in_place[v] = false;
+      const std::int64_t bytes = s.made(of).bytes;
+      const bool small = 4 * s.made(v).bytes < 3 * bytes && !ir::is_leaf(op_of(of).what);
+      if (small && later[of] > 0 && later[of] < bytes) in_place[v] = false;
     }
   }
 

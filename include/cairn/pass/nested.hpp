@@ -2,8 +2,8 @@
 // one beats in bytes and in work. After rotor (Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova, Optimal checkpointing
 // for heterogeneous chains, 2019), with lists of what is best in place of a grid of memory sizes.
 //
-// Inside of a segment, blocks [i, l] are computed again with the first one kept, or with [i, j) as a segment of its own,
-// and the rest likewise. Outside, in the program, the same is chosen from the first block on. Chains of up to
+// Inside of a segment, blocks [i, l] are computed again with the first one kept, or with [i, j) as a segment of its
+// own, and the rest likewise. Outside, in the program, the same is chosen from the first block on. Chains of up to
 // `fine_chain` blocks are nested in all ways. In longer ones, segments nest where blocks are equal, and keep all inside
 // elsewhere.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace cairn::pass {
 
-/// Placements in the order of their bytes, which are those beside what lies before them; each takes less work than those
-/// before it.
+/// Placements in the order of their bytes, which are those beside what lies before them; each takes less work than
+/// those before it.
 template <int Room>
-struct front {
+struct placements {
   int count = 0;
   std::int64_t bytes[Room] = {}, flops[Room] = {};  ///< flops: those that are done again
   int how[Room] = {};
@@ -54,18 +54,18 @@ struct first_choice {
   }
 };
 
-/// Finds the front of some placements: the one of least work within each of a list of budgets.
+/// Finds the best of some placements: the one of least work within each of a list of budgets.
 template <int Room>
-struct front_writer {
+struct list_writer {
   std::int64_t budgets[Room + 1] = {};
-  front<Room> found{};
+  placements<Room> found{};
   int count = 0;  ///< more than Room where these are not all
 
   /// Budgets from the least bytes that any needs to the most, each by the same factor larger than the one before.
   constexpr void spread(std::int64_t least, std::int64_t most) {
     static_assert(((Room - 1) & (Room - 2)) == 0);
     double factor = static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(least, 1));
-    for (int n = 1; n < Room - 1; n *= 2) factor = square_root(factor);
+    for (int n = 1; n < Room - 1; n *= 2) factor = cairn::detail::square_root(factor);
     double budget = static_cast<double>(std::max<std::int64_t>(least, 1));
     for (count = 0; count < Room; ++count, budget *= factor) budgets[count] = static_cast<std::int64_t>(budget);
     budgets[Room - 1] = most;
@@ -97,8 +97,8 @@ struct front_writer {
     }
   }
   /// Those that are better than all that need less.
-  constexpr front<Room> done() const {
-    front<Room> out;
+  constexpr placements<Room> done() const {
+    placements<Room> out;
     for (int k = 0; k < count; ++k) {
       if (found.flops[k] == never || (out.count > 0 && found.flops[k] >= out.flops[out.count - 1])) continue;
       out.bytes[out.count] = found.bytes[k];
@@ -107,22 +107,15 @@ struct front_writer {
     }
     return out;
   }
-
- private:
-  static constexpr double square_root(double x) {
-    double root = x;
-    for (int i = 0; i < 60 && root * root > x * (1 + 1e-9); ++i) root = (root + x / root) / 2;
-    return root;
-  }
 };
 
-inline constexpr front<1> nothing{1, {}, {}, {}};
+inline constexpr placements<1> nothing{1, {}, {}, {}};
 
-/// The front of all that `for_each(visit)` calls visit(first, rest, inside) for. Exact: no point is left out, if there
+/// The best of all that `for_each(visit)` calls visit(first, rest, inside) for. Exact: no point is left out, if there
 /// is room to look at all.
 template <int Room, bool Exact>
-constexpr front<Room> front_of(auto for_each) {
-  front_writer<Room> w;
+constexpr placements<Room> placements_of(auto for_each) {
+  list_writer<Room> w;
   std::int64_t least = never, most = -1;
   for_each([&](const first_choice& first, const auto& rest, const auto& inside) {
     if (rest.count == 0 || inside.count == 0) return;
@@ -144,25 +137,25 @@ constexpr front<Room> front_of(auto for_each) {
 /// Fronts of ranges in a segment, by their first block and how many more they have. Of equal blocks only those from the
 /// first one on.
 template <int Starts, int Count, int Room>
-struct front_table {
-  const front<Room>* at[Starts + 1][Count + 1] = {};
-  constexpr const front<Room>& of(int first, int more) const { return *at[Starts == 1 ? 0 : first][more]; }
+struct placement_table {
+  const placements<Room>* at[Starts + 1][Count + 1] = {};
+  constexpr const placements<Room>& of(int first, int more) const { return *at[Starts == 1 ? 0 : first][more]; }
 };
 
 namespace detail {
 template <int Starts, int From, int To, int Room>
-struct fronts_made {
-  front<Room> of[Starts][To - From] = {};
+struct placements_made {
+  placements<Room> of[Starts][To - From] = {};
 };
 
-/// The fronts of ranges of From to To - 1 blocks more than one.
+/// The placements of ranges of From to To - 1 blocks more than one.
 template <int Starts, int From, int To, int Room, int Count>
-constexpr auto write_fronts(const chain<Count>& c, const front_table<Starts, Count, Room>& before) {
-  fronts_made<Starts, From, To, Room> out;
+constexpr auto write_placements(const block_chain<Count>& c, const placement_table<Starts, Count, Room>& before) {
+  placements_made<Starts, From, To, Room> out;
   for (int more = From; more < To; ++more) {
     for (int i = 0; i < Starts && i + more < Count; ++i) {
       const int l = i + more;
-      const auto at = [&](int first, int n) -> const front<Room>& {
+      const auto at = [&](int first, int n) -> const placements<Room>& {
         return n < From ? before.of(first, n) : out.of[Starts == 1 ? 0 : first][n - From];
       };
       const block_costs& b = c.of[i];
@@ -172,7 +165,7 @@ constexpr auto write_fronts(const chain<Count>& c, const front_table<Starts, Cou
         if (more == 0) return visit(first_choice{0, b.alone, b.reading_flops}, nothing, nothing);
         visit(first_choice{0, kept, b.both_flops, b.kept_inside}, at(i + 1, more - 1), nothing);
         if (b.saving.kept != none)
-          visit(first_choice{choice::saving, std::max(gradient + b.passed, b.saving.peak),
+          visit(first_choice{choice::saving, std::max(gradient + b.saving.most.forward, b.saving.most.backward),
                              b.result_flops + b.saving.flops, b.saving.kept},
                 at(i + 1, more - 1), nothing);
         std::int64_t work = 0, passed = 0;
@@ -180,18 +173,18 @@ constexpr auto write_fronts(const chain<Count>& c, const front_table<Starts, Cou
           work += c.of[j - 1].result_flops;
           passed = std::max(passed, c.made[i][j - 1] + c.of[j - 1].passed);
           const std::int64_t made = c.made[i][j], held = made - c.released[i][j];
-          visit(first_choice{j - i, gradient + passed, work, made}, at(j, l - j), at(i, j - 1 - i));
+          const std::int64_t least = std::max(gradient + passed, c.of[j - 1].ahead);
+          visit(first_choice{j - i, least, work, made}, at(j, l - j), at(i, j - 1 - i));
           if (held == made || j == l) continue;
           const block_costs& next = c.of[j];
           const std::int64_t most =
-              std::max({passed, made + next.inside.forward, held + next.inside.backward - gradient});
-          visit(
-              first_choice{choice::then_kept + j - i, gradient + most, work + next.both_flops, held + next.kept_inside},
-              at(j + 1, l - j - 1), at(i, j - 1 - i));
+              std::max({least, gradient + made + next.inside.forward, held + next.inside.backward});
+          visit(first_choice{choice::then_kept + j - i, most, work + next.both_flops, held + next.kept_inside},
+                at(j + 1, l - j - 1), at(i, j - 1 - i));
         }
       };
       if (!b.between && !c.of[l].between)
-        out.of[Starts == 1 ? 0 : i][more - From] = front_of<Room, Count <= short_chain>(for_each_choice);
+        out.of[Starts == 1 ? 0 : i][more - From] = placements_of<Room, Count <= short_chain>(for_each_choice);
     }
   }
   return out;
@@ -200,16 +193,16 @@ constexpr auto write_fronts(const chain<Count>& c, const front_table<Starts, Cou
 /// A constant for so many lengths: more would take too many steps.
 inline constexpr int lengths_together = 4;
 template <const auto& Chain, int Starts, int Room, int Group>
-struct front_group {
+struct placement_group {
   static constexpr int count = Chain.count, from = Group * lengths_together,
                        to = std::min(from + lengths_together, count);
-  static constexpr front_table<Starts, count, Room> before = [] {
-    if constexpr (Group == 0) return front_table<Starts, count, Room>{};
-    else return front_group<Chain, Starts, Room, Group - 1>::after;
+  static constexpr placement_table<Starts, count, Room> before = [] {
+    if constexpr (Group == 0) return placement_table<Starts, count, Room>{};
+    else return placement_group<Chain, Starts, Room, Group - 1>::after;
   }();
-  static constexpr auto made = write_fronts<Starts, from, to, Room>(Chain, before);
-  static constexpr front_table<Starts, count, Room> after = [] {
-    front_table<Starts, count, Room> all = before;
+  static constexpr auto made = write_placements<Starts, from, to, Room>(Chain, before);
+  static constexpr placement_table<Starts, count, Room> after = [] {
+    placement_table<Starts, count, Room> all = before;
     for (int i = 0; i < Starts; ++i) {
       for (int n = from; n < to; ++n) all.at[i][n] = &made.of[i][n - from];
     }
@@ -218,9 +211,9 @@ struct front_group {
 };
 }  // namespace detail
 
-/// The fronts of all ranges of a chain; of one of equal blocks, with Starts = 1.
+/// The placements of all ranges of a chain; of one of equal blocks, with Starts = 1.
 template <const auto& Chain, int Starts, int Room>
-inline constexpr const front_table<Starts, Chain.count, Room>& fronts_inside =
-    detail::front_group<Chain, Starts, Room, (Chain.count - 1) / detail::lengths_together>::after;
+inline constexpr const placement_table<Starts, Chain.count, Room>& placements_inside =
+    detail::placement_group<Chain, Starts, Room, (Chain.count - 1) / detail::lengths_together>::after;
 
 }  // namespace cairn::pass
