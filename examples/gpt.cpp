@@ -10,44 +10,36 @@ using training::letters;
 
 constexpr int batch = 8, length = 256, width = 256, heads = 8, each = width / heads, blocks = 6;
 
-/// {N, T, width} as {N, heads, T, each}, and back.
-constexpr auto apart = [](auto x) {
-  return transpose<0, 2, 1, 3>(reshape<x.shape[0], x.shape[1], heads, each>(x));
-};
-constexpr auto together = [](auto x) {
-  return reshape<x.shape[0], x.shape[2], width>(transpose<0, 2, 1, 3>(x));
-};
-constexpr auto scale = 1_c / sqrt(constant<each>);
-
-/// What a row finds among the rows up to it.
-constexpr auto among_all = [](auto q, auto k, auto v) {
-  return matmul(softmax(matmul(apart(q), transpose(apart(k))) * scale + causal_mask<length>), apart(v));
-};
+/// What each row finds among the rows up to it, of {N, T, heads, each}.
+constexpr auto among_all = [](auto q, auto k, auto v) { return attention(q, k, v, causal); };
 /// The same of the next row alone, among those that the caches have.
 constexpr auto at = indices<"at", length, 1>;
 constexpr auto among_kept = [](auto q, auto k, auto v) {
-  constexpr auto keys = cache<"keys", 1, heads, length, each>;
-  constexpr auto values = cache<"values", 1, heads, length, each>;
-  const auto all_keys = placed<2>(keys, at, apart(k)), all_values = placed<2>(values, at, apart(v));
-  const auto scores = where(arange<length> <= at, matmul(apart(q), transpose(all_keys)) * scale, constant<-1e30>);
-  return updated(updated(matmul(softmax(scores), all_values), keys, all_keys), values, all_values);
+  constexpr auto keys = cache<"keys", 1, length, heads, each>;
+  constexpr auto values = cache<"values", 1, length, heads, each>;
+  const auto all_keys = placed<1>(keys, at, k), all_values = placed<1>(values, at, v);
+  const auto found = attention(q, all_keys, all_values, arange<length> <= at);
+  return updated(updated(found, keys, all_keys), values, all_values);
 };
 
+/// With among_all, what nn::transformer_block<heads, nn::transformer_options{.causal = true}> is, written out.
 template <auto Find>
-constexpr auto attention = layer([](auto x) {
-  auto [q, k, v] = split<-1, 3>(x | nn::linear<"qkv", 3 * width>);
-  return together(Find(q, k, v)) | nn::linear<"proj", width>;
+constexpr auto self_attention = layer([](auto x) {
+  const auto [q, k, v] = split<-1, 3>(x | nn::linear<"qkv", 3 * width>);
+  const auto by_heads = [](auto y) { return reshape<y.shape[0], y.shape[1], heads, each>(y); };
+  const auto found = Find(by_heads(q), by_heads(k), by_heads(v));
+  return reshape<x.shape[0], x.shape[1], width>(found) | nn::linear<"proj", width>;
 });
 constexpr auto feed_forward = nn::linear<"fc1", 4 * width> | nn::gelu | nn::linear<"fc2", width>;
 template <auto Find>
 constexpr auto transformer =
-    nn::residual(nn::layer_norm<"ln1"> | attention<Find>) | nn::residual(nn::layer_norm<"ln2"> | feed_forward);
+    nn::residual(nn::layer_norm<"ln1"> | self_attention<Find>) | nn::residual(nn::layer_norm<"ln2"> | feed_forward);
 constexpr auto reads = repeat<blocks, "block">([](auto) { return ckpt<"block">(transformer<among_all>); });
 constexpr auto writes = repeat<blocks, "block">([](auto) { return transformer<among_kept>; });
 
 constexpr auto logits(auto model, auto text, auto positions) {
-  const auto embedded = gather<0>(param_from<"text.weight", initial::normal(0.02), letters, width>, text) +
-                        gather<0>(param_from<"position.weight", initial::normal(0.02), length, width>, positions);
+  const auto embedded = gather<0>(param_from<"wte.weight", initial::normal(0.02), letters, width>, text) +
+                        gather<0>(param_from<"wpe.weight", initial::normal(0.02), length, width>, positions);
   return embedded | model | nn::layer_norm<"ln"> | nn::linear_without_bias<"head", letters>;
 }
 

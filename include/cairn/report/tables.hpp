@@ -183,10 +183,11 @@ struct timed {
 
 /// The segments of a program: bytes of the boundaries, bytes that are not stored and that a block would store, and
 /// what is computed a second time for that. Segments with equal figures share a line, which shows those of
-/// one of them.
+/// one of them. Nothing where there are none.
 template <class Program>
 void segment_table(std::ostream& out) {
   static constexpr auto segments = Program::segments();
+  if (segments.empty()) return;
   detail::table t({"segment", "", "boundary", "not stored", "recomputed", ""});
   for (const detail::alike& g : detail::folded(segments)) {
     const segment_plan& s = g.first;
@@ -223,6 +224,8 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   row("forward", flops, f.forward, q.forward);
   row("backward", flops, f.backward, q.backward);
   t.add({"recomputed", flops(f.recomputed), flops(q.recomputed), ""});
+  if constexpr (constexpr loop_counts l = Checkpointed::loops(), k = Plain::loops(); l.evaluations + k.evaluations > 0)
+    row("steps of loops evaluated", detail::grouped, l.evaluations, k.evaluations);
   row("work in all", flops, f.total(), q.total());
   for (const timed& time : times) {
     const auto microseconds = [](double ms) { return std::llround(1000 * ms); };
