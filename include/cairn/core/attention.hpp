@@ -88,7 +88,7 @@ struct attention_tiles {
   /// Transposed keys and values of a head; queries, results, largest scores and sums of a tile.
   constexpr std::int64_t forward(const attention_extents& of) const {
     return key_panels(of) * of.depth + of.keys * in_registers(of.value_depth) + scores() +
-           queries * (in_registers(of.depth) + in_registers(of.value_depth)) + 2 * in_registers(queries);
+           queries * (in_registers(of.depth) + in_registers(of.value_depth)) + in_registers(queries) + std::int64_t{queries} * width;
   }
   /// Queries, their gradients and those of results, of the heads that share keys; of a tile of keys these and values
   /// transposed, keys, the gradients of both; scores and their gradients.

@@ -25,8 +25,8 @@ class attention_of_tiles {
   const attention_tiles& cut = plan.cut;
   const std::int64_t depth = cut.in_registers(of.depth), value_depth = cut.in_registers(of.value_depth);
 
-  /// Working space of a thread, and what is known of each query of a tile: its largest score, and the sum of its
-  /// weights.
+  /// Working space of a thread, and what is known of each query of a tile: its largest score, as a power of 2, and the
+  /// sums of its weights, one a lane.
   struct space {
     Sum *keys, *values, *queries, *sums, *scores, *largest, *total;
 
@@ -73,7 +73,7 @@ class attention_of_tiles {
     copy_rows(q.at(image, head, first.query), q.apart, rows, of.depth, at.queries, depth);
     std::fill_n(at.sums, cut.queries * value_depth, Sum{0});
     std::fill_n(at.largest, rows, nothing<Sum>);
-    std::fill_n(at.total, rows, Sum{0});
+    std::fill_n(at.total, rows * width, Sum{0});
     for (int i = 0; i < cut.key_tiles(of); ++i) {
       const score_tile<Sum> scores(plan, image, head, tile, i);
       if (!scores.seen()) break;
@@ -96,20 +96,27 @@ class attention_of_tiles {
     const Sum scale = tile.masked(row, seen, mask, scores), before = at.largest[row];
     const Sum most = std::max(before, row_largest(scores, seen) * scale);
     const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(scale);
-    vec total = vec::fill(0);
-    for (int j = 0; j < seen; j += width) {
-      const vec weight = masked(exp(fused(vec::load(scores + j), by, -base)), seen - j);
-      total = total + weight;
-      weight.store(scores + j);
-    }
-    if (most > before) {
-      const vec factor = exp(vec::fill(before) - base);
+    vec total = vec::load(at.total + row * width);
+    if (most > before && before != nothing<Sum>) {
+      const vec factor = exp2_below(vec::fill(before) - base);
       Sum* const sums = at.sums + row * value_depth;
       for (int j = 0; j < value_depth; j += width) (vec::load(sums + j) * factor).store(sums + j);
-      at.total[row] *= factor.value[0];
-      at.largest[row] = most;
+      total = total * factor;
     }
-    at.total[row] += sum(total);
+    at.largest[row] = most;
+    const auto weight = [=](int j) { return exp2_below(fused(vec::load(scores + j), by, -base)); };
+    const int whole = seen - seen % width;
+    for (int j = 0; j < whole; j += width) {
+      const vec w = weight(j);
+      total = total + w;
+      w.store(scores + j);
+    }
+    if (whole < seen) {
+      const vec w = masked(weight(whole), seen - whole);
+      total = total + w;
+      w.store(scores + whole);
+    }
+    total.store(at.total + row * width);
     if (plan.with.draw_row != nullptr) drop(tile, row, seen, scores);
   }
   void drop(const score_tile<Sum>& tile, int row, int seen, Sum* weights) const {
@@ -122,9 +129,9 @@ class attention_of_tiles {
   }
 
   void finish(const space& at, int row, std::int64_t image, int head, int query) const {
-    const Sum total = at.total[row];
+    const Sum total = sum(vec::load(at.total + row * width));
     if (logsumexp.data != nullptr)
-      *logsumexp.at(image, head, query) = total == 0 ? 0 : at.largest[row] + std::log(total);
+      *logsumexp.at(image, head, query) = total == 0 ? 0 : at.largest[row] / binary_digits<Sum> + std::log(total);
     if (y.data == nullptr) return;
     Sum* const sums = at.sums + row * value_depth;
     const vec share = vec::fill(total == 0 ? 0 : 1 / total);

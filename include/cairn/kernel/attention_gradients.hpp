@@ -162,17 +162,20 @@ class attention_gradients_of_tiles {
     alignas(64) std::uint32_t words[attention_tiles::most];
     if (drops) tile.draw(row, seen, draws, words);
     const vec by = vec::fill(tile.masked(row, seen, mask, weights)), scale = vec::fill(plan.scale);
-    const vec base = vec::fill(*logsumexp.at(tile.image, tile.head, tile.query + row));
+    const vec base = vec::fill(*logsumexp.at(tile.image, tile.head, tile.query + row) * binary_digits<Sum>);
     const vec off = vec::fill(*delta.at(tile.image, tile.head, tile.query + row));
     const vec keep = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
     const auto least = static_cast<std::uint32_t>(plan.with.dropout * 0x1p32);
-    for (int j = 0; j < seen; j += width) {
-      vec weight = masked(exp(fused(vec::load(weights + j), by, -base)), seen - j), slope = vec::load(slopes + j);
+    const auto step = [=, &words](int j, auto within) {
+      const vec w = exp2_below(fused(vec::load(weights + j), by, -base));
+      vec slope = vec::load(slopes + j);
       if (drops) slope = where_at_least(slope * keep, words + j, least);
-      masked(weight * (slope - off) * scale, seen - j).store(slopes + j);
-      if (drops) weight = where_at_least(weight * keep, words + j, least);
-      weight.store(weights + j);
-    }
+      within(w * (slope - off) * scale).store(slopes + j);
+      within(drops ? where_at_least(w * keep, words + j, least) : w).store(weights + j);
+    };
+    const int whole = seen - seen % width;
+    for (int j = 0; j < whole; j += width) step(j, [](vec x) { return x; });
+    if (whole < seen) step(whole, [n = seen - whole](vec x) { return masked(x, n); });
   }
 };
 

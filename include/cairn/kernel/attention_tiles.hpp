@@ -7,6 +7,8 @@
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/softmax.hpp"
 
+#include <numbers>
+
 namespace cairn::kernel {
 
 /// The heads of a tensor {N, tokens, heads, extent}: tokens lie `apart`.
@@ -100,6 +102,10 @@ inline void draw_row(const random_stream& from, std::int64_t element, int count,
   for (int j = 0; j < count; j += drawn_at_once) draw(from, static_cast<std::uint32_t>((element + j) / 4), words + j);
 }
 
+/// Exponentials are powers of 2.
+template <class Real>
+inline constexpr Real binary_digits = static_cast<Real>(std::numbers::log2e);
+
 /// An attention with its code, for its extents alone.
 template <class Real>
 struct attention_plan {
@@ -173,14 +179,13 @@ struct score_tile {
     return [this](int row, int) { return range{first_query(row), queries}; };
   }
 
-  /// Scores of a row, masked; returns by what the rest scales them.
+  /// Scores of a row, masked; returns by what the rest scales them to powers of 2.
   Real masked(int row, int count, const void* mask, Real* scores) const {
-    const Real scale = plan.scale;
-    if (plan.with.mask_row == nullptr) return scale;
+    if (plan.with.mask_row == nullptr) return plan.scale * binary_digits<Real>;
     const std::int64_t* const step = plan.with.step;
     const std::int64_t at = image * step[0] + head * step[1] + (query + row) * step[2] + key * step[3];
-    plan.with.mask_row(mask, at, step[3] == 0, scale, scores, count);
-    return 1;
+    plan.with.mask_row(mask, at, step[3] == 0, plan.scale, scores, count);
+    return binary_digits<Real>;
   }
   /// The words of a row's weights.
   void draw(int row, int count, const void* key_of_draws, std::uint32_t* words) const {
