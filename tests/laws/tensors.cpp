@@ -17,6 +17,7 @@ constexpr auto in_turn = std::apply(models::peephole_cell, repeat<3, "layer">([]
 BOOST_AUTO_TEST_SUITE(laws_of_tensors)
 
 BOOST_AUTO_TEST_CASE(attention) { laws<models::attention>(); }
+BOOST_AUTO_TEST_CASE(transformer) { laws<models::transformer>(); }
 BOOST_AUTO_TEST_CASE(deep_products) { laws<models::deep_products>(); }
 BOOST_AUTO_TEST_CASE(centered) { laws<models::centered>(); }
 BOOST_AUTO_TEST_CASE(linear_attention) { laws<models::linear_attention>(); }

@@ -58,6 +58,11 @@ constexpr auto both_seen = concatenate<-1>(first_seen, next_seen) | nn::batch_no
 constexpr auto seen =
     mean(square(both_seen)) + mean(square(nn::conv2d<"c3", 5, 3>(concatenate<-1>(photos, first_seen))));
 
+// Fewer heads than threads, of queries that see more and more keys.
+constexpr auto looked =
+    mean(square(input<"tokens", 1, 290, 40> |
+                nn::self_attention<"attn", 4, nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}>));
+
 /// The most threads that steps get from now on.
 void allow_threads(int most) { omp_set_num_threads(most); }
 
@@ -103,6 +108,10 @@ BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_their_number) {
 
 BOOST_AUTO_TEST_CASE(bits_of_images_do_not_depend_on_their_number) {
   same_for_any_number_of_threads<seen, double>(bind<"photos">(numbers<double>(6 * 33 * 31 * 13)));
+}
+
+BOOST_AUTO_TEST_CASE(bits_of_attention_do_not_depend_on_their_number) {
+  same_for_any_number_of_threads<looked, double>(bind<"tokens">(numbers<double>(290 * 40)));
 }
 
 // Two rows of three are classified rightly.

@@ -6,6 +6,13 @@
 namespace models {
 
 constexpr auto attention = classify(x | nn::linear<"in", 12> | ckpt<"attention">(attend) | nn::tanh);
+// Heads that share keys, and draws that backward makes again; norms before and behind.
+constexpr auto transformer = classify(reshape<8, 12>(
+    reshape<2, 4, 12>(x | nn::linear<"in", 12>) | repeat<2, "layers">([](auto) {
+      constexpr nn::transformer_options first{16, true, true, 1, 0.1}, last{16, false};
+      return ckpt<"first">(block<"first">(nn::transformer_block<3, first>)) |
+             ckpt<"last", save_matmuls, allow_useless>(block<"last">(nn::transformer_block<2, last, nn::relu>));
+    })));
 constexpr auto centered = classify(x | nn::linear<"in", 12> | ckpt<"norm", allow_useless>(layer([](auto h) {
                                      const auto c = h - mean<-1>(h, keepdim);
                                      return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c);

@@ -111,7 +111,7 @@ struct trial {
         forward(threads, y, logsumexp);
         BOOST_TEST(close(y, right.y, right.size_of_y));
         BOOST_TEST(close(logsumexp, right.logsumexp, ones));
-        guarded<Real> untouched(right.y.size());
+        guarded<Real> untouched(std::ssize(right.y));
         forward(threads, untouched, alone, true);
         BOOST_TEST(std::equal(alone.data(), alone.data() + right.logsumexp.size(), logsumexp.data()));
 
@@ -154,6 +154,24 @@ void check_all() {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(kernel_attention)
+
+/// The polynomial's terms are rounded once each, and what follows shrinks the errors of those before.
+BOOST_AUTO_TEST_CASE(powers_of_two) {
+  const auto check = []<class Real>(Real least) {
+    using vec = lanes<Real>;
+    double most = 0;
+    for (int i = 0; i <= 20000; ++i) {
+      const Real x = least * static_cast<Real>(i) / 20000;
+      most = std::max(most, std::abs(exp2_below(vec::fill(x)).value[0] / std::exp2(double{x}) - 1));
+    }
+    BOOST_TEST(most <= 2 * epsilon<Real>);
+    BOOST_TEST((exp2_below(vec::fill(0)).value[0] == 1 && exp2_below(vec::fill(-infinity<Real>)).value[0] == 0));
+    BOOST_TEST((exp2_below(vec::fill(2 * least)).value[0] == 0 &&
+                std::isnan(exp2_below(vec::fill(no_number<Real>)).value[0])));
+  };
+  check(-125.0F);
+  check(-1021.0);
+}
 
 BOOST_AUTO_TEST_CASE(in_float) { check_all<float>(); }
 BOOST_AUTO_TEST_CASE(in_double) { check_all<double>(); }

@@ -63,39 +63,37 @@ struct attention_extents {
 struct attention_tiles {
   static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;  ///< of products
   static constexpr int most = 96;  ///< queries, and keys, of a tile of scores: whole tiles of products either way
-  int width, tile_columns;         ///< of a register, and of products
-  int queries, keys;               ///< of a tile of scores
+  static_assert(most % 32 == 0 && most % tile_rows == 0);
+  int width;          ///< of a register, in numbers
+  int queries, keys;  ///< of a tile of scores
+  int key_rows;       ///< of what is one row for each key of a tile
 
   constexpr attention_tiles(const attention_extents& of, int bytes)
       : width(register_bytes / bytes),
-        tile_columns(2 * width),
         queries(even_blocks(of.queries, most, tile_rows)),
-        keys(most) {
-    static_assert(most % 32 == 0 && most % 12 == 0);
-  }
+        keys(in_registers(std::min(most, in_rows(of.keys)))),
+        key_rows(std::min(most, of.keys)) {}
+
   constexpr int query_tiles(const attention_extents& of) const { return (of.queries + queries - 1) / queries; }
   constexpr int key_tiles(const attention_extents& of) const { return (of.keys + keys - 1) / keys; }
-  /// In whole registers, and whole rows of tiles.
-  constexpr std::int64_t in_registers(int n) const { return (n + width - 1) / width * width; }
-  constexpr std::int64_t query_rows(const attention_extents& of) const {
-    return (of.queries + tile_rows - 1) / tile_rows * tile_rows;
-  }
-  constexpr std::int64_t key_panels(const attention_extents& of) const {
-    return std::int64_t{(of.keys + tile_columns - 1) / tile_columns} * tile_columns;
-  }
+  /// In whole registers, and in whole rows of tiles.
+  constexpr int in_registers(int n) const { return (n + width - 1) / width * width; }
+  constexpr int in_rows(int n) const { return (n + tile_rows - 1) / tile_rows * tile_rows; }
   constexpr std::int64_t scores() const { return std::int64_t{queries} * keys; }
 
-  /// Transposed keys and values of a head; queries, results, largest scores and sums of a tile.
+  /// Transposed keys and values of a head; of a tile queries, results, scores, the largest of each row and sums.
   constexpr std::int64_t forward(const attention_extents& of) const {
-    return key_panels(of) * of.depth + of.keys * in_registers(of.value_depth) + scores() +
-           queries * (in_registers(of.depth) + in_registers(of.value_depth)) + 2 * in_registers(queries);
+    const std::int64_t depth = in_registers(of.depth), value_depth = in_registers(of.value_depth);
+    return std::int64_t{in_registers(of.keys)} * of.depth + of.keys * value_depth + queries * (depth + value_depth) +
+           scores() + in_registers(queries) + std::int64_t{queries} * width;
   }
   /// Queries, their gradients and those of results, of the heads that share keys; of a tile of keys these and values
   /// transposed, keys, the gradients of both; scores and their gradients.
   constexpr std::int64_t backward(const attention_extents& of) const {
     const std::int64_t depth = in_registers(of.depth), value_depth = in_registers(of.value_depth);
-    return of.group() * query_rows(of) * (2 * depth + value_depth) +
-           keys * (of.depth + of.value_depth + 2 * depth + value_depth) + 2 * scores();
+    return of.group() * in_rows(of.queries) * (2 * depth + value_depth) +
+           std::int64_t{in_registers(key_rows)} * (of.depth + of.value_depth) + key_rows * depth +
+           in_rows(key_rows) * (depth + value_depth) + 2 * scores();
   }
 };
 

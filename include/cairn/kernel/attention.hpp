@@ -25,19 +25,21 @@ class attention_of_tiles {
   const attention_tiles& cut = plan.cut;
   const std::int64_t depth = cut.in_registers(of.depth), value_depth = cut.in_registers(of.value_depth);
 
-  /// Working space of a thread, and what is known of each query of a tile: its largest score, and the sum of its
-  /// weights.
+  /// Working space of a thread, and what is known of each query of a tile: its largest score, as a power of 2, and the
+  /// sums of its weights, one a lane.
   struct space {
     Sum *keys, *values, *queries, *sums, *scores, *largest, *total;
 
-    space(const attention_extents& of, const attention_tiles& cut, Sum* at)
-        : keys(at),
-          values(keys + cut.key_panels(of) * of.depth),
-          queries(values + of.keys * cut.in_registers(of.value_depth)),
-          sums(queries + cut.queries * cut.in_registers(of.depth)),
-          scores(sums + cut.queries * cut.in_registers(of.value_depth)),
-          largest(scores + cut.scores()),
-          total(largest + cut.in_registers(cut.queries)) {}
+    space(const attention_extents& of, const attention_tiles& cut, Sum* at) {
+      const auto take = [&at](std::int64_t numbers) { return std::exchange(at, at + numbers); };
+      keys = take(std::int64_t{cut.in_registers(of.keys)} * of.depth);
+      values = take(std::int64_t{of.keys} * cut.in_registers(of.value_depth));
+      queries = take(std::int64_t{cut.queries} * cut.in_registers(of.depth));
+      sums = take(std::int64_t{cut.queries} * cut.in_registers(of.value_depth));
+      scores = take(cut.scores());
+      largest = take(cut.in_registers(cut.queries));
+      total = take(std::int64_t{cut.queries} * cut.width);
+    }
   };
 
  public:
@@ -57,8 +59,8 @@ class attention_of_tiles {
     in_parts(parts, [this, scratch, &each, parts, tiles](int part) {
       const space at(of, cut, scratch + part * each.each);
       for_each_share(of, tiles, part, parts, [&](std::int64_t image, int key_head, int begin, int end) {
-        copy_transposed(k.at(image, key_head, 0), k.apart, of.keys, of.depth, cut.tile_columns, at.keys);
-        copy_rows(v.at(image, key_head, 0), v.apart, of.keys, of.value_depth, at.values, value_depth);
+        copy_transposed(k.at(image, key_head, 0), k.apart, of.keys, of.depth, at.keys);
+        copy_rows(v.at(image, key_head, 0), v.apart, of.keys, of.keys, of.value_depth, at.values, value_depth);
         for (int i = begin; i < end; ++i)
           for (int member = 0; member < of.group(); ++member)
             query_tile(at, image, key_head * of.group() + member, mixed(i, tiles));
@@ -70,18 +72,17 @@ class attention_of_tiles {
   void query_tile(const space& at, std::int64_t image, int head, int tile) const {
     const score_tile<Sum> first(plan, image, head, tile, 0);
     const int rows = first.queries;
-    copy_rows(q.at(image, head, first.query), q.apart, rows, of.depth, at.queries, depth);
+    copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, at.queries, depth);
     std::fill_n(at.sums, cut.queries * value_depth, Sum{0});
-    std::fill_n(at.largest, rows, nothing<Sum>);
-    std::fill_n(at.total, rows, Sum{0});
+    std::fill_n(at.largest, cut.in_registers(cut.queries), nothing<Sum>);
+    std::fill_n(at.total, cut.queries * width, Sum{0});
     for (int i = 0; i < cut.key_tiles(of); ++i) {
       const score_tile<Sum> scores(plan, image, head, tile, i);
       if (!scores.seen()) break;
-      multiply_tiles<false>(at.queries, depth, at.keys + std::int64_t{scores.key} * of.depth, cut.tile_columns,
-                            std::int64_t{cut.tile_columns} * of.depth, at.scores, cut.keys, rows, scores.keys, false,
-                            scores.along_depth(of.depth));
-      for (int row = 0; row < rows; ++row) weigh(scores, at, row);
-      multiply_tiles<false>(at.scores, cut.keys, at.values + scores.key * value_depth, value_depth, cut.tile_columns,
+      multiply_tiles<false>(at.queries, depth, at.keys + std::int64_t{scores.key} * of.depth, 0, of.depth, at.scores,
+                            cut.keys, rows, scores.keys, false, scores.along_depth(of.depth));
+      for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
+      multiply_tiles<false>(at.scores, cut.keys, at.values + scores.key * value_depth, value_depth, scores.keys,
                             at.sums, value_depth, rows, static_cast<int>(value_depth), true, scores.along_keys());
     }
     for (int row = 0; row < rows; ++row) finish(at, row, image, head, first.query + row);
@@ -91,25 +92,32 @@ class attention_of_tiles {
   void weigh(const score_tile<Sum>& tile, const space& at, int row) const {
     Sum* const scores = at.scores + std::int64_t{row} * cut.keys;
     const int seen = tile.keys_seen(row);
-    clear_from(scores, seen, tile.keys);
+    std::fill(scores + seen, scores + cut.keys, Sum{0});
     if (seen == 0) return;
     const Sum scale = tile.masked(row, seen, mask, scores), before = at.largest[row];
     const Sum most = std::max(before, row_largest(scores, seen) * scale);
     const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(scale);
-    vec total = vec::fill(0);
-    for (int j = 0; j < seen; j += width) {
-      const vec weight = masked(exp(fused(vec::load(scores + j), by, -base)), seen - j);
-      total = total + weight;
-      weight.store(scores + j);
-    }
-    if (most > before) {
-      const vec factor = exp(vec::fill(before) - base);
+    vec total = vec::load(at.total + row * width);
+    if (most > before && before != nothing<Sum>) {
+      const vec factor = exp2_below(vec::fill(before) - base);
       Sum* const sums = at.sums + row * value_depth;
       for (int j = 0; j < value_depth; j += width) (vec::load(sums + j) * factor).store(sums + j);
-      at.total[row] *= factor.value[0];
-      at.largest[row] = most;
+      total = total * factor;
     }
-    at.total[row] += sum(total);
+    at.largest[row] = most;
+    const auto weight = [=](int j) { return exp2_below(fused(vec::load(scores + j), by, -base)); };
+    const int whole = seen - seen % width;
+    for (int j = 0; j < whole; j += width) {
+      const vec w = weight(j);
+      total = total + w;
+      w.store(scores + j);
+    }
+    if (whole < seen) {
+      const vec w = masked(weight(whole), seen - whole);
+      total = total + w;
+      w.store(scores + whole);
+    }
+    total.store(at.total + row * width);
     if (plan.with.draw_row != nullptr) drop(tile, row, seen, scores);
   }
   void drop(const score_tile<Sum>& tile, int row, int seen, Sum* weights) const {
@@ -122,9 +130,9 @@ class attention_of_tiles {
   }
 
   void finish(const space& at, int row, std::int64_t image, int head, int query) const {
-    const Sum total = at.total[row];
+    const Sum total = sum(vec::load(at.total + row * width));
     if (logsumexp.data != nullptr)
-      *logsumexp.at(image, head, query) = total == 0 ? 0 : at.largest[row] + std::log(total);
+      *logsumexp.at(image, head, query) = total == 0 ? 0 : at.largest[row] / binary_digits<Sum> + std::log(total);
     if (y.data == nullptr) return;
     Sum* const sums = at.sums + row * value_depth;
     const vec share = vec::fill(total == 0 ? 0 : 1 / total);

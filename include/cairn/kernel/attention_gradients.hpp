@@ -23,7 +23,7 @@ class attention_gradients_of_tiles {
   const attention_extents& of = plan.of;
   const attention_tiles& cut = plan.cut;
   const std::int64_t depth = cut.in_registers(of.depth), value_depth = cut.in_registers(of.value_depth);
-  const std::int64_t query_rows = cut.query_rows(of);
+  const std::int64_t query_rows = cut.in_rows(of.queries);
 
   /// Working space of a thread.
   struct space {
@@ -33,16 +33,16 @@ class attention_gradients_of_tiles {
 
     space(const attention_extents& of, const attention_tiles& cut, Sum* at) {
       const std::int64_t depth = cut.in_registers(of.depth), value_depth = cut.in_registers(of.value_depth);
-      const std::int64_t rows = of.group() * cut.query_rows(of);
+      const std::int64_t rows = std::int64_t{of.group()} * cut.in_rows(of.queries);
       const auto take = [&at](std::int64_t numbers) { return std::exchange(at, at + numbers); };
       queries = take(rows * depth);
       results = take(rows * value_depth);
       of_queries = take(rows * depth);
-      keys = take(std::int64_t{cut.keys} * of.depth);
-      values = take(std::int64_t{cut.keys} * of.value_depth);
-      rows_of_keys = take(cut.keys * depth);
-      of_keys = take(cut.keys * depth);
-      of_values = take(cut.keys * value_depth);
+      keys = take(std::int64_t{cut.in_registers(cut.key_rows)} * of.depth);
+      values = take(std::int64_t{cut.in_registers(cut.key_rows)} * of.value_depth);
+      rows_of_keys = take(cut.key_rows * depth);
+      of_keys = take(cut.in_rows(cut.key_rows) * depth);
+      of_values = take(cut.in_rows(cut.key_rows) * value_depth);
       weights = take(cut.scores());
       slopes = take(cut.scores());
     }
@@ -94,22 +94,23 @@ class attention_gradients_of_tiles {
   void copy_queries(const space& at, std::int64_t image, int key_head) const {
     for (int member = 0; member < of.group(); ++member) {
       const int head = key_head * of.group() + member;
-      copy_rows(q.at(image, head, 0), q.apart, of.queries, of.depth, at.queries + member * query_rows * depth, depth);
-      copy_rows(g.at(image, head, 0), g.apart, of.queries, of.value_depth,
+      copy_rows(q.at(image, head, 0), q.apart, of.queries, cut.in_rows(of.queries), of.depth,
+                at.queries + member * query_rows * depth, depth);
+      copy_rows(g.at(image, head, 0), g.apart, of.queries, cut.in_rows(of.queries), of.value_depth,
                 at.results + member * query_rows * value_depth, value_depth);
     }
   }
 
   void sweep(const space& at, std::int64_t image, int key_head, tiles keys, tiles queries, bool by_keys,
              bool by_queries) const {
-    if (by_queries) std::fill_n(at.of_queries, of.group() * query_rows * depth, Sum{0});
+    std::fill_n(at.of_queries, of.group() * query_rows * depth, Sum{0});
     for (int i = keys.begin; i < keys.end; ++i) {
       const int key = keys[i] * cut.keys, count = std::min(cut.keys, of.keys - key);
-      copy_transposed(k.at(image, key_head, key), k.apart, count, of.depth, cut.tile_columns, at.keys);
-      copy_transposed(v.at(image, key_head, key), v.apart, count, of.value_depth, cut.tile_columns, at.values);
-      if (by_queries) copy_rows(k.at(image, key_head, key), k.apart, count, of.depth, at.rows_of_keys, depth);
-      std::fill_n(at.of_keys, cut.keys * depth, Sum{0});
-      std::fill_n(at.of_values, cut.keys * value_depth, Sum{0});
+      copy_transposed(k.at(image, key_head, key), k.apart, count, of.depth, at.keys);
+      copy_transposed(v.at(image, key_head, key), v.apart, count, of.value_depth, at.values);
+      copy_rows(k.at(image, key_head, key), k.apart, count, count, of.depth, at.rows_of_keys, depth);
+      std::fill_n(at.of_keys, cut.in_rows(cut.key_rows) * depth, Sum{0});
+      std::fill_n(at.of_values, cut.in_rows(cut.key_rows) * value_depth, Sum{0});
       for (int member = 0; member < of.group(); ++member)
         for (int t = queries.begin; t < queries.end; ++t) {
           const score_tile<Sum> scores(plan, image, key_head * of.group() + member, queries[t], keys[i]);
@@ -132,22 +133,21 @@ class attention_gradients_of_tiles {
   /// What a tile of scores gives; its queries stand from `at_row` on.
   void tile(const score_tile<Sum>& scores, const space& at, std::int64_t at_row, bool by_keys, bool by_queries) const {
     const int rows = scores.queries, keys = scores.keys;
-    const std::int64_t panel = cut.tile_columns;
     const Sum *const queries = at.queries + at_row * depth, *const results = at.results + at_row * value_depth;
-    multiply_tiles<false>(queries, depth, at.keys, panel, panel * of.depth, at.weights, cut.keys, rows, keys, false,
+    multiply_tiles<false>(queries, depth, at.keys, 0, of.depth, at.weights, cut.keys, rows, keys, false,
                           scores.along_depth(of.depth));
-    multiply_tiles<false>(results, value_depth, at.values, panel, panel * of.value_depth, at.slopes, cut.keys, rows,
-                          keys, false, scores.along_depth(of.value_depth));
-    for (int row = 0; row < rows; ++row) weigh(scores, at, row);
+    multiply_tiles<false>(results, value_depth, at.values, 0, of.value_depth, at.slopes, cut.keys, rows, keys, false,
+                          scores.along_depth(of.value_depth));
+    for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
     const int columns = static_cast<int>(depth), value_columns = static_cast<int>(value_depth);
     if (by_keys) {
-      multiply_tiles<true>(at.weights, cut.keys, results, value_depth, panel, at.of_values, value_depth, keys,
+      multiply_tiles<true>(at.weights, cut.keys, results, value_depth, rows, at.of_values, value_depth, keys,
                            value_columns, true, scores.along_queries());
-      multiply_tiles<true>(at.slopes, cut.keys, queries, depth, panel, at.of_keys, depth, keys, columns, true,
+      multiply_tiles<true>(at.slopes, cut.keys, queries, depth, rows, at.of_keys, depth, keys, columns, true,
                            scores.along_queries());
     }
     if (by_queries)
-      multiply_tiles<false>(at.slopes, cut.keys, at.rows_of_keys, depth, panel, at.of_queries + at_row * depth, depth,
+      multiply_tiles<false>(at.slopes, cut.keys, at.rows_of_keys, depth, keys, at.of_queries + at_row * depth, depth,
                             rows, columns, true, scores.along_keys());
   }
 
@@ -156,23 +156,27 @@ class attention_gradients_of_tiles {
     Sum *const weights = at.weights + std::int64_t{row} * cut.keys, *const slopes =
                                                                         at.slopes + std::int64_t{row} * cut.keys;
     const int seen = tile.keys_seen(row);
-    clear_from(weights, seen, tile.keys);
-    clear_from(slopes, seen, tile.keys);
+    std::fill(weights + seen, weights + cut.keys, Sum{0});
+    std::fill(slopes + seen, slopes + cut.keys, Sum{0});
+    if (seen == 0) return;
     const bool drops = plan.with.draw_row != nullptr;
     alignas(64) std::uint32_t words[attention_tiles::most];
     if (drops) tile.draw(row, seen, draws, words);
     const vec by = vec::fill(tile.masked(row, seen, mask, weights)), scale = vec::fill(plan.scale);
-    const vec base = vec::fill(*logsumexp.at(tile.image, tile.head, tile.query + row));
+    const vec base = vec::fill(*logsumexp.at(tile.image, tile.head, tile.query + row) * binary_digits<Sum>);
     const vec off = vec::fill(*delta.at(tile.image, tile.head, tile.query + row));
     const vec keep = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
     const auto least = static_cast<std::uint32_t>(plan.with.dropout * 0x1p32);
-    for (int j = 0; j < seen; j += width) {
-      vec weight = masked(exp(fused(vec::load(weights + j), by, -base)), seen - j), slope = vec::load(slopes + j);
+    const auto step = [=, &words](int j, auto within) {
+      const vec w = exp2_below(fused(vec::load(weights + j), by, -base));
+      vec slope = vec::load(slopes + j);
       if (drops) slope = where_at_least(slope * keep, words + j, least);
-      masked(weight * (slope - off) * scale, seen - j).store(slopes + j);
-      if (drops) weight = where_at_least(weight * keep, words + j, least);
-      weight.store(weights + j);
-    }
+      within(w * (slope - off) * scale).store(slopes + j);
+      within(drops ? where_at_least(w * keep, words + j, least) : w).store(weights + j);
+    };
+    const int whole = seen - seen % width;
+    for (int j = 0; j < whole; j += width) step(j, [](vec x) { return x; });
+    if (whole < seen) step(whole, [n = seen - whole](vec x) { return masked(x, n); });
   }
 };
 

@@ -7,6 +7,8 @@
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/softmax.hpp"
 
+#include <numbers>
+
 namespace cairn::kernel {
 
 /// The heads of a tensor {N, tokens, heads, extent}: tokens lie `apart`.
@@ -28,41 +30,44 @@ head_rows<In> rows_of(void* data, std::int64_t apart) {
   return {static_cast<In*>(data), x[1], apart == 0 ? std::int64_t{x[2]} * x[3] : apart, x[3]};
 }
 
-/// Rows side by side, filled up to whole registers with zeros; and back, times `scale`.
+/// Rows side by side, filled up to whole registers with zeros, and with rows of zeros up to `all`; and back.
 template <class In, class Sum>
-void copy_rows(const In* from, std::int64_t apart, std::int64_t rows, int extent, Sum* to, std::int64_t to_apart) {
-  for (std::int64_t i = 0; i < rows; ++i, from += apart, to += to_apart)
+void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent, Sum* to, std::int64_t to_apart) {
+  std::fill_n(to + rows * to_apart, (all - rows) * to_apart, Sum{0});
+  for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += lanes<Sum>::width) load_row_as<Sum>(from, j, extent).store(to + j);
 }
 template <class Sum>
-void write_rows(const Sum* from, std::int64_t apart, std::int64_t rows, int extent, Sum* to, std::int64_t to_apart) {
-  for (std::int64_t i = 0; i < rows; ++i, from += apart, to += to_apart)
+void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum* to, std::int64_t to_apart) {
+  for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += lanes<Sum>::width) store_row(lanes<Sum>::load(from + j), to, j, extent);
 }
-/// Rows as columns: panels of `tile_columns` of them, each {extent, tile_columns}.
+/// Rows as columns: panels of two registers of them, each {extent, columns}, the last one perhaps of one.
 template <class In, class Sum>
-void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, int tile_columns, Sum* to) {
-  for (int j = 0; j < rows; j += tile_columns)
-    pack_columns_transposed(from + j * apart, apart, std::min(tile_columns, rows - j), extent, tile_columns,
-                            to + std::int64_t{j} * extent);
+void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, Sum* to) {
+  constexpr int width = lanes<Sum>::width;
+  for (int j = 0; j < rows; j += 2 * width)
+    pack_columns_transposed(from + j * apart, apart, std::min(2 * width, rows - j), extent,
+                            rows - j > width ? 2 * width : width, to + std::int64_t{j} * extent);
 }
 
 /// A tile of C in scratch = or += a b, in whole tiles of registers: C has room for these. Of A rows are `apart_a`, or,
-/// of a transposed one, steps. Panels of columns of B are `panel` apart, and its steps `apart_b`. `steps(row, column)`
-/// are those that are not zero for the tile there.
+/// of a transposed one, steps. Rows of B are `apart_b`, or, where that is 0, it is `depth` rows in panels.
+/// `steps(row, column)` are those that are not zero for the tile there.
 template <bool Transposed, class Sum, class Steps>
-void multiply_tiles(const Sum* a, std::int64_t apart_a, const Sum* b, std::int64_t apart_b, std::int64_t panel, Sum* c,
+void multiply_tiles(const Sum* a, std::int64_t apart_a, const Sum* b, std::int64_t apart_b, int depth, Sum* c,
                     std::int64_t apart_c, int rows, int columns, bool add, Steps steps) {
   constexpr int tile_rows = attention_tiles::tile_rows, width = lanes<Sum>::width;
   const tile_target<Sum> to{c, apart_c, add, false, nullptr};
-  for (int j = 0; j < columns; j += 2 * width, b += panel) {
+  for (int j = 0; j < columns; j += 2 * width, b += 2 * width * (apart_b == 0 ? depth : 1)) {
     const bool pair = columns - j > width;
+    const std::int64_t step_b = apart_b != 0 ? apart_b : pair ? 2 * width : width;
     for (int i = 0; i < rows; i += tile_rows) {
       const range own = steps(i, j);
       if (own.begin >= own.end) continue;
-      const tile_source from{apart_a, 0, apart_b, static_cast<int>(own.end - own.begin)};
+      const tile_source from{apart_a, 0, step_b, static_cast<int>(own.end - own.begin)};
       const Sum* const tile_a = Transposed ? a + own.begin * apart_a + i : a + i * apart_a + own.begin;
-      const Sum* const tile_b = b + own.begin * apart_b;
+      const Sum* const tile_b = b + own.begin * step_b;
       if (pair)
         column_of_tiles<Sum, Sum, tile_rows, 2, !Transposed>(tile_a, tile_b, from, to, i, j, 2 * width, tile_rows);
       else column_of_tiles<Sum, Sum, tile_rows, 1, !Transposed>(tile_a, tile_b, from, to, i, j, width, tile_rows);
@@ -99,6 +104,10 @@ void mask_scores(const void* mask, std::int64_t at, bool repeated, Real scale, R
 inline void draw_row(const random_stream& from, std::int64_t element, int count, std::uint32_t* words) {
   for (int j = 0; j < count; j += drawn_at_once) draw(from, static_cast<std::uint32_t>((element + j) / 4), words + j);
 }
+
+/// Exponentials are powers of 2.
+template <class Real>
+inline constexpr Real binary_digits = static_cast<Real>(std::numbers::log2e);
 
 /// An attention with its code, for its extents alone.
 template <class Real>
@@ -155,32 +164,32 @@ struct score_tile {
 
   /// Whether any of its queries may look at any of its keys.
   bool seen() const { return !plan.of.causal || key < query + queries; }
-  /// The keys at which a query of the tile may look, as far as `causal` says.
-  int keys_seen(int row) const { return plan.of.causal ? std::clamp(query + row + 1 - key, 0, keys) : keys; }
+  /// The keys at which a query of the tile may look, as far as `causal` says; none where it has no such query.
+  int keys_seen(int row) const { return row < queries ? keys_until(row) : 0; }
+  int keys_until(int row) const { return plan.of.causal ? std::clamp(query + row + 1 - key, 0, keys) : keys; }
   /// The first query of the tile that may look at a key.
   int first_query(int column) const { return plan.of.causal ? std::clamp(key + column - query, 0, queries) : 0; }
 
   /// The steps of products, for tiles of registers: along the depth for scores, along keys, along queries.
   auto along_depth(int depth) const {
     return [this, depth](int row, int column) {
-      return range{0, keys_seen(row + attention_tiles::tile_rows - 1) > column ? depth : 0};
+      return range{0, keys_until(row + attention_tiles::tile_rows - 1) > column ? depth : 0};
     };
   }
   auto along_keys() const {
-    return [this](int row, int) { return range{0, keys_seen(row + attention_tiles::tile_rows - 1)}; };
+    return [this](int row, int) { return range{0, keys_until(row + attention_tiles::tile_rows - 1)}; };
   }
   auto along_queries() const {
     return [this](int row, int) { return range{first_query(row), queries}; };
   }
 
-  /// Scores of a row, masked; returns by what the rest scales them.
+  /// Scores of a row, masked; returns by what the rest scales them to powers of 2.
   Real masked(int row, int count, const void* mask, Real* scores) const {
-    const Real scale = plan.scale;
-    if (plan.with.mask_row == nullptr) return scale;
+    if (plan.with.mask_row == nullptr) return plan.scale * binary_digits<Real>;
     const std::int64_t* const step = plan.with.step;
     const std::int64_t at = image * step[0] + head * step[1] + (query + row) * step[2] + key * step[3];
-    plan.with.mask_row(mask, at, step[3] == 0, scale, scores, count);
-    return 1;
+    plan.with.mask_row(mask, at, step[3] == 0, plan.scale, scores, count);
+    return binary_digits<Real>;
   }
   /// The words of a row's weights.
   void draw(int row, int count, const void* key_of_draws, std::uint32_t* words) const {
@@ -189,12 +198,6 @@ struct score_tile {
                        words);
   }
 };
-
-/// Zeros from column `begin` on: in whole registers, for which rows have room.
-template <class Real>
-void clear_from(Real* row, int begin, int end) {
-  for (int j = begin; j < end; ++j) row[j] = 0;
-}
 
 /// Calls visit(image, key head, begin, end) for the share of a part: of each head so many of its `tiles`. All of a
 /// head, or in an order in which the first ones and the last ones, with the most work, are mixed: `mixed`.

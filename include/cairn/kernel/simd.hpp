@@ -142,6 +142,21 @@ struct lanes {
   [[gnu::always_inline]] friend lanes exp(lanes a) {
     return saturated(a, [](batch x) { return xsimd::exp(x); });
   }
+  /// 2^a of what is not above 0, in fewer steps: 0 where that has less than all digits, as of minus infinity. 1 and a
+  /// polynomial of what is left of a beside a whole number; relative errors are below 5e-9, and 2e-19 of doubles.
+  [[gnu::always_inline]] friend lanes exp2_below(lanes a) {
+    constexpr bool single = sizeof(Real) == 4;
+    constexpr int digits = single ? 23 : 52, least = single ? -125 : -1021;
+    // To what is added to so large a number only whole numbers are left, in its last bits.
+    const lanes rounding = fill(static_cast<Real>(std::int64_t{3} << (digits - 1)));
+    const lanes shifted = a + rounding, rest = a - (shifted - rounding);
+    lanes sum = fill(static_cast<Real>(exp2_terms[0]));
+#pragma GCC unroll 12
+    for (std::size_t i = 1; i < exp2_terms.size(); ++i) sum = fused(sum, rest, fill(static_cast<Real>(exp2_terms[i])));
+    const lanes power{reinterpret_cast<vector>((reinterpret_cast<mask>(shifted.value) << digits) +
+                                               reinterpret_cast<mask>(fill(1).value))};
+    return select(greater(fill(least), a), fill(0), fused(sum, rest, fill(1)) * power);
+  }
   [[gnu::always_inline]] friend lanes log(lanes a) {
 #if XSIMD_WITH_AVX512F  // its log does not compile for the later AVX-512 sets (xsimd 8.1)
     return settled(xsimd::log(xsimd::batch<Real, xsimd::avx512f>(a.value)).data);
@@ -209,6 +224,17 @@ struct lanes {
   [[gnu::always_inline]] static void transpose(lanes (&row)[width]) { exchange_blocks<width / 2>(row); }
 
  private:
+  /// (2^x - 1) / x from -0.5 to 0.5, equal at the nodes of Chebyshev; the highest power first.
+  static constexpr auto exp2_terms = [] {
+    if constexpr (sizeof(Real) == 4)
+      return std::array{0.000154531629451206902, 0.00133908633646712344, 0.00961808255727785149,
+                        0.0555035711421907782,   0.240226507605681269,   0.693147188026228781};
+    else
+      return std::array{2.57293241773623042e-11, 4.45581790833606449e-10, 7.05489730415549928e-9,
+                        1.01780570877339411e-7,  1.32154868087055628e-6,  0.0000152527338415567726,
+                        0.000154035303933707334, 0.00133335581464064707,  0.00961812910762847949,
+                        0.055504108664821627,    0.240226506959100712,    0.693147180559945309};
+  }();
   [[gnu::always_inline]] static mask lanes_below(int n) {
     static constexpr auto lane = [] {
       std::array<Real, width> index{};
