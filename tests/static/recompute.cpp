@@ -379,10 +379,10 @@ static_assert(recomputed<head_only>("block.1.ff") == 0 && recomputed<head_only>(
 static_assert(stored<head_only> == 2 * (4 * 8 * 4) + 4 * 10 * 4);  // h2, h3 and the logits
 
 // Waves are made of positions alone: once for all blocks, whatever segments there are.
-using turning = step_of<[] {
-  constexpr auto turned = layer([](auto h) { return h * rotary(h) + rotary(h | nn::linear<"q", 4>); });
-  return sum(input<"h", 2, 5, 3, 4> | repeat<3, "b">([](auto) { return ckpt<"s">(nn::residual(turned)); }));
-}()>;
+constexpr auto turned = layer([](auto h) { return h * rotary(h) + rotary(h | nn::linear<"q", 4>); });
+constexpr auto turned_thrice =
+    sum(input<"h", 2, 5, 3, 4> | repeat<3, "b">([](auto) { return ckpt<"s">(nn::residual(turned)); }));
+using turning = step_of<turned_thrice>;
 static_assert(runs_of<turning>("waves") == runs{1, 0} && runs_of<turning>("rotary").forward == 6);
 
 }  // namespace
