@@ -28,7 +28,8 @@ constexpr auto at = indices<"at", length, 1>;
 constexpr auto among_kept = [](auto q, auto k, auto v) {
   constexpr auto keys = cache<"keys", 1, heads, length, each>;
   constexpr auto values = cache<"values", 1, heads, length, each>;
-  const auto all_keys = placed<2>(keys, at, apart(k)), all_values = placed<2>(values, at, apart(v));
+  const auto all_keys = placed<2>(keys, at, apart(k));
+  const auto all_values = placed<2>(values, at, apart(v));
   const auto scores = where(arange<length> <= at, matmul(apart(q), transpose(all_keys)) * scale, constant<-1e30>);
   return updated(updated(matmul(softmax(scores), all_values), keys, all_keys), values, all_values);
 };

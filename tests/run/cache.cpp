@@ -24,7 +24,8 @@ constexpr auto of_all = [](auto q, auto k, auto v) {
 constexpr auto of_next = [](auto q, auto k, auto v) {
   constexpr auto keys = cache<"keys", length, width>;
   constexpr auto values = cache<"values", length, width>;
-  const auto all_k = placed<0>(keys, at, k), all_v = placed<0>(values, at, v);
+  const auto all_k = placed<0>(keys, at, k);
+  const auto all_v = placed<0>(values, at, v);
   const auto scores = where(arange<length> <= at, matmul(q, transpose(all_k)) * 0.25_c, constant<-1e30>);
   return updated(updated(matmul(softmax(scores), all_v), keys, all_k), values, all_v);
 };
