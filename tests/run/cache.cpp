@@ -1,5 +1,5 @@
-// Caches of predictors: what they are from call to call, and that a model that goes on from them computes what it computes
-// of all at once.
+// Caches of predictors: what they are from call to call, and that a model that goes on from them computes what it
+// computes of all at once.
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
@@ -80,8 +80,8 @@ std::span<const double> row_of(const auto& view, std::size_t row, std::size_t co
 
 BOOST_AUTO_TEST_SUITE(caches)
 
-// Sums of at most 48 products of numbers below 10, through some twenty operations: 1e-12 is a thousand times epsilon times
-// the root of their number.
+// Sums of at most 48 products of numbers below 10, through some twenty operations: 1e-12 is a thousand times epsilon
+// times the root of their number.
 BOOST_AUTO_TEST_CASE(a_transformer_goes_on_from_keys_and_values) {
   program<mean(square(all_logits)), real<double>> step;
   step.init(seed{3});
