@@ -48,10 +48,10 @@ constexpr auto loss = cross_entropy(logits(reads, indices<"text", letters, batch
 constexpr auto next_logits = logits(writes, indices<"last", letters, 1, 1>, at);
 
 constexpr int most_threads = 4;
-using checkpointed = program<loss, update<adamw_options{.beta2 = 0.99, .weight_decay = 0.1}>,
-                             training::at_most<most_threads>>;
-using unchecked = program<loss, update<adamw_options{.beta2 = 0.99, .weight_decay = 0.1}>, plain,
-                          training::at_most<most_threads>>;
+using checkpointed =
+    program<loss, update<adamw_options{.beta2 = 0.99, .weight_decay = 0.1}>, training::at_most<most_threads>>;
+using unchecked =
+    program<loss, update<adamw_options{.beta2 = 0.99, .weight_decay = 0.1}>, plain, training::at_most<most_threads>>;
 
 constexpr int steps = 200, judged = 40;  ///< in an epoch; batches to validate with, in eight places of the text
 
@@ -87,8 +87,8 @@ int main(int argc, char** argv) try {
         return one.train({.lr = lr}, bind<"text">(b.inputs), bind<"next">(b.targets));
       },
       [&](checkpointed& one) {
-        const double bits = training::bits_a_byte<loss>(one, data::windows<batch, length>(validation) |
-                                                                 std::views::take(judged));
+        const double bits =
+            training::bits_a_byte<loss>(one, data::windows<batch, length>(validation) | std::views::take(judged));
         std::printf("validation %.3f bits a byte; it writes\n%s\n", bits, written_by(one).c_str());
         return bits;
       },

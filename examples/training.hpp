@@ -137,7 +137,8 @@ report::timed measure_time(seed s, int threads, const auto&... bound) {
   ours.init(s);
   theirs.init(s);
   std::vector<double> with, without;
-  for (double passed = 0; with.size() < 15 && (with.size() < 3 || passed < 1e4); passed += with.back() + without.back()) {
+  for (double passed = 0; with.size() < 15 && (with.size() < 3 || passed < 1e4);
+       passed += with.back() + without.back()) {
     with.push_back(milliseconds(ours));
     without.push_back(milliseconds(theirs));
   }
@@ -190,9 +191,9 @@ struct plan {
   bool higher_is_better;
 };
 
-/// Trains as a run that is saved, logged and goes on: `batches(seed, epoch)` are those of an epoch, `go(step, rate, batch)`
-/// makes a step and returns its loss, `judge(step)` prints what an epoch has come to, and returns it. `bound` is a batch, of
-/// which a step is measured in the end.
+/// Trains as a run that is saved, logged and goes on: `batches(seed, epoch)` are those of an epoch, `go(step, rate,
+/// batch)` makes a step and returns its loss, `judge(step)` prints what an epoch has come to, and returns it. `bound`
+/// is a batch, of which a step is measured in the end.
 template <class Step>
 void train(Step& step, const arguments& given, const plan& epoch, auto batches, auto go, auto judge,
            const auto&... bound) {

@@ -1,11 +1,10 @@
-// What the programs share that learn to write: a text of bytes, how well the next one is foretold, and a sample of what they
-// write.
+// What the programs share that learn to write: a text of bytes, how well the next one is foretold, and a sample of what
+// they write.
 #pragma once
 
 #include <cairn/data/draw.hpp>
 #include <cairn/data/text.hpp>
 #include <cairn/data/windows.hpp>
-
 #include <numbers>
 #include <ranges>
 
@@ -37,8 +36,8 @@ double bits_a_byte(auto& step, auto&& batches) {
   return sum / count / std::numbers::ln2;
 }
 
-/// What a predictor writes after a line break, byte by byte: next(token, position) gives the logits of the byte behind. The
-/// same for equal seeds, steps and parameters.
+/// What a predictor writes after a line break, byte by byte: next(token, position) gives the logits of the byte behind.
+/// The same for equal seeds, steps and parameters.
 std::string sample(seed s, std::int64_t steps, int length, auto next) {
   random_sequence random(s, static_cast<std::uint64_t>(steps));
   std::vector<std::int32_t> written{'\n'};

@@ -1,5 +1,5 @@
-// Caches of predictors: what they are from call to call, and that a model that goes on from them computes what it computes
-// of all at once.
+// Caches of predictors: what they are from call to call, and that a model that goes on from them computes what it
+// computes of all at once.
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
@@ -24,7 +24,8 @@ constexpr auto of_all = [](auto q, auto k, auto v) {
 constexpr auto of_next = [](auto q, auto k, auto v) {
   constexpr auto keys = cache<"keys", length, width>;
   constexpr auto values = cache<"values", length, width>;
-  const auto all_k = placed<0>(keys, at, k), all_v = placed<0>(values, at, v);
+  const auto all_k = placed<0>(keys, at, k);
+  const auto all_v = placed<0>(values, at, v);
   const auto scores = where(arange<length> <= at, matmul(q, transpose(all_k)) * 0.25_c, constant<-1e30>);
   return updated(updated(matmul(softmax(scores), all_v), keys, all_k), values, all_v);
 };
@@ -79,8 +80,8 @@ std::span<const double> row_of(const auto& view, std::size_t row, std::size_t co
 
 BOOST_AUTO_TEST_SUITE(caches)
 
-// Sums of at most 48 products of numbers below 10, through some twenty operations: 1e-12 is a thousand times epsilon times
-// the root of their number.
+// Sums of at most 48 products of numbers below 10, through some twenty operations: 1e-12 is a thousand times epsilon
+// times the root of their number.
 BOOST_AUTO_TEST_CASE(a_transformer_goes_on_from_keys_and_values) {
   program<mean(square(all_logits)), real<double>> step;
   step.init(seed{3});

@@ -3,7 +3,6 @@
 
 #include "cairn/data/draw.hpp"
 #include "cairn/data/windows.hpp"
-#include "folder.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -13,6 +12,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include "folder.hpp"
 
 using cairn::random_sequence, cairn::seed;
 namespace data = cairn::data;
@@ -27,8 +28,8 @@ static_assert(length("a") == 1 && length("\u00e9") == 2 && length("\u20ac") == 3
 static_assert(length("\x7f") == 1 && length("\u0080") == 2 && length("\u07ff") == 2 && length("\u0800") == 3);
 static_assert(length("\ud7ff") == 3 && length("\ue000") == 3 && length("\U00010000") == 4 && length("\U0010ffff") == 4);
 static_assert(length("\x80") == 0 && length("\xc1\xbf") == 0 && length("\xff") == 0 && length("\xf5\x80\x80\x80") == 0);
-static_assert(length("\xe0\x9f\xbf") == 0 && length("\xf0\x8f\xbf\xbf") == 0);    // longer than needed
-static_assert(length("\xed\xa0\x80") == 0 && length("\xf4\x90\x80\x80") == 0);    // a surrogate, beyond the last
+static_assert(length("\xe0\x9f\xbf") == 0 && length("\xf0\x8f\xbf\xbf") == 0);          // longer than needed
+static_assert(length("\xed\xa0\x80") == 0 && length("\xf4\x90\x80\x80") == 0);          // a surrogate, beyond the last
 static_assert(length("\xe2\x82") == 0 && length("\xc3") == 0 && length("\xc3(") == 0);  // cut off
 
 /// 0, 1, 2, ...: a token tells where it stands.

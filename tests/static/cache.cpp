@@ -44,7 +44,7 @@ static_assert(cost_of<swapped> == cost{0, 0});  // by one loop, which reads both
 
 // In the arena, and copied: what is read afterwards, what reads other elements, and what is an input or two caches.
 static_assert(cost_of<updated(matmul(table, transpose(keys)), keys, table)>.copies == 1);
-static_assert(cost_of<updated(x, keys, flip<0>(keys))> == cost{1, length * row});
+static_assert(cost_of<updated(x, keys, flip<0>(keys))> == cost{1, length* row});
 static_assert(cost_of<updated(x, h, x)>.copies == 1);
 constexpr auto next = tanh(matmul(h, frozen<"w", width, width>) + x);
 static_assert(cost_of<updated(next, h, next)>.copies == 1);  // the product reads all of a row
@@ -59,14 +59,15 @@ static_assert(cost_of<grad(inside(x), x)>.copies == 1 && cost_of<grad(ckpt<"s">(
 static_assert(cost_of<outputs(grad(sum(square(table)), x), updated(x, keys, table))>.copies == 0);
 
 // Names have the prefixes of blocks; each is one, however often it is read.
-constexpr auto layers = x | repeat<6, "block">([](auto) {
-                          return layer([](auto v) {
-                            const auto all = placed<0>(keys, at, v | nn::linear<"k", width>);
-                            const auto more = placed<0>(cache<"values", length, width>, at, v);
-                            return updated(updated(softmax(matmul(v, transpose(all))) | nn::linear<"o", width>, keys, all),
-                                           cache<"values", length, width>, more);
-                          });
-                        });
+constexpr auto layers =
+    x | repeat<6, "block">([](auto) {
+      return layer([](auto v) {
+        const auto all = placed<0>(keys, at, v | nn::linear<"k", width>);
+        const auto more = placed<0>(cache<"values", length, width>, at, v);
+        return updated(updated(softmax(matmul(v, transpose(all))) | nn::linear<"o", width>, keys, all),
+                       cache<"values", length, width>, more);
+      });
+    });
 using six = forward_of<layers>;
 static_assert(detail::memory_in<six>.cache_bytes == 12 * length * row && six::places.copy_count == 0);
 static_assert(detail::memory_in<six>.total_bytes() ==
@@ -76,8 +77,7 @@ static_assert(six::graph.find(ir::role::cache, "block.5.values") != ir::none);
 
 // No program has one, but where a predictor alone is asked.
 template <auto Model, bool Trains = true>
-constexpr bool sound_as =
-    std::same_as<detail::problem_in<detail::compiled_of<Model, Trains>>, sound>;
+constexpr bool sound_as = std::same_as<detail::problem_in<detail::compiled_of<Model, Trains>>, sound>;
 constexpr auto loss = sum(param<"p", 1, width> * x);
 static_assert(!sound_as<loss + sum(h)> && !sound_as<updated(loss, h, x)> && sound_as<updated(loss, h, x), false>);
 static_assert(sound_as<in_training(loss, updated(loss, h, x))> && sound_as<in_training(loss, loss + sum(h)), false>);

@@ -35,8 +35,8 @@ struct logit_error : std::runtime_error {
 };
 
 /// An index, drawn by softmax(logits / temperature) from a row of logits: where several are alike, the first counts as
-/// the larger. Takes two words of the sequence, whatever is drawn, so that the n-th draw depends on the seed, the sequence
-/// and n alone. A logit of minus infinity is never drawn. Throws logit_error and option_error.
+/// the larger. Takes two words of the sequence, whatever is drawn, so that the n-th draw depends on the seed, the
+/// sequence and n alone. A logit of minus infinity is never drawn. Throws logit_error and option_error.
 template <std::ranges::contiguous_range Logits>
 std::int32_t draw(const Logits& logits, const draw_options& how, random_sequence& random) {
   if (!(how.temperature >= 0 && std::isfinite(how.temperature)))
@@ -64,7 +64,8 @@ std::int32_t draw(const Logits& logits, const draw_options& how, random_sequence
   const double top = row[static_cast<std::size_t>(largest)];
   double sum = 0;
   for (double& x : row) x = sum += std::exp((x - top) / how.temperature);
-  const double drawn = static_cast<double>(high << 27 | low) * 0x1p-53 * sum;  // below the sum, which is the last of row
+  const double drawn =
+      static_cast<double>(high << 27 | low) * 0x1p-53 * sum;  // below the sum, which is the last of row
   return static_cast<std::int32_t>(std::ranges::upper_bound(row, drawn) - row.begin());
 }
 

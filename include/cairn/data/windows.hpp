@@ -29,13 +29,13 @@ class window_range {
   static_assert(B > 0 && T > 0);
 
  public:
-  /// In order: B streams, each a part of the tokens; a window goes on where that of its stream in the batch before ended.
-  /// Throws size_error if there is no whole batch.
+  /// In order: B streams, each a part of the tokens; a window goes on where that of its stream in the batch before
+  /// ended. Throws size_error if there is no whole batch.
   explicit window_range(std::span<const std::int32_t> tokens) : window_range(tokens, B * std::int64_t{T} + 1) {
     size_ = stream_length() / T;
   }
-  /// Drawn: each window may begin everywhere, and where is a function of the seed, the epoch and the batch's number. There
-  /// are as many batches as have all tokens together. Throws size_error if there is no whole window.
+  /// Drawn: each window may begin everywhere, and where is a function of the seed, the epoch and the batch's number.
+  /// There are as many batches as have all tokens together. Throws size_error if there is no whole window.
   window_range(std::span<const std::int32_t> tokens, seed s, std::int64_t epoch) : window_range(tokens, T + 1) {
     size_ = std::max<std::int64_t>(stream_length() / T, 1);
     drawn_ = true;
@@ -77,8 +77,8 @@ class window_range {
   window_batch<B, T> at(std::int64_t place) {
     random_sequence random(seed_, epoch_ << 32 | static_cast<std::uint64_t>(place));
     for (int b = 0; b < B; ++b) {
-      const std::int64_t from = drawn_ ? random.below(static_cast<std::uint32_t>(std::ssize(tokens_) - T))
-                                       : b * stream_length() + place * T;
+      const std::int64_t from =
+          drawn_ ? random.below(static_cast<std::uint32_t>(std::ssize(tokens_) - T)) : b * stream_length() + place * T;
       const auto window = tokens_.subspan(static_cast<std::size_t>(from), T + 1);
       const std::ptrdiff_t to = b * std::ptrdiff_t{T};
       std::ranges::copy(window.first(T), inputs_.begin() + to);
@@ -95,8 +95,8 @@ class window_range {
   std::vector<std::int32_t> inputs_, targets_;
 };
 
-/// `for (auto [x, y, begins] : windows<32, 64>(tokens))`: B streams in order, to carry a state from batch to batch, and to
-/// evaluate.
+/// `for (auto [x, y, begins] : windows<32, 64>(tokens))`: B streams in order, to carry a state from batch to batch, and
+/// to evaluate.
 template <int B, int T>
 window_range<B, T> windows(std::span<const std::int32_t> tokens) {
   return window_range<B, T>(tokens);

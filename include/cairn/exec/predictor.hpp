@@ -85,8 +85,8 @@ class predictor {
     }
   }
 
-  /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call. Then caches are
-  /// what `updated` says.
+  /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call. Then caches
+  /// are what `updated` says.
   template <class... Bound>
   auto operator()(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());

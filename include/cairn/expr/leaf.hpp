@@ -44,6 +44,7 @@ struct checked_indices<Name, Bound, Extents...> {
 
 /// Newton's iteration; std::sqrt is no constant expression in C++20.
 constexpr double square_root(double x) {
+  if (x == 0) return 0;
   double root = x > 1 ? x : 1;  // from above, and down as long as numbers allow
   for (double next = root; (next = 0.5 * (root + x / root)) < root;) root = next;
   return root;

@@ -80,8 +80,8 @@ struct placed_form<Axis> {
 };
 }  // namespace detail
 
-/// A table with `rows` in place of its own along an axis, from an index on, which leaves them room: `placed<0>(table, at,
-/// row)`, as JAX's dynamic_update_slice. A cache that becomes this is written in place.
+/// A table with `rows` in place of its own along an axis, from an index on, which leaves them room: `placed<0>(table,
+/// at, row)`, as JAX's dynamic_update_slice. A cache that becomes this is written in place.
 template <int... Axes, class... A>
   requires some_operands<A...>
 constexpr applied<detail::placed_form<Axes...>, A...> placed(A...) {

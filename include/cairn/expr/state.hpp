@@ -11,8 +11,8 @@ template <fixed_string Name, initial Init, int... Extents>
 inline constexpr
     typename detail::checked_leaf<Name, parameter_leaf<Name, false, Init, Extents...>, Extents...>::type state{};
 
-/// A cache: a state of a predictor, as the keys and values of a text that it goes on with. It begins as zeros, and is what
-/// `updated` says after each call; `predict.reset()` makes it zeros again. No program has one.
+/// A cache: a state of a predictor, as the keys and values of a text that it goes on with. It begins as zeros, and is
+/// what `updated` says after each call; `predict.reset()` makes it zeros again. No program has one.
 template <fixed_string Name, int... Extents>
 inline constexpr typename detail::checked_leaf<Name, cache_leaf<Name, Extents...>, Extents...>::type cache{};
 

@@ -1,5 +1,5 @@
-// Rows laid into a table at an index, and rows found there. For each index of the axes before the table's axis there is a
-// run of bytes, side by side, of the rows.
+// Rows laid into a table at an index, and rows found there. For each index of the axes before the table's axis there is
+// a run of bytes, side by side, of the rows.
 #pragma once
 
 #include "cairn/expr/placed.hpp"

@@ -46,9 +46,9 @@ struct late_copy {
 template <int Nodes, int Leaves, int Results, int Carries>
 struct places {
   place of[Nodes] = {};               ///< by value
-  bool fixed[Nodes] = {};             ///< computed values that lie among gradients, parameters or moments
+  bool fixed[Nodes] = {};             ///< computed values that lie among gradients, parameters, moments or caches
   bool output[Nodes] = {};            ///< values that are results of the program
-  std::int64_t offset[Leaves] = {};   ///< by leaf, in its block: of parameters and gradients, trained ones first; of caches
+  std::int64_t offset[Leaves] = {};   ///< by leaf: in the blocks of parameters, trained first, and gradients; of caches
   std::int64_t moments[Leaves] = {};  ///< by leaf: where its moments begin in the block of these
   late_copy copies[Leaves + Results + Carries] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
@@ -274,7 +274,8 @@ struct fixed_placer {
     }
   }
 
-  /// Whether what a cache becomes may be computed in its place: nobody reads it any more, but perhaps who writes over it.
+  /// Whether what a cache becomes may be computed in its place: nobody reads it any more, but perhaps who writes over
+  /// it.
   constexpr bool takes_place(int after, int before) const {
     const int index = f.step_of[after];
     if (index == none || out.fixed[after]) return false;

@@ -55,7 +55,7 @@ inline void print_frontier(std::ostream& out, const frontier_plot& plot) {
     t.add({std::string(name), bytes(p.peak_bytes), percent(p.peak_bytes, plain), flops(p.recomputed_flops),
            percent(p.recomputed_flops, plot.forward)});
   };
-  for (const frontier_point& p : plot.points) add("placed", p);
+  for (const frontier_point& p : plot.points) add("by fit", p);
   for (const named_point& p : plot.others) {
     if (!p.name.empty()) add(p.name, p.at);
   }
