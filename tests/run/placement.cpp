@@ -356,6 +356,13 @@ constexpr auto images =
     cross_entropy(input<"x", 4, 8, 8, 3> | block<"a">(convolved<8, 1>) | block<"b">(convolved<12, 1>) |
                       block<"c">(convolved<16, 2>) | nn::flatten | nn::linear<"out", 10>,
                   labels<"y", 10, 4>);
+constexpr auto unet = [] {
+  const auto a = input<"x", 4, 8, 8, 3> | block<"a">(convolved<8, 1>);
+  const auto b = a | block<"b">(convolved<16, 2>);
+  const auto c = b | block<"c">(convolved<16, 1>);
+  const auto d = concatenate<-1>(upsample2d<2>(c), a) | block<"d">(convolved<8, 1>);
+  return cross_entropy(d | nn::flatten | nn::linear<"out", 10>, labels<"y", 10, 4>);
+}();
 constexpr auto marked = classified<(x | block<"a">(mlp<96>) | ckpt<"b">(block<"b">(mlp<128>)) | block<"c">(mlp<32>) |
                                     block<"d">(normed<64>) | nn::linear<"out", 10>)>;
 }  // namespace
@@ -385,6 +392,7 @@ BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks) {
   holds_for_all_placements<u_shaped>({84, 9});
   holds_for_all_placements<added>({81, 9});
   holds_for_all_placements<skips>({76, 45});
+  holds_for_all_placements<unet>({99, 25});
 }
 // The same within a layer. It may be in a segment, which holds what it reads, or not: there is a list for each.
 BOOST_AUTO_TEST_CASE(planned_where_layers_read_what_skips) {
