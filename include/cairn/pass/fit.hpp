@@ -5,6 +5,8 @@
 #include "cairn/pass/placement.hpp"
 #include "cairn/pass/single_blocks.hpp"
 
+#include <algorithm>
+
 namespace cairn {
 
 /// What a program with some segments takes: the bytes of its arena, and the operations that it does a second time.
