@@ -30,7 +30,8 @@ namespace reversal {
 
 inline constexpr int none = -1;
 
-/// C(s + t, s), how many steps s snapshots reverse if none is evaluated more than t + 1 times; `most` where that is less.
+/// C(s + t, s), how many steps s snapshots reverse if none is evaluated more than t + 1 times; `most` where that is
+/// less.
 constexpr std::int64_t reach(std::int64_t s, std::int64_t t, std::int64_t most) {
   if (s < 0 || t < 0) return 0;
   std::int64_t n = 1;
@@ -81,8 +82,8 @@ constexpr std::int64_t saves(std::int64_t n, std::int64_t s) {
 }
 constexpr loop_counts counts(std::int64_t n, std::int64_t s) { return {evaluations(n, s), saves(n, s), n - 1}; }
 
-/// What to do next. `advance`: evaluate steps [from, to), and save the state that is then at hand as snapshot `slot`, or
-/// do not. `restore`: go on from snapshot `slot`. `reverse`: step `from`, whose state is at hand.
+/// What to do next. `advance`: evaluate steps [from, to), and save the state that is then at hand as snapshot `slot`,
+/// or do not. `restore`: go on from snapshot `slot`. `reverse`: step `from`, whose state is at hand.
 struct action {
   enum : std::uint8_t { advance, restore, reverse, done } what = done;
   int from = 0, to = 0, slot = none;
@@ -130,9 +131,9 @@ struct store_all {
   static constexpr loop_counts counts{T, T, T};
 };
 
-/// A policy of scan: so many snapshots of what is carried, the first state among them, and the fewest evaluations of the
-/// body that are possible with these: for T steps, and the loss behind them, F(T + 1, S) - 1, where F(n, s) = (t + 1) n
-/// - C(s + t, t - 1), t the least with C(s + t, s) >= n.
+/// A policy of scan: so many snapshots of what is carried, the first state among them, and the fewest evaluations of
+/// the body that are possible with these: for T steps, and the loss behind them, F(T + 1, S) - 1, where F(n, s) =
+/// (t + 1) n - C(s + t, t - 1), t the least with C(s + t, s) >= n.
 template <int Snapshots>
 struct revolve {
   static constexpr bool keeps_steps = false, lies_elsewhere = false;

@@ -1,5 +1,5 @@
-// A loop as one operation of the graph, and its pullback as another. Both are told what the plan of the body says, which
-// pass/loop.hpp makes; and run what exec/loop.hpp defines.
+// A loop as one operation of the graph, and its pullback as another. Both are told what the plan of the body says,
+// which pass/loop.hpp makes; and run what exec/loop.hpp defines.
 #pragma once
 
 #include "cairn/ir/loop_body.hpp"
@@ -32,9 +32,9 @@ namespace ir {
 
 /// The two operations that a loop is: itself, of which the last result is what it leaves for the other; and its
 /// pullback. Arguments of this are the cotangents of all results that are real numbers, the results that it reads, what
-/// the loop left, and then the loop's own arguments. Then come, of gradients that are summed over the steps, the sums to
-/// which these are added, so that sums have the same order as without a loop. The last is a number that stands in for
-/// cotangents and sums that there are none of.
+/// the loop left, and then the loop's own arguments. Then come, of gradients that are summed over the steps, the sums
+/// to which these are added, so that sums have the same order as without a loop. The last is a number that stands in
+/// for cotangents and sums that there are none of.
 template <class Loop, class Target>
 struct loop_operations {
   using of = loop_of<Loop, Target>;

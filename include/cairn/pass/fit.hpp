@@ -61,8 +61,8 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   static constexpr auto chain = as_measured_apart<model_blocks<Model, Blocks, Threads>::measured>();
 
   /// What a block reads that another than the one before it made is held for backward if a segment reads it, and else
-  /// forward may be the last to read it. So there is a list for each choice of such blocks that no segment takes: of all
-  /// choices where these are few, else of none and of all.
+  /// forward may be the last to read it. So there is a list for each choice of such blocks that no segment takes: of
+  /// all choices where these are few, else of none and of all.
   static constexpr int far = static_cast<int>(std::ranges::count(chain.reads_far, true));
   static constexpr bool each_choice = chain.count <= short_chain && far <= 3;
   static constexpr int lists = far == 0 || chain.count > fine_chain ? 1 : each_choice ? 1 << far : 2;

@@ -92,8 +92,8 @@ struct loop_plan {
     return is_read(s.outputs[r]) && places.of[f.root[s.outputs[r]]].base == result_base + r;
   }
 
-  /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes its
-  /// place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
+  /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes
+  /// its place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
   struct carried_value {
     int leaf = 0, result = 0;
     std::int64_t bytes = 0, offset = 0, kept = none;
