@@ -158,11 +158,11 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     for (int v = 0; v < d.turn; ++v) {
       if (!computed(v)) continue;
       const int b = Blocks.of[v], last = std::min(forward_until[v], held_until[v]);
-      const std::int64_t bytes = aligned(d.nodes[v].made->bytes);
-      for (int j = b + 1; j <= until[v]; ++j) out.made[b][j] += bytes;
-      for (int j = b + 1; j <= held_until[v]; ++j) out.held[b][j] += bytes;
-      for (int j = held_until[v] + 1; held_until[v] > b && j <= forward_until[v]; ++j) out.passing[j] += bytes;
-      if (std::max(back_until[v], b) < last) out.released[b][last] += bytes;
+      const std::int64_t size = aligned(d.nodes[v].made->bytes);
+      for (int j = b + 1; j <= until[v]; ++j) out.made[b][j] += size;
+      for (int j = b + 1; j <= held_until[v]; ++j) out.held[b][j] += size;
+      for (int j = held_until[v] + 1; held_until[v] > b && j <= forward_until[v]; ++j) out.passing[j] += size;
+      if (std::max(back_until[v], b) < last) out.released[b][last] += size;
     }
     for (int j = 0; j <= count; ++j) {
       for (int i = j; i-- > 0;) {
