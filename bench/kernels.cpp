@@ -1,5 +1,5 @@
-// Every kernel by itself, on numbers that mostly lie in a second- or third-level cache: bench/kernels.py compiles it for
-// three processors and makes one table. Gradients have the kernels that backward adds.
+// Every kernel by itself, on numbers that mostly lie in a second- or third-level cache: bench/kernels.py compiles it
+// for three processors and makes one table. Gradients have the kernels that backward adds.
 #include <cairn/cairn.hpp>
 #include <cairn/google_benchmark.hpp>
 

@@ -1,5 +1,6 @@
-// Burgers' equation on a circle, stepped 200 times, and the gradient of where it ends by where it begins: with roll, with
-// what a roll can be made of, and by hand. Each prints its time, the least of rounds by turns, beside that by hand.
+// Burgers' equation on a circle, stepped 200 times, and the gradient of where it ends by where it begins: with roll,
+// with what a roll can be made of, and by hand. Each prints its time, the least of rounds by turns, beside that by
+// hand.
 #include <cairn/cairn.hpp>
 #include <chrono>
 #include <cmath>

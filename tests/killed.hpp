@@ -44,8 +44,9 @@ struct tally {
   int old_files = 0, new_files = 0, left_beside = 0;
 };
 
-/// Starts a process that writes one number after another to a file of the folder, and kills it, so many times, each after
-/// up to `longest` microseconds. Throws where the file is neither the one whose writing ended last, nor the one after it.
+/// Starts a process that writes one number after another to a file of the folder, and kills it, so many times, each
+/// after up to `longest` microseconds. Throws where the file is neither the one whose writing ended last, nor the one
+/// after it.
 inline tally times(int count, const std::filesystem::path& folder, unsigned longest, std::uint64_t seed) {
   const std::string path = folder / "saved";
   // In memory that both processes see.

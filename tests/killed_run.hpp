@@ -74,8 +74,8 @@ struct tally {
   int runs = 0, kills = 0;
 };
 
-/// Has runs killed so many times, each after up to `longest` microseconds, and started again; every one that comes to its
-/// end must end as one that was never killed. Throws where one does not.
+/// Has runs killed so many times, each after up to `longest` microseconds, and started again; every one that comes to
+/// its end must end as one that was never killed. Throws where one does not.
 inline tally times(int count, const std::filesystem::path& folder, unsigned longest, std::uint64_t seed) {
   const std::string expected = end_of(folder / "whole", false);
   std::mt19937_64 draw(seed);

@@ -1,5 +1,5 @@
-// The long run of what tests/run/file_faults.cpp and loop.cpp do in short: damaged files, and writers and whole runs that
-// are killed.
+// The long run of what tests/run/file_faults.cpp and loop.cpp do in short: damaged files, and writers and whole runs
+// that are killed.
 //   mutate [number of files, in millions] [the first of them]
 #include <cinttypes>
 #include <cstdint>

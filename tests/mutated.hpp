@@ -184,8 +184,8 @@ class memory_file {
   std::string path_;
 };
 
-/// Reads such files, each through the kernel, from memory. Throws where a file is taken whose tensors do not cover what it
-/// holds, or where a reader throws anything but a format_error.
+/// Reads such files, each through the kernel, from memory. Throws where a file is taken whose tensors do not cover what
+/// it holds, or where a reader throws anything but a format_error.
 class trial {
  public:
   tally result;

@@ -32,7 +32,8 @@ constexpr int memory_of(int v) {
   return v;
 }
 
-/// Calls visit(value) with the values whose memory is read where v is: what is joined in place has that of its arguments.
+/// Calls visit(value) with the values whose memory is read where v is: what is joined in place has that of its
+/// arguments.
 template <class Plan>
 constexpr void for_each_memory(int v, auto visit) {
   const auto& s = Plan::schedule;
@@ -207,8 +208,8 @@ constexpr fault judged() {
   return highest != l.peak_bytes || most_bytes != Plan::slots.live_bytes ? fault::arena_too_large : fault::none;
 }
 
-/// The bytes of the arena that some value or working space has at some step, in lines of 64: its size, but for holes that
-/// the packing left.
+/// The bytes of the arena that some value or working space has at some step, in lines of 64: its size, but for holes
+/// that the packing left.
 template <class Plan>
 constexpr std::int64_t covered() {
   constexpr const auto& f = Plan::steps;

@@ -1,5 +1,6 @@
-// Checks for tests written with Boost.Test: `BOOST_TEST(check_gradient<loss>(seed{1}, bind<"x">(x)))`, and of operations of
-// your own `BOOST_TEST((check_operation<own::picked_op, param<"x", 8, 5>, indices<"at", 5, 8>>()))`. What fails says where.
+// Checks for tests written with Boost.Test: `BOOST_TEST(check_gradient<loss>(seed{1}, bind<"x">(x)))`, and of
+// operations of your own `BOOST_TEST((check_operation<own::picked_op, param<"x", 8, 5>, indices<"at", 5, 8>>()))`. What
+// fails says where.
 #pragma once
 
 // As in cairn.hpp.

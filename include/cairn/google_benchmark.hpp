@@ -137,8 +137,8 @@ void benchmark_segment(benchmark::State& state, Program& step, std::string_view 
   detail::show_work(state, work, watch.seconds(), limits);
 }
 
-/// Runs what computes a value, on numbers that it draws: an operation of leaves, which may be one of your own, a chain, a
-/// gradient. Options are those of program, as threads<2>. Rejects what a predictor does: what draws runs in a step.
+/// Runs what computes a value, on numbers that it draws: an operation of leaves, which may be one of your own, a chain,
+/// a gradient. Options are those of program, as threads<2>. Rejects what a predictor does: what draws runs in a step.
 template <auto Output, class... Options>
 void benchmark_value(benchmark::State& state) {
   static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);

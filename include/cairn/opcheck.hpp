@@ -1,5 +1,5 @@
-// Checks an operation of a user's against what programs rely on: `opcheck<own::picked_op, param<"x", 8, 5>, indices<"at",
-// 5, 8>>()` says in words what it breaks, and nothing where all holds.
+// Checks an operation of a user's against what programs rely on: `opcheck<own::picked_op, param<"x", 8, 5>,
+// indices<"at", 5, 8>>()` says in words what it breaks, and nothing where all holds.
 #pragma once
 
 // As in cairn.hpp.

@@ -28,8 +28,8 @@ constexpr auto images =
                       nn::linear<"head", 5>,
                   labels<"y", 5, 2>);
 
-/// The laws, of a program that has so many of a hundred bytes between the least that is possible and what it takes without
-/// placed segments, and so places some.
+/// The laws, of a program that has so many of a hundred bytes between the least that is possible and what it takes
+/// without placed segments, and so places some.
 template <auto Model, int Percent, class... Options>
 void laws_within() {
   using unplaced = test::step_of<Model, Options...>;

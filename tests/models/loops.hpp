@@ -5,7 +5,8 @@
 
 namespace models {
 
-/// Two values are carried, a third is collected; each step reads a row of its own, its index, and what is the same in all.
+/// Two values are carried, a third is collected; each step reads a row of its own, its index, and what is the same in
+/// all.
 inline constexpr auto gated = [](auto h, auto c, auto row, auto i, auto scale) {
   const auto z = concatenate<-1>(h, c * row) | nn::linear<"in", 24>;
   const auto next = c * sigmoid(slice<1, 0, 12>(z)) + tanh(slice<1, 12, 24>(z)) * scale;

@@ -1,5 +1,5 @@
-// Tensors joined along their last axis are read where they are: a program that joins its inputs has the bits of one that
-// gets them joined, and copies only for readers that need it.
+// Tensors joined along their last axis are read where they are: a program that joins its inputs has the bits of one
+// that gets them joined, and copies only for readers that need it.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>

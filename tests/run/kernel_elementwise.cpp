@@ -101,8 +101,8 @@ constexpr auto stored(int first) {
   using lanes = ir::type_list<Result>;
   return ir::loop_value{&ir::lanes_of<Op, Real, lanes, Argument...>, Result, first, sizeof...(Argument), true};
 }
-/// Comparisons, the smaller of two, and choices, in one loop: a whole, b and c repeated as above, some of them equal and
-/// some no numbers; indices below 2 choose, too.
+/// Comparisons, the smaller of two, and choices, in one loop: a whole, b and c repeated as above, some of them equal
+/// and some no numbers; indices below 2 choose, too.
 template <class Real>
 void choices_against_reference(const shape& extents, axis_set of_b, axis_set of_c) {
   const std::int64_t count = extents.count();

@@ -277,11 +277,11 @@ class planner {
   }
 };
 
-/// What is planned with each placement needs at most the bytes that are accounted, and at least so many of a hundred of
-/// them; and does what is accounted, to two in a hundred, but in so many of a hundred placements. For each of them some
-/// candidate does no more work with at most three in a hundred more bytes.
+/// What is planned with each placement needs at most so many thousandths of the bytes that are accounted, and at least
+/// so many of a hundred of them; and does what is accounted, to two in a hundred, but in so many of a hundred
+/// placements. For each of them some candidate does no more work with at most three in a hundred more bytes.
 struct bounds {
-  int least_bytes, most_differ;
+  int least_bytes, most_differ, most_bytes = 1005;
 };
 template <auto Loss>
 void holds_for_all_placements(const bounds& is) {
@@ -290,7 +290,7 @@ void holds_for_all_placements(const bounds& is) {
   std::int64_t all = 0, differ = 0;
   for (const ranges& segments : placements(plans::chain, 0, plans::chain.count)) {
     const figures planned = plans::figures_of(segments), by_costs = accounted(plans::chain, segments)();
-    BOOST_TEST(1000 * planned.bytes <= 1005 * by_costs.bytes);
+    BOOST_TEST(1000 * planned.bytes <= is.most_bytes * by_costs.bytes);
     BOOST_TEST(100 * planned.bytes >= is.least_bytes * by_costs.bytes);
     const auto does_as_well = [&](const figures& c) {
       return c.flops <= planned.flops && 100 * c.bytes <= 103 * planned.bytes;
@@ -338,6 +338,16 @@ constexpr auto skips = [] {
   const auto d = (a + c) | block<"d">(nn::linear<"fc", 32> | nn::tanh);
   return classified<((b * d) | nn::linear<"out", 10>)>;
 }();
+template <int Width>
+constexpr auto joined_with = [](auto h, auto beside) { return concatenate<-1>(h, beside) | layer_of<Width>; };
+constexpr auto joined_inside = classified<(
+    block<"d">(joined_with<96>, down | block<"b">(layer_of<32>) | block<"c">(layer_of<48>), down) |
+    nn::linear<"out", 10>)>;
+template <int Width>
+constexpr auto added_to = [](auto h, auto beside) { return (h | layer_of<Width>)+beside; };
+constexpr auto added_inside = classified<(
+    block<"d">(added_to<128>, down | block<"b">(layer_of<32>) | block<"c">(layer_of<48>), down) |
+    nn::linear<"out", 10>)>;
 template <int Channels, int Stride>
 constexpr auto convolved = layer([](auto h) {
   return relu(h | nn::conv2d<"conv", Channels, 3, nn::window{.stride = Stride, .padding = 1}> | nn::batch_norm<"bn">);
@@ -346,6 +356,13 @@ constexpr auto images =
     cross_entropy(input<"x", 4, 8, 8, 3> | block<"a">(convolved<8, 1>) | block<"b">(convolved<12, 1>) |
                       block<"c">(convolved<16, 2>) | nn::flatten | nn::linear<"out", 10>,
                   labels<"y", 10, 4>);
+constexpr auto unet = [] {
+  const auto a = input<"x", 4, 8, 8, 3> | block<"a">(convolved<8, 1>);
+  const auto b = a | block<"b">(convolved<16, 2>);
+  const auto c = b | block<"c">(convolved<16, 1>);
+  const auto d = concatenate<-1>(upsample2d<2>(c), a) | block<"d">(convolved<8, 1>);
+  return cross_entropy(d | nn::flatten | nn::linear<"out", 10>, labels<"y", 10, 4>);
+}();
 constexpr auto marked = classified<(x | block<"a">(mlp<96>) | ckpt<"b">(block<"b">(mlp<128>)) | block<"c">(mlp<32>) |
                                     block<"d">(normed<64>) | nn::linear<"out", 10>)>;
 }  // namespace
@@ -375,6 +392,12 @@ BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks) {
   holds_for_all_placements<u_shaped>({84, 9});
   holds_for_all_placements<added>({81, 9});
   holds_for_all_placements<skips>({76, 45});
+  holds_for_all_placements<unet>({99, 25});
+}
+// The same within a layer. It may be in a segment, which holds what it reads, or not: there is a list for each.
+BOOST_AUTO_TEST_CASE(planned_where_layers_read_what_skips) {
+  holds_for_all_placements<joined_inside>({75, 22});
+  holds_for_all_placements<added_inside>({60, 20, 1150});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

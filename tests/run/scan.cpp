@@ -1,5 +1,5 @@
-// Loops: their bits are those of the same steps written one after another, under every policy, and what they evaluate is
-// what their constants say.
+// Loops: their bits are those of the same steps written one after another, under every policy, and what they evaluate
+// is what their constants say.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>

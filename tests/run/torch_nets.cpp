@@ -1,5 +1,5 @@
-// A DenseNet, a ResNet and a U-Net compute what PyTorch's do, in double, gradients included, with parameters by the names
-// of their state dicts: those of tests/kept/torch_values.py.
+// A DenseNet, a ResNet and a U-Net compute what PyTorch's do, in double, gradients included, with parameters by the
+// names of their state dicts: those of tests/kept/torch_values.py.
 #include "torch_values.hpp"
 
 namespace {

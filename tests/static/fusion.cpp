@@ -200,7 +200,8 @@ static_assert(steps_of<sum(x + column)> == "[add] sum" && steps_of<sum(x + 2_c *
 // What joins the loop of a sum after it reads rows, too.
 static_assert(steps_of<outputs(sum<0>(x * y), tanh(x * y) + column)> == "[mul sum tanh add]");
 static_assert(steps_of<outputs(sum(x * y), tanh(x * y) + column)> == "[mul sum tanh] [add]");
-// What is made for a sum alone is left to the next loop, which makes both, if what it reads of a product is stored anyway.
+// What is made for a sum alone is left to the next loop, which makes both, if what it reads of a product is stored
+// anyway.
 constexpr auto scores = matmul(w, transpose(w));
 static_assert(steps_of<outputs(sum(scores * scores), softmax(scores))> == "matmul softmax [mul sum]");
 static_assert(steps_of<sum(scores * scores)> == "[matmul mul] sum");

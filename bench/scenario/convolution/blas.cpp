@@ -1,8 +1,8 @@
 // The convolutions of ResNet-50, forward and both gradients, of 4 images: cairn's kernels beside oneDNN's, in one
 // process, by turns. Images lie with channels last on both sides. Filters: "packed" is oneDNN with them in the layout
-// that it chooses, "OIHW" counts what brings them there and back from PyTorch's; so do "cairn packed" and "cairn". Prints
-// one line of JSON for each: the FLOP/s in the best of the runs, and what is wrong with a result. Arguments: the number
-// of threads, NumPy's OpenBLAS, oneDNN for OpenMP.
+// that it chooses, "OIHW" counts what brings them there and back from PyTorch's; so do "cairn packed" and "cairn".
+// Prints one line of JSON for each: the FLOP/s in the best of the runs, and what is wrong with a result. Arguments: the
+// number of threads, NumPy's OpenBLAS, oneDNN for OpenMP.
 #include "cairn/kernel/convolution.hpp"
 #include "cairn/kernel/matmul.hpp"
 

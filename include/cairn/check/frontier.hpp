@@ -58,8 +58,8 @@ constexpr const auto& frontier_or_report() {
 
 /// What fit<...> chooses from, by the bytes of the arena: `for (const frontier_point& p : frontier<loss>) ...`, a
 /// constant, of which no point is beaten in bytes and in operations by another. Plans all candidates, at most 32.
-/// Options are those of the program, for some change the bytes: `frontier<loss, update<adamw_options{}>>`. Rejects what a
-/// program does.
+/// Options are those of the program, for some change the bytes: `frontier<loss, update<adamw_options{}>>`. Rejects what
+/// a program does.
 template <auto Loss, class... Options>
 inline constexpr const auto& frontier = detail::frontier_or_report<Loss, Options...>();
 

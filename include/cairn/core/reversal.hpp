@@ -134,9 +134,9 @@ struct store_all {
   static constexpr loop_counts counts{T, T, T};
 };
 
-/// A policy of scan: so many snapshots of what is carried, the first state among them, and the fewest evaluations of the
-/// body that are possible with these: for T steps, and the loss behind them, F(T + 1, S) - 1, where F(n, s) = (t + 1) n
-/// - C(s + t, t - 1), t the least with C(s + t, s) >= n.
+/// A policy of scan: so many snapshots of what is carried, the first state among them, and the fewest evaluations of
+/// the body that are possible with these: for T steps, and the loss behind them, F(T + 1, S) - 1, where F(n, s) =
+/// (t + 1) n - C(s + t, t - 1), t the least with C(s + t, s) >= n.
 template <int Snapshots>
 struct revolve {
   static constexpr bool keeps_steps = false, lies_elsewhere = false;

@@ -65,8 +65,8 @@ class program {
   explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
 
   /// Has loops with two_level<P, S, snapshots::elsewhere> keep their snapshots in the first memory().elsewhere_bytes
-  /// bytes of the caller's memory, such as a mapped file: each step writes and reads them there, and needs nothing of an
-  /// earlier one. Throws memory_error as above; then the memory is that of before.
+  /// bytes of the caller's memory, such as a mapped file: each step writes and reads them there, and needs nothing of
+  /// an earlier one. Throws memory_error as above; then the memory is that of before.
   void keep_snapshots_in(std::span<std::byte> given) { owned().keep_snapshots_in(given); }
 
   /// Draws all parameters, and has states begin anew; a parameter's numbers depend on the seed and on its name alone.
@@ -92,8 +92,8 @@ class program {
   /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
   /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or
   /// label_error before anything is computed, and program_error where nobody initialized or wrote the parameters, or
-  /// said where snapshots lie that are elsewhere; with check_finite, loss_error or gradient_error after a step whose loss
-  /// or gradients are not finite, which leaves states as they were.
+  /// said where snapshots lie that are elsewhere; with check_finite, loss_error or gradient_error after a step whose
+  /// loss or gradients are not finite, which leaves states as they were.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
@@ -136,8 +136,9 @@ class program {
     return train(train_options{}, inputs...);
   }
 
-  /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile. All
-  /// rounds draw the random numbers of the next step; afterwards parameters, moments, states and gradients are as before.
+  /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile.
+  /// All rounds draw the random numbers of the next step; afterwards parameters, moments, states and gradients are as
+  /// before.
   template <class Use, class... Bound>
   void step_by_step(Use use, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
@@ -298,8 +299,9 @@ class program {
     memory_.check();
     return counters_.random;
   }
-  /// Writes all that a run goes on from: parameters, states, moments, steps(), random(), and texts of the caller's, to a
-  /// file as cairn/file/saving.hpp says, which must be included. Throws file::write_error; then an older file is as it was.
+  /// Writes all that a run goes on from: parameters, states, moments, steps(), random(), and texts of the caller's, to
+  /// a file as cairn/file/saving.hpp says, which must be included. Throws file::write_error; then an older file is as
+  /// it was.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
@@ -309,8 +311,8 @@ class program {
     if constexpr (std::same_as<problem, sound>) detail::kept_files<Path>::save(kept(), path, texts...);
   }
   /// Goes on from such a file, or begins with parameters and states of one of PyTorch's; returns its texts. With
-  /// partly{"encoder"}, reads the parameters and states of that block alone. Throws file::file_error, of tensors that do
-  /// not fit mismatch_error, which names them all; then nothing has changed.
+  /// partly{"encoder"}, reads the parameters and states of that block alone. Throws file::file_error, of tensors that
+  /// do not fit mismatch_error, which names them all; then nothing has changed.
   template <class Path>
   auto load(const Path& path, const auto&... part) {
     using problem = decltype(detail::problem_of_files<Path>());

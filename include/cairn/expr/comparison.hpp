@@ -135,8 +135,8 @@ struct leaky_relu_form : form_of_one<"leaky_relu"> {
 };
 }  // namespace detail
 
-/// x, but no less than `least` and no more than `most`, as torch.clamp: `clamp(x, 0_c, 6_c)`; `most` where they cross. x
-/// gets no gradient where it equals a constant bound, as in PyTorch 2.15.
+/// x, but no less than `least` and no more than `most`, as torch.clamp: `clamp(x, 0_c, 6_c)`; `most` where they cross.
+/// x gets no gradient where it equals a constant bound, as in PyTorch 2.15.
 template <class X, class A, class B>
   requires some_operands<X, A, B>
 constexpr applied<detail::clamp_form, X, A, B> clamp(X, A, B) {

@@ -191,8 +191,8 @@ using conv_transpose2d_form = convolution_form<"conv_transpose2d", By, 2, true>;
 }  // namespace detail
 
 /// Images {N, H, W, C} and filters {O, C / groups, rows, columns} -> {N, H', W', O}, as torch.conv2d, channels last:
-/// `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`. Rejects: other ranks, channels that do not fit or that groups do
-/// not divide, filters larger than the padded image, a stride or padding below 0, dilation or groups below 1.
+/// `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`. Rejects: other ranks, channels that do not fit or that groups
+/// do not divide, filters larger than the padded image, a stride or padding below 0, dilation or groups below 1.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<detail::conv2d_form<By>, A...> conv2d(A...) {

@@ -96,7 +96,8 @@ constexpr applied<detail::roll_form<Numbers...>, X, Surplus...> roll(X, Surplus.
 }
 
 namespace nn {  // for models call what is added to a normalized value so
-/// The same where zeros come in, `nn::shift<0, 1>(x)`, or the element at the edge: `nn::shift<0, -1, edge::nearest>(x)`.
+/// The same where zeros come in, `nn::shift<0, 1>(x)`, or the element at the edge:
+/// `nn::shift<0, -1, edge::nearest>(x)`.
 /// Rejects: an axis that does not exist, another edge.
 template <auto... Numbers, an_operand X, class... Surplus>
 constexpr applied<cairn::detail::shift_form<Numbers...>, X, Surplus...> shift(X, Surplus...) {

@@ -41,7 +41,8 @@ template <class E>
 using step_slice = decltype(slice_of<E>(std::make_index_sequence<static_cast<std::size_t>(E::shape.rank - 1)>{}));
 }  // namespace detail
 
-/// T applications of the body F, one node of the type; its parameters get the prefix `Name.` and are those of all steps.
+/// T applications of the body F, one node of the type; its parameters get the prefix `Name.` and are those of all
+/// steps.
 template <int T, fixed_string Name, class Policy, class F, class Carried, class Each, class... Same>
 struct scanned;
 template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
@@ -101,8 +102,8 @@ constexpr auto results_of_loop() {
   else return picks<Loop>(std::make_index_sequence<Loop::result_count>{});
 }
 
-/// How a policy keeps what backward reads of a loop of T steps: see core/reversal.hpp. `fit<Bytes>` becomes one of these
-/// when the body has a plan.
+/// How a policy keeps what backward reads of a loop of T steps: see core/reversal.hpp. `fit<Bytes>` becomes one of
+/// these when the body has a plan.
 template <class Policy, int T>
 struct loop_policy {
   static constexpr bool known = requires {
@@ -227,9 +228,9 @@ struct scanning<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Sam
 /// each(arange<T>) is the index of the step. Parameters in the body have the prefix `Name.` and are those of all steps;
 /// their gradients, and those of a, are summed from the last step to the first. A state that the body updates is
 /// carried, too: it begins as the step of the program finds it. Random operations draw in step t what they draw in step
-/// t of `repeat<T, Name>`. Policy: what is kept for backward: store_all, segment_every<P>, revolve<S>, two_level<P, S>; or fit<Bytes>, which
-/// is store_all where that keeps at most so many bytes, else revolve<S> with as many snapshots as these hold. No other
-/// loop may stand around one whose snapshots lie elsewhere.
+/// t of `repeat<T, Name>`. Policy: what is kept for backward: store_all, segment_every<P>, revolve<S>, two_level<P, S>;
+/// or fit<Bytes>, which is store_all where that keeps at most so many bytes, else revolve<S> with as many snapshots as
+/// these hold. No other loop may stand around one whose snapshots lie elsewhere.
 template <int T, fixed_string Name, class Policy = store_all, class F, class... A>
 constexpr typename detail::scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
   return {};

@@ -94,9 +94,9 @@ inline std::string folder_of(const std::string& path) {
 }  // namespace detail
 
 /// Writes the pieces one after another, to a new file that then takes the place of `path`. Whoever reads, and who comes
-/// after a crash, finds the old file or the new one, whole. Throws write_error, and then the old file is as it was; only
-/// where the folder, the last of all, cannot be brought to the disk, the new file is there already. What is killed while
-/// it writes leaves a file `path`.*.part.
+/// after a crash, finds the old file or the new one, whole. Throws write_error, and then the old file is as it was;
+/// only where the folder, the last of all, cannot be brought to the disk, the new file is there already. What is killed
+/// while it writes leaves a file `path`.*.part.
 inline void replace(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
   const detail::descriptor folder(detail::folder_of(path), O_RDONLY | O_DIRECTORY);
   if (!folder) refuse(write_error(path, "a folder to write in", errno));

@@ -32,8 +32,8 @@ inline std::uint64_t size_by_shape(const std::string& path, const tensor& of) {
   return bits / 8;
 }
 
-/// One tensor begins where another ends, the first at 0, the last ends with the file: so no byte lies outside of all, and
-/// none in two. Each is as large as its shape says.
+/// One tensor begins where another ends, the first at 0, the last ends with the file: so no byte lies outside of all,
+/// and none in two. Each is as large as its shape says.
 inline void check_places(const std::string& path, std::vector<entry>& entries, std::uint64_t data_size) {
   std::sort(entries.begin(), entries.end(),
             [](const entry& a, const entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });

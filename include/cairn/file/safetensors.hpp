@@ -88,8 +88,8 @@ class reader {
 };
 
 /// Writes a file, as a whole or not at all (see replace), whose bytes depend on its contents alone. Throws write_error,
-/// and format_error for what no reader would take: a name twice or not in UTF-8, bytes that are not as many as the shape
-/// says.
+/// and format_error for what no reader would take: a name twice or not in UTF-8, bytes that are not as many as the
+/// shape says.
 inline void write(const std::string& path, std::span<const tensor> tensors, const metadata& texts = {}) {
   std::vector<const tensor*> sorted;
   for (const tensor& one : tensors) sorted.push_back(&one);

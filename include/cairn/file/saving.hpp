@@ -1,8 +1,8 @@
 // Runs in files: `step.save("run.safetensors")`, `step.load("run.safetensors")`, and `predictor<logits>
 // predict{"run.safetensors"}`. The format is safetensors, names and layouts are those of PyTorch's state dicts, so that
 // either reads what the other wrote. Beside parameters and states a run has moments, as "optimizer.fc1.weight.exp_avg",
-// and, as texts, how many steps changed the parameters, the seed, and how many steps drew from it. Compiled once, whatever
-// the model.
+// and, as texts, how many steps changed the parameters, the seed, and how many steps drew from it. Compiled once,
+// whatever the model.
 #pragma once
 
 #include "cairn/exec/predictor.hpp"

@@ -12,8 +12,8 @@
 
 namespace cairn::file {
 
-/// Types of elements that safetensors files know: those of cairn's programs and others. In the order of their alignment,
-/// in which tensors follow one another in a file.
+/// Types of elements that safetensors files know: those of cairn's programs and others. In the order of their
+/// alignment, in which tensors follow one another in a file.
 enum class dtype : std::uint8_t {
   boolean,
   f4,

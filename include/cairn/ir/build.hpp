@@ -57,8 +57,8 @@ constexpr sizes size_of() {
   }
 }
 
-/// A result that shows what a step changes, a state or where it `updates` these a parameter, is a copy of it: that comes
-/// before who reads the result.
+/// A result that shows what a step changes, a state or where it `updates` these a parameter, is a copy of it: that
+/// comes before who reads the result.
 template <class Target, class Output, bool Updates>
 constexpr int kept_result(builder& b, int result) {
   const int root = b.root(result);

@@ -44,8 +44,8 @@ enum class access : std::uint8_t {
 enum class sums : std::uint8_t { nothing, all, columns, rows };
 
 /// A mapped input along an axis of the loop: elements of the argument's axis, which lie `stride` apart. Those that lie
-/// one after the other are told in up to two runs: element i is number i + before of the argument where begin <= i < cut,
-/// and number i + after where cut <= i < end.
+/// one after the other are told in up to two runs: element i is number i + before of the argument where begin <= i <
+/// cut, and number i + after where cut <= i < end.
 struct mapped_axis {
   axis_map map;
   int extent = 1;  ///< of the argument

@@ -34,9 +34,9 @@ namespace ir {
 
 /// The two operations that a loop is: itself, of which the last result is what it leaves for the other; and its
 /// pullback. Arguments of this are the cotangents of all results that are real numbers, the results that it reads, what
-/// the loop left, and then the loop's own arguments. Then come, of gradients that are summed over the steps, the sums to
-/// which these are added, so that sums have the same order as without a loop. The last is a number that stands in for
-/// cotangents and sums that there are none of.
+/// the loop left, and then the loop's own arguments. Then come, of gradients that are summed over the steps, the sums
+/// to which these are added, so that sums have the same order as without a loop. The last is a number that stands in
+/// for cotangents and sums that there are none of.
 template <class Loop, class Target>
 struct loop_operations {
   using of = loop_of<Loop, Target>;

@@ -19,10 +19,10 @@ namespace cairn::kernel {
 
 inline constexpr std::int64_t at_start = 0;
 
-/// What a column of tiles reads over `steps` of depth, at each of some places of A: a product has one, a convolution one
-/// for each run of taps, the gradient of a filter one for each row of pixels. Of A either rows are `apart` and a step is
-/// one number on, or rows are side by side and a step is `apart` on; the next tile begins `below`. Steps of B are
-/// `step_b` apart.
+/// What a column of tiles reads over `steps` of depth, at each of some places of A: a product has one, a convolution
+/// one for each run of taps, the gradient of a filter one for each row of pixels. Of A either rows are `apart` and a
+/// step is one number on, or rows are side by side and a step is `apart` on; the next tile begins `below`. Steps of B
+/// are `step_b` apart.
 struct tile_source {
   std::int64_t apart, below, step_b;
   int steps;

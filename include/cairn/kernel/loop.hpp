@@ -39,8 +39,8 @@ template <int I, class V>
 
 /// One pass over the elements of a loop: loads the inputs, applies the operations in order, stores the results that are
 /// read elsewhere. Operands: the stored results, then the inputs that are no constants, of a joined one its pieces;
-/// `constants` is a loop_table. A result may lie over a contiguous input, unless the first value comes in tiles that are
-/// made of this one, or whose sums lie in the result.
+/// `constants` is a loop_table. A result may lie over a contiguous input, unless the first value comes in tiles that
+/// are made of this one, or whose sums lie in the result.
 template <class Real, sums Sum, bool Tiles, class Inputs, class Code, class Arguments>
 struct loop;
 template <class Real, sums Sum, bool Tiles, loop_operand... Input, loop_value... Code, int... Argument>

@@ -36,8 +36,8 @@ struct batch_norm_layer : layer_base {
     const auto var =
         in_training(updated(v, running_var, running_var * 0.9_c + v * constant<0.1 * unbiased>), running_var);
     const auto scale = weight / sqrt(var + 1e-5_c);
-    // All that is small first: so backward needs sums of g and g x alone, which one pass makes. They lose digits where a
-    // mean is many deviations away from 0, as PyTorch's forward pass does.
+    // All that is small first: so backward needs sums of g and g x alone, which one pass makes. They lose digits where
+    // a mean is many deviations away from 0, as PyTorch's forward pass does.
     return cairn::detail::result_of_layer<Name>(weight, (mean * -scale + bias) + x * scale);
   }
 };

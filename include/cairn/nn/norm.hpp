@@ -92,8 +92,8 @@ template <fixed_string Name, double... Eps>
   requires(sizeof...(Eps) < 2)
 inline constexpr rms_norm_layer<Name, Eps...> rms_norm{};
 /// Over the pixels and the channels of each group, of each example {N, ..., channels} by itself, as nn.GroupNorm, which
-/// has the channels second (Wu and He, 2018); with `Name.weight` {channels} and `Name.bias`. Rejects: fewer than two axes,
-/// groups that do not divide the channels.
+/// has the channels second (Wu and He, 2018); with `Name.weight` {channels} and `Name.bias`. Rejects: fewer than two
+/// axes, groups that do not divide the channels.
 template <fixed_string Name, int Groups>
 inline constexpr group_norm_layer<Name, Groups> group_norm{};
 

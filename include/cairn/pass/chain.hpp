@@ -42,6 +42,7 @@ struct block_chain {
   std::int64_t made[Count + 1][Count + 1] = {};  ///< [i][j]: bytes made from block i on, before j, and read from j on
   std::int64_t held[Count + 1][Count + 1] = {};  ///< the same, without what only runs between bodies read from there on
   std::int64_t released[Count + 1][Count + 1] = {};  ///< [i][j]: of these, what nobody reads behind forward of block j
+  bool reads_far[Count + 1] = {};                    ///< by block: what others made than the one before it
   std::int64_t passing[Count + 1] = {};              ///< by block: that which others made, and it does not read
   std::int64_t unkept[Count + 1] = {};               ///< by block: what it reads of those before that nobody keeps
   std::int64_t again[Count + 1] = {};                ///< by block: the work of making that again, which a segment saves
@@ -105,6 +106,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         for_each_source(d.arguments[n.first + i], [&](int a) {
           if (Blocks.of[a] == none) return;
           until[a] = std::max(until[a], by);
+          if (!back && !Blocks.between[by]) out.reads_far[by] |= by > Blocks.of[a] + 1;
           if (back || !Blocks.between[by]) held_until[a] = std::max(held_until[a], by);
           int& last = back ? back_until[a] : forward_until[a];
           last = std::max(last, by);
@@ -156,11 +158,11 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     for (int v = 0; v < d.turn; ++v) {
       if (!computed(v)) continue;
       const int b = Blocks.of[v], last = std::min(forward_until[v], held_until[v]);
-      const std::int64_t bytes = aligned(d.nodes[v].made->bytes);
-      for (int j = b + 1; j <= until[v]; ++j) out.made[b][j] += bytes;
-      for (int j = b + 1; j <= held_until[v]; ++j) out.held[b][j] += bytes;
-      for (int j = held_until[v] + 1; held_until[v] > b && j <= forward_until[v]; ++j) out.passing[j] += bytes;
-      if (std::max(back_until[v], b) < last) out.released[b][last] += bytes;
+      const std::int64_t size = aligned(d.nodes[v].made->bytes);
+      for (int j = b + 1; j <= until[v]; ++j) out.made[b][j] += size;
+      for (int j = b + 1; j <= held_until[v]; ++j) out.held[b][j] += size;
+      for (int j = held_until[v] + 1; held_until[v] > b && j <= forward_until[v]; ++j) out.passing[j] += size;
+      if (std::max(back_until[v], b) < last) out.released[b][last] += size;
     }
     for (int j = 0; j <= count; ++j) {
       for (int i = j; i-- > 0;) {

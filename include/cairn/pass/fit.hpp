@@ -5,6 +5,8 @@
 #include "cairn/pass/placement.hpp"
 #include "cairn/pass/single_blocks.hpp"
 
+#include <algorithm>
+
 namespace cairn {
 
 /// What a program with some segments takes: the bytes of its arena, and the operations that it does a second time.
@@ -50,15 +52,60 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   using typename model_blocks<Model, Blocks, Threads>::unplaced;
   using model_blocks<Model, Blocks, Threads>::blocks;
   template <int Number>
-  static constexpr auto measured_apart() {
-    return measure_single_blocks<compiled<Model, marks{Blocks, Number}, Threads>, blocks>();
+  static constexpr auto apart = measure_single_blocks<compiled<Model, marks{Blocks, Number}, Threads>, blocks>();
+  template <const auto& Measured>
+  static constexpr auto as_measured_apart() {
+    if constexpr (Measured.count > fine_chain) return Measured;
+    else return corrected(Measured, apart<single_blocks>, apart<saving_blocks>);
   }
-  static constexpr auto chain = [] {
-    constexpr const auto& measured = model_blocks<Model, Blocks, Threads>::measured;
-    if constexpr (measured.count > fine_chain) return measured;
-    else return corrected(measured, measured_apart<single_blocks>(), measured_apart<saving_blocks>());
+  static constexpr auto chain = as_measured_apart<model_blocks<Model, Blocks, Threads>::measured>();
+
+  /// What a block reads that another than the one before it made is held for backward if a segment reads it, and else
+  /// forward may be the last to read it. So there is a list for each choice of such blocks that no segment takes: of
+  /// all choices where these are few, else of none and of all.
+  static constexpr int far = static_cast<int>(std::ranges::count(chain.reads_far, true));
+  static constexpr bool each_choice = chain.count <= short_chain && far <= 3;
+  static constexpr int lists = far == 0 || chain.count > fine_chain ? 1 : each_choice ? 1 << far : 2;
+  template <int List>
+  static constexpr auto blocks_of = [] {
+    auto out = blocks;
+    for (int b = 0, n = 0; b < chain.count; ++b) {
+      if (chain.reads_far[b]) out.between[b] = !each_choice || (List >> n++ & 1) != 0;
+    }
+    return out;
   }();
-  static constexpr const auto& listed = *outer_placements_of<chain>.after_kept[0];
+  template <int List>
+  static constexpr auto measured_of = measure_blocks<unplaced, blocks_of<List>>();
+  template <int List>
+  static constexpr auto other_chain = as_measured_apart<measured_of<List>>();
+  template <int List>
+  static constexpr const auto& chain_of() {
+    if constexpr (List == 0) return chain;
+    else return other_chain<List>;
+  }
+
+  struct listed_placement {
+    std::int64_t bytes = 0, flops = 0;
+    int list = 0, which = 0;
+  };
+  static constexpr auto listed = []<int... List>(std::integer_sequence<int, List...>) {
+    struct {
+      listed_placement of[(0 + ... + outer_placements_of<chain_of<List>()>.after_kept[0]->count)];
+      int count = 0;
+    } out;
+    const auto add = [&](int list, const auto& all) {
+      for (int i = 0; i < all.count; ++i) out.of[out.count++] = {all.bytes[i], all.flops[i], list, i};
+    };
+    (add(List, *outer_placements_of<chain_of<List>()>.after_kept[0]), ...);
+    std::ranges::sort(out.of, [](const listed_placement& a, const listed_placement& b) {
+      return a.bytes != b.bytes ? a.bytes < b.bytes : a.flops < b.flops;
+    });
+    out.count = 0;
+    for (const listed_placement& next : out.of) {
+      if (out.count == 0 || next.flops < out.of[out.count - 1].flops) out.of[out.count++] = next;
+    }
+    return out;
+  }(std::make_integer_sequence<int, lists>{});
   /// Whether all ways to nest segments were looked at; and whether nothing was rounded meanwhile.
   static constexpr bool complete = inner_placements<chain>::complete, exact = inner_placements<chain>::exact;
 
@@ -70,22 +117,26 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     std::int64_t forward = 0;
     for (const block_costs& b : chain.of) forward += b.result_flops;
     int first = 0;
-    while (chain.count > short_chain && first + 1 < listed.count && listed.flops[first] > 3 * forward) ++first;
+    while (chain.count > short_chain && first + 1 < listed.count && listed.of[first].flops > 3 * forward) ++first;
     const int left = listed.count - first;
     out.count = left < most ? left : most;
     for (int i = 0; i < out.count; ++i) out.of[i] = first + (out.count > 1 ? i * (left - 1) / (out.count - 1) : 0);
     return out;
   }();
   static constexpr int count = chosen.count;
-  static constexpr std::int64_t bytes(int candidate) { return listed.bytes[chosen.of[candidate]]; }
-  static constexpr std::int64_t flops(int candidate) { return listed.flops[chosen.of[candidate]]; }
+  static constexpr std::int64_t bytes(int candidate) { return listed.of[chosen.of[candidate]].bytes; }
+  static constexpr std::int64_t flops(int candidate) { return listed.of[chosen.of[candidate]].flops; }
   template <int Candidate>
-  static constexpr const auto& placement() {
-    return placement_by_region<blocks, ranges_of<chain, chosen.of[Candidate]>>;
+  static constexpr const auto& ranges() {
+    constexpr listed_placement one = listed.of[chosen.of[Candidate]];
+    return ranges_of<chain_of<one.list>(), one.which>;
   }
   template <int Candidate>
-  using planned =
-      compiled<Model, marks{Blocks, ranges_of<chain, chosen.of[Candidate]>.count == 0 ? none : Candidate}, Threads>;
+  static constexpr const auto& placement() {
+    return placement_by_region<blocks, ranges<Candidate>()>;
+  }
+  template <int Candidate>
+  using planned = compiled<Model, marks{Blocks, ranges<Candidate>().count == 0 ? none : Candidate}, Threads>;
 };
 
 constexpr int rooted(int n) { return static_cast<int>(cairn::detail::square_root(n)); }

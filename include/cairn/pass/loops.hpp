@@ -105,8 +105,8 @@ struct loop_writer {
     return out.input_count - 1 - l.input_begin;
   }
 
-  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1 that no map leaves. A sum treats those apart
-  /// over which it goes, and what is shared with a kernel its columns.
+  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1 that no map leaves. A sum
+  /// treats those apart over which it goes, and what is shared with a kernel its columns.
   constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
     const ir::result& whole = s.made(f.members[st.code]);
     const shape& extents = whole.extents;

@@ -30,7 +30,8 @@ struct need_finder {
     return d.nodes[v].op->what == ir::role::elementwise || d.nodes[v].op->what == ir::role::map;
   }
 
-  /// Whether a map leads to as much as its argument has: to be read there, that would have to be written again in whole.
+  /// Whether a map leads to as much as its argument has: to be read there, that would have to be written again in
+  /// whole.
   constexpr bool moves_all(int v) const {
     return d.nodes[v].op->what == ir::role::map && d.nodes[v].made->bytes == d.nodes[d.argument(v, 0)].made->bytes;
   }

@@ -64,9 +64,9 @@ struct list_writer {
   /// Budgets from the least bytes that any needs to the most, each by the same factor larger than the one before.
   constexpr void spread(std::int64_t least, std::int64_t most) {
     static_assert(((Room - 1) & (Room - 2)) == 0);
-    double factor = static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(least, 1));
+    const double first = static_cast<double>(std::max<std::int64_t>(least, 1));
+    double factor = std::max(static_cast<double>(most), first) / first, budget = first;
     for (int n = 1; n < Room - 1; n *= 2) factor = cairn::detail::square_root(factor);
-    double budget = static_cast<double>(std::max<std::int64_t>(least, 1));
     for (count = 0; count < Room; ++count, budget *= factor) budgets[count] = static_cast<std::int64_t>(budget);
     budgets[Room - 1] = most;
   }

@@ -107,7 +107,7 @@ constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<
     c.of[b].ahead = single.ahead[b];
     c.of[b].alone = single.alone[b];
     c.gradients[b] = single.gradients[b];
-    if (saving.flops[b] < single.flops[b])
+    if (saving.flops[b] < single.flops[b] && !c.of[b].between)
       c.of[b].saving = {
           saving.stored[b], saving.flops[b], {saving.passed[b], std::max(saving.ahead[b], saving.alone[b])}};
   }

@@ -85,8 +85,8 @@ struct account {
 };
 
 namespace detail {
-/// The bytes that step i reads, each operand once: of a map no more than what it is a map of has. `reader` is a table by
-/// value of who read it last.
+/// The bytes that step i reads, each operand once: of a map no more than what it is a map of has. `reader` is a table
+/// by value of who read it last.
 template <class Compiled>
 constexpr std::int64_t bytes_read(int i, int* reader) {
   constexpr const auto& s = Compiled::schedule;

@@ -95,8 +95,8 @@ struct frontier_drawing : svg_plot {
 };
 }  // namespace detail
 
-/// Prints what fit<...> chooses from, by the bytes of the arena: what is computed again, and its share of the forward pass.
-/// Below are the model without segments, with the user's, and with √n segments of √n blocks.
+/// Prints what fit<...> chooses from, by the bytes of the arena: what is computed again, and its share of the forward
+/// pass. Below are the model without segments, with the user's, and with √n segments of √n blocks.
 template <auto Loss, class... Options>
 void frontier(std::ostream& out) {
   detail::print_frontier(out, detail::plot_of<Loss, Options...>());

@@ -154,8 +154,8 @@ inline std::string flops(std::int64_t n) {
 }
 
 /// Bytes of the arena that a step writes, in lines of 64. The arena is filled with a pattern before a step, and what
-/// differs afterwards was written; a second pattern shows what happened to equal the first. Takes two steps, by train or
-/// value_and_grad: leaves what these leave, and throws what they throw.
+/// differs afterwards was written; a second pattern shows what happened to equal the first. Takes two steps, by train
+/// or value_and_grad: leaves what these leave, and throws what they throw.
 template <class Program, class... Bound>
 std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   constexpr std::size_t line = 64;

@@ -142,8 +142,8 @@ struct timeline_writer : svg_plot {
 
 /// Draws the bytes of the arena that live at each step, as an SVG image: two programs over each other, as a model
 /// checkpointed and plain, by the operations executed so far. Below are the segments of the first, and when it computes
-/// again. The dashed lines are the most bytes that live at once. Gradients that only one of them keeps, for an optimizer
-/// beside it, count as its bytes.
+/// again. The dashed lines are the most bytes that live at once. Gradients that only one of them keeps, for an
+/// optimizer beside it, count as its bytes.
 template <class First, class Second>
 void timeline(std::ostream& out, timeline_names names = {}) {
   const account ours = account_of<First>(), theirs = account_of<Second>();

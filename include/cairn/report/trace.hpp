@@ -1,5 +1,5 @@
-// A profile as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing: `report::trace(out, p)`. The format is the Trace
-// Event Format of Chrome: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+// A profile as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing: `report::trace(out, p)`. The format is the
+// Trace Event Format of Chrome: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #pragma once
 
 #include "cairn/report/json.hpp"

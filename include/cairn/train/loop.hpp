@@ -1,5 +1,5 @@
-// A run that can be left alone: epochs, validation, learning rates, early stopping, a log, and a folder from which it goes
-// on, whenever it ended, with the same bits. All of it is optional; a loop of one's own needs none.
+// A run that can be left alone: epochs, validation, learning rates, early stopping, a log, and a folder from which it
+// goes on, whenever it ended, with the same bits. All of it is optional; a loop of one's own needs none.
 #pragma once
 
 #include "cairn/file/saving.hpp"
@@ -91,8 +91,8 @@ struct no_validation {};
 
 /// Runs a program over epochs:
 ///
-///   train::loop run{step, {.epochs = 5, .rate = cosine{.peak = 1e-3, .steps = 2340}, .folder = "run", .resume = true}};
-///   run([&](int epoch) { return data::batches<128>(set.train, seed{1}, epoch); },
+///   train::loop run{step, {.epochs = 5, .rate = cosine{.peak = 1e-3, .steps = 2340}, .folder = "run", .resume =
+///   true}}; run([&](int epoch) { return data::batches<128>(set.train, seed{1}, epoch); },
 ///       [&](double rate, const auto& batch) { return step.train({.lr = rate}, bind<"x">(batch.images), ...); },
 ///       [&] { return accuracy(step); });
 ///

@@ -8,8 +8,8 @@
 
 namespace cairn::train {
 
-/// While it lives, the first SIGINT or SIGTERM does nothing but to be noted; the next one of either has its usual effect.
-/// A signal that is ignored stays so. At most one of these lives at a time.
+/// While it lives, the first SIGINT or SIGTERM does nothing but to be noted; the next one of either has its usual
+/// effect. A signal that is ignored stays so. At most one of these lives at a time.
 class stop_requests {
  public:
   stop_requests() {
