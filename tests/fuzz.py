@@ -322,6 +322,33 @@ class body:
             return self.add(text, made, bound, v)
         return self.add(f"reshape{braced(*made).replace(', ', '<', 1)}>({text})", made, bound, v)
 
+    def attention(self):
+        """The last axes of a value as tokens and features, which look at themselves or at parameters."""
+        v, draw = self.any(), self.draw
+        if len(v.shape) not in (2, 3):
+            return None
+        images, tokens, features = v.shape if len(v.shape) == 3 else (1, *v.shape)
+        heads = draw.choice([n for n in (1, 2, 3) if features % n == 0])
+        key_heads = draw.choice([n for n in (1, heads) if heads % n == 0])
+        causal, dropped = draw.choice(["true", "false"]), 0.2 * self.of.chance(0.2)
+        self.reusable &= dropped == 0  # one name draws once
+        if self.of.chance(0.5):
+            name = self.of.name("a")
+            self.names += [f"{name}.{of}" for of in ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")]
+            self.has |= product_policies
+            options = f"nn::attention_options{{.causal = {causal}, .key_heads = {key_heads}, .dropout = {dropped:g}}}"
+            text = f"(reshape<{images}, {tokens}, {features}>({v.text}) | nn::self_attention<\"{name}\", {heads}, {options}>)"
+            bound = 3 * features * v.bound + 1
+        else:
+            keys = [images, draw.choice(extents), key_heads]
+            k, values = self.leaf((*keys, features // heads)), self.leaf((*keys, features // heads))
+            self.has |= product_policies - {"save_unbatched_matmuls"}
+            form = f'attention<"{self.of.name("d")}", {dropped:g}>' if dropped else "attention"
+            text = f"{form}(reshape<{images}, {tokens}, {heads}, {features // heads}>({v.text}), {k}, {values}"
+            text += ", causal)" if causal == "true" else ")"
+            bound = 1.2 / (1 - dropped)
+        return self.add(f"reshape{braced(*v.shape).replace(', ', '<', 1)}>({text})", v.shape, bound, v)
+
     def along_axis(self):
         v = self.any()
         if not v.shape:
@@ -643,8 +670,8 @@ class body:
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
                  (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.roll, 1.5),
-                 (self.concatenate, 1.5), (self.image, 4), (self.dropout, 1), (self.batch_norm, 1), (self.row_norm, 1.5),
-                 (self.rotary, 2), (self.embedding, 1.5), (self.state, 0.7), (self.tag, 2),
+                 (self.concatenate, 1.5), (self.image, 4), (self.attention, 2), (self.dropout, 1), (self.batch_norm, 1),
+                 (self.row_norm, 1.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 0.7), (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
                  (self.choose, 1.5), (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5)]
         draws, weights = zip(*kinds)

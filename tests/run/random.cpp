@@ -175,6 +175,25 @@ BOOST_AUTO_TEST_CASE(gradients_at_one_step) {
   check<weighted(dropout<"d">(param<"p">))>();
 }
 
+// What is dropped has no other effect on the rest: a predictor has the bits of attention without it.
+BOOST_AUTO_TEST_CASE(weights_of_attention) {
+  constexpr auto q = param<"q", 2, 9, 4, 8>;
+  constexpr auto k = param<"k", 2, 21, 2, 8>;
+  constexpr auto y = attention<"d", 0.5>(q, k, k, causal);
+  program<outputs(mean(y), y)> step;
+  step.init(seed{3});
+  predictor<y> predict{step};
+  predictor<attention(q, k, k, causal)> without{step};
+  const auto kept = predict(), all = without();
+  BOOST_TEST(std::equal(kept.begin(), kept.end(), all.begin(), all.end()));
+  const auto drawn = [&step] {
+    const auto values = std::get<1>(step.value_and_grad());
+    return std::vector<float>(values.begin(), values.end());
+  };
+  const auto first = drawn(), second = drawn();
+  BOOST_TEST((first != second && !std::equal(kept.begin(), kept.end(), first.begin())));
+}
+
 BOOST_AUTO_TEST_CASE(a_predictor_drops_nothing) {
   program<loss> step;
   step.init(seed{1});
