@@ -31,6 +31,37 @@ constexpr auto loss = mean(square(std::get<0>(results<Policy>) | shared(nn::line
                       mean(std::get<1>(results<Policy>)) + mean(square(param<"step.hidden.weight", width, width>)) +
                       mean(param<"step.scale", width> + param<"other", width>);
 
+template <class Policy>
+constexpr auto two_collected = [] {
+  const auto [h, a, b] = scan<T, "step", Policy>(
+      [](auto h, auto x) {
+        const auto z = matmul(h, param<"w", width, width>) + x;
+        return std::tuple{tanh(z), exp(z), sigmoid(z * 0.5_c)};
+      },
+      carried(zeros<rows, width>), each(xs));
+  return mean(h) + mean(a) + mean(b);
+}();
+template <class Policy, bool Collects>
+constexpr auto two_dropped = [] {
+  const auto made = scan<T, "step", Policy>(
+      [](auto h, auto x) {
+        const auto a = tanh(h + x);
+        const auto b = sigmoid(h * 0.5_c);
+        const auto next = matmul(a, param<"v", width, width>) + matmul(b, param<"w", width, width>);
+        if constexpr (Collects) return std::tuple{next, a, b};
+        else return std::tuple{next};
+      },
+      carried(zeros<rows, width>), each(xs));
+  if constexpr (Collects) return mean(square(std::get<0>(made)));
+  else return mean(square(made));
+}();
+template <class Policy>
+constexpr auto two_slices = mean(square(scan<T, "step", Policy>(
+    [](auto h, auto a, auto b) {
+      return tanh(matmul(h, param<"v", width, width>) + a) + sin(matmul(h, param<"w", width, width>) + b);
+    },
+    carried(zeros<rows, width>), each(xs * param<"a", width>, xs * param<"b", width>))));
+
 template <auto Loss, class... Options>
 std::vector<double> gradients_after(int steps) {
   program<Loss, real<double>, Options...> step;
@@ -89,6 +120,20 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_touched) {
   touched(program<loss<two_level<3, 2>>>{});
   touched(program<loss<segment_every<3>>>{});
   touched(program<loss<revolve<3>>, freeze<"step">>{});
+}
+BOOST_AUTO_TEST_CASE(steps_read_what_nobody_else_does) {
+  // Two results that are collected, and read in backward; or collected for nothing, and read in the step itself.
+  // Gradients of two slices that nobody asks for, and that are read.
+  const auto collected = gradients_after<two_collected<store_all>>(1);
+  BOOST_TEST((gradients_after<two_collected<revolve<2>>>(1) == collected));
+  BOOST_TEST((gradients_after<two_collected<two_level<3, 1>>>(1) == collected));
+  const auto dropped = gradients_after<two_dropped<store_all, false>>(1);
+  BOOST_TEST((gradients_after<two_dropped<store_all, true>>(1) == dropped));
+  BOOST_TEST((gradients_after<two_dropped<revolve<2>, true>>(1) == dropped));
+  const auto asked = gradients_after<two_slices<store_all>>(1);
+  const auto frozen = gradients_after<two_slices<store_all>, freeze<"a", "b">>(1);
+  BOOST_TEST(frozen.size() == 1 + 2 * width * width);
+  for (const double x : frozen) BOOST_TEST(std::ranges::count(asked, x) > 0);
 }
 BOOST_AUTO_TEST_CASE(a_body_may_have_many_results) {
   constexpr auto loop = []<std::size_t... I>(std::index_sequence<I...>) {

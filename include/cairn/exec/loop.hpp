@@ -171,7 +171,8 @@ class loop_runner {
     }
     for (int r = Loop::carried_count; r < g.result_count; ++r) {
       std::byte* const whole = results_[r];
-      bases_[plan::result_base + r] = whole != nullptr ? whole + t * g.made(g.outputs[r]).bytes : unread_;
+      bases_[plan::result_base + r] =
+          whole == nullptr ? unread_ + plan::unread.result[r] : whole + t * g.made(g.outputs[r]).bytes;
     }
     for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
       bases_[pass::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;
@@ -239,7 +240,7 @@ class loop_runner {
       std::byte* const whole = gradients_[i];
       const bool of_step = i < Loop::carried_count + Loop::each_count;
       bases_[plan::gradient_base + i] =
-          whole == nullptr ? unread_ : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
+          whole == nullptr ? unread_ + plan::unread.gradient[i] : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
     }
     for (int i = turn; i < plan::f.step_count; ++i) {
       const int leaf = plan::only_for.of[i];

@@ -75,7 +75,7 @@ struct unit_parameters {
 }  // namespace detail
 
 template <class Units, fixed_string Name, int Hidden>
-struct recurrent_cell : layer_base {
+struct recurrent_cell_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X, an_expression... S>
   constexpr auto operator()(X x, S... states) const {
@@ -188,10 +188,10 @@ inline constexpr recurrent_layer<detail::lstm_units, Name, Hidden, Layers, Polic
 /// of `repeat` or scan. Parameters are those of nn.RNNCell, nn.GRUCell and nn.LSTMCell: `Name.weight_ih`, `weight_hh`,
 /// `bias_ih`, `bias_hh`. `const auto [h1, c1] = nn::lstm_cell<"cell", 64>(x, h, c);`
 template <fixed_string Name, int Hidden>
-inline constexpr recurrent_cell<detail::rnn_units, Name, Hidden> rnn_cell{};
+inline constexpr recurrent_cell_layer<detail::rnn_units, Name, Hidden> rnn_cell{};
 template <fixed_string Name, int Hidden>
-inline constexpr recurrent_cell<detail::gru_units, Name, Hidden> gru_cell{};
+inline constexpr recurrent_cell_layer<detail::gru_units, Name, Hidden> gru_cell{};
 template <fixed_string Name, int Hidden>
-inline constexpr recurrent_cell<detail::lstm_units, Name, Hidden> lstm_cell{};
+inline constexpr recurrent_cell_layer<detail::lstm_units, Name, Hidden> lstm_cell{};
 
 }  // namespace cairn::nn

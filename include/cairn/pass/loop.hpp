@@ -5,6 +5,8 @@
 #include "cairn/ir/scan.hpp"
 #include "cairn/pass/compile.hpp"
 
+#include <utility>
+
 namespace cairn::pass {
 
 /// The body of a loop as a model: differentiated from the cotangents of all its results.
@@ -162,15 +164,28 @@ struct loop_plan {
   }();
   static constexpr std::int64_t state_bytes = carried.bytes;
 
-  /// Bytes that stand in for a step's part of results and of gradients that nobody reads, and of cotangents that there
-  /// are none of.
-  static constexpr std::int64_t unread_bytes = [] {
-    std::int64_t most = 0;
-    for (int r = Loop::carried_count; r < g.result_count; ++r) most = std::max(most, g.made(g.outputs[r]).bytes);
-    for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
-      most = std::max(most, g.leaf_op(i).made->bytes);
-    return aligned(most);
+  /// Where a step's part of results and of gradients lies that nobody reads but the plan itself, which does so from a
+  /// place of its own; and all others together. By result and by leaf.
+  static constexpr auto unread = [] {
+    struct {
+      std::int64_t result[g.output_count + 1] = {}, gradient[g.leaf_count + 1] = {}, bytes = 0;
+    } out;
+    bool read[compiled::schedule.capacity] = {};
+    for (int i = 0; i < f.step_count; ++i) for_each_read(s, f, compiled::loops, i, [&](int v) { read[v] = true; });
+    constexpr int each_end = Loop::carried_count + Loop::each_count;
+    const auto for_each_part = [&](auto visit) {
+      for (int r = Loop::carried_count; r < g.result_count; ++r)
+        visit(out.result[r], s.outputs[r], aligned(g.made(g.outputs[r]).bytes));
+      for (int i = Loop::carried_count; i < each_end; ++i)
+        visit(out.gradient[i], s.gradient[i], aligned(g.leaf_op(i).made->bytes));
+    };
+    for_each_part([&](auto&, int, std::int64_t bytes) { out.bytes = std::max(out.bytes, bytes); });
+    for_each_part([&](std::int64_t& at, int v, std::int64_t bytes) {
+      if (v != none && read[f.root[v]]) at = std::exchange(out.bytes, out.bytes + bytes);
+    });
+    return out;
   }();
+  /// Bytes that stand in for cotangents that there are none of.
   static constexpr std::int64_t zero_bytes = [] {
     std::int64_t most = 0;
     for (int r = 0; r < g.result_count; ++r) {
@@ -227,8 +242,8 @@ struct loop_plan {
   };
   static constexpr parts parts_of(bool back) {
     using policy = typename Loop::policy;
-    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread_bytes, 0};
-    parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread_bytes, zero_bytes};
+    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread.bytes, 0};
+    parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread.bytes, zero_bytes};
     if constexpr (!policy::keeps_steps) {
       out.states = 2 * state_bytes;
       out.snapshots = policy::slots_of_backward * state_bytes;
