@@ -1,5 +1,5 @@
-// Moments of rows, the sums of which gradients of norms are made, and features turned by positions, against plain loops:
-// awkward extents, far means, constant rows, threads, and rows that a loop follows.
+// Moments of rows, the sums of which gradients of norms are made, and features turned by positions, against plain
+// loops: awkward extents, far means, constant rows, threads, and rows that a loop follows.
 #include "cairn/kernel/norm.hpp"
 #include "cairn/kernel/reference.hpp"
 #include "cairn/kernel/rotary.hpp"
@@ -143,7 +143,8 @@ void check_rotary(int threads = 1) {
       run_kernel<turned_op<true>, Real, of, table>({back.data(), out.data(), waves.data()}, threads);
     };
     if (examples == 1) {
-      run_kernel<waves_op<Features, 10000.0, true>, Real, array<shape{T}, index_below(1000)>>({waves.data(), at.data()});
+      run_kernel<waves_op<Features, 10000.0, true>, Real, array<shape{T}, index_below(1000)>>(
+          {waves.data(), at.data()});
       turned(array<shape{T, Features}>{});
     } else {
       run_kernel<waves_op<Features, 10000.0, true>, Real, array<shape{N, T}, index_below(1000)>>(

@@ -43,8 +43,8 @@ struct row_scale_op : detail::of_rows {
 };
 
 namespace detail {
-/// Gradients of (x - mean) scale weight + bias that are sums: over each row, and over all rows in sections, the same for
-/// any number of threads.
+/// Gradients of (x - mean) scale weight + bias that are sums: over each row, and over all rows in sections, the same
+/// for any number of threads.
 struct sums_of_norm : of_rows {
   static constexpr std::int64_t rows(const shape& x) { return x.count() / x[-1]; }
   static constexpr int sections(const shape& x) {

@@ -61,9 +61,9 @@ struct op {
   /// Whether it goes through its first argument row by row, along the last axis: then a loop may make each row just
   /// before, and `compute` takes a row_maker.
   static constexpr bool takes_rows(const auto&...) { return false; }
-  /// Whether it goes so through all arguments of as many elements, once, and tells of each row a number in results {...,
-  /// 1}: then a loop that reads these may go through the rows right after, and write over them; `compute` takes a
-  /// row_maker, too.
+  /// Whether it goes so through all arguments of as many elements, once, and tells of each row a number in results
+  /// {..., 1}: then a loop that reads these may go through the rows right after, and write over them; `compute` takes
+  /// a row_maker, too.
   static constexpr bool gives_rows(const auto&...) { return false; }
   /// Over which argument its kernel may write a result; -1 for none.
   static constexpr int overwrites(int /*result*/) { return -1; }

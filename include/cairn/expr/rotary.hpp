@@ -8,8 +8,8 @@
 
 namespace cairn {
 
-/// Waves of whole numbers p {...}: {..., Columns}. Where Halves, cos(p / Base^(2 j / Columns)) for each j, then the sines;
-/// else sine and cosine of each j side by side. They have the digits of double.
+/// Waves of whole numbers p {...}: {..., Columns}. Where Halves, cos(p / Base^(2 j / Columns)) for each j, then the
+/// sines; else sine and cosine of each j side by side. They have the digits of double.
 template <int Columns, double Base, bool Halves>
 struct waves_op : op {
   static constexpr fixed_string name = "waves";
@@ -24,8 +24,8 @@ struct waves_op : op {
   static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
 };
 
-/// The pairs of features j and D / 2 + j of x {..., T, H, D} turned by the angles of which `waves` {T, D} or {..., T, D}
-/// are cosines and sines; or turned back.
+/// The pairs of features j and D / 2 + j of x {..., T, H, D} turned by the angles of which `waves` {T, D} or {..., T,
+/// D} are cosines and sines; or turned back.
 template <bool Back>
 struct turned_op : op {
   static constexpr fixed_string name = "rotary";
@@ -64,9 +64,9 @@ struct rotary_form : form_of<"rotary", 2, two_arguments> {
 };
 }  // namespace detail
 
-/// x {..., T, H, D} with each pair of features j and D / 2 + j turned by p / Base^(2 j / D), as in GPT-NeoX and Llama (Su
-/// et al., 2021): p are positions {T}, or {..., T}, whole numbers, 0 to T - 1 where none are given. `rotary<500000>(q)`,
-/// `rotary(k, positions)`. Rejects: an odd D; other shapes.
+/// x {..., T, H, D} with each pair of features j and D / 2 + j turned by p / Base^(2 j / D), as in GPT-NeoX and Llama
+/// (Su et al., 2021): p are positions {T}, or {..., T}, whole numbers, 0 to T - 1 where none are given.
+/// `rotary<500000>(q)`, `rotary(k, positions)`. Rejects: an odd D; other shapes.
 template <auto Base = 10000.0, class... A>
   requires some_operands<A...>
 constexpr applied<detail::rotary_form<static_cast<double>(Base)>, A...> rotary(A...) {

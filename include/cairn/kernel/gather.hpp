@@ -108,7 +108,8 @@ template <int Axis, int Extent, int Padding, class Real, class X, class I>
 void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void* const* p, int threads) {
   using index = kernel::index_of<I>;
   constexpr shape to = scatter_add_op<Axis, Extent>::result(X::shape, I::shape);
-  const kernel::positions<index> at{kernel::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count(), Padding};
+  const kernel::positions<index> at{kernel::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count(),
+                                    Padding};
   kernel::scatter_add(at, static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
 }
 template <class Real, class I>

@@ -1,5 +1,5 @@
-// Moments of rows, and the sums that gradients of normalizations of rows are made of: each row is read once, and what is
-// made of it by a loop follows while it lies in the first-level cache.
+// Moments of rows, and the sums that gradients of normalizations of rows are made of: each row is read once, and what
+// is made of it by a loop follows while it lies in the first-level cache.
 #pragma once
 
 #include "cairn/expr/norm.hpp"
@@ -13,8 +13,8 @@ namespace kernel {
 /// mean, scale {rows} of `in` {rows, columns}: scale is 1 / sqrt(variance + eps), or, if not Centered, 1 / sqrt(mean
 /// square + eps). What lies off a first mean corrects it.
 template <bool Centered, class Sum, class In>
-[[gnu::noinline]] void row_moments(const In* in, std::int64_t rows, std::int64_t columns, Sum eps, Sum* mean, Sum* scale,
-                                   const launch& how) {
+[[gnu::noinline]] void row_moments(const In* in, std::int64_t rows, std::int64_t columns, Sum eps, Sum* mean,
+                                   Sum* scale, const launch& how) {
   using vec = lanes<Sum>;
   const Sum share_of = 1 / static_cast<Sum>(columns);
   const auto of_row = [=](std::int64_t row) {
@@ -41,8 +41,8 @@ template <bool Centered, class Sum, class In>
   });
 }
 
-/// The gradients of y = (x - mean) scale weight + bias that are sums, from g {rows, columns}; null where nobody reads one.
-/// Where there are neither mean nor bias, `mean` is null.
+/// The gradients of y = (x - mean) scale weight + bias that are sums, from g {rows, columns}; null where nobody reads
+/// one. Where there are neither mean nor bias, `mean` is null.
 template <class Sum, class In = Sum>
 struct norm_sums {
   std::int64_t rows, columns;

@@ -11,8 +11,8 @@ namespace cairn {
 
 namespace kernel {
 
-/// out {count, columns}: the cosines of p / base^(2 j / columns) for the first half of the columns, then the sines; or, if
-/// not in halves, sines and cosines side by side. Some frequencies after the others, for all positions.
+/// out {count, columns}: the cosines of p / base^(2 j / columns) for the first half of the columns, then the sines; or,
+/// if not in halves, sines and cosines side by side. Some frequencies after the others, for all positions.
 template <class Index, class Real>
 [[gnu::noinline]] void waves(const Index* at, std::int64_t count, int columns, double base, bool halves, Real* out) {
   using vec = lanes<double>;

@@ -67,8 +67,8 @@ template <fixed_string Name, int Features, int... Padding>
   requires(sizeof...(Padding) < 2)
 inline constexpr embedding_layer<Name, Features, Padding...> embedding{};
 
-/// x {..., T, features} plus sine and cosine of t / 10000^(2 j / features), which are features 2 j and 2 j + 1, for each
-/// position t (Vaswani et al., 2017). Rejects: fewer than two axes.
+/// x {..., T, features} plus sine and cosine of t / 10000^(2 j / features), which are features 2 j and 2 j + 1, for
+/// each position t (Vaswani et al., 2017). Rejects: fewer than two axes.
 inline constexpr sinusoidal_positions_layer sinusoidal_positions{};
 
 /// x Wᵀ, where the weight {Out, features} is the parameter of another layer, such as an embedding of Out rows:

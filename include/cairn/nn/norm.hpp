@@ -85,9 +85,9 @@ struct group_norm_layer : layer_base {
 /// `Name.weight` {features}, plus `Name.bias` (Ba et al., 2016). Rejects: fewer than two axes.
 template <fixed_string Name>
 inline constexpr layer_norm_layer<Name> layer_norm{};
-/// Over the last axis, as nn.RMSNorm of one extent: x / sqrt(mean square + eps) times `Name.weight` {features} (Zhang and
-/// Sennrich, 2019). Where no eps is given, it is the epsilon of the numbers computed with, as where PyTorch's is None;
-/// `nn::rms_norm<"norm", 1e-6>`. Rejects: fewer than two axes.
+/// Over the last axis, as nn.RMSNorm of one extent: x / sqrt(mean square + eps) times `Name.weight` {features} (Zhang
+/// and Sennrich, 2019). Where no eps is given, it is the epsilon of the numbers computed with, as where PyTorch's is
+/// None; `nn::rms_norm<"norm", 1e-6>`. Rejects: fewer than two axes.
 template <fixed_string Name, double... Eps>
   requires(sizeof...(Eps) < 2)
 inline constexpr rms_norm_layer<Name, Eps...> rms_norm{};

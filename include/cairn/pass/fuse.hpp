@@ -68,6 +68,7 @@ struct fuser {
   bool open_sums = false;   ///< that keeps sums in its result, over which nothing lies then
   int open_joined = none;   ///< a joined tensor that the open group reads
   int open_kernel = none;   ///< what the open group follows, row by row
+  bool early[nodes] = {};   ///< added before what stands before it
 
   /// What asks it of each argument of each operation writes it out: the calls would be a twentieth of clang's steps.
   constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
@@ -347,8 +348,31 @@ struct fuser {
     return reader;
   }
 
+  /// Adds what can follow the open kernel through its rows, up to the next kernel: before what reads its other results,
+  /// as updates of weights do.
+  constexpr void add_followers(int from) {
+    bool later[nodes] = {};
+    for (int v = from; v < s.node_count && v != s.turn && v != s.all_gradients; ++v) {
+      const ir::node& n = s.nodes[v];
+      if (n.op->what == ir::role::kernel) break;
+      later[v] = n.op->what == ir::role::map && readers.root[v] == v;
+      if (n.op->what != ir::role::elementwise || n.number > 0) continue;
+      bool waits = false, reads_open = false;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int root = readers.root[s.arguments[n.first + i]];
+        waits |= later[root] || readers.joined[root];
+        reads_open |= in_open(root) && early[root];
+      }
+      const bool follows = !waits && joins(v);
+      if (follows) add(v);
+      else if (reads_open) break;
+      for (int r = 0; r < n.op->results; ++r) (follows ? early : later)[v + r] = true;
+    }
+  }
+
   constexpr void add(int v) {
     const ir::node& n = s.nodes[v];
+    if (early[v]) return;
     out.root[v] = readers.root[v];
     out.joined[v] = readers.joined[v];
     if (n.number > 0) return;
@@ -364,6 +388,7 @@ struct fuser {
       close();
       open_kernel = v;
       put(v, out.step_count);
+      add_followers(v + n.op->results);
     } else if (n.op->what == ir::role::kernel && takes_rows(v)) {
       put(v, out.step_count);
       close(v);
