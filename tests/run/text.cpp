@@ -151,6 +151,7 @@ BOOST_AUTO_TEST_CASE(drawn_windows_are_a_function_of_seed_epoch_and_number) {
   const auto tokens = numbered(1000);
   const auto first = all_begins(data::windows<4, 5>(tokens, seed{1}, 0));
   BOOST_TEST(first.size() == 999U / 4 / 5);
+  BOOST_TEST((std::set(first.begin(), first.end()).size() == first.size()));
   BOOST_TEST((first == all_begins(data::windows<4, 5>(tokens, seed{1}, 0))));
   BOOST_TEST((first != all_begins(data::windows<4, 5>(tokens, seed{1}, 1))));
   BOOST_TEST((first != all_begins(data::windows<4, 5>(tokens, seed{2}, 0))));

@@ -40,7 +40,6 @@ struct formula_of {
       const ir::leaf& named = f.graph.leaves[f.leaf];
       const char* what = op.what == ir::role::input    ? "input "
                          : op.what == ir::role::random ? "key "
-                         : op.what == ir::role::cache  ? "cache "
                          : op.trainable                ? "parameter "
                          : named.after != ir::none     ? "state "
                                                        : "frozen ";
