@@ -111,7 +111,7 @@ void check(const rows_beside_loop& run) {
       guarded<float> between(size), result(size);
       float* const to = over && run.results == size ? between.data() : result.data();
       void* operands[]{between.data(), x.data(), y.data(), to, between.data(), known.data()};
-      kernel::run_with_rows<loop>(&told, operands, threads);
+      kernel::run_with_rows<loop, false>(&told, operands, threads);
       BOOST_TEST_CONTEXT(run.name << " " << rows << " " << columns << " threads " << threads << " over " << over) {
         BOOST_TEST(std::equal(to, to + run.results, expected.data()));
         BOOST_TEST((between.intact() && result.intact()));
