@@ -32,17 +32,17 @@ class attention_gradients_of_tiles {
     Sum *weights, *slopes;                                    ///< of a tile of scores
 
     space(const attention_extents& of, const attention_tiles& cut, Sum* at) {
-      const std::int64_t depth = cut.in_registers(of.depth), value_depth = cut.in_registers(of.value_depth);
+      const std::int64_t columns = cut.in_registers(of.depth), value_columns = cut.in_registers(of.value_depth);
       const std::int64_t rows = std::int64_t{of.group()} * cut.in_rows(of.queries);
       const auto take = [&at](std::int64_t numbers) { return std::exchange(at, at + numbers); };
-      queries = take(rows * depth);
-      results = take(rows * value_depth);
-      of_queries = take(rows * depth);
+      queries = take(rows * columns);
+      results = take(rows * value_columns);
+      of_queries = take(rows * columns);
       keys = take(std::int64_t{cut.in_registers(cut.key_rows)} * of.depth);
       values = take(std::int64_t{cut.in_registers(cut.key_rows)} * of.value_depth);
-      rows_of_keys = take(cut.key_rows * depth);
-      of_keys = take(cut.in_rows(cut.key_rows) * depth);
-      of_values = take(cut.in_rows(cut.key_rows) * value_depth);
+      rows_of_keys = take(cut.key_rows * columns);
+      of_keys = take(cut.in_rows(cut.key_rows) * columns);
+      of_values = take(cut.in_rows(cut.key_rows) * value_columns);
       weights = take(cut.scores());
       slopes = take(cut.scores());
     }
