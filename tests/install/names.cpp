@@ -71,13 +71,13 @@ constexpr auto nested = scan<3, "outer", two_level<2, 1>>(
     [](auto h) { return scan<2, "inner", store_all>([](auto v) { return v * 0.5_c; }, carried(h)); }, carried(again));
 constexpr auto offloaded =
     scan<4, "away", two_level<2, 1, snapshots::elsewhere>>([](auto h) { return tanh(h); }, carried(again));
-constexpr auto loss =
-    mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c + mean(seen) * 0_c +
-    mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * laid) +
-    huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
-    cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
-    binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
-    0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);
+constexpr auto loss = mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c +
+                      mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits, y) +
+                      mean(square(looked_up)) * 0.1_c + mean(chosen * laid) + huber(var<-1>(logits), 0_c) +
+                      huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
+                      cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
+                      binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
+                      0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits);
 
 // The same names with numbers, arrays and functions in the place of expressions.
 double area(double r) {
