@@ -29,9 +29,10 @@ constexpr auto problem_of() {
   if constexpr (!std::same_as<problem, sound>) return problem{};
   else if constexpr (!Compiled::model::purpose::trains) return nothing_is_random::of<Compiled>();
   else
-    return first_found<Compiled, caches_are_of_predictors, cotangent_has_a_name, loss_is_scalar, wanted_inputs_have_gradients, gradients_flow,
-                       segments_are_differentiated, parameters_have_gradients, rules_are_for_parameters, rules_are_used,
-                       segments_are_of_use, segments_are_parts>::of();
+    return first_found<Compiled, caches_are_of_predictors, cotangent_has_a_name, loss_is_scalar,
+                       wanted_inputs_have_gradients, gradients_flow, segments_are_differentiated,
+                       parameters_have_gradients, rules_are_for_parameters, rules_are_used, segments_are_of_use,
+                       segments_are_parts>::of();
 }
 template <class Compiled>
 using problem_in = decltype(problem_of<Compiled>());
