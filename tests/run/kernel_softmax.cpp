@@ -248,8 +248,10 @@ void check_extreme_scores() {
   run_kernel<cairn::softmax_op<-1>, Real, array<shape{4, classes}>>({shares.data(), in.data()});
   run_kernel<cairn::log_softmax_op<-1>, Real, array<shape{4, classes}>>({logs.data(), in.data()});
   const std::int32_t label[]{3, 3, 5, 3};
-  of_labels<cairn::row_cross_entropy_op, Real, 4, classes>(in.data(), label, losses.data());
-  of_labels<cairn::softmax_error_op, Real, 4, classes>(in.data(), label, errors.data());
+  constexpr kernel_pointer loss = of_labels<cairn::row_cross_entropy_op, Real, 4, classes>;
+  constexpr kernel_pointer error = of_labels<cairn::softmax_error_op, Real, 4, classes>;
+  loss({losses.data(), in.data(), label}, 1);
+  error({errors.data(), in.data(), label}, 1);
   for (int j = 0; j < classes; ++j) {
     const auto at = [j](guarded<Real>& of, int row) { return of.data()[row * classes + j]; };
     for (const int row : {0, 1}) {
