@@ -62,23 +62,24 @@ constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::bat
                        nn::linear_without_bias<"thin", 3> | nn::sigmoid | nn::softplus | nn::square | nn::exp |
                        nn::tag<"t"> | nn::softmax | nn::relu | nn::gelu | nn::tanh | nn::log_softmax;
 constexpr auto heads = images;
-constexpr auto attended = mean(attention(heads, heads, heads, causal)) +
-                          mean(reshape<4, 4, 6>(images) | nn::self_attention<"attn", 2, causal> |
-                               nn::transformer_block<2> | nn::swiglu<"ff", 3>) +
-                          mean(nn::cross_attention<"cross", 2>(reshape<4, 4, 6>(images), reshape<4, 3, 8>(images)));
+constexpr auto attended =
+    mean(attention(heads, heads, heads, causal)) +
+    mean(reshape<4, 4, 6>(images) | nn::self_attention<"attn", 2, causal> | nn::transformer_block<2> |
+         nn::swiglu<"ff", 3>) +
+    mean(nn::cross_attention<"cross", 2>(reshape<4, 4, 6>(images), reshape<4, 3, 8>(images)));
 constexpr auto looped = scan<4, "step", revolve<2>>(
     [](auto h, auto i) { return std::tuple{tanh(h), as_real(i) * mean(h)}; }, carried(again), each(arange<4>));
 constexpr auto nested = scan<3, "outer", two_level<2, 1>>(
     [](auto h) { return scan<2, "inner", store_all>([](auto v) { return v * 0.5_c; }, carried(h)); }, carried(again));
 constexpr auto offloaded =
     scan<4, "away", two_level<2, 1, snapshots::elsewhere>>([](auto h) { return tanh(h); }, carried(again));
-constexpr auto loss = mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c +
-                      mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits, y) +
-                      mean(square(looked_up)) * 0.1_c + mean(chosen * placed) + huber(var<-1>(logits), 0_c) +
-                      huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
-                      cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
-                      binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
-                      0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits) + 0_c * attended;
+constexpr auto loss =
+    mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c + mean(seen) * 0_c +
+    mean(pow(again, 2_c)) + cross_entropy(logits, y) + mean(square(looked_up)) * 0.1_c + mean(chosen * placed) +
+    huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
+    cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
+    binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
+    0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits) + 0_c * attended;
 
 // The same names with numbers, arrays and functions in the place of expressions.
 double area(double r) {
