@@ -71,7 +71,8 @@ constexpr auto head = reshape<2, 6>(turned) | nn::tied_linear<"wte.weight", 3>;
 constexpr auto heads = images;
 constexpr auto attended =
     mean(attention(heads, heads, heads, causal)) +
-    mean(reshape<4, 4, 6>(images) | nn::self_attention<"attn", 2, causal> | nn::transformer_block<2> | nn::swiglu<"ff", 3>) +
+    mean(reshape<4, 4, 6>(images) | nn::self_attention<"attn", 2, causal> | nn::transformer_block<2> |
+         nn::swiglu<"ff", 3>) +
     mean(nn::cross_attention<"cross", 2>(reshape<4, 4, 6>(images), reshape<4, 3, 8>(images)));
 constexpr auto looped = scan<4, "step", revolve<2>>(
     [](auto h, auto i) { return std::tuple{tanh(h), as_real(i) * mean(h)}; }, carried(again), each(arange<4>));

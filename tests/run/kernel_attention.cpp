@@ -66,7 +66,8 @@ struct trial {
   spread spread_q{q, x.t, x.h, x.d, gap}, spread_k{k, x.s, x.heads, x.d, gap}, spread_v{v, x.s, x.heads, x.e, gap};
   spread spread_g{g, x.t, x.h, x.e, gap};
 
-  /// Every sum has at most so many terms, and a score is wrong by its own sum's error, which its weight is multiplied by.
+  /// Every sum has at most so many terms, and a score is wrong by its own sum's error, which its weight is multiplied
+  /// by.
   double rounding() const {
     return epsilon<Real> * (4 * (x.d + x.e + 8) * (1 + right.largest) + x.t * x.h / x.heads + x.s + 32);
   }

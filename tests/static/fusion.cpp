@@ -1,4 +1,5 @@
 // Which operations run together: elementwise ones as loops, and equal loops as one kernel.
+#include "cairn/expr/attention.hpp"
 #include "cairn/expr/comparison.hpp"
 #include "cairn/expr/concatenate.hpp"
 #include "cairn/expr/loss.hpp"
@@ -255,6 +256,28 @@ constexpr auto unit = nn::conv2d_without_bias<"c", 8, 3, nn::window{.padding = 1
 static_assert(steps<forward_of<pixels | unit | nn::relu>> == "[add sqrt div neg mul add] [convolution mul add relu]");
 static_assert(steps<forward_of<pixels | nn::residual(unit) | nn::relu>> ==
               "[add sqrt div neg mul add] [convolution mul add add relu]");
+
+// ---- Heads of one projection are read where they lie, also through a reshape, and so are rows of a product; not what
+// has its heads elsewhere, nor what is computed elementwise.
+constexpr auto tokens = input<"tokens", 2, 5, 24>;
+constexpr auto heads = [](auto v) { return reshape<2, 5, 2, 4>(v); };
+constexpr auto split_first = [](auto all) {
+  const auto [q, k, v] = split<-1, 3>(all);
+  return attention(heads(q), heads(k), heads(v));
+};
+constexpr auto heads_first = [](auto all) {
+  const auto [q, k, v] = split<2, 3>(reshape<2, 5, 6, 4>(all));
+  return attention(q, k, v);
+};
+static_assert(steps_of<split_first(tokens)> == "attention");
+static_assert(steps_of<split_first(tanh(tokens))> == "[tanh] attention");
+static_assert(steps_of<heads_first(tanh(tokens))> == "[tanh] attention");
+constexpr auto some = heads(slice<-1, 0, 8>(tokens));
+static_assert(steps_of<attention(some, flip<1>(some), some)> == "[slice] [flip] attention");
+static_assert(steps_of<attention(some, flip<2>(heads(tanh(slice<-1, 8, 16>(tokens)))), some)> ==
+              "[tanh] [flip] attention");
+static_assert(steps_of<matmul(reshape<10, 8>(slice<-1, 8, 16>(tokens)), transpose(w))> == "matmul");
+static_assert(steps_of<tanh(reshape<10, 8>(slice<-1, 8, 16>(tokens)))> == "[slice] [tanh]");
 
 // ---- Truth values stay in the loop that chooses by them.
 static_assert(steps_of<where(x > y, x, y * 2_c)> == "[less mul where]");

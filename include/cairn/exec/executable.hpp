@@ -125,7 +125,8 @@ struct executable {
     for (int i = 0; i < s.op(head).arguments; ++i) {
       const int a = s.argument(head, i);
       if (f.joined[a]) visit_pieces(a);
-      else visit(place_of(a, told::is_mapped(a)));
+      else if (told::is_mapped(a)) visit(place_of(s.root(a), true));
+      else visit(place_of(a, false));
     }
     if (s.op(head).has_scratch())
       visit(Compiled::threads == 0 ? pass::place{pass::scratch_base, 0}

@@ -17,8 +17,8 @@ struct step_tables {
   static constexpr int outer_axes(int step) { return std::max(l.of[step].extents.rank - 1, 0); }
   static constexpr int columns_of(int step) { return l.of[step].extents.rank == 0 ? 1 : l.of[step].extents[-1]; }
 
-  /// Whether a kernel reads an argument in place of a map.
-  static constexpr bool is_mapped(int v) { return s.op(v).what == ir::role::map && f.root[v] != v; }
+  /// Whether a kernel reads an argument in place of a map, or of a view of it.
+  static constexpr bool is_mapped(int v) { return s.op(s.root(v)).what == ir::role::map && f.root[v] != s.root(v); }
   static constexpr bool is_joined(int v) { return f.joined[v]; }
   static constexpr bool reads_any(int v, bool (*of_sort)(int)) {
     for (int i = 0; v != ir::none && i < s.op(v).arguments; ++i) {
@@ -188,7 +188,7 @@ struct step_tables {
       const int v = f.steps[i].kernel;
       for (int a = 0; reads_any(v, is_mapped) && a < s.op(v).arguments; ++a)
         out.apart[at.apart++] =
-            is_mapped(s.argument(v, a)) ? pass::rows_apart(s, s.argument(v, a), s.op(v).reads_rows(a)) : 0;
+            is_mapped(s.argument(v, a)) ? pass::rows_apart(s, s.root(s.argument(v, a)), pass::row_read(s, v, a)) : 0;
       if (reads_any(v, is_joined)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
       count(n, i);
     }

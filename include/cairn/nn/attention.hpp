@@ -62,12 +62,14 @@ struct self_attention_layer : layer_base {
       return surfaced<problem>{};
     } else {
       using heads = detail::heads<Name, Heads, O>;
-      constexpr int features = X::shape[-1], each = Heads + heads::keys, rows = features / Heads * (each + heads::keys);
+      constexpr int features = X::shape[-1], keys = features / Heads * heads::keys, rows = features + 2 * keys;
       const auto weight =
           param_from<Name + fixed_string{".in_proj_weight"}, initial::xavier(features, rows), rows, features>;
       const auto bias = param_from<Name + fixed_string{".in_proj_bias"}, initial{}, rows>;
-      const auto all = heads::template split<each + heads::keys>(matmul(x, transpose(weight)) + bias);
-      const auto y = heads::attend(slice<2, 0, Heads>(all), slice<2, Heads, each>(all), slice<2, each>(all), mask...);
+      const auto all = matmul(x, transpose(weight)) + bias;
+      const auto y = heads::attend(heads::template split<Heads>(slice<-1, 0, features>(all)),
+                                   heads::template split<heads::keys>(slice<-1, features, features + keys>(all)),
+                                   heads::template split<heads::keys>(slice<-1, features + keys>(all)), mask...);
       return cairn::detail::result_of_layer<Name>(weight, y);
     }
   }

@@ -103,7 +103,8 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
   } else if (const int a = s.made(w).overwrites; a != none && !st.tiles && !st.follows) {
     const ir::node& n = s.nodes[w];
     const int v = f.root[s.arguments[n.first + a]];
-    bool once = s.op(s.arguments[n.first + a]).what != ir::role::map || v == s.arguments[n.first + a];
+    const int root = s.root(s.arguments[n.first + a]);
+    bool once = s.op(root).what != ir::role::map || v == root;
     for (int i = 0; i < n.op->arguments; ++i)
       for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.rows() || f.step_of[v] == index;  // the loop reads all else

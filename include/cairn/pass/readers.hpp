@@ -22,10 +22,19 @@ constexpr void for_each_piece(const Schedule& s, const Found& found, int root, a
   for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
 }
 
-/// How far rows of a mapped value, which are its last `axes` axes, lie apart in its argument, where these are equally far
-/// apart and whole; else 0.
+/// The elements of a row of argument number i, as the operation v reads it; 0 where it reads no rows that lie apart.
 template <class Schedule>
-constexpr std::int64_t rows_apart(const Schedule& s, int v, int axes) {
+constexpr std::int64_t row_read(const Schedule& s, int v, int i) {
+  const shape& of = s.made(s.argument(v, i)).extents;
+  std::int64_t row = 1;
+  const int axes = s.op(v).reads_rows(i);
+  for (int axis = std::max(of.rank - axes, 0); axis < of.rank; ++axis) row *= of.extent[axis];
+  return axes > 0 ? row : 0;
+}
+/// How far rows of so many elements of a mapped value lie apart in its argument, where these are equally far apart and
+/// whole; else 0.
+template <class Schedule>
+constexpr std::int64_t rows_apart(const Schedule& s, int v, std::int64_t row) {
   const axis_map* const map = s.op(v).map;
   const shape &to = s.made(v).extents, &from = s.made(s.argument(v, 0)).extents;
   std::int64_t stride = 1, length = 1, apart = 0, expected = 0;
@@ -34,7 +43,7 @@ constexpr std::int64_t rows_apart(const Schedule& s, int v, int axes) {
     if (to.extent[axis] == 1) continue;
     const std::int64_t step = map[axis].step * stride;
     if (step == 0) return 0;
-    if (axis >= to.rank - axes) {
+    if (length < row) {
       if (step != length) return 0;
       length *= to.extent[axis];
       continue;
@@ -43,7 +52,8 @@ constexpr std::int64_t rows_apart(const Schedule& s, int v, int axes) {
     else if (step != expected) return 0;
     expected = step * to.extent[axis];
   }
-  return apart != 0 ? apart : length;
+  if (apart == 0) return length % row == 0 ? row : 0;
+  return length == row ? apart : 0;
 }
 
 namespace detail {
@@ -65,13 +75,15 @@ struct reader_finder {
     }
     return false;
   }
-  /// Whether value v, an operation, can read its argument number i, a map, in place.
+  /// Whether value v, an operation, can read a map in place: its argument number i, or for rows what that views.
   constexpr bool reads_through(int v, int i, int map) const {
     const ir::operation& op = op_of(v);
     if (op.what == ir::role::elementwise)
-      return same_address(s.nodes[v].made->same_shape, s.nodes[map].made->same_shape) || !beyond_one(map);
-    return op.what == ir::role::kernel && op.reads_rows(i) > 0 && rows_apart(s, map, op.reads_rows(i)) != 0 &&
-           s.op(s.root(s.argument(map, 0))).what != ir::role::generated;
+      return s.argument(v, i) == map &&
+             (same_address(s.nodes[v].made->same_shape, s.nodes[map].made->same_shape) || !beyond_one(map));
+    if (op.what != ir::role::kernel || s.op(s.root(s.argument(map, 0))).what == ir::role::generated) return false;
+    const std::int64_t row = row_read(s, v, i);
+    return row > 0 && rows_apart(s, map, row) != 0;
   }
 
   /// Whether a map is read after other kernels than the next. What is computed again in the meantime does not count, so
@@ -89,9 +101,9 @@ struct reader_finder {
         in_place[v] = any = true;
         last[v] = v;
       }
-      if (!any || n.number > 0) continue;
+      if (!any || n.number > 0 || n.op->what == ir::role::view) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
-        const int a = s.arguments[n.first + i];
+        const int a = s.root(s.arguments[n.first + i]);
         if (!in_place[a]) continue;
         in_place[a] =
             reads_through(v, i, a) && (v < s.turn || a >= s.turn || ir::is_leaf(op_of(s.root(s.argument(a, 0))).what));
