@@ -566,7 +566,8 @@ class body:
         self.use(f, [name])
         self.has, self.of.slopes, self.of.loops = has, most_slopes, True
         body_of_step = self.segment_of(f, f"layer({f.text})") if segment else f"layer({f.text})"
-        policy = self.draw.choice(["store_all", "revolve<1>", "revolve<2>", "two_level<2, 1>", "fit<4096>"])
+        policy = self.draw.choice(["store_all", "revolve<1>", "revolve<2>", "two_level<2, 1>", "segments<2>",
+                                   "fit<4096>"])
         text = f'scan<{times}, "{name}", {policy}>({body_of_step}, carried({", ".join(v.text for v in arguments)}))'
         self.read(*arguments)
         if len(arguments) > 1:

@@ -70,7 +70,7 @@ constexpr auto offloaded =
 constexpr auto carried_on = []<class X>(X sequence) {
   const auto [h, c] = nn::lstm_cell<"cell", 3>(again);
   const auto next = nn::rnn_cell<"simple", 3>(nn::gru_cell<"gated", 3>(h, c));
-  return mean(sequence | nn::lstm<"lstm", 3> | nn::gru<"gru", 3> | nn::rnn<"rnn", 3>) * mean(next);
+  return mean(sequence | nn::lstm<"lstm", 3, 1, segments<2>> | nn::gru<"gru", 3> | nn::rnn<"rnn", 3>) * mean(next);
 }(reshape<2, 2, 3>(concatenate<0>(again, again)));
 constexpr auto loss =
     0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c + mean(seen) * 0_c +

@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: the policy of scan<T, "name", Policy> is store_all, revolve<S>, two_level<P, S> or fit<Bytes>
+// rejects: cairn \[wrong-arguments\]: the policy of scan<T, "name", Policy> is store_all, revolve<S>, two_level<P, S>, segments<P> or fit<Bytes>
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/elementwise.hpp"

@@ -118,6 +118,7 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_touched) {
   touched(program<loss<store_all>>{});
   touched(program<loss<revolve<3>>>{});
   touched(program<loss<two_level<3, 2>>>{});
+  touched(program<loss<segments<3>>>{});
   touched(program<loss<revolve<3>>, freeze<"step">>{});
 }
 BOOST_AUTO_TEST_CASE(steps_read_what_nobody_else_does) {
@@ -126,6 +127,7 @@ BOOST_AUTO_TEST_CASE(steps_read_what_nobody_else_does) {
   const auto collected = gradients_after<two_collected<store_all>>(1);
   BOOST_TEST((gradients_after<two_collected<revolve<2>>>(1) == collected));
   BOOST_TEST((gradients_after<two_collected<two_level<3, 1>>>(1) == collected));
+  BOOST_TEST((gradients_after<two_collected<segments<3>>>(1) == collected));
   const auto dropped = gradients_after<two_dropped<store_all, false>>(1);
   BOOST_TEST((gradients_after<two_dropped<store_all, true>>(1) == dropped));
   BOOST_TEST((gradients_after<two_dropped<revolve<2>, true>>(1) == dropped));

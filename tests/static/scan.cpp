@@ -48,6 +48,28 @@ constexpr loop_counts done = [] {
   }
   return left == 0 ? n : loop_counts{};
 }();
+/// Of segments: each period is evaluated in one go, then reversed step by step from its end.
+template <int Period, int T>
+constexpr bool in_segments = [] {
+  using reversal::action;
+  typename segments<Period>::template schedule<T> schedule;
+  for (int t = 0; t < T; t += Period) {
+    const action a = schedule.next();
+    const int end = t + Period < T ? t + Period : T;
+    if (a.what != action::advance || a.from != t || a.to != end || a.slot != (end < T ? end / Period : -1)) return false;
+  }
+  if (const action turn = schedule.next(); turn.what != action::reverse || turn.from != T) return false;
+  for (int first = (T - 1) / Period * Period, end = T; first >= 0; end = first, first -= Period) {
+    if (const action a = schedule.next(); a.what != action::restore || a.slot != first / Period) return false;
+    if (const action a = schedule.next(); a.what != action::advance || a.from != first || a.to != end) return false;
+    for (int t = end; t-- > first;) {
+      if (const action a = schedule.next(); a.what != action::reverse || a.from != t) return false;
+    }
+  }
+  return schedule.next().what == action::done;
+}();
+static_assert(in_segments<1, 1> && in_segments<1, 5> && in_segments<5, 5> && in_segments<4, 10> && in_segments<10, 100>);
+
 template <class Policy, int... T>
 constexpr bool does_what_it_says = ((done<Policy, T> == Policy::template counts<T>) && ...);
 static_assert(does_what_it_says<revolve<1>, 1, 2, 3, 5, 10, 100>);
@@ -88,6 +110,8 @@ using trained = program<loss<Policy>, Options...>;
 static_assert(trained<store_all>::loops() == loop_counts{50, 50, 50});
 static_assert(trained<revolve<1>>::loops() == loop_counts{50 + 50 * 51 / 2, 0, 50});
 static_assert(trained<revolve<50>>::loops() == loop_counts{100, 49, 50});
+static_assert(trained<segments<10>>::loops() == loop_counts{100, 4, 5});
+static_assert(trained<segments<7>>::loops() == loop_counts{100, 7, 8});
 static_assert(trained<two_level<10, 1>>::loops() == loop_counts{50 + 5 * 55, 4, 50});
 
 // Operations: forward is the same; what is evaluated again is recomputed.

@@ -19,5 +19,5 @@ void run(const contestant::arguments& given) {
 
 int main(int count, char** arguments) {
   const contestant::arguments given(count, arguments);
-  given.ckpt ? run<two_level<16, 16>>(given) : run<store_all>(given);
+  given.ckpt ? run<segments<16>>(given) : run<store_all>(given);
 }

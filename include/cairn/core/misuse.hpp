@@ -166,7 +166,8 @@ struct states_or_none { template <class Silent, class... Facts> struct found : S
   "cairn [wrong-arguments]: a recurrent layer takes its input alone, or with each of its states: gru(x, h), lstm(x, h, "
   "c)"); } }; };
 struct no_policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, revolve<S>, two_level<P, S> or fit<Bytes>"); } }; };
+  "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, revolve<S>, two_level<P, S>, segments<P> or "
+  "fit<Bytes>"); } }; };
 struct changed_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-loop]: what a loop carries has the same shape and type in all steps; the body of scan makes another of "
   "this (the first is number 0)"); } }; };
@@ -175,7 +176,7 @@ struct too_few_in_loop { template <class Silent, class... Facts> struct found : 
   "each carried value"); } }; };
 struct snapshots_of_steps { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-loop]: revolve<S> has 1 to T snapshots for T steps; two_level<P, S> periods of 1 to T steps, and 1 to P "
-  "snapshots"); } }; };
+  "snapshots; so segments<P>"); } }; };
 struct snapshots_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-loop]: snapshots of a loop lie elsewhere only where no other loop is around it; this one has such a loop "
   "in its body, to which two_level<P, S> belongs"); } }; };

@@ -126,6 +126,7 @@ class binomial {
 /// evaluated a second time.
 struct store_all {
   static constexpr bool keeps_steps = true, lies_elsewhere = false;
+  static constexpr int kept_at_once = 0;
   template <int T>
   static constexpr bool fits = true;
   template <int T>
@@ -143,7 +144,7 @@ struct revolve {
   /// Snapshots beside the first state, which is an argument: those that forward leaves, then those of backward alone.
   template <int T>
   static constexpr int slots = Snapshots - 1;
-  static constexpr int slots_of_backward = 0;
+  static constexpr int slots_of_backward = 0, kept_at_once = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
     loop_counts n = reversal::counts(T + 1, Snapshots);
@@ -172,7 +173,7 @@ struct two_level {
   static constexpr int periods = (T + Period - 1) / Period;
   template <int T>
   static constexpr int slots = periods<T> - 1;
-  static constexpr int slots_of_backward = Snapshots - 1;
+  static constexpr int slots_of_backward = Snapshots - 1, kept_at_once = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
     const loop_counts last = reversal::counts(T - (periods<T> - 1) * Period, Snapshots);
@@ -212,6 +213,45 @@ struct two_level {
     }
     int now_ = 0, period_ = periods<T>;
     reversal::binomial<Snapshots> within_{0, 0, false};
+  };
+};
+
+/// A policy of scan: a snapshot of what is carried every Period steps. Before such a period is reversed, its steps are
+/// evaluated again, and leave what their backward reads, as with store_all: what ckpt does with so many steps.
+template <int Period>
+struct segments {
+  static constexpr bool keeps_steps = false, lies_elsewhere = false;
+  template <int T>
+  static constexpr bool fits = Period >= 1 && Period <= T;
+  template <int T>
+  static constexpr int slots = (T + Period - 1) / Period - 1;
+  /// The states after the steps of a period; and of so many steps all else is kept, too.
+  static constexpr int slots_of_backward = Period, kept_at_once = Period;
+  template <int T>
+  static constexpr loop_counts counts{2 * std::int64_t{T}, slots<T>, slots<T> + 1};
+  template <int T>
+  class schedule {
+   public:
+    constexpr reversal::action next() {
+      using reversal::action;
+      if (now_ < T) {
+        const int from = now_;
+        now_ = std::min(from + Period, T);
+        return {action::advance, from, now_, now_ < T ? now_ / Period : reversal::none};
+      }
+      if (left_ > T) return {.what = action::reverse, .from = --left_};
+      if (left_ == 0) return {};
+      const int first = (left_ - 1) / Period * Period;
+      last_ = last_ == action::restore ? action::advance : first == begun_ ? action::reverse : action::restore;
+      if (last_ == action::restore) return {.what = last_, .slot = first / Period};
+      begun_ = first;
+      if (last_ == action::advance) return {action::advance, first, left_, reversal::none};
+      return {.what = last_, .from = --left_};
+    }
+
+   private:
+    int now_ = 0, left_ = T + 1, begun_ = T;  ///< of the steps that are left, the last period is evaluated from there on
+    decltype(reversal::action::what) last_ = reversal::action::reverse;
   };
 };
 

@@ -23,6 +23,7 @@ class loop_runner {
   static constexpr const auto& figures = plan::figures;
   static constexpr const auto& carried = plan::carried.of;
   static constexpr int steps = Loop::steps, turn = plan::f.turn;
+  static constexpr int period = Backward ? policy::kept_at_once : 0;  ///< of whose steps all is kept at once
   static constexpr auto parts = plan::parts_of(Backward);
   static constexpr bool keeps = figures.kept_bytes > 0;
 
@@ -63,7 +64,7 @@ class loop_runner {
     states_ = part(parts.states);
     snapshots_ = part(parts.snapshots);
     pulls_ = part(parts.pulled);
-    bases_[pass::kept_base] = part(parts.kept);
+    bases_[pass::kept_base] = kept_of_period_ = part(parts.kept);
     unread_ = part(parts.unread);
     zeros_ = part(parts.zeros);
     bases_[pass::scratch_base] = scratch;
@@ -107,11 +108,12 @@ class loop_runner {
       state now = first_;
       for (a = schedule.next(); a.what != action::done; a = schedule.next()) {
         if (a.what == action::restore) {
-          now = a.slot == 0 ? first_ : snapshot(a.slot);
+          begin_ = now = a.slot == 0 ? first_ : snapshot(a.slot);
         } else if (a.what == action::advance) {
           now = advance(a, now);
         } else {
-          record(a.from, now);
+          if constexpr (period > 0) place(a.from, state_before(a.from), state_after(a.from));
+          else record(a.from, now);
           pull_back(a.from);
         }
       }
@@ -157,16 +159,24 @@ class loop_runner {
     return others;
   }
 
+  /// Of the period that is reversed, the states around step t.
+  state state_after(int t) const { return state_at(snapshots_ + t % std::max(period, 1) * plan::state_bytes); }
+  state state_before(int t) const { return t % std::max(period, 1) == 0 ? begin_ : state_after(t - 1); }
+
   /// Has the body read and write what belongs to step t.
   void place(int t, const state& now, const state& next) {
+    const int number = t % std::max(period, 1);
+    if constexpr (period > 0) bases_[pass::kept_base] = kept_of_period_ + number * plan::places.kept_bytes;
     for (int k = 0; k < plan::carried_count; ++k) {
       bases_[pass::leaf_base + carried[k].leaf] = now.at[k];
       bases_[plan::result_base + carried[k].result] = next.at[k];
     }
     for (int r = Loop::carried_count; r < g.result_count; ++r) {
       std::byte* const whole = results_[r];
-      bases_[plan::result_base + r] =
-          whole == nullptr ? unread_ + plan::unread.result[r] : whole + t * g.made(g.outputs[r]).bytes;
+      const std::int64_t at = plan::unread.result[r];
+      bases_[plan::result_base + r] = whole != nullptr ? whole + t * g.made(g.outputs[r]).bytes
+                                      : at == 0        ? unread_
+                                                       : unread_ + at + number * plan::unread.of_results;
     }
     for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
       bases_[pass::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;
@@ -187,7 +197,7 @@ class loop_runner {
   /// Goes on with the steps of an action; what is then at hand is a snapshot, or lies in scratch or in the results.
   state advance(const reversal::action& a, state now) {
     for (int t = a.from; t < a.to; ++t) {
-      state next = other_than(now);
+      state next = period > 0 ? state_after(t) : other_than(now);
       if (t + 1 == steps && !Backward) next = last_state(now);
       else if (t + 1 == a.to && a.slot != reversal::none && (Backward || kept_ != nullptr)) next = snapshot(a.slot);
       evaluate(t, now, next);
@@ -290,9 +300,9 @@ class loop_runner {
   std::byte* arguments_[of::arguments] = {};
   std::byte* so_far_[of::arguments] = {};
   std::byte *nothing_ = nullptr, *kept_ = nullptr;
-  std::byte *states_, *snapshots_, *pulls_, *unread_, *zeros_;
+  std::byte *states_, *snapshots_, *pulls_, *kept_of_period_, *unread_, *zeros_;
   std::byte* bases_[plan::base_count] = {};
-  state first_, pulled_;  ///< with which the loop begins, and the gradient of the state at hand
+  state first_, begin_, pulled_;  ///< with which the loop and a period begin, and the gradient of the state at hand
   std::array<random_stream, key_count> streams_;
 };
 }  // namespace detail

@@ -227,9 +227,9 @@ struct scanning<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Sam
 /// each(arange<T>) is the index of the step. Parameters in the body have the prefix `Name.` and are those of all steps;
 /// their gradients, and those of a, are summed from the last step to the first. A state that the body updates is
 /// carried, too: it begins as the step of the program finds it. Random operations draw in step t what they draw in step
-/// t of `repeat<T, Name>`. Policy: what is kept for backward: store_all, revolve<S>, two_level<P, S>; or fit<Bytes>, which
-/// is store_all where that keeps at most so many bytes, else revolve<S> with as many snapshots as these hold. No other
-/// loop may stand around one whose snapshots lie elsewhere.
+/// t of `repeat<T, Name>`. Policy: what is kept for backward: store_all, revolve<S>, two_level<P, S>, segments<P>; or
+/// fit<Bytes>, which is store_all where that keeps at most so many bytes, else revolve<S> with as many snapshots as these
+/// hold. No other loop may stand around one whose snapshots lie elsewhere.
 template <int T, fixed_string Name, class Policy = store_all, class F, class... A>
 constexpr typename detail::scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
   return {};
