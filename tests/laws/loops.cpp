@@ -31,10 +31,11 @@ BOOST_AUTO_TEST_CASE(in_segments) { laws_of_loops<models::looped_in_segments>();
 BOOST_AUTO_TEST_CASE(with_state) { laws_of_loops<models::looped_with_state>(); }
 BOOST_AUTO_TEST_CASE(that_update) { laws<models::looped<revolve<2>>, update<adamw_options{}>>(); }
 BOOST_AUTO_TEST_CASE(among_placed_segments) { laws_of_loops<models::looped_in_segments, fit<24_KiB>>(); }
-BOOST_AUTO_TEST_CASE(recurrent) { laws<models::recurrent<two_level<8, 3>>>(); }
+BOOST_AUTO_TEST_CASE(recurrent) { laws<models::recurrent<segment_every<8>>>(); }
 BOOST_AUTO_TEST_CASE(every_policy_has_the_same_bits) {
-  have_same_bits<models::looped<store_all>, models::looped<revolve<2>>, models::looped<two_level<3, 2>>>();
-  have_same_bits<models::recurrent<store_all>, models::recurrent<two_level<8, 3>>>();
+  have_same_bits<models::looped<store_all>, models::looped<revolve<2>>, models::looped<two_level<3, 2>>,
+                 models::looped<segment_every<1>>, models::looped<segment_every<3>>, models::looped<segment_every<7>>>();
+  have_same_bits<models::recurrent<store_all>, models::recurrent<segment_every<8>>>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

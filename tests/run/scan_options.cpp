@@ -127,6 +127,7 @@ BOOST_AUTO_TEST_CASE(steps_read_what_nobody_else_does) {
   const auto collected = gradients_after<two_collected<store_all>>(1);
   BOOST_TEST((gradients_after<two_collected<revolve<2>>>(1) == collected));
   BOOST_TEST((gradients_after<two_collected<two_level<3, 1>>>(1) == collected));
+  BOOST_TEST((gradients_after<two_collected<segment_every<3>>>(1) == collected));
   const auto dropped = gradients_after<two_dropped<store_all, false>>(1);
   BOOST_TEST((gradients_after<two_dropped<store_all, true>>(1) == dropped));
   BOOST_TEST((gradients_after<two_dropped<revolve<2>, true>>(1) == dropped));

@@ -169,10 +169,13 @@ class loop_runner {
       bases_[pass::leaf_base + carried[k].leaf] = now.at[k];
       bases_[plan::result_base + carried[k].result] = next.at[k];
     }
+    const std::int64_t recorded = Backward && policy::recorded_at_once > 0 ? t - recorded_begin_ : 0;
     for (int r = Loop::carried_count; r < g.result_count; ++r) {
       std::byte* const whole = results_[r];
-      bases_[plan::result_base + r] =
-          whole == nullptr ? unread_ + plan::unread.result[r] : whole + t * g.made(g.outputs[r]).bytes;
+      const std::int64_t at = plan::unread.result[r];
+      bases_[plan::result_base + r] = whole != nullptr ? whole + t * g.made(g.outputs[r]).bytes
+                                      : at == 0        ? unread_
+                                                       : unread_ + at + recorded * plan::unread.of_results;
     }
     for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
       bases_[pass::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;

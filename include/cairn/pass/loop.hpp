@@ -19,8 +19,8 @@ struct loop_model {
   using real = typename Target::real;
   using of = ir::loop_of<Loop, Target>;
   static constexpr int order = Loop::body::inside.order;
-  static constexpr bool keeps = Loop::policy::keeps_steps || Loop::policy::recorded_at_once > 0;
-  static constexpr placing placed = keeps ? placing::apart_and_kept : placing::apart;
+  static constexpr placing placed =
+      Loop::policy::keeps_steps || Loop::policy::recorded_at_once > 0 ? placing::apart_and_kept : placing::apart;
   static constexpr const auto& graph = of::g;
 
   static constexpr auto starts = [] {
@@ -165,24 +165,32 @@ struct loop_plan {
   static constexpr std::int64_t state_bytes = carried.bytes;
 
   /// Where a step's part of results and of gradients lies that nobody reads but the plan itself, which does so from a
-  /// place of its own; and all others together. By result and by leaf.
+  /// place of its own; and all others together, at 0. By result and by leaf. Of results, `of_results` bytes, there may be
+  /// the parts of several steps.
   static constexpr auto unread = [] {
     struct {
-      std::int64_t result[g.output_count + 1] = {}, gradient[g.leaf_count + 1] = {}, bytes = 0;
+      std::int64_t result[g.output_count + 1] = {}, gradient[g.leaf_count + 1] = {}, bytes = 0, of_results = 0;
     } out;
     bool read[compiled::schedule.capacity] = {};
     for (int i = 0; i < f.step_count; ++i) for_each_read(s, f, compiled::loops, i, [&](int v) { read[v] = true; });
-    constexpr int each_end = Loop::carried_count + Loop::each_count;
-    const auto for_each_part = [&](auto visit) {
-      for (int r = Loop::carried_count; r < g.result_count; ++r)
-        visit(out.result[r], s.outputs[r], aligned(g.made(g.outputs[r]).bytes));
-      for (int i = Loop::carried_count; i < each_end; ++i)
+    const auto for_each_gradient = [&](auto visit) {
+      for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
         visit(out.gradient[i], s.gradient[i], aligned(g.leaf_op(i).made->bytes));
     };
-    for_each_part([&](auto&, int, std::int64_t bytes) { out.bytes = std::max(out.bytes, bytes); });
-    for_each_part([&](std::int64_t& at, int v, std::int64_t bytes) {
+    const auto for_each_result = [&](auto visit) {
+      for (int r = Loop::carried_count; r < g.result_count; ++r)
+        visit(out.result[r], s.outputs[r], aligned(g.made(g.outputs[r]).bytes));
+    };
+    const auto together = [&](auto&, int, std::int64_t bytes) { out.bytes = std::max(out.bytes, bytes); };
+    for_each_gradient(together);
+    for_each_result(together);
+    const auto apart = [&](std::int64_t& at, int v, std::int64_t bytes) {
       if (v != none && read[f.root[v]]) at = std::exchange(out.bytes, out.bytes + bytes);
-    });
+    };
+    for_each_gradient(apart);
+    out.of_results = -out.bytes;
+    for_each_result(apart);
+    out.of_results += out.bytes;
     return out;
   }();
   /// Bytes that stand in for cotangents that there are none of.
@@ -248,7 +256,10 @@ struct loop_plan {
       out.states = 2 * state_bytes;
       out.snapshots = policy::slots_of_backward * state_bytes;
     }
-    if constexpr (policy::recorded_at_once > 0) out.kept = kept_bytes(policy::recorded_at_once);
+    if constexpr (policy::recorded_at_once > 0) {
+      out.kept = kept_bytes(policy::recorded_at_once);
+      out.unread += (policy::recorded_at_once - 1) * unread.of_results;
+    }
     return out;
   }
   static constexpr std::int64_t scratch_of_steps(bool back, int threads) {
@@ -291,8 +302,7 @@ constexpr loop_figures loop_hooks<Loop, Target>::figures() {
 }
 template <class Loop, class Target>
 constexpr bool loop_hooks<Loop, Target>::backward_reads(int result) {
-  using plan = pass::loop_plan<Loop, Target>;
-  return plan::model::keeps && plan::reads_result(result);
+  return Loop::policy::keeps_steps && pass::loop_plan<Loop, Target>::reads_result(result);
 }
 template <class Loop, class Target>
 constexpr bool loop_hooks<Loop, Target>::can_be_left_out(int leaf) {
