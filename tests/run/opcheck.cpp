@@ -181,6 +181,14 @@ BOOST_AUTO_TEST_CASE(arguments_of_other_types) {
                               indices<"j", 3, 5>, indices<"k", 3, 5>, known>()));
   BOOST_TEST((check_operation<dropout_op<0.5, true>, x, random_key<"mask">>()));
 }
+BOOST_AUTO_TEST_CASE(attention_with_all_options) {
+  BOOST_TEST((check_operation<attention_op<attending{true, masking::real, 0.3}>, param<"q", 1, 7, 4, 4>,
+                              param<"k", 1, 5, 2, 4>, param<"v", 1, 5, 2, 3>, param<"added", 7, 1>,
+                              random_key<"weights">>()));
+  BOOST_TEST((check_operation<attention_gradients_op<attending{true}>, param<"g", 1, 7, 4, 3>, param<"q", 1, 7, 4, 4>,
+                              param<"k", 1, 5, 2, 4>, param<"v", 1, 5, 2, 3>, param<"l", 1, 7, 4>,
+                              param<"d", 1, 7, 4>>()));
+}
 
 BOOST_AUTO_TEST_CASE(memory_that_is_read_before_it_is_written) {
   BOOST_TEST(
