@@ -210,6 +210,14 @@ BOOST_AUTO_TEST_CASE(norms_and_positions) {
   BOOST_TEST((check_operation<waves_op<6, 500.0, true>, indices<"at", 100, 2, 3>>()));
   BOOST_TEST((check_operation<gather_op<0, 3>, x, indices<"at", 4, 2, 5>>()));
 }
+BOOST_AUTO_TEST_CASE(attention_with_all_options) {
+  BOOST_TEST((check_operation<attention_op<attending{true, masking::real, 0.3}>, param<"q", 1, 7, 4, 4>,
+                              param<"k", 1, 5, 2, 4>, param<"v", 1, 5, 2, 3>, param<"added", 7, 1>,
+                              random_key<"weights">>()));
+  BOOST_TEST((check_operation<attention_gradients_op<attending{true}>, param<"g", 1, 7, 4, 3>, param<"q", 1, 7, 4, 4>,
+                              param<"k", 1, 5, 2, 4>, param<"v", 1, 5, 2, 3>, param<"l", 1, 7, 4>,
+                              param<"d", 1, 7, 4>>()));
+}
 
 BOOST_AUTO_TEST_CASE(memory_that_is_read_before_it_is_written) {
   BOOST_TEST(

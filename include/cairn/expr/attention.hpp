@@ -162,13 +162,19 @@ struct attention_gradients_op : op {
                             auto delta, Options... options) {
     using composed = detail::composed_attention<By, Q::shape, K::shape>;
     constexpr auto scale = composed::scale;
-    const auto gs = composed::of_queries(g), qs = composed::of_queries(q), a = composed::of_queries(of_q);
-    const auto ks = composed::of_keys(k), vs = composed::of_keys(v);
-    const auto b = composed::of_keys(of_k), c = composed::of_keys(of_v);
-    const auto p = composed::weights(q, k, logsumexp, options...), kept = composed::kept(options...);
+    const auto gs = composed::of_queries(g);
+    const auto qs = composed::of_queries(q);
+    const auto ks = composed::of_keys(k);
+    const auto vs = composed::of_keys(v);
+    const auto a = composed::of_queries(of_q);
+    const auto b = composed::of_keys(of_k);
+    const auto c = composed::of_keys(of_v);
+    const auto p = composed::weights(q, k, logsumexp, options...);
     const auto s = composed::slope(g, v, delta, options...);
+    const auto kept = composed::kept(options...);
     const auto of_w = (matmul(a, transpose(ks)) + matmul(qs, transpose(b))) * scale;
-    const auto of_slope = of_w * p, of_scores = (of_w * s + matmul(gs, transpose(c)) * kept) * p;
+    const auto of_slope = of_w * p;
+    const auto of_scores = (of_w * s + matmul(gs, transpose(c)) * kept) * p;
     return tensors::gradients_of(
         composed::of_mask(of_scores), composed::to_queries(matmul(of_slope * kept, vs) + matmul(p * kept, c)),
         composed::to_queries((matmul(of_scores, ks) + matmul(p * s, b)) * scale),
