@@ -19,11 +19,7 @@ from compilers import finish, top
 # Instead of commands that would take hours, train for long, or install for everybody.
 smallest = {
     "./dev demo": "./dev demo --epochs 1",
-    "./dev demo densenet": "./dev demo densenet --epochs 1",
-    "./dev demo resnet": "./dev demo resnet --epochs 1 --picture $PWD/resnet.svg",
-    "./dev demo unet": "./dev demo unet --epochs 1",
     "./dev demo gpt": "./dev demo gpt --epochs 1",
-    "./dev demo lstm": "./dev demo lstm --epochs 1",
     "./dev test": "./dev test layering",
     "./dev test run laws": "./dev test layering harness",
     "./dev test matrix": "./dev test matrix 'g++ -O0 x86-64-v3'",
