@@ -70,12 +70,16 @@ struct need_finder {
   /// own values that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
-    bool boundary[nodes] = {}, written[nodes] = {};
+    bool boundary[nodes] = {};
+    int written[nodes] = {};        // for the last kernel of backward that reads it: its body, or none
     int kept[nodes] = {};           // the least depth at which backward reads it
     int shares[nodes] = {};         // how often it is read by what backward may make of it outside of segments
     int row[nodes] = {};            // of what is cheap: how many operations in a row
     std::int64_t cost[nodes] = {};  // of what it is made of
-    for (int v = 0; v < d.turn; ++v) kept[v] = nowhere;
+    for (int v = 0; v < d.turn; ++v) {
+      kept[v] = nowhere;
+      written[v] = none;
+    }
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
@@ -90,7 +94,7 @@ struct need_finder {
           boundary[a] |= shared != in.of[v] || (asks && moves_all(v));
         } else {
           kept[a] = std::min(kept[a], in.saved[a] ? 0 : in.all[shared].depth);
-          written[a] |= n.op->what == ir::role::kernel;
+          if (written[a] == none && n.op->what == ir::role::kernel) written[a] = n.region;
         }
       }
     }
@@ -103,7 +107,8 @@ struct need_finder {
         const bool inside = in.of[a] == in.of[v];
         again = out.cheap[a] && inside;
         if (again) row[v] = std::max(row[v], row[a]);
-        const bool lives = again && written[a], read = kept[a] <= depth && (inside || depth == 0);
+        const bool lives = again && written[a] != none && (written[a] == 0 || written[a] != n.region);
+        const bool read = kept[a] <= depth && (inside || depth == 0);
         if (is_leaf(a) || out.constant[a] || out.output[a] || (read && !lives)) continue;
         const std::int64_t bytes = again && !lives ? cost[a] : d.nodes[a].made->bytes;
         cost[v] += shares[a] > 1 ? (bytes + shares[a] - 1) / shares[a] : bytes;
