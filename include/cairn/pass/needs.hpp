@@ -65,13 +65,14 @@ struct need_finder {
   /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
   /// Leaves, constants, outputs and what backward reads anyway cost nothing. All else costs its bytes, or, if it is
   /// cheap, what it is made of costs; and all that may be made of a value share its cost. What is made again for a
-  /// kernel is written and lives on as if it were kept, so it costs its bytes. Boundaries are kept, never cheap, and so
-  /// is what maps move in whole. In a segment the same tells what would be cheap, were it a block: what is made of its
-  /// own values that cost nothing.
+  /// kernel is written and lives on as if it were kept, so it costs its bytes; nothing, where that kernel is of the
+  /// gradient of the same body, which comes soon and has it written anyway. Boundaries are kept, never cheap, and so is
+  /// what maps move in whole. In a segment the same tells what would be cheap, were it a block: what is made of its own
+  /// values that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
     bool boundary[nodes] = {};
-    int written[nodes] = {};        // for the last kernel of backward that reads it: its body, or none
+    int written[nodes] = {};        // the body of the last kernel of backward that reads it, 0 outside of all, or none
     int kept[nodes] = {};           // the least depth at which backward reads it
     int shares[nodes] = {};         // how often it is read by what backward may make of it outside of segments
     int row[nodes] = {};            // of what is cheap: how many operations in a row
