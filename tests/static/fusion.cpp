@@ -135,8 +135,9 @@ static_assert(steps<step_of<sum(square((w | nn::layer_norm<"ln">) + w))>> ==
 // Also before what updates weights by the sums, or adds to those of the steps before.
 constexpr auto of_norm = w + (gelu(w) | nn::layer_norm<"ln">);
 static_assert(steps<step_of<sum(square(of_norm)), update<adamw_options{}>>> ==
-              "[gelu] [row_moments normalized add] [square sum] | [expand mul mul gelu] [normalized_sums mul mul sub mul "
-              "mul mul mul sub mul add gelu_slope mul add] [update] [update] [update]");
+              "[gelu] [row_moments normalized add square] sum | [expand mul gelu normalized add mul] "
+              "[normalized_sums mul mul sub mul mul mul mul sub mul add gelu_slope mul add] "
+              "[update] [update] [update]");
 
 // ---- A sum of what a loop computes is made as it goes: over everything, rows or columns; several over
 // the same axes.

@@ -4,6 +4,7 @@
 #include "cairn/expr/rotary.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/nn/norm.hpp"
 
 #include <algorithm>
 
@@ -296,6 +297,15 @@ using two_between = step_of<sum(tanh(two_chosen) | times_weights)>;
 static_assert(stored<two_between> == 2 * row && two_between::schedule.recomputed[0].operations == 2);
 using two_in_a_view = step_of<sum(reshape<4, 2>(tanh(two_chosen)) | times_weights)>;
 static_assert(stored<two_in_a_view> == 2 * row && two_in_a_view::schedule.recomputed[0].operations == 2);
+// Written, it lives on, and what is made of it is kept. Not where that is read for the gradient of the same body: it is
+// written then in any case.
+constexpr auto activated = gelu(product_of_leaves);
+template <auto Value>
+constexpr auto product_with = matmul(Value, param<"b", 4, 4>);
+using read_far = step_of<sum(matmul(activated, param<"c", 4, 4>)) + sum(product_with<exp(activated)>)>;
+static_assert(stored<read_far> == 2 * row && runs_of<read_far>("exp") == runs{1, 0});
+using read_near = step_of<sum(product_with<(activated | nn::layer_norm<"ln">)>)>;
+static_assert(stored<read_near> == 3 * row / 2 && runs_of<read_near>("normalized") == runs{1, 1});
 
 // Views of what is computed again are views of that, and are no operation. square reads exp through one.
 constexpr auto eight = repeat<8, "r">([](auto) { return nn::tanh; });

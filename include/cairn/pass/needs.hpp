@@ -65,17 +65,22 @@ struct need_finder {
   /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
   /// Leaves, constants, outputs and what backward reads anyway cost nothing. All else costs its bytes, or, if it is
   /// cheap, what it is made of costs; and all that may be made of a value share its cost. What is made again for a
-  /// kernel is written and lives on as if it were kept, so it costs its bytes. Boundaries are kept, never cheap, and so
-  /// is what maps move in whole. In a segment the same tells what would be cheap, were it a block: what is made of its
-  /// own values that cost nothing.
+  /// kernel is written and lives on as if it were kept, so it costs its bytes; nothing, where that kernel is of the
+  /// gradient of the same body, which comes soon and has it written anyway. Boundaries are kept, never cheap, and so is
+  /// what maps move in whole. In a segment the same tells what would be cheap, were it a block: what is made of its own
+  /// values that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
-    bool boundary[nodes] = {}, written[nodes] = {};
+    bool boundary[nodes] = {};
+    int written[nodes] = {};        // the body of the last kernel of backward that reads it, 0 outside of all, or none
     int kept[nodes] = {};           // the least depth at which backward reads it
     int shares[nodes] = {};         // how often it is read by what backward may make of it outside of segments
     int row[nodes] = {};            // of what is cheap: how many operations in a row
     std::int64_t cost[nodes] = {};  // of what it is made of
-    for (int v = 0; v < d.turn; ++v) kept[v] = nowhere;
+    for (int v = 0; v < d.turn; ++v) {
+      kept[v] = nowhere;
+      written[v] = none;
+    }
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
@@ -90,7 +95,7 @@ struct need_finder {
           boundary[a] |= shared != in.of[v] || (asks && moves_all(v));
         } else {
           kept[a] = std::min(kept[a], in.saved[a] ? 0 : in.all[shared].depth);
-          written[a] |= n.op->what == ir::role::kernel;
+          if (written[a] == none && n.op->what == ir::role::kernel) written[a] = n.region;
         }
       }
     }
@@ -103,7 +108,8 @@ struct need_finder {
         const bool inside = in.of[a] == in.of[v];
         again = out.cheap[a] && inside;
         if (again) row[v] = std::max(row[v], row[a]);
-        const bool lives = again && written[a], read = kept[a] <= depth && (inside || depth == 0);
+        const bool lives = again && written[a] != none && (written[a] == 0 || written[a] != n.region);
+        const bool read = kept[a] <= depth && (inside || depth == 0);
         if (is_leaf(a) || out.constant[a] || out.output[a] || (read && !lives)) continue;
         const std::int64_t bytes = again && !lives ? cost[a] : d.nodes[a].made->bytes;
         cost[v] += shares[a] > 1 ? (bytes + shares[a] - 1) / shares[a] : bytes;

@@ -89,8 +89,13 @@ struct reader_finder {
   /// Whether a map is read after other kernels than the next. What is computed again in the meantime does not count, so
   /// that parts are read alike whatever is a segment.
   constexpr bool read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
-  /// What is read in backward, too, is copied, unless its argument is always there; and so are parts of an argument, all
-  /// of them, where some that are read later would keep more of it alive than is read of it.
+  /// Whether a copy of a map takes much less than what it is of, which may go then.
+  constexpr bool is_small(int map, int of) const {
+    return 4 * s.made(map).bytes < 3 * s.made(of).bytes && !ir::is_leaf(op_of(of).what);
+  }
+  /// What is read in backward, too, is copied, unless its argument is always there; and so are small parts of an
+  /// argument, all of them, where some that are read later would keep more of it alive than is read of it. Where a part
+  /// that is not small is read later, the argument lives on, and copies would save nothing.
   constexpr void find_maps() {
     bool any = false;
     int kernels_so_far = 0;
@@ -115,16 +120,14 @@ struct reader_finder {
     for (const int v : s.gradient) {
       if (v != none) in_place[s.root(v)] = false;
     }
-    std::int64_t later[nodes] = {};  // by argument: bytes of the maps of it that are read later
+    std::int64_t later[nodes] = {};  // by argument: bytes that maps of it which are read later keep alive anyway
     for (int v = 0; v < s.node_count; ++v) {
-      if (in_place[v] && read_later(v)) later[s.root(s.argument(v, 0))] += s.made(v).bytes;
+      const int of = in_place[v] ? s.root(s.argument(v, 0)) : none;
+      if (of != none && read_later(v)) later[of] += s.made(is_small(v, of) ? v : of).bytes;
     }
     for (int v = 0; v < s.node_count; ++v) {
-      if (!in_place[v]) continue;
-      const int of = s.root(s.argument(v, 0));
-      const std::int64_t bytes = s.made(of).bytes;
-      const bool small = 4 * s.made(v).bytes < 3 * bytes && !ir::is_leaf(op_of(of).what);
-      if (small && later[of] > 0 && later[of] < bytes) in_place[v] = false;
+      const int of = in_place[v] ? s.root(s.argument(v, 0)) : none;
+      if (of != none && is_small(v, of) && later[of] > 0 && later[of] < s.made(of).bytes) in_place[v] = false;
     }
   }
 
