@@ -29,8 +29,8 @@ constexpr auto attend = layer([](auto x) {
   const auto weights = softmax(matmul(x | heads<"q">, transpose<0, 1, 3, 2>(x | heads<"k">)) * 0.25_c);
   return reshape<4, 32, 64>(transpose<0, 2, 1, 3>(matmul(weights, x | heads<"v">))) | nn::linear<"out", 64>;
 });
-constexpr auto attention = reshape<128, 64>(reshape<4, 32, 64>(rows | nn::linear<"in", 64>) |
-                                            repeat<2, "b">([](auto) { return nn::residual(attend); }));
+constexpr auto attended = reshape<128, 64>(reshape<4, 32, 64>(rows | nn::linear<"in", 64>) |
+                                           repeat<2, "b">([](auto) { return nn::residual(attend); }));
 
 template <int Steps>
 constexpr auto unrolled() {
@@ -40,8 +40,10 @@ constexpr auto unrolled() {
     const auto [h, c] = unrolled<Steps - 1>();
     const auto x = slice<1, 16 * Steps - 16, 16 * Steps>(rows);
     const auto z = matmul(x, param<"x", 16, 256>) + matmul(h, param<"h", 64, 256>) + param<"bias", 256>;
-    const auto i = sigmoid(slice<1, 0, 64>(z)), f = sigmoid(slice<1, 64, 128>(z));
-    const auto g = tanh(slice<1, 128, 192>(z)), o = sigmoid(slice<1, 192, 256>(z));
+    const auto i = sigmoid(slice<1, 0, 64>(z));
+    const auto f = sigmoid(slice<1, 64, 128>(z));
+    const auto g = tanh(slice<1, 128, 192>(z));
+    const auto o = sigmoid(slice<1, 192, 256>(z));
     const auto next = f * c + i * g;
     return std::tuple{o * tanh(next), next};
   }
@@ -104,7 +106,7 @@ int main() {
   measure<readme>("README's network");
   measure<mlp>("gelu and tanh");
   measure<chain>("elementwise chain");
-  measure<attention>("attention");
+  measure<attended>("attention");
   measure<lstm>("LSTM, 4 steps");
   measure<normed>("batch norm, relu");
   measure<residual>("residual, silu");

@@ -21,7 +21,7 @@ namespace {
 
 // The models: a body that two programs share, under two heads.
 
-constexpr auto attention = layer([](auto x) {  // x is {batch, time, width}; one head
+constexpr auto mixing = layer([](auto x) {  // x is {batch, time, width}; one head
   constexpr int width = x.shape[-1];
   const auto q = nn::linear<"q", width>(x);
   const auto k = nn::linear<"k", width>(x);
@@ -30,7 +30,7 @@ constexpr auto attention = layer([](auto x) {  // x is {batch, time, width}; one
 });
 constexpr auto mlp = nn::linear<"fc1", 64> | nn::gelu | nn::linear<"fc2", 16>;
 constexpr auto encoder = block<"encoder">(repeat<2, "block">([](auto) {
-  return ckpt<"all">(nn::residual(nn::layer_norm<"ln1"> | block<"attention">(attention)) |
+  return ckpt<"all">(nn::residual(nn::layer_norm<"ln1"> | block<"attention">(mixing)) |
                      nn::residual(nn::layer_norm<"ln2"> | mlp));
 }));
 template <int B>

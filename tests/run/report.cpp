@@ -18,6 +18,7 @@ namespace {
 struct with_segments {
   static constexpr memory_plan memory() { return {1536, 4096, 8192, 8192}; }
   static constexpr flop_counts flops() { return {1'000'000, 2'000'000, 500'000}; }
+  static constexpr loop_counts loops() { return {}; }
   static constexpr auto segments() {
     return std::array{segment_plan{"block.8.ff", 128, 1024, 3, 1000},  segment_plan{"block.8.ff.in", 64, 512, 1, 500},
                       segment_plan{"block.9.ff", 128, 1024, 3, 1000},  segment_plan{"block.9.ff.in", 64, 512, 2, 500},
@@ -27,6 +28,7 @@ struct with_segments {
 struct without_segments : with_segments {
   static constexpr memory_plan memory() { return {3072, 16384, 8192, 8192}; }
   static constexpr flop_counts flops() { return {1'000'000, 2'000'000, 1'000}; }
+  static constexpr loop_counts loops() { return {2000, 3, 4}; }
 };
 
 /// A step that writes given bytes at given places.
@@ -155,6 +157,7 @@ memory in all             20.0 KiB     32.0 KiB           62 %
 forward                 1.00 MFLOP   1.00 MFLOP          100 %
 backward                2.00 MFLOP   2.00 MFLOP          100 %
 recomputed               500 kFLOP   1.00 kFLOP
+steps of loops                   0        2,000            0 %
 work in all             3.50 MFLOP   3.00 MFLOP          117 %
 time on 1 thread           12.3 ms      10.0 ms          123 %
 time on 16 threads          1.3 ms       1.5 ms           84 %

@@ -225,7 +225,7 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   row("backward", flops, f.backward, q.backward);
   t.add({"recomputed", flops(f.recomputed), flops(q.recomputed), ""});
   if constexpr (constexpr loop_counts l = Checkpointed::loops(), k = Plain::loops(); l.evaluations + k.evaluations > 0)
-    row("steps of loops evaluated", detail::grouped, l.evaluations, k.evaluations);
+    row("steps of loops", detail::grouped, l.evaluations, k.evaluations);
   row("work in all", flops, f.total(), q.total());
   for (const timed& time : times) {
     const auto microseconds = [](double ms) { return std::llround(1000 * ms); };
