@@ -6,14 +6,14 @@
 
 using namespace cairn;
 
-constexpr auto scaled = [](auto x) { return x * param<"w", 4>; };
-constexpr auto y = block<"b">(scaled)(input<"x", 4>);
+constexpr auto scaled = [](auto x) { return x * param<"w">; };
+constexpr auto y = block<"b">(scaled)(input<"x">);
 
 #ifdef CAIRN_REJECT
-using placeholder = argument<1, 0, tensor_of<input_leaf<"x", 4>>, std::remove_const_t<decltype(scaled)>>;
-constexpr auto loss = sum(scaled(placeholder{}));  // what the body computes, outside of it
+using placeholder = argument<1, 0, tensor_of<input_leaf<"x">>, std::remove_const_t<decltype(scaled)>>;
+constexpr auto loss = scaled(placeholder{});  // what the body computes, outside of it
 #else
-constexpr auto loss = sum(y);
+constexpr auto loss = y;
 #endif
 
 static_assert(detail::checked<loss>());

@@ -13,5 +13,5 @@ constexpr auto at = indices<"at", 8, 1>;
 #else
 constexpr auto at = indices<"at", 6, 1>;
 #endif
-constexpr auto loss = sum(placed<0>(param<"table", 8, 4>, at, param<"rows", 3, 4>));
+constexpr auto loss = sum(placed<0>(input<"table", 8, 4>, at, input<"rows", 3, 4>));
 static_assert(an_expression<decltype(loss)>);

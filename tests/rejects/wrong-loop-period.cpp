@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-loop\]: revolve<S> has .*segment_every<P> segments of 1 to T steps, two_level<P, S> such periods, and 1 to P snapshots
+// rejects: cairn \[wrong-loop\]: revolve<S> has .*segment_every<P>, two_level<P, S> periods of 1 to T, and 1 to P snapshots
 // rejects: fact::given<cairn::two_level<3, 4[^>]*>
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
 #include "cairn/core/misuse.hpp"

@@ -191,8 +191,8 @@ struct too_few_in_loop { template <class Silent, class... Facts> struct found : 
   "cairn [wrong-loop]: the body of scan returns less than is carried; it returns a std::tuple, first what becomes of "
   "each carried value"); } }; };
 struct snapshots_of_steps { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-loop]: revolve<S> has 1 to T snapshots for T steps; segment_every<P> segments of 1 to T steps, "
-  "two_level<P, S> such periods, and 1 to P snapshots"); } }; };
+  "cairn [wrong-loop]: revolve<S> has 1 to T snapshots for T steps; segment_every<P>, two_level<P, S> periods of "
+  "1 to T, and 1 to P snapshots"); } }; };
 struct snapshots_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-loop]: snapshots of a loop lie elsewhere only where no other loop is around it; this one has such a loop "
   "in its body, to which two_level<P, S> belongs"); } }; };

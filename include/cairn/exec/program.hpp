@@ -85,7 +85,9 @@ class program {
       for (real_type& value : std::span(real_at(i), static_cast<std::size_t>(leaf.count))) {
         value = static_cast<real_type>(detail::drawn_by(leaf.start, draw));
       }
-      std::fill(real_at(i) + leaf.start.zeros_begin, real_at(i) + leaf.start.zeros_end, real_type{0});
+      if (leaf.start.drawn != initial::law::normal_padded) continue;
+      const std::int64_t row = leaf.count / machine::extents_of(i)[0];
+      std::fill_n(real_at(i) + row * static_cast<std::int64_t>(leaf.start.fill), row, real_type{0});
     }
   }
 

@@ -32,8 +32,9 @@ struct embedding_layer : layer_base {
   template <int Rows, int Row>
   static constexpr auto looked_up(auto x) {
     constexpr bool padded = sizeof...(Padding) > 0;
-    constexpr initial start{.drawn = initial::law::normal, .width = 1, .zeros_begin = padded ? Row * Features : 0,
-                            .zeros_end = padded ? (Row + 1) * Features : 0};
+    constexpr initial start{.drawn = padded ? initial::law::normal_padded : initial::law::normal,
+                            .fill = padded ? Row : 0,
+                            .width = 1};
     const auto weight = param_from<Name + fixed_string{".weight"}, start, Rows, Features>;
     return cairn::detail::result_of_layer<Name>(weight, make<gather_op<0, padded ? Row : -1>>(weight, x));
   }
