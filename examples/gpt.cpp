@@ -17,7 +17,8 @@ constexpr auto at = indices<"at", length, 1>;
 constexpr auto among_kept = [](auto q, auto k, auto v) {
   constexpr auto keys = cache<"keys", 1, length, heads, each>;
   constexpr auto values = cache<"values", 1, length, heads, each>;
-  const auto all_keys = placed<1>(keys, at, k), all_values = placed<1>(values, at, v);
+  const auto all_keys = placed<1>(keys, at, k);
+  const auto all_values = placed<1>(values, at, v);
   const auto found = attention(q, all_keys, all_values, arange<length> <= at);
   return updated(updated(found, keys, all_keys), values, all_values);
 };

@@ -72,17 +72,14 @@ struct loop_plan {
 
   /// What steps of the plan read and write.
   struct uses {
-    bool needed[f.step_count + 1] = {};           ///< by step: backward depends on it, or the next step of a segment
+    bool needed[f.step_count + 1] = {};           ///< by step: backward depends on it, or all of a segment is evaluated
     bool read[compiled::schedule.capacity] = {};  ///< by value: backward reads it
   };
   static constexpr uses used = [] {
     uses out;
     bool asked[compiled::schedule.capacity] = {};
-    for (int r = 0; Loop::policy::recorded_at_once > 0 && r < g.output_count; ++r) {
-      if (r < Loop::carried_count || r >= g.result_count) asked[f.root[s.outputs[r]]] = true;
-    }
     for (int i = f.step_count; i-- > 0;) {
-      out.needed[i] = i >= f.turn;
+      out.needed[i] = i >= f.turn || Loop::policy::recorded_at_once > 0;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) out.needed[i] |= asked[f.members[m]];
       if (!out.needed[i]) continue;
       for_each_read(s, f, compiled::loops, i, [&](int v) {
@@ -151,7 +148,7 @@ struct loop_plan {
     const auto add = [&](int leaf, int result) {
       carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).made->bytes, out.bytes};
       out.bytes += aligned(made.bytes);
-      if (!is_read(s.leaf_value[leaf]) && !reads_result(result)) return;
+      if (Loop::policy::recorded_at_once == 0 && !is_read(s.leaf_value[leaf]) && !reads_result(result)) return;
       made.kept = out.kept_bytes;
       out.kept_bytes += aligned(made.bytes);
     };
@@ -253,7 +250,7 @@ struct loop_plan {
     if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread.bytes, 0};
     parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread.bytes, zero_bytes};
     if constexpr (!policy::keeps_steps) {
-      out.states = 2 * state_bytes;
+      out.states = (policy::recorded_at_once > 0 ? 1 : 2) * state_bytes;  // of a segment, the one behind it
       out.snapshots = policy::slots_of_backward * state_bytes;
     }
     if constexpr (policy::recorded_at_once > 0) {
