@@ -82,7 +82,7 @@ BENCHMARK(run<pulled_back<make<normalized_op>(rows, input<"mean", 512, 1>, input
                                               param<"b", 1000>),
                           param<"w", 1000>>>)
     ->Name("sums of its gradient");
-BENCHMARK(run<rotary(heads)>)->Name("rotary of heads of 64");
+BENCHMARK(run<nn::rotary(heads)>)->Name("rotary of heads of 64");
 BENCHMARK(run<softmax(rows)>)->Name("softmax");
 BENCHMARK(run<log_softmax(rows)>)->Name("log softmax");
 BENCHMARK(run<pulled_back<softmax(rows), rows>>)->Name("gradient of softmax, and it");

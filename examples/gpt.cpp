@@ -11,7 +11,7 @@ using training::letters;
 constexpr int batch = 8, length = 256, width = 256, heads = 8, each = width / heads, blocks = 6;
 
 /// What each row finds among the rows up to it, of {N, T, heads, each}.
-constexpr auto among_all = [](auto q, auto k, auto v) { return attention(q, k, v, causal); };
+constexpr auto among_all = [](auto q, auto k, auto v) { return nn::attention(q, k, v, nn::causal); };
 /// The same of the next row alone, among those that the caches have.
 constexpr auto at = indices<"at", length, 1>;
 constexpr auto among_kept = [](auto q, auto k, auto v) {
@@ -19,7 +19,7 @@ constexpr auto among_kept = [](auto q, auto k, auto v) {
   constexpr auto values = cache<"values", 1, length, heads, each>;
   const auto all_keys = placed<1>(keys, at, k);
   const auto all_values = placed<1>(values, at, v);
-  const auto found = attention(q, all_keys, all_values, arange<length> <= at);
+  const auto found = nn::attention(q, all_keys, all_values, arange<length> <= at);
   return updated(updated(found, keys, all_keys), values, all_values);
 };
 

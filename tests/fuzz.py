@@ -343,9 +343,9 @@ class body:
             keys = [images, draw.choice(extents), key_heads]
             k, values = self.leaf((*keys, features // heads)), self.leaf((*keys, features // heads))
             self.has |= product_policies - {"save_unbatched_matmuls"}
-            form = f'attention<"{self.of.name("d")}", {dropped:g}>' if dropped else "attention"
+            form = f'nn::attention<"{self.of.name("d")}", {dropped:g}>' if dropped else "nn::attention"
             text = f"{form}(reshape<{images}, {tokens}, {heads}, {features // heads}>({v.text}), {k}, {values}"
-            text += ", causal)" if causal == "true" else ")"
+            text += ", nn::causal)" if causal == "true" else ")"
             bound = 1.2 / (1 - dropped)
         return self.add(f"reshape{braced(*v.shape).replace(', ', '<', 1)}>({text})", v.shape, bound, v)
 
@@ -505,7 +505,7 @@ class body:
             return None
         fits = [w for w in self.places if w.shape in (v.shape[:-2], v.shape[-3:-2])]
         positions = f", {self.draw.choice(fits).text}" if fits and self.of.chance(0.7) else ""
-        return self.add(f"rotary<100>({v.text}{positions})", v.shape, 1.5 * v.bound, v)
+        return self.add(f"nn::rotary<100>({v.text}{positions})", v.shape, 1.5 * v.bound, v)
 
     def state(self):
         """A value with a mean of those of the steps so far, which each step moves on."""

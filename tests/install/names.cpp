@@ -66,12 +66,12 @@ constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::bat
                        nn::linear_without_bias<"thin", 3> | nn::sigmoid | nn::softplus | nn::square | nn::exp |
                        nn::tag<"t"> | nn::softmax | nn::relu | nn::gelu | nn::tanh | nn::log_softmax;
 constexpr auto tokens = (y | nn::embedding<"wte", 6>)+(arange<2> | nn::embedding<"wpe", 6, 0>);
-constexpr auto turned = rotary(reshape<1, 2, 1, 6>(tokens | nn::rms_norm<"rms"> | nn::sinusoidal_positions), arange<2>);
-constexpr auto head = reshape<2, 6>(turned) | nn::tied_linear<"wte.weight", 3>;
+constexpr auto rotary = nn::rotary(reshape<1, 2, 1, 6>(tokens | nn::rms_norm<"rms"> | nn::sinusoidal_positions), arange<2>);
+constexpr auto head = reshape<2, 6>(rotary) | nn::tied_linear<"wte.weight", 3>;
 constexpr auto heads = images;
-constexpr auto attended =
-    mean(attention(heads, heads, heads, causal)) +
-    mean(reshape<4, 4, 6>(images) | nn::self_attention<"attn", 2, causal> | nn::transformer_block<2> |
+constexpr auto attention =
+    mean(nn::attention(heads, heads, heads, nn::causal)) +
+    mean(reshape<4, 4, 6>(images) | nn::self_attention<"attn", 2, nn::causal> | nn::transformer_block<2> |
          nn::swiglu<"ff", 3>) +
     mean(nn::cross_attention<"cross", 2>(reshape<4, 4, 6>(images), reshape<4, 3, 8>(images)));
 constexpr auto looped = scan<4, "step", revolve<2>>(
@@ -93,7 +93,7 @@ constexpr auto loss =
     huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
     cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
     binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
-    0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits) + 0_c * attended;
+    0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits) + 0_c * attention;
 
 // The same names with numbers, arrays and functions in the place of expressions.
 double area(double r) {

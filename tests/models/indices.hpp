@@ -54,7 +54,7 @@ constexpr auto sharpened = [] {
 // branch: what loops read of rows follows their moments, in segments in segments.
 constexpr auto tied_head = [] {
   const auto turned = layer([](auto h) {
-    const auto q = reshape<2, 4, 12>(rotary(reshape<2, 4, 3, 4>(h | nn::linear<"q", 12>)));
+    const auto q = reshape<2, 4, 12>(nn::rotary(reshape<2, 4, 3, 4>(h | nn::linear<"q", 12>)));
     return q * softmax(matmul(q, transpose(q)) | nn::linear<"mix", 12>);
   });
   const auto blocks = repeat<2, "block">([=](auto) {

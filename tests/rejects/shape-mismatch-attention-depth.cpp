@@ -13,6 +13,6 @@ constexpr int depth = 6;
 constexpr int depth = 8;
 #endif
 
-constexpr auto f = [](auto q, auto k) { return attention(q, k, k); };
+constexpr auto f = [](auto q, auto k) { return nn::attention(q, k, k); };
 constexpr auto y = ckpt<"attn">(f, input<"q", 2, 7, 4, 8>, input<"k", 2, 9, 4, depth>);
 static_assert(an_expression<decltype(y)>);

@@ -11,5 +11,5 @@ constexpr int heads = 3;
 constexpr int heads = 2;
 #endif
 
-constexpr auto y = attention(input<"q", 2, 7, 4, 8>, input<"k", 2, 9, heads, 8>, input<"v", 2, 9, heads, 8>);
+constexpr auto y = nn::attention(input<"q", 2, 7, 4, 8>, input<"k", 2, 9, heads, 8>, input<"v", 2, 9, heads, 8>);
 static_assert(an_expression<decltype(y)>);

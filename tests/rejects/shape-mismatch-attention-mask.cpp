@@ -12,5 +12,5 @@ constexpr auto mask = input<"mask", 7, 9>;
 #endif
 
 constexpr auto k = input<"k", 2, 9, 4, 8>;
-constexpr auto y = attention(input<"q", 2, 7, 4, 8>, k, k, causal, mask);
+constexpr auto y = nn::attention(input<"q", 2, 7, 4, 8>, k, k, nn::causal, mask);
 static_assert(an_expression<decltype(y)>);

@@ -12,5 +12,5 @@ constexpr int values = 2;
 #endif
 
 constexpr auto k = input<"k", 2, 9, 4, 8>;
-constexpr auto y = attention(input<"q", 2, 7, 4, 8>, k, k, indices<"mask", values, 7, 9>);
+constexpr auto y = nn::attention(input<"q", 2, 7, 4, 8>, k, k, indices<"mask", values, 7, 9>);
 static_assert(an_expression<decltype(y)>);

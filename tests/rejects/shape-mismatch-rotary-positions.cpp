@@ -11,5 +11,5 @@ constexpr auto positions = indices<"positions", 100, 4>;  // of heads
 constexpr auto positions = indices<"positions", 100, 8>;
 #endif
 
-constexpr auto q = rotary(input<"q", 2, 8, 4, 6>, positions);
+constexpr auto q = nn::rotary(input<"q", 2, 8, 4, 6>, positions);
 static_assert(an_expression<decltype(q)>);

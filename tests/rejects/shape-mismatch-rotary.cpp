@@ -11,5 +11,5 @@ constexpr int features = 5;
 constexpr int features = 6;
 #endif
 
-constexpr auto q = rotary(input<"q", 2, 8, 4, features>);
+constexpr auto q = nn::rotary(input<"q", 2, 8, 4, features>);
 static_assert(an_expression<decltype(q)>);

@@ -7,8 +7,8 @@ using namespace cairn;
 
 constexpr auto k = input<"k", 2, 9, 4, 8>;
 #ifdef CAIRN_REJECT
-constexpr auto y = attention<"drop", 0.1>(k, k);
+constexpr auto y = nn::attention<"drop", 0.1>(k, k);
 #else
-constexpr auto y = attention<"drop", 0.1>(k, k, k);
+constexpr auto y = nn::attention<"drop", 0.1>(k, k, k);
 #endif
 static_assert(an_expression<decltype(y)>);

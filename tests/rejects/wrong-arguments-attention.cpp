@@ -7,8 +7,8 @@ using namespace cairn;
 
 constexpr auto k = input<"k", 2, 9, 4, 8>;
 #ifdef CAIRN_REJECT
-constexpr auto y = attention(k, k, k, causal, causal);
+constexpr auto y = nn::attention(k, k, k, nn::causal, nn::causal);
 #else
-constexpr auto y = attention(k, k, k, causal);
+constexpr auto y = nn::attention(k, k, k, nn::causal);
 #endif
 static_assert(an_expression<decltype(y)>);

@@ -12,5 +12,5 @@ constexpr int probability = 1;
 #else
 constexpr int probability = 0;
 #endif
-constexpr auto y = attention<"drop", probability>(k, k, k);
+constexpr auto y = nn::attention<"drop", probability>(k, k, k);
 static_assert(an_expression<decltype(y)>);

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(embeddings) {
   const std::array<std::int32_t, 6> rows{1, 0, 3, 1, 2, 1};
   constexpr auto i = indices<"i", 4, 2, 3>;
   check<weighted(square(i | nn::embedding<"wte", 5, -3>))>(bind<"i">(rows));
-  constexpr auto h = rotary(reshape<2, 3, 1, 6>(tanh(i | nn::embedding<"wte", 6>)), i);
+  constexpr auto h = nn::rotary(reshape<2, 3, 1, 6>(tanh(i | nn::embedding<"wte", 6>)), i);
   constexpr auto loss = cross_entropy(reshape<2, 3, 6>(h) | nn::tied_linear<"/wte.weight", 4>, i);
   check<loss + sum(square(grad(loss, param<"wte.weight", 4, 6>)))>(bind<"i">(rows));
 }

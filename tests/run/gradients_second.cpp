@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(of_attention) {
   constexpr auto q = param<"q", 1, 5, 2, 3>;
   constexpr auto k = param<"k", 1, 4, 1, 3>;
   constexpr auto mask = param<"mask", 5, 4>;
-  constexpr auto attended = sum(sin(attention<"d", 0.3>(3_c * q, k, exp(k), mask, causal)));
+  constexpr auto attended = sum(sin(nn::attention<"d", 0.3>(3_c * q, k, exp(k), mask, nn::causal)));
   constexpr auto slopes = sum(square(grad(attended, q))) + sum(sin(grad(attended, k))) + sum(sin(grad(attended, mask)));
   for (const std::uint64_t start : {1U, 2U}) BOOST_TEST(gradcheck<attended + slopes>(seed{start}).relative < 1e-6);
 }

@@ -179,11 +179,11 @@ BOOST_AUTO_TEST_CASE(gradients_at_one_step) {
 BOOST_AUTO_TEST_CASE(weights_of_attention) {
   constexpr auto q = param<"q", 2, 9, 4, 8>;
   constexpr auto k = param<"k", 2, 21, 2, 8>;
-  constexpr auto y = attention<"d", 0.5>(q, k, k, causal);
+  constexpr auto y = nn::attention<"d", 0.5>(q, k, k, nn::causal);
   program<outputs(mean(y), y)> step;
   step.init(seed{3});
   predictor<y> predict{step};
-  predictor<attention(q, k, k, causal)> without{step};
+  predictor<nn::attention(q, k, k, nn::causal)> without{step};
   const auto kept = predict(), all = without();
   BOOST_TEST(std::equal(kept.begin(), kept.end(), all.begin(), all.end()));
   const auto drawn = [&step] {

@@ -91,8 +91,8 @@ BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
   agrees<tokens | nn::embedding<"wte", 5, 1>>("embedding", bind<"tokens">(at));
   constexpr auto h = tanh((tokens | nn::embedding<"wte", 5>)+(arange<4> | nn::embedding<"wpe", 5>));
   agrees<(h | nn::tied_linear<"wte.weight", 7>)+param<"bias", 7>>("tied_linear", bind<"tokens">(at));
-  agrees<rotary(param<"x", 2, 5, 3, 6>)>("rotary");
-  agrees<rotary<500>(param<"x", 2, 4, 1, 8>, tokens)>("rotary_at", bind<"tokens">(at));
+  agrees<nn::rotary(param<"x", 2, 5, 3, 6>)>("rotary");
+  agrees<nn::rotary<500>(param<"x", 2, 4, 1, 8>, tokens)>("rotary_at", bind<"tokens">(at));
   constexpr auto x = param<"x", 2, 4, 7>;
   agrees<x * (zeros<4, 7> | nn::sinusoidal_positions)>("sinusoidal");
 }
@@ -108,17 +108,17 @@ BOOST_AUTO_TEST_CASE(attentions) {
   constexpr auto q = param<"q", 2, 6, 4, 5>;
   constexpr auto k = param<"k", 2, 7, 4, 5>;
   constexpr auto v = param<"v", 2, 7, 4, 5>;
-  agrees<attention(q, k, v)>("attention");
-  agrees<attention(3_c * q, k, param<"v", 2, 7, 4, 3>, causal)>("attention_causal");
+  agrees<nn::attention(q, k, v)>("attention");
+  agrees<nn::attention(3_c * q, k, param<"v", 2, 7, 4, 3>, nn::causal)>("attention_causal");
   std::vector<std::int32_t> looks(42);
   for (std::size_t i = 0; i < 42; ++i) looks[i] = i % 5 > 0;
-  agrees<attention(q, k, v, indices<"looks", 2, 6, 7>)>("attention_masked", bind<"looks">(looks));
-  agrees<attention(q, k, v, param<"mask", 4, 1, 7>)>("attention_added");
-  agrees<attention(q, param<"k", 2, 6, 2, 5>, param<"v", 2, 6, 2, 5>, causal)>("attention_grouped");
+  agrees<nn::attention(q, k, v, indices<"looks", 2, 6, 7>)>("attention_masked", bind<"looks">(looks));
+  agrees<nn::attention(q, k, v, param<"mask", 4, 1, 7>)>("attention_added");
+  agrees<nn::attention(q, param<"k", 2, 6, 2, 5>, param<"v", 2, 6, 2, 5>, nn::causal)>("attention_grouped");
 }
 BOOST_AUTO_TEST_CASE(transformers) {
   constexpr auto x = param<"x", 2, 5, 8>;
-  agrees<x | nn::self_attention<"attn", 2, causal>>("self_attention");
+  agrees<x | nn::self_attention<"attn", 2, nn::causal>>("self_attention");
   agrees<nn::cross_attention<"attn", 2>(x, param<"memory", 2, 4, 8>)>("cross_attention");
   agrees<nn::cross_attention<"attn", 2>(x, param<"memory", 2, 4, 6>)>("cross_attention_other");
   using options = nn::transformer_options;

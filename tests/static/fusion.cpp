@@ -264,18 +264,18 @@ constexpr auto tokens = input<"tokens", 2, 5, 24>;
 constexpr auto heads = [](auto v) { return reshape<2, 5, 2, 4>(v); };
 constexpr auto split_first = [](auto all) {
   const auto [q, k, v] = split<-1, 3>(all);
-  return attention(heads(q), heads(k), heads(v));
+  return nn::attention(heads(q), heads(k), heads(v));
 };
 constexpr auto heads_first = [](auto all) {
   const auto [q, k, v] = split<2, 3>(reshape<2, 5, 6, 4>(all));
-  return attention(q, k, v);
+  return nn::attention(q, k, v);
 };
 static_assert(steps_of<split_first(tokens)> == "attention");
 static_assert(steps_of<split_first(tanh(tokens))> == "[tanh] attention");
 static_assert(steps_of<heads_first(tanh(tokens))> == "[tanh] attention");
 constexpr auto some = heads(slice<-1, 0, 8>(tokens));
-static_assert(steps_of<attention(some, flip<1>(some), some)> == "[slice] [flip] attention");
-static_assert(steps_of<attention(some, flip<2>(heads(tanh(slice<-1, 8, 16>(tokens)))), some)> ==
+static_assert(steps_of<nn::attention(some, flip<1>(some), some)> == "[slice] [flip] attention");
+static_assert(steps_of<nn::attention(some, flip<2>(heads(tanh(slice<-1, 8, 16>(tokens)))), some)> ==
               "[tanh] [flip] attention");
 static_assert(steps_of<matmul(reshape<10, 8>(slice<-1, 8, 16>(tokens)), transpose(w))> == "matmul");
 static_assert(steps_of<tanh(reshape<10, 8>(slice<-1, 8, 16>(tokens)))> == "[slice] [tanh]");

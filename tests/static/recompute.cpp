@@ -389,7 +389,7 @@ static_assert(recomputed<head_only>("block.1.ff") == 0 && recomputed<head_only>(
 static_assert(stored<head_only> == 2 * (4 * 8 * 4) + 4 * 10 * 4);  // h2, h3 and the logits
 
 // Waves are made of positions alone: once for all blocks, whatever segments there are.
-constexpr auto turned = layer([](auto h) { return h * rotary(h) + rotary(h | nn::linear<"q", 4>); });
+constexpr auto turned = layer([](auto h) { return h * nn::rotary(h) + nn::rotary(h | nn::linear<"q", 4>); });
 constexpr auto turned_thrice =
     sum(input<"h", 2, 5, 3, 4> | repeat<3, "b">([](auto) { return ckpt<"s">(nn::residual(turned)); }));
 using turning = step_of<turned_thrice>;

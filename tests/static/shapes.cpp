@@ -331,11 +331,11 @@ static_assert(filter_gradient_op<motion{}, 3, 3>::result(shape{1, 4, 4, 3}, shap
 
 // Attention of {N, T, H, D} at keys and values {N, S, heads, D}: heads divide H; a mask broadcasts to {N, H, T, S}.
 constexpr auto q = t<2, 7, 6, 4>;
-static_assert(of(attention(q, t<2, 9, 6, 4>, t<2, 9, 6, 4>)) == shape{2, 7, 6, 4});
-static_assert(of(attention(q, t<2, 9, 2, 4>, t<2, 9, 2, 5>, causal)) == shape{2, 7, 6, 5});
-static_assert(of(attention<"d", 0.1>(q, t<2, 9, 3, 4>, t<2, 9, 3, 4>, t<6, 1, 9>, causal)) == shape{2, 7, 6, 4});
-static_assert(same(attention(q, q, q, causal, t<7, 7>), attention(q, q, q, t<7, 7>, causal)));
-static_assert(same(attention<"d", 0>(q, q, q), attention(q, q, q)));
+static_assert(of(nn::attention(q, t<2, 9, 6, 4>, t<2, 9, 6, 4>)) == shape{2, 7, 6, 4});
+static_assert(of(nn::attention(q, t<2, 9, 2, 4>, t<2, 9, 2, 5>, nn::causal)) == shape{2, 7, 6, 5});
+static_assert(of(nn::attention<"d", 0.1>(q, t<2, 9, 3, 4>, t<2, 9, 3, 4>, t<6, 1, 9>, nn::causal)) == shape{2, 7, 6, 4});
+static_assert(same(nn::attention(q, q, q, nn::causal, t<7, 7>), nn::attention(q, q, q, t<7, 7>, nn::causal)));
+static_assert(same(nn::attention<"d", 0>(q, q, q), nn::attention(q, q, q)));
 using attending_op = attention_op<attending{.mask = masking::real}>;
 template <int... Extents>
 constexpr bool takes_mask = attending_op::result(q.shape, q.shape, q.shape, shape{Extents...})[0].valid();
@@ -348,8 +348,8 @@ static_assert(takes_keys<2, 1, 1, 4> && !takes_keys<2, 9, 4, 4> && !takes_keys<2
               !takes_keys<1, 9, 6, 4> && !takes_keys<2, 9, 4>);
 static_assert(attention_op<attending{}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 7 * 7 * (4 * 4 + 5));
 static_assert(attention_op<attending{true}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 28 * (4 * 4 + 5));
-static_assert(of(t<2, 7, 12> | nn::self_attention<"a", 6, causal>) == shape{2, 7, 12});
-static_assert(same(t<2, 7, 12> | nn::self_attention<"a", 6, causal>,
+static_assert(of(t<2, 7, 12> | nn::self_attention<"a", 6, nn::causal>) == shape{2, 7, 12});
+static_assert(same(t<2, 7, 12> | nn::self_attention<"a", 6, nn::causal>,
                    t<2, 7, 12> | nn::self_attention<"a", 6, nn::attention_options{.causal = true}>));
 static_assert(of(nn::cross_attention<"a", 6, nn::attention_options{.key_heads = 3}>(t<2, 7, 12>, t<2, 9, 5>)) ==
               shape{2, 7, 12});
@@ -401,8 +401,8 @@ static_assert(row_moments_op<1e-5>::result(shape{})[0] == no_shape && row_scale_
 static_assert(of(to<4, 9> | nn::embedding<"e", 16>) == shape{4, 9, 16} && of(to<> | nn::embedding<"e", 16, -1>) == shape{16});
 static_assert(of(arange<9> | nn::embedding<"e", 16>) == shape{9, 16});
 static_assert(of(t<4, 9, 16> | nn::tied_linear<"e.weight", 10>) == shape{4, 9, 10});
-static_assert(of(rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} && of(rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});
-static_assert(of(rotary<500>(t<2, 9, 3, 4>, to<2, 9>)) == shape{2, 9, 3, 4} && of(rotary(t<1, 1, 3, 4>, to<1>)) == shape{1, 1, 3, 4});
+static_assert(of(nn::rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} && of(nn::rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});
+static_assert(of(nn::rotary<500>(t<2, 9, 3, 4>, to<2, 9>)) == shape{2, 9, 3, 4} && of(nn::rotary(t<1, 1, 3, 4>, to<1>)) == shape{1, 1, 3, 4});
 static_assert(turned_op<false>::result(shape{2, 9, 3, 5}, shape{9, 5}) == no_shape);
 static_assert(turned_op<false>::result(shape{2, 9, 3, 4}, shape{2, 1, 4}) == no_shape);
 static_assert(turned_op<false>::result(shape{9, 4}, shape{9, 4}) == no_shape);

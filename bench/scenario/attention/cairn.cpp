@@ -21,8 +21,8 @@ void run(const contestant::arguments& given) {
 }
 template <int T>
 void run_length(const contestant::arguments& given) {
-  if (given.form == "full-" + std::to_string(T)) run<attention(q<T>, k<T>, v<T>)>(given);
-  if (given.form == "causal-" + std::to_string(T)) run<attention(q<T>, k<T>, v<T>, causal)>(given);
+  if (given.form == "full-" + std::to_string(T)) run<nn::attention(q<T>, k<T>, v<T>)>(given);
+  if (given.form == "causal-" + std::to_string(T)) run<nn::attention(q<T>, k<T>, v<T>, nn::causal)>(given);
 }
 
 }  // namespace

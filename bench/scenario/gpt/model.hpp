@@ -13,7 +13,7 @@ constexpr auto self_attention = layer([](auto x) {
                          param<"attn.in_proj_bias", 3 * width>;
   const auto [q, k, v] = split<-1, 3>(projected);
   const auto by_heads = [](auto y) { return reshape<batch, length, heads, -1>(y); };
-  const auto mixed = attention(by_heads(q), by_heads(k), by_heads(v), causal);
+  const auto mixed = nn::attention(by_heads(q), by_heads(k), by_heads(v), nn::causal);
   return reshape<batch, length, width>(mixed) | nn::linear<"attn.out_proj", width>;
 });
 constexpr auto mlp = nn::linear<"fc1", 4 * width> | nn::gelu | nn::linear<"fc2", width>;

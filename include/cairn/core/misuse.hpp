@@ -137,8 +137,8 @@ struct two_or_more_arguments { template <class Silent, class... Facts> struct fo
 struct settings_of_pool { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the window of a pool has stride and padding alone: no dilation, no groups"); } }; };
 struct queries_keys_and_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: attention takes q, k and v, then at most one mask and one causal: attention(q, k, v, mask, "
-  "causal)"); } }; };
+  "cairn [wrong-arguments]: attention takes q, k and v, then at most one mask and one causal: nn::attention(q, k, v, "
+  "mask, nn::causal)"); } }; };
 struct no_state { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: what becomes another value when a step is over is a state: updated(x, state<\"s\", "
   "initial{}, 8>, next)"); } }; };

@@ -11,11 +11,13 @@
 
 namespace cairn {
 
-/// Query t looks at keys up to t alone, as is_causal of PyTorch: `attention(q, k, v, causal)`.
+namespace nn {
+/// Query t looks at keys up to t alone, as is_causal of PyTorch: `nn::attention(q, k, v, nn::causal)`.
 struct causal_t {
-  constexpr operator nn::attention_options() const { return {.causal = true}; }
+  constexpr operator attention_options() const { return {.causal = true}; }
 };
 inline constexpr causal_t causal{};
+}  // namespace nn
 
 namespace detail {
 /// The tensors of attention: queries {N, T, H, D}, keys and values {N, S, heads that divide H, D}, the values' D may be
@@ -242,7 +244,7 @@ struct attention_form {
   static constexpr fixed_string name = "attention";
   using misuse = queries_keys_and_values;
   template <class A>
-  static constexpr bool is_causal = std::same_as<A, causal_t>;
+  static constexpr bool is_causal = std::same_as<A, nn::causal_t>;
   template <class... A>
   static constexpr bool fits = [] {
     constexpr bool tags[]{is_causal<A>..., true, true, true};
@@ -261,7 +263,7 @@ struct attention_form {
   }
 
  private:
-  static constexpr std::tuple<> mask(causal_t) { return {}; }
+  static constexpr std::tuple<> mask(nn::causal_t) { return {}; }
   static constexpr auto mask(an_expression auto m) { return std::tuple{m}; }
 
   template <bool Causal, class Q, class K, class V, class... Mask>
@@ -285,6 +287,7 @@ struct attention_form {
 };
 }  // namespace detail
 
+namespace nn {
 /// softmax(q k' / sqrt(D)) v of queries {N, T, H, D}, keys and values {N, S, heads, D}, as
 /// F.scaled_dot_product_attention with the axes of what a linear layer gives: {N, T, H, D}. Where there are fewer heads
 /// of keys, so many queries' heads that lie side by side share one. `causal` may follow, and a mask that broadcasts to
@@ -293,15 +296,16 @@ struct attention_form {
 /// either one twice.
 template <class... A>
   requires(an_operand<A> || ...)
-constexpr applied<detail::attention_form<0.0>, A...> attention(A...) {
+constexpr applied<cairn::detail::attention_form<0.0>, A...> attention(A...) {
   return {};
 }
-/// The same with weights dropped with probability P, drawn and named as in `dropout`: `attention<"drop", 0.1>(q, k,
-/// v)`.
+/// The same with weights dropped with probability P, drawn and named as in `dropout`: `nn::attention<"drop",
+/// 0.1>(q, k, v)`.
 template <fixed_string Name, auto P, class... A>
   requires(an_operand<A> || ...)
-constexpr applied<detail::attention_form<static_cast<double>(P), random_key_leaf<Name>>, A...> attention(A...) {
+constexpr applied<cairn::detail::attention_form<static_cast<double>(P), random_key_leaf<Name>>, A...> attention(A...) {
   return {};
 }
+}  // namespace nn
 
 }  // namespace cairn

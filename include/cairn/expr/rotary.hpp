@@ -64,13 +64,15 @@ struct rotary_form : form_of<"rotary", 2, two_arguments> {
 };
 }  // namespace detail
 
+namespace nn {
 /// x {..., T, H, D} with each pair of features j and D / 2 + j turned by p / Base^(2 j / D), as in GPT-NeoX and Llama
 /// (Su et al., 2021): p are positions {T}, or {..., T}, whole numbers, 0 to T - 1 where none are given.
-/// `rotary<500000>(q)`, `rotary(k, positions)`. Rejects: an odd D; other shapes.
+/// `nn::rotary<500000>(q)`, `nn::rotary(k, positions)`. Rejects: an odd D; other shapes.
 template <auto Base = 10000.0, class... A>
   requires some_operands<A...>
-constexpr applied<detail::rotary_form<static_cast<double>(Base)>, A...> rotary(A...) {
+constexpr applied<cairn::detail::rotary_form<static_cast<double>(Base)>, A...> rotary(A...) {
   return {};
 }
+}  // namespace nn
 
 }  // namespace cairn

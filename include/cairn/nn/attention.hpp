@@ -37,8 +37,8 @@ struct heads {
   static constexpr auto attend(Q q, auto k, auto v, Mask... mask) {
     constexpr int features = Q::shape[2] * Q::shape[3];
     const auto y = [&](auto... causal) {
-      if constexpr (O.dropout == 0) return cairn::attention(q, k, v, causal..., mask...);
-      else return cairn::attention<Name + fixed_string{".dropout"}, O.dropout>(q, k, v, causal..., mask...);
+      if constexpr (O.dropout == 0) return nn::attention(q, k, v, causal..., mask...);
+      else return nn::attention<Name + fixed_string{".dropout"}, O.dropout>(q, k, v, causal..., mask...);
     };
     const auto out = [&](auto x) {
       const auto weight = param_from<Name + fixed_string{".out_proj.weight"}, fan_in(features), features, features>;
@@ -118,7 +118,7 @@ struct cross_attention_layer : layer_base {
   }
 };
 
-/// Attention of x {N, T, features} at itself, with so many heads: `nn::self_attention<"attn", 8, causal>`, or with
+/// Attention of x {N, T, features} at itself, with so many heads: `nn::self_attention<"attn", 8, nn::causal>`, or with
 /// `nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}`. Names, layouts and initialization are those
 /// of nn.MultiheadAttention with batch_first: `Name.in_proj_weight` {3 features, features}, or with less rows where
 /// keys and values have fewer heads, `Name.in_proj_bias`, `Name.out_proj.weight`, `Name.out_proj.bias`. A mask may
