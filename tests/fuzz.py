@@ -29,7 +29,7 @@ using some_threads = threads<1>;
 #endif
 // Placed segments, in three quarters of the bytes or in the least that is possible; where there is nothing to place, no option.
 template <auto Model, class... Options>
-using placed = decltype([] {
+using in_less = decltype([] {
   using unplaced = test::step_of<Model, Options...>;
   if constexpr (pass::model_blocks<typename unplaced::model, 0, unplaced::threads>::placeable == 0) {
     return any_size{};
@@ -656,6 +656,8 @@ class body:
             policies += self.draw.sample(saving, self.draw.randint(0, len(saving)))
             if len(policies) == 1:
                 policies += self.draw.choice([["save_nothing"], ["save_everything"] * bool(products), []])
+        if self.of.chance(0.2):
+            policies.insert(0, "boundaries<bf16>")
         return f'ckpt<{quoted(self.of.name("s"))}, {", ".join(policies)}>({", ".join(filter(None, arguments))})'
 
     def use(self, f, prefixes):
@@ -776,7 +778,7 @@ def written(operations, seeds, counted=True):
         options += f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
         options += ", some_threads" * m.threads
         stepping = options + (", accumulate_gradients" if m.accumulates else ", update<adamw_options{}>" * m.updates)
-        within = f", placed<{stepping}>" * m.placed
+        within = f", in_less<{stepping}>" * m.placed
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
                  f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_{'loops' if m.loops else 'any'}<{stepping}{within}>(); }}"]
         if m.updates and not m.accumulates:

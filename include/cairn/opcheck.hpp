@@ -147,7 +147,7 @@ constexpr auto first_result(std::tuple<Y...> results) {
 /// The same value, if it is a number that a loop may compute, as what a loop does compute.
 template <an_expression X>
 constexpr auto by_a_loop(X x) {
-  if constexpr (kind_of(X::element.type) == kind::real && !(is_state<X> || X::element.type == dtype::own))
+  if constexpr (kind_of(X::element.type) == kind::real && !(is_state<X> || is_rounded(X::element.type)))
     return x * 1_c;
   else return x;
 }

@@ -36,7 +36,9 @@ constexpr auto wave = layer([](auto v) {
 constexpr auto cut = layer(
     [](auto v) { return where(v > 0_c, clamp(v, -1_c, 1_c), leaky_relu(v)) + where(v == 0_c, v, pow(abs(v), 1.5_c)); });
 constexpr auto ring =
-    repeat<2, "ring">([](auto) { return ckpt<"turn">(nn::linear<"fc", 3> | bend | nn::dropout<"d">); });
+    repeat<2, "ring">([](auto) {
+      return ckpt<"turn", boundaries<bf16>>(nn::linear<"fc", 3> | bend | nn::dropout<"d">);
+    });
 constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend | wave | cut | nn::silu) | ring;
 constexpr auto spread = max<-1>(logits) - min<-1>(logits);
 constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);

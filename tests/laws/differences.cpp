@@ -8,6 +8,7 @@ BOOST_AUTO_TEST_SUITE(differences)
 BOOST_AUTO_TEST_CASE(one) { follows_differences<models::one>(); }
 BOOST_AUTO_TEST_CASE(chain_of_two) { follows_differences<models::chain_of_two>(); }
 BOOST_AUTO_TEST_CASE(repeated_residual) { follows_differences<models::repeated_residual>(); }
+BOOST_AUTO_TEST_CASE(half_boundaries) { follows_differences<models::half_boundaries>(); }
 BOOST_AUTO_TEST_CASE(one_value_twice) { follows_differences<models::one_value_twice>(); }
 BOOST_AUTO_TEST_CASE(dense) { follows_differences<models::dense>(); }
 BOOST_AUTO_TEST_CASE(crossing_skips) { follows_differences<models::crossing_skips>(); }

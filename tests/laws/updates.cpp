@@ -49,7 +49,8 @@ BOOST_AUTO_TEST_CASE(segments) {
   update_in_step<models::one, models::trailing_activation, models::trailing_product, models::elementwise_only,
                  models::normalized, models::of_the_whole, models::chain_of_two, models::repeated_residual,
                  models::widths, models::plain_between, models::sequential, models::side_by_side,
-                 models::one_value_twice, models::nothing_recomputed, models::saved_in_blocks, models::saved_inside>();
+                 models::one_value_twice, models::nothing_recomputed, models::half_boundaries,
+                 models::half_and_policies, models::saved_in_blocks, models::saved_inside>();
 }
 BOOST_AUTO_TEST_CASE(sharing) {
   update_in_step<models::skip, models::two_readers, models::dense, models::skip_over_two, models::crossing_skips,

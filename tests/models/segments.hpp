@@ -38,6 +38,20 @@ constexpr auto one_value_twice = [] {
 constexpr auto nothing_recomputed =
     classify(x | nn::linear<"in", 12> |
              ckpt<"s", allow_useless>(layer([](auto h) { return h * 2_c + param<"shift", 12>; })) | nn::tanh);
+// Boundaries in half the bytes, in a row, of a pair, and where indices enter, too.
+constexpr auto half_boundaries = classify(x | repeat<3, "block">([](auto) {
+                                            return ckpt<"ff", boundaries<bf16>>(nn::residual(mlp));
+                                          }) |
+                                          nn::tanh);
+constexpr auto half_and_policies = [] {
+  const auto [h, g] = ckpt<"s", boundaries<bf16>, allow_useless, save_matmuls>(
+      [](auto v, auto at) {
+        const auto y = v | mlp | nn::softmax;
+        return std::tuple{y, gather<0>(y, at)};
+      },
+      x | nn::linear<"in", 12>, indices<"rows", x.shape[0], x.shape[0]>);
+  return classify(h * g);
+}();
 // Policies: of blocks, of a segment in another, of products of batches, through views.
 struct keeps_softmax {
   constexpr bool operator()(const saveable& v) const { return v.operation == "softmax"; }

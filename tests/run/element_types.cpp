@@ -2,10 +2,12 @@
 // facts: tests/static/indices.cpp.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -135,6 +137,50 @@ Program filled(float number) {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(element_types)
+
+// Against the two neighbours in bf16, which differ in one bit: all of its numbers, and what lies between them.
+BOOST_AUTO_TEST_CASE(the_nearest_number_of_half_the_bytes) {
+  const auto value = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
+  int wrong = 0;
+  for (std::uint32_t upper = 0; upper < 0x10000; ++upper) {
+    for (const std::uint32_t lower : {0x0U, 0x1U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU}) {
+      const float exact = value(upper << 16 | lower), made = static_cast<float>(bf16(exact));
+      const float below = value(upper << 16), above = value((upper + 1) << 16);
+      if (std::isnan(exact)) {
+        wrong += !std::isnan(made) || (std::bit_cast<std::uint32_t>(made) & 0x400000U) == 0;
+      } else if (std::abs(exact) < std::numeric_limits<float>::min()) {
+        wrong += made != 0 || std::signbit(made) != std::signbit(exact);
+      } else {
+        const bool up = lower > 0x8000U || (lower == 0x8000U && upper % 2 == 1);
+        wrong += made != (up ? above : below);
+      }
+    }
+  }
+  BOOST_TEST(wrong == 0);
+  BOOST_TEST(static_cast<double>(bf16(1.0 + 0x1p-8)) == 1.0);
+  BOOST_TEST(static_cast<double>(bf16(1.0 + 0x1.8p-7)) == 1.0 + 0x1p-6);
+}
+// In registers as one by one, whether it goes to memory or not; over doubles nothing is rounded.
+BOOST_AUTO_TEST_CASE(halves_in_loops) {
+  program<sum(param<"p", 1>)> none;
+  program<sum(param<"p", 1>), real<double>> none_in_double;
+  constexpr auto all = input<"x", 67>;
+  constexpr auto stored = as<bf16>(all * 3_c);
+  predictor<outputs(stored, as_real(stored) + 1_c, as_real(as<bf16>(all)))> look{none};
+  std::vector<float> numbers(67);
+  for (std::size_t i = 0; i < 67; ++i) numbers[i] = std::ldexp(1 + static_cast<float>(i) / 64, static_cast<int>(i) - 40);
+  numbers[5] = std::numeric_limits<float>::infinity(), numbers[6] = -0.0F, numbers[7] = 1e-40F;
+  const auto [half, more, alone] = look(bind<"x">(numbers));
+  for (std::size_t i = 0; i < 67; ++i) {
+    const bf16 nearest(numbers[i] * 3);
+    BOOST_TEST(half.data()[i].bits == nearest.bits);
+    BOOST_TEST(more.data()[i] == static_cast<float>(nearest) + 1);
+    BOOST_TEST(alone.data()[i] == static_cast<float>(bf16(numbers[i])));
+  }
+  predictor<as_real(as<bf16>(all)), real<double>> exact{none_in_double};
+  const std::vector<double> thirds(67, 1 / 3.0);
+  BOOST_TEST(exact(bind<"x">(thirds)).data()[66] == 1 / 3.0);
+}
 
 // Sums lie where what they read lay only if they are of its type and as many.
 BOOST_AUTO_TEST_CASE(sums_of_another_type_have_their_own_place) {

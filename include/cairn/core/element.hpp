@@ -3,13 +3,17 @@
 
 #include "cairn/core/shape.hpp"
 
+#include <bit>
+#include <concepts>
+#include <cstdint>
 #include <type_traits>
 
 namespace cairn {
 
 struct random_stream;
 
-/// Types of elements. Those of users begin at `own`; they are real numbers that are computed as another type.
+/// Types of elements. From `bf16` on they are real numbers that are computed as the program's, and rounded after each
+/// operation; those of users begin at `own`.
 enum class dtype : std::uint8_t {
   real,  ///< the program's: float, or what real<...> says
   f32,
@@ -17,7 +21,30 @@ enum class dtype : std::uint8_t {
   i32,
   u8,
   key,  ///< what a random operation draws from: no numbers
+  bf16,
   own,
+};
+constexpr bool is_rounded(dtype t) { return t >= dtype::bf16; }
+
+/// The upper half of a float: its exponent, and 8 bits of precision. As x86 converts (vcvtneps2bf16): to the nearest,
+/// of two the even one; numbers below the least normal one become zeros, NaN stays quiet.
+struct bf16 {
+  static constexpr cairn::dtype dtype = cairn::dtype::bf16;
+  std::uint16_t bits = 0;
+
+  bf16() = default;
+  template <std::floating_point Real>
+  constexpr explicit bf16(Real x) {
+    const auto all = std::bit_cast<std::uint32_t>(static_cast<float>(x)), size = all & 0x7fffffffU;
+    const std::uint32_t rounded = all + 0x7fff + (all >> 16 & 1U);
+    const std::uint32_t half = size > 0x7f800000U ? all | 0x400000U : size < 0x800000U ? all & 0x80000000U : rounded;
+    bits = static_cast<std::uint16_t>(half >> 16);
+  }
+  template <std::floating_point Real>
+  constexpr explicit operator Real() const {
+    return static_cast<Real>(std::bit_cast<float>(std::uint32_t{bits} << 16));
+  }
+  friend constexpr bool operator==(const bf16&, const bf16&) = default;
 };
 
 /// Sorts of elements: what operations ask of their arguments.
@@ -69,6 +96,11 @@ struct element_in<dtype::i32, Real> {
 template <class Real>
 struct element_in<dtype::u8, Real> {
   using type = std::uint8_t;
+};
+/// Over doubles, by which gradients are checked, nothing is rounded to bf16.
+template <class Real>
+struct element_in<dtype::bf16, Real> {
+  using type = std::conditional_t<std::is_same_v<Real, float>, bf16, Real>;
 };
 template <class Real>
 struct element_in<dtype::key, Real> {

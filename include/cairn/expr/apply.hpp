@@ -164,7 +164,7 @@ constexpr dtype type_taken(const argument_facts* given, int count, int i, const 
     }
     return type;
   }
-  const bool known = type < dtype::own || by.own_types;
+  const bool known = !is_rounded(type) || by.own_types;
   return wanted == kind_of(type) && known ? type
          : wanted == kind::whole          ? dtype::i32
          : wanted == kind::key            ? dtype::key

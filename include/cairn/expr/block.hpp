@@ -42,7 +42,7 @@ template <class F>
 concept takes_nothing = requires { &F::operator(); } && std::is_invocable_v<const F&>;
 
 /// What block and ckpt make of a function and its arguments: their value, or a layer where there are none. Form has a
-/// name, the mark of the call, and the layer.
+/// name, the call, and the layer.
 template <class Form, class F, class... A>
 struct calling_as {
   using type = misused<function_first, Form::name, F, A...>;
@@ -50,7 +50,7 @@ struct calling_as {
 template <class Form, class F, an_expression... A>
   requires(!an_expression<F> && (sizeof...(A) > 0 || takes_nothing<F>))
 struct calling_as<Form, F, A...> {
-  using type = called<typename Form::mark, F, A...>;
+  using type = typename Form::template call<F, A...>;
 };
 template <class Form, class F>
   requires(!an_expression<F> && !takes_nothing<F>)
@@ -65,7 +65,8 @@ struct calling_as<Form, E> {
 template <fixed_string Name>
 struct block_form {
   static constexpr fixed_string name = "block";
-  using mark = block_mark<Name>;
+  template <class F, class... A>
+  using call = called<block_mark<Name>, F, A...>;
   template <class F>
   using layer = block_layer<Name, opaque<F>>;
 };

@@ -2,6 +2,7 @@
 // Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016.
 #pragma once
 
+#include "cairn/expr/convert.hpp"
 #include "cairn/expr/repeat.hpp"
 
 namespace cairn {
@@ -21,15 +22,56 @@ template <fixed_string Name, class... Policy>
 struct segment_form {
   static constexpr fixed_string name = "ckpt";
   using mark = segment_mark<Name, Policy...>;
+  template <class F, class... A>
+  using call = called<mark, F, A...>;
   template <class F>
   using layer = segment_layer<opaque<mark>, opaque<F>>;
+};
+
+/// A body whose arguments are boundaries of another type.
+template <class F>
+struct from_boundaries {
+  constexpr auto operator()(auto... a) const { return F{}(in_reals(a)...); }
+
+ private:
+  static constexpr auto in_reals(auto a) {
+    if constexpr (is_rounded(decltype(a)::element.type)) return as_real(a);
+    else return a;
+  }
+};
+template <class T, class A>
+constexpr auto as_boundary(A a) {
+  if constexpr (wrong<A> || kind_of(A::element.type) != kind::real) return a;
+  else return as<T>(a);
+}
+/// A segment whose boundaries are of type T. A body with captures is a mistake as it is.
+template <class T, class Mark, class F, class... A>
+using rounding_call = called<Mark, std::conditional_t<std::is_empty_v<F>, from_boundaries<F>, F>,
+                             decltype(as_boundary<T>(A{}))...>;
+template <class T, class OpaqueMark, class Opaque>
+struct rounding_layer : layer_base {
+  static constexpr auto name = revealed<OpaqueMark>::name;
+  template <an_expression... A>
+    requires(sizeof...(A) > 0)
+  constexpr rounding_call<T, revealed<OpaqueMark>, revealed<Opaque>, A...> operator()(A...) const {
+    return {};
+  }
+};
+template <fixed_string Name, a_real_element T, class... Policy>
+struct segment_form<Name, boundaries<T>, Policy...> : segment_form<Name, Policy...> {
+  using mark = typename segment_form<Name, Policy...>::mark;
+  template <class F, class... A>
+  using call = rounding_call<T, mark, F, A...>;
+  template <class F>
+  using layer = rounding_layer<T, opaque<mark>, opaque<F>>;
 };
 }  // namespace detail
 
 /// A segment: f applied to boundaries, as in torch.utils.checkpoint.checkpoint(f, a, b). The forward pass
 /// stores the boundaries; backward recomputes from them what it reads of the interior. `auto [h, c] =
 /// ckpt<"cell">(lstm, x, h0, c0)` where f returns a std::tuple. Policies say what else is kept: `ckpt<"attention",
-/// save<"scores">>(f, x)`; several keep what any of them keeps. See expr/policy.hpp.
+/// save<"scores">>(f, x)`; several keep what any of them keeps. See expr/policy.hpp. `boundaries<bf16>` before them
+/// stores the boundaries in half the bytes.
 /// Rejects: detach inside, values of other bodies or computed from inputs outside, arguments that f never reads, bodies
 /// with captures, policies that contradict each other; and in a program, segments without a gradient, those that keep
 /// no less than they free, and policies that fit nothing.

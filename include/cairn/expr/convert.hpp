@@ -19,6 +19,11 @@ template <>
 inline constexpr dtype dtype_of<std::uint8_t> = dtype::u8;
 }  // namespace detail
 
+/// A type of real numbers that elements may have.
+template <class T>
+concept a_real_element =
+    std::same_as<T, float> || std::same_as<T, double> || requires { requires kind_of(T::dtype) == kind::real; };
+
 /// The argument's numbers as those of another type, rounded to it.
 template <dtype To>
 struct as_op : op {
@@ -39,7 +44,7 @@ struct as_op : op {
   }
 };
 
-/// x in elements of the type T: float, double, std::int32_t, std::uint8_t or one of your own. Real numbers are rounded
+/// x in elements of the type T: float, double, bf16, std::int32_t, std::uint8_t or one of your own. Real numbers are rounded
 /// to the nearest of T, or cut off to whole ones, which have no gradient.
 template <class T, an_operand X>
 constexpr made<as_op<detail::dtype_of<T>>, X> as(X) {

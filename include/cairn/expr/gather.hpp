@@ -40,7 +40,7 @@ struct gather_op : op {
   static constexpr auto vjp(auto g, auto, auto table, auto indices) {
     constexpr shape from = decltype(table)::shape;
     using added = scatter_add_op<axis_of(from), from[Axis], Padding>;
-    if constexpr (g.element.type < dtype::own) return gradients(make<added>(g, indices), no_gradient{});
+    if constexpr (!is_rounded(g.element.type)) return gradients(make<added>(g, indices), no_gradient{});
     else return gradients(make<added>(make<as_op<dtype::real>>(g), indices), no_gradient{});
   }
 };

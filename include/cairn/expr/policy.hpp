@@ -49,6 +49,11 @@ struct save_nothing {};
 /// Policy: no error where the segment frees no more than it keeps, or where nothing in it needs a gradient.
 struct allow_useless {};
 
+/// Beside policies: real numbers that enter a segment are rounded to T, with `ckpt` taken as a block, too, and so are
+/// their gradients: `ckpt<"block", boundaries<bf16>>(f)` stores half the bytes at its boundary.
+template <class T>
+struct boundaries {};
+
 namespace detail {
 template <class P>
 inline constexpr bool names_tags = false;

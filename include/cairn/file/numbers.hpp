@@ -28,19 +28,6 @@ struct number_error : std::invalid_argument {
 
 namespace detail {
 
-/// The upper half of a float.
-struct bf16 {
-  std::uint16_t bits;
-};
-
-inline float as_float(bf16 number) { return std::bit_cast<float>(std::uint32_t{number.bits} << 16); }
-
-template <class Real, class Element>
-Real from_element(Element element) {
-  if constexpr (std::is_same_v<Element, bf16>) return static_cast<Real>(as_float(element));
-  else return static_cast<Real>(element);
-}
-
 /// Calls `with` with an element of that type, where `count` of them are in `size` bytes.
 template <class F>
 void with_element(dtype type, std::size_t size, std::size_t count, F with) {
@@ -68,7 +55,7 @@ void read_numbers(dtype type, std::span<const std::byte> from, std::span<Real> t
   with_element(type, from.size(), to.size(), [&](auto element) {
     for (std::size_t i = 0; i < to.size(); ++i) {
       std::memcpy(&element, from.data() + i * sizeof element, sizeof element);
-      to[i] = from_element<Real>(element);
+      to[i] = static_cast<Real>(element);
     }
   });
 }

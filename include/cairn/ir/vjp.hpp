@@ -70,7 +70,7 @@ struct rule_of {
   static constexpr auto fitted(G g) {
     if constexpr (std::same_as<G, no_gradient>) {
       return g;
-    } else if constexpr (G::shape != Tensor::shape && G::element.type >= dtype::own) {
+    } else if constexpr (G::shape != Tensor::shape && is_rounded(G::element.type)) {
       return fitted<Tensor>(make<as_op<dtype::real>>(g));
     } else if constexpr (G::shape != Tensor::shape) {
       constexpr axis_set axes = stretched_axes(Tensor::shape, G::shape);

@@ -6,12 +6,29 @@
 
 namespace cairn::kernel {
 
-/// Elements of type T in a program over Real: as many as one of its registers has. Real numbers of a user's own type
-/// are computed as Real, and rounded after each operation: Real(T) and T(Real) say how.
+/// Floats of a register as bf16, and back: lane by lane what the type itself does.
+struct halves {
+  static constexpr int width = lanes<float>::width;
+  using words [[gnu::vector_size(4 * width)]] = std::uint32_t;
+  using type [[gnu::vector_size(2 * width)]] = std::uint16_t;
+
+  [[gnu::always_inline]] static type of(const lanes<float>& x) {
+    const auto all = reinterpret_cast<words>(x.value), size = all & 0x7fffffffU;
+    const words rounded = all + 0x7fffU + (all >> 16 & 1U);
+    const words normal = size < 0x800000U ? all & 0x80000000U : rounded;
+    return __builtin_convertvector((size > 0x7f800000U ? all | 0x400000U : normal) >> 16, type);
+  }
+  [[gnu::always_inline]] static lanes<float> floats(type x) {
+    return {reinterpret_cast<lanes<float>::vector>(__builtin_convertvector(x, words) << 16)};
+  }
+};
+
+/// Elements of type T in a program over Real: as many as one of its registers has. Real numbers of bf16 or a user's own
+/// type are computed as Real, and rounded after each operation: Real(T) and T(Real) say how.
 template <dtype T, class Real>
 struct held {
   using number = stored_as<T, Real>;
-  static constexpr bool own = T >= dtype::own;
+  static constexpr bool own = is_rounded(T) && !std::is_same_v<number, Real>;
   using type = std::conditional_t<own || std::is_same_v<number, Real>, lanes<Real>, packed<number, lanes<Real>::width>>;
 
   [[gnu::always_inline]] static type load(const number* from) {
@@ -48,7 +65,9 @@ struct held {
   template <class Made>
   [[gnu::always_inline]] static type rounded(const Made& made) {
     type x = converted<type>(made);
-    if constexpr (own) {
+    if constexpr (std::is_same_v<number, bf16>) {
+      x = halves::floats(halves::of(x));
+    } else if constexpr (own) {
       number part[type::width];
       narrow(x, part, type::width);
       x = widened(part, type::width);
@@ -58,14 +77,25 @@ struct held {
 
  private:
   [[gnu::always_inline]] static type widened(const number* from, int n) {
-    Real part[type::width] = {};
-    for (int i = 0; i < n; ++i) part[i] = static_cast<Real>(from[i]);
-    return type::load(part);
+    if constexpr (std::is_same_v<number, bf16>) {
+      halves::type part{};
+      std::memcpy(&part, from, static_cast<std::size_t>(n) * sizeof *from);
+      return halves::floats(part);
+    } else {
+      Real part[type::width] = {};
+      for (int i = 0; i < n; ++i) part[i] = static_cast<Real>(from[i]);
+      return type::load(part);
+    }
   }
   [[gnu::always_inline]] static void narrow(const type& x, number* to, int n) {
-    Real part[type::width];
-    x.store(part);
-    for (int i = 0; i < n; ++i) to[i] = number(part[i]);
+    if constexpr (std::is_same_v<number, bf16>) {
+      const halves::type part = halves::of(x);
+      std::memcpy(static_cast<void*>(to), &part, static_cast<std::size_t>(n) * sizeof *to);
+    } else {
+      Real part[type::width];
+      x.store(part);
+      for (int i = 0; i < n; ++i) to[i] = number(part[i]);
+    }
   }
 };
 template <dtype T, class Real>
