@@ -126,7 +126,7 @@ class binomial {
 /// A policy of scan: each step leaves in memory what its backward reads, as in a model without checkpoints. No step is
 /// evaluated a second time.
 struct store_all {
-  static constexpr bool keeps_steps = true, lies_elsewhere = false;
+  static constexpr bool keeps_steps = true, lies_elsewhere = false, rewrites_snapshots = false;
   static constexpr int recorded_at_once = 0;
   template <int T>
   static constexpr bool fits = true;
@@ -139,7 +139,7 @@ struct store_all {
 /// (t + 1) n - C(s + t, t - 1), t the least with C(s + t, s) >= n.
 template <int Snapshots>
 struct revolve {
-  static constexpr bool keeps_steps = false, lies_elsewhere = false;
+  static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = true;
   template <int T>
   static constexpr bool fits = Snapshots >= 1 && Snapshots <= T;
   /// Snapshots beside the first state, which is an argument: those that forward leaves, then those of backward alone.
@@ -167,7 +167,7 @@ enum class snapshots : bool { in_arena, elsewhere };
 /// Period steps lie where keep_snapshots_in of the program says.
 template <int Period, int Snapshots, snapshots Where = snapshots::in_arena>
 struct two_level {
-  static constexpr bool keeps_steps = false, lies_elsewhere = Where == snapshots::elsewhere;
+  static constexpr bool keeps_steps = false, lies_elsewhere = Where == snapshots::elsewhere, rewrites_snapshots = false;
   template <int T>
   static constexpr bool fits = Period >= 1 && Period <= T && Snapshots >= 1 && Snapshots <= Period;
   template <int T>
@@ -221,7 +221,7 @@ struct two_level {
 /// a second time, which then leave in memory what backward reads, as with store_all.
 template <int Period>
 struct segment_every {
-  static constexpr bool keeps_steps = false, lies_elsewhere = false;
+  static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = false;
   static constexpr int slots_of_backward = 0, recorded_at_once = Period;
   template <int T>
   static constexpr bool fits = Period >= 1 && Period <= T;
