@@ -157,4 +157,15 @@ constexpr auto skips = [] {
 }();
 static_assert(monotone<skips> && sorted<skips> && least_is_found<skips>);
 
+// Of blocks that read what skips others, each choice that no segment takes is tried where there are at most three.
+template <int Far>
+constexpr auto reading_far = [] {
+  const auto body = [](auto h, auto before) { return std::tuple{tanh(h | nn::linear<"fc", 64>) + before, h}; };
+  return classified<(std::get<0>(repeat<Far + 2, "b">([body](auto) { return body; }, x, x)) | nn::linear<"out", 10>)>;
+}();
+template <int Far>
+using placed_far = pass::candidates<typename step_of<reading_far<Far>>::model, 0, 1>;
+static_assert(placed_far<3>::far == 3 && placed_far<3>::exact && placed_far<3>::complete);
+static_assert(placed_far<4>::far == 4 && !placed_far<4>::exact && !placed_far<4>::complete);
+
 }  // namespace

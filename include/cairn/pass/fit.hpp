@@ -84,7 +84,7 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   /// forward may be the last to read it. So there is a list for each choice of such blocks that no segment takes: of
   /// all choices where these are few, else of none and of all.
   static constexpr int far = static_cast<int>(std::ranges::count(chain.reads_far, true));
-  static constexpr bool each_choice = chain.count <= short_chain && far <= 3;
+  static constexpr bool each_choice = far == 0 || (chain.count <= short_chain && far <= 3);
   static constexpr int lists = far == 0 || chain.count > fine_chain ? 1 : each_choice ? 1 << far : 2;
   template <int List>
   static constexpr auto blocks_of = [] {
@@ -115,8 +115,9 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     (add(List, *outer_placements_of<chain_of<List>()>.after_kept[0]), ...);
     return out;
   }(std::make_integer_sequence<int, lists>{});
-  /// Whether all ways to nest segments were looked at; and whether nothing was rounded meanwhile.
-  static constexpr bool complete = inner_placements<chain>::complete, exact = inner_placements<chain>::exact;
+  /// Whether all ways to place and nest segments were looked at; and whether nothing was rounded meanwhile.
+  static constexpr bool complete = each_choice && inner_placements<chain>::complete,
+                        exact = each_choice && inner_placements<chain>::exact;
 
   static constexpr auto chosen = [] {
     constexpr int most = 32;
