@@ -41,9 +41,10 @@ struct unbeaten {
 
 template <class Compiled>
 inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, [] {
+                                             const auto& s = Compiled::schedule;
                                              std::int64_t flops = 0;
-                                             for (const auto& again : Compiled::schedule.recomputed)
-                                               flops += again.flops;
+                                             for (int v = 0; v < s.node_count; ++v)
+                                               flops += s.nodes[v].number == 0 ? s.recomputed_flops(v) : 0;
                                              return flops;
                                            }()};
 
@@ -134,8 +135,17 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     return out;
   }();
   static constexpr int count = chosen.count;
+  /// What pullbacks of loops do a second time, whatever is placed: no cost of a block.
+  static constexpr std::int64_t in_loops = [] {
+    const auto& s = unplaced::schedule;
+    std::int64_t flops = 0;
+    for (int v = 0; v < s.node_count; ++v) flops += s.nodes[v].number == 0 ? s.op(v).recomputed : 0;
+    return flops;
+  }();
   static constexpr std::int64_t bytes(int candidate) { return listed.of[chosen.of[candidate]].peak_bytes; }
-  static constexpr std::int64_t flops(int candidate) { return listed.of[chosen.of[candidate]].recomputed_flops; }
+  static constexpr std::int64_t flops(int candidate) {
+    return listed.of[chosen.of[candidate]].recomputed_flops + in_loops;
+  }
   template <int Candidate>
   static constexpr const auto& ranges() {
     constexpr listed_placement one = listed.of[chosen.of[Candidate]];

@@ -222,7 +222,7 @@ struct loop_plan {
       for (int m = f.steps[i].begin; (!needed || used.needed[i]) && m < f.steps[i].end; ++m) {
         const int v = f.members[m];
         const ir::operation& op = s.op(v);
-        if (s.nodes[v].number == 0) out += {op.flops, s.again[v] != 0 ? op.flops : op.recomputed, op.counts};
+        if (s.nodes[v].number == 0) out += {op.flops, s.recomputed_flops(v), op.counts};
       }
     }
     return out;

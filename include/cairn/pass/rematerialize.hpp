@@ -47,6 +47,11 @@ struct schedule : ir::values<Nodes, Arguments> {
   int first_number = none, number_count = 0;  ///< values that are numbers of update rules
   int all_gradients = none;        ///< from this value on parameters are updated, where that waits for all gradients
   cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0 is the program outside of them
+
+  /// Of the operations that make v, those that are done a second time: also steps of loops, by their pullback.
+  constexpr std::int64_t recomputed_flops(int v) const {
+    return again[v] != 0 ? this->op(v).flops : this->op(v).recomputed;
+  }
 };
 
 /// Upper bounds of its values and arguments. `order` is how many gradients are parts of the forward pass.
