@@ -21,7 +21,7 @@ homes = {
 x86 = re.compile(r"\b(_mm\d*_|__m\d|__(AVX|SSE|x86)|XSIMD_WITH)")
 knows_x86 = ["kernel/simd.hpp", "core/target.hpp"]
 blind = re.compile(r"(pass|check|exec|train|report)/.*|kernel/(run|tiles|loop|threads|simd|packed|registers|gemm)\.hpp")
-slow_in_constexpr = re.compile(r"\bstd::(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
+slow_in_constexpr = re.compile(r"\bstd::(?:ranges::)?(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
 lists = {
     "tests/run": "tests/meson.build",
     "tests/laws": "tests/meson.build",

@@ -92,6 +92,26 @@ constexpr auto state_carried = [] {
   return updated(mean(square(h)), level, s);
 }();
 
+// Several gradients of one loop: each reads the snapshots that the loop left, and Revolve writes over these.
+template <class Policy>
+constexpr auto run_loop = scan<T, "step", Policy>([](auto h) { return tanh(dense(h)); }, carried(h0));
+template <class Policy>
+constexpr auto two_gradients =
+    outputs(grad(sum(run_loop<Policy>), h0), grad(sum(square(run_loop<Policy>)), h0), mean(run_loop<Policy>));
+template <class Policy>
+constexpr auto gradient_in_loss =
+    mean(square(run_loop<Policy>)) + mean(detach(grad(sum(run_loop<Policy>), h0)) * param<"scale", width>);
+struct save_loops {
+  constexpr bool operator()(const saveable& v) const { return v.operation == "scan"; }
+};
+template <class Policy, class... Kept>
+constexpr auto gradient_in_segment = mean(ckpt<"all", Kept..., allow_useless>(
+    [](auto h) {
+      const auto y = scan<T, "step", Policy>([](auto s) { return tanh(dense(s)); }, carried(h));
+      return square(y) * gather<0>(param<"table", width, width>, argmax<-1>(grad(sum(y), h)));
+    },
+    h0 * param<"first", width>));
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(scan_more)
@@ -142,6 +162,32 @@ BOOST_AUTO_TEST_CASE(states_change_from_step_to_step) {
   BOOST_TEST((after_steps<loop_with_state<revolve<2>>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<loop_with_state<two_level<2, 1>>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<loop_with_state<segment_every<2>>>(bind<"h0">(x)) == expected));
+}
+
+template <class Policy>
+std::vector<float> two_gradients_of(const std::vector<float>& x) {
+  program<mean(run_loop<Policy>)> step;
+  step.init(seed{1});
+  predictor<two_gradients<Policy>> predict{step};
+  const auto [first, second, value] = predict(bind<"h0">(x));
+  std::vector<float> all(first.data(), first.data() + first.size());
+  all.insert(all.end(), second.data(), second.data() + second.size());
+  all.push_back(value);
+  return all;
+}
+BOOST_AUTO_TEST_CASE(gradients_of_one_loop) {
+  const auto x = some(rows * width, 1);
+  const auto expected = two_gradients_of<store_all>(x);
+  BOOST_TEST((two_gradients_of<revolve<3>>(x) == expected));
+  BOOST_TEST((two_gradients_of<two_level<2, 2>>(x) == expected));
+  BOOST_TEST((two_gradients_of<segment_every<2>>(x) == expected));
+  static_assert(predictor<two_gradients<store_all>>::loops().evaluations == T);
+  static_assert(predictor<two_gradients<revolve<3>>>::loops().evaluations == 2 * revolve<3>::counts<T>.evaluations);
+  BOOST_TEST((after_steps<gradient_in_loss<revolve<3>>>(bind<"h0">(x)) ==
+              after_steps<gradient_in_loss<store_all>>(bind<"h0">(x))));
+  const auto in_segment = after_steps<gradient_in_segment<store_all>>(bind<"h0">(x));
+  BOOST_TEST((after_steps<gradient_in_segment<revolve<3>>>(bind<"h0">(x)) == in_segment));
+  BOOST_TEST((after_steps<gradient_in_segment<revolve<3>, save_loops>>(bind<"h0">(x)) == in_segment));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -61,6 +61,27 @@ constexpr auto two_slices = mean(square(scan<T, "step", Policy>(
       return tanh(matmul(h, param<"v", width, width>) + a) + sin(matmul(h, param<"w", width, width>) + b);
     },
     carried(zeros<rows, width>), each(xs * param<"a", width>, xs * param<"b", width>))));
+template <class Policy>
+constexpr auto slices_written_over = mean(square(scan<T, "step", Policy>(
+    [](auto h, auto a, auto b) {
+      const auto through = [&](auto x, auto w) { return tanh(softmax(x) + matmul(h, w)); };
+      return through(a, param<"v", width, width>) * through(b, param<"w", width, width>);
+    },
+    carried(zeros<rows, width> + 0.5_c), each(xs * param<"a", width>, xs * param<"b", width>))));
+/// One result is written over what another one is made of; so is one gradient.
+template <class Policy, bool Collects>
+constexpr auto written_over = [] {
+  const auto made = scan<T, "step", Policy>(
+      [](auto h, auto i) {
+        const auto e = gather<0>(param<"table", T, width>, i);
+        const auto next = tanh(h + e);
+        if constexpr (Collects) return std::tuple{next, argmax<-1>(e), e * 2_c};
+        else return std::tuple{next};
+      },
+      carried(mean<0, 1>(xs) * param<"first", width>), each(arange<T>));
+  if constexpr (Collects) return mean(square(std::get<0>(made)));
+  else return mean(square(made));
+}();
 
 template <auto Loss, class... Options>
 std::vector<double> gradients_after(int steps) {
@@ -131,10 +152,18 @@ BOOST_AUTO_TEST_CASE(steps_read_what_nobody_else_does) {
   const auto dropped = gradients_after<two_dropped<store_all, false>>(1);
   BOOST_TEST((gradients_after<two_dropped<store_all, true>>(1) == dropped));
   BOOST_TEST((gradients_after<two_dropped<revolve<2>, true>>(1) == dropped));
-  const auto asked = gradients_after<two_slices<store_all>>(1);
-  const auto frozen = gradients_after<two_slices<store_all>, freeze<"a", "b">>(1);
-  BOOST_TEST(frozen.size() == 1 + 2 * width * width);
-  for (const double x : frozen) BOOST_TEST(std::ranges::count(asked, x) > 0);
+  const auto uncollected = gradients_after<written_over<store_all, false>>(1);
+  BOOST_TEST((gradients_after<written_over<store_all, true>>(1) == uncollected));
+  BOOST_TEST((gradients_after<written_over<revolve<2>, true>>(1) == uncollected));
+  BOOST_TEST((gradients_after<written_over<two_level<3, 1>, true>>(1) == uncollected));
+  BOOST_TEST((gradients_after<written_over<segment_every<3>, true>>(1) == uncollected));
+  const auto unasked = [](const std::vector<double>& asked, const std::vector<double>& frozen) {
+    BOOST_TEST(frozen.size() == 1 + 2 * width * width);
+    for (const double x : frozen) BOOST_TEST(std::ranges::count(asked, x) > 0);
+  };
+  unasked(gradients_after<two_slices<store_all>>(1), gradients_after<two_slices<store_all>, freeze<"a", "b">>(1));
+  unasked(gradients_after<slices_written_over<store_all>>(1),
+          gradients_after<slices_written_over<store_all>, freeze<"a", "b">>(1));
 }
 BOOST_AUTO_TEST_CASE(a_body_may_have_many_results) {
   constexpr auto loop = []<std::size_t... I>(std::index_sequence<I...>) {

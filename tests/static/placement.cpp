@@ -157,4 +157,29 @@ constexpr auto skips = [] {
 }();
 static_assert(monotone<skips> && sorted<skips> && least_is_found<skips>);
 
+// What a loop evaluates again is counted as a program counts it, whatever is placed.
+constexpr auto with_loop = classified<(
+    x | block<"a">(mlp) | block<"loop">(layer([](auto h) {
+      return scan<5, "step", revolve<2>>([](auto v) { return tanh(v | nn::linear<"fc", 64>); }, carried(h));
+    })) | block<"b">(mlp) | nn::linear<"out", 10>)>;
+static_assert(sorted<with_loop>);
+static_assert(std::ranges::any_of(frontier<with_loop>, [](const frontier_point& p) {
+  return p.recomputed_flops == program<with_loop, fit<1_GiB>>::flops().recomputed;
+}));
+static_assert(program<with_loop, fit<1_GiB>>::flops().recomputed == program<with_loop>::flops().recomputed &&
+              program<with_loop>::flops().recomputed > 0);
+static_assert(program<with_loop, fit<frontier<with_loop>[0].peak_bytes>>::flops().recomputed ==
+              frontier<with_loop>[0].recomputed_flops);
+
+// Of blocks that read what skips others, each choice that no segment takes is tried where there are at most three.
+template <int Far>
+constexpr auto reading_far = [] {
+  const auto body = [](auto h, auto before) { return std::tuple{tanh(h | nn::linear<"fc", 64>) + before, h}; };
+  return classified<(std::get<0>(repeat<Far + 2, "b">([body](auto) { return body; }, x, x)) | nn::linear<"out", 10>)>;
+}();
+template <int Far>
+using placed_far = pass::candidates<typename step_of<reading_far<Far>>::model, 0, 1>;
+static_assert(placed_far<3>::far == 3 && placed_far<3>::exact && placed_far<3>::complete);
+static_assert(placed_far<4>::far == 4 && !placed_far<4>::exact && !placed_far<4>::complete);
+
 }  // namespace

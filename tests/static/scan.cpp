@@ -7,6 +7,8 @@
 #include "cairn/exec/loop.hpp"
 #include "cairn/exec/program.hpp"
 
+#include <limits>
+
 using namespace cairn;
 
 namespace {
@@ -63,6 +65,32 @@ static_assert(does_what_it_says<two_level<4, 2>, 4, 5, 7, 8, 9, 100>);
 static_assert(does_what_it_says<two_level<10, 10>, 10, 11, 99, 100, 101>);
 static_assert(does_what_it_says<segment_every<1>, 1, 2, 5>);
 static_assert(does_what_it_says<segment_every<16>, 16, 17, 31, 32, 100>);
+
+// Of as many steps as there can be, too: those after the last whole period, the turn, and the first that are reversed.
+constexpr int most = std::numeric_limits<int>::max();
+template <class Policy>
+constexpr bool begins_well = [] {
+  using reversal::action;
+  typename Policy::template schedule<most> schedule;
+  int now = 0;
+  action a = schedule.next();
+  for (; a.what == action::advance; a = schedule.next()) {
+    if (a.from != now || a.to <= now) return false;
+    now = a.to;
+  }
+  if (a.what != action::reverse || a.from != most || Policy::template slots<most> > 2) return false;
+  if (schedule.next().what != action::restore) return false;
+  a = schedule.next();
+  return a.what == action::reverse ? a.from == most - 1 : a.to > most - 3;
+}();
+static_assert(begins_well<revolve<1>> && begins_well<revolve<3>>);
+static_assert(begins_well<two_level<most - 1, 2>> && begins_well<two_level<most, 1>>);
+static_assert(begins_well<two_level<most / 2, 1>>);
+static_assert(begins_well<segment_every<most - 1>> && begins_well<segment_every<most>>);
+static_assert(begins_well<segment_every<most / 2>>);
+static_assert(revolve<1>::counts<most>.evaluations == std::int64_t{most} * (most + std::int64_t{3}) / 2);
+static_assert(segment_every<most - 1>::counts<most> == loop_counts{2 * std::int64_t{most}, 1, 2});
+static_assert(two_level<most - 1, 1>::slots<most> == 1 && two_level<most - 1, 1>::counts<most>.loads == most);
 
 constexpr auto h0 = input<"h0", 8, 16>;
 constexpr auto xs = input<"xs", 50, 8, 16>;

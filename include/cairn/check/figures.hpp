@@ -49,9 +49,9 @@ inline constexpr flop_counts flops_in = [] {
   flop_counts counts{};
   for (int v = 0; v < s.node_count; ++v) {
     if (s.nodes[v].number > 0) continue;
-    std::int64_t& part = s.again[v] ? counts.recomputed : v < s.turn ? counts.forward : counts.backward;
-    part += s.op(v).flops - s.op(v).recomputed;
-    counts.recomputed += s.op(v).recomputed;
+    const std::int64_t again = s.recomputed_flops(v);
+    (v < s.turn ? counts.forward : counts.backward) += s.op(v).flops - again;
+    counts.recomputed += again;
   }
   return counts;
 }();

@@ -6,22 +6,6 @@
 namespace cairn {
 
 namespace detail {
-/// Those that no other one beats, by bytes.
-template <std::size_t Count>
-constexpr auto unbeaten(std::array<frontier_point, Count> all) {
-  struct {
-    std::array<frontier_point, Count> of{};
-    std::size_t count = 0;
-  } out;
-  std::ranges::sort(all, [](const frontier_point& a, const frontier_point& b) {
-    return a.peak_bytes != b.peak_bytes ? a.peak_bytes < b.peak_bytes : a.recomputed_flops < b.recomputed_flops;
-  });
-  for (const frontier_point& next : all) {
-    if (out.count == 0 || next.recomputed_flops < out.of[out.count - 1].recomputed_flops) out.of[out.count++] = next;
-  }
-  return out;
-}
-
 template <auto Output, class... Options>
 struct frontier_of {
   using options = request<Options...>;
@@ -34,12 +18,14 @@ struct frontier_of {
       pass::figures_of<pass::compiled<model, pass::marks{Blocks, Candidate}, options::threads>>;
 
   static constexpr auto all = []<int... I>(std::integer_sequence<int, I...>) {
-    return unbeaten(std::array{pass::figures_of<typename placed::unplaced>,
-                               pass::figures_of<typename placed::template planned<I>>...});
+    pass::unbeaten<frontier_point, 1 + placed::count> out;
+    out.add(pass::figures_of<typename placed::unplaced>);
+    (out.add(pass::figures_of<typename placed::template planned<I>>), ...);
+    return out;
   }(std::make_integer_sequence<int, placed::count>{});
   static constexpr auto points = [] {
-    std::array<frontier_point, all.count> out{};
-    std::copy_n(all.of.begin(), all.count, out.begin());
+    std::array<frontier_point, static_cast<std::size_t>(all.count)> out{};
+    std::copy_n(all.of, all.count, out.begin());
     return out;
   }();
 };

@@ -91,34 +91,46 @@ struct action {
   int from = 0, to = 0, slot = none;
 };
 
-/// Reverses the steps [first, end), whose first state is snapshot 0, with so many snapshots.
+/// Reverses the steps from `first` to `last`, whose first state is snapshot 0, with so many snapshots.
 template <int Snapshots>
 class binomial {
  public:
-  constexpr binomial(int first, int end, bool at_hand) : now_(at_hand ? first : none), end_(end) { at_[0] = first; }
+  constexpr binomial(int first, int last, bool at_hand) : now_(at_hand ? first : none), last_(last) { at_[0] = first; }
 
   constexpr action next() {
-    if (end_ == at_[0]) return {};
-    if (at_[count_ - 1] == end_) --count_;  // all from there on is reversed
+    if (last_ < at_[0]) return {};
+    if (at_[count_ - 1] > last_) --count_;  // all from there on is reversed
     if (now_ == none) {
       now_ = at_[count_ - 1];
       return {.what = action::restore, .slot = count_ - 1};
     }
-    if (end_ - now_ == 1) {
+    if (now_ == last_) {
       now_ = none;
-      return {.what = action::reverse, .from = --end_};
+      return {.what = action::reverse, .from = last_--};
     }
     const int from = now_;
-    now_ += static_cast<int>(stride(end_ - now_, Snapshots - count_ + 1));
-    if (end_ - now_ == 1) return {action::advance, from, now_, none};
+    now_ += static_cast<int>(stride(std::int64_t{last_} - now_ + 1, Snapshots - count_ + 1));
+    if (now_ == last_) return {action::advance, from, now_, none};
     at_[count_] = now_;
     return {action::advance, from, now_, count_++};
   }
 
  private:
   int at_[Snapshots] = {};  ///< which states the snapshots are
-  int now_, end_;           ///< which state is at hand, or none; the steps from end_ on are reversed
+  int now_, last_;          ///< which state is at hand, or none; the last step that is not reversed yet
   int count_ = 1;
+};
+
+/// Steps in periods of equal length, but for the last one, which may be shorter; forward leaves the state between two of
+/// them as a snapshot.
+template <int T, int Period>
+struct periods {
+  static constexpr int count = (T - 1) / Period + 1;
+  static constexpr int begin(int period) { return period * Period; }
+  static constexpr int end(int period) { return period + 1 == count ? T : begin(period + 1); }
+  static constexpr action advance(int period) {
+    return {action::advance, begin(period), end(period), period + 1 == count ? none : period + 1};
+  }
 };
 
 }  // namespace reversal
@@ -126,7 +138,7 @@ class binomial {
 /// A policy of scan: each step leaves in memory what its backward reads, as in a model without checkpoints. No step is
 /// evaluated a second time.
 struct store_all {
-  static constexpr bool keeps_steps = true, lies_elsewhere = false;
+  static constexpr bool keeps_steps = true, lies_elsewhere = false, rewrites_snapshots = false;
   static constexpr int recorded_at_once = 0;
   template <int T>
   static constexpr bool fits = true;
@@ -139,7 +151,7 @@ struct store_all {
 /// (t + 1) n - C(s + t, t - 1), t the least with C(s + t, s) >= n.
 template <int Snapshots>
 struct revolve {
-  static constexpr bool keeps_steps = false, lies_elsewhere = false;
+  static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = true;
   template <int T>
   static constexpr bool fits = Snapshots >= 1 && Snapshots <= T;
   /// Snapshots beside the first state, which is an argument: those that forward leaves, then those of backward alone.
@@ -148,14 +160,14 @@ struct revolve {
   static constexpr int slots_of_backward = 0, recorded_at_once = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
-    loop_counts n = reversal::counts(T + 1, Snapshots);
+    loop_counts n = reversal::counts(std::int64_t{T} + 1, Snapshots);
     --n.evaluations;  // the turn is none
     return n;
   }();
   template <int T>
   class schedule : public reversal::binomial<Snapshots> {
    public:
-    constexpr schedule() : reversal::binomial<Snapshots>(0, T + 1, true) {}
+    constexpr schedule() : reversal::binomial<Snapshots>(0, T, true) {}
   };
 };
 
@@ -167,20 +179,18 @@ enum class snapshots : bool { in_arena, elsewhere };
 /// Period steps lie where keep_snapshots_in of the program says.
 template <int Period, int Snapshots, snapshots Where = snapshots::in_arena>
 struct two_level {
-  static constexpr bool keeps_steps = false, lies_elsewhere = Where == snapshots::elsewhere;
+  static constexpr bool keeps_steps = false, lies_elsewhere = Where == snapshots::elsewhere, rewrites_snapshots = false;
   template <int T>
   static constexpr bool fits = Period >= 1 && Period <= T && Snapshots >= 1 && Snapshots <= Period;
   template <int T>
-  static constexpr int periods = (T + Period - 1) / Period;
-  template <int T>
-  static constexpr int slots = periods<T> - 1;
+  static constexpr int slots = reversal::periods<T, Period>::count - 1;
   static constexpr int slots_of_backward = Snapshots - 1, recorded_at_once = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
-    const loop_counts last = reversal::counts(T - (periods<T> - 1) * Period, Snapshots);
-    loop_counts n = (periods<T> - 1) * reversal::counts(Period, Snapshots);
-    n += last;
-    n += {T, periods<T> - 1, periods<T>};
+    using periods = reversal::periods<T, Period>;
+    loop_counts n = slots<T> * reversal::counts(Period, Snapshots);
+    n += reversal::counts(T - periods::begin(slots<T>), Snapshots);
+    n += {T, slots<T>, periods::count};
     return n;
   }();
   template <int T>
@@ -188,12 +198,8 @@ struct two_level {
    public:
     constexpr reversal::action next() {
       using reversal::action;
-      if (now_ < T) {
-        const int from = now_;
-        now_ = std::min(from + Period, T);
-        return {action::advance, from, now_, now_ < T ? now_ / Period : reversal::none};
-      }
-      if (period_ == periods<T>) {
+      if (ahead_ < periods::count) return periods::advance(ahead_++);
+      if (period_ == periods::count) {
         begin(period_ - 1);
         return {.what = action::reverse, .from = T};
       }
@@ -203,16 +209,17 @@ struct two_level {
         made = within_.next();
       }
       if (made.slot == 0) made.slot = period_;
-      else if (made.slot > 0) made.slot += periods<T> - 1;
+      else if (made.slot > 0) made.slot += slots<T>;
       return made;
     }
 
    private:
+    using periods = reversal::periods<T, Period>;
     constexpr void begin(int period) {
       period_ = period;
-      within_ = {period * Period, std::min((period + 1) * Period, T), false};
+      within_ = {periods::begin(period), periods::end(period) - 1, false};
     }
-    int now_ = 0, period_ = periods<T>;
+    int ahead_ = 0, period_ = periods::count;  ///< the next one of forward; the one that is reversed
     reversal::binomial<Snapshots> within_{0, 0, false};
   };
 };
@@ -221,38 +228,36 @@ struct two_level {
 /// a second time, which then leave in memory what backward reads, as with store_all.
 template <int Period>
 struct segment_every {
-  static constexpr bool keeps_steps = false, lies_elsewhere = false;
+  static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = false;
   static constexpr int slots_of_backward = 0, recorded_at_once = Period;
   template <int T>
   static constexpr bool fits = Period >= 1 && Period <= T;
   template <int T>
-  static constexpr int segments = (T + Period - 1) / Period;
+  static constexpr int slots = reversal::periods<T, Period>::count - 1;
   template <int T>
-  static constexpr int slots = segments<T> - 1;
-  template <int T>
-  static constexpr loop_counts counts{2 * std::int64_t{T}, segments<T> - 1, segments<T>};
+  static constexpr loop_counts counts{2 * std::int64_t{T}, slots<T>, slots<T> + 1};
   template <int T>
   class schedule {
    public:
     constexpr reversal::action next() {
       using reversal::action;
-      if (now_ < T) {
-        const int from = now_;
-        now_ = std::min(from + Period, T);
-        return {action::advance, from, now_, now_ < T ? now_ / Period : reversal::none};
+      if (ahead_ < periods::count) return periods::advance(ahead_++);
+      if (last_ >= recorded_) return {.what = action::reverse, .from = last_--};
+      if (last_ < 0) return {};
+      const int segment = last_ / Period;
+      if (at_hand_ != segment) {
+        at_hand_ = segment;
+        return {.what = action::restore, .slot = segment};
       }
-      if (left_ > recorded_) return {.what = action::reverse, .from = --left_};
-      if (left_ == 0) return {};
-      const int segment = (left_ - 1) / Period;
-      restored_ = !restored_;
-      if (restored_) return {.what = action::restore, .slot = segment};
-      recorded_ = segment * Period;
-      return {action::record, recorded_, left_};
+      recorded_ = periods::begin(segment);
+      return {action::record, recorded_, last_ + 1};
     }
 
    private:
-    int now_ = 0, left_ = T + 1, recorded_ = T;  ///< steps that are left to reverse, and from where they are recorded
-    bool restored_ = false;
+    using periods = reversal::periods<T, Period>;
+    int ahead_ = 0;                 ///< the next segment of forward
+    int last_ = T, recorded_ = T;   ///< the last step that is not reversed yet, and from where on they are recorded
+    int at_hand_ = reversal::none;  ///< the segment whose first state that is
   };
 };
 

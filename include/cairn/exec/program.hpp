@@ -140,7 +140,7 @@ class program {
 
   /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile.
   /// All rounds draw the random numbers of the next step; afterwards parameters, moments, states and gradients are as
-  /// before.
+  /// before. Only the first round computes a step's values: steps of the plan write over what they read.
   template <class Use, class... Bound>
   void step_by_step(Use use, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());

@@ -69,6 +69,7 @@ struct result {
   int overwrites = none;              ///< the argument over which it may be written
   bool always = false;                ///< has memory also where nobody reads it
   bool elsewhere = false;             ///< lies in memory that the user of the program gives
+  bool rewritten = false;             ///< who reads it writes over it: there is one reader for each time it is made
 
   /// Whether it fits over another result, each element over one.
   constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }

@@ -71,6 +71,7 @@ struct loop_operations {
     }
     out[r] = described({kept_shape, {dtype::u8}}, 1, kept_shape);
     out[r].elsewhere = Loop::policy::lies_elsewhere;
+    out[r].rewritten = Loop::policy::rewrites_snapshots;
     return out;
   }();
   static constexpr auto gradients_made = [] {

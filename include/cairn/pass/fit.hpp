@@ -19,11 +19,32 @@ struct frontier_point {
 
 namespace cairn::pass {
 
+/// Points that no other one beats in bytes and in operations, by their bytes.
+template <class Point, int Room>
+struct unbeaten {
+  Point of[Room] = {};
+  int count = 0;
+
+  constexpr void add(const Point& next) {
+    int begin = 0;
+    while (begin < count && of[begin].peak_bytes < next.peak_bytes) ++begin;
+    const int rival = begin < count && of[begin].peak_bytes == next.peak_bytes ? begin : begin - 1;
+    if (rival >= 0 && of[rival].recomputed_flops <= next.recomputed_flops) return;
+    int end = begin;
+    while (end < count && of[end].recomputed_flops >= next.recomputed_flops) ++end;  // it beats these
+    if (begin == end) std::copy_backward(of + begin, of + count, of + count + 1);
+    else std::copy(of + end, of + count, of + begin + 1);
+    of[begin] = next;
+    count += 1 - (end - begin);
+  }
+};
+
 template <class Compiled>
 inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, [] {
+                                             const auto& s = Compiled::schedule;
                                              std::int64_t flops = 0;
-                                             for (const auto& again : Compiled::schedule.recomputed)
-                                               flops += again.flops;
+                                             for (int v = 0; v < s.node_count; ++v)
+                                               flops += s.nodes[v].number == 0 ? s.recomputed_flops(v) : 0;
                                              return flops;
                                            }()};
 
@@ -64,7 +85,7 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   /// forward may be the last to read it. So there is a list for each choice of such blocks that no segment takes: of
   /// all choices where these are few, else of none and of all.
   static constexpr int far = static_cast<int>(std::ranges::count(chain.reads_far, true));
-  static constexpr bool each_choice = chain.count <= short_chain && far <= 3;
+  static constexpr bool each_choice = far == 0 || (chain.count <= short_chain && far <= 3);
   static constexpr int lists = far == 0 || chain.count > fine_chain ? 1 : each_choice ? 1 << far : 2;
   template <int List>
   static constexpr auto blocks_of = [] {
@@ -84,30 +105,20 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     else return other_chain<List>;
   }
 
-  struct listed_placement {
-    std::int64_t bytes = 0, flops = 0;
-    int list = 0, which = 0;
+  struct listed_placement : frontier_point {
+    int list, which;
   };
   static constexpr auto listed = []<int... List>(std::integer_sequence<int, List...>) {
-    struct {
-      listed_placement of[(0 + ... + outer_placements_of<chain_of<List>()>.after_kept[0]->count)];
-      int count = 0;
-    } out;
+    unbeaten<listed_placement, (0 + ... + outer_placements_of<chain_of<List>()>.after_kept[0]->count)> out;
     const auto add = [&](int list, const auto& all) {
-      for (int i = 0; i < all.count; ++i) out.of[out.count++] = {all.bytes[i], all.flops[i], list, i};
+      for (int i = 0; i < all.count; ++i) out.add({{all.bytes[i], all.flops[i]}, list, i});
     };
     (add(List, *outer_placements_of<chain_of<List>()>.after_kept[0]), ...);
-    std::ranges::sort(out.of, [](const listed_placement& a, const listed_placement& b) {
-      return a.bytes != b.bytes ? a.bytes < b.bytes : a.flops < b.flops;
-    });
-    out.count = 0;
-    for (const listed_placement& next : out.of) {
-      if (out.count == 0 || next.flops < out.of[out.count - 1].flops) out.of[out.count++] = next;
-    }
     return out;
   }(std::make_integer_sequence<int, lists>{});
-  /// Whether all ways to nest segments were looked at; and whether nothing was rounded meanwhile.
-  static constexpr bool complete = inner_placements<chain>::complete, exact = inner_placements<chain>::exact;
+  /// Whether all ways to place and nest segments were looked at; and whether nothing was rounded meanwhile.
+  static constexpr bool complete = each_choice && inner_placements<chain>::complete,
+                        exact = each_choice && inner_placements<chain>::exact;
 
   static constexpr auto chosen = [] {
     constexpr int most = 32;
@@ -117,15 +128,24 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     std::int64_t forward = 0;
     for (const block_costs& b : chain.of) forward += b.result_flops;
     int first = 0;
-    while (chain.count > short_chain && first + 1 < listed.count && listed.of[first].flops > 3 * forward) ++first;
+    while (chain.count > short_chain && first + 1 < listed.count && listed.of[first].recomputed_flops > 3 * forward) ++first;
     const int left = listed.count - first;
     out.count = left < most ? left : most;
     for (int i = 0; i < out.count; ++i) out.of[i] = first + (out.count > 1 ? i * (left - 1) / (out.count - 1) : 0);
     return out;
   }();
   static constexpr int count = chosen.count;
-  static constexpr std::int64_t bytes(int candidate) { return listed.of[chosen.of[candidate]].bytes; }
-  static constexpr std::int64_t flops(int candidate) { return listed.of[chosen.of[candidate]].flops; }
+  /// What pullbacks of loops do a second time, whatever is placed: no cost of a block.
+  static constexpr std::int64_t in_loops = [] {
+    const auto& s = unplaced::schedule;
+    std::int64_t flops = 0;
+    for (int v = 0; v < s.node_count; ++v) flops += s.nodes[v].number == 0 ? s.op(v).recomputed : 0;
+    return flops;
+  }();
+  static constexpr std::int64_t bytes(int candidate) { return listed.of[chosen.of[candidate]].peak_bytes; }
+  static constexpr std::int64_t flops(int candidate) {
+    return listed.of[chosen.of[candidate]].recomputed_flops + in_loops;
+  }
   template <int Candidate>
   static constexpr const auto& ranges() {
     constexpr listed_placement one = listed.of[chosen.of[Candidate]];

@@ -121,15 +121,18 @@ struct loop_plan {
     for (int& leaf : out.of) leaf = leaf == several ? none : leaf;
     return out;
   }();
-  /// Whether the gradient of a leaf is made by such steps alone.
+  /// Whether such steps alone write where the gradient of a leaf belongs: what it is written over, too.
   static constexpr bool can_be_left_out(int leaf) {
     if (s.gradient[leaf] == none) return true;
+    bool made = false;
     for (int i = f.turn; i < f.step_count; ++i) {
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-        if (f.root[s.gradient[leaf]] == f.members[m]) return only_for.of[i] == leaf;
+        if (places.of[f.members[m]].base != gradient_base + leaf) continue;
+        if (only_for.of[i] != leaf) return false;
+        made = true;
       }
     }
-    return false;
+    return made;
   }
 
   /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes its
@@ -161,28 +164,29 @@ struct loop_plan {
   }();
   static constexpr std::int64_t state_bytes = carried.bytes;
 
-  /// Where a step's part of results and of gradients lies that nobody reads but the plan itself, which does so from a
-  /// place of its own; and all others together, at 0. By result and by leaf. Of results, `of_results` bytes, there may be
-  /// the parts of several steps.
+  /// Where a step's part of results and of gradients lies that nobody reads but the plan itself. What this reads from
+  /// there, they or what they are written over, has a place of its own; all others are together, at 0. By result and by
+  /// leaf. Of results, `of_results` bytes, there may be the parts of several steps.
   static constexpr auto unread = [] {
     struct {
       std::int64_t result[g.output_count + 1] = {}, gradient[g.leaf_count + 1] = {}, bytes = 0, of_results = 0;
     } out;
-    bool read[compiled::schedule.capacity] = {};
-    for (int i = 0; i < f.step_count; ++i) for_each_read(s, f, compiled::loops, i, [&](int v) { read[v] = true; });
+    bool read[base_count] = {};
+    for (int i = 0; i < f.step_count; ++i)
+      for_each_read(s, f, compiled::loops, i, [&](int v) { read[places.of[v].base] = true; });
     const auto for_each_gradient = [&](auto visit) {
       for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
-        visit(out.gradient[i], s.gradient[i], aligned(g.leaf_op(i).made->bytes));
+        visit(out.gradient[i], gradient_base + i, aligned(g.leaf_op(i).made->bytes));
     };
     const auto for_each_result = [&](auto visit) {
       for (int r = Loop::carried_count; r < g.result_count; ++r)
-        visit(out.result[r], s.outputs[r], aligned(g.made(g.outputs[r]).bytes));
+        visit(out.result[r], result_base + r, aligned(g.made(g.outputs[r]).bytes));
     };
     const auto together = [&](auto&, int, std::int64_t bytes) { out.bytes = std::max(out.bytes, bytes); };
     for_each_gradient(together);
     for_each_result(together);
-    const auto apart = [&](std::int64_t& at, int v, std::int64_t bytes) {
-      if (v != none && read[f.root[v]]) at = std::exchange(out.bytes, out.bytes + bytes);
+    const auto apart = [&](std::int64_t& at, int base, std::int64_t bytes) {
+      if (read[base]) at = std::exchange(out.bytes, out.bytes + bytes);
     };
     for_each_gradient(apart);
     out.of_results = -out.bytes;
@@ -218,7 +222,7 @@ struct loop_plan {
       for (int m = f.steps[i].begin; (!needed || used.needed[i]) && m < f.steps[i].end; ++m) {
         const int v = f.members[m];
         const ir::operation& op = s.op(v);
-        if (s.nodes[v].number == 0) out += {op.flops, s.again[v] != 0 ? op.flops : op.recomputed, op.counts};
+        if (s.nodes[v].number == 0) out += {op.flops, s.recomputed_flops(v), op.counts};
       }
     }
     return out;

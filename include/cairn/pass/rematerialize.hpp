@@ -9,6 +9,8 @@
 // stored. A value is taken from the outermost environment that has it, or cloned in the innermost that
 // contains it. So the interior of a nested segment is computed once more to rebuild its result for the
 // segment around it, and again for its own backward.
+//
+// The snapshots of a loop by Revolve are written over by who reads them: a second reader has the loop computed again.
 #pragma once
 
 #include "cairn/pass/needs.hpp"
@@ -45,6 +47,11 @@ struct schedule : ir::values<Nodes, Arguments> {
   int first_number = none, number_count = 0;  ///< values that are numbers of update rules
   int all_gradients = none;        ///< from this value on parameters are updated, where that waits for all gradients
   cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0 is the program outside of them
+
+  /// Of the operations that make v, those that are done a second time: also steps of loops, by their pullback.
+  constexpr std::int64_t recomputed_flops(int v) const {
+    return again[v] != 0 ? this->op(v).flops : this->op(v).recomputed;
+  }
 };
 
 /// Upper bounds of its values and arguments. `order` is how many gradients are parts of the forward pass.
@@ -54,10 +61,18 @@ constexpr ir::sizes schedule_size(const Gradient& d, const Segments& in, int ord
   ir::sizes size;
   size.nodes = d.node_count;
   size.arguments = d.argument_count + 1;
-  for (int v = 0; v < d.turn; ++v) {
-    const int clones = times * (1 + in.depth_of(v));
+  for (int v = 0; v < d.node_count; ++v) {
+    const ir::node& n = d.nodes[v];
+    const int clones = v < d.turn ? times * (1 + in.depth_of(v)) : 0;
     size.nodes += clones;
-    if (d.nodes[v].number == 0) size.arguments += clones * d.nodes[v].op->arguments;
+    if (n.number > 0) continue;
+    size.arguments += clones * n.op->arguments;
+    for (int i = 0; i < n.op->arguments; ++i) {
+      const ir::node& read = d.nodes[d.arguments[n.first + i]];
+      if (!read.made->rewritten) continue;
+      size.nodes += (1 + clones) * read.op->results;
+      size.arguments += (1 + clones) * read.op->arguments;
+    }
   }
   return size;
 }
@@ -101,7 +116,19 @@ struct rematerializer {
       out.nodes[out.node_count] = d.nodes[v + r];
       out.nodes[out.node_count++].first = first;
     }
+    for (int i = 0; i < n.op->arguments; ++i) {
+      const int a = d.arguments[n.first + i];
+      if (d.nodes[a].made->rewritten) write_over(a, out.arguments[first + i]);
+    }
     return made;
+  }
+  /// Once it is read, what is written over meanwhile is there no more.
+  constexpr void write_over(int v, int read) {
+    computed[v] = computed[v] && moved[v] != read;
+    for (int e = 0; e < depths; ++e) {
+      int& made = clone[e * nodes + v];
+      if (made == read + 1) made = 0;
+    }
   }
   constexpr void move(int v, int made) {
     for (int r = 0; r < d.nodes[v].op->results; ++r) {

@@ -106,7 +106,7 @@ constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<
     c.of[b].passed = single.passed[b];
     c.of[b].ahead = single.ahead[b];
     c.of[b].alone = single.alone[b];
-    c.gradients[b] = single.gradients[b];
+    c.gradients[b + 1] = single.gradients[b + 1];
     if (saving.flops[b] < single.flops[b] && !c.of[b].between)
       c.of[b].saving = {
           saving.stored[b], saving.flops[b], {saving.passed[b], std::max(saving.ahead[b], saving.alone[b])}};
