@@ -28,7 +28,8 @@ BOOST_AUTO_TEST_CASE(segments) { laws<models::looped<segment_every<2>>>(); }
 BOOST_AUTO_TEST_CASE(two_levels) { laws<models::looped<two_level<3, 2>>>(); }
 BOOST_AUTO_TEST_CASE(within_bytes) { laws<models::looped<fit<1_KiB>>>(); }
 BOOST_AUTO_TEST_CASE(in_segments) { laws_of_loops<models::looped_in_segments>(); }
-BOOST_AUTO_TEST_CASE(with_state) { laws_of_loops<models::looped_with_state>(); }
+BOOST_AUTO_TEST_CASE(with_state) { laws_of_loops<models::looped_with_state<revolve<3>>>(); }
+BOOST_AUTO_TEST_CASE(with_frozen_parameters) { laws_of_loops<models::looped_with_state<store_all>, freeze<"step.bn">>(); }
 BOOST_AUTO_TEST_CASE(that_update) { laws<models::looped<revolve<2>>, update<adamw_options{}>>(); }
 BOOST_AUTO_TEST_CASE(among_placed_segments) { laws_of_loops<models::looped_in_segments, fit<24_KiB>>(); }
 BOOST_AUTO_TEST_CASE(recurrent) { laws<models::recurrent<segment_every<8>>>(); }

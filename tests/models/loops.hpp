@@ -35,9 +35,10 @@ constexpr auto looped_in_segments = [] {
 }();
 
 /// What is random in a body draws anew in each step; a state goes from step to step.
+template <class Policy>
 constexpr auto looped_with_state = [] {
   const auto body = [](auto h) { return h | nn::linear<"fc", 12> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.2>; };
-  return classify(scan<5, "step", revolve<3>>(body, carried(x | nn::linear<"in", 12>)));
+  return classify(scan<5, "step", Policy>(body, carried(x | nn::linear<"in", 12>)));
 }();
 
 /// Two layers of an LSTM over 32 steps, which begin with states that are computed; what goes from one to the other is

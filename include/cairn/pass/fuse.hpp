@@ -47,12 +47,6 @@ constexpr std::int64_t scratch_of(const Schedule& s, const step& st, int threads
   return st.kernel == none ? 0 : s.op(st.kernel).scratch_bytes(threads);
 }
 
-/// Whether results of a step may have memory that nobody reads.
-template <class Schedule>
-constexpr bool writes_unread(const Schedule& s, const step& st) {
-  return st.kernel != none && s.op(st.kernel).counts.evaluations > 0;
-}
-
 namespace detail {
 template <class Schedule, class Readers>
 struct fuser {

@@ -31,8 +31,8 @@ template <class Schedule, class Fused, class Loops>
 constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
   live_ranges<Schedule::capacity> out;
   for (int i = 0; i < f.step_count; ++i) {
-    if (writes_unread(s, f.steps[i])) {
-      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) out.last[f.members[m]] = i;
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      if (s.made(f.members[m]).always) out.last[f.members[m]] = i;
     }
     for_each_read(s, f, l, i, [&](int v) { out.last[v] = i; });
   }

@@ -75,9 +75,9 @@ struct slot_writer {
         held[v] = false;
         sum -= out.all[out.of[v]].bytes;
       });
-      for (int m = st.begin; writes_unread(s, st) && m < st.end; ++m) {
+      for (int m = st.begin; m < st.end; ++m) {
         const int v = f.members[m];
-        if (live.last[v] != index || !held[v]) continue;
+        if (!s.made(v).always || live.last[v] != index || !held[v]) continue;
         held[v] = false;
         sum -= out.all[out.of[v]].bytes;
       }
