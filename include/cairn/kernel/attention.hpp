@@ -19,14 +19,14 @@ class attention_of_tiles {
   const attention_plan<Sum>& plan;
   head_rows<const In> q, k, v;
   const void *mask, *draws;
-  head_rows<Sum> y, logsumexp;
+  head_rows<Sum> y, largest, log_total;
 
   const attention_extents& of = plan.of;
   const attention_tiles& cut = plan.cut;
   const std::int64_t depth = cut.in_registers(of.depth), value_depth = cut.in_registers(of.value_depth);
 
-  /// Working space of a thread, and what is known of each query of a tile: its largest score, as a power of 2, and the
-  /// sums of its weights, one a lane.
+  /// Working space of a thread, and what is known of each query of a tile: its largest score, and the sums of its weights,
+  /// one a lane.
   struct space {
     Sum *keys, *values, *queries, *sums, *scores, *largest, *total;
 
@@ -44,7 +44,8 @@ class attention_of_tiles {
 
  public:
   attention_of_tiles(const attention_plan<Sum>& of_plan, head_rows<const In> of_q, head_rows<const In> of_k,
-                     head_rows<const In> of_v, const void* of_mask, const void* of_draws, Sum* to, Sum* of_rows)
+                     head_rows<const In> of_v, const void* of_mask, const void* of_draws, Sum* to, Sum* of_largest,
+                     Sum* of_totals)
       : plan(of_plan),
         q(of_q),
         k(of_k),
@@ -52,7 +53,8 @@ class attention_of_tiles {
         mask(of_mask),
         draws(of_draws),
         y{to, plan.of.queries, std::int64_t{plan.of.heads} * plan.of.value_depth, plan.of.value_depth},
-        logsumexp{of_rows, plan.of.queries, plan.of.heads, 1} {}
+        largest{of_largest, plan.of.queries, plan.of.heads, 1},
+        log_total{of_totals, plan.of.queries, plan.of.heads, 1} {}
 
   [[gnu::noinline]] void run(Sum* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads), tiles = cut.query_tiles(of);
@@ -60,7 +62,8 @@ class attention_of_tiles {
       const space at(of, cut, scratch + part * each.each);
       for_each_share(of, tiles, part, parts, [&](std::int64_t image, int key_head, int begin, int end) {
         copy_transposed(k.at(image, key_head, 0), k.apart, of.keys, of.depth, at.keys);
-        copy_rows(v.at(image, key_head, 0), v.apart, of.keys, of.keys, of.value_depth, at.values, value_depth);
+        copy_rows(v.at(image, key_head, 0), v.apart, of.keys, of.keys, of.value_depth, Sum{1}, at.values,
+                  value_depth);
         for (int i = begin; i < end; ++i)
           for (int member = 0; member < of.group(); ++member)
             query_tile(at, image, key_head * of.group() + member, mixed(i, tiles));
@@ -72,7 +75,7 @@ class attention_of_tiles {
   void query_tile(const space& at, std::int64_t image, int head, int tile) const {
     const score_tile<Sum> first(plan, image, head, tile, 0);
     const int rows = first.queries;
-    copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, at.queries, depth);
+    copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, plan.scale, at.queries, depth);
     std::fill_n(at.sums, cut.queries * value_depth, Sum{0});
     std::fill_n(at.largest, cut.in_registers(cut.queries), nothing<Sum>);
     std::fill_n(at.total, cut.queries * width, Sum{0});
@@ -94,18 +97,18 @@ class attention_of_tiles {
     const int seen = tile.keys_seen(row);
     std::fill(scores + seen, scores + cut.keys, Sum{0});
     if (seen == 0) return;
-    const Sum scale = tile.masked(row, seen, mask, scores), before = at.largest[row];
-    const Sum most = std::max(before, row_largest(scores, seen) * scale);
-    const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(scale);
+    tile.mask(row, seen, mask, scores);
+    const Sum before = at.largest[row], most = std::max(before, row_largest(scores, seen));
+    const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(binary_digits<Sum>);
     vec total = vec::load(at.total + row * width);
     if (most > before && before != nothing<Sum>) {
-      const vec factor = exp2_below(vec::fill(before) - base);
+      const vec factor = exp2_below((vec::fill(before) - base) * by);
       Sum* const sums = at.sums + row * value_depth;
       for (int j = 0; j < value_depth; j += width) (vec::load(sums + j) * factor).store(sums + j);
       total = total * factor;
     }
     at.largest[row] = most;
-    const auto weight = [=](int j) { return exp2_below(fused(vec::load(scores + j), by, -base)); };
+    const auto weight = [=](int j) { return exp2_below((vec::load(scores + j) - base) * by); };
     const int whole = seen - seen % width;
     for (int j = 0; j < whole; j += width) {
       const vec w = weight(j);
@@ -131,13 +134,11 @@ class attention_of_tiles {
 
   void finish(const space& at, int row, std::int64_t image, int head, int query) const {
     const Sum total = sum(vec::load(at.total + row * width));
-    if (logsumexp.data != nullptr)
-      *logsumexp.at(image, head, query) = total == 0 ? 0 : at.largest[row] / binary_digits<Sum> + std::log(total);
-    if (y.data == nullptr) return;
-    Sum* const sums = at.sums + row * value_depth;
-    const vec share = vec::fill(total == 0 ? 0 : 1 / total);
-    for (int j = 0; j < value_depth; j += width) (vec::load(sums + j) * share).store(sums + j);
-    write_rows(sums, 0, 1, of.value_depth, y.at(image, head, query), 0);
+    if (largest.data != nullptr) *largest.at(image, head, query) = total == 0 ? 0 : at.largest[row];
+    if (log_total.data != nullptr) *log_total.at(image, head, query) = total == 0 ? 0 : std::log(total);
+    if (y.data != nullptr)
+      write_rows(at.sums + row * value_depth, 0, 1, of.value_depth, total == 0 ? 0 : 1 / total,
+                 y.at(image, head, query), 0);
   }
 };
 
@@ -147,12 +148,13 @@ template <attending By, class Real, class Q, class K, class V, class... Options>
 void compute(attention_op<By>, signature<Real, Q, K, V, Options...>, void* const* p, const kernel::launch& how) {
   constexpr const auto& plan = kernel::attention_plan_of<By, Real, Q, K, V, Options...>;
   constexpr auto options = static_cast<int>(sizeof...(Options));
-  const kernel::attention_of_tiles<Real, Real> all(plan, kernel::rows_of<const Real, Q>(p[2], how.apart(0)),
-                                                   kernel::rows_of<const Real, K>(p[3], how.apart(1)),
-                                                   kernel::rows_of<const Real, V>(p[4], how.apart(2)), p[5],
-                                                   p[4 + options], static_cast<Real*>(p[0]), static_cast<Real*>(p[1]));
+  const auto to = [p](int i) { return static_cast<Real*>(p[i]); };
+  const kernel::attention_of_tiles<Real, Real> all(plan, kernel::rows_of<const Real, Q>(p[3], how.apart(0)),
+                                                   kernel::rows_of<const Real, K>(p[4], how.apart(1)),
+                                                   kernel::rows_of<const Real, V>(p[5], how.apart(2)), p[6],
+                                                   p[5 + options], to(0), to(1), to(2));
   constexpr workspace scratch = attention_op<By>::scratch(sizeof(Real), Q::shape, K::shape, V::shape);
-  all.run(static_cast<Real*>(p[5 + options]), scratch, how.threads);
+  all.run(to(6 + options), scratch, how.threads);
 }
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// The gradients of attention: weights are made again from the logsumexp of their row, tile by tile.
+// The gradients of attention: weights are made again from what forward tells of their row, tile by tile.
 #pragma once
 
 #include "cairn/kernel/attention_tiles.hpp"
@@ -16,7 +16,7 @@ class attention_gradients_of_tiles {
   static constexpr int width = vec::width;
   const attention_plan<Sum>& plan;
   head_rows<const In> g, q, k, v;
-  head_rows<const Sum> logsumexp, delta;
+  head_rows<const Sum> largest, log_total, delta;
   const void *mask, *draws;
   head_rows<Sum> of_q, of_k, of_v;
 
@@ -56,15 +56,16 @@ class attention_gradients_of_tiles {
 
  public:
   attention_gradients_of_tiles(const attention_plan<Sum>& of_plan, head_rows<const In> of_g, head_rows<const In> from_q,
-                               head_rows<const In> from_k, head_rows<const In> from_v, const Sum* of_rows,
-                               const Sum* off_rows, const void* of_mask, const void* of_draws, Sum* to_q, Sum* to_k,
+                               head_rows<const In> from_k, head_rows<const In> from_v, const Sum* of_largest,
+                               const Sum* of_totals, const Sum* off_rows, const void* of_mask, const void* of_draws, Sum* to_q, Sum* to_k,
                                Sum* to_v)
       : plan(of_plan),
         g(of_g),
         q(from_q),
         k(from_k),
         v(from_v),
-        logsumexp{of_rows, plan.of.queries, plan.of.heads, 1},
+        largest{of_largest, plan.of.queries, plan.of.heads, 1},
+        log_total{of_totals, plan.of.queries, plan.of.heads, 1},
         delta{off_rows, plan.of.queries, plan.of.heads, 1},
         mask(of_mask),
         draws(of_draws),
@@ -94,9 +95,9 @@ class attention_gradients_of_tiles {
   void copy_queries(const space& at, std::int64_t image, int key_head) const {
     for (int member = 0; member < of.group(); ++member) {
       const int head = key_head * of.group() + member;
-      copy_rows(q.at(image, head, 0), q.apart, of.queries, cut.in_rows(of.queries), of.depth,
+      copy_rows(q.at(image, head, 0), q.apart, of.queries, cut.in_rows(of.queries), of.depth, plan.scale,
                 at.queries + member * query_rows * depth, depth);
-      copy_rows(g.at(image, head, 0), g.apart, of.queries, cut.in_rows(of.queries), of.value_depth,
+      copy_rows(g.at(image, head, 0), g.apart, of.queries, cut.in_rows(of.queries), of.value_depth, Sum{1},
                 at.results + member * query_rows * value_depth, value_depth);
     }
   }
@@ -108,7 +109,8 @@ class attention_gradients_of_tiles {
       const int key = keys[i] * cut.keys, count = std::min(cut.keys, of.keys - key);
       copy_transposed(k.at(image, key_head, key), k.apart, count, of.depth, at.keys);
       copy_transposed(v.at(image, key_head, key), v.apart, count, of.value_depth, at.values);
-      copy_rows(k.at(image, key_head, key), k.apart, count, count, of.depth, at.rows_of_keys, depth);
+      copy_rows(k.at(image, key_head, key), k.apart, count, count, of.depth, Sum{1}, at.rows_of_keys,
+                depth);
       std::fill_n(at.of_keys, cut.in_rows(cut.key_rows) * depth, Sum{0});
       std::fill_n(at.of_values, cut.in_rows(cut.key_rows) * value_depth, Sum{0});
       for (int member = 0; member < of.group(); ++member)
@@ -117,16 +119,16 @@ class attention_gradients_of_tiles {
           if (scores.seen()) tile(scores, at, member * query_rows + scores.query, by_keys, by_queries);
         }
       if (by_keys && of_k.data != nullptr)
-        write_rows(at.of_keys, depth, count, of.depth, of_k.at(image, key_head, key), of_k.apart);
+        write_rows(at.of_keys, depth, count, of.depth, Sum{1}, of_k.at(image, key_head, key), of_k.apart);
       if (by_keys && of_v.data != nullptr)
-        write_rows(at.of_values, value_depth, count, of.value_depth, of_v.at(image, key_head, key), of_v.apart);
+        write_rows(at.of_values, value_depth, count, of.value_depth, Sum{1}, of_v.at(image, key_head, key), of_v.apart);
     }
     if (!by_queries) return;
     for (int member = 0; member < of.group(); ++member)
       for (int t = queries.begin; t < queries.end; ++t) {
         const score_tile<Sum> rows(plan, image, key_head * of.group() + member, queries[t], 0);
         write_rows(at.of_queries + (member * query_rows + rows.query) * depth, depth, rows.queries, of.depth,
-                   of_q.at(image, rows.head, rows.query), of_q.apart);
+                   plan.scale, of_q.at(image, rows.head, rows.query), of_q.apart);
       }
   }
 
@@ -151,7 +153,7 @@ class attention_gradients_of_tiles {
                             rows, columns, true, scores.along_keys());
   }
 
-  /// Scores become weights, dropped as forward, and what these gave to the result the gradients of scores, scaled.
+  /// Scores become weights, dropped as forward, and what these gave to the result the gradients of scores.
   void weigh(const score_tile<Sum>& tile, const space& at, int row) const {
     Sum *const weights = at.weights + std::int64_t{row} * cut.keys, *const slopes =
                                                                         at.slopes + std::int64_t{row} * cut.keys;
@@ -162,16 +164,19 @@ class attention_gradients_of_tiles {
     const bool drops = plan.with.draw_row != nullptr;
     alignas(64) std::uint32_t words[attention_tiles::most];
     if (drops) tile.draw(row, seen, draws, words);
-    const vec by = vec::fill(tile.masked(row, seen, mask, weights)), scale = vec::fill(plan.scale);
-    const vec base = vec::fill(*logsumexp.at(tile.image, tile.head, tile.query + row) * binary_digits<Sum>);
-    const vec off = vec::fill(*delta.at(tile.image, tile.head, tile.query + row));
+    tile.mask(row, seen, mask, weights);
+    const auto told = [&](const head_rows<const Sum>& of_rows) {
+      return vec::fill(*of_rows.at(tile.image, tile.head, tile.query + row));
+    };
+    const vec by = vec::fill(binary_digits<Sum>);
+    const vec base = told(largest), share = -told(log_total) * by, off = told(delta);
     const vec keep = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
     const auto least = static_cast<std::uint32_t>(plan.with.dropout * 0x1p32);
     const auto step = [=, &words](int j, auto within) {
-      const vec w = exp2_below(fused(vec::load(weights + j), by, -base));
+      const vec w = exp2_below(fused(vec::load(weights + j) - base, by, share));
       vec slope = vec::load(slopes + j);
       if (drops) slope = where_at_least(slope * keep, words + j, least);
-      within(w * (slope - off) * scale).store(slopes + j);
+      within(w * (slope - off)).store(slopes + j);
       within(drops ? where_at_least(w * keep, words + j, least) : w).store(weights + j);
     };
     const int whole = seen - seen % width;
@@ -182,8 +187,9 @@ class attention_gradients_of_tiles {
 
 }  // namespace kernel
 
-template <attending By, class Real, class G, class Q, class K, class V, class Rows, class Delta, class... Options>
-void compute(attention_gradients_op<By>, signature<Real, G, Q, K, V, Rows, Delta, Options...>, void* const* p,
+template <attending By, class Real, class G, class Q, class K, class V, class Largest, class LogTotal, class Delta,
+          class... Options>
+void compute(attention_gradients_op<By>, signature<Real, G, Q, K, V, Largest, LogTotal, Delta, Options...>, void* const* p,
              const kernel::launch& how) {
   constexpr const auto& plan = kernel::attention_plan_of<By, Real, Q, K, V, Options...>;
   constexpr auto options = static_cast<int>(sizeof...(Options));
@@ -191,10 +197,10 @@ void compute(attention_gradients_op<By>, signature<Real, G, Q, K, V, Rows, Delta
   const kernel::attention_gradients_of_tiles<Real, Real> all(
       plan, kernel::rows_of<const Real, G>(p[3], how.apart(0)), kernel::rows_of<const Real, Q>(p[4], how.apart(1)),
       kernel::rows_of<const Real, K>(p[5], how.apart(2)), kernel::rows_of<const Real, V>(p[6], how.apart(3)), to(7),
-      to(8), p[9], p[8 + options], to(0), to(1), to(2));
+      to(8), to(9), p[10], p[9 + options], to(0), to(1), to(2));
   constexpr workspace scratch =
       attention_gradients_op<By>::scratch(sizeof(Real), G::shape, Q::shape, K::shape, V::shape);
-  all.run(to(9 + options), scratch, how.threads);
+  all.run(to(10 + options), scratch, how.threads);
 }
 
 }  // namespace cairn
