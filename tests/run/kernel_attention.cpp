@@ -23,7 +23,7 @@ constexpr cairn::random_stream words{{7}, 11, 3};
 template <class Real>
 struct trial {
   extents x;
-  attention_options<Real> with = {};
+  beside_scores<Real> with = {};
   const void* mask = nullptr;
   int gap = 0;  ///< between the tokens of queries, keys, values and the gradient of the result
   Real scale = 1;
@@ -57,7 +57,7 @@ struct trial {
 
     spread(const std::vector<Real>& dense, int tokens, int heads, int extent, int gap)
         : cells(dense.size() + dense.size() / static_cast<std::size_t>(heads * extent) * static_cast<std::size_t>(gap)),
-          rows{cells.data(), tokens, heads * extent + gap, extent} {
+          rows(rows_of<const Real>(shape{1, tokens, heads, extent}, cells.data(), heads * extent + gap)) {
       const auto length = static_cast<std::size_t>(heads * extent);
       for (std::size_t i = 0; i < dense.size(); ++i)
         cells[i / length * static_cast<std::size_t>(rows.apart) + i % length] = dense[i];
@@ -79,22 +79,40 @@ struct trial {
   };
   void forward(int threads, guarded<Real>& y, rows& of_scores, bool rows_alone = false) const {
     const auto p = plan();
-    const workspace scratch{p.cut.forward(p.of), threads};
+    const workspace scratch{p.cut.forward(p.of).end, threads};
     guarded<Real> space(scratch.numbers(threads));
-    const attention_of_tiles<Real, Real> all(p, spread_q.rows, spread_k.rows, spread_v.rows, mask, &words,
-                                             rows_alone ? nullptr : y.data(), of_scores.largest.data(),
-                                             of_scores.log_total.data());
+    const attention_of_tiles<Real, Real> all{
+        .plan = p,
+        .q = spread_q.rows,
+        .k = spread_k.rows,
+        .v = spread_v.rows,
+        .mask = mask,
+        .draws = &words,
+        .y = rows_of<Real>(shape{x.n, x.t, x.h, x.e}, rows_alone ? nullptr : y.data()),
+        .largest = rows_of<Real>(shape{x.n, x.t, x.h}, of_scores.largest.data()),
+        .log_total = rows_of<Real>(shape{x.n, x.t, x.h}, of_scores.log_total.data())};
     all.run(space.data(), scratch, threads);
     BOOST_TEST((y.intact() && of_scores.largest.intact() && of_scores.log_total.intact() && space.intact()));
   }
   void backward(int threads, rows& of_scores, Real* of_q, Real* of_k, Real* of_v) const {
     const auto p = plan();
-    const workspace scratch{p.cut.backward(p.of), threads};
+    const workspace scratch{p.cut.backward(p.of).end, threads};
     guarded<Real> space(scratch.numbers(threads));
-    const std::vector<Real> delta(right.delta.begin(), right.delta.end());
-    const attention_gradients_of_tiles<Real, Real> all(p, spread_g.rows, spread_q.rows, spread_k.rows, spread_v.rows,
-                                                       of_scores.largest.data(), of_scores.log_total.data(), delta.data(),
-                                                       mask, &words, of_q, of_k, of_v);
+    std::vector<Real> delta_of_rows(right.delta.begin(), right.delta.end());
+    const attention_gradients_of_tiles<Real, Real> all{
+        .plan = p,
+        .g = spread_g.rows,
+        .q = spread_q.rows,
+        .k = spread_k.rows,
+        .v = spread_v.rows,
+        .largest = rows_of<const Real>(shape{x.n, x.t, x.h}, of_scores.largest.data()),
+        .log_total = rows_of<const Real>(shape{x.n, x.t, x.h}, of_scores.log_total.data()),
+        .delta = rows_of<const Real>(shape{x.n, x.t, x.h}, delta_of_rows.data()),
+        .mask = mask,
+        .draws = &words,
+        .of_q = rows_of<Real>(shape{x.n, x.t, x.h, x.d}, of_q),
+        .of_k = rows_of<Real>(shape{x.n, x.s, x.heads, x.d}, of_k),
+        .of_v = rows_of<Real>(shape{x.n, x.s, x.heads, x.e}, of_v)};
     all.run(space.data(), scratch, threads);
     BOOST_TEST(space.intact());
   }
@@ -206,7 +224,7 @@ BOOST_AUTO_TEST_CASE(masked) {
   }
   const auto all = [](int, int, int, int) { return 1.0; };
   const extents of{2, 65, 100, 4, 2, 16};
-  attention_options<float> with{&mask_scores<float, array<x, cairn::element_type{cairn::dtype::u8, 2}>>, {65, 0, 1, 0}};
+  beside_scores<float> with{&mask_scores<float, array<x, cairn::element_type{cairn::dtype::u8, 2}>>, {65, 0, 1, 0}};
   trial<float>{of, with, truth.data()}
       .expecting([&](int n, int, int t, int) { return hidden(n, t) ? -infinity<double> : 0; }, all)
       .check({1, 2});
@@ -225,7 +243,7 @@ BOOST_AUTO_TEST_CASE(masked) {
 
 BOOST_AUTO_TEST_CASE(dropped) {
   const auto check = []<class Real>(Real) {
-    const attention_options<Real> with{nullptr, {}, &draw_row, 0.3};
+    const beside_scores<Real> with{nullptr, {}, &draw_row, 0.3};
     trial<Real>{{2, 17, 130, 2, 1, 16, 16, true}, with}
         .expecting([](int, int, int, int) { return 0.0; },
                    [](int n, int h, int t, int s) {
@@ -239,8 +257,8 @@ BOOST_AUTO_TEST_CASE(dropped) {
 }
 
 /// Rows of scores, or their first tile of keys alone, to which so large a number is added that nothing, or little, is
-/// left of the scores: PyTorch's models hide keys so. Scores are multiples of 1/64, so that no sum is rounded, or all of
-/// a score is lost: as in double beside 1e30.
+/// left of the scores: PyTorch's models hide keys so. Scores are multiples of 1/64, so that no sum is rounded, or all
+/// of a score is lost: as in double beside 1e30.
 BOOST_AUTO_TEST_CASE(masked_by_far_numbers) {
   constexpr int tokens = 65, keys = 130;
   const auto all = [](int, int, int, int) { return 1.0; };

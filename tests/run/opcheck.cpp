@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(norms_and_positions) {
   BOOST_TEST((check_operation<waves_op<6, 500.0, true>, indices<"at", 100, 2, 3>>()));
   BOOST_TEST((check_operation<gather_op<0, 3>, x, indices<"at", 4, 2, 5>>()));
 }
-/// The largest score counts as a constant, which is right where it is read with the log of the total alone: so gradients
+/// The largest score counts as a constant, which is right where it is read with the log of the total alone: gradients
 /// are checked of their sum.
 BOOST_AUTO_TEST_CASE(attention_with_all_options) {
   using attended = attention_op<attending{true, masking::real, 0.3}>;

@@ -21,17 +21,22 @@ inline constexpr causal_t causal{};
 
 namespace detail {
 /// The tensors of attention: queries {N, T, H, D}, keys and values {N, S, heads that divide H, D}, the values' D may be
-/// another; then a mask that broadcasts to {N, H, T, S}, where there is one, and a key of what is dropped.
-template <attending By>
-struct attention_tensors {
+/// another; then a mask that broadcasts to {N, H, T, S}, where there is one, and a key of what is dropped. The first
+/// `Numbers` arguments are no options; of the first `Apart` of them rows may lie apart.
+template <attending By, int Numbers, int Apart>
+struct attention_base : op {
+  using rule = rule::queries_keys_values;
+  static constexpr bool contraction = true;
   static constexpr bool masked = By.mask != masking::none;
   static constexpr int options = int{masked} + int{By.dropout > 0};
 
-  /// Sort of option number i.
-  static constexpr kind option_kind(int i) {
-    if (i > 0 || !masked) return kind::key;
+  static constexpr kind argument_kind(int i) {
+    if (i < Numbers) return kind::real;
+    if (i > Numbers || !masked) return kind::key;
     return By.mask == masking::whole ? kind::whole : kind::real;
   }
+  static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
+  static constexpr int reads_rows(int i) { return i < Apart ? 2 : 0; }
   static constexpr bool fits(const shape& q, const shape& k, const shape& v, const auto&... more) {
     if (q.rank != 4 || k.rank != 4 || v.rank != 4 || q[2] % k[2] != 0) return false;
     return q[0] == k[0] && q[3] == k[3] && shape(k[0], k[1], k[2]) == shape(v[0], v[1], v[2]) &&
@@ -134,14 +139,9 @@ struct composed_attention {
 /// The gradients of queries, keys and values, from that of the result, the logsumexp of each row of scores, in two
 /// parts, and `delta`, what the softmax takes off the gradient of each weight of a row.
 template <attending By>
-struct attention_gradients_op : op {
-  using tensors = detail::attention_tensors<By>;
+struct attention_gradients_op : detail::attention_base<By, 7, 4> {
+  using tensors = detail::attention_base<By, 7, 4>;
   static constexpr fixed_string name = "attention_gradients";
-  using rule = rule::queries_keys_values;
-  static constexpr bool contraction = true;
-  static constexpr kind argument_kind(int i) { return i < 7 ? kind::real : tensors::option_kind(i - 7); }
-  static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
-  static constexpr int reads_rows(int i) { return i < 4 ? 2 : 0; }
   static constexpr std::array<shape, 3> result(const shape& g, const shape& q, const shape& k, const shape& v,
                                                const shape& largest, const shape& log_total, const shape& delta,
                                                const auto&... options) {
@@ -156,9 +156,9 @@ struct attention_gradients_op : op {
                                      const auto&...) {
     const attention_extents of = tensors::of(q, k, v);
     const attention_tiles cut{of, bytes};
-    return {cut.backward(of), parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
+    return {cut.backward(of).end, parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
   }
-  /// Where p are weights, s their slopes, w = p s, and queries are scaled: q gets w k, scaled, k gets w' q, v gets p' g.
+  /// Where p are weights, s their slopes, and w = p s: q gets w k, scaled, k gets w' q of scaled q, and v gets p' g.
   template <class G, class Q, class K, class... Options>
     requires(sizeof...(Options) == tensors::options)
   static constexpr auto vjp(auto of_q, auto of_k, auto of_v, auto, auto, auto, G g, Q q, K k, auto v, auto largest,
@@ -179,12 +179,12 @@ struct attention_gradients_op : op {
     const auto of_slope = of_w * p;
     const auto of_scores = (of_w * s + matmul(gs, transpose(c)) * kept) * p;
     const auto of_logsumexp = composed::to_numbers(-sum<-1>(of_scores, keepdim));
-    return tensors::gradients_of(
-        composed::of_mask(of_scores), composed::to_queries(matmul(of_slope * kept, vs) + matmul(p * kept, c)),
-        composed::to_queries((matmul(of_scores, ks) + matmul(p * s, b)) * scale),
-        composed::to_keys(matmul(transpose(of_scores), qs) + matmul(transpose(p * s), a)),
-        composed::to_keys(matmul(transpose(of_slope * kept), gs)), of_logsumexp, of_logsumexp,
-        composed::to_numbers(-sum<-1>(of_slope, keepdim)));
+    return tensors::gradients_of(composed::of_mask(of_scores),
+                                 composed::to_queries(matmul(of_slope * kept, vs) + matmul(p * kept, c)),
+                                 composed::to_queries((matmul(of_scores, ks) + matmul(p * s, b)) * scale),
+                                 composed::to_keys(matmul(transpose(of_scores), qs) + matmul(transpose(p * s), a)),
+                                 composed::to_keys(matmul(transpose(of_slope * kept), gs)), of_logsumexp, of_logsumexp,
+                                 composed::to_numbers(-sum<-1>(of_slope, keepdim)));
   }
 };
 
@@ -193,14 +193,9 @@ struct attention_gradients_op : op {
 /// largest score, and the log of the total of weights relative to that. In one number the log would be lost beside a
 /// large score. A row in which nothing may be looked at is 0, and so are both parts.
 template <attending By>
-struct attention_op : op {
-  using tensors = detail::attention_tensors<By>;
+struct attention_op : detail::attention_base<By, 3, 3> {
+  using tensors = detail::attention_base<By, 3, 3>;
   static constexpr fixed_string name = "attention";
-  using rule = rule::queries_keys_values;
-  static constexpr bool contraction = true;
-  static constexpr kind argument_kind(int i) { return i < 3 ? kind::real : tensors::option_kind(i - 3); }
-  static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
-  static constexpr int reads_rows(int i) { return i < 3 ? 2 : 0; }
   static constexpr std::array<shape, 3> result(const shape& q, const shape& k, const shape& v, const auto&... options) {
     if (!tensors::fits(q, k, v, options...)) return {no_shape, q, q};
     const shape rows{q[0], q[1], q[2]};
@@ -212,20 +207,19 @@ struct attention_op : op {
   static constexpr workspace scratch(int bytes, const shape& q, const shape& k, const shape& v, const auto&...) {
     const attention_extents of = tensors::of(q, k, v);
     const attention_tiles cut{of, bytes};
-    return {cut.forward(of), parts_of(flops(q, k, v), std::int64_t{of.shared_heads()} * cut.query_tiles(of))};
+    return {cut.forward(of).end, parts_of(flops(q, k, v), std::int64_t{of.shared_heads()} * cut.query_tiles(of))};
   }
   template <class... Options>
     requires(sizeof...(Options) == tensors::options)
-  static constexpr auto vjp(auto g, auto y, auto largest, auto log_total, auto q, auto k, auto v,
-                            Options... options) {
+  static constexpr auto vjp(auto g, auto y, auto largest, auto log_total, auto q, auto k, auto v, Options... options) {
     return gradients_by(sum<-1>(g * y), g, largest, log_total, q, k, v, options...);
   }
   /// Of gradients of gradients. Who reads the parts of a logsumexp reads their sum, so both have one gradient; which
   /// key has the largest score does not matter, and `largest` counts as a constant.
   template <class... Options>
     requires(sizeof...(Options) == tensors::options)
-  static constexpr auto vjp(auto g, auto /* of_largest */, auto of_logsumexp, auto y, auto largest, auto log_total, auto q,
-                            auto k, auto v, Options... options) {
+  static constexpr auto vjp(auto g, auto /* of_largest */, auto of_logsumexp, auto y, auto largest, auto log_total,
+                            auto q, auto k, auto v, Options... options) {
     return gradients_by(sum<-1>(g * y) - of_logsumexp, g, largest, log_total, q, k, v, options...);
   }
 

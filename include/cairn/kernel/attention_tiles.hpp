@@ -23,11 +23,12 @@ struct head_rows {
   }
 };
 
-/// Rows of a tensor X, so far apart; 0 where they lie side by side.
-template <class In, class X>
-head_rows<In> rows_of(void* data, std::int64_t apart) {
-  constexpr shape x = X::shape;
-  return {static_cast<In*>(data), x[1], apart == 0 ? std::int64_t{x[2]} * x[3] : apart, x[3]};
+/// Rows of a tensor of such a shape, so far apart, 0 where they lie side by side. The last extent may be left out where
+/// it is 1.
+template <class In>
+head_rows<In> rows_of(const shape& x, void* data, std::int64_t apart = 0) {
+  const int extent = x.rank == 4 ? x[3] : 1;
+  return {static_cast<In*>(data), x[1], apart == 0 ? std::int64_t{x[2]} * extent : apart, extent};
 }
 
 /// Rows side by side times a factor, filled up to whole registers with zeros, and with rows of zeros up to `all`; and
@@ -41,8 +42,7 @@ void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent
     for (int j = 0; j < extent; j += lanes<Sum>::width) (load_row_as<Sum>(from, j, extent) * by).store(to + j);
 }
 template <class Sum>
-void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum factor, Sum* to,
-                std::int64_t to_apart) {
+void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum factor, Sum* to, std::int64_t to_apart) {
   const auto by = lanes<Sum>::fill(factor);
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += lanes<Sum>::width) store_row(lanes<Sum>::load(from + j) * by, to, j, extent);
@@ -82,7 +82,7 @@ void multiply_tiles(const Sum* a, std::int64_t apart_a, const Sum* b, std::int64
 
 /// What stands beside queries, keys and values. A mask has steps by axis of {N, H, T, S}, 0 where it is repeated.
 template <class Real>
-struct attention_options {
+struct beside_scores {
   using mask_pointer = void (*)(const void* mask, std::int64_t at, bool repeated, Real* scores, int count);
   using draw_pointer = void (*)(const random_stream& from, std::int64_t element, int count, std::uint32_t* words);
   mask_pointer mask_row = nullptr;
@@ -120,11 +120,11 @@ struct attention_plan {
   attention_extents of;
   attention_tiles cut;
   Real scale;
-  attention_options<Real> with;
+  beside_scores<Real> with;
 };
 template <class Real, class Q, class K, class V, attending By, class... Options>
-constexpr attention_options<Real> attention_options_of() {
-  attention_options<Real> out;
+constexpr beside_scores<Real> beside_scores_of() {
+  beside_scores<Real> out;
   out.dropout = By.dropout;
   if constexpr (By.mask != masking::none) {
     using mask = std::tuple_element_t<0, std::tuple<Options...>>;
@@ -148,7 +148,7 @@ inline constexpr attention_plan<Real> attention_plan_of = [] {
   return attention_plan<Real>{of,
                               {of, sizeof(Real)},
                               static_cast<Real>(cairn::detail::scale_of_scores(Q::shape)),
-                              attention_options_of<Real, Q, K, V, By, Options...>()};
+                              beside_scores_of<Real, Q, K, V, By, Options...>()};
 }();
 
 /// A tile of scores: queries from `query` on of a head, and keys from `key` on.
