@@ -1,4 +1,4 @@
-// Attention: of each query a mean of values, weighted by the softmax of its products with keys, which are never stored.
+// Attention: of each query a mean of values, weighted by the softmax of its products with keys, which are not stored.
 #pragma once
 
 #include "cairn/core/attention.hpp"
@@ -294,8 +294,8 @@ namespace nn {
 /// F.scaled_dot_product_attention with the axes of what a linear layer gives: {N, T, H, D}. Where there are fewer heads
 /// of keys, so many queries' heads that lie side by side share one. `causal` may follow, and a mask that broadcasts to
 /// {N, H, T, S}: truth values, by which a query looks at a key or not, or numbers that are added to scores. Scores are
-/// never stored. A query that may look at nothing gets zeros. Rejects: other shapes, indices that are no truth values,
-/// either one twice.
+/// stored by the gradient of a mask and by gradients of gradients alone. A query that may look at nothing gets zeros.
+/// Rejects: other shapes, indices that are no truth values, either one twice.
 template <class... A>
   requires(an_operand<A> || ...)
 constexpr applied<cairn::detail::attention_form<0.0>, A...> attention(A...) {
