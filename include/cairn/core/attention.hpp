@@ -5,6 +5,8 @@
 #include "cairn/core/blocking.hpp"
 #include "cairn/core/shape.hpp"
 
+#include <utility>
+
 namespace cairn {
 
 namespace nn {
@@ -58,8 +60,8 @@ struct attention_extents {
   }
 };
 
-/// The tiles of an attention, and its working space, which it has for each thread: scores of a tile of queries by a
-/// tile of keys, and copies of what products read, which lies a line of all heads apart.
+/// The tiles of an attention, and the working space of each thread: scores of a tile of queries by a tile of keys, and
+/// copies of what products read, which lies a line of all heads apart.
 struct attention_tiles {
   static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;  ///< of products
   static constexpr int most = 96;  ///< queries, and keys, of a tile of scores: whole tiles of products either way
@@ -67,33 +69,65 @@ struct attention_tiles {
   int width;          ///< of a register, in numbers
   int queries, keys;  ///< of a tile of scores
   int key_rows;       ///< of what is one row for each key of a tile
+  int sum_rows;       ///< of gradients of keys: of a tile, or, where heads share keys and so add to the same, of all
+  int depth, value_depth;  ///< of a row, in whole registers
 
   constexpr attention_tiles(const attention_extents& of, int bytes)
       : width(register_bytes / bytes),
         queries(even_blocks(of.queries, most, tile_rows)),
         keys(in_registers(std::min(most, in_rows(of.keys)))),
-        key_rows(std::min(most, of.keys)) {}
+        key_rows(std::min(most, of.keys)),
+        sum_rows(in_rows(of.group() == 1 ? key_rows : of.keys)),
+        depth(in_registers(of.depth)),
+        value_depth(in_registers(of.value_depth)) {}
 
   constexpr int query_tiles(const attention_extents& of) const { return (of.queries + queries - 1) / queries; }
   constexpr int key_tiles(const attention_extents& of) const { return (of.keys + keys - 1) / keys; }
   /// In whole registers, and in whole rows of tiles.
   constexpr int in_registers(int n) const { return (n + width - 1) / width * width; }
   constexpr int in_rows(int n) const { return (n + tile_rows - 1) / tile_rows * tile_rows; }
-  constexpr std::int64_t scores() const { return std::int64_t{queries} * keys; }
 
-  /// Transposed keys and values of a head; of a tile queries, results, scores, the largest of each row and sums.
-  constexpr std::int64_t forward(const attention_extents& of) const {
-    const std::int64_t depth = in_registers(of.depth), value_depth = in_registers(of.value_depth);
-    return std::int64_t{in_registers(of.keys)} * of.depth + of.keys * value_depth + queries * (depth + value_depth) +
-           scores() + in_registers(queries) + std::int64_t{queries} * width;
+  /// Where the parts of the working space lie: pointers, or, to count, numbers from its beginning.
+  template <class At>
+  struct forward_space {
+    At keys, values;                           ///< of a head, the first transposed
+    At queries, sums, scores, largest, total;  ///< of a tile of queries; a total for each lane
+    At end;
+  };
+  template <class At>
+  struct backward_space {
+    At queries, results, of_queries;  ///< of a head: scaled, the gradients of results and of queries
+    At of_keys, of_values;            ///< sums
+    At keys, values, rows_of_keys;    ///< of a tile of keys, the first two transposed
+    At weights, slopes;               ///< of a tile of scores
+    At end;
+  };
+  template <class At = std::int64_t>
+  constexpr forward_space<At> forward(const attention_extents& of, At at = 0) const {
+    const auto take = [&at](std::int64_t rows, int columns) { return std::exchange(at, at + rows * columns); };
+    return {.keys = take(in_registers(of.keys), of.depth),
+            .values = take(of.keys, value_depth),
+            .queries = take(queries, depth),
+            .sums = take(queries, value_depth),
+            .scores = take(queries, keys),
+            .largest = take(in_registers(queries), 1),
+            .total = take(queries, width),
+            .end = at};
   }
-  /// Queries, their gradients and those of results, of the heads that share keys; of a tile of keys these and values
-  /// transposed, keys, the gradients of both; scores and their gradients.
-  constexpr std::int64_t backward(const attention_extents& of) const {
-    const std::int64_t depth = in_registers(of.depth), value_depth = in_registers(of.value_depth);
-    return of.group() * in_rows(of.queries) * (2 * depth + value_depth) +
-           std::int64_t{in_registers(key_rows)} * (of.depth + of.value_depth) + key_rows * depth +
-           in_rows(key_rows) * (depth + value_depth) + 2 * scores();
+  template <class At = std::int64_t>
+  constexpr backward_space<At> backward(const attention_extents& of, At at = 0) const {
+    const auto take = [&at](std::int64_t rows, int columns) { return std::exchange(at, at + rows * columns); };
+    return {.queries = take(in_rows(of.queries), depth),
+            .results = take(in_rows(of.queries), value_depth),
+            .of_queries = take(in_rows(of.queries), depth),
+            .of_keys = take(sum_rows, depth),
+            .of_values = take(sum_rows, value_depth),
+            .keys = take(in_registers(key_rows), of.depth),
+            .values = take(in_registers(key_rows), of.value_depth),
+            .rows_of_keys = take(key_rows, depth),
+            .weights = take(queries, keys),
+            .slopes = take(queries, keys),
+            .end = at};
   }
 };
 

@@ -1,4 +1,4 @@
-// Attention: of each query a mean of values, weighted by the softmax of its products with keys, which are never stored.
+// Attention: of each query a mean of values, weighted by the softmax of its products with keys, which are not stored.
 #pragma once
 
 #include "cairn/core/attention.hpp"
@@ -21,17 +21,22 @@ inline constexpr causal_t causal{};
 
 namespace detail {
 /// The tensors of attention: queries {N, T, H, D}, keys and values {N, S, heads that divide H, D}, the values' D may be
-/// another; then a mask that broadcasts to {N, H, T, S}, where there is one, and a key of what is dropped.
-template <attending By>
-struct attention_tensors {
+/// another; then a mask that broadcasts to {N, H, T, S}, where there is one, and a key of what is dropped. The first
+/// `Numbers` arguments are no options; of the first `Apart` of them rows may lie apart.
+template <attending By, int Numbers, int Apart>
+struct attention_base : op {
+  using rule = rule::queries_keys_values;
+  static constexpr bool contraction = true;
   static constexpr bool masked = By.mask != masking::none;
   static constexpr int options = int{masked} + int{By.dropout > 0};
 
-  /// Sort of option number i.
-  static constexpr kind option_kind(int i) {
-    if (i > 0 || !masked) return kind::key;
+  static constexpr kind argument_kind(int i) {
+    if (i < Numbers) return kind::real;
+    if (i > Numbers || !masked) return kind::key;
     return By.mask == masking::whole ? kind::whole : kind::real;
   }
+  static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
+  static constexpr int reads_rows(int i) { return i < Apart ? 2 : 0; }
   static constexpr bool fits(const shape& q, const shape& k, const shape& v, const auto&... more) {
     if (q.rank != 4 || k.rank != 4 || v.rank != 4 || q[2] % k[2] != 0) return false;
     return q[0] == k[0] && q[3] == k[3] && shape(k[0], k[1], k[2]) == shape(v[0], v[1], v[2]) &&
@@ -88,10 +93,10 @@ struct composed_attention {
     else return no_gradient{};
   }
 
-  /// What a softmax makes of scores whose logsumexp is known.
-  static constexpr auto weights(auto q, auto k, auto logsumexp, auto... options) {
-    const auto scores = matmul(of_queries(q), transpose(of_keys(k))) * scale;
-    return exp(masked(visible(scores), options...) - of_queries(logsumexp));
+  /// What a softmax makes of scores whose logsumexp is known, in two parts.
+  static constexpr auto weights(auto q, auto k, auto largest, auto log_total, auto... options) {
+    const auto scores = matmul(of_queries(q * scale), transpose(of_keys(k)));
+    return exp(masked(visible(scores), options...) - of_queries(largest) - of_queries(log_total));
   }
   /// The gradient of weights, before they are dropped, less what the softmax takes off.
   static constexpr auto slope(auto g, auto v, auto delta, auto... options) {
@@ -131,22 +136,18 @@ struct composed_attention {
 };
 }  // namespace detail
 
-/// The gradients of queries, keys and values, from that of the result, the logsumexp of each row of scores, and
-/// `delta`, what the softmax takes off the gradient of each weight of a row.
+/// The gradients of queries, keys and values, from that of the result, the logsumexp of each row of scores, in two
+/// parts, and `delta`, what the softmax takes off the gradient of each weight of a row.
 template <attending By>
-struct attention_gradients_op : op {
-  using tensors = detail::attention_tensors<By>;
+struct attention_gradients_op : detail::attention_base<By, 7, 4> {
+  using tensors = detail::attention_base<By, 7, 4>;
   static constexpr fixed_string name = "attention_gradients";
-  using rule = rule::queries_keys_values;
-  static constexpr bool contraction = true;
-  static constexpr kind argument_kind(int i) { return i < 6 ? kind::real : tensors::option_kind(i - 6); }
-  static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
-  static constexpr int reads_rows(int i) { return i < 4 ? 2 : 0; }
   static constexpr std::array<shape, 3> result(const shape& g, const shape& q, const shape& k, const shape& v,
-                                               const shape& logsumexp, const shape& delta, const auto&... options) {
+                                               const shape& largest, const shape& log_total, const shape& delta,
+                                               const auto&... options) {
     if (!tensors::fits(q, k, v, options...) || g != shape(q[0], q[1], q[2], v[3])) return {no_shape, q, q};
     const shape rows{q[0], q[1], q[2]};
-    return {logsumexp == rows && delta == rows ? q : no_shape, k, v};
+    return {largest == rows && log_total == rows && delta == rows ? q : no_shape, k, v};
   }
   static constexpr std::int64_t flops(const shape&, const shape& q, const shape& k, const shape& v, const auto&...) {
     return tensors::of(q, k, v).pairs() * (6 * q[3] + 4 * v[3] + 5);
@@ -155,52 +156,50 @@ struct attention_gradients_op : op {
                                      const auto&...) {
     const attention_extents of = tensors::of(q, k, v);
     const attention_tiles cut{of, bytes};
-    return {cut.backward(of), parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
+    return {cut.backward(of).end, parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
   }
-  /// Where p are weights, s their slopes, and w = p s: q gets w k, k gets w' q, and v gets p' g.
+  /// Where p are weights, s their slopes, and w = p s: q gets w k, scaled, k gets w' q of scaled q, and v gets p' g.
   template <class G, class Q, class K, class... Options>
     requires(sizeof...(Options) == tensors::options)
-  static constexpr auto vjp(auto of_q, auto of_k, auto of_v, auto, auto, auto, G g, Q q, K k, auto v, auto logsumexp,
-                            auto delta, Options... options) {
+  static constexpr auto vjp(auto of_q, auto of_k, auto of_v, auto, auto, auto, G g, Q q, K k, auto v, auto largest,
+                            auto log_total, auto delta, Options... options) {
     using composed = detail::composed_attention<By, Q::shape, K::shape>;
     constexpr auto scale = composed::scale;
     const auto gs = composed::of_queries(g);
-    const auto qs = composed::of_queries(q);
+    const auto qs = composed::of_queries(q * scale);
     const auto ks = composed::of_keys(k);
     const auto vs = composed::of_keys(v);
-    const auto a = composed::of_queries(of_q);
+    const auto a = composed::of_queries(of_q * scale);
     const auto b = composed::of_keys(of_k);
     const auto c = composed::of_keys(of_v);
-    const auto p = composed::weights(q, k, logsumexp, options...);
+    const auto p = composed::weights(q, k, largest, log_total, options...);
     const auto s = composed::slope(g, v, delta, options...);
     const auto kept = composed::kept(options...);
-    const auto of_w = (matmul(a, transpose(ks)) + matmul(qs, transpose(b))) * scale;
+    const auto of_w = matmul(a, transpose(ks)) + matmul(qs, transpose(b));
     const auto of_slope = of_w * p;
     const auto of_scores = (of_w * s + matmul(gs, transpose(c)) * kept) * p;
-    return tensors::gradients_of(
-        composed::of_mask(of_scores), composed::to_queries(matmul(of_slope * kept, vs) + matmul(p * kept, c)),
-        composed::to_queries((matmul(of_scores, ks) + matmul(p * s, b)) * scale),
-        composed::to_keys((matmul(transpose(of_scores), qs) + matmul(transpose(p * s), a)) * scale),
-        composed::to_keys(matmul(transpose(of_slope * kept), gs)), composed::to_numbers(-sum<-1>(of_scores, keepdim)),
-        composed::to_numbers(-sum<-1>(of_slope, keepdim)));
+    const auto of_logsumexp = composed::to_numbers(-sum<-1>(of_scores, keepdim));
+    return tensors::gradients_of(composed::of_mask(of_scores),
+                                 composed::to_queries(matmul(of_slope * kept, vs) + matmul(p * kept, c)),
+                                 composed::to_queries((matmul(of_scores, ks) + matmul(p * s, b)) * scale),
+                                 composed::to_keys(matmul(transpose(of_scores), qs) + matmul(transpose(p * s), a)),
+                                 composed::to_keys(matmul(transpose(of_slope * kept), gs)), of_logsumexp, of_logsumexp,
+                                 composed::to_numbers(-sum<-1>(of_slope, keepdim)));
   }
 };
 
 /// Of each query the mean of values, weighted by the softmax of its products with keys over sqrt(D): {N, T, H, D}; and
-/// the logsumexp of each row of scores, {N, T, H}, by which backward makes the weights again. A row in which nothing
-/// may be looked at is 0, and so is its logsumexp.
+/// the logsumexp of each row of scores, by which backward makes the weights again, in two parts, each {N, T, H}: the
+/// largest score, and the log of the total of weights relative to that. In one number the log would be lost beside a
+/// large score. A row in which nothing may be looked at is 0, and so are both parts.
 template <attending By>
-struct attention_op : op {
-  using tensors = detail::attention_tensors<By>;
+struct attention_op : detail::attention_base<By, 3, 3> {
+  using tensors = detail::attention_base<By, 3, 3>;
   static constexpr fixed_string name = "attention";
-  using rule = rule::queries_keys_values;
-  static constexpr bool contraction = true;
-  static constexpr kind argument_kind(int i) { return i < 3 ? kind::real : tensors::option_kind(i - 3); }
-  static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
-  static constexpr int reads_rows(int i) { return i < 3 ? 2 : 0; }
-  static constexpr std::array<shape, 2> result(const shape& q, const shape& k, const shape& v, const auto&... options) {
-    if (!tensors::fits(q, k, v, options...)) return {no_shape, q};
-    return {shape{q[0], q[1], q[2], v[3]}, shape{q[0], q[1], q[2]}};
+  static constexpr std::array<shape, 3> result(const shape& q, const shape& k, const shape& v, const auto&... options) {
+    if (!tensors::fits(q, k, v, options...)) return {no_shape, q, q};
+    const shape rows{q[0], q[1], q[2]};
+    return {shape{q[0], q[1], q[2], v[3]}, rows, rows};
   }
   static constexpr std::int64_t flops(const shape& q, const shape& k, const shape& v, const auto&...) {
     return tensors::of(q, k, v).pairs() * (2 * q[3] + 2 * v[3] + 5);
@@ -208,29 +207,32 @@ struct attention_op : op {
   static constexpr workspace scratch(int bytes, const shape& q, const shape& k, const shape& v, const auto&...) {
     const attention_extents of = tensors::of(q, k, v);
     const attention_tiles cut{of, bytes};
-    return {cut.forward(of), parts_of(flops(q, k, v), std::int64_t{of.shared_heads()} * cut.query_tiles(of))};
+    return {cut.forward(of).end, parts_of(flops(q, k, v), std::int64_t{of.shared_heads()} * cut.query_tiles(of))};
   }
   template <class... Options>
     requires(sizeof...(Options) == tensors::options)
-  static constexpr auto vjp(auto g, auto y, auto logsumexp, auto q, auto k, auto v, Options... options) {
-    return gradients_by(sum<-1>(g * y), g, logsumexp, q, k, v, options...);
+  static constexpr auto vjp(auto g, auto y, auto largest, auto log_total, auto q, auto k, auto v, Options... options) {
+    return gradients_by(sum<-1>(g * y), g, largest, log_total, q, k, v, options...);
   }
+  /// Of gradients of gradients. Who reads the parts of a logsumexp reads their sum, so both have one gradient; which
+  /// key has the largest score does not matter, and `largest` counts as a constant.
   template <class... Options>
     requires(sizeof...(Options) == tensors::options)
-  static constexpr auto vjp(auto g, auto of_logsumexp, auto y, auto logsumexp, auto q, auto k, auto v,
-                            Options... options) {
-    return gradients_by(sum<-1>(g * y) - of_logsumexp, g, logsumexp, q, k, v, options...);
+  static constexpr auto vjp(auto g, auto /* of_largest */, auto of_logsumexp, auto y, auto largest, auto log_total,
+                            auto q, auto k, auto v, Options... options) {
+    return gradients_by(sum<-1>(g * y) - of_logsumexp, g, largest, log_total, q, k, v, options...);
   }
 
  private:
   template <class Q, class K>
-  static constexpr auto gradients_by(auto delta, auto g, auto logsumexp, Q q, K k, auto v, auto... options) {
+  static constexpr auto gradients_by(auto delta, auto g, auto largest, auto log_total, Q q, K k, auto v,
+                                     auto... options) {
     using composed = detail::composed_attention<By, Q::shape, K::shape>;
-    const auto [of_q, of_k, of_v] = make<attention_gradients_op<By>>(g, q, k, v, logsumexp, delta, options...);
+    const auto [of_q, of_k, of_v] = make<attention_gradients_op<By>>(g, q, k, v, largest, log_total, delta, options...);
     const auto of_mask = [&] {
       if constexpr (By.mask != masking::real) return no_gradient{};
       else
-        return composed::of_mask(composed::weights(q, k, logsumexp, options...) *
+        return composed::of_mask(composed::weights(q, k, largest, log_total, options...) *
                                  composed::slope(g, v, delta, options...));
     }();
     return tensors::gradients_of(of_mask, of_q, of_k, of_v);
@@ -292,8 +294,8 @@ namespace nn {
 /// F.scaled_dot_product_attention with the axes of what a linear layer gives: {N, T, H, D}. Where there are fewer heads
 /// of keys, so many queries' heads that lie side by side share one. `causal` may follow, and a mask that broadcasts to
 /// {N, H, T, S}: truth values, by which a query looks at a key or not, or numbers that are added to scores. Scores are
-/// never stored. A query that may look at nothing gets zeros. Rejects: other shapes, indices that are no truth values,
-/// either one twice.
+/// stored by the gradient of a mask and by gradients of gradients alone. A query that may look at nothing gets zeros.
+/// Rejects: other shapes, indices that are no truth values, either one twice.
 template <class... A>
   requires(an_operand<A> || ...)
 constexpr applied<cairn::detail::attention_form<0.0>, A...> attention(A...) {

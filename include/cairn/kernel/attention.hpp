@@ -13,54 +13,22 @@ namespace kernel {
 
 /// `In` are the numbers that are read, `Sum` those that are added up and made.
 template <class In, class Sum>
-class attention_of_tiles {
-  using vec = lanes<Sum>;
-  static constexpr int width = vec::width;
+struct attention_of_tiles {
   const attention_plan<Sum>& plan;
   head_rows<const In> q, k, v;
   const void *mask, *draws;
-  head_rows<Sum> y, logsumexp;
-
+  head_rows<Sum> y, largest, log_total;
   const attention_extents& of = plan.of;
   const attention_tiles& cut = plan.cut;
-  const std::int64_t depth = cut.in_registers(of.depth), value_depth = cut.in_registers(of.value_depth);
-
-  /// Working space of a thread, and what is known of each query of a tile: its largest score, as a power of 2, and the
-  /// sums of its weights, one a lane.
-  struct space {
-    Sum *keys, *values, *queries, *sums, *scores, *largest, *total;
-
-    space(const attention_extents& of, const attention_tiles& cut, Sum* at) {
-      const auto take = [&at](std::int64_t numbers) { return std::exchange(at, at + numbers); };
-      keys = take(std::int64_t{cut.in_registers(of.keys)} * of.depth);
-      values = take(std::int64_t{of.keys} * cut.in_registers(of.value_depth));
-      queries = take(std::int64_t{cut.queries} * cut.in_registers(of.depth));
-      sums = take(std::int64_t{cut.queries} * cut.in_registers(of.value_depth));
-      scores = take(cut.scores());
-      largest = take(cut.in_registers(cut.queries));
-      total = take(std::int64_t{cut.queries} * cut.width);
-    }
-  };
-
- public:
-  attention_of_tiles(const attention_plan<Sum>& of_plan, head_rows<const In> of_q, head_rows<const In> of_k,
-                     head_rows<const In> of_v, const void* of_mask, const void* of_draws, Sum* to, Sum* of_rows)
-      : plan(of_plan),
-        q(of_q),
-        k(of_k),
-        v(of_v),
-        mask(of_mask),
-        draws(of_draws),
-        y{to, plan.of.queries, std::int64_t{plan.of.heads} * plan.of.value_depth, plan.of.value_depth},
-        logsumexp{of_rows, plan.of.queries, plan.of.heads, 1} {}
 
   [[gnu::noinline]] void run(Sum* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads), tiles = cut.query_tiles(of);
     in_parts(parts, [this, scratch, &each, parts, tiles](int part) {
-      const space at(of, cut, scratch + part * each.each);
+      const space at = cut.forward(of, scratch + part * each.each);
       for_each_share(of, tiles, part, parts, [&](std::int64_t image, int key_head, int begin, int end) {
         copy_transposed(k.at(image, key_head, 0), k.apart, of.keys, of.depth, at.keys);
-        copy_rows(v.at(image, key_head, 0), v.apart, of.keys, of.keys, of.value_depth, at.values, value_depth);
+        copy_rows(v.at(image, key_head, 0), v.apart, of.keys, of.keys, of.value_depth, Sum{1}, at.values,
+                  cut.value_depth);
         for (int i = begin; i < end; ++i)
           for (int member = 0; member < of.group(); ++member)
             query_tile(at, image, key_head * of.group() + member, mixed(i, tiles));
@@ -69,21 +37,26 @@ class attention_of_tiles {
   }
 
  private:
+  using vec = lanes<Sum>;
+  using space = attention_tiles::forward_space<Sum*>;
+  static constexpr int width = vec::width;
+
   void query_tile(const space& at, std::int64_t image, int head, int tile) const {
     const score_tile<Sum> first(plan, image, head, tile, 0);
     const int rows = first.queries;
-    copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, at.queries, depth);
-    std::fill_n(at.sums, cut.queries * value_depth, Sum{0});
+    copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, plan.scale, at.queries, cut.depth);
+    std::fill_n(at.sums, cut.queries * cut.value_depth, Sum{0});
     std::fill_n(at.largest, cut.in_registers(cut.queries), nothing<Sum>);
     std::fill_n(at.total, cut.queries * width, Sum{0});
     for (int i = 0; i < cut.key_tiles(of); ++i) {
       const score_tile<Sum> scores(plan, image, head, tile, i);
       if (!scores.seen()) break;
-      multiply_tiles<false>(at.queries, depth, at.keys + std::int64_t{scores.key} * of.depth, 0, of.depth, at.scores,
-                            cut.keys, rows, scores.keys, false, scores.along_depth(of.depth));
+      multiply_tiles<false>(at.queries, cut.depth, at.keys + std::int64_t{scores.key} * of.depth, 0, of.depth,
+                            at.scores, cut.keys, rows, scores.keys, false, scores.along_depth(of.depth));
       for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
-      multiply_tiles<false>(at.scores, cut.keys, at.values + scores.key * value_depth, value_depth, scores.keys,
-                            at.sums, value_depth, rows, static_cast<int>(value_depth), true, scores.along_keys());
+      multiply_tiles<false>(at.scores, cut.keys, at.values + std::int64_t{scores.key} * cut.value_depth,
+                            cut.value_depth, scores.keys, at.sums, cut.value_depth, rows, cut.value_depth, true,
+                            scores.along_keys());
     }
     for (int row = 0; row < rows; ++row) finish(at, row, image, head, first.query + row);
   }
@@ -94,18 +67,18 @@ class attention_of_tiles {
     const int seen = tile.keys_seen(row);
     std::fill(scores + seen, scores + cut.keys, Sum{0});
     if (seen == 0) return;
-    const Sum scale = tile.masked(row, seen, mask, scores), before = at.largest[row];
-    const Sum most = std::max(before, row_largest(scores, seen) * scale);
-    const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(scale);
+    tile.mask(row, seen, mask, scores);
+    const Sum before = at.largest[row], most = std::max(before, row_largest(scores, seen));
+    const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(binary_digits<Sum>);
     vec total = vec::load(at.total + row * width);
     if (most > before && before != nothing<Sum>) {
-      const vec factor = exp2_below(vec::fill(before) - base);
-      Sum* const sums = at.sums + row * value_depth;
-      for (int j = 0; j < value_depth; j += width) (vec::load(sums + j) * factor).store(sums + j);
+      const vec factor = exp2_below((vec::fill(before) - base) * by);
+      Sum* const sums = at.sums + row * cut.value_depth;
+      for (int j = 0; j < cut.value_depth; j += width) (vec::load(sums + j) * factor).store(sums + j);
       total = total * factor;
     }
     at.largest[row] = most;
-    const auto weight = [=](int j) { return exp2_below(fused(vec::load(scores + j), by, -base)); };
+    const auto weight = [=](int j) { return exp2_below((vec::load(scores + j) - base) * by); };
     const int whole = seen - seen % width;
     for (int j = 0; j < whole; j += width) {
       const vec w = weight(j);
@@ -131,13 +104,11 @@ class attention_of_tiles {
 
   void finish(const space& at, int row, std::int64_t image, int head, int query) const {
     const Sum total = sum(vec::load(at.total + row * width));
-    if (logsumexp.data != nullptr)
-      *logsumexp.at(image, head, query) = total == 0 ? 0 : at.largest[row] / binary_digits<Sum> + std::log(total);
-    if (y.data == nullptr) return;
-    Sum* const sums = at.sums + row * value_depth;
-    const vec share = vec::fill(total == 0 ? 0 : 1 / total);
-    for (int j = 0; j < value_depth; j += width) (vec::load(sums + j) * share).store(sums + j);
-    write_rows(sums, 0, 1, of.value_depth, y.at(image, head, query), 0);
+    if (largest.data != nullptr) *largest.at(image, head, query) = total == 0 ? 0 : at.largest[row];
+    if (log_total.data != nullptr) *log_total.at(image, head, query) = total == 0 ? 0 : std::log(total);
+    if (y.data != nullptr)
+      write_rows(at.sums + row * cut.value_depth, 0, 1, of.value_depth, total == 0 ? 0 : 1 / total,
+                 y.at(image, head, query), 0);
   }
 };
 
@@ -147,12 +118,18 @@ template <attending By, class Real, class Q, class K, class V, class... Options>
 void compute(attention_op<By>, signature<Real, Q, K, V, Options...>, void* const* p, const kernel::launch& how) {
   constexpr const auto& plan = kernel::attention_plan_of<By, Real, Q, K, V, Options...>;
   constexpr auto options = static_cast<int>(sizeof...(Options));
-  const kernel::attention_of_tiles<Real, Real> all(plan, kernel::rows_of<const Real, Q>(p[2], how.apart(0)),
-                                                   kernel::rows_of<const Real, K>(p[3], how.apart(1)),
-                                                   kernel::rows_of<const Real, V>(p[4], how.apart(2)), p[5],
-                                                   p[4 + options], static_cast<Real*>(p[0]), static_cast<Real*>(p[1]));
+  constexpr auto results = attention_op<By>::result(Q::shape, K::shape, V::shape);
+  const kernel::attention_of_tiles<Real, Real> all{.plan = plan,
+                                                   .q = kernel::rows_of<const Real>(Q::shape, p[3], how.apart(0)),
+                                                   .k = kernel::rows_of<const Real>(K::shape, p[4], how.apart(1)),
+                                                   .v = kernel::rows_of<const Real>(V::shape, p[5], how.apart(2)),
+                                                   .mask = p[6],
+                                                   .draws = p[5 + options],
+                                                   .y = kernel::rows_of<Real>(results[0], p[0]),
+                                                   .largest = kernel::rows_of<Real>(results[1], p[1]),
+                                                   .log_total = kernel::rows_of<Real>(results[2], p[2])};
   constexpr workspace scratch = attention_op<By>::scratch(sizeof(Real), Q::shape, K::shape, V::shape);
-  all.run(static_cast<Real*>(p[5 + options]), scratch, how.threads);
+  all.run(static_cast<Real*>(p[6 + options]), scratch, how.threads);
 }
 
 }  // namespace cairn

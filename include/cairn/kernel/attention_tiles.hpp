@@ -23,24 +23,29 @@ struct head_rows {
   }
 };
 
-/// Rows of a tensor X, so far apart; 0 where they lie side by side.
-template <class In, class X>
-head_rows<In> rows_of(void* data, std::int64_t apart) {
-  constexpr shape x = X::shape;
-  return {static_cast<In*>(data), x[1], apart == 0 ? std::int64_t{x[2]} * x[3] : apart, x[3]};
+/// Rows of a tensor of such a shape, so far apart, 0 where they lie side by side. The last extent may be left out where
+/// it is 1.
+template <class In>
+head_rows<In> rows_of(const shape& x, void* data, std::int64_t apart = 0) {
+  const int extent = x.rank == 4 ? x[3] : 1;
+  return {static_cast<In*>(data), x[1], apart == 0 ? std::int64_t{x[2]} * extent : apart, extent};
 }
 
-/// Rows side by side, filled up to whole registers with zeros, and with rows of zeros up to `all`; and back.
+/// Rows side by side times a factor, filled up to whole registers with zeros, and with rows of zeros up to `all`; and
+/// back.
 template <class In, class Sum>
-void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent, Sum* to, std::int64_t to_apart) {
+void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent, Sum factor, Sum* to,
+               std::int64_t to_apart) {
+  const auto by = lanes<Sum>::fill(factor);
   std::fill_n(to + rows * to_apart, (all - rows) * to_apart, Sum{0});
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
-    for (int j = 0; j < extent; j += lanes<Sum>::width) load_row_as<Sum>(from, j, extent).store(to + j);
+    for (int j = 0; j < extent; j += lanes<Sum>::width) (load_row_as<Sum>(from, j, extent) * by).store(to + j);
 }
 template <class Sum>
-void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum* to, std::int64_t to_apart) {
+void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum factor, Sum* to, std::int64_t to_apart) {
+  const auto by = lanes<Sum>::fill(factor);
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
-    for (int j = 0; j < extent; j += lanes<Sum>::width) store_row(lanes<Sum>::load(from + j), to, j, extent);
+    for (int j = 0; j < extent; j += lanes<Sum>::width) store_row(lanes<Sum>::load(from + j) * by, to, j, extent);
 }
 /// Rows as columns: panels of two registers of them, each {extent, columns}, the last one perhaps of one.
 template <class In, class Sum>
@@ -75,11 +80,10 @@ void multiply_tiles(const Sum* a, std::int64_t apart_a, const Sum* b, std::int64
   }
 }
 
-/// What stands beside queries, keys and values. A mask has steps by axis of {N, H, T, S}, 0 where it is repeated; with
-/// one, scores are scaled as they are masked.
+/// What stands beside queries, keys and values. A mask has steps by axis of {N, H, T, S}, 0 where it is repeated.
 template <class Real>
-struct attention_options {
-  using mask_pointer = void (*)(const void* mask, std::int64_t at, bool repeated, Real scale, Real* scores, int count);
+struct beside_scores {
+  using mask_pointer = void (*)(const void* mask, std::int64_t at, bool repeated, Real* scores, int count);
   using draw_pointer = void (*)(const random_stream& from, std::int64_t element, int count, std::uint32_t* words);
   mask_pointer mask_row = nullptr;
   std::int64_t step[4] = {};
@@ -87,15 +91,15 @@ struct attention_options {
   double dropout = 0;
 };
 
-/// Scores of a row, scaled and masked.
+/// Masks the scores of a row.
 template <class Real, class Mask>
-void mask_scores(const void* mask, std::int64_t at, bool repeated, Real scale, Real* scores, int count) {
+void mask_scores(const void* mask, std::int64_t at, bool repeated, Real* scores, int count) {
   using vec = lanes<Real>;
   using stored = stored_as<Mask::element.type, Real>;
   const stored* const row = static_cast<const stored*>(mask) + at;
   for (int j = 0; j < count; j += vec::width) {
     const vec m = repeated ? vec::fill(static_cast<Real>(*row)) : load_row_as<Real>(row, j, count);
-    const vec score = vec::load(scores + j) * vec::fill(scale);
+    const vec score = vec::load(scores + j);
     if constexpr (kind_of(Mask::element.type) == kind::whole)
       select(equal(m, vec::fill(0)), vec::fill(nothing<Real>), score).store(scores + j);
     else (score + m).store(scores + j);
@@ -105,7 +109,8 @@ inline void draw_row(const random_stream& from, std::int64_t element, int count,
   for (int j = 0; j < count; j += drawn_at_once) draw(from, static_cast<std::uint32_t>((element + j) / 4), words + j);
 }
 
-/// Exponentials are powers of 2.
+/// Exponentials are powers of 2. The largest score is taken off before scores are scaled to that: so the largest one's
+/// weight is 1, and exact whatever its score.
 template <class Real>
 inline constexpr Real binary_digits = static_cast<Real>(std::numbers::log2e);
 
@@ -115,11 +120,11 @@ struct attention_plan {
   attention_extents of;
   attention_tiles cut;
   Real scale;
-  attention_options<Real> with;
+  beside_scores<Real> with;
 };
 template <class Real, class Q, class K, class V, attending By, class... Options>
-constexpr attention_options<Real> attention_options_of() {
-  attention_options<Real> out;
+constexpr beside_scores<Real> beside_scores_of() {
+  beside_scores<Real> out;
   out.dropout = By.dropout;
   if constexpr (By.mask != masking::none) {
     using mask = std::tuple_element_t<0, std::tuple<Options...>>;
@@ -143,7 +148,7 @@ inline constexpr attention_plan<Real> attention_plan_of = [] {
   return attention_plan<Real>{of,
                               {of, sizeof(Real)},
                               static_cast<Real>(cairn::detail::scale_of_scores(Q::shape)),
-                              attention_options_of<Real, Q, K, V, By, Options...>()};
+                              beside_scores_of<Real, Q, K, V, By, Options...>()};
 }();
 
 /// A tile of scores: queries from `query` on of a head, and keys from `key` on.
@@ -183,13 +188,12 @@ struct score_tile {
     return [this](int row, int) { return range{first_query(row), queries}; };
   }
 
-  /// Scores of a row, masked; returns by what the rest scales them to powers of 2.
-  Real masked(int row, int count, const void* mask, Real* scores) const {
-    if (plan.with.mask_row == nullptr) return plan.scale * binary_digits<Real>;
+  /// Masks the scores of a row.
+  void mask(int row, int count, const void* mask, Real* scores) const {
+    if (plan.with.mask_row == nullptr) return;
     const std::int64_t* const step = plan.with.step;
     const std::int64_t at = image * step[0] + head * step[1] + (query + row) * step[2] + key * step[3];
-    plan.with.mask_row(mask, at, step[3] == 0, plan.scale, scores, count);
-    return binary_digits<Real>;
+    plan.with.mask_row(mask, at, step[3] == 0, scores, count);
   }
   /// The words of a row's weights.
   void draw(int row, int count, const void* key_of_draws, std::uint32_t* words) const {

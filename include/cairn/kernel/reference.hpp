@@ -281,15 +281,15 @@ void dropout(const Real* in, const random_stream& words, double p, Real* out, st
 /// multiplied by. Of each sum, also that of absolute values, to judge errors by.
 struct attention {
   int n, t, s, h, heads, d, e;
-  std::vector<double> y, logsumexp, delta, of_q, of_k, of_v;
-  std::vector<double> size_of_y, size_of_q, size_of_k, size_of_v;
-  double largest = 0;  ///< sum of absolute values of a score
+  std::vector<double> y{}, largest{}, log_total{}, delta{}, of_q{}, of_k{}, of_v{};
+  std::vector<double> size_of_y{}, size_of_q{}, size_of_k{}, size_of_v{};
+  double size_of_scores = 0;  ///< the largest of them
 
   template <class Real, class Added, class Kept>
   void run(const Real* q, const Real* k, const Real* v, const Real* g, Added added, Kept kept) {
     const auto zeros = [](int count) { return std::vector<double>(static_cast<std::size_t>(count)); };
     const int queries = n * t * h, keys = n * s * heads;
-    logsumexp = delta = zeros(queries);
+    largest = log_total = delta = zeros(queries);
     y = size_of_y = zeros(queries * e);
     of_q = size_of_q = zeros(queries * d);
     of_k = size_of_k = zeros(keys * d);
@@ -304,12 +304,13 @@ struct attention {
         double score = 0, size = 0;
         for (int j = 0; j < d; ++j) score += double{q[row * d + j]} * k[key_of(i) * d + j] * scale;
         for (int j = 0; j < d; ++j) size += std::abs(double{q[row * d + j]} * k[key_of(i) * d + j]) * scale;
-        largest = std::max(largest, size);
+        size_of_scores = std::max(size_of_scores, size);
         weight[static_cast<std::size_t>(i)] = score += added(image, head, query, i);
         most = std::max(most, score);
       }
       for (double& w : weight) total += w = w == -std::numeric_limits<double>::infinity() ? 0 : std::exp(w - most);
-      logsumexp[static_cast<std::size_t>(row)] = total == 0 ? 0 : most + std::log(total);
+      largest[static_cast<std::size_t>(row)] = total == 0 ? 0 : most;
+      log_total[static_cast<std::size_t>(row)] = total == 0 ? 0 : std::log(total);
       for (double& w : weight) w /= total == 0 ? 1 : total;
       const auto each = [&](int extent, auto visit) {
         for (int i = 0; i < s; ++i)

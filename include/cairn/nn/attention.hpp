@@ -122,11 +122,13 @@ struct cross_attention_layer : layer_base {
 /// `nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}`. Names, layouts and initialization are those
 /// of nn.MultiheadAttention with batch_first: `Name.in_proj_weight` {3 features, features}, or with less rows where
 /// keys and values have fewer heads, `Name.in_proj_bias`, `Name.out_proj.weight`, `Name.out_proj.bias`. A mask may
-/// follow x, as in the function attention. Rejects: other than three axes, heads that do not divide the features.
+/// follow x, as in the function attention. A mask is 1 where to look, the reverse of nn.MultiheadAttention's; one of
+/// keys {N, S} is reshape<N, 1, 1, S>(mask). Rejects: other than three axes, heads that do not divide the features.
 template <fixed_string Name, int Heads, attention_options O = attention_options{}>
 inline constexpr self_attention_layer<Name, Heads, O> self_attention{};
 /// Attention of x {N, T, features} at a memory {N, S, any features}: `nn::cross_attention<"attn", 8>(x, memory)`. Where
-/// the memory has other features, weights are `Name.q_proj_weight`, `k_proj_weight` and `v_proj_weight`, as PyTorch's.
+/// the memory has other features, weights are `Name.q_proj_weight`, `k_proj_weight` and `v_proj_weight`, as PyTorch's. A
+/// mask may follow: 1 where to look, the reverse of nn.MultiheadAttention's; of keys {N, S} reshape<N, 1, 1, S>(mask).
 template <fixed_string Name, int Heads, attention_options O = attention_options{}>
 inline constexpr cross_attention_layer<Name, Heads, O> cross_attention{};
 

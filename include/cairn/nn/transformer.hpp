@@ -75,7 +75,8 @@ struct swiglu_layer : layer_base {
 /// Self-attention and two linear layers, each with its norm and its residual connection, of {N, T, features}: with the
 /// names of nn.TransformerEncoderLayer, `self_attn.in_proj_weight`, `linear1.weight`, `norm1.weight` and so on, which
 /// the block or repeat around it prefixes: `repeat<6, "layers">([](auto) { return nn::transformer_block<8>; })`. A mask
-/// may follow x. The activation is a layer. PyTorch's defaults are `nn::transformer_block<8, nn::transformer_options{
+/// may follow x: 1 where to look, the reverse of nn.MultiheadAttention's; of keys {N, S} reshape<N, 1, 1, S>(mask). The
+/// activation is a layer. PyTorch's defaults are `nn::transformer_block<8, nn::transformer_options{
 /// .dim_feedforward = 2048, .norm_first = false, .dropout = 0.1}, nn::relu>`. Rejects what self_attention does.
 template <int Heads, transformer_options O = transformer_options{}, auto Activation = gelu>
 inline constexpr transformer_block_layer<Heads, O, Activation> transformer_block{};
