@@ -1,4 +1,4 @@
-// The arguments of the programs that train. Their reader is a file of its own, for it takes compilers as long as a model.
+// The arguments of the programs that train. A file of its own reads them, for that takes compilers as long as a model.
 #pragma once
 
 #include <cstdint>

@@ -39,8 +39,8 @@ double bits_a_byte(auto& step, auto&& batches) {
 /// What a predictor writes after a line break, byte by byte: next(token, position) gives the logits of the byte behind.
 /// The same for equal seeds, steps and parameters.
 std::string sample(seed s, std::int64_t steps, int length, auto next) {
-  // Windows are drawn from the sequences epoch << 32 | batch of this seed, from 0 on. Samples count down from the
-  // last one, for none shall be drawn by the numbers that are the places of windows.
+  // Windows are drawn from the sequences epoch << 32 | batch of this seed, from 0 on. Samples count down from
+  // the last one, for none shall be drawn by the numbers that are the places of windows.
   random_sequence random(s, ~static_cast<std::uint64_t>(steps));
   std::vector<std::int32_t> written{'\n'};
   for (int i = 0; i < length; ++i)
