@@ -5,9 +5,9 @@ Without kernels, with -g, the gradient and plan of residual nets of about 20 ope
 `chained` one by one with a width of its own for each segment, so that no two bodies agree. Chained, too: `policy`,
 segments that save a tag; `nested`, segments in segments; `grad`, with a penalty on the slope. `placed`, by
 `repeat`, and `placed32`, chained: the same blocks without marks, placed within a third of the plain arena. With
-kernels: `distinct`,
-as many layers of as many widths, at -O3; and, at -O2, the program of the README and those of bench/compile. Default
-limits of the compilers.
+kernels, at -O2: `transformer` and `cells`, by `repeat` blocks of a transformer and cells of an LSTM, which carry two
+values; the program of the README and those of bench/compile; and at -O3 `distinct`, as many layers of as many widths.
+Default limits of the compilers.
 """
 import os
 import pathlib
@@ -22,6 +22,7 @@ FORMS = {
     'repeat': (DEEP, PLAN), 'chained': (DEEP, PLAN),
     'policy': (SOME, PLAN), 'nested': (SOME, PLAN), 'grad': (SOME, PLAN),
     'placed': ([12, 48, 96], PLAN), 'placed32': ([32], PLAN),
+    'transformer': ([2, 6, 12, 24], ['-O2', '-march=native']), 'cells': ([2, 6, 12, 24], ['-O2', '-march=native']),
     'distinct': ([4, 12, 24], ['-O3', '-march=native']), 'README': ([8], ['-O2', '-march=native']),
     'resnet50': ([16], ['-O2', '-march=native']), 'densenet121': ([58], ['-O2', '-march=native']),
 }
@@ -55,6 +56,24 @@ constexpr memory_plan figures = detail::memory_in<plan>;
 static_assert(detail::segments_in<plan>.size() >= {least});
 int main() {{ return figures.peak_bytes > 0 ? 0 : 1; }}
 '''
+REPEATED = '''#include <cairn/cairn.hpp>
+using namespace cairn;
+constexpr auto cell = [](auto h, auto c) {{ return nn::lstm_cell<"cell", 64>(h, h, c); }};
+constexpr auto x = input<"x", 1, 16, 64>;
+constexpr auto transformer = x | repeat<{count}, "b">([](auto) {{ return ckpt<"s">(nn::transformer_block<4>); }});
+constexpr auto cells = [] {{
+  const auto [h, c] = repeat<{count}, "b">([](auto) {{ return ckpt<"s">(cell); }},
+                                                        reshape<16, 64>(x), zeros<16, 64>);
+  return h * c;
+}}();
+constexpr auto loss = mean(square({form}));
+int main() {{
+  program<loss> step;
+  step.init(seed{{1}});
+  const std::vector<float> numbers(16 * 64, 0.5F);
+  return step.value_and_grad(bind<"x">(numbers)) > 0 ? 0 : 1;
+}}
+'''
 DISTINCT = '''#include <cairn/cairn.hpp>
 using namespace cairn;
 constexpr auto loss = mean(square(input<"x", 64, 61> | {layers}));
@@ -74,6 +93,8 @@ def source(form, count):
         return (TOP / f'bench/compile/{form}.cpp').read_text()
     if form == 'distinct':
         return DISTINCT.format(layers=' | '.join(f'nn::linear<"l{i}", {64 + 3 * i}> | nn::gelu' for i in range(count)))
+    if form in ('transformer', 'cells'):
+        return REPEATED.format(form=form, count=count)
     placed = form.startswith('placed')
     segments = f'repeat<{count}, "b">([](auto) {{ return {"body" if placed else "segment"}<128>; }})'
     if form == 'placed32':

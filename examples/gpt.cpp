@@ -8,26 +8,27 @@ namespace {
 
 using training::letters;
 
-constexpr int batch = 8, length = 256, width = 256, heads = 8, each = width / heads, blocks = 6;
+constexpr int batch = 8, length = 256, width = 256, heads = 8, depth = width / heads, blocks = 6;
 
-/// What each row finds among the rows up to it, of {N, T, heads, each}.
+/// What each row finds among the rows up to it, of {N, T, heads, depth}.
 constexpr auto among_all = [](auto q, auto k, auto v) { return nn::attention(q, k, v, nn::causal); };
 /// The same of the next row alone, among those that the caches have.
 constexpr auto at = indices<"at", length, 1>;
 constexpr auto among_kept = [](auto q, auto k, auto v) {
-  constexpr auto keys = cache<"keys", 1, length, heads, each>;
-  constexpr auto values = cache<"values", 1, length, heads, each>;
+  constexpr auto keys = cache<"keys", 1, length, heads, depth>;
+  constexpr auto values = cache<"values", 1, length, heads, depth>;
   const auto all_keys = placed<1>(keys, at, k);
   const auto all_values = placed<1>(values, at, v);
   const auto found = nn::attention(q, all_keys, all_values, arange<length> <= at);
   return updated(updated(found, keys, all_keys), values, all_values);
 };
 
-/// With among_all, what nn::transformer_block<heads, nn::transformer_options{.causal = true}> is, written out.
+/// With among_all, the block computes what nn::transformer_block<heads, nn::transformer_options{.causal = true}> does;
+/// its parameters have other names, and all start as those of nn::linear.
 template <auto Find>
 constexpr auto self_attention = layer([](auto x) {
   const auto [q, k, v] = split<-1, 3>(x | nn::linear<"qkv", 3 * width>);
-  const auto by_heads = [](auto y) { return reshape<y.shape[0], y.shape[1], heads, each>(y); };
+  const auto by_heads = [](auto y) { return reshape<y.shape[0], y.shape[1], heads, depth>(y); };
   const auto found = Find(by_heads(q), by_heads(k), by_heads(v));
   return reshape<x.shape[0], x.shape[1], width>(found) | nn::linear<"proj", width>;
 });
@@ -38,10 +39,11 @@ constexpr auto transformer =
 constexpr auto reads = repeat<blocks, "block">([](auto) { return ckpt<"block">(transformer<among_all>); });
 constexpr auto writes = repeat<blocks, "block">([](auto) { return transformer<among_kept>; });
 
+/// The head has the weights of the table of letters.
 constexpr auto logits(auto model, auto text, auto positions) {
   const auto embedded = gather<0>(param_from<"wte.weight", initial::normal(0.02), letters, width>, text) +
                         gather<0>(param_from<"wpe.weight", initial::normal(0.02), length, width>, positions);
-  return embedded | model | nn::layer_norm<"ln"> | nn::linear_without_bias<"head", letters>;
+  return embedded | model | nn::layer_norm<"ln"> | nn::tied_linear<"wte.weight", letters>;
 }
 
 constexpr auto loss = cross_entropy(logits(reads, indices<"text", letters, batch, length>, arange<length>),
@@ -49,14 +51,13 @@ constexpr auto loss = cross_entropy(logits(reads, indices<"text", letters, batch
 constexpr auto next_logits = logits(writes, indices<"last", letters, 1, 1>, at);
 
 constexpr int most_threads = 4;
-using checkpointed =
-    program<loss, update<adamw_options{.beta2 = 0.99, .weight_decay = 0.1}>, training::at_most<most_threads>>;
-using unchecked =
-    program<loss, update<adamw_options{.beta2 = 0.99, .weight_decay = 0.1}>, plain, training::at_most<most_threads>>;
+template <class... Options>
+using step_with = program<loss, update<adamw_options{.beta2 = 0.99, .weight_decay = 0.1}>,
+                          training::at_most<most_threads>, Options...>;
+using train_step = step_with<>;
+using plain_step = step_with<plain>;
 
-constexpr int steps = 200, judged = 40;  ///< in an epoch; batches to validate with, in eight places of the text
-
-std::string written_by(checkpointed& step) {
+std::string written_by(train_step& step) {
   predictor<next_logits> write{step};
   return training::sample(step.random().from, step.steps(), length, [&](std::int32_t last, std::int32_t position) {
     return write(bind<"last">(std::array{last}), bind<"at">(std::array{position}));
@@ -65,37 +66,16 @@ std::string written_by(checkpointed& step) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const auto given = training::read(
+int main(int argc, char** argv) {
+  constexpr int steps = 200;
+  return training::learn_to_write<loss, train_step, plain_step, batch, length>(
       argc, argv,
-      training::about_text({.name = "gpt",
-                            .about = "Trains a GPT of 6 checkpointed blocks on a text, and shows what it writes.",
-                            .epochs = 5,
-                            .lr = 1e-3,
-                            .threads = training::cores(most_threads),
-                            .warm_up = 100},
-                           steps));
-  const data::text text = data::read_bytes(given.data);
-  const auto [train, validation] = text.split(0.1);
-  auto some = data::windows<batch, length>(validation);
-  const auto [x, y, begins] = *some.begin();
-  training::compare<checkpointed, unchecked>(given, bind<"text">(x), bind<"next">(y));
-  checkpointed step;
-  training::train(
-      step, given, {.steps = steps, .batch = batch, .higher_is_better = false},
-      [&](seed s, int epoch) { return data::windows<batch, length>(train, s, epoch) | std::views::take(steps); },
-      [](checkpointed& one, double lr, const auto& b) {
-        return one.train({.lr = lr}, bind<"text">(b.inputs), bind<"next">(b.targets));
-      },
-      [&](checkpointed& one) {
-        const double bits =
-            training::bits_a_byte<loss>(one, data::windows<batch, length>(validation) | std::views::take(judged));
-        std::printf("validation %.3f bits a byte; it writes\n%s\n", bits, written_by(one).c_str());
-        return bits;
-      },
-      bind<"text">(x), bind<"next">(y));
-  return 0;
-} catch (const std::exception& e) {
-  std::cerr << "gpt: " << e.what() << '\n';
-  return 1;
+      {.name = "gpt",
+       .about = "Trains a GPT of 6 checkpointed blocks on a text, and shows what it writes.",
+       .epochs = 5,
+       .lr = 1e-3,
+       .threads = training::cores(most_threads),
+       .warm_up = 100},
+      steps, [](auto train, seed s, int epoch) { return data::windows<batch, length>(train, s, epoch); },
+      [](train_step&, const auto&) {}, written_by);
 }

@@ -31,13 +31,13 @@ constexpr auto next_logits = logits<store_all>(indices<"last", letters, 1, 1>, c
                                                cache<"c", layers, 1, width>);
 
 constexpr int most_threads = 4;
-constexpr adamw_options by_adamw{.weight_decay = 0};
-using checkpointed = program<loss<segment_every<16>>, update<by_adamw>, clip<1.0>, training::at_most<most_threads>>;
-using unchecked = program<loss<store_all>, update<by_adamw>, clip<1.0>, training::at_most<most_threads>>;
+template <class Policy>
+using step_with =
+    program<loss<Policy>, update<adamw_options{.weight_decay = 0}>, clip<1.0>, training::at_most<most_threads>>;
+using train_step = step_with<segment_every<16>>;
+using plain_step = step_with<store_all>;  // the option `plain` leaves loops as they are
 
-constexpr int steps = 400, judged = 40;  ///< in an epoch; batches to validate with
-
-std::string written_by(checkpointed& step) {
+std::string written_by(train_step& step) {
   predictor<next_logits> write{step};
   return training::sample(step.random().from, step.steps(), 256,
                           [&](std::int32_t last, std::int32_t) { return write(bind<"last">(std::array{last})); });
@@ -45,44 +45,26 @@ std::string written_by(checkpointed& step) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const auto given = training::read(
+int main(int argc, char** argv) {
+  constexpr int steps = 400;
+  return training::learn_to_write<validation_loss, train_step, plain_step, batch, length>(
       argc, argv,
-      training::about_text({.name = "lstm",
-                            .about = "Trains an LSTM, 16 steps a segment, on a text, and shows what it writes.",
-                            .epochs = 5,
-                            .lr = 3e-3,
-                            .threads = training::cores(most_threads),
-                            .warm_up = 50},
-                           steps));
-  const data::text all = data::read_bytes(given.data);
-  const auto [train, validation] = all.split(0.1);
-  auto in_order = data::windows<batch, length>(train);
-  const auto [x, y, begins] = *in_order.begin();
-  training::compare<checkpointed, unchecked>(given, bind<"text">(x), bind<"next">(y));
-  const std::int64_t parts = std::max<std::int64_t>(in_order.size() / steps, 1);  // epochs go through the text in order
-  checkpointed step;
-  training::train(
-      step, given, {.steps = steps, .batch = batch, .higher_is_better = false},
-      [&](seed, int epoch) {
-        return data::windows<batch, length>(train) | std::views::drop(epoch % parts * steps) | std::views::take(steps);
+      {.name = "lstm",
+       .about = "Trains an LSTM, 16 steps a segment, on a text, and shows what it writes.",
+       .epochs = 5,
+       .lr = 3e-3,
+       .threads = training::cores(most_threads),
+       .warm_up = 50},
+      steps,
+      [](auto train, seed, int epoch) {  // epochs go through the text in order, and then again
+        auto in_order = data::windows<batch, length>(train);
+        const std::int64_t parts = std::max<std::int64_t>(in_order.size() / steps, 1);
+        return std::move(in_order) | std::views::drop(epoch % parts * steps);
       },
-      [](checkpointed& one, double lr, const auto& b) {
-        if (b.begins) {
-          one.param<"h">().fill(0);
-          one.param<"c">().fill(0);
-        }
-        return one.train({.lr = lr}, bind<"text">(b.inputs), bind<"next">(b.targets));
+      [](train_step& step, const auto& batch_of_text) {
+        if (!batch_of_text.begins) return;
+        step.param<"h">().fill(0);
+        step.param<"c">().fill(0);
       },
-      [&](checkpointed& one) {
-        const double bits = training::bits_a_byte<validation_loss>(
-            one, data::windows<batch, length>(validation) | std::views::take(judged));
-        std::printf("validation %.3f bits a byte; it writes\n%s\n", bits, written_by(one).c_str());
-        return bits;
-      },
-      bind<"text">(x), bind<"next">(y));
-  return 0;
-} catch (const std::exception& e) {
-  std::cerr << "lstm: " << e.what() << '\n';
-  return 1;
+      written_by);
 }

@@ -1,8 +1,7 @@
-// What the programs that train share: their arguments, the memory and the time of a step beside those without ckpt, and
-// a run that is saved, logged and goes on where it ended.
+// What the programs that train share: the memory and the time of a step beside those without ckpt, and a run that is
+// saved, logged and goes on where it ended.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cairn/cairn.hpp>
 #include <cairn/report/page.hpp>
@@ -10,18 +9,17 @@
 #include <cairn/report/tables.hpp>
 #include <cairn/report/timeline.hpp>
 #include <cairn/train/loop.hpp>
-#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "arguments.hpp"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -44,84 +42,6 @@ inline void use(int) {}
 template <int>
 using at_most = threads<1>;
 #endif
-
-struct arguments {
-  std::string name, about;
-  int epochs;
-  double lr;
-  int threads;
-  std::string picture = {};  ///< a file for the memory of a step; none where it is empty
-  std::string run = {};      ///< a folder for weights, log and profile; none where it is empty
-  bool resume = false;
-  std::uint64_t seed = 1;
-  std::string data = "/usr/share/datasets/fashion-mnist";
-  std::string data_is = "FOLDER", about_data = "the four gzipped IDX files";
-  std::string about_epochs = "times through the training set";
-  std::int64_t warm_up = 0;  ///< steps in which the learning rate rises to what is asked
-  std::string again = {};    ///< the command line that goes on with this run
-};
-
-/// A command line as a shell takes it again.
-inline std::string in_shell(int argc, char** argv) {
-  constexpr std::string_view special = " \t\"'`\\$&|;<>()*?[]{}#~!";
-  std::string line;
-  for (int i = 0; i < argc; ++i) {
-    if (i > 0) line += ' ';
-    for (const char* at = argv[i]; *at != '\0'; ++at) {
-      if (special.find(*at) != special.npos) line += '\\';
-      line += *at;
-    }
-  }
-  return line;
-}
-
-/// Takes a number that is all of the text and that `good` accepts: CLI11 alone wraps a seed of -1 around.
-template <class Number>
-CLI::Validator number(const std::string& expected, auto good) {
-  return {[=](const std::string& text) {
-            Number value{};
-            const char* const end = text.data() + text.size();
-            const auto read = std::from_chars(text.data(), end, value);
-            const bool ok = read.ec == std::errc{} && read.ptr == end && good(value);
-            return ok ? "" : "expected " + expected + ", got '" + text + "'";
-          },
-          ""};
-}
-
-/// Arguments that are not understood, or the wish for help, end the program here.
-inline arguments read(int argc, char** argv, arguments given) {
-  CLI::App app(given.about, given.name);
-  app.add_option("--data", given.data, given.about_data)->type_name(given.data_is);
-  app.add_option("--epochs", given.epochs, given.about_epochs)
-      ->check(number<int>("1 to 1000", [](int n) { return n >= 1 && n <= 1000; }))
-      ->type_name("N");
-  app.add_option("--seed", given.seed, "of the parameters and of the order of the data")
-      ->check(number<std::uint64_t>("0 to 2^64 - 1", [](std::uint64_t) { return true; }))
-      ->type_name("N");
-  app.add_option("--lr", given.lr, "learning rate at the start; falls to 0 along a cosine")
-      ->check(number<double>("a number above 0", [](double rate) { return rate > 0 && std::isfinite(rate); }))
-      ->type_name("X");
-  app.add_option("--threads", given.threads, "on which it trains; the results are the same for any number")
-      ->check(number<int>("1 to " + std::to_string(given.threads),
-                          [most = given.threads](int n) { return n >= 1 && n <= most; }))
-      ->type_name("N");
-  app.add_option("--picture", given.picture, "where to draw the memory of a step, as an SVG image")->type_name("FILE");
-  const auto* const run =
-      app.add_option("--run", given.run, "where to keep weights, a log, and a profile of a step")->type_name("FOLDER");
-  app.add_flag("--resume", given.resume, "go on with what is in that folder")->needs(const_cast<CLI::Option*>(run));
-  for (CLI::Option* option : app.get_options()) {
-    if (option->get_name() != "--help" && option->get_name() != "--resume") option->capture_default_str();
-  }
-  app.failure_message(
-      [&](const CLI::App*, const CLI::Error& e) { return given.name + ": " + std::string(e.what()) + '\n'; });
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Error& e) {
-    std::exit(app.exit(e));
-  }
-  given.again = in_shell(argc, argv) + (given.resume ? "" : " --resume");
-  return given;
-}
 
 /// Milliseconds of a step with ckpt and without: medians of 15, or in ten seconds of three or more, taken in turns.
 template <class Step, class Plain>

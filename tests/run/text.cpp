@@ -92,6 +92,15 @@ BOOST_AUTO_TEST_CASE(characters_are_sorted_and_come_back) {
   BOOST_TEST(text.symbols.decode(std::vector<std::int32_t>{}) == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_vocabulary_is_built_again_from_its_symbols) {
+  const auto known = data::vocabulary::characters("b\u00e9a \u20acb\U0001f600\u00e9");
+  BOOST_TEST(known.all() == " ab\u00e9\u20ac\U0001f600");
+  const auto again = data::vocabulary::characters(known.all());
+  BOOST_TEST(again.size() == known.size());
+  BOOST_TEST(again.encode(known.all()) == numbered(6), boost::test_tools::per_element());
+  BOOST_TEST(data::vocabulary::bytes().all().size() == 256);
+}
+
 BOOST_AUTO_TEST_CASE(bytes_are_any) {
   std::string all;
   for (int byte = 255; byte >= 0; --byte) all += static_cast<char>(byte);
@@ -197,6 +206,17 @@ BOOST_AUTO_TEST_CASE(tokens_must_fill_a_window) {
   BOOST_CHECK_EXCEPTION((data::windows<2, 3>(tokens)), data::size_error, names_both(7));
   BOOST_CHECK_EXCEPTION((data::windows<2, 6>(tokens, seed{1}, 0)), data::size_error, names_both(7));
   BOOST_TEST((all_begins(data::windows<2, 5>(tokens, seed{1}, 0)) == std::vector<std::vector<std::int32_t>>{{0, 0}}));
+}
+
+BOOST_AUTO_TEST_CASE(windows_are_drawn_from_fewer_than_two_to_the_32_tokens) {
+  const auto tokens = numbered(6);
+  const auto claimed = [&](std::size_t size) { return std::span(tokens.data(), size); };  // never read
+  const auto drawn = [](std::span<const std::int32_t> from) { return data::windows<2, 3>(from, seed{1}, 0).size(); };
+  constexpr std::int64_t most = 0xffff'ffff;
+  BOOST_TEST(drawn(claimed(most)) == (most - 1) / 2 / 3);
+  BOOST_CHECK_EXCEPTION(drawn(claimed(most + 1)), data::size_error,
+                        [](const data::size_error& e) { return e.expected == most && e.actual == most + 1; });
+  BOOST_TEST((data::windows<2, 3>(claimed(most + 1)).size()) == most / 2 / 3);  // in order, as many as there are
 }
 
 // Bounds of chi-squared: exceeded by one seed in 10,000.

@@ -72,6 +72,13 @@ class vocabulary {
   }
 
   std::int64_t size() const { return std::ssize(symbols_); }
+  /// All symbols in the order of their tokens, as one text: to save characters, which `characters(known.all())` are
+  /// again.
+  std::string all() const {
+    std::string text;
+    for (const std::string& symbol : symbols_) text += symbol;
+    return text;
+  }
 
   /// Throws text_error at what is no symbol.
   std::vector<std::int32_t> encode(std::string_view text) const {

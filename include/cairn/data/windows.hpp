@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -22,8 +23,8 @@ struct window_batch {
   bool begins;                                 ///< whether no window goes on where one of the batch before ended
 };
 
-/// Windows of tokens, fewer than 2^32, which must outlive it. They are copied to two buffers that are allocated once;
-/// iterating allocates nothing.
+/// Windows of tokens, which must outlive it. They are copied to two buffers that are allocated once; iterating
+/// allocates nothing.
 template <int B, int T>
 class window_range {
   static_assert(B > 0 && T > 0);
@@ -34,9 +35,12 @@ class window_range {
   explicit window_range(std::span<const std::int32_t> tokens) : window_range(tokens, B * std::int64_t{T} + 1) {
     size_ = stream_length() / T;
   }
-  /// Drawn: each window may begin everywhere, and where is a function of the seed, the epoch and the batch's number.
-  /// There are as many batches as have all tokens together. Throws size_error if there is no whole window.
+  /// Drawn: each window may begin everywhere, and where is a function of the seed, the epoch and the batch's number, by
+  /// random_sequence(seed, epoch << 32 | number). There are as many batches as have all tokens together. Throws
+  /// size_error if there is no whole window, or for 2^32 tokens and more.
   window_range(std::span<const std::int32_t> tokens, seed s, std::int64_t epoch) : window_range(tokens, T + 1) {
+    constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+    if (std::ssize(tokens) > most) refuse(size_error("tokens to draw windows from, at most", most, std::ssize(tokens)));
     size_ = std::max<std::int64_t>(stream_length() / T, 1);
     drawn_ = true;
     seed_ = s;
