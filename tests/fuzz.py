@@ -496,6 +496,7 @@ class body:
         if at is None or count(at.shape) * features > most_elements or len(at.shape) > 4:
             return None
         padding = self.draw.choice(["", "", f", {self.draw.randint(-at.below, at.below - 1)}"])
+        self.detaches |= bool(padding)  # of which differences see more than the gradient, as of a detach
         self.names.append(name + ".weight")
         return self.add(f'({at.text} | nn::embedding<"{name}", {features}{padding}>)', at.shape + (features,), 4, at)
 

@@ -88,7 +88,9 @@ BOOST_AUTO_TEST_CASE(normalizations) {
 BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
   const std::array<std::int32_t, 8> at{0, 1, 4, 2, 2, 4, 1, 0};  // squares, modulo 7
   constexpr auto tokens = indices<"tokens", 7, 2, 4>;
-  agrees<tokens | nn::embedding<"wte", 5, 1>>("embedding", bind<"tokens">(at));
+  constexpr auto rows = tokens | nn::embedding<"wte", 5, 1>;
+  agrees<rows>("embedding", bind<"tokens">(at));
+  agrees<grad(sum(rows * square(rows)), param<"wte.weight", 7, 5>)>("embedding_second", bind<"tokens">(at));
   constexpr auto h = tanh((tokens | nn::embedding<"wte", 5>)+(arange<4> | nn::embedding<"wpe", 5>));
   agrees<(h | nn::tied_linear<"wte.weight", 7>)+param<"bias", 7>>("tied_linear", bind<"tokens">(at));
   agrees<nn::rotary(param<"x", 2, 5, 3, 6>)>("rotary");

@@ -61,8 +61,7 @@ struct tied_linear_layer : layer_base {
 };
 
 /// The row of `Name.weight` {bound, Features} for each index, as nn.Embedding: {..., Features}. Rows start normal, with
-/// deviation 1. A Padding index, which may count from the end, looks up zeros: its row starts as these, and gets no
-/// gradient. Positions are those of `arange<256> | nn::embedding<"wpe", 64>`.
+/// deviation 1. The row of a Padding index, which may count from the end, starts as zeros and gets no gradient. Positions are those of `arange<256> | nn::embedding<"wpe", 64>`.
 /// Rejects: real numbers; indices without a bound; a padding index that is no row.
 template <fixed_string Name, int Features, int... Padding>
   requires(sizeof...(Padding) < 2)
