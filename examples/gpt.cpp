@@ -39,8 +39,9 @@ constexpr auto reads = repeat<blocks, "block">([](auto) { return ckpt<"block">(t
 constexpr auto writes = repeat<blocks, "block">([](auto) { return transformer<among_kept>; });
 
 constexpr auto logits(auto model, auto text, auto positions) {
-  const auto embedded = gather<0>(param_from<"wte.weight", initial::normal(0.02), letters, width>, text) +
-                        gather<0>(param_from<"wpe.weight", initial::normal(0.02), length, width>, positions);
+  constexpr nn::embedding_options start{.start = initial::normal(0.02)};
+  const auto embedded =
+      (text | nn::embedding<"wte", width, start>)+(positions | nn::embedding<"wpe", width, start>);
   return embedded | model | nn::layer_norm<"ln"> | nn::linear_without_bias<"head", letters>;
 }
 

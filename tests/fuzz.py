@@ -495,7 +495,7 @@ class body:
         at, name, features = self.any_places(), self.of.name("e"), self.draw.choice(extents)
         if at is None or count(at.shape) * features > most_elements or len(at.shape) > 4:
             return None
-        padding = self.draw.choice(["", "", f", {self.draw.randint(-at.below, at.below - 1)}"])
+        padding = self.draw.choice(["", "", f", nn::embedding_options{{.padding_idx = {self.draw.randint(-at.below, at.below - 1)}}}"])
         self.detaches |= bool(padding)  # of which differences see more than the gradient, as of a detach
         self.names.append(name + ".weight")
         return self.add(f'({at.text} | nn::embedding<"{name}", {features}{padding}>)', at.shape + (features,), 4, at)

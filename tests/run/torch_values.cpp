@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(normalizations) {
 BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
   const std::array<std::int32_t, 8> at{0, 1, 4, 2, 2, 4, 1, 0};  // squares, modulo 7
   constexpr auto tokens = indices<"tokens", 7, 2, 4>;
-  constexpr auto rows = tokens | nn::embedding<"wte", 5, 1>;
+  constexpr auto rows = tokens | nn::embedding<"wte", 5, nn::embedding_options{.padding_idx = 1}>;
   agrees<rows>("embedding", bind<"tokens">(at));
   agrees<grad(sum(rows * square(rows)), param<"wte.weight", 7, 5>)>("embedding_second", bind<"tokens">(at));
   constexpr auto h = tanh((tokens | nn::embedding<"wte", 5>)+(arange<4> | nn::embedding<"wpe", 5>));

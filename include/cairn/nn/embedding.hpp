@@ -7,9 +7,19 @@
 #include "cairn/expr/shared.hpp"
 #include "cairn/nn/features.hpp"
 
+#include <limits>
+
 namespace cairn::nn {
 
-template <fixed_string Name, int Features, int... Padding>
+/// Of an embedding.
+struct embedding_options {
+  static constexpr int none = std::numeric_limits<int>::min();
+  int padding_idx = none;  ///< a row that gets no gradient and starts as zeros; below 0 counted from the end
+  initial start = initial::normal(1);
+  friend constexpr bool operator==(const embedding_options&, const embedding_options&) = default;
+};
+
+template <fixed_string Name, int Features, embedding_options O>
 struct embedding_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
@@ -22,21 +32,27 @@ struct embedding_layer : layer_base {
       return surfaced<poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<int>>>{};
     else if constexpr (Features < 1)
       return surfaced<poison<rule::positive_extents, owner, fact::in<Name>, what, fact::extents<Features>>>{};
-    else if constexpr (rows < 1 || !((Padding >= -rows && Padding < rows) && ...))
+    else if constexpr (rows < 1)
+      return surfaced<poison<rule::padding_in_table, owner, fact::in<Name>, what, fact::bound<rows>>>{};
+    else if constexpr (padded && (O.padding_idx < -rows || O.padding_idx >= rows))
       return surfaced<poison<rule::padding_in_table, owner, fact::in<Name>, what, fact::bound<rows>,
-                             fact::padding<Padding>...>>{};
-    else return looked_up<rows, (0 + ... + (Padding < 0 ? rows + Padding : Padding))>(x);
+                             fact::padding<O.padding_idx>>>{};
+    else return looked_up<rows>(x);
   }
 
  private:
-  template <int Rows, int Row>
+  static constexpr bool padded = O.padding_idx != embedding_options::none;
+
+  template <int Rows>
   static constexpr auto looked_up(auto x) {
-    constexpr bool padded = sizeof...(Padding) > 0;
-    constexpr initial start{.drawn = padded ? initial::law::normal_padded : initial::law::normal,
-                            .fill = padded ? Row : 0,
-                            .width = 1};
+    constexpr int padding = !padded ? -1 : O.padding_idx < 0 ? Rows + O.padding_idx : O.padding_idx;
+    constexpr initial start = [] {
+      initial rows = O.start;
+      if (padded) rows.zero_row = padding;
+      return rows;
+    }();
     const auto weight = param_from<Name + fixed_string{".weight"}, start, Rows, Features>;
-    return cairn::detail::result_of_layer<Name>(weight, make<gather_op<0, padded ? Row : -1>>(weight, x));
+    return cairn::detail::result_of_layer<Name>(weight, make<gather_op<0, padding>>(weight, x));
   }
 };
 
@@ -61,11 +77,11 @@ struct tied_linear_layer : layer_base {
 };
 
 /// The row of `Name.weight` {bound, Features} for each index, as nn.Embedding: {..., Features}. Rows start normal, with
-/// deviation 1. The row of a Padding index, which may count from the end, starts as zeros and gets no gradient. Positions are those of `arange<256> | nn::embedding<"wpe", 64>`.
+/// deviation 1, or as `nn::embedding_options{.padding_idx = 0, .start = initial::normal(0.02)}` say. Positions are those
+/// of `arange<256> | nn::embedding<"wpe", 64>`.
 /// Rejects: real numbers; indices without a bound; a padding index that is no row.
-template <fixed_string Name, int Features, int... Padding>
-  requires(sizeof...(Padding) < 2)
-inline constexpr embedding_layer<Name, Features, Padding...> embedding{};
+template <fixed_string Name, int Features, embedding_options O = embedding_options{}>
+inline constexpr embedding_layer<Name, Features, O> embedding{};
 
 /// x {..., T, features} plus sine and cosine of t / 10000^(2 j / features), which are features 2 j and 2 j + 1, for
 /// each position t (Vaswani et al., 2017). Rejects: fewer than two axes.
