@@ -409,12 +409,12 @@ static_assert(turned_op<false>::result(shape{2, 9, 3, 4}, shape{2, 1, 4}) == no_
 static_assert(turned_op<false>::result(shape{9, 4}, shape{9, 4}) == no_shape);
 static_assert(waves_op<4, 10.0, true>::result(shape{1, 1, 1, 1, 1, 1}) == no_shape);
 static_assert(of(t<2, 5, 6> | nn::rnn<"n", 4>) == shape{2, 5, 4});
-static_assert(of(t<2, 5, 6> | nn::lstm<"n", 4, 3>) == shape{2, 5, 4});
+static_assert(of(t<2, 5, 6> | nn::lstm<"n", 4, nn::recurrent_options{.num_layers = 3}>) == shape{2, 5, 4});
 static_assert(std::apply(
     [](auto ys, auto... states) {
       return of(ys) == shape{2, 5, 4} && ((of(states) == shape{3, 2, 4}) && ...) && sizeof...(states) == 2;
     },
-    nn::lstm<"n", 4, 3>(t<2, 5, 6>, t<3, 2, 4>, t<3, 2, 4>)));
+    nn::lstm<"n", 4, nn::recurrent_options{.num_layers = 3}>(t<2, 5, 6>, t<3, 2, 4>, t<3, 2, 4>)));
 static_assert(of(std::get<1>(nn::gru<"n", 4>(t<2, 5, 6>, t<1, 2, 4>))) == shape{1, 2, 4});
 static_assert(of(t<2, 6> | nn::rnn_cell<"n", 4>) == shape{2, 4});
 static_assert(of(nn::gru_cell<"n", 4>(t<2, 6>, t<2, 4>)) == shape{2, 4});
