@@ -122,7 +122,11 @@ case("conv_transpose2d_groups", channels_last(lambda x, w: F.conv_transpose2d(x,
      x=(1, 3, 2, 6), w=(6, 2, 2, 2))
 case("batch_norm", channels_last(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)),
      **{"x": (2, 3, 2, 4), "bn.weight": (4,), "bn.bias": (4,)})
+case("batch_norm_eps", channels_last(lambda x, w, b: F.batch_norm(x * 0.01, None, None, w, b, training=True, eps=1e-3)),
+     **{"x": (2, 3, 2, 4), "bn.weight": (4,), "bn.bias": (4,)})
 case("layer_norm", lambda x, w, b: F.layer_norm(x, (5,), w, b), **{"x": (2, 3, 5), "ln.weight": (5,), "ln.bias": (5,)})
+case("layer_norm_eps", lambda x, w, b: F.layer_norm(x * 0.01, (5,), w, b, 1e-3),
+     **{"x": (2, 3, 5), "ln.weight": (5,), "ln.bias": (5,)})
 case("layer_norm_far", lambda x, w, b: F.layer_norm((x + 100) * 0.01, (17,), w, b),
      **{"x": (3, 17), "ln.weight": (17,), "ln.bias": (17,)})
 case("layer_norm_second", lambda x, w: torch.autograd.grad(F.layer_norm(x, (5,), w, w).square().sum(), x,
@@ -131,6 +135,8 @@ case("layer_norm_second", lambda x, w: torch.autograd.grad(F.layer_norm(x, (5,),
 case("rms_norm", lambda x, w: F.rms_norm(x, (5,), w), **{"x": (2, 3, 5), "rms.weight": (5,)})
 case("rms_norm_eps", lambda x, w: F.rms_norm(x * 0.01, (5,), w, 1e-3), **{"x": (2, 3, 5), "rms.weight": (5,)})
 case("group_norm", channels_last(lambda x, w, b: F.group_norm(x, 2, w, b)),
+     **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
+case("group_norm_eps", channels_last(lambda x, w, b: F.group_norm(x * 0.01, 3, w, b, 1e-3)),
      **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
 case("flatten", lambda x, w: F.linear(x.movedim(-1, 1).flatten(1), w),
      **{"x": (2, 3, 2, 4), "fc.weight": (3, 24)})

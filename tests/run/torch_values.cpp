@@ -73,9 +73,12 @@ BOOST_AUTO_TEST_CASE(convolutions) {
 }
 BOOST_AUTO_TEST_CASE(normalizations) {
   agrees<param<"x", 2, 3, 2, 4> | nn::batch_norm<"bn">>("batch_norm");
+  agrees<param<"x", 2, 3, 2, 4> * 0.01_c | nn::batch_norm<"bn", 1e-3>>("batch_norm_eps");
   agrees<param<"x", 2, 3, 5> | nn::layer_norm<"ln">>("layer_norm");
+  agrees<param<"x", 2, 3, 5> * 0.01_c | nn::layer_norm<"ln", 1e-3>>("layer_norm_eps");
   agrees<(param<"x", 3, 17> + 100_c) * 0.01_c | nn::layer_norm<"ln">>("layer_norm_far");
   agrees<param<"x", 2, 3, 2, 6> | nn::group_norm<"gn", 2>>("group_norm");
+  agrees<param<"x", 2, 3, 2, 6> * 0.01_c | nn::group_norm<"gn", 3, 1e-3>>("group_norm_eps");
   constexpr auto x = param<"x", 2, 3, 5>;
   agrees<x | nn::rms_norm<"rms">>("rms_norm");
   agrees<x * 0.01_c | nn::rms_norm<"rms", 1e-3>>("rms_norm_eps");
