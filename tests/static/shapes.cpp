@@ -11,6 +11,7 @@
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/pool.hpp"
+#include "cairn/nn/positions.hpp"
 #include "cairn/nn/transformer.hpp"
 #include "cairn/nn/recurrent.hpp"
 

@@ -1,17 +1,14 @@
-// Tables of vectors: what indices look up, the same table as the weights of a head, and waves for positions.
+// Tables of vectors, of which indices look up some.
 #pragma once
 
 #include "cairn/expr/gather.hpp"
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/rotary.hpp"
 #include "cairn/expr/shared.hpp"
-#include "cairn/nn/features.hpp"
 
 #include <limits>
 
 namespace cairn::nn {
 
-/// Of an embedding.
+/// What an embedding may have beside its features.
 struct embedding_options {
   static constexpr int none = std::numeric_limits<int>::min();
   int padding_idx = none;  ///< a row that gets no gradient and starts as zeros; below 0 counted from the end
@@ -56,40 +53,11 @@ struct embedding_layer : layer_base {
   }
 };
 
-struct sinusoidal_positions_layer : layer_base {
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"sinusoidal_positions", "">(x));
-    if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
-    else return x + make<waves_op<X::shape[-1], 10000.0, false>>(arange<X::shape[-2]>);
-  }
-};
-
-template <fixed_string Weight, int Out>
-struct tied_linear_layer : layer_base {
-  static constexpr fixed_string name = Weight;
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"tied_linear", Weight>(x));
-    if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
-    else return matmul(x, transpose(param<Weight, Out, X::shape[-1]>));
-  }
-};
-
 /// The row of `Name.weight` {bound, Features} for each index, as nn.Embedding: {..., Features}. Rows start normal, with
-/// deviation 1, or as `nn::embedding_options{.padding_idx = 0, .start = initial::normal(0.02)}` say. Positions are those
-/// of `arange<256> | nn::embedding<"wpe", 64>`.
+/// deviation 1, or otherwise: `nn::embedding_options{.padding_idx = 0, .start = initial::normal(0.02)}`. Positions are
+/// those of `arange<256> | nn::embedding<"wpe", 64>`.
 /// Rejects: real numbers; indices without a bound; a padding index that is no row.
 template <fixed_string Name, int Features, embedding_options O = embedding_options{}>
 inline constexpr embedding_layer<Name, Features, O> embedding{};
-
-/// x {..., T, features} plus sine and cosine of t / 10000^(2 j / features), which are features 2 j and 2 j + 1, for
-/// each position t (Vaswani et al., 2017). Rejects: fewer than two axes.
-inline constexpr sinusoidal_positions_layer sinusoidal_positions{};
-
-/// x Wᵀ, where the weight {Out, features} is the parameter of another layer, such as an embedding of Out rows:
-/// `nn::tied_linear<"/wte.weight", 50000>`. There is one parameter, and its gradient is the sum of both.
-template <fixed_string Weight, int Out>
-inline constexpr tied_linear_layer<Weight, Out> tied_linear{};
 
 }  // namespace cairn::nn

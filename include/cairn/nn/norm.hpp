@@ -77,7 +77,7 @@ struct group_norm_layer : layer_base {
   }
 
  private:
-  /// The mean of x {N, pixels, channels} over the pixels and the channels of a group, for each channel: {N, 1, channels}.
+  /// The mean of x {N, pixels, channels} over pixels and the channels of a group, for each channel: {N, 1, channels}.
   template <class X>
   static constexpr auto of_groups(X x) {
     constexpr shape groups{X::shape[0], Groups, X::shape[-1] / Groups};
@@ -87,8 +87,8 @@ struct group_norm_layer : layer_base {
 };
 
 /// Over the last axis, each row by itself, as nn.LayerNorm of one extent: (x - mean) / sqrt(variance + eps) times
-/// `Name.weight` {features}, plus `Name.bias` (Ba et al., 2016). `nn::layer_norm<"norm", 1e-6>`. Rejects: fewer than two
-/// axes.
+/// `Name.weight` {features}, plus `Name.bias` (Ba et al., 2016); `nn::layer_norm<"norm", 1e-6>`. Rejects: fewer than
+/// two axes.
 template <fixed_string Name, double Eps = 1e-5>
 inline constexpr layer_norm_layer<Name, Eps> layer_norm{};
 /// Over the last axis, as nn.RMSNorm of one extent: x / sqrt(mean square + eps) times `Name.weight` {features} (Zhang
