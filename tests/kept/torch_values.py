@@ -129,10 +129,14 @@ case("layer_norm_eps", lambda x, w, b: F.layer_norm(x * 0.01, (5,), w, b, 1e-3),
      **{"x": (2, 3, 5), "ln.weight": (5,), "ln.bias": (5,)})
 case("layer_norm_far", lambda x, w, b: F.layer_norm((x + 100) * 0.01, (17,), w, b),
      **{"x": (3, 17), "ln.weight": (17,), "ln.bias": (17,)})
+case("layer_norm_constant", lambda x, w, b: F.layer_norm(x * torch.tensor([[0.0], [1], [0]]) + 3, (17,), w, b),
+     **{"x": (3, 17), "ln.weight": (17,), "ln.bias": (17,)})
 case("layer_norm_second", lambda x, w: torch.autograd.grad(F.layer_norm(x, (5,), w, w).square().sum(), x,
                                                            create_graph=True)[0],
      **{"x": (2, 3, 5), "ln.weight": (5,)})
 case("rms_norm", lambda x, w: F.rms_norm(x, (5,), w), **{"x": (2, 3, 5), "rms.weight": (5,)})
+case("rms_norm_zero", lambda x, w: F.rms_norm(x * torch.tensor([[1.0], [0], [1]]), (5,), w),
+     **{"x": (2, 3, 5), "rms.weight": (5,)})
 case("rms_norm_eps", lambda x, w: F.rms_norm(x * 0.01, (5,), w, 1e-3), **{"x": (2, 3, 5), "rms.weight": (5,)})
 case("group_norm", channels_last(lambda x, w, b: F.group_norm(x, 2, w, b)),
      **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
@@ -181,6 +185,17 @@ def sinusoidal(x):
 case("embedding", lambda weight: F.embedding(tokens, weight, padding_idx=1), **{"wte.weight": (7, 5)})
 case("embedding_second", slope_of_embedding, **{"wte.weight": (7, 5)})
 case("tied_linear", tied, **{"wte.weight": (7, 5), "wpe.weight": (4, 5), "bias": (7,)})
+
+
+def placed(table, row, rows):
+    """A row laid down by an index, and what PyTorch's users assign to slices."""
+    first = torch.index_copy(table.square(), 0, torch.tensor([5]), row)
+    second = table.clone()
+    second[:, 2:4] = rows * rows
+    return first * second
+
+
+case("placed", placed, **{"table": (7, 5), "row": (1, 5), "rows": (7, 2)})
 case("rotary", lambda x: rotary(x, torch.arange(5.0)), x=(2, 5, 3, 6))
 case("rotary_at", lambda x: rotary(x, tokens, 500.0), x=(2, 4, 1, 8))
 case("sinusoidal", lambda x: sinusoidal(x), x=(2, 4, 7))

@@ -132,11 +132,18 @@ BOOST_AUTO_TEST_CASE(of_indices) {
   constexpr cairn::element_type bytes{cairn::dtype::u8, 5};
   const std::int32_t table[]{7, 0, 100000, 3, 9};
   const std::uint8_t at[]{4, 4, 0, 2};
-  std::int32_t out[4]{};
+  std::int32_t out[4]{}, laid[5]{};
   run_kernel<cairn::gather_op<0>, float, array<shape{5}, cairn::index_below(100001)>, array<shape{4}, bytes>>(
       {out, table, at});
   const std::int32_t expected[]{9, 9, 7, 100000};
   BOOST_TEST(out == expected, boost::test_tools::per_element());
+  const std::uint8_t first[]{1};
+  const std::int32_t rows[]{8, 6};
+  run_kernel<cairn::placed_op<0>, double, array<shape{5}, cairn::index_below(100001)>,
+             array<shape{1}, cairn::element_type{cairn::dtype::u8, 4}>, array<shape{2}, cairn::index_below(9)>>(
+      {laid, table, first, rows});
+  const std::int32_t expected_laid[]{7, 8, 6, 3, 9};
+  BOOST_TEST(laid == expected_laid, boost::test_tools::per_element());
 }
 
 // What is laid at the position for padding is left out; most of a large table gets nothing.
