@@ -438,7 +438,8 @@ class body:
         return len(v.shape) > 1 and self.add(f"({v.text} | nn::sinusoidal_positions)", v.shape, v.bound + 1, v)
 
     def placed(self, v=None):
-        """Rows in place of those of a value: others of its kind, or parameters; at an index of the model, or a constant."""
+        """Rows in place of those of a value: others of its kind, or parameters; at an index of the model, or a constant
+        one."""
         v = v or self.any()
         if not v.shape:
             return None
@@ -608,7 +609,8 @@ class body:
         at, name, features = self.any_places(), self.of.name("e"), self.draw.choice(extents)
         if at is None or count(at.shape) * features > most_elements or len(at.shape) > 4:
             return None
-        padding = self.draw.choice(["", "", f", nn::embedding_options{{.padding_idx = {self.draw.randint(-at.below, at.below - 1)}}}"])
+        row = self.draw.randint(-at.below, at.below - 1)
+        padding = self.draw.choice(["", "", f", nn::embedding_options{{.padding_idx = {row}}}"])
         self.detaches |= bool(padding)  # of which differences see more than the gradient, as of a detach
         self.names.append(name + ".weight")
         return self.add(f'({at.text} | nn::embedding<"{name}", {features}{padding}>)', at.shape + (features,), 4, at)

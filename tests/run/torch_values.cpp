@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(normalizations) {
   agrees<x * 0.01_c | nn::rms_norm<"rms", 1e-3>>("rms_norm_eps");
   // Rows of one number all over, and of zeros: there is nothing to divide by but the eps.
   constexpr auto second = generated<3, 1>([](int i, int) { return i == 1; });
-  agrees<param<"x", 3, 17> * second + 3_c | nn::layer_norm<"ln">>("layer_norm_constant");
+  agrees<(param<"x", 3, 17> * second + 3_c) | nn::layer_norm<"ln">>("layer_norm_constant");
   agrees<x * (1_c - second) | nn::rms_norm<"rms">>("rms_norm_zero");
   constexpr auto w = param<"ln.weight", 5>;
   constexpr auto moments = make<row_moments_op<1e-5>>(x);
