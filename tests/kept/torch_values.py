@@ -155,10 +155,10 @@ case("upsample2d", channels_last(lambda x: F.interpolate(x, scale_factor=2, mode
 tokens = torch.arange(8).square().remainder(7).reshape(2, 4)
 
 
-def slope_of_embedding(weight):
+def slope_of_embedding(weight, by):
     """A gradient of the table, whose own gradients leave out the padding, too."""
     rows = F.embedding(tokens, weight, padding_idx=1)
-    return torch.autograd.grad((rows ** 3).sum(), weight, create_graph=True)[0]
+    return torch.autograd.grad((rows ** 3 * by).sum(), weight, create_graph=True)[0]
 
 
 def tied(weight, positions, bias):
@@ -183,7 +183,7 @@ def sinusoidal(x):
 
 
 case("embedding", lambda weight: F.embedding(tokens, weight, padding_idx=1), **{"wte.weight": (7, 5)})
-case("embedding_second", slope_of_embedding, **{"wte.weight": (7, 5)})
+case("embedding_second", slope_of_embedding, **{"wte.weight": (7, 5), "by": (2, 4, 5)})
 case("tied_linear", tied, **{"wte.weight": (7, 5), "wpe.weight": (4, 5), "bias": (7,)})
 
 
