@@ -41,9 +41,10 @@ constexpr auto writes = repeat<blocks, "block">([](auto) { return transformer<am
 
 /// The head has the weights of the table of letters.
 constexpr auto logits(auto model, auto text, auto positions) {
-  const auto embedded = gather<0>(param_from<"wte.weight", initial::normal(0.02), letters, width>, text) +
-                        gather<0>(param_from<"wpe.weight", initial::normal(0.02), length, width>, positions);
-  return embedded | model | nn::layer_norm<"ln"> | nn::tied_linear<"wte.weight", letters>;
+  constexpr nn::embedding_options start{.start = initial::normal(0.02)};
+  const auto of_text = text | nn::embedding<"wte", width, start>;
+  const auto of_positions = positions | nn::embedding<"wpe", width, start>;
+  return of_text + of_positions | model | nn::layer_norm<"ln"> | nn::tied_linear<"wte.weight", letters>;
 }
 
 constexpr auto loss = cross_entropy(logits(reads, indices<"text", letters, batch, length>, arange<length>),

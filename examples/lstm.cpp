@@ -10,12 +10,13 @@ namespace {
 using training::letters;
 
 constexpr int batch = 32, length = 64, width = 256, layers = 2;
+constexpr nn::recurrent_options stacked{.num_layers = layers};
 
 /// Logits of what follows each byte of a text {N, T}. States {layers, N, width} begin as the last call left them.
 template <class Policy>
 constexpr auto logits = [](auto text, auto h, auto c) {
   const auto [ys, last_h, last_c] =
-      nn::lstm<"lstm", width, layers, Policy>(text | nn::embedding<"embed", width>, h, c);
+      nn::lstm<"lstm", width, stacked, Policy>(text | nn::embedding<"embed", width>, h, c);
   return updated(updated(ys, h, last_h), c, last_c) | nn::linear<"head", letters>;
 };
 constexpr auto text = indices<"text", letters, batch, length>;

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""What cairn writes, PyTorch's package safetensors reads, and the reverse, bit for bit; and a module of PyTorch's predicts
+"""What cairn writes, PyTorch's package safetensors reads, and the reverse, bit for bit; and modules of PyTorch predict
 the same in both, loaded from the file of either: exchange.py [keep]
 
 ./dev test exchange runs it, with the packages torch, numpy and safetensors of ./dev bench peers.
@@ -30,15 +30,23 @@ int main(int, char** arguments) {
 }
 """
 
+# Modules whose names and layouts are the same in both, called by those of the kept files.
+modules = {
+    "module": 'input<"x", 8, 6> | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::linear<"fc2", 2>',
+    "layers": 'input<"x", 2, 5, 8> | block<"before">(nn::transformer_block<2, before>) | '
+              'block<"after">(nn::transformer_block<2, after, nn::relu>) | nn::lstm<"lstm", 5, stacked>',
+}
 # Loads a file, predicts, trains, saves, and predicts again; prints the predictions.
 trains = """#include "cairn/cairn.hpp"
 #include "cairn/file/saving.hpp"
 #include <cstdio>
 using namespace cairn;
-constexpr auto result = input<"x", 8, 6> | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::linear<"fc2", 2>;
+constexpr nn::transformer_options before{.dim_feedforward = 12}, after{.dim_feedforward = 12, .norm_first = false};
+constexpr nn::recurrent_options stacked{.num_layers = 2};
+constexpr auto result = MODEL;
 int main(int, char** arguments) {
-  std::vector<float> x(8 * 6);
-  for (int i = 0; i < 48; ++i) x[i] = i % 7 - 3.0F;
+  std::vector<float> x(COUNT);
+  for (int i = 0; i < COUNT; ++i) x[i] = i % 7 - 3.0F;
   program<mean(square(result)), update<adamw_options{}>> step;
   const auto print = [&] {
     predictor<result> predict{step};
@@ -91,12 +99,29 @@ def compare(folder, seed):
     return "" if len(texts) > 1 or ours.read_bytes() == theirs.read_bytes() else "the bytes differ"
 
 
-def module():
+class Layers(torch.nn.Module):
+    """Layers of several parameters, in a row."""
+
+    def __init__(self):
+        super().__init__()
+        self.before = torch.nn.TransformerEncoderLayer(8, 2, 12, 0, "gelu", batch_first=True, norm_first=True)
+        self.after = torch.nn.TransformerEncoderLayer(8, 2, 12, 0, batch_first=True)
+        self.lstm = torch.nn.LSTM(8, 5, 2, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(self.after(self.before(x)))[0]
+
+
+def module(name):
     """A module whose parameters and statistics are not those with which it began, and its input."""
     torch.manual_seed(1)
-    made = torch.nn.Sequential(OrderedDict(fc1=torch.nn.Linear(6, 16), bn=torch.nn.BatchNorm1d(16),
-                                           fc2=torch.nn.Linear(16, 2)))
-    x = (torch.arange(48) % 7 - 3).float().reshape(8, 6)
+    if name == "layers":
+        made, shape = Layers(), (2, 5, 8)
+    else:
+        made = torch.nn.Sequential(OrderedDict(fc1=torch.nn.Linear(6, 16), bn=torch.nn.BatchNorm1d(16),
+                                               fc2=torch.nn.Linear(16, 2)))
+        shape = 8, 6
+    x = (torch.arange(math.prod(shape)) % 7 - 3).float().reshape(shape)
     optimizer = torch.optim.SGD(made.parameters(), lr=0.1)
     for _ in range(5):
         optimizer.zero_grad()
@@ -105,14 +130,14 @@ def module():
     return made.eval(), x
 
 
-def compare_module(folder):
+def compare_module(folder, name):
     """What a module predicts otherwise than cairn, or nothing."""
-    made, x = module()
+    made, x = module(name)
     theirs, ours = folder / "module", folder / "trained"
     save_file(made.state_dict(), theirs)
-    program = build(folder / "trains", trains)
+    program = build(folder / "trains", trains.replace("MODEL", modules[name]).replace("COUNT", str(x.numel())))
     said = subprocess.run([program, theirs, ours], check=True, text=True, capture_output=True).stdout
-    numbers = torch.tensor([float(number) for number in said.split()]).reshape(2, 8, 2)
+    numbers = torch.tensor([float(number) for number in said.split()]).reshape(2, *made(x).shape)
     for predicted, file in zip(numbers, (theirs, ours)):
         left = made.load_state_dict(load_file(file), strict=False)
         if set(left.missing_keys) - {"bn.num_batches_tracked"} or any(not key.startswith("optimizer.")
@@ -134,10 +159,10 @@ def main():
         folder = Path(name)
         build(folder / "again", again)
         faults = {f"seed {seed}": fault for seed in range(files) if (fault := compare(folder, seed))}
-        faults |= {"module": fault for fault in [compare_module(folder)] if fault}
+        faults |= {name: fault for name in modules if (fault := compare_module(folder, name))}
     for name, fault in faults.items():
         print(f"FAIL {name}: {fault}")
-    print(f"{files + 1 - len(faults)} passed, {len(faults)} failed")
+    print(f"{files + len(modules) - len(faults)} passed, {len(faults)} failed")
     sys.exit(bool(faults))
 
 
@@ -156,8 +181,9 @@ def keep():
         "mask": torch.tensor([True, False, True]),
         "none": torch.zeros((0, 4), dtype=torch.uint8),
     }, kept / "torch.safetensors", {"format": "pt"})
-    made, x = module()
-    save_file(made.state_dict() | {"x": x, "result": made(x).detach()}, kept / "module.safetensors")
+    for name in modules:
+        made, x = module(name)
+        save_file(made.state_dict() | {"x": x, "result": made(x).detach().contiguous()}, kept / f"{name}.safetensors")
     texts = {"a \"quoted\" name": "line\nline\ttab \\ \x01\x7f", "z": "", "é€": "𝄞"}
     order = [text.encode() for text in ('{"a', ',"z"', ',"é')]
     while True:  # the package draws the order of the texts
@@ -165,7 +191,7 @@ def keep():
         places = [(kept / "names.safetensors").read_bytes().find(text) for text in order]
         if -1 not in places and places == sorted(places):
             break
-    for name in ("torch", "names", "module"):
+    for name in ("torch", "names", *modules):
         (kept / f"{name}.safetensors").chmod(0o644)
 
 

@@ -43,6 +43,7 @@ most_elements = 1500
 most_bound = 8  # of a number's magnitude: what may be larger is scaled
 most_depth = 4  # of nested segments
 product_policies = {"save_matmuls", "save_unbatched_matmuls", "keeps_products"}
+loop_policies = ["store_all", "revolve<1>", "revolve<2>", "two_level<2, 1>", "segment_every<2>", "fit<4096>"]
 most_slopes = 1  # gradients as values: each lengthens all behind it
 
 
@@ -337,7 +338,15 @@ class body:
             self.names += [f"{name}.{of}" for of in ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")]
             self.has |= product_policies
             options = f"nn::attention_options{{.causal = {causal}, .key_heads = {key_heads}, .dropout = {dropped:g}}}"
-            text = f"(reshape<{images}, {tokens}, {features}>({v.text}) | nn::self_attention<\"{name}\", {heads}, {options}>)"
+            x = f"reshape<{images}, {tokens}, {features}>({v.text})"
+            kind, memory, of_keys = "self", "", tokens
+            if self.of.chance(0.5):
+                kind, of_keys, other = "cross", draw.choice(extents), draw.choice([features, draw.choice(extents)])
+                memory = f", {self.leaf((images, of_keys, other))}"
+                if other != features:
+                    self.names.remove(name + ".in_proj_weight")
+                    self.names += [f"{name}.{of}_proj_weight" for of in "qkv"]
+            text = f'nn::{kind}_attention<"{name}", {heads}, {options}>({x}{memory}{self.mask(tokens, of_keys)})'
             bound = 3 * features * v.bound + 1
         else:
             keys = [images, draw.choice(extents), key_heads]
@@ -345,9 +354,114 @@ class body:
             self.has |= product_policies - {"save_unbatched_matmuls"}
             form = f'nn::attention<"{self.of.name("d")}", {dropped:g}>' if dropped else "nn::attention"
             text = f"{form}(reshape<{images}, {tokens}, {heads}, {features // heads}>({v.text}), {k}, {values}"
-            text += ", nn::causal)" if causal == "true" else ")"
+            text += ", nn::causal" * (causal == "true") + self.mask(tokens, keys[1]) + ")"
             bound = 1.2 / (1 - dropped)
         return self.add(f"reshape{braced(*v.shape).replace(', ', '<', 1)}>({text})", v.shape, bound, v)
+
+    def mask(self, queries, keys):
+        """What may follow the arguments of an attention: nothing, numbers, or truth values."""
+        seen = f"generated<{queries}, {keys}>([](int i, int j) {{ return j % 3 == i % 3 || j == 0; }}) > 0.5_c"
+        return self.draw.choice(["", f", {self.leaf((queries, keys))}", f", {seen}"])
+
+    def transformer(self):
+        """A block of a transformer, of rows that are not all of one number: as in row_norm."""
+        v, draw, name = self.any(), self.draw, self.of.name("b")
+        if len(v.shape) not in (2, 3) or v.shape[-1] < 3:
+            return None
+        images, tokens, features = v.shape if len(v.shape) == 3 else (1, *v.shape)
+        heads, inner = draw.choice([n for n in (1, 2, 3) if features % n == 0]), draw.choice(extents[:8])
+        layers = "self_attn.in_proj_", "self_attn.out_proj.", "linear1.", "linear2.", "norm1.", "norm2."
+        self.names += [f"{name}.{layer}{of}" for layer in layers for of in ("weight", "bias")]
+        self.has |= product_policies
+        first, causal = draw.choices(["true", "false"], k=2)
+        options = f"nn::transformer_options{{.dim_feedforward = {inner}, .norm_first = {first}, .causal = {causal}}}"
+        apart = f"{v.text} + generated<{features}>([](int i) {{ return 0.7 * (i % 5); }})"
+        x = f"reshape<{images}, {tokens}, {features}>({apart})"
+        text = f'{x} | block<"{name}">(nn::transformer_block<{heads}, {options}, nn::{draw.choice(["gelu", "silu"])}>)'
+        return self.add(f"reshape{braced(*v.shape).replace(', ', '<', 1)}>({text})", v.shape, 3 * features + v.bound, v)
+
+    def recurrent(self):
+        """The last axes of a value as steps and features: a loop over the steps; or one step, of the features alone."""
+        v, draw, name = self.any(), self.draw, self.of.name("u")
+        kind, hidden, layers = draw.choice(["rnn", "gru", "lstm"]), draw.choice(extents[:8]), draw.choice([1, 2])
+        cell = self.of.chance(0.4)
+        if len(v.shape) not in ((2,) if cell else (2, 3)) or v.shape[-2] < 3:
+            return None
+        if count(v.shape[:-1]) * hidden > most_elements:
+            return None
+        shape = v.shape if cell or len(v.shape) == 3 else (1, *v.shape)
+        suffixes = [""] if cell else [f"_l{i}" for i in range(layers)]
+        self.names += [f"{name}.{of}{suffix}" for of in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+                       for suffix in suffixes]
+        self.has |= product_policies
+        if cell:
+            layer, of_state = f'nn::{kind}_cell<"{name}", {hidden}>', (shape[0], hidden)
+        else:
+            dropped, of_state = 0.2 * (layers == 2 and self.of.chance(0.3)), (layers, shape[0], hidden)
+            options = f"nn::recurrent_options{{.num_layers = {layers}, .dropout = {dropped:g}}}"
+            layer = f'nn::{kind}<"{name}", {hidden}, {options}, {draw.choice(loop_policies)}>'
+            self.reusable &= dropped == 0  # one name draws once
+            self.of.slopes, self.of.loops = most_slopes, True
+        states, made = 1 + (kind == "lstm"), shape[:-1] + (hidden,)
+        x = f"reshape{braced(*shape).replace(', ', '<', 1)}>({v.text})"
+        begin = [self.leaf(of_state) for _ in range(states)] if self.of.chance(0.5) else []
+        text = f"{layer}({', '.join([x, *begin])})"
+        results = states if cell else 1 + states * bool(begin)
+        if results == 1:
+            return self.add(text, made, 1.2, v)
+        parts = [self.of.name("v") for _ in range(results)]
+        self.lines.append(f"const auto [{', '.join(parts)}] = {text};")
+        shapes = [of_state if cell or i > 0 else made for i in range(results)]
+        return [self.add(f"tanh({part})", of_part, 1, v) for part, of_part in zip(parts, shapes)][0]
+
+    def swiglu(self):
+        v, name, hidden = self.any(), self.of.name("g"), self.draw.choice(extents)
+        if len(v.shape) < 2 or count(v.shape[:-1]) * hidden > most_elements:
+            return None
+        self.names += [f"{name}.w{i}.weight" for i in (1, 2, 3)]
+        self.has |= product_policies
+        return self.add(f'({v.text} | nn::swiglu<"{name}", {hidden}>)', v.shape, hidden * v.bound**2 + 1, v)
+
+    def tied(self):
+        """A product with the weight of a linear layer, which others may share."""
+        v, out = self.any(), self.draw.choice(extents)
+        if len(v.shape) < 2 or count(v.shape[:-1]) * out > most_elements:
+            return None
+        name = self.of.shared.setdefault(("linear", v.shape[-1], out), "/" + self.of.name("l"))
+        self.names.append(name + ".weight")
+        self.has |= product_policies
+        text = f'({v.text} | nn::tied_linear<"{name}.weight", {out}>)'
+        return self.add(text, v.shape[:-1] + (out,), math.sqrt(v.shape[-1]) * v.bound + 1, v)
+
+    def positions(self):
+        v = self.any()
+        return len(v.shape) > 1 and self.add(f"({v.text} | nn::sinusoidal_positions)", v.shape, v.bound + 1, v)
+
+    def placed(self, v=None):
+        """Rows in place of those of a value: others of its kind, or parameters; at an index of the model, or a constant
+        one."""
+        v = v or self.any()
+        if not v.shape:
+            return None
+        axis = self.draw.randrange(len(v.shape))
+        before, n, behind = v.shape[:axis], v.shape[axis], v.shape[axis + 1:]
+        fits = [w for w in (self.places if v.below else self.values) if len(w.shape) == len(v.shape) and
+                w.shape[axis] <= n and (w.shape[:axis], w.shape[axis + 1:]) == (before, behind)]
+        rows = self.draw.choice(fits)
+        if not v.below and self.of.chance(0.5):
+            shape = (*before, self.draw.randint(1, n), *behind)
+            rows = value(self.leaf(shape), shape, 1.2, own=False)
+        places = n - rows.shape[axis] + 1
+        indices = [w for w in self.places if count(w.shape) == 1 and w.below <= places]
+        reads, begin = [v, *[rows] * (rows in fits)], self.draw.randrange(places)
+        at = f"slice<0, {begin}, {begin + 1}>(arange<{places}>)"
+        if indices and self.of.chance(0.7):
+            reads.append(self.draw.choice(indices))
+            at = reads[-1].text
+        text = f"placed<{axis}>({v.text}, {at}, {rows.text})"
+        if v.below:
+            return self.add_places(text, v.shape, max(v.below, rows.below), *reads)
+        return self.add(text, v.shape, max(v.bound, rows.bound), *reads)
 
     def along_axis(self):
         v = self.any()
@@ -427,7 +541,7 @@ class body:
 
     def move_places(self):
         v = self.any_places()
-        return v and self.draw.choice([self.view, self.slice, self.concatenate])(v)
+        return v and self.draw.choice([self.view, self.slice, self.concatenate, self.placed])(v)
 
     def choose(self):
         """Where the largest or the smallest stand."""
@@ -495,7 +609,9 @@ class body:
         at, name, features = self.any_places(), self.of.name("e"), self.draw.choice(extents)
         if at is None or count(at.shape) * features > most_elements or len(at.shape) > 4:
             return None
-        padding = self.draw.choice(["", "", f", {self.draw.randint(-at.below, at.below - 1)}"])
+        row = self.draw.randint(-at.below, at.below - 1)
+        padding = self.draw.choice(["", "", f", nn::embedding_options{{.padding_idx = {row}}}"])
+        self.detaches |= bool(padding)  # of which differences see more than the gradient, as of a detach
         self.names.append(name + ".weight")
         return self.add(f'({at.text} | nn::embedding<"{name}", {features}{padding}>)', at.shape + (features,), 4, at)
 
@@ -621,7 +737,7 @@ class body:
         self.use(f, [name])
         self.has, self.of.slopes, self.of.loops = has, most_slopes, True
         body_of_step = self.segment_of(f, f"layer({f.text})") if segment else f"layer({f.text})"
-        policy = self.draw.choice(["store_all", "revolve<1>", "revolve<2>", "two_level<2, 1>", "segment_every<2>", "fit<4096>"])
+        policy = self.draw.choice(loop_policies)
         text = f'scan<{times}, "{name}", {policy}>({body_of_step}, carried({", ".join(v.text for v in arguments)}))'
         self.read(*arguments)
         if len(arguments) > 1:
@@ -675,7 +791,9 @@ class body:
                  (self.concatenate, 1.5), (self.image, 4), (self.attention, 2), (self.dropout, 1), (self.batch_norm, 1),
                  (self.row_norm, 1.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 0.7), (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
-                 (self.choose, 1.5), (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5)]
+                 (self.choose, 1.5), (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5),
+                 (self.recurrent, 2), (self.transformer, 0.7), (self.swiglu, 0.7), (self.tied, 0.7),
+                 (self.positions, 0.5), (self.placed, 1)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:
             before = self.of.left

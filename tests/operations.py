@@ -22,7 +22,7 @@ inner = set("""
     top_scope rule_number work work_of applied misused mistake nameless pass_on poison rejected report_of sound
     surfaced wrong first_problem max_height max_spelled biased_t keepdim_t refuse same_address
     blocking blocking_of even_blocks product hash_of mix number_of least_work range share register_bytes digits
-    attending attention_extents attention_tiles masking drawn_keys causal_t motion correlation tap_of place_of_tap sweep_axis axis_of_sweep sweep_cut cut_of filter_cut cut_of_filter scratch_of
+    attending attention_extents attention_tiles masking drawn_keys motion correlation tap_of place_of_tap sweep_axis axis_of_sweep sweep_cut cut_of filter_cut cut_of_filter scratch_of
     scratch_of_filter sections_of depth_of most_tile_rows most_block_rows tile_columns_of
     carried_values step_values scanned reversal loop_figures loop_hooks
     memory_alignment memory_block kept_run kept_tensor run_counters one_step executable step_tables runtime_step run run_lanes run_tiles run_rows compute lanewise
@@ -34,7 +34,7 @@ inner_of = {
     "data": {"text_of"},
     "report": {"extents_of", "formula_of", "print", "print_column", "segment_entry", "step", "value"},
     "dump": {"bytes", "gradient", "graph", "memory", "path_of", "schedule", "steps"},
-    "nn": set(),
+    "nn": {"causal_t"},
 }
 
 

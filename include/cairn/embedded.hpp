@@ -44,6 +44,7 @@
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/embedding.hpp"
+#include "cairn/nn/positions.hpp"
 #include "cairn/nn/pool.hpp"
 #include "cairn/nn/transformer.hpp"
 #include "cairn/nn/recurrent.hpp"

@@ -122,15 +122,25 @@ case("conv_transpose2d_groups", channels_last(lambda x, w: F.conv_transpose2d(x,
      x=(1, 3, 2, 6), w=(6, 2, 2, 2))
 case("batch_norm", channels_last(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True)),
      **{"x": (2, 3, 2, 4), "bn.weight": (4,), "bn.bias": (4,)})
+case("batch_norm_eps", channels_last(lambda x, w, b: F.batch_norm(x * 0.01, None, None, w, b, training=True, eps=1e-3)),
+     **{"x": (2, 3, 2, 4), "bn.weight": (4,), "bn.bias": (4,)})
 case("layer_norm", lambda x, w, b: F.layer_norm(x, (5,), w, b), **{"x": (2, 3, 5), "ln.weight": (5,), "ln.bias": (5,)})
+case("layer_norm_eps", lambda x, w, b: F.layer_norm(x * 0.01, (5,), w, b, 1e-3),
+     **{"x": (2, 3, 5), "ln.weight": (5,), "ln.bias": (5,)})
 case("layer_norm_far", lambda x, w, b: F.layer_norm((x + 100) * 0.01, (17,), w, b),
+     **{"x": (3, 17), "ln.weight": (17,), "ln.bias": (17,)})
+case("layer_norm_constant", lambda x, w, b: F.layer_norm(x * torch.tensor([[0.0], [1], [0]]) + 3, (17,), w, b),
      **{"x": (3, 17), "ln.weight": (17,), "ln.bias": (17,)})
 case("layer_norm_second", lambda x, w: torch.autograd.grad(F.layer_norm(x, (5,), w, w).square().sum(), x,
                                                            create_graph=True)[0],
      **{"x": (2, 3, 5), "ln.weight": (5,)})
 case("rms_norm", lambda x, w: F.rms_norm(x, (5,), w), **{"x": (2, 3, 5), "rms.weight": (5,)})
+case("rms_norm_zero", lambda x, w: F.rms_norm(x * torch.tensor([[1.0], [0], [1]]), (5,), w),
+     **{"x": (2, 3, 5), "rms.weight": (5,)})
 case("rms_norm_eps", lambda x, w: F.rms_norm(x * 0.01, (5,), w, 1e-3), **{"x": (2, 3, 5), "rms.weight": (5,)})
 case("group_norm", channels_last(lambda x, w, b: F.group_norm(x, 2, w, b)),
+     **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
+case("group_norm_eps", channels_last(lambda x, w, b: F.group_norm(x * 0.01, 3, w, b, 1e-3)),
      **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
 case("flatten", lambda x, w: F.linear(x.movedim(-1, 1).flatten(1), w),
      **{"x": (2, 3, 2, 4), "fc.weight": (3, 24)})
@@ -145,10 +155,10 @@ case("upsample2d", channels_last(lambda x: F.interpolate(x, scale_factor=2, mode
 tokens = torch.arange(8).square().remainder(7).reshape(2, 4)
 
 
-def embedding(weight):
-    """As where the row for padding is still what nn.Embedding makes it."""
-    rows = torch.where(torch.arange(7).reshape(7, 1) == 1, torch.zeros(()), weight)
-    return F.embedding(tokens, rows, padding_idx=1)
+def slope_of_embedding(weight, by):
+    """A gradient of the table, whose own gradients leave out the padding, too."""
+    rows = F.embedding(tokens, weight, padding_idx=1)
+    return torch.autograd.grad((rows ** 3 * by).sum(), weight, create_graph=True)[0]
 
 
 def tied(weight, positions, bias):
@@ -172,8 +182,20 @@ def sinusoidal(x):
     return x * torch.stack((angles.sin(), angles.cos()), -1).flatten(1)[:, :features]
 
 
-case("embedding", embedding, **{"wte.weight": (7, 5)})
+case("embedding", lambda weight: F.embedding(tokens, weight, padding_idx=1), **{"wte.weight": (7, 5)})
+case("embedding_second", slope_of_embedding, **{"wte.weight": (7, 5), "by": (2, 4, 5)})
 case("tied_linear", tied, **{"wte.weight": (7, 5), "wpe.weight": (4, 5), "bias": (7,)})
+
+
+def placed(table, row, rows):
+    """A row laid down by an index, and what PyTorch's users assign to slices."""
+    first = torch.index_copy(table.square(), 0, torch.tensor([5]), row)
+    second = table.clone()
+    second[:, 2:4] = rows * rows
+    return first * second
+
+
+case("placed", placed, **{"table": (7, 5), "row": (1, 5), "rows": (7, 2)})
 case("rotary", lambda x: rotary(x, torch.arange(5.0)), x=(2, 5, 3, 6))
 case("rotary_at", lambda x: rotary(x, tokens, 500.0), x=(2, 4, 1, 8))
 case("sinusoidal", lambda x: sinusoidal(x), x=(2, 4, 7))

@@ -42,7 +42,7 @@ constexpr auto ordered = mean(square(rows_there)) + mean(square(columns_there)) 
                          mean(square(max<-1>(logits))) + mean(square(min<0>(logits))) + max(square(logits));
 
 // Rows of a large table that most indices leave out, norms of rows, which loops follow, and features turned.
-constexpr auto tokens = answers | nn::embedding<"tokens", 960, 3>;
+constexpr auto tokens = answers | nn::embedding<"tokens", 960, nn::embedding_options{.padding_idx = 3}>;
 constexpr auto turned = nn::rotary(reshape<rows, 10, 96>(tokens | nn::layer_norm<"ln">), answers);
 constexpr auto normed = mean(square(reshape<rows, 960>(turned) * (tokens | nn::rms_norm<"rms">))) +
                         cross_entropy(logits, answers);

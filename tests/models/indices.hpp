@@ -61,7 +61,7 @@ constexpr auto tied_head = [] {
     return ckpt<"b">(nn::residual(nn::layer_norm<"ln1"> | turned) |
                      ckpt<"ff">(nn::residual(nn::rms_norm<"ln2"> | mlp)));
   });
-  const auto tokens = reshape<2, 4>(y) | nn::embedding<"wte", 12, 0>;
+  const auto tokens = reshape<2, 4>(y) | nn::embedding<"wte", 12, nn::embedding_options{.padding_idx = 0}>;
   const auto embedded = tokens + (arange<4> | nn::embedding<"wpe", 12>) + reshape<2, 4, 12>(x);
   const auto out = embedded | nn::sinusoidal_positions | blocks | nn::layer_norm<"ln">;
   return cross_entropy(reshape<8, 12>(out) | nn::tied_linear<"/wte.weight", 5>, y);

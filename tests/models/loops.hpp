@@ -47,7 +47,8 @@ template <class Policy>
 constexpr auto recurrent = [] {
   const auto sequence = reshape<8, 32, 3>(x | nn::linear<"in", 96>);
   const auto begin = reshape<2, 8, 6>(tanh(x));
-  const auto [ys, h, c] = nn::lstm<"lstm", 6, 2, Policy, 0.2>(sequence, begin, square(begin));
+  constexpr nn::recurrent_options stacked{.num_layers = 2, .dropout = 0.2};
+  const auto [ys, h, c] = nn::lstm<"lstm", 6, stacked, Policy>(sequence, begin, square(begin));
   return classify(mean<1>(ys) + mean<0>(h * c));
 }();
 

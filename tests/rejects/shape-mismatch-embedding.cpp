@@ -13,5 +13,6 @@ constexpr int padding = 256;
 constexpr int padding = -1;
 #endif
 
-constexpr auto h = indices<"tokens", 256, 4, 9> | block<"text">(nn::embedding<"wte", 16, padding>);
+constexpr auto table = nn::embedding<"wte", 16, nn::embedding_options{.padding_idx = padding}>;
+constexpr auto h = indices<"tokens", 256, 4, 9> | block<"text">(table);
 static_assert(an_expression<decltype(h)>);

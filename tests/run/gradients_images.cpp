@@ -32,5 +32,11 @@ BOOST_AUTO_TEST_CASE(of_normalizations) {
   constexpr auto slopes = grad(loss, few, param<"ln.weight", 4>);
   check<loss + weighted(std::get<0>(slopes)) + sum(square(std::get<1>(slopes)))>();
 }
+// Rows of one number all over, and of zeros: there is nothing to divide by but the eps.
+BOOST_AUTO_TEST_CASE(of_norms_without_deviation) {
+  constexpr auto equal = param_from<"equal", initial::constant(2), 2, 3, 5>;
+  constexpr auto zero = param_from<"zero", initial{}, 2, 3, 5>;
+  check<weighted(equal | nn::layer_norm<"ln", 0.01>) + weighted(zero | nn::rms_norm<"rms", 0.01>)>();
+}
 
 BOOST_AUTO_TEST_SUITE_END()

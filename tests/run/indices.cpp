@@ -88,8 +88,10 @@ BOOST_AUTO_TEST_CASE(second_gradients_of_the_peers) {
 // Indices are given out as integers, moved as they are, by programs and predictors.
 BOOST_AUTO_TEST_CASE(moved_and_given_out) {
   constexpr auto turned = transpose(tokens);
+  constexpr auto columns = indices<"columns", 3, 4>;
   constexpr auto parts = outputs(sum(square(w)), turned, concatenate<0>(slice<0, 1, 3>(turned), turned),
-                                 reshape<8>(gather<0>(turned, indices<"columns", 3, 4>)));
+                                 reshape<8>(gather<0>(turned, columns)),
+                                 placed<0>(turned, slice<0, 0, 1>(columns), slice<0, 0, 2>(turned)));
   program<parts> step;
   step.init(seed{1});
   predictor<parts> predict{step};
@@ -97,10 +99,11 @@ BOOST_AUTO_TEST_CASE(moved_and_given_out) {
     BOOST_TEST(equals(std::get<1>(result), std::array{0, 1, 2, 2, 2, 0, 3, 1}));
     BOOST_TEST(equals(std::get<2>(result), std::array{2, 2, 2, 0, 0, 1, 2, 2, 2, 0, 3, 1}));
     BOOST_TEST(equals(std::get<3>(result), std::array{2, 0, 0, 1, 0, 1, 2, 2}));
+    BOOST_TEST(equals(std::get<4>(result), std::array{0, 1, 2, 2, 0, 1, 2, 2}));
   };
-  const std::array columns{2, 0, 0, 1};
-  check(step.value_and_grad(bind<"tokens">(some), bind<"columns">(columns)));
-  check(predict(bind<"tokens">(some), bind<"columns">(columns)));
+  const std::array at{2, 0, 0, 1};
+  check(step.value_and_grad(bind<"tokens">(some), bind<"columns">(at)));
+  check(predict(bind<"tokens">(some), bind<"columns">(at)));
   predictor<argmax<-1>(w)> alone{step};
   std::ranges::copy(numbers, step.param<"w">().begin());
   BOOST_TEST(equals(alone(), std::array{1, 0, 0, 1, 0}));

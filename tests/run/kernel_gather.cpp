@@ -132,36 +132,38 @@ BOOST_AUTO_TEST_CASE(of_indices) {
   constexpr cairn::element_type bytes{cairn::dtype::u8, 5};
   const std::int32_t table[]{7, 0, 100000, 3, 9};
   const std::uint8_t at[]{4, 4, 0, 2};
-  std::int32_t out[4]{};
+  std::int32_t out[4]{}, laid[5]{};
   run_kernel<cairn::gather_op<0>, float, array<shape{5}, cairn::index_below(100001)>, array<shape{4}, bytes>>(
       {out, table, at});
   const std::int32_t expected[]{9, 9, 7, 100000};
   BOOST_TEST(out == expected, boost::test_tools::per_element());
+  const std::uint8_t first[]{1};
+  const std::int32_t rows[]{8, 6};
+  run_kernel<cairn::placed_op<0>, double, array<shape{5}, cairn::index_below(100001)>,
+             array<shape{1}, cairn::element_type{cairn::dtype::u8, 4}>, array<shape{2}, cairn::index_below(9)>>(
+      {laid, table, first, rows});
+  const std::int32_t expected_laid[]{7, 8, 6, 3, 9};
+  BOOST_TEST(laid == expected_laid, boost::test_tools::per_element());
 }
 
-// What is laid at the position for padding is left out, and nothing stands there; most of a large table gets nothing.
+// What is laid at the position for padding is left out; most of a large table gets nothing.
 template <int Extent>
 void check_padding(int threads) {
   constexpr int count = 40, inner = 33, padding = 3;
   using positions = array<shape{count}, cairn::index_below(Extent)>;
-  auto table = numbers<float>(Extent * inner), laid = numbers<float>(count * inner);
+  auto laid = numbers<float>(count * inner);
   const auto at = labels(count, Extent);
-  guarded<float> out(count * inner), sums(Extent * inner);
-  run_kernel<cairn::gather_op<0, padding>, float, array<shape{Extent, inner}>, positions>(
-      {out.data(), table.data(), at.data()}, threads);
+  guarded<float> sums(Extent * inner);
   run_kernel<cairn::scatter_add_op<0, Extent, padding>, float, array<shape{count, inner}>, positions>(
       {sums.data(), laid.data(), at.data()}, threads);
-  std::fill_n(table.begin() + padding * inner, inner, 0.F);
   for (std::size_t i = 0; i < count; ++i)
     if (at[i] == padding) std::fill_n(laid.begin() + static_cast<std::ptrdiff_t>(i) * inner, inner, 0.F);
-  std::vector<float> expected(laid.size()), expected_sums(table.size());
-  cairn::reference::gather(table.data(), at.data(), expected.data(), shape{1, Extent, inner}, count);
-  cairn::reference::scatter_add(laid.data(), at.data(), expected_sums.data(), shape{1, Extent, inner}, count);
+  std::vector<float> expected(static_cast<std::size_t>(Extent * inner));
+  cairn::reference::scatter_add(laid.data(), at.data(), expected.data(), shape{1, Extent, inner}, count);
   const double roundings = std::sqrt(count) * count * epsilon<float>;
   BOOST_TEST(std::ranges::count(at, padding) > 0);
-  BOOST_TEST(std::equal(expected.begin(), expected.end(), out.data()));
-  BOOST_TEST(worst(sums.data(), expected_sums.data(), Extent * inner, [&](auto) { return roundings; }) <= 1);
-  BOOST_TEST((out.intact() && sums.intact()));
+  BOOST_TEST(worst(sums.data(), expected.data(), Extent * inner, [&](auto) { return roundings; }) <= 1);
+  BOOST_TEST(sums.intact());
 }
 BOOST_AUTO_TEST_CASE(nothing_at_padding) {
   check_padding<7>(1);

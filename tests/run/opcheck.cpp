@@ -185,6 +185,7 @@ BOOST_AUTO_TEST_CASE(right_ones) {
   BOOST_TEST((check_operation<own::picked_op, x, indices<"at", 6, 4>>()));
   BOOST_TEST((check_operation<own::normalized_op, x>()));
   BOOST_TEST((check_operation<cairn::placed_op<0>, param<"table", 8, 5>, indices<"at", 6, 1>, param<"rows", 3, 5>>()));
+  BOOST_TEST((check_operation<cairn::placed_op<0>, indices<"i", 9, 8>, indices<"at", 6, 1>, indices<"j", 4, 3>>()));
   BOOST_TEST((check_operation<own::flipped_op<1>, x>()));
   BOOST_TEST((check_operation<own::centered_op, x, state<"mean", initial::uniform(1), 6>>()));
 }
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE(norms_and_positions) {
   BOOST_TEST((check_operation<turned_op<false>, param<"turned", 2, 3, 2, 4>, param<"waves", 3, 4>>()));
   BOOST_TEST((check_operation<turned_op<true>, param<"turned", 2, 3, 2, 4>, param<"waves", 2, 3, 4>>()));
   BOOST_TEST((check_operation<waves_op<6, 500.0, true>, indices<"at", 100, 2, 3>>()));
-  BOOST_TEST((check_operation<gather_op<0, 3>, x, indices<"at", 4, 2, 5>>()));
+  BOOST_TEST((check_operation<scatter_add_op<0, 4, 3>, x, indices<"at", 4, 4>>()));
 }
 /// The largest score counts as a constant, which is right where it is read with the log of the total alone: gradients
 /// are checked of their sum.

@@ -162,6 +162,25 @@ BOOST_AUTO_TEST_CASE(parameters_start_as_they_say) {
   BOOST_TEST(std::abs(moment(alone, 2) - 0.25 / 3) < 0.003);
 }
 
+// The row for padding is zeros, the last one here; others are drawn as they are without it.
+BOOST_AUTO_TEST_CASE(rows_of_embeddings_start_as_they_say) {
+  constexpr nn::embedding_options plainly{.start = initial::normal(0.02)};
+  constexpr nn::embedding_options padded{.padding_idx = -1, .start = plainly.start};
+  program<mean(arange<3> | nn::embedding<"e", 9, plainly>)> step;
+  program<mean(arange<3> | nn::embedding<"e", 9, padded>)> with_padding;
+  program<mean(param_from<"e.weight", initial{.fill = 2, .zero_row = 0}, 3, 9>)> constant;
+  step.init(seed{3});
+  with_padding.init(seed{3});
+  constant.init(seed{3});
+  const auto rows = step.param<"e.weight">(), but_last = with_padding.param<"e.weight">();
+  BOOST_TEST(std::ranges::max(rows) < 0.1);
+  BOOST_TEST(std::ranges::max(rows) > 0.02);
+  for (std::size_t i = 0; i < 27; ++i) {
+    BOOST_TEST(but_last.data()[i] == (i < 18 ? rows.data()[i] : 0));
+    BOOST_TEST(constant.param<"e.weight">().data()[i] == (i < 9 ? 0 : 2));
+  }
+}
+
 // An embedding and a head that are one matrix: the head says nothing of how it starts, in whatever order they come.
 BOOST_AUTO_TEST_CASE(a_parameter_by_its_path_starts_as_in_its_layer) {
   constexpr auto embedding = param_from<"wte.weight", initial::normal(0.02), 6, 3>;

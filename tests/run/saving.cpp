@@ -240,32 +240,45 @@ BOOST_AUTO_TEST_CASE(numbers_are_converted) {
   BOOST_TEST(counts.param<"bn.num_batches_tracked">()() == 123);
 }
 
-BOOST_AUTO_TEST_CASE(a_module_of_pytorch_predicts_the_same) {
-  constexpr auto net = input<"x", 8, 6> | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::linear<"fc2", 2>;
-  const file::reader in(kept_file("module.safetensors"));
+/// The prediction of a net of "x" from a kept file of PyTorch's, which has the input and the result beside the module.
+template <auto Net, auto Input>
+void predicts_the_same(const std::string& kept) {
+  const file::reader in(kept_file(kept));
   const folder here;  // the module's tensors alone: the file has the input and the result, too
   std::vector<file::tensor> tensors;
   for (const auto& one : in.tensors()) {
     if (one.name != "x" && one.name != "result") tensors.push_back(one);
   }
   file::write(here.path / "module.safetensors", tensors);
-  std::vector<float> input(8 * 6), expected(8 * 2);
+  std::vector<float> input(static_cast<std::size_t>(Input.shape.count()));
+  std::vector<float> expected(static_cast<std::size_t>(Net.shape.count()));
   file::copy_numbers(*in.find("x"), std::span(input));
   file::copy_numbers(*in.find("result"), std::span(expected));
   const auto agrees = [&](auto& predict) {
     const auto y = predict(bind<"x">(input));
     for (std::size_t i = 0; i < expected.size(); ++i) BOOST_TEST(std::abs(y.data()[i] - expected[i]) < 1e-5F);
   };
-  predictor<net> own{here.path / "module.safetensors"};
+  predictor<Net> own{here.path / "module.safetensors"};
   agrees(own);
-  program<mean(square(net)), update<adamw_options{}>> step;
+  program<mean(square(Net)), update<adamw_options{}>> step;
   step.load(here.path / "module.safetensors");
-  predictor<net> shared{step};
+  predictor<Net> shared{step};
   agrees(shared);
   step.init(seed{77});
   step.load(here.path / "module.safetensors");
   BOOST_TEST(step.random().from.value == 77U);                                    // which no such file has
-  BOOST_CHECK_THROW(step.load(kept_file("module.safetensors")), mismatch_error);  // x and result are not expected
+  BOOST_CHECK_THROW(step.load(kept_file(kept)), mismatch_error);  // x and result are not expected
+}
+
+BOOST_AUTO_TEST_CASE(modules_of_pytorch_predict_the_same) {
+  constexpr auto x = input<"x", 8, 6>;
+  predicts_the_same<x | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::linear<"fc2", 2>, x>("module.safetensors");
+  constexpr nn::transformer_options before{.dim_feedforward = 12}, after{.dim_feedforward = 12, .norm_first = false};
+  constexpr nn::recurrent_options stacked{.num_layers = 2};
+  constexpr auto tokens = input<"x", 2, 5, 8>;
+  constexpr auto encoded = tokens | block<"before">(nn::transformer_block<2, before>) |
+                           block<"after">(nn::transformer_block<2, after, nn::relu>);
+  predicts_the_same<encoded | nn::lstm<"lstm", 5, stacked>, tokens>("layers.safetensors");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {

@@ -10,6 +10,7 @@ constexpr auto flat = [](auto... made) {
   if constexpr (sizeof...(made) == 1) return (row(made), ...);
   else return concatenate<0>(row(made)...);
 };
+constexpr nn::recurrent_options two{.num_layers = 2};
 template <auto Layer, auto... Begin>
 constexpr auto whole = [](auto x) {
   const auto made = Layer(x, Begin...);
@@ -32,13 +33,13 @@ void all_of(const std::string& name) {
 BOOST_AUTO_TEST_SUITE(torch_recurrent)
 
 BOOST_AUTO_TEST_CASE(rnn) {
-  all_of<nn::rnn<"n", 5>, nn::rnn<"n", 5, 2, revolve<2>>, nn::rnn<"n", 3>, nn::rnn_cell<"n", 5>, "h">("rnn");
+  all_of<nn::rnn<"n", 5>, nn::rnn<"n", 5, two, revolve<2>>, nn::rnn<"n", 3>, nn::rnn_cell<"n", 5>, "h">("rnn");
 }
 BOOST_AUTO_TEST_CASE(gru) {
-  all_of<nn::gru<"n", 5>, nn::gru<"n", 5, 2, revolve<2>>, nn::gru<"n", 3>, nn::gru_cell<"n", 5>, "h">("gru");
+  all_of<nn::gru<"n", 5>, nn::gru<"n", 5, two, revolve<2>>, nn::gru<"n", 3>, nn::gru_cell<"n", 5>, "h">("gru");
 }
 BOOST_AUTO_TEST_CASE(lstm) {
-  all_of<nn::lstm<"n", 5>, nn::lstm<"n", 5, 2, revolve<2>>, nn::lstm<"n", 3>, nn::lstm_cell<"n", 5>, "h", "c">("lstm");
+  all_of<nn::lstm<"n", 5>, nn::lstm<"n", 5, two, revolve<2>>, nn::lstm<"n", 3>, nn::lstm_cell<"n", 5>, "h", "c">("lstm");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

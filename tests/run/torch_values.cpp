@@ -73,12 +73,19 @@ BOOST_AUTO_TEST_CASE(convolutions) {
 }
 BOOST_AUTO_TEST_CASE(normalizations) {
   agrees<param<"x", 2, 3, 2, 4> | nn::batch_norm<"bn">>("batch_norm");
+  agrees<param<"x", 2, 3, 2, 4> * 0.01_c | nn::batch_norm<"bn", 1e-3>>("batch_norm_eps");
   agrees<param<"x", 2, 3, 5> | nn::layer_norm<"ln">>("layer_norm");
+  agrees<param<"x", 2, 3, 5> * 0.01_c | nn::layer_norm<"ln", 1e-3>>("layer_norm_eps");
   agrees<(param<"x", 3, 17> + 100_c) * 0.01_c | nn::layer_norm<"ln">>("layer_norm_far");
   agrees<param<"x", 2, 3, 2, 6> | nn::group_norm<"gn", 2>>("group_norm");
+  agrees<param<"x", 2, 3, 2, 6> * 0.01_c | nn::group_norm<"gn", 3, 1e-3>>("group_norm_eps");
   constexpr auto x = param<"x", 2, 3, 5>;
   agrees<x | nn::rms_norm<"rms">>("rms_norm");
   agrees<x * 0.01_c | nn::rms_norm<"rms", 1e-3>>("rms_norm_eps");
+  // Rows of one number all over, and of zeros: there is nothing to divide by but the eps.
+  constexpr auto second = generated<3, 1>([](int i, int) { return i == 1; });
+  agrees<(param<"x", 3, 17> * second + 3_c) | nn::layer_norm<"ln">>("layer_norm_constant");
+  agrees<x * (1_c - second) | nn::rms_norm<"rms">>("rms_norm_zero");
   constexpr auto w = param<"ln.weight", 5>;
   constexpr auto moments = make<row_moments_op<1e-5>>(x);
   agrees<grad(sum(square(make<normalized_op>(x, std::get<0>(moments), std::get<1>(moments), w, w))), x)>(
@@ -88,9 +95,16 @@ BOOST_AUTO_TEST_CASE(normalizations) {
 BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
   const std::array<std::int32_t, 8> at{0, 1, 4, 2, 2, 4, 1, 0};  // squares, modulo 7
   constexpr auto tokens = indices<"tokens", 7, 2, 4>;
-  agrees<tokens | nn::embedding<"wte", 5, 1>>("embedding", bind<"tokens">(at));
+  constexpr auto table = param<"table", 7, 5>;
+  constexpr auto rows = tokens | nn::embedding<"wte", 5, nn::embedding_options{.padding_idx = 1}>;
+  agrees<rows>("embedding", bind<"tokens">(at));
+  constexpr auto cubes = sum(rows * square(rows) * param<"by", 2, 4, 5>);
+  agrees<grad(cubes, param<"wte.weight", 7, 5>)>("embedding_second", bind<"tokens">(at));
   constexpr auto h = tanh((tokens | nn::embedding<"wte", 5>)+(arange<4> | nn::embedding<"wpe", 5>));
   agrees<(h | nn::tied_linear<"wte.weight", 7>)+param<"bias", 7>>("tied_linear", bind<"tokens">(at));
+  constexpr auto rows_in_place = placed<0>(square(table), indices<"row at", 7, 1>, param<"row", 1, 5>);
+  constexpr auto columns = placed<-1>(table, indices<"column at", 4, 1>, square(param<"rows", 7, 2>));
+  agrees<rows_in_place * columns>("placed", bind<"row at">(std::array{5}), bind<"column at">(std::array{2}));
   agrees<nn::rotary(param<"x", 2, 5, 3, 6>)>("rotary");
   agrees<nn::rotary<500>(param<"x", 2, 4, 1, 8>, tokens)>("rotary_at", bind<"tokens">(at));
   constexpr auto x = param<"x", 2, 4, 7>;

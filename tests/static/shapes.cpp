@@ -11,6 +11,7 @@
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/pool.hpp"
+#include "cairn/nn/positions.hpp"
 #include "cairn/nn/transformer.hpp"
 #include "cairn/nn/recurrent.hpp"
 
@@ -407,7 +408,8 @@ constexpr auto keeps = [](auto norm) {
 static_assert(keeps(nn::batch_norm<"n">) && keeps(nn::layer_norm<"n">) && keeps(nn::group_norm<"n", 2>));
 static_assert(keeps(nn::rms_norm<"n">) && keeps(nn::rms_norm<"n", 1e-6>) && keeps(nn::sinusoidal_positions));
 static_assert(row_moments_op<1e-5>::result(shape{})[0] == no_shape && row_scale_op<>::result(shape{2, 5}) == shape{2, 1});
-static_assert(of(to<4, 9> | nn::embedding<"e", 16>) == shape{4, 9, 16} && of(to<> | nn::embedding<"e", 16, -1>) == shape{16});
+static_assert(of(to<4, 9> | nn::embedding<"e", 16>) == shape{4, 9, 16});
+static_assert(of(to<> | nn::embedding<"e", 16, nn::embedding_options{.padding_idx = -1}>) == shape{16});
 static_assert(of(arange<9> | nn::embedding<"e", 16>) == shape{9, 16});
 static_assert(of(t<4, 9, 16> | nn::tied_linear<"e.weight", 10>) == shape{4, 9, 10});
 static_assert(of(nn::rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} && of(nn::rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});
@@ -417,12 +419,12 @@ static_assert(turned_op<false>::result(shape{2, 9, 3, 4}, shape{2, 1, 4}) == no_
 static_assert(turned_op<false>::result(shape{9, 4}, shape{9, 4}) == no_shape);
 static_assert(waves_op<4, 10.0, true>::result(shape{1, 1, 1, 1, 1, 1}) == no_shape);
 static_assert(of(t<2, 5, 6> | nn::rnn<"n", 4>) == shape{2, 5, 4});
-static_assert(of(t<2, 5, 6> | nn::lstm<"n", 4, 3>) == shape{2, 5, 4});
+static_assert(of(t<2, 5, 6> | nn::lstm<"n", 4, nn::recurrent_options{.num_layers = 3}>) == shape{2, 5, 4});
 static_assert(std::apply(
     [](auto ys, auto... states) {
       return of(ys) == shape{2, 5, 4} && ((of(states) == shape{3, 2, 4}) && ...) && sizeof...(states) == 2;
     },
-    nn::lstm<"n", 4, 3>(t<2, 5, 6>, t<3, 2, 4>, t<3, 2, 4>)));
+    nn::lstm<"n", 4, nn::recurrent_options{.num_layers = 3}>(t<2, 5, 6>, t<3, 2, 4>, t<3, 2, 4>)));
 static_assert(of(std::get<1>(nn::gru<"n", 4>(t<2, 5, 6>, t<1, 2, 4>))) == shape{1, 2, 4});
 static_assert(of(t<2, 6> | nn::rnn_cell<"n", 4>) == shape{2, 4});
 static_assert(of(nn::gru_cell<"n", 4>(t<2, 6>, t<2, 4>)) == shape{2, 4});

@@ -5,7 +5,7 @@ using namespace cairn;
 namespace {
 
 template <class Policy>
-constexpr auto loss = mean(square(param<"x", 32, 64, 256> | nn::lstm<"lstm", 256, 1, Policy>));
+constexpr auto loss = mean(square(param<"x", 32, 64, 256> | nn::lstm<"lstm", 256, nn::recurrent_options{}, Policy>));
 
 template <class Policy>
 void run(const contestant::arguments& given) {

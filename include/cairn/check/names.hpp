@@ -94,6 +94,8 @@ constexpr auto difference() {
     return std::type_identity<fact::bound<Leaf::element.bound>>{};
   } else if constexpr (own.trainable != other.trainable) {
     return std::type_identity<fact::trained<own.trainable>>{};
+  } else if constexpr (own.start.zero_row != other.start.zero_row) {
+    return std::type_identity<fact::zero_row<own.start.zero_row>>{};
   } else if constexpr (own.start.drawn == initial::law::constant) {
     return std::type_identity<fact::constant<own.start.fill>>{};
   } else if constexpr (own.start.drawn == initial::law::uniform) {

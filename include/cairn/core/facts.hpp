@@ -88,6 +88,8 @@ template <int N>
 struct bound;
 template <int Index>
 struct padding;
+template <int Row>
+struct zero_row;
 template <bool Trained>
 struct trained;
 template <double Fill>

@@ -1,8 +1,10 @@
 // Where indices point: parts of a table, the sums of what is laid there, rows with a one.
 #pragma once
 
+#include "cairn/expr/comparison.hpp"
 #include "cairn/expr/convert.hpp"
 #include "cairn/expr/slice.hpp"
+#include "cairn/expr/view.hpp"
 
 namespace cairn {
 
@@ -18,12 +20,12 @@ constexpr shape spliced(const shape& s, int at, int count, const shape& by) {
 }
 }  // namespace detail
 
-/// The sums of what is laid at each of Extent positions along an axis, where the axes of the indices stood; zero at the
-/// position Padding.
+/// The sums of what is laid at each of Extent positions along an axis, where the axes of the indices stood; but what is
+/// laid at the position Padding is left out.
 template <int Axis, int Extent, int Padding = -1>
 struct scatter_add_op;
 
-/// What stands at some positions along an axis of a table; zeros for the position Padding.
+/// What stands at some positions along an axis of a table. The position Padding gets no gradient.
 template <int Axis, int Padding = -1>
 struct gather_op : op {
   static constexpr fixed_string name = "gather";
@@ -57,8 +59,16 @@ struct scatter_add_op : op {
     return fits ? detail::spliced(x, Axis, indices.rank, shape{Extent}) : no_shape;
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
-  static constexpr auto vjp(auto g, auto, auto, auto indices) {
-    return gradients(make<gather_op<Axis, Padding>>(g, indices), no_gradient{});
+  static constexpr auto vjp(auto g, auto, auto x, auto indices) {
+    const auto found = make<gather_op<Axis>>(g, indices);
+    if constexpr (Padding < 0) {
+      return gradients(found, no_gradient{});
+    } else {
+      constexpr axis_set of_indices = ((axis_set{1} << decltype(indices)::shape.rank) - 1) << Axis;
+      constexpr shape beside_x = reduced(decltype(x)::shape, ~of_indices, true);
+      const auto counts = make<reshape_op<beside_x>>(indices) != constant<Padding>;
+      return gradients(where(counts, found, constant<0>), no_gradient{});
+    }
   }
 };
 

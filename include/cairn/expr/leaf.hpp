@@ -57,12 +57,12 @@ struct initial {
     constant,
     uniform,
     normal,
-    normal_padded,  ///< normal, but for row number `fill`, which is zeros, as one for padding
     unsaid,  ///< as another mention of the parameter says; where none does, uniform
   };
   law drawn = law::constant;
-  double fill = 0;   ///< of a constant; or a row
-  double width = 0;  ///< uniform in [-width, width], or normal around 0 with this deviation
+  double fill = 0;    ///< of a constant
+  double width = 0;   ///< uniform in [-width, width], or normal around 0 with this deviation
+  int zero_row = -1;  ///< the row that is zeros all the same, if there is one, as for padding
 
   static constexpr initial constant(double a) { return {.fill = a}; }
   static constexpr initial uniform(double bound) { return {.drawn = law::uniform, .width = bound}; }

@@ -26,7 +26,7 @@ struct rows_at_op : op {
   static constexpr fixed_string name = "rows_at";
   using rule = rule::rows_of_table;
   using asked = fact::axes<Axis>;
-  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
+  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
   static constexpr int extent_indexed(int i, const shape& table, const shape&) {
     return i == 1 ? table[Axis] - Rows + 1 : 0;
   }
@@ -45,7 +45,7 @@ struct placed_op : op {
   static constexpr fixed_string name = "placed";
   using rule = rule::rows_of_table;
   using asked = fact::axes<Axis>;
-  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
+  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
   static constexpr int extent_indexed(int i, const shape& table, const shape&, const shape& rows) {
     return i == 1 ? table[Axis] - rows[Axis] + 1 : 0;
   }
@@ -53,8 +53,10 @@ struct placed_op : op {
   static constexpr tensor_type result(const tensor_type& table, const shape& at, const tensor_type& rows) {
     const int some = detail::extent_along(rows, Axis);
     const bool fits = at.count() == 1 && some > 0 && some <= detail::extent_along(table, Axis) &&
-                      detail::with_extent(table, Axis, some) == rows;
-    return fits ? table : no_shape;
+                      detail::with_extent(table, Axis, some) == rows && table.element.type == rows.element.type;
+    const bool bounded = table.element.bound > 0 && rows.element.bound > 0;
+    const int bound = bounded ? std::max(table.element.bound, rows.element.bound) : 0;
+    return {fits ? table : no_shape, {table.element.type, bound}};
   }
   static constexpr std::int64_t flops(const shape&, const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto, auto at, auto rows) {
@@ -81,7 +83,8 @@ struct placed_form<Axis> {
 }  // namespace detail
 
 /// A table with `rows` in place of its own along an axis, from an index on, which leaves them room: `placed<0>(table,
-/// at, row)`, as JAX's dynamic_update_slice. A cache that becomes this is written in place.
+/// at, row)`, as JAX's dynamic_update_slice. Both hold numbers of one type, or indices. A cache that becomes this is
+/// written in place.
 template <int... Axes, class... A>
   requires some_operands<A...>
 constexpr applied<detail::placed_form<Axes...>, A...> placed(A...) {

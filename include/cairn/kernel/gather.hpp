@@ -14,13 +14,13 @@ namespace cairn {
 
 namespace kernel {
 
-/// So many positions along an axis of a table, of which one stands for nothing.
+/// So many positions along an axis of a table.
 template <class Index>
 struct positions {
   around_axis table;
   const Index* at;
   std::int64_t count;
-  std::int64_t padding = -1;
+  std::int64_t padding = -1;  ///< what is laid there is left out
 };
 
 /// out {outer, count, inner} = the runs of `table` at the positions. Threads share the runs.
@@ -31,8 +31,7 @@ template <class Index, class Number>
     const Number* from = table + own.begin / x.count * x.table.extent * inner;
     std::int64_t i = own.begin % x.count;
     for (auto run = own.begin; run < own.end; ++run) {
-      if (x.at[i] == x.padding) std::memset(out + run * inner, 0, static_cast<std::size_t>(inner) * sizeof(Number));
-      else if (inner == 1) out[run] = from[x.at[i]];
+      if (inner == 1) out[run] = from[x.at[i]];
       else std::memcpy(out + run * inner, from + x.at[i] * inner, static_cast<std::size_t>(inner) * sizeof(Number));
       if (++i < x.count) continue;
       i = 0;
@@ -100,8 +99,7 @@ template <int Axis, int Padding, class Real, class X, class I>
 void compute(gather_op<Axis, Padding>, signature<Real, X, I>, void* const* p, int threads) {
   using number = stored_as<X::element.type, Real>;
   using index = kernel::index_of<I>;
-  const kernel::positions<index> at{kernel::around(X::shape, Axis), static_cast<const index*>(p[2]), I::shape.count(),
-                                    Padding};
+  const kernel::positions<index> at{kernel::around(X::shape, Axis), static_cast<const index*>(p[2]), I::shape.count()};
   kernel::gather(at, static_cast<const number*>(p[1]), static_cast<number*>(p[0]), threads);
 }
 template <int Axis, int Extent, int Padding, class Real, class X, class I>

@@ -38,14 +38,16 @@ rows_in_table rows_at(const void* index, int rows) {
 
 template <int Axis, class Real, class Table, class At, class Rows>
 void compute(placed_op<Axis>, signature<Real, Table, At, Rows>, void* const* p) {
-  constexpr std::size_t bytes = static_cast<std::size_t>(Table::shape.count()) * sizeof(Real);
+  using number = stored_as<Table::element.type, Real>;
+  constexpr std::size_t bytes = static_cast<std::size_t>(Table::shape.count()) * sizeof(number);
   if (p[0] != p[1]) std::memcpy(p[0], p[1], bytes);
-  kernel::lay_rows(kernel::rows_at<Axis, Real, Table, At>(p[2], Rows::shape[Axis]), static_cast<const std::byte*>(p[3]),
-                   static_cast<std::byte*>(p[0]));
+  kernel::lay_rows(kernel::rows_at<Axis, number, Table, At>(p[2], Rows::shape[Axis]),
+                   static_cast<const std::byte*>(p[3]), static_cast<std::byte*>(p[0]));
 }
 template <int Axis, int Rows, class Real, class Table, class At>
 void compute(rows_at_op<Axis, Rows>, signature<Real, Table, At>, void* const* p) {
-  kernel::find_rows(kernel::rows_at<Axis, Real, Table, At>(p[2], Rows), static_cast<const std::byte*>(p[1]),
+  using number = stored_as<Table::element.type, Real>;
+  kernel::find_rows(kernel::rows_at<Axis, number, Table, At>(p[2], Rows), static_cast<const std::byte*>(p[1]),
                     static_cast<std::byte*>(p[0]));
 }
 

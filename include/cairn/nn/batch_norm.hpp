@@ -8,7 +8,7 @@
 
 namespace cairn::nn {
 
-template <fixed_string Name>
+template <fixed_string Name, double Eps>
 struct batch_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
@@ -35,7 +35,7 @@ struct batch_norm_layer : layer_base {
     const auto mean = in_training(updated(m, running_mean, running_mean * 0.9_c + m * 0.1_c), running_mean);
     const auto var =
         in_training(updated(v, running_var, running_var * 0.9_c + v * constant<0.1 * unbiased>), running_var);
-    const auto scale = weight / sqrt(var + 1e-5_c);
+    const auto scale = weight / sqrt(var + constant<Eps>);
     // All that is small first: so backward needs sums of g and g x alone, which one pass makes. They lose digits where
     // a mean is many deviations away from 0, as PyTorch's forward pass does.
     return cairn::detail::result_of_layer<Name>(weight, (mean * -scale + bias) + x * scale);
@@ -43,11 +43,11 @@ struct batch_norm_layer : layer_base {
 };
 
 /// Each feature of x {..., features} less its mean over the rows and divided by its deviation, times `Name.weight`,
-/// plus `Name.bias` (Ioffe and Szegedy, 2015). As in PyTorch: eps 1e-5; a step takes mean and variance of its batch,
-/// and moves `Name.running_mean` and `Name.running_var` by a tenth towards these, which a predictor takes. There is no
+/// plus `Name.bias` (Ioffe and Szegedy, 2015). As in PyTorch: a step takes mean and variance of its batch, and moves
+/// `Name.running_mean` and `Name.running_var` by a tenth towards these, which a predictor takes. There is no
 /// `num_batches_tracked` of PyTorch's state dict, which it reads only where momentum is None.
 /// Rejects: fewer than two axes; in a program, one full name for two of them.
-template <fixed_string Name>
-inline constexpr batch_norm_layer<Name> batch_norm{};
+template <fixed_string Name, double Eps = 1e-5>
+inline constexpr batch_norm_layer<Name, Eps> batch_norm{};
 
 }  // namespace cairn::nn

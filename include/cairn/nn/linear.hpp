@@ -30,6 +30,17 @@ struct linear_layer : layer_base {
   }
 };
 
+template <fixed_string Weight, int Out>
+struct tied_linear_layer : layer_base {
+  static constexpr fixed_string name = Weight;
+  template <an_expression X>
+  constexpr auto operator()(X x) const {
+    using problem = decltype(detail::problem_of_features<"tied_linear", Weight>(x));
+    if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
+    else return matmul(x, transpose(param<Weight, Out, X::shape[-1]>));
+  }
+};
+
 /// x Wᵀ + b with `Name.weight` {Out, in} and `Name.bias` {Out}; x is {..., rows, in}. PyTorch's initialization: both
 /// uniform with bound 1 / sqrt(in).
 template <fixed_string Name, int Out>
@@ -38,5 +49,10 @@ inline constexpr linear_layer<Name, Out, true> linear{};
 /// Without bias.
 template <fixed_string Name, int Out>
 inline constexpr linear_layer<Name, Out, false> linear_without_bias{};
+
+/// x Wᵀ, where the weight {Out, features} is the parameter of another layer, such as an embedding of Out rows:
+/// `nn::tied_linear<"/wte.weight", 50000>`. There is one parameter, and its gradient is the sum of both.
+template <fixed_string Weight, int Out>
+inline constexpr tied_linear_layer<Weight, Out> tied_linear{};
 
 }  // namespace cairn::nn

@@ -9,12 +9,6 @@
 namespace cairn::nn {
 
 namespace detail {
-/// (x - mean) / sqrt(variance + 1e-5) over some axes, which both keep as 1.
-template <int... Axes, class X>
-constexpr auto normalized(X x) {
-  const auto centered = x - mean<Axes...>(x, keepdim);
-  return centered / sqrt(mean<Axes...>(square(centered), keepdim) + 1e-5_c);
-}
 /// Of a norm: a number for each feature.
 template <fixed_string Name, class X>
 inline constexpr auto weight_of_norm =
@@ -23,7 +17,7 @@ template <fixed_string Name, class X>
 inline constexpr auto bias_of_norm = param_from<Name + fixed_string{".bias"}, initial{}, X::shape[-1]>;
 }  // namespace detail
 
-template <fixed_string Name>
+template <fixed_string Name, double Eps>
 struct layer_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
@@ -37,7 +31,7 @@ struct layer_norm_layer : layer_base {
   static constexpr auto normalized(auto x) {
     const auto weight = detail::weight_of_norm<Name, decltype(x)>;
     const auto bias = detail::bias_of_norm<Name, decltype(x)>;
-    const auto [mean, scale] = make<row_moments_op<1e-5>>(x);
+    const auto [mean, scale] = make<row_moments_op<Eps>>(x);
     return cairn::detail::result_of_layer<Name>(weight, make<normalized_op>(x, mean, scale, weight, bias));
   }
 };
@@ -58,7 +52,7 @@ struct rms_norm_layer : layer_base {
   }
 };
 
-template <fixed_string Name, int Groups>
+template <fixed_string Name, int Groups, double Eps>
 struct group_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
@@ -71,20 +65,32 @@ struct group_norm_layer : layer_base {
       return surfaced<poison<rule::groups_divide, typename X::owner, fact::in<Name>,
                              fact::operation<fixed_string{"group_norm"}, tensor_fact<X>>, fact::groups<Groups>>>{};
     } else {
-      constexpr int features = X::shape[-1], pixels = static_cast<int>(X::shape.count() / X::shape[0] / features);
-      const auto groups = reshape<X::shape[0], pixels, count, features / count>(x);
-      using whole = cairn::reshape_op<X::shape>;
+      const auto rows = reshape<X::shape[0], -1, X::shape[-1]>(x);
       const auto weight = detail::weight_of_norm<Name, X>;
-      const auto scaled = make<whole>(detail::normalized<1, 3>(groups)) * weight + detail::bias_of_norm<Name, X>;
-      return cairn::detail::result_of_layer<Name>(weight, scaled);
+      const auto mean = of_groups(rows);
+      const auto variance = of_groups(square(rows - mean));
+      const auto scale = weight / sqrt(variance + constant<Eps>);
+      // All that is one for a channel first, as in batch_norm: then one loop reads the pixels.
+      const auto scaled = (mean * -scale + detail::bias_of_norm<Name, X>) + rows * scale;
+      return cairn::detail::result_of_layer<Name>(weight, make<cairn::reshape_op<X::shape>>(scaled));
     }
+  }
+
+ private:
+  /// The mean of x {N, pixels, channels} over pixels and the channels of a group, for each channel: {N, 1, channels}.
+  template <class X>
+  static constexpr auto of_groups(X x) {
+    constexpr shape groups{X::shape[0], Groups, X::shape[-1] / Groups};
+    const auto of_group = mean<-1>(make<cairn::reshape_op<groups>>(mean<1>(x)), keepdim);
+    return reshape<X::shape[0], 1, X::shape[-1]>(make<expand_op<groups>>(of_group));
   }
 };
 
-/// Over the last axis, each row by itself, as nn.LayerNorm of one extent: (x - mean) / sqrt(variance + 1e-5) times
-/// `Name.weight` {features}, plus `Name.bias` (Ba et al., 2016). Rejects: fewer than two axes.
-template <fixed_string Name>
-inline constexpr layer_norm_layer<Name> layer_norm{};
+/// Over the last axis, each row by itself, as nn.LayerNorm of one extent: (x - mean) / sqrt(variance + eps) times
+/// `Name.weight` {features}, plus `Name.bias` (Ba et al., 2016); `nn::layer_norm<"norm", 1e-6>`. Rejects: fewer than
+/// two axes.
+template <fixed_string Name, double Eps = 1e-5>
+inline constexpr layer_norm_layer<Name, Eps> layer_norm{};
 /// Over the last axis, as nn.RMSNorm of one extent: x / sqrt(mean square + eps) times `Name.weight` {features} (Zhang
 /// and Sennrich, 2019). Where no eps is given, it is the epsilon of the numbers computed with, as where PyTorch's is
 /// None; `nn::rms_norm<"norm", 1e-6>`. Rejects: fewer than two axes.
@@ -92,9 +98,9 @@ template <fixed_string Name, double... Eps>
   requires(sizeof...(Eps) < 2)
 inline constexpr rms_norm_layer<Name, Eps...> rms_norm{};
 /// Over the pixels and the channels of each group, of each example {N, ..., channels} by itself, as nn.GroupNorm, which
-/// has the channels second (Wu and He, 2018); with `Name.weight` {channels} and `Name.bias`. Rejects: fewer than two
-/// axes, groups that do not divide the channels.
-template <fixed_string Name, int Groups>
-inline constexpr group_norm_layer<Name, Groups> group_norm{};
+/// has the channels second (Wu and He, 2018); with `Name.weight` {channels} and `Name.bias`, and the same eps. Rejects:
+/// fewer than two axes, groups that do not divide the channels.
+template <fixed_string Name, int Groups, double Eps = 1e-5>
+inline constexpr group_norm_layer<Name, Groups, Eps> group_norm{};
 
 }  // namespace cairn::nn

@@ -10,6 +10,13 @@
 
 namespace cairn::nn {
 
+/// What a recurrent layer may have beside its units.
+struct recurrent_options {
+  int num_layers = 1;  ///< on top of each other
+  double dropout = 0;  ///< the share that is dropped of what goes from one to the next
+  friend constexpr bool operator==(const recurrent_options&, const recurrent_options&) = default;
+};
+
 namespace detail {
 /// Units, {N, hidden} of each state, by the products of their weights with the input and with the first state, h, to
 /// which biases are added, {N, gates hidden}: step(x, product, states...) is the next states.
@@ -99,18 +106,23 @@ struct recurrent_cell_layer : layer_base {
   }
 };
 
-template <class Units, fixed_string Name, int Hidden, int Layers, class Policy, double P>
+template <class Units, fixed_string Name, int Hidden, recurrent_options O, class Policy>
 struct recurrent_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X, an_expression... S>
   constexpr auto operator()(X x, S... states) const {
     constexpr int examples = X::shape.rank > 0 ? X::shape[0] : 0;
-    using problem = decltype(detail::problem_of_units<Units, Name, 3, shape{Layers, examples, Hidden}, Hidden, Layers>(
+    using problem = decltype(detail::problem_of_units<Units, Name, 3, shape{layers, examples, Hidden}, Hidden, layers>(
         x, states...));
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<decltype(cairn::detail::spread<1 + sizeof...(S)>(problem{}))>{};
+    } else if constexpr (!(O.dropout >= 0 && O.dropout < 1)) {
+      using what = fact::operation<Units::name, tensor_fact<X>, tensor_fact<S>...>;
+      using wrong_dropout = poison<rule::probability_below_one, owner_of<X, S...>, fact::in<Name>, what,
+                                   fact::probability<O.dropout>>;
+      return surfaced<decltype(cairn::detail::spread<1 + sizeof...(S)>(wrong_dropout{}))>{};
     } else if constexpr (sizeof...(S) == 0) {
-      constexpr auto zero = zeros<Layers, examples, Hidden>;
+      constexpr auto zero = zeros<layers, examples, Hidden>;
       if constexpr (Units::states == 1) return std::get<0>((*this)(x, zero));
       else return std::get<0>((*this)(x, zero, zero));
     } else {
@@ -121,6 +133,7 @@ struct recurrent_layer : layer_base {
   }
 
  private:
+  static constexpr int layers = O.num_layers;
   struct step {
     constexpr auto operator()(auto h, auto x, auto weight, auto bias) const {
       return with_h(Units::step(x, matmul(h, transpose(weight)) + bias, h));
@@ -136,7 +149,7 @@ struct recurrent_layer : layer_base {
   static constexpr auto from_layer(X xs, S... begin) {
     if constexpr (wrong<X>) {
       return std::tuple{xs, (static_cast<void>(begin), std::tuple{xs})...};
-    } else if constexpr (L == Layers) {
+    } else if constexpr (L == layers) {
       return std::tuple{xs, (static_cast<void>(begin), std::tuple<>{})...};
     } else {
       using own = detail::unit_parameters<Units, Name, fixed_string{"_l"} + digits<L>, Hidden, X::shape[-1]>;
@@ -147,7 +160,7 @@ struct recurrent_layer : layer_base {
           step{}, carried(reshape<examples, Hidden>(slice<0, L, L + 1>(begin))...), each(from_x), own::weight_hh,
           own::bias_hh);
       if constexpr (an_expression<std::remove_const_t<decltype(made)>>) {
-        return from_layer<Layers>(made, begin...);  // which is a mistake
+        return from_layer<layers>(made, begin...);  // which is a mistake
       } else {
         const auto behind = from_layer<L + 1>(dropped<L>(std::get<sizeof...(S)>(made)), begin...);
         return [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -159,8 +172,8 @@ struct recurrent_layer : layer_base {
   }
   template <int L>
   static constexpr auto dropped(auto ys) {
-    if constexpr (L + 1 < Layers && P != 0) return dropout<Name + fixed_string{".dropout_l"} + digits<L>, P>(ys);
-    else return ys;
+    if constexpr (L + 1 == layers || O.dropout == 0) return ys;
+    else return dropout<Name + fixed_string{".dropout_l"} + digits<L>, O.dropout>(ys);
   }
   static constexpr auto stacked = []<class... H>(H... last) {
     if constexpr (sizeof...(H) > 1) return stack<0>(last...);
@@ -168,21 +181,22 @@ struct recurrent_layer : layer_base {
   };
 };
 
-/// h' = tanh(W x + b + W' h + b') (Elman, 1990), on x {N, T, features}: {N, T, Hidden}, what the last of Layers layers
-/// makes in each step. With `rnn<"n", 64>(x, h0)`, h0 {Layers, N, Hidden}, also the states after the last step, as h0:
-/// `auto [ys, h] = ...`; without, states are zeros in the beginning. Parameters, their names and how they start are those
-/// of nn.RNN(batch_first=True): `Name.weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`, and so for each layer.
-/// Policy is that of the layers' loops, each a scan of T steps; P the share that is dropped of what goes from a layer to
-/// the next. Rejects: states of other shapes, what scan rejects; in a program, one full name for two layers.
-template <fixed_string Name, int Hidden, int Layers = 1, class Policy = store_all, auto P = 0>
-inline constexpr recurrent_layer<detail::rnn_units, Name, Hidden, Layers, Policy, static_cast<double>(P)> rnn{};
+/// h' = tanh(W x + b + W' h + b') (Elman, 1990), on x {N, T, features}: {N, T, Hidden}, what the last of num_layers
+/// makes in each step. With `rnn<"n", 64>(x, h0)`, h0 {num_layers, N, Hidden}, also the states after the last step, as
+/// h0: `auto [ys, h] = ...`; without, states are zeros in the beginning. Parameters, their names and how they start are
+/// those of nn.RNN(batch_first=True): `Name.weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`, and so for each
+/// layer. Policy is that of the layers' loops, each a scan of T steps:
+/// `nn::rnn<"n", 64, nn::recurrent_options{.num_layers = 2, .dropout = 0.1}, revolve<8>>`. Rejects: states of other
+/// shapes, no layer, a share of 1 or more, what scan rejects; in a program, one full name for two layers.
+template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
+inline constexpr recurrent_layer<detail::rnn_units, Name, Hidden, O, Policy> rnn{};
 /// Gated recurrent units (Cho et al., 2014), as nn.GRU: gates r, z, n.
-template <fixed_string Name, int Hidden, int Layers = 1, class Policy = store_all, auto P = 0>
-inline constexpr recurrent_layer<detail::gru_units, Name, Hidden, Layers, Policy, static_cast<double>(P)> gru{};
+template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
+inline constexpr recurrent_layer<detail::gru_units, Name, Hidden, O, Policy> gru{};
 /// Long short-term memory (Hochreiter and Schmidhuber, 1997), as nn.LSTM: gates i, f, g, o. There are two states:
 /// `auto [ys, h, c] = lstm<"n", 64>(x, h0, c0)`.
-template <fixed_string Name, int Hidden, int Layers = 1, class Policy = store_all, auto P = 0>
-inline constexpr recurrent_layer<detail::lstm_units, Name, Hidden, Layers, Policy, static_cast<double>(P)> lstm{};
+template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
+inline constexpr recurrent_layer<detail::lstm_units, Name, Hidden, O, Policy> lstm{};
 
 /// One step of each, on x {N, features} and states {N, Hidden}, zeros where there are none: the next states, for a body
 /// of `repeat` or scan. Parameters are those of nn.RNNCell, nn.GRUCell and nn.LSTMCell: `Name.weight_ih`, `weight_hh`,

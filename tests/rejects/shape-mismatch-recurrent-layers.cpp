@@ -1,0 +1,17 @@
+// rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant
+// rejects: fact::in<cairn::fixed_string<8>\{"net.gru"\}>
+// rejects: operation<cairn::fixed_string<4>\{"gru"\}, float ?\[8\]\[5\]\[3\]>
+// rejects: fact::extents<4, 0>
+#include "cairn/core/misuse.hpp"
+#include "cairn/nn/recurrent.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr nn::recurrent_options stacked{.num_layers = 0};
+#else
+constexpr nn::recurrent_options stacked{.num_layers = 2};
+#endif
+
+constexpr auto y = input<"x", 8, 5, 3> | block<"net">(nn::gru<"gru", 4, stacked>);
+static_assert(an_expression<decltype(y)>);
