@@ -184,7 +184,7 @@ class loop_runner {
   void evaluate(int t, const state& now, const state& next) {
     place(t, now, next);
     body::run(bases_, 0, turn, threads_);
-    copy_late([](int base) { return base < plan::gradient_base; });
+    body::write_late(bases_, [](int base) { return base < plan::gradient_base; });
   }
   /// Evaluates of step t what its backward needs.
   void record(int t, const state& now, const state& next) {
@@ -202,7 +202,7 @@ class loop_runner {
       const state next = t + 1 == a.to ? other_than(now) : kept_state(t + 1, other_than(now));
       bases_[pass::kept_base] = kept_step(t);
       record(t, now, next);
-      copy_late([](int base) { return base < plan::gradient_base; });
+      body::write_late(bases_, [](int base) { return base < plan::gradient_base; });
       now = next;
     }
     left_ = now;
@@ -250,7 +250,7 @@ class loop_runner {
       const int leaf = plan::only_for.of[i];
       if (leaf == ir::none || gradients_[leaf] != nullptr) body::run(bases_, i, i + 1, threads_);
     }
-    copy_late([](int base) { return base >= plan::gradient_base; });
+    body::write_late(bases_, [](int base) { return base >= plan::gradient_base; });
     for (int k = 0; k < Loop::carried_count; ++k) {
       const bool some = plan::compiled::gradient.gradient[k] != ir::none;
       if (!some) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));
@@ -276,17 +276,6 @@ class loop_runner {
   template <int... Leaf>
   void begin_gradients(std::integer_sequence<int, Leaf...>) {
     (begin_gradient<Leaf>(), ...);
-  }
-
-  template <class Wanted>
-  void copy_late(Wanted is_wanted) {
-    for (int i = 0; i < plan::places.copy_count; ++i) {
-      const pass::late_copy& copy = plan::places.copies[i];
-      const pass::place from = plan::compiled::layout.of[copy.value];
-      if (is_wanted(copy.to.base))
-        std::memcpy(bases_[copy.to.base] + copy.to.offset, bases_[from.base] + from.offset,
-                    static_cast<std::size_t>(plan::s.made(copy.value).bytes));
-    }
   }
 
   /// Random operations draw in step t what the same operation of `Name.t` draws outside of a loop.

@@ -170,8 +170,8 @@ struct loop_plan {
   static constexpr std::int64_t state_bytes = carried.bytes;
 
   /// Where a step's part of results and of gradients lies that nobody reads but the plan itself, in the loop or in its
-  /// pullback: by base. What the plan reads from there, it or what it is written over, has a place of its own; all others
-  /// are together, at 0. From `kept` on are results that backward reads, which may be those of several steps.
+  /// pullback: by base. What the plan reads from there, it or what it is written over, has a place of its own; all
+  /// others are together, at 0. From `kept` on are results that backward reads, which may be those of several steps.
   template <bool Back>
   static constexpr auto unread = [] {
     struct {
