@@ -150,8 +150,8 @@ class loop_runner {
     return state_at(number < left ? kept_ + number * plan::state_bytes
                                   : snapshots_ + (number - left) * plan::state_bytes);
   }
-  /// What step t leaves for its backward; and its state, where that is kept, before these. Of a segment, its first state
-  /// is none of these.
+  /// What step t leaves for its backward; and its state, where that is kept, before these. Of a segment, its first
+  /// state is none of these.
   std::byte* kept_step(int t) const {
     return recorded_ + (recorded_end_ - recorded_begin_ - 1) * plan::carried.kept_bytes +
            (t - recorded_begin_) * plan::places.kept_bytes;

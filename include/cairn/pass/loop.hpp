@@ -100,8 +100,8 @@ struct loop_plan {
     return is_read(s.outputs[r]) && places.of[f.root[s.outputs[r]]].base == result_base + r;
   }
 
-  /// By step of backward: the leaf of which it makes the gradient, where it makes nothing else: it may be left out where
-  /// nobody reads that. Or none; so the steps that lead to what is carried, which the step before goes on from.
+  /// By step of backward: the leaf of which it makes the gradient, where it makes nothing else: it may be left out
+  /// where nobody reads that. Or none; so the steps that lead to what is carried, which the step before goes on from.
   static constexpr auto only_for = [] {
     struct {
       int of[f.step_count + 1] = {};
@@ -140,8 +140,8 @@ struct loop_plan {
     return made;
   }
 
-  /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes its
-  /// place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
+  /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes
+  /// its place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
   struct carried_value {
     int leaf = 0, result = 0;
     std::int64_t bytes = 0, offset = 0, kept = none;
