@@ -5,7 +5,7 @@ A folder includes itself and the folders above it in `order`; a header beside th
 xsimd stays where `homes` says, xtensor outside, and what runs in constant evaluation keeps to plain arrays. The passes, the
 programs and the kernels that drive others know operations by what these declare: none is named there. Also, each
 program of tests, examples and bench is named in a build file, and each model of tests/models in a test of the
-laws, or it would never run. What bench/scenario.py runs, it finds itself.
+laws, or it would never run; what bench/scenario.py runs, it finds itself. Lines of headers have at most 120 columns.
 """
 
 import re
@@ -64,6 +64,9 @@ def faults(header, text, operations):
     if blind.fullmatch(header):
         for name in sorted(set(operations.findall(code))):
             yield f"names the operation {name}"
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > 120 and header != "core/misuse.hpp":  # messages are read in the compiler's output
+            yield f"line {number} has {len(line)} columns, more than 120"
     if folder in ("ir", "pass"):
         for name in slow_in_constexpr.findall(code):
             yield f"std::{name} is slow in constant evaluation"

@@ -82,6 +82,15 @@ constexpr auto written_over = [] {
   if constexpr (Collects) return mean(square(std::get<0>(made)));
   else return mean(square(made));
 }();
+/// One value is collected twice, and the second time read.
+template <class Policy, int Which>
+constexpr auto twice_collected = mean(square(std::get<Which>(scan<T, "step", Policy>(
+    [](auto h, auto x) {
+      const auto z = matmul(h, param<"v", width, width>) + x;
+      const auto e = sin(x * 0.5_c);
+      return std::tuple{tanh(z), e, argmax<-1>(matmul(z, param<"w", width, width>)), e};
+    },
+    carried(zeros<rows, width>), each(xs * param<"a", width>)))));
 
 template <auto Loss, class... Options>
 std::vector<double> gradients_after(int steps) {
@@ -157,6 +166,10 @@ BOOST_AUTO_TEST_CASE(steps_read_what_nobody_else_does) {
   BOOST_TEST((gradients_after<written_over<revolve<2>, true>>(1) == uncollected));
   BOOST_TEST((gradients_after<written_over<two_level<3, 1>, true>>(1) == uncollected));
   BOOST_TEST((gradients_after<written_over<segment_every<3>, true>>(1) == uncollected));
+  const auto first = gradients_after<twice_collected<store_all, 1>>(1);
+  BOOST_TEST((gradients_after<twice_collected<store_all, 3>>(1) == first));
+  BOOST_TEST((gradients_after<twice_collected<revolve<2>, 3>>(1) == first));
+  BOOST_TEST((gradients_after<twice_collected<segment_every<3>, 3>>(1) == first));
   const auto unasked = [](const std::vector<double>& asked, const std::vector<double>& frozen) {
     BOOST_TEST(frozen.size() == 1 + 2 * width * width);
     for (const double x : frozen) BOOST_TEST(std::ranges::count(asked, x) > 0);

@@ -153,6 +153,22 @@ constexpr auto states_kept = [] {
 }();
 static_assert(program<states_kept>::memory().stored_bytes == 50 * state);
 
+// Nor is that state kept of the steps of a segment. A second time these evaluate what is carried on and what backward
+// reads, here three numbers for each of a state, but not the product, which is only collected.
+template <class Policy>
+using collecting = program<[] {
+  const auto body = [](auto h, auto sum) {
+    const auto [next, more, again] = twice(h, sum);
+    return std::tuple{next, more, matmul(again, param<"v", 16, 16>)};
+  };
+  const auto [h, sum, seen] = scan<50, "step", Policy>(body, carried(h0, h0));
+  return mean(h) + mean(sum) + mean(seen);
+}()>;
+static_assert(collecting<segment_every<10>>::flops().recomputed == 50 * 3 * 8 * 16);
+static_assert(collecting<revolve<5>>::flops().recomputed > 50 * one_step);
+static_assert(collecting<segment_every<25>>::memory().peak_bytes - collecting<segment_every<10>>::memory().peak_bytes ==
+              15 * state - 3 * 2 * state);
+
 // As many bytes as are asked for, also more than 128 GiB.
 template <int T>
 constexpr auto wide = scan<T, "step">([](auto h) { return tanh(h * param<"w", 8192>); }, carried(param<"h0", 8, 8192>));

@@ -31,7 +31,8 @@ namespace reversal {
 
 inline constexpr int none = -1;
 
-/// C(s + t, s), how many steps s snapshots reverse if none is evaluated more than t + 1 times; `most` where that is less.
+/// C(s + t, s), how many steps s snapshots reverse if none is evaluated more than t + 1 times; `most` where that is
+/// less.
 constexpr std::int64_t reach(std::int64_t s, std::int64_t t,
                              std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   if (s < 0 || t < 0) return 0;
@@ -83,9 +84,9 @@ constexpr std::int64_t saves(std::int64_t n, std::int64_t s) {
 }
 constexpr loop_counts counts(std::int64_t n, std::int64_t s) { return {evaluations(n, s), saves(n, s), n - 1}; }
 
-/// What to do next. `advance`: evaluate steps [from, to), and save the state that is then at hand as snapshot `slot`, or
-/// do not. `restore`: go on from snapshot `slot`. `record`: evaluate steps [from, to), each of which leaves what its
-/// reversal reads. `reverse`: step `from`, which is recorded, or whose state is at hand.
+/// What to do next. `advance`: evaluate steps [from, to), and save the state that is then at hand as snapshot `slot`,
+/// or do not. `restore`: go on from snapshot `slot`. `record`: evaluate steps [from, to), each of which leaves what its
+/// reversal reads. `reverse`: step `from`, which is recorded, or, if no record came before, whose state is at hand.
 struct action {
   enum : std::uint8_t { advance, restore, record, reverse, done } what = done;
   int from = 0, to = 0, slot = none;
@@ -121,8 +122,8 @@ class binomial {
   int count_ = 1;
 };
 
-/// Steps in periods of equal length, but for the last one, which may be shorter; forward leaves the state between two of
-/// them as a snapshot.
+/// Steps in periods of equal length, but for the last one, which may be shorter; forward leaves the state between two
+/// of them as a snapshot.
 template <int T, int Period>
 struct periods {
   static constexpr int count = (T - 1) / Period + 1;
@@ -134,6 +135,17 @@ struct periods {
 };
 
 }  // namespace reversal
+
+// What each policy has:
+//   keeps_steps          each step leaves what backward reads, and none is evaluated again: no slots, no schedule
+//   lies_elsewhere       snapshots that forward leaves lie in memory that the user gives
+//   rewrites_snapshots   backward writes over those that forward left
+//   recorded_at_once     so many steps at most leave what backward reads before it reads that; 0: one does, in scratch
+//   fits<T>              whether it is one for loops of T steps
+//   counts<T>            what it takes, forward and backward together
+//   slots<T>             snapshots that forward leaves, beside the first state, which is an argument
+//   slots_of_backward    and those that backward has for itself
+//   schedule<T>          its actions, by next(): those of forward, the reversal of the turn, and then of all steps
 
 /// A policy of scan: each step leaves in memory what its backward reads, as in a model without checkpoints. No step is
 /// evaluated a second time.
@@ -154,7 +166,6 @@ struct revolve {
   static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = true;
   template <int T>
   static constexpr bool fits = Snapshots >= 1 && Snapshots <= T;
-  /// Snapshots beside the first state, which is an argument: those that forward leaves, then those of backward alone.
   template <int T>
   static constexpr int slots = Snapshots - 1;
   static constexpr int slots_of_backward = 0, recorded_at_once = 0;
@@ -224,8 +235,8 @@ struct two_level {
   };
 };
 
-/// A policy of scan: so many steps are a segment. The state before each segment is kept, and backward evaluates its steps
-/// a second time, which then leave in memory what backward reads, as with store_all.
+/// A policy of scan: so many steps are a segment. The state before each segment is kept, and backward evaluates its
+/// steps a second time, which then leave in memory what backward reads, as with store_all.
 template <int Period>
 struct segment_every {
   static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = false;

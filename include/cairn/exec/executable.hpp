@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstring>
 
 namespace cairn {
 
@@ -16,6 +17,11 @@ struct runtime_step {
   ir::kernel_pointer run = nullptr;
   const void* constants = nullptr;
   int begin = 0, end = 0;
+};
+/// A value that is copied to where it belongs when the steps that make it are over.
+struct runtime_copy {
+  pass::place from, to;
+  std::int64_t bytes;
 };
 
 /// The tables of a compiled model.
@@ -186,6 +192,15 @@ struct executable {
   }
   static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::places.constant_count>{});
 
+  static constexpr auto late_copies = [] {
+    std::array<runtime_copy, static_cast<std::size_t>(Compiled::places.copy_count)> out{};
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const pass::late_copy& copy = Compiled::places.copies[i];
+      out[i] = {layout.of[copy.value], copy.to, s.made(copy.value).bytes};
+    }
+    return out;
+  }();
+
   /// Runs the steps [begin, end). `bases` are those of places.hpp, then the leaves.
   static void run(std::byte* const* bases, int begin = 0, int end = f.step_count) {
     run(bases, begin, end, kernel::threads_at_hand(Compiled::threads));
@@ -198,6 +213,14 @@ struct executable {
       for (int k = step.begin; k < step.end; ++k)
         at[k - step.begin] = bases[tables.operands[k].base] + tables.operands[k].offset;
       step.run(step.constants, at, threads);
+    }
+  }
+  /// Copies what belongs elsewhere than where the steps made it, if is_wanted(base) of that says so.
+  static void write_late(std::byte* const* bases, auto is_wanted) {
+    for (const runtime_copy& copy : late_copies) {
+      if (is_wanted(copy.to.base))
+        std::memcpy(bases[copy.to.base] + copy.to.offset, bases[copy.from.base] + copy.from.offset,
+                    static_cast<std::size_t>(copy.bytes));
     }
   }
 };

@@ -24,6 +24,7 @@ class loop_runner {
   static constexpr const auto& carried = plan::carried.of;
   static constexpr int steps = Loop::steps, turn = plan::f.turn;
   static constexpr auto parts = plan::parts_of(Backward);
+  static constexpr const auto& unread = plan::template unread<Backward>;
   static constexpr bool keeps = figures.kept_bytes > 0;
 
   /// Where what is carried lies, by number.
@@ -111,7 +112,7 @@ class loop_runner {
           now = a.slot == 0 ? first_ : snapshot(a.slot);
         } else if (a.what == action::advance) {
           now = advance(a, now);
-        } else if constexpr (policy::recorded_at_once > 0) {
+        } else if constexpr (plan::records) {
           if (a.what == action::record) record(a, now);
           else pull_back_recorded(a.from);
         } else {
@@ -149,8 +150,8 @@ class loop_runner {
     return state_at(number < left ? kept_ + number * plan::state_bytes
                                   : snapshots_ + (number - left) * plan::state_bytes);
   }
-  /// What step t leaves for its backward; and its state, where that is kept, before these. Of a segment, its first state
-  /// is none of these.
+  /// What step t leaves for its backward; and its state, where that is kept, before these. Of a segment, its first
+  /// state is none of these.
   std::byte* kept_step(int t) const {
     return recorded_ + (recorded_end_ - recorded_begin_ - 1) * plan::carried.kept_bytes +
            (t - recorded_begin_) * plan::places.kept_bytes;
@@ -169,13 +170,12 @@ class loop_runner {
       bases_[pass::leaf_base + carried[k].leaf] = now.at[k];
       bases_[plan::result_base + carried[k].result] = next.at[k];
     }
-    const std::int64_t recorded = Backward && policy::recorded_at_once > 0 ? t - recorded_begin_ : 0;
+    const std::int64_t recorded = Backward && plan::records ? t - recorded_begin_ : 0;
     for (int r = Loop::carried_count; r < g.result_count; ++r) {
       std::byte* const whole = results_[r];
-      const std::int64_t at = plan::unread.result[r];
-      bases_[plan::result_base + r] = whole != nullptr ? whole + t * g.made(g.outputs[r]).bytes
-                                      : at == 0        ? unread_
-                                                       : unread_ + at + recorded * plan::unread.of_results;
+      const int base = plan::result_base + r;
+      const std::int64_t kept = unread.at[base] < unread.kept ? 0 : recorded * (unread.bytes - unread.kept);
+      bases_[base] = whole == nullptr ? unread_ + unread.at[base] + kept : whole + t * g.made(g.outputs[r]).bytes;
     }
     for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
       bases_[pass::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;
@@ -184,7 +184,7 @@ class loop_runner {
   void evaluate(int t, const state& now, const state& next) {
     place(t, now, next);
     body::run(bases_, 0, turn, threads_);
-    copy_late([](int base) { return base < plan::gradient_base; });
+    body::write_late(bases_, [](int base) { return base < plan::gradient_base; });
   }
   /// Evaluates of step t what its backward needs.
   void record(int t, const state& now, const state& next) {
@@ -193,7 +193,7 @@ class loop_runner {
       if (plan::used.needed[i]) body::run(bases_, i, i + 1, threads_);
     }
   }
-  /// The same of a segment, of which each step leaves that in memory, and the state for the next.
+  /// The same of a segment, of which each step leaves that in memory; and the state for the next step.
   void record(const reversal::action& a, state now) {
     entered_ = now;
     recorded_begin_ = a.from;
@@ -202,7 +202,7 @@ class loop_runner {
       const state next = t + 1 == a.to ? other_than(now) : kept_state(t + 1, other_than(now));
       bases_[pass::kept_base] = kept_step(t);
       record(t, now, next);
-      copy_late([](int base) { return base < plan::gradient_base; });
+      body::write_late(bases_, [](int base) { return base < plan::gradient_base; });
       now = next;
     }
     left_ = now;
@@ -242,14 +242,15 @@ class loop_runner {
     for (int i = Loop::carried_count; i < of::arguments; ++i) {
       std::byte* const whole = gradients_[i];
       const bool of_step = i < Loop::carried_count + Loop::each_count;
-      bases_[plan::gradient_base + i] =
-          whole == nullptr ? unread_ + plan::unread.gradient[i] : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
+      const int base = plan::gradient_base + i;
+      bases_[base] = whole == nullptr ? unread_ + unread.at[base]
+                                      : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
     }
     for (int i = turn; i < plan::f.step_count; ++i) {
       const int leaf = plan::only_for.of[i];
       if (leaf == ir::none || gradients_[leaf] != nullptr) body::run(bases_, i, i + 1, threads_);
     }
-    copy_late([](int base) { return base >= plan::gradient_base; });
+    body::write_late(bases_, [](int base) { return base >= plan::gradient_base; });
     for (int k = 0; k < Loop::carried_count; ++k) {
       const bool some = plan::compiled::gradient.gradient[k] != ir::none;
       if (!some) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));
@@ -275,17 +276,6 @@ class loop_runner {
   template <int... Leaf>
   void begin_gradients(std::integer_sequence<int, Leaf...>) {
     (begin_gradient<Leaf>(), ...);
-  }
-
-  template <class Wanted>
-  void copy_late(Wanted is_wanted) {
-    for (int i = 0; i < plan::places.copy_count; ++i) {
-      const pass::late_copy& copy = plan::places.copies[i];
-      const pass::place from = plan::compiled::layout.of[copy.value];
-      if (is_wanted(copy.to.base))
-        std::memcpy(bases_[copy.to.base] + copy.to.offset, bases_[from.base] + from.offset,
-                    static_cast<std::size_t>(plan::s.made(copy.value).bytes));
-    }
   }
 
   /// Random operations draw in step t what the same operation of `Name.t` draws outside of a loop.

@@ -11,7 +11,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <numbers>
 #include <span>
 
@@ -30,7 +29,8 @@ auto view_of(Number* at) {
 inline double drawn_by(const initial& start, random_sequence& draw) {
   const auto random = [&] { return static_cast<double>(uniform(draw())); };
   if (start.drawn == initial::law::constant) return start.fill;
-  if (start.drawn == initial::law::uniform || start.drawn == initial::law::unsaid) return (2 * random() - 1) * start.width;
+  if (start.drawn == initial::law::uniform || start.drawn == initial::law::unsaid)
+    return (2 * random() - 1) * start.width;
   const double radius = std::sqrt(-2 * std::log(1 - random()));
   return start.width * radius * std::cos(2 * std::numbers::pi * random());
 }
@@ -45,21 +45,6 @@ struct runtime_leaf {
   std::uint64_t number;  ///< likewise, of a key
   pass::place next;      ///< of a state that a step updates: what it becomes
 };
-
-/// A value that is copied to where it belongs when the step that makes it is over.
-struct late_copy {
-  pass::place from, to;
-  std::int64_t bytes;
-};
-template <class Compiled>
-inline constexpr auto late_copies = [] {
-  std::array<late_copy, static_cast<std::size_t>(Compiled::places.copy_count)> out{};
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const pass::late_copy& copy = Compiled::places.copies[i];
-    out[i] = {Compiled::layout.of[copy.value], copy.to, Compiled::schedule.made(copy.value).bytes};
-  }
-  return out;
-}();
 
 /// What program and predictor share: where the memory of a compiled model is, its inputs and its results.
 template <class Compiled>
@@ -127,11 +112,7 @@ class machine {
   /// Runs the steps [begin, end).
   void run(int begin, int end) { executable<Compiled>::run(bases_, begin, end); }
   /// Copies what belongs elsewhere than where the steps made it.
-  void write_late(auto is_wanted) {
-    for (const late_copy& copy : late_copies<Compiled>) {
-      if (is_wanted(copy)) std::memcpy(at(copy.to), at(copy.from), static_cast<std::size_t>(copy.bytes));
-    }
-  }
+  void write_late(auto is_wanted) { executable<Compiled>::write_late(bases_, is_wanted); }
   static constexpr int turn = Compiled::steps.turn, all_gradients = Compiled::steps.all_gradients,
                        step_count = Compiled::steps.step_count;
 

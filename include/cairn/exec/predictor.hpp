@@ -96,7 +96,7 @@ class predictor {
     if constexpr (std::same_as<problem, sound>) {
       machine_.read(inputs...);
       machine_.run(0, machine::step_count);
-      machine_.write_late([](const detail::late_copy&) { return true; });
+      machine_.write_late([](int) { return true; });
     }
     return machine_.results();
   }

@@ -104,7 +104,7 @@ class program {
     static_assert(report_of<problem>{}.shown);
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) machine_.run(0, machine::step_count);
-    machine_.write_late([](const late_copy&) { return true; });
+    machine_.write_late([](int) { return true; });
     if constexpr (checks) {
       check_loss();
       check_gradients();
@@ -130,7 +130,7 @@ class program {
       machine_.run(machine::all_gradients, machine::step_count);
       ++counters_.steps;
     }
-    machine_.write_late([](const late_copy& copy) { return !keeps_gradients || copy.to.base != pass::gradient_base; });
+    machine_.write_late([](int base) { return !keeps_gradients || base != pass::gradient_base; });
     update_states();
     return machine_.results();
   }
@@ -344,7 +344,6 @@ class program {
 
   static constexpr const auto& rules = ir::rules_of<typename compiled::model>;
   static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
-  using late_copy = detail::late_copy;
 
   template <class Problem, class... Bound>
   void begin_step(const Bound&... inputs) {
@@ -369,7 +368,7 @@ class program {
   }
   /// All gradients are there, and nothing is updated: has updates multiply them by what clip_grad_norm_ does.
   void limit_gradients() {
-    machine_.write_late([](const late_copy& copy) { return copy.to.base == pass::gradient_base; });
+    machine_.write_late([](int base) { return base == pass::gradient_base; });
     gradient_norm_ =
         kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
     if constexpr (checks) check_gradients();

@@ -137,8 +137,9 @@ constexpr detail::repeat_layer<N, Name, Body> repeat(Body) {
   return {};
 }
 
-/// The same applied to values, of which each layer returns as many: `auto [h, c] = repeat<4, "layer">([](auto) { return
-/// cell; }, h0, c0)`, where cell(h, c) returns a std::tuple.
+/// The same applied to values, of which each layer returns as many: here cell(h, c) returns a std::tuple.
+///
+///   auto [h, c] = repeat<4, "layer">([](auto) { return cell; }, h0, c0);
 template <int N, fixed_string Name, class Body, class First, class... More>
 constexpr typename detail::repeating<N, Name, Body, First, More...>::type repeat(Body, First, More...) {
   return {};

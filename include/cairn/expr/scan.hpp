@@ -7,17 +7,19 @@
 
 namespace cairn {
 
-/// What a loop carries from step to step, by what it begins with.
+/// What carried(...) returns.
 template <an_operand... A>
 struct carried_values {};
-/// What each step of a loop reads its own slice of.
+/// What each(...) returns.
 template <an_operand... A>
 struct step_values {};
 
+/// What a loop carries from step to step, by what it begins with.
 template <an_operand... A>
 constexpr carried_values<A...> carried(A...) {
   return {};
 }
+/// What each step of a loop reads its own slice of, along the first axis.
 template <an_operand... A>
 constexpr step_values<A...> each(A...) {
   return {};
@@ -39,6 +41,27 @@ tensor<E::element, E::shape.extent[Axis + 1]...> slice_of(std::index_sequence<Ax
 /// What one step reads of E, along its first axis.
 template <class E>
 using step_slice = decltype(slice_of<E>(std::make_index_sequence<static_cast<std::size_t>(E::shape.rank - 1)>{}));
+
+/// How a policy keeps what backward reads of a loop of T steps: see core/reversal.hpp. `fit<Bytes>` becomes one of
+/// these when the body has a plan.
+template <class Policy, int T>
+struct loop_policy {
+  static constexpr bool known = requires {
+    { Policy::keeps_steps } -> std::convertible_to<bool>;
+  };
+  static constexpr bool fits = [] {
+    if constexpr (known) return Policy::template fits<T>;
+    else return false;
+  }();
+  static constexpr bool lies_elsewhere = [] {
+    if constexpr (known) return Policy::lies_elsewhere;
+    else return false;
+  }();
+};
+template <std::int64_t Bytes, int T>
+struct loop_policy<fit<Bytes>, T> {
+  static constexpr bool known = true, fits = Bytes >= 0, lies_elsewhere = false;
+};
 }  // namespace detail
 
 /// T applications of the body F, one node of the type; its parameters get the prefix `Name.` and are those of all
@@ -81,7 +104,7 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same
                                                       (captured<owner, E> || ... || false) ||
                                                       (captured<owner, Same> || ... || false)),
                                            body::inside, 1);
-    if constexpr (requires { Policy::lies_elsewhere; }) out.elsewhere |= Policy::lies_elsewhere;
+    out.elsewhere |= detail::loop_policy<Policy, T>::lies_elsewhere;
     return out;
   }();
 };
@@ -101,23 +124,6 @@ constexpr auto results_of_loop() {
   if constexpr (Loop::result_count == 1) return by_other_name<Loop>{};
   else return picks<Loop>(std::make_index_sequence<Loop::result_count>{});
 }
-
-/// How a policy keeps what backward reads of a loop of T steps: see core/reversal.hpp. `fit<Bytes>` becomes one of
-/// these when the body has a plan.
-template <class Policy, int T>
-struct loop_policy {
-  static constexpr bool known = requires {
-    { Policy::keeps_steps } -> std::convertible_to<bool>;
-  };
-  static constexpr bool fits = [] {
-    if constexpr (known) return Policy::template fits<T>;
-    else return false;
-  }();
-};
-template <std::int64_t Bytes, int T>
-struct loop_policy<fit<Bytes>, T> {
-  static constexpr bool known = true, fits = Bytes >= 0;
-};
 
 /// The first value that is carried and does not stay of its tensor, or -1.
 template <class Loop, class... C>

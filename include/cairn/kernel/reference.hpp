@@ -146,8 +146,8 @@ void row_moments(const Real* x, int rows, int columns, double eps, Real* mean, R
   }
 }
 
-/// The gradients of mean {rows}, scale {rows}, weight {columns} and bias {columns} from g {rows, columns}, which is that
-/// of (x - mean) scale weight + bias.
+/// The gradients of mean {rows}, scale {rows}, weight {columns} and bias {columns} from g {rows, columns}, which is
+/// that of (x - mean) scale weight + bias.
 template <class Real>
 void norm_sums(const Real* g, const Real* x, const Real* mean, const Real* scale, const Real* weight, int rows,
                int columns, Real* of_mean, Real* of_scale, Real* of_weight, Real* of_bias) {
@@ -277,8 +277,8 @@ void dropout(const Real* in, const random_stream& words, double p, Real* out, st
 }
 
 /// Attention of queries {n, t, h, d}, keys {n, s, heads, d} and values {n, s, heads, e}, and its gradients, in double.
-/// added(n, h, t, s) is what is added to a score, minus infinity where it is hidden; kept(n, h, t, s) what its weight is
-/// multiplied by. Of each sum, also that of absolute values, to judge errors by.
+/// added(n, h, t, s) is what is added to a score, minus infinity where it is hidden; kept(n, h, t, s) what its weight
+/// is multiplied by. Of each sum, also that of absolute values, to judge errors by.
 struct attention {
   int n, t, s, h, heads, d, e;
   std::vector<double> y{}, largest{}, log_total{}, delta{}, of_q{}, of_k{}, of_v{};

@@ -27,8 +27,8 @@ struct tile_reader {
   }
 };
 
-/// How a loop makes rows of what a kernel reads, seen as {rows, columns}: each once, by the thread that reads it. Or how
-/// it follows the kernel through the rows.
+/// How a loop makes rows of what a kernel reads, seen as {rows, columns}: each once, by the thread that reads it. Or
+/// how it follows the kernel through the rows.
 struct row_maker {
   using make_pointer = void (*)(const void* table, void* const* operands, range rows);
   make_pointer make_rows;

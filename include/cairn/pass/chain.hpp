@@ -19,8 +19,8 @@ struct block_costs {
   peaks outside;                           ///< where the program keeps it, and the block before it
   peaks after_segment;                     ///< where the program keeps it, behind a segment
   peaks inside;                            ///< where a segment keeps it
-  std::int64_t ahead = 0;                  ///< at most, in backward, before what a segment holds is computed again
-  std::int64_t alone = 0;                  ///< and from then on, where it is the last of the segment
+  std::int64_t ahead = 0;  ///< at most, in backward, as long as nothing of its segment is computed again
+  std::int64_t alone = 0;  ///< and from then on, where it is the last of the segment
   /// As a segment by itself that keeps its contractions, as save_matmuls does.
   struct saving_costs {
     std::int64_t kept = none, flops = 0;  ///< none where that saves no work
@@ -46,7 +46,8 @@ struct block_chain {
   std::int64_t passing[Count + 1] = {};              ///< by block: that which others made, and it does not read
   std::int64_t unkept[Count + 1] = {};               ///< by block: what it reads of those before that nobody keeps
   std::int64_t again[Count + 1] = {};                ///< by block: the work of making that again, which a segment saves
-  std::int64_t gradients[Count + 1] = {};            ///< by block: of what those before it made, as its backward ends
+  /// By block: bytes of the gradients of what those before it made, when its own backward is over.
+  std::int64_t gradients[Count + 1] = {};
 };
 
 namespace detail {

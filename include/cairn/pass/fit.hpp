@@ -128,7 +128,8 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     std::int64_t forward = 0;
     for (const block_costs& b : chain.of) forward += b.result_flops;
     int first = 0;
-    while (chain.count > short_chain && first + 1 < listed.count && listed.of[first].recomputed_flops > 3 * forward) ++first;
+    while (chain.count > short_chain && first + 1 < listed.count && listed.of[first].recomputed_flops > 3 * forward)
+      ++first;
     const int left = listed.count - first;
     out.count = left < most ? left : most;
     for (int i = 0; i < out.count; ++i) out.of[i] = first + (out.count > 1 ? i * (left - 1) / (out.count - 1) : 0);
@@ -159,17 +160,16 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   using planned = compiled<Model, marks{Blocks, ranges<Candidate>().count == 0 ? none : Candidate}, Threads>;
 };
 
-constexpr int rooted(int n) { return static_cast<int>(cairn::detail::square_root(n)); }
-
 template <class Model, int Blocks, int Threads, int Candidate>
 constexpr const auto& candidate_of() {
   using found = model_blocks<Model, Blocks, Threads>;
   if constexpr (Candidate == single_blocks) return placement_by_region<found::blocks, equal_ranges<found::measured, 1>>;
   else if constexpr (Candidate == saving_blocks)
     return placement_by_region<found::blocks, equal_ranges<found::measured, 1, true>>;
-  else if constexpr (Candidate == square_root_blocks)
-    return placement_by_region<found::blocks, equal_ranges<found::measured, rooted(found::placeable)>>;
-  else return candidates<Model, Blocks, Threads>::template placement<Candidate>();
+  else if constexpr (Candidate == square_root_blocks) {
+    constexpr int length = static_cast<int>(cairn::detail::square_root(found::placeable));
+    return placement_by_region<found::blocks, equal_ranges<found::measured, length>>;
+  } else return candidates<Model, Blocks, Threads>::template placement<Candidate>();
 }
 
 /// The placement of a model that fits into so many bytes and does the least work, among the candidates. Plans those

@@ -19,8 +19,9 @@ struct loop_model {
   using real = typename Target::real;
   using of = ir::loop_of<Loop, Target>;
   static constexpr int order = Loop::body::inside.order;
+  static constexpr bool records = Loop::policy::recorded_at_once > 0;  ///< backward evaluates segments, before it reads
   static constexpr placing placed =
-      Loop::policy::keeps_steps || Loop::policy::recorded_at_once > 0 ? placing::apart_and_kept : placing::apart;
+      Loop::policy::keeps_steps || records ? placing::apart_and_kept : placing::apart;
   static constexpr const auto& graph = of::g;
 
   static constexpr auto starts = [] {
@@ -60,6 +61,7 @@ struct loop_plan {
   using model = loop_model<Loop, Target>;
   using compiled = pass::compiled<model, marks{}, 0>;
   using of = typename model::of;
+  static constexpr bool records = model::records;
   static constexpr const auto& g = model::graph;
   static constexpr const auto& s = compiled::schedule;
   static constexpr const auto& f = compiled::steps;
@@ -69,17 +71,20 @@ struct loop_plan {
   static constexpr int result_base = leaf_base + g.leaf_count;
   static constexpr int gradient_base = result_base + g.output_count;
   static constexpr int base_count = gradient_base + g.leaf_count;
+  /// Whether a result is carried on: as a value, or as a state that the body updates.
+  static constexpr bool is_carried(int result) { return result < Loop::carried_count || result >= g.result_count; }
 
   /// What steps of the plan read and write.
   struct uses {
-    bool needed[f.step_count + 1] = {};           ///< by step: backward depends on it, or all of a segment is evaluated
+    bool needed[f.step_count + 1] = {};           ///< by step: backward depends on it, or the next step of a segment
     bool read[compiled::schedule.capacity] = {};  ///< by value: backward reads it
   };
   static constexpr uses used = [] {
     uses out;
     bool asked[compiled::schedule.capacity] = {};
+    for (int r = 0; r < g.output_count; ++r) asked[f.root[s.outputs[r]]] |= records && is_carried(r);
     for (int i = f.step_count; i-- > 0;) {
-      out.needed[i] = i >= f.turn || Loop::policy::recorded_at_once > 0;
+      out.needed[i] = i >= f.turn;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) out.needed[i] |= asked[f.members[m]];
       if (!out.needed[i]) continue;
       for_each_read(s, f, compiled::loops, i, [&](int v) {
@@ -95,8 +100,8 @@ struct loop_plan {
     return is_read(s.outputs[r]) && places.of[f.root[s.outputs[r]]].base == result_base + r;
   }
 
-  /// By step of backward: the leaf of which it makes the gradient, where it makes nothing else: it may be left out where
-  /// nobody reads that. Or none; so the steps that lead to what is carried, which the step before goes on from.
+  /// By step of backward: the leaf of which it makes the gradient, where it makes nothing else: it may be left out
+  /// where nobody reads that. Or none; so the steps that lead to what is carried, which the step before goes on from.
   static constexpr auto only_for = [] {
     struct {
       int of[f.step_count + 1] = {};
@@ -135,8 +140,8 @@ struct loop_plan {
     return made;
   }
 
-  /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes its
-  /// place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
+  /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes
+  /// its place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
   struct carried_value {
     int leaf = 0, result = 0;
     std::int64_t bytes = 0, offset = 0, kept = none;
@@ -151,7 +156,7 @@ struct loop_plan {
     const auto add = [&](int leaf, int result) {
       carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).made->bytes, out.bytes};
       out.bytes += aligned(made.bytes);
-      if (Loop::policy::recorded_at_once == 0 && !is_read(s.leaf_value[leaf]) && !reads_result(result)) return;
+      if (!is_read(s.leaf_value[leaf]) && !reads_result(result)) return;
       made.kept = out.kept_bytes;
       out.kept_bytes += aligned(made.bytes);
     };
@@ -164,34 +169,58 @@ struct loop_plan {
   }();
   static constexpr std::int64_t state_bytes = carried.bytes;
 
-  /// Where a step's part of results and of gradients lies that nobody reads but the plan itself. What this reads from
-  /// there, they or what they are written over, has a place of its own; all others are together, at 0. By result and by
-  /// leaf. Of results, `of_results` bytes, there may be the parts of several steps.
+  /// Where a step's part of results and of gradients lies that nobody reads but the plan itself, in the loop or in its
+  /// pullback: by base. What the plan reads from there, it or what it is written over, has a place of its own; all
+  /// others are together, at 0. From `kept` on are results that backward reads, which may be those of several steps.
+  template <bool Back>
   static constexpr auto unread = [] {
     struct {
-      std::int64_t result[g.output_count + 1] = {}, gradient[g.leaf_count + 1] = {}, bytes = 0, of_results = 0;
+      std::int64_t at[base_count] = {}, bytes = 0, kept = 0;
     } out;
-    bool read[base_count] = {};
-    for (int i = 0; i < f.step_count; ++i)
-      for_each_read(s, f, compiled::loops, i, [&](int v) { read[places.of[v].base] = true; });
-    const auto for_each_gradient = [&](auto visit) {
-      for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
-        visit(out.gradient[i], gradient_base + i, aligned(g.leaf_op(i).made->bytes));
-    };
-    const auto for_each_result = [&](auto visit) {
+    constexpr bool evaluates = !Back || !Loop::policy::keeps_steps;  // forward steps, too
+    constexpr std::uint8_t written = 1, read = 2, read_back = 3;
+    std::uint8_t use[base_count] = {};
+    const auto note = [&](int base, std::uint8_t how) { use[base] = std::max(use[base], how); };
+    for (int i = evaluates ? 0 : f.turn; i < (Back ? f.step_count : f.turn); ++i) {
+      if (Back && records && !used.needed[i]) continue;
+      // A gradient is left out, or somebody reads it, where a step is for it alone.
+      const int own = i >= f.turn && only_for.of[i] != none ? gradient_base + only_for.of[i] : none;
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+        if (const int base = places.of[f.members[m]].base; base != own) note(base, written);
+      }
+      for_each_read(s, f, compiled::loops, i, [&](int v) {
+        if (const int base = places.of[v].base; base != own) note(base, i < f.turn ? read : read_back);
+      });
+    }
+    for (int i = 0; i < places.copy_count; ++i) {
+      const auto& [value, to] = places.copies[i];
+      const bool back = to.base >= gradient_base;
+      if (back ? !Back : !evaluates) continue;
+      note(to.base, written);
+      note(places.of[f.root[value]].base, back ? read_back : read);
+    }
+    const auto for_each_result = [](auto visit) {
       for (int r = Loop::carried_count; r < g.result_count; ++r)
-        visit(out.result[r], result_base + r, aligned(g.made(g.outputs[r]).bytes));
+        visit(result_base + r, aligned(g.made(g.outputs[r]).bytes));
     };
-    const auto together = [&](auto&, int, std::int64_t bytes) { out.bytes = std::max(out.bytes, bytes); };
-    for_each_gradient(together);
+    const auto for_each_gradient = [](auto visit) {
+      for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
+        visit(gradient_base + i, aligned(g.leaf_op(i).made->bytes));
+    };
+    const auto together = [&](int base, std::int64_t bytes) {
+      if (use[base] == written) out.bytes = std::max(out.bytes, bytes);
+    };
+    const auto apart = [&](std::uint8_t which) {
+      return [&, which](int base, std::int64_t bytes) {
+        if (use[base] == which) out.at[base] = std::exchange(out.bytes, out.bytes + bytes);
+      };
+    };
     for_each_result(together);
-    const auto apart = [&](std::int64_t& at, int base, std::int64_t bytes) {
-      if (read[base]) at = std::exchange(out.bytes, out.bytes + bytes);
-    };
-    for_each_gradient(apart);
-    out.of_results = -out.bytes;
-    for_each_result(apart);
-    out.of_results += out.bytes;
+    for_each_result(apart(read));
+    for_each_gradient(together);  // when all is read that forward reads
+    for_each_gradient(apart(read_back));
+    out.kept = out.bytes;
+    for_each_result(apart(read_back));
     return out;
   }();
   /// Bytes that stand in for cotangents that there are none of.
@@ -251,15 +280,15 @@ struct loop_plan {
   };
   static constexpr parts parts_of(bool back) {
     using policy = typename Loop::policy;
-    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread.bytes, 0};
-    parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread.bytes, zero_bytes};
+    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread<false>.bytes, 0};
+    parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread<true>.bytes, zero_bytes};
     if constexpr (!policy::keeps_steps) {
-      out.states = (policy::recorded_at_once > 0 ? 1 : 2) * state_bytes;  // of a segment, the one behind it
+      out.states = (records && carried.kept_bytes == state_bytes ? 1 : 2) * state_bytes;  // 1: the one behind a segment
       out.snapshots = policy::slots_of_backward * state_bytes;
     }
-    if constexpr (policy::recorded_at_once > 0) {
+    if constexpr (records) {
       out.kept = kept_bytes(policy::recorded_at_once);
-      out.unread += (policy::recorded_at_once - 1) * unread.of_results;
+      out.unread += (policy::recorded_at_once - 1) * (unread<true>.bytes - unread<true>.kept);
     }
     return out;
   }

@@ -134,8 +134,8 @@ constexpr placements<Room> placements_of(auto for_each) {
 }
 }  // namespace detail
 
-/// Fronts of ranges in a segment, by their first block and how many more they have. Of equal blocks only those from the
-/// first one on.
+/// The placements of ranges in a segment, by their first block and how many more they have. Of equal blocks only those
+/// from the first one on.
 template <int Starts, int Count, int Room>
 struct placement_table {
   const placements<Room>* at[Starts + 1][Count + 1] = {};
@@ -172,14 +172,14 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
         for (int j = i + 1; j <= l; ++j) {
           work += c.of[j - 1].result_flops;
           passed = std::max(passed, c.made[i][j - 1] + c.of[j - 1].passed);
-          const std::int64_t made = c.made[i][j], held = made - c.released[i][j];
+          const std::int64_t crossing = c.made[i][j], after_forward = crossing - c.released[i][j];
           const std::int64_t least = std::max(gradient + passed, c.of[j - 1].ahead);
-          visit(first_choice{j - i, least, work, made}, at(j, l - j), at(i, j - 1 - i));
-          if (held == made || j == l) continue;
+          visit(first_choice{j - i, least, work, crossing}, at(j, l - j), at(i, j - 1 - i));
+          if (after_forward == crossing || j == l) continue;
           const block_costs& next = c.of[j];
           const std::int64_t most =
-              std::max({least, gradient + made + next.inside.forward, held + next.inside.backward});
-          visit(first_choice{choice::then_kept + j - i, most, work + next.both_flops, held + next.kept_inside},
+              std::max({least, gradient + crossing + next.inside.forward, after_forward + next.inside.backward});
+          visit(first_choice{choice::then_kept + j - i, most, work + next.both_flops, after_forward + next.kept_inside},
                 at(j + 1, l - j - 1), at(i, j - 1 - i));
         }
       };

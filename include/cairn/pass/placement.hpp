@@ -129,16 +129,16 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
                              unkept + std::max(c.passing[i] + b.saving.most.forward, b.saving.most.backward),
                              saved + b.saving.flops, unkept + b.saving.kept},
                 segment(i + 1), nothing);
-        std::int64_t passed = 0, held = 0, ahead = 0, back = 0;
+        std::int64_t passed = 0, kept_so_far = 0, ahead = 0, back = 0;
         placements<1> all_kept = nothing;
         for (int j = i + 1; j <= count && !c.of[j - 1].between; ++j) {
           const block_costs& last = c.of[j - 1];
           passed = std::max(passed, c.held[i][j - 1] + c.passing[j - 1] + last.passed);
-          const std::int64_t made = c.held[i][j], rest = made - c.released[i][j];
+          const std::int64_t crossing = c.held[i][j], after_forward = crossing - c.released[i][j];
           const std::int64_t itself = std::max(passed, last.ahead);
-          const first_choice first{j - i, unkept + itself, saved, unkept + made, unkept};
+          const first_choice first{j - i, unkept + itself, saved, unkept + crossing, unkept};
           const std::int64_t gradient = c.gradients[j];
-          const std::int64_t at_end = held + last.alone;
+          const std::int64_t at_end = kept_so_far + last.alone;
           all_kept.bytes[0] = std::max(at_end, std::max(back, gradient + ahead));
           all_kept.flops[0] += last.reading_flops;
           const auto visit_inside = [&](const first_choice& chosen, const placements<Room>& behind_it) {
@@ -146,18 +146,18 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
             else visit(chosen, behind_it, all_kept);
           };
           visit_inside(first, segment(j));
-          if (rest < made && j < count) {
+          if (after_forward < crossing && j < count) {
             const block_costs& next = c.of[j];
             const std::int64_t least =
-                std::max({itself, made + next.after_segment.forward, rest + next.after_segment.backward});
+                std::max({itself, crossing + next.after_segment.forward, after_forward + next.after_segment.backward});
             visit_inside({choice::then_kept + j - i, unkept + least, saved + next.again_flops,
-                          unkept + rest + next.kept, unkept},
+                          unkept + after_forward + next.kept, unkept},
                          kept(j + 1));
           }
           all_kept.flops[0] += last.both_flops - last.reading_flops;
-          ahead = std::max(ahead, held + last.inside.forward);
-          back = std::max(back, held + last.inside.backward);
-          held += last.kept_inside;
+          ahead = std::max(ahead, kept_so_far + last.inside.forward);
+          back = std::max(back, kept_so_far + last.inside.backward);
+          kept_so_far += last.kept_inside;
         }
       });
     }

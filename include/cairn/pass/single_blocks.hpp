@@ -10,9 +10,11 @@ template <int Count>
 struct single_costs {
   std::int64_t stored[Count + 1] = {};     ///< of what it makes, up to backward
   std::int64_t passed[Count + 1] = {};     ///< at most, in forward, beside what is stored of the blocks before
-  std::int64_t ahead[Count + 1] = {};      ///< in backward, before what forward made is read or computed again
+  std::int64_t ahead[Count + 1] = {};      ///< at most, in backward, as long as nothing of it is read or computed again
   std::int64_t alone[Count + 1] = {};      ///< and from then on
-  std::int64_t gradients[Count + 1] = {};  ///< of what later blocks read, as block [b - 1] comes to that
+  /// Gradients of what the blocks before b made, as backward of block b - 1 comes to read what forward made, or to
+  /// compute it again.
+  std::int64_t gradients[Count + 1] = {};
   std::int64_t flops[Count + 1] = {};      ///< computed again
 };
 namespace detail {

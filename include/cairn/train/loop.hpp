@@ -91,8 +91,9 @@ struct no_validation {};
 
 /// Runs a program over epochs:
 ///
-///   train::loop run{step, {.epochs = 5, .rate = cosine{.peak = 1e-3, .steps = 2340}, .folder = "run", .resume =
-///   true}}; run([&](int epoch) { return data::batches<128>(set.train, seed{1}, epoch); },
+///   train::loop run{step, {.epochs = 5, .rate = cosine{.peak = 1e-3, .steps = 2340}, .folder = "run",
+///                          .resume = true}};
+///   run([&](int epoch) { return data::batches<128>(set.train, seed{1}, epoch); },
 ///       [&](double rate, const auto& batch) { return step.train({.lr = rate}, bind<"x">(batch.images), ...); },
 ///       [&] { return accuracy(step); });
 ///

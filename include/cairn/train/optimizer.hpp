@@ -99,8 +99,9 @@ using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
 
 }  // namespace detail
 
-/// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp): `rule_optimizer lions{step,
-/// lion{}}`. The program must outlive it.
+/// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp). The program must outlive it.
+///
+///   rule_optimizer lions{step, lion{}};
 template <class Real, class Rule>
 class rule_optimizer {
  public:
