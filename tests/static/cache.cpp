@@ -72,7 +72,7 @@ using six = forward_of<layers>;
 static_assert(detail::memory_in<six>.cache_bytes == 12 * length * row && six::places.copy_count == 0);
 static_assert(detail::memory_in<six>.total_bytes() ==
               six::layout.peak_bytes + detail::memory_in<six>.parameter_bytes + 12 * length * row);
-static_assert(judged<six>() == fault::none && six::layout.peak_bytes < length * row);
+static_assert(judged<six>() == fault::none && six::layout.peak_bytes < 12 * length * row);
 static_assert(six::graph.find(ir::role::cache, "block.5.values") != ir::none);
 
 // No program has one, but where a predictor alone is asked.
