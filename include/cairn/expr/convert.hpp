@@ -44,8 +44,9 @@ struct as_op : op {
   }
 };
 
-/// x in elements of the type T: float, double, bf16, std::int32_t, std::uint8_t or one of your own. Real numbers are rounded
-/// to the nearest of T, or cut off to whole ones, which have no gradient.
+/// x in elements of the type T: float, double, bf16, std::int32_t, std::uint8_t or one of your own. Real numbers are
+/// rounded to the nearest of T, or cut off to whole ones, which have no gradient. In a program over doubles nothing is
+/// rounded to bf16.
 template <class T, an_operand X>
 constexpr made<as_op<detail::dtype_of<T>>, X> as(X) {
   return {};

@@ -127,8 +127,9 @@ struct cross_attention_layer : layer_base {
 template <fixed_string Name, int Heads, attention_options O = attention_options{}>
 inline constexpr self_attention_layer<Name, Heads, O> self_attention{};
 /// Attention of x {N, T, features} at a memory {N, S, any features}: `nn::cross_attention<"attn", 8>(x, memory)`. Where
-/// the memory has other features, weights are `Name.q_proj_weight`, `k_proj_weight` and `v_proj_weight`, as PyTorch's. A
-/// mask may follow: 1 where to look, the reverse of nn.MultiheadAttention's; of keys {N, S} reshape<N, 1, 1, S>(mask).
+/// the memory has other features, weights are `Name.q_proj_weight`, `k_proj_weight` and `v_proj_weight`, as PyTorch's.
+/// A mask may follow: 1 where to look, the reverse of nn.MultiheadAttention's; of keys {N, S} it is
+/// reshape<N, 1, 1, S>(mask).
 template <fixed_string Name, int Heads, attention_options O = attention_options{}>
 inline constexpr cross_attention_layer<Name, Heads, O> cross_attention{};
 
