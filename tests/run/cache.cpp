@@ -12,22 +12,23 @@ using namespace cairn;
 
 namespace {
 
-constexpr int length = 12, width = 16, letters = 13;
+constexpr int length = 12, width = 16, heads = 2, letters = 13;
 constexpr auto text = indices<"text", letters, length>;
 constexpr auto letter = indices<"letter", letters, 1>;
 constexpr auto at = indices<"at", length, 1>;
 
 // A transformer of two blocks, of all letters or of the next one.
+constexpr auto by_heads = [](auto x) { return reshape<1, x.shape[0], heads, width / heads>(x); };
 constexpr auto of_all = [](auto q, auto k, auto v) {
-  return matmul(softmax(matmul(q, transpose(k)) * 0.25_c + causal_mask<length>), v);
+  return reshape<length, width>(nn::attention(by_heads(q), by_heads(k), by_heads(v), nn::causal));
 };
 constexpr auto of_next = [](auto q, auto k, auto v) {
-  constexpr auto keys = cache<"keys", length, width>;
-  constexpr auto values = cache<"values", length, width>;
-  const auto all_k = placed<0>(keys, at, k);
-  const auto all_v = placed<0>(values, at, v);
-  const auto scores = where(arange<length> <= at, matmul(q, transpose(all_k)) * 0.25_c, constant<-1e30>);
-  return updated(updated(matmul(softmax(scores), all_v), keys, all_k), values, all_v);
+  constexpr auto keys = cache<"keys", 1, length, heads, width / heads>;
+  constexpr auto values = cache<"values", 1, length, heads, width / heads>;
+  const auto all_k = placed<1>(keys, at, by_heads(k));
+  const auto all_v = placed<1>(values, at, by_heads(v));
+  const auto found = reshape<1, width>(nn::attention(by_heads(q), all_k, all_v, arange<length> <= at));
+  return updated(updated(found, keys, all_k), values, all_v);
 };
 template <auto Attend>
 constexpr auto transformer = [](auto x) {
@@ -103,12 +104,12 @@ BOOST_AUTO_TEST_CASE(a_transformer_goes_on_from_keys_and_values) {
     }
   }
   // What is kept is what was computed, and the first letter alone is another thing.
-  BOOST_TEST(next.cache<"block.1.keys">()(length - 1, 0) != 0);
+  BOOST_TEST(next.cache<"block.1.keys">()(0, length - 1, 0, 0) != 0);
   next.reset<"block.1">();
-  BOOST_TEST(next.cache<"block.1.keys">()(0, 0) == 0);
-  BOOST_TEST(next.cache<"block.0.keys">()(0, 0) != 0);
+  BOOST_TEST(next.cache<"block.1.keys">()(0, 0, 0, 0) == 0);
+  BOOST_TEST(next.cache<"block.0.keys">()(0, 0, 0, 0) != 0);
   next.reset<"block.0.keys", "block.0.values">();
-  BOOST_TEST(next.cache<"block.0.values">()(0, 0) == 0);
+  BOOST_TEST(next.cache<"block.0.values">()(0, 0, 0, 0) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(an_lstm_goes_on_from_its_state) {
