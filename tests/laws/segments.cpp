@@ -18,6 +18,7 @@ BOOST_AUTO_TEST_CASE(side_by_side) { laws<models::side_by_side>(); }
 BOOST_AUTO_TEST_CASE(one_value_twice) { laws<models::one_value_twice>(); }
 BOOST_AUTO_TEST_CASE(nothing_recomputed) { laws<models::nothing_recomputed>(); }
 BOOST_AUTO_TEST_CASE(half_boundaries) { laws<models::half_boundaries>(); }
+BOOST_AUTO_TEST_CASE(other_boundaries) { laws<models::other_boundaries>(); }
 BOOST_AUTO_TEST_CASE(half_and_policies) { laws<models::half_and_policies>(); }
 BOOST_AUTO_TEST_CASE(saved_in_blocks) { laws<models::saved_in_blocks>(); }
 BOOST_AUTO_TEST_CASE(saved_inside) { laws<models::saved_inside>(); }

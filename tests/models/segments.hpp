@@ -52,6 +52,8 @@ constexpr auto half_and_policies = [] {
       x | nn::linear<"in", 12>, indices<"rows", x.shape[0], x.shape[0]>);
   return classify(h * g);
 }();
+constexpr auto other_boundaries =
+    classify(x | ckpt<"a", boundaries<float>>(mlp) | ckpt<"b", boundaries<double>>(block<"b">(mlp)) | nn::tanh);
 // Policies: of blocks, of a segment in another, of products of batches, through views.
 struct keeps_softmax {
   constexpr bool operator()(const saveable& v) const { return v.operation == "softmax"; }

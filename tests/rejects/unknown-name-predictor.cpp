@@ -16,6 +16,6 @@ constexpr auto loss = sum(param<"w", 4>);
 
 int main() {
   program<loss> step;
-  predictor<exp(weight)> predict{step};
+  predictor<weight> predict{step};
   return predict()(0) > 0;
 }

@@ -147,6 +147,17 @@ BOOST_AUTO_TEST_CASE(the_index_of_the_step) {
   BOOST_TEST((after_steps<indexed_loop<store_all>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<indexed_loop<revolve<2>>>(bind<"h0">(x)) == expected));
 }
+// v^8 / 128 after three steps, and v: the gradient of a carried value in doubles, and that of its other reader.
+BOOST_AUTO_TEST_CASE(gradients_of_another_type_are_added_up) {
+  constexpr auto v = as<double>(param<"v", 20>);
+  constexpr auto last = scan<3, "step">([](auto h) { return h * h * 0.5_c; }, carried(v));
+  program<sum(as_real(last)) + sum(as_real(v))> step;
+  for (std::size_t i = 0; i < 20; ++i) step.parameters()[i] = 0.1F * static_cast<float>(i);
+  step.value_and_grad();
+  for (std::size_t i = 0; i < 20; ++i)
+    BOOST_TEST(step.gradients()[i] == 1 + std::pow(0.1F * static_cast<float>(i), 7.0F) / 16,
+               boost::test_tools::tolerance(1e-5F));
+}
 BOOST_AUTO_TEST_CASE(the_optimizer_in_the_step) {
   const auto x = some(rows * width, 1);
   const auto expected = after_steps<random_steps, update<adamw_options{.lr = 1e-2}>>(bind<"h0">(x));

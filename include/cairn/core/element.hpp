@@ -27,7 +27,8 @@ enum class dtype : std::uint8_t {
 constexpr bool is_rounded(dtype t) { return t >= dtype::bf16; }
 
 /// The upper half of a float: its exponent, and 8 bits of precision. As x86 converts (vcvtneps2bf16): to the nearest,
-/// of two the even one; numbers below the least normal one become zeros, NaN stays quiet.
+/// of two the even one; numbers below the least normal one become zeros, NaN stays quiet. A double becomes the nearest
+/// float first.
 struct bf16 {
   static constexpr cairn::dtype dtype = cairn::dtype::bf16;
   std::uint16_t bits = 0;
@@ -44,7 +45,6 @@ struct bf16 {
   constexpr explicit operator Real() const {
     return static_cast<Real>(std::bit_cast<float>(std::uint32_t{bits} << 16));
   }
-  friend constexpr bool operator==(const bf16&, const bf16&) = default;
 };
 
 /// Sorts of elements: what operations ask of their arguments.

@@ -166,7 +166,7 @@ struct option_for_policy { template <class Silent, class... Facts> struct found 
   "block<\"name\">"); } }; };
 struct no_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: after its name ckpt takes policies: save<\"tag\">, save_matmuls, allow_useless, or a "
-  "predicate on a saveable without state; before them perhaps boundaries<bf16>, a type of real numbers"); } }; };
+  "predicate on a saveable without state; first perhaps boundaries<bf16>, or of floats"); } }; };
 struct contradicting_policies { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [contradicting-policies]: these two policies of one segment contradict each other; take one out"); } }; };
 struct no_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -60,12 +60,14 @@ inline std::string element_text(const std::byte* at, element_type of, std::int64
   char text[48] = {};
   if (of.type == dtype::i32) return std::to_string(read(std::int32_t{}));
   if (of.type == dtype::u8) return std::to_string(read(std::uint8_t{}));
-  if (is_rounded(of.type) || bytes > 8) {
+  if (of.type >= dtype::own || bytes > 8) {
     for (std::int64_t i = std::min<std::int64_t>(bytes, 8); i-- > 0;)
       std::snprintf(text + std::strlen(text), 3, "%02x", std::to_integer<unsigned>(at[i]));
     return text_of({"0x", text});
   }
-  const double number = bytes == 4 ? static_cast<double>(read(float{})) : read(double{});
+  const double number = bytes == 2   ? static_cast<double>(read(bf16{}))
+                        : bytes == 4 ? static_cast<double>(read(float{}))
+                                     : read(double{});
   std::snprintf(text, sizeof text, "%.9g", number);
   return std::isnan(number) ? "nan" : text;
 }

@@ -141,7 +141,8 @@ struct rank_from<expr<Op, A...>> {
   using type = fact::axes_added_by<application_text<Op, A...>()>;
 };
 
-/// Whether an operation has a kernel that computes: kernels know no types of users, which only loops convert.
+/// Whether an operation has a kernel that computes: kernels know neither bf16 nor types of users,
+/// which only loops convert.
 template <class Op>
 inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
 
@@ -149,7 +150,7 @@ inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped 
 struct demands {
   kind (*argument_kind)(int);
   next_state (*becomes)(int);
-  bool own_types;  ///< whether real numbers may be of a user's type
+  bool rounded_types;  ///< whether real numbers may be of bf16 or of a user's type
 };
 /// The type taken in place of that of argument number i: where numbers of any sort are, that of the first such, which
 /// constants take if it is real.
@@ -164,7 +165,7 @@ constexpr dtype type_taken(const argument_facts* given, int count, int i, const 
     }
     return type;
   }
-  const bool known = !is_rounded(type) || by.own_types;
+  const bool known = !is_rounded(type) || by.rounded_types;
   return wanted == kind_of(type) && known ? type
          : wanted == kind::whole          ? dtype::i32
          : wanted == kind::key            ? dtype::key

@@ -28,26 +28,24 @@ struct segment_form {
   using layer = segment_layer<opaque<mark>, opaque<F>>;
 };
 
-/// A body whose arguments are boundaries of another type.
-template <class F>
+template <dtype To, class A>
+constexpr auto real_as(A a) {
+  if constexpr (wrong<A> || kind_of(A::element.type) != kind::real || A::element.type == To) return a;
+  else return make<as_op<To>>(a);
+}
+/// A body whose arguments come from boundaries of another type, and have their own again.
+template <class F, dtype... Own>
 struct from_boundaries {
-  constexpr auto operator()(auto... a) const { return F{}(in_reals(a)...); }
-
- private:
-  static constexpr auto in_reals(auto a) {
-    if constexpr (is_rounded(decltype(a)::element.type)) return as_real(a);
-    else return a;
+  template <an_expression... A>
+    requires(sizeof...(A) == sizeof...(Own) && can_be_called<F, decltype(real_as<Own>(A{}))...>)
+  constexpr auto operator()(A... a) const {
+    return F{}(real_as<Own>(a)...);
   }
 };
-template <class T, class A>
-constexpr auto as_boundary(A a) {
-  if constexpr (wrong<A> || kind_of(A::element.type) != kind::real) return a;
-  else return as<T>(a);
-}
 /// A segment whose boundaries are of type T. A body with captures is a mistake as it is.
 template <class T, class Mark, class F, class... A>
-using rounding_call = called<Mark, std::conditional_t<std::is_empty_v<F>, from_boundaries<F>, F>,
-                             decltype(as_boundary<T>(A{}))...>;
+using rounding_call = called<Mark, std::conditional_t<std::is_empty_v<F>, from_boundaries<F, A::element.type...>, F>,
+                             decltype(real_as<dtype_of<T>>(A{}))...>;
 template <class T, class OpaqueMark, class Opaque>
 struct rounding_layer : layer_base {
   static constexpr auto name = revealed<OpaqueMark>::name;
@@ -59,7 +57,7 @@ struct rounding_layer : layer_base {
 };
 template <fixed_string Name, a_real_element T, class... Policy>
 struct segment_form<Name, boundaries<T>, Policy...> : segment_form<Name, Policy...> {
-  using mark = typename segment_form<Name, Policy...>::mark;
+  using mark = segment_mark<Name, Policy...>;
   template <class F, class... A>
   using call = rounding_call<T, mark, F, A...>;
   template <class F>

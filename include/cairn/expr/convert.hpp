@@ -17,12 +17,11 @@ template <>
 inline constexpr dtype dtype_of<std::int32_t> = dtype::i32;
 template <>
 inline constexpr dtype dtype_of<std::uint8_t> = dtype::u8;
-}  // namespace detail
-
 /// A type of real numbers that elements may have.
 template <class T>
 concept a_real_element =
     std::same_as<T, float> || std::same_as<T, double> || requires { requires kind_of(T::dtype) == kind::real; };
+}  // namespace detail
 
 /// The argument's numbers as those of another type, rounded to it.
 template <dtype To>

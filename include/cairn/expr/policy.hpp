@@ -49,8 +49,9 @@ struct save_nothing {};
 /// Policy: no error where the segment frees no more than it keeps, or where nothing in it needs a gradient.
 struct allow_useless {};
 
-/// Beside policies: real numbers that enter a segment are rounded to T, with `ckpt` taken as a block, too, and so are
-/// their gradients: `ckpt<"block", boundaries<bf16>>(f)` stores half the bytes at its boundary.
+/// Before policies: `ckpt<"block", boundaries<bf16>>(f)` stores half the bytes at its boundary. Real numbers that enter
+/// the segment, parameters too, are rounded to T, and have their own type again inside. Their gradients are rounded as
+/// they leave it, and added up in T. With `plain` all of this is done, too, so the bits are the same.
 template <class T>
 struct boundaries {};
 

@@ -175,8 +175,8 @@ struct sorting<N, Given, void, std::tuple<Policy...>, First, Rest...>
 /// ckpt_sequential<2>(hana::make_tuple(l1, l2, l3))`. They have as many layers, or the first ones one more; or are cut
 /// where it costs least: `ckpt_sequential<4, by_bytes>(layers)`. The last is not checkpointed, since backward begins
 /// with it. Segments are named `sequential.0` and so on, which prefixes no parameters. What else stands in <...> are
-/// policies of ckpt, of which each must fit one of the segments, and these may be useless, for nobody chose where they
-/// end. Rejects: what is no tuple, and N below 1 or above the number of layers.
+/// policies of ckpt, no boundaries<T>; each must fit one of the segments, and these may be useless, for nobody chose
+/// where they end. Rejects: what is no tuple, and N below 1 or above the number of layers.
 template <int N, class... Said, class... A>
 constexpr typename detail::sorting<N, std::tuple<A...>, void, std::tuple<>, Said...>::type ckpt_sequential(A...) {
   return {};

@@ -1,10 +1,10 @@
 // Elements of a file as numbers of a program.
 #pragma once
 
+#include "cairn/core/element.hpp"
 #include "cairn/file/errors.hpp"
 #include "cairn/file/tensor.hpp"
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 namespace cairn::file {
 

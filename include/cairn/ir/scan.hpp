@@ -120,6 +120,13 @@ struct loop_operations {
     o.vjp = &refuse;
     return o;
   }();
+  template <element_type Element>
+  static constexpr const operation& sum_of = sum_of_two<target<typename Target::real, 0, true>, tensor<Element>>;
+  /// By argument of its own: the sum of two gradients, in its type; of what has none, any.
+  static constexpr auto sums_of_own = []<class... A>(std::type_identity<std::tuple<A...>>) {
+    return std::array<const operation*, sizeof...(A)>{
+        &sum_of<element_type{kind_of(A::element.type) == kind::real ? A::element.type : dtype::real}>...};
+  }(std::type_identity<typename Loop::arguments>{});
   /// By leaf: the sum of its gradient here and that of elsewhere.
   static constexpr auto sums = [] {
     std::array<operation, static_cast<std::size_t>(of::arguments) + 1> out{};
@@ -127,7 +134,7 @@ struct loop_operations {
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::wanted.of[i]) continue;
       operation& o = out[static_cast<std::size_t>(i)];
-      o = sum_of_two<target<typename Target::real, 0, true>, tensor<element_type{}>>;
+      o = i < of::own ? *sums_of_own[static_cast<std::size_t>(i)] : sum_of<element_type{}>;
       o.made = &gradients_made[n++];
       o.flops = o.made->count;
     }

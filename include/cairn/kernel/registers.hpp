@@ -28,28 +28,28 @@ struct halves {
 template <dtype T, class Real>
 struct held {
   using number = stored_as<T, Real>;
-  static constexpr bool own = is_rounded(T) && !std::is_same_v<number, Real>;
-  using type = std::conditional_t<own || std::is_same_v<number, Real>, lanes<Real>, packed<number, lanes<Real>::width>>;
+  static constexpr bool rounds = is_rounded(T) && !std::is_same_v<number, Real>;
+  using type = std::conditional_t<rounds || std::is_same_v<number, Real>, lanes<Real>, packed<number, lanes<Real>::width>>;
 
   [[gnu::always_inline]] static type load(const number* from) {
-    if constexpr (!own) return type::load(from);
+    if constexpr (!rounds) return type::load(from);
     else return widened(from, type::width);
   }
   [[gnu::always_inline]] static type load(const number* from, int n) {
-    if constexpr (!own) return type::load(from, n);
+    if constexpr (!rounds) return type::load(from, n);
     else return widened(from, n);
   }
   [[gnu::always_inline]] static void store(const type& x, number* to) {
-    if constexpr (!own) x.store(to);
+    if constexpr (!rounds) x.store(to);
     else narrow(x, to, type::width);
   }
   [[gnu::always_inline]] static void store(const type& x, number* to, int n) {
-    if constexpr (!own) x.store(to, n);
+    if constexpr (!rounds) x.store(to, n);
     else narrow(x, to, n);
   }
   /// The number nearest to x; of whole ones x itself.
   [[gnu::always_inline]] static number nearest(double x) {
-    if constexpr (own) return number(static_cast<Real>(x));
+    if constexpr (rounds) return number(static_cast<Real>(x));
     else return static_cast<number>(x);
   }
   [[gnu::always_inline]] static type fill(double x) {
@@ -58,7 +58,7 @@ struct held {
   }
   /// One number in all lanes.
   [[gnu::always_inline]] static type repeat(const number* from) {
-    if constexpr (own) return type::fill(static_cast<Real>(*from));
+    if constexpr (rounds) return type::fill(static_cast<Real>(*from));
     else return type::fill(*from);
   }
   /// What an operation made, as this type: rounded whether or not it goes to memory.
@@ -67,7 +67,7 @@ struct held {
     type x = converted<type>(made);
     if constexpr (std::is_same_v<number, bf16>) {
       x = halves::floats(halves::of(x));
-    } else if constexpr (own) {
+    } else if constexpr (rounds) {
       number part[type::width];
       narrow(x, part, type::width);
       x = widened(part, type::width);
