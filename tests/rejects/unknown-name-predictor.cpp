@@ -8,14 +8,14 @@
 using namespace cairn;
 
 #ifdef CAIRN_REJECT
-constexpr auto weight = param<"v", 4>;
+constexpr auto weight = param<"v">;
 #else
-constexpr auto weight = param<"w", 4>;
+constexpr auto weight = param<"w">;
 #endif
-constexpr auto loss = sum(param<"w", 4>);
+constexpr auto loss = exp(param<"w">);
 
 int main() {
   program<loss> step;
-  predictor<weight> predict{step};
-  return predict()(0) > 0;
+  predictor<exp(weight)> predict{step};
+  return predict() > 0;
 }
