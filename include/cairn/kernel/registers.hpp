@@ -29,7 +29,8 @@ template <dtype T, class Real>
 struct held {
   using number = stored_as<T, Real>;
   static constexpr bool rounds = is_rounded(T) && !std::is_same_v<number, Real>;
-  using type = std::conditional_t<rounds || std::is_same_v<number, Real>, lanes<Real>, packed<number, lanes<Real>::width>>;
+  using type =
+      std::conditional_t<rounds || std::is_same_v<number, Real>, lanes<Real>, packed<number, lanes<Real>::width>>;
 
   [[gnu::always_inline]] static type load(const number* from) {
     if constexpr (!rounds) return type::load(from);
