@@ -91,6 +91,33 @@ std::int64_t counted() {
   return evaluations;
 }
 
+/// A policy of which the actions that a step carries out are counted: those that save, and those that load.
+int saves = 0, loads = 0;
+template <class Policy>
+struct watched : Policy {
+  template <int Steps>
+  struct schedule : Policy::template schedule<Steps> {
+    constexpr reversal::action next() {
+      const reversal::action made = Policy::template schedule<Steps>::next();
+      if (!std::is_constant_evaluated()) {
+        saves += made.what == reversal::action::advance && made.slot != reversal::none;
+        loads += made.what == reversal::action::restore;
+      }
+      return made;
+    }
+  };
+};
+/// As the constants say. Backward goes over the actions of forward once more, without doing them.
+template <int Steps, class Policy>
+void saves_and_loads_are_counted() {
+  program<counted_loss<Steps, watched<Policy>>> step;
+  step.init(seed{1});
+  saves = loads = 0;
+  step.value_and_grad();
+  BOOST_TEST(saves - Policy::template slots<Steps> == step.loops().saves);
+  BOOST_TEST(loads == step.loops().loads);
+}
+
 // What is odd: a value that only moves on, one that is forgotten, results that nobody reads, one value twice, an index
 // that is carried, a body without parameters, a parameter that is read before and after the loop, too.
 constexpr auto odd = [](auto h, auto before, auto first, auto at, auto x, auto scale) {
@@ -148,6 +175,13 @@ BOOST_AUTO_TEST_CASE(odd_bodies) {
   BOOST_TEST((one_step<float, odd_loop<segment_every<3>>>() == stored));
 }
 
+BOOST_AUTO_TEST_CASE(saves_and_loads_are_those_of_the_constants) {
+  saves_and_loads_are_counted<9, revolve<1>>();
+  saves_and_loads_are_counted<31, revolve<3>>();
+  saves_and_loads_are_counted<99, revolve<10>>();
+  saves_and_loads_are_counted<20, two_level<5, 2>>();
+  saves_and_loads_are_counted<20, segment_every<6>>();
+}
 BOOST_AUTO_TEST_CASE(evaluations_are_the_fewest) {
   // F(T + 1, S) - 1 of Griewank and Walther (2000): the turn is no step.
   BOOST_TEST((counted<9, revolve<1>>() == 55 - 1));
