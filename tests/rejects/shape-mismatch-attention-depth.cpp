@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: attention takes \{N, T, H, D\} and twice \{N, S, h, D\}, where h divides H
+// rejects: cairn \[shape-mismatch\]: attention takes \{N, T, H, D\}, twice \{N, S, h, D\}, h divides H
 // rejects: fact::in<cairn::fixed_string<\d+>\{"attn"\}>
 // rejects: float ?\[2\]\[7\]\[4\]\[8\], float ?\[2\]\[9\]\[4\]\[6\], float ?\[2\]\[9\]\[4\]\[6\]
 #include "cairn/core/misuse.hpp"

@@ -61,7 +61,7 @@ struct window_of_filter { template <class Silent, class... Facts> struct found :
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1"); } }; };
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: attention takes {N, T, H, D} and twice {N, S, h, D}, where h divides H; masks fit {N, H, T, S}"); } }; };
+  "cairn [shape-mismatch]: attention takes {N, T, H, D}, twice {N, S, h, D}, h divides H; masks fit {N, H, T, S}, as {N, 1, 1, S}"); } }; };
 struct heads_of_features { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: layers of attention take {N, T, features}: heads divide the features, key_heads the heads"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
