@@ -70,8 +70,8 @@ struct group_norm_layer : layer_base {
       const auto mean = of_groups(rows);
       const auto variance = of_groups(square(rows - mean));
       const auto scale = weight / sqrt(variance + constant<Eps>);
-      // All that is one for a channel first, as in batch_norm: then one loop reads the pixels.
-      const auto scaled = (mean * -scale + detail::bias_of_norm<Name, X>) + rows * scale;
+      // All that is one for a channel first: then one loop reads the pixels.
+      const auto scaled = (rows - mean) * scale + detail::bias_of_norm<Name, X>;
       return cairn::detail::result_of_layer<Name>(weight, make<cairn::reshape_op<X::shape>>(scaled));
     }
   }
