@@ -3,6 +3,7 @@
 
 #include "cairn/core/shape.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -61,6 +62,14 @@ struct element_type {
 
   friend constexpr bool operator==(const element_type&, const element_type&) = default;
 };
+
+namespace detail {
+/// What elements of several tensors of one type are together: below the largest bound, where each has one.
+constexpr element_type joined_elements(const element_type& first, const auto&... more) {
+  const bool bounded = first.bound > 0 && ((more.bound > 0) && ...);
+  return {first.type, bounded ? std::max({first.bound, more.bound...}) : 0};
+}
+}  // namespace detail
 
 /// Of class indices and of positions along an axis: they are in [0, bound).
 constexpr element_type index_below(int bound) { return {dtype::i32, bound}; }

@@ -37,8 +37,7 @@ struct where_op : elementwise_op {
   static constexpr kind argument_kind(int i) { return i == 0 ? kind::whole : kind::any; }
   static constexpr int extent_indexed(int i, const auto&...) { return i == 0 ? 2 : 0; }
   static constexpr tensor_type result(const shape& condition, const tensor_type& x, const tensor_type& y) {
-    const int bound = std::min(x.element.bound, y.element.bound) == 0 ? 0 : std::max(x.element.bound, y.element.bound);
-    return {elementwise_op::result(condition, x, y), {x.element.type, bound}};
+    return {elementwise_op::result(condition, x, y), detail::joined_elements(x.element, y.element)};
   }
   static constexpr auto vjp(auto g, auto, auto condition, auto, auto) {
     constexpr auto zero = constant<0>;

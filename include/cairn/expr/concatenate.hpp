@@ -19,10 +19,8 @@ struct concatenate_op : op {
     const auto in_whole = [=](const tensor_type& x) -> shape {
       return detail::extent_along(x, Axis) > 0 ? detail::with_extent(x, Axis, extent) : no_shape;
     };
-    tensor_type whole{in_whole(first), first.element};
+    const tensor_type whole{in_whole(first), detail::joined_elements(first.element, more.element...)};
     const bool alike = ((in_whole(more) == whole && more.element.type == first.element.type) && ...);
-    const bool bounded = first.element.bound > 0 && ((more.element.bound > 0) && ...);
-    whole.element.bound = bounded ? std::max({first.element.bound, more.element.bound...}) : 0;
     return alike ? whole : no_shape;
   }
   static constexpr std::int64_t flops(const auto&...) { return 0; }

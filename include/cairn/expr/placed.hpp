@@ -54,9 +54,7 @@ struct placed_op : op {
     const int some = detail::extent_along(rows, Axis);
     const bool fits = at.count() == 1 && some > 0 && some <= detail::extent_along(table, Axis) &&
                       detail::with_extent(table, Axis, some) == rows && table.element.type == rows.element.type;
-    const bool bounded = table.element.bound > 0 && rows.element.bound > 0;
-    const int bound = bounded ? std::max(table.element.bound, rows.element.bound) : 0;
-    return {fits ? table : no_shape, {table.element.type, bound}};
+    return {fits ? table : no_shape, detail::joined_elements(table.element, rows.element)};
   }
   static constexpr std::int64_t flops(const shape&, const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto, auto at, auto rows) {
