@@ -25,13 +25,13 @@ constexpr int even_blocks(int extent, int most, int multiple) {
 /// Tiles of C that stay in registers, panels of B and blocks of A that stay in caches.
 struct blocking {
   int tile_rows = 0, tile_columns = 0;
-  int depth = 0;  ///< along k
+  int depth = 0;  ///< along k, in numbers
   int rows = 0;   ///< of a block of A
   bool pack_a = false, pack_b = false;
   bool far_c = false;    ///< C is larger than the nearer caches
   bool by_rows = false;  ///< threads share the rows of C, or else its columns
   int parts = 1;
-  std::int64_t panel = 0;  ///< numbers of a packed panel of B
+  std::int64_t panel = 0;  ///< of B, in numbers as they are packed
   workspace scratch;
 
   /// What threads share, and of how many of these a part is a multiple.
@@ -39,23 +39,35 @@ struct blocking {
   constexpr int unit() const { return by_rows ? tile_rows : tile_columns; }
 };
 
-/// The blocks of a product of numbers of so many bytes.
-constexpr blocking blocking_of(const product& p, int bytes) {
+/// The blocks of a product of numbers of so many bytes. Those of 2 are bf16, which are packed in pairs, or as floats
+/// where the processor does not multiply them; either has 4 bytes a step. Whole: all of k in one block, for what is
+/// made is rounded.
+constexpr blocking blocking_of(product p, int bytes, bool whole = false) {
   blocking cut;
+  const bool halves = bytes == 2;
+  const int in_step = halves && multiplies_bf16 ? 2 : 1;
+
+  // Rows of A that lie a multiple of 1024 bytes apart share few sets of the first-level cache, so the depth is no such
+  // multiple where there are several blocks of it.
+  cut.depth = even_blocks(p.k, whole ? p.k : halves ? 768 : 384, halves ? 2 : 1);
+  if (cut.depth < p.k && cut.depth * bytes % 1024 == 0) cut.depth += 64 / bytes;
+  const bool odd = halves && p.k % 2 != 0;
+  if (halves) {
+    p.k = (p.k + 1) / 2 * 2 / in_step;
+    cut.depth /= in_step;
+    bytes = 4;
+  }
   const int width = register_bytes / bytes, line = 64 / bytes;
   cut.tile_rows = even_blocks(p.m, register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4, 1);
   cut.tile_columns = p.n > width ? 2 * width : width;
 
-  // Rows of A that lie a multiple of 1024 bytes apart share few sets of the first-level cache, so the depth is no such
-  // multiple where there are several steps of it.
-  cut.depth = even_blocks(p.k, 384, 1);
-  if (cut.depth < p.k && cut.depth * bytes % 1024 == 0) cut.depth += line;
-  cut.rows = even_blocks(p.m, 768 * 1024 / bytes / cut.depth, cut.tile_rows);
+  cut.rows = even_blocks(p.m, std::max(768 * 1024 / bytes / cut.depth, 1), cut.tile_rows);
 
   // Rows of A that are far apart are copied side by side; columns (if transposed) as rows of a tile.
   cut.pack_a = p.transpose_a ? std::int64_t{p.m} * p.k * bytes > 16 * 1024
                              : p.k * bytes > 1024 && p.n > 2 * cut.tile_columns && p.m >= 256;
-  cut.pack_b = p.transpose_b || p.n % cut.tile_columns != 0 ||
+  cut.pack_a |= halves && (p.transpose_a || odd || in_step == 1);
+  cut.pack_b = p.transpose_b || p.n % cut.tile_columns != 0 || halves ||
                (p.m > 4 * cut.tile_rows && p.n * bytes > 256 && p.n > cut.tile_columns);
   cut.far_c = std::int64_t{p.m} * p.n * bytes > 192 * 1024;
 
@@ -68,6 +80,11 @@ constexpr blocking blocking_of(const product& p, int bytes) {
   const std::int64_t block = cut.pack_a ? std::int64_t{std::min(cut.rows, p.m)} * cut.depth : 0;
   if (cut.by_rows) cut.scratch = {cut.panel, cut.parts, block, cut.pack_a ? std::int64_t{p.m} * cut.depth : 0};
   else cut.scratch = {cut.panel + (block + line - 1) / line * line, cut.parts};
+  if (halves) {
+    cut.depth *= in_step;
+    cut.panel *= in_step;
+    cut.scratch = {2 * cut.scratch.each, cut.scratch.parts, 2 * cut.scratch.block, 2 * cut.scratch.all};
+  }
   return cut;
 }
 

@@ -13,7 +13,7 @@ template <bool TransposeA, bool TransposeB>
 struct matmul_op : op {
   static constexpr fixed_string name = "matmul";
   using rule = rule::inner_extents_equal;
-  static constexpr bool contraction = true;
+  static constexpr bool contraction = true, takes_bf16 = true;
   static constexpr shape shown(std::size_t i, shape s) {
     if ((i == 0 ? TransposeA : TransposeB) && s.rank >= 2) std::swap(s.extent[s.rank - 1], s.extent[s.rank - 2]);
     return s;
@@ -45,14 +45,18 @@ struct matmul_op : op {
     return result(a, b).count() / (std::int64_t{each.m} * each.n);
   }
 
+  /// Sums of bf16 are floats, and rounded when they are complete.
+  static constexpr blocking blocks(const cairn::product& each, int bytes) {
+    return blocking_of(each, bytes, bytes == sizeof(bf16));
+  }
   static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
     const cairn::product each = one(a, b);
     if (products(a, b) > 1) return tiling::none;
-    return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
+    return each.k > blocks(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
   static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
-    const workspace own = blocking_of(one(a, b), bytes).scratch;
+    const workspace own = blocks(one(a, b), bytes).scratch;
     // Threads share one product, or take several each.
     if (products(a, b) == 1) return own;
     return {own.numbers(1), parts_of(flops(a, b), products(a, b))};

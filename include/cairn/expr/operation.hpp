@@ -75,6 +75,8 @@ struct op {
   static constexpr bool joins(const auto&...) { return false; }
   /// Whether its kernel reads argument number i where it is, if it is joined: then `compute` takes a launch.
   static constexpr bool reads_pieces(int /*argument*/, const auto&...) { return false; }
+  /// Whether its kernel takes real numbers of bf16, of which it makes such: then Real is bf16, and tiles are floats.
+  static constexpr bool takes_bf16 = false;
   /// Working space of its kernel, in such numbers.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
 

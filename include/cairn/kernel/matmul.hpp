@@ -17,13 +17,15 @@ struct batch {
 };
 
 /// Operands: C, A, B, scratch where there is any.
-template <class Real, class Plan>
+template <class Plan>
 void multiply(const Plan& plan, const batch& all, void* const* p, const launch& how) {
-  const auto at = [p](int i) { return static_cast<Real*>(p[i]); };
-  Real* const scratch = all.scratch.numbers(1) > 0 ? at(3) : nullptr;
+  using in = typename Plan::in;
+  const auto at = [p](int i) { return static_cast<in*>(p[i]); };
+  auto* const to = static_cast<typename Plan::made*>(p[0]);
+  in* const scratch = all.scratch.numbers(1) > 0 ? at(3) : nullptr;
   const std::int64_t apart_a = how.apart(0), apart_b = how.apart(1);
   if (all.products == 1)
-    return multiplication(plan, at(1), at(2), at(0), how.reader, apart_a, apart_b).run(scratch, how.threads);
+    return multiplication(plan, at(1), at(2), to, how.reader, apart_a, apart_b).run(scratch, how.threads);
   const product& of = plan.of;
   const std::int64_t step_a = apart_a == 0 ? std::int64_t{of.m} * of.k : apart_a * (of.transpose_a ? of.k : of.m);
   const std::int64_t step_b = apart_b == 0 ? std::int64_t{of.k} * of.n : apart_b * (of.transpose_b ? of.n : of.k);
@@ -44,7 +46,7 @@ void multiply(const Plan& plan, const batch& all, void* const* p, const launch& 
           stride_b *= extent;
         }
       }
-      const multiplication one(plan, at(1) + index_a * step_a, at(2) + index_b * step_b, at(0) + i * of.m * of.n,
+      const multiplication one(plan, at(1) + index_a * step_a, at(2) + index_b * step_b, to + i * of.m * of.n,
                                nullptr, apart_a, apart_b);
       one.run(scratch + part * plan.cut.scratch.numbers(1));
     }
@@ -68,8 +70,8 @@ void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* con
   using self = matmul_op<TransposeA, TransposeB>;
   constexpr product one = self::one(A::shape, B::shape);
   constexpr const kernel::batch& all = kernel::batch_of<self, A::shape, B::shape, sizeof(Real)>;
-  if (how.arguments.rows_apart == nullptr) kernel::multiply<Real>(kernel::plan_of<Real, one>, all, p, how);
-  else kernel::multiply<Real>(kernel::shared_plan_of<Real, one>, all, p, how);
+  if (how.arguments.rows_apart == nullptr) kernel::multiply(kernel::plan_of<Real, one, Real>, all, p, how);
+  else kernel::multiply(kernel::shared_plan_of<Real, one, Real>, all, p, how);
 }
 
 }  // namespace cairn

@@ -1,27 +1,10 @@
 // Elements of any type in registers: how loops hold, load and store them.
 #pragma once
 
-#include "cairn/core/element.hpp"
+#include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/packed.hpp"
 
 namespace cairn::kernel {
-
-/// Floats of a register as bf16, and back: lane by lane what the type itself does.
-struct halves {
-  static constexpr int width = lanes<float>::width;
-  using words [[gnu::vector_size(4 * width)]] = std::uint32_t;
-  using type [[gnu::vector_size(2 * width)]] = std::uint16_t;
-
-  [[gnu::always_inline]] static type of(const lanes<float>& x) {
-    const auto all = reinterpret_cast<words>(x.value), size = all & 0x7fffffffU;
-    const words rounded = all + 0x7fffU + (all >> 16 & 1U);
-    const words normal = size < 0x800000U ? all & 0x80000000U : rounded;
-    return __builtin_convertvector((size > 0x7f800000U ? all | 0x400000U : normal) >> 16, type);
-  }
-  [[gnu::always_inline]] static lanes<float> floats(type x) {
-    return {reinterpret_cast<lanes<float>::vector>(__builtin_convertvector(x, words) << 16)};
-  }
-};
 
 /// Elements of type T in a program over Real: as many as one of its registers has. Real numbers of bf16 or a user's own
 /// type are computed as Real, and rounded after each operation: Real(T) and T(Real) say how.

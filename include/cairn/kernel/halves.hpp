@@ -1,0 +1,183 @@
+// bf16 in registers, one by one and in pairs: beside simd.hpp the only file that knows an instruction set.
+#pragma once
+
+#include "cairn/core/element.hpp"
+#include "cairn/core/target.hpp"
+#include "cairn/kernel/simd.hpp"
+
+namespace cairn::kernel {
+
+/// Floats of a register as bf16, and back: lane by lane what the type itself does.
+struct halves {
+  static constexpr int width = lanes<float>::width;
+  using words [[gnu::vector_size(4 * width)]] = std::uint32_t;
+  using type [[gnu::vector_size(2 * width)]] = std::uint16_t;
+
+  [[gnu::always_inline]] static type of(const lanes<float>& x) {
+#if defined(__AVX512BF16__)
+    return reinterpret_cast<type>(_mm512_cvtneps_pbh(x.value));
+#else
+    const auto all = reinterpret_cast<words>(x.value), size = all & 0x7fffffffU;
+    const words rounded = all + 0x7fffU + (all >> 16 & 1U);
+    const words normal = size < 0x800000U ? all & 0x80000000U : rounded;
+    return __builtin_convertvector((size > 0x7f800000U ? all | 0x400000U : normal) >> 16, type);
+#endif
+  }
+  [[gnu::always_inline]] static lanes<float> floats(type x) {
+    return {reinterpret_cast<lanes<float>::vector>(__builtin_convertvector(x, words) << 16)};
+  }
+  /// The first n numbers and zeros, or all of a register where n is more; and back.
+  [[gnu::always_inline]] static type load(const bf16* from, std::int64_t n) {
+    type x{};
+    if (n >= width) {
+      std::memcpy(&x, from, sizeof x);
+    } else {
+#if XSIMD_WITH_AVX512BW
+      x = reinterpret_cast<type>(_mm256_maskz_loadu_epi16(static_cast<__mmask16>((1U << n) - 1), from));
+#else
+      std::memcpy(&x, from, static_cast<std::size_t>(n) * sizeof *from);
+#endif
+    }
+    return x;
+  }
+  [[gnu::always_inline]] static void store(type x, bf16* to, std::int64_t n) {
+    if (n >= width) {
+      std::memcpy(static_cast<void*>(to), &x, sizeof x);
+    } else {
+#if XSIMD_WITH_AVX512BW
+      _mm256_mask_storeu_epi16(to, static_cast<__mmask16>((1U << n) - 1), reinterpret_cast<__m256i>(x));
+#else
+      std::memcpy(static_cast<void*>(to), &x, static_cast<std::size_t>(n) * sizeof *to);
+#endif
+    }
+  }
+};
+
+/// As floats, the numbers from row[i] on of a row of n; and back, rounded.
+template <class Real>
+[[gnu::always_inline]] inline lanes<Real> load_row_as(const bf16* row, std::int64_t i, std::int64_t n) {
+  return halves::floats(halves::load(row + i, n - i));
+}
+[[gnu::always_inline]] inline void store_row(const lanes<float>& x, bf16* row, std::int64_t i, std::int64_t n) {
+  halves::store(halves::of(x), row + i, n - i);
+}
+
+/// As many pairs of bf16 as a register has floats: what one step of a product reads of two rows, or of two columns.
+struct half_pairs {
+  static constexpr int width = lanes<float>::width;
+  halves::words value;  ///< of each pair the first in the lower half
+
+  /// Pairs that lie one after the other: the first `numbers`, and zeros.
+  [[gnu::always_inline]] static half_pairs load(const bf16* from, int numbers = 2 * width) {
+    half_pairs out{};
+    std::memcpy(&out.value, from, static_cast<std::size_t>(std::min(numbers, 2 * width)) * sizeof *from);
+    return out;
+  }
+  /// One pair in all lanes.
+  [[gnu::always_inline]] static half_pairs fill(const bf16* pair) {
+    std::uint32_t both;
+    std::memcpy(&both, pair, sizeof both);
+    return {both - halves::words{}};
+  }
+  /// Numbers of two rows; without a second one zeros beside the first.
+  [[gnu::always_inline]] static half_pairs of_rows(const bf16* first, const bf16* second, int count) {
+    const auto row = [count](const bf16* from) {
+      return __builtin_convertvector(halves::load(from, count), halves::words);
+    };
+    return {second == nullptr ? row(first) : row(first) | row(second) << 16};
+  }
+  [[gnu::always_inline]] lanes<float> first() const { return as_floats(value << 16); }
+  [[gnu::always_inline]] lanes<float> second() const { return as_floats(value & 0xffff0000U); }
+  /// Turns a square of pairs about its diagonal.
+  [[gnu::always_inline]] static void transpose(half_pairs (&row)[width]) {
+    lanes<float> square[width];
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) square[i] = as_floats(row[i].value);
+    lanes<float>::transpose(square);
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) row[i].value = reinterpret_cast<halves::words>(square[i].value);
+  }
+
+  /// The first `count` pairs as products take them: as floats in two steps, `row` apart, the second of each pair first,
+  /// since the instruction adds it first; or, where there is this instruction, as they are.
+  [[gnu::always_inline]] void store_step(float* to, std::int64_t row, int count) const {
+    if (count >= width) {
+      second().store(to);
+      first().store(to + row);
+    } else {
+      second().store(to, count);
+      first().store(to + row, count);
+    }
+  }
+  [[gnu::always_inline]] friend void barrier(half_pairs& x) {
+    lanes<float> bits = as_floats(x.value);
+    barrier(bits);
+    x.value = reinterpret_cast<halves::words>(bits.value);
+  }
+#if defined(__AVX512BF16__)
+  [[gnu::always_inline]] void store_step(bf16* to, std::int64_t /* row */, int count) const {
+    if (count >= width) std::memcpy(static_cast<void*>(to), &value, sizeof value);
+    else _mm512_mask_storeu_epi32(to, static_cast<__mmask16>((1U << count) - 1), reinterpret_cast<__m512i>(value));
+  }
+  /// sum + a.second * b.second, rounded, + a.first * b.first, rounded. Denormal numbers count as zeros.
+  [[gnu::always_inline]] friend lanes<float> fused(half_pairs a, half_pairs b, lanes<float> sum) {
+    return {_mm512_dpbf16_ps(sum.value, reinterpret_cast<__m512bh>(a.value), reinterpret_cast<__m512bh>(b.value))};
+  }
+#endif
+
+ private:
+  [[gnu::always_inline]] static lanes<float> as_floats(halves::words x) {
+    return {reinterpret_cast<lanes<float>::vector>(x)};
+  }
+};
+
+/// While it lives, denormal numbers count as zeros, as the instructions for bf16 take them.
+class denormals_as_zeros {
+#if XSIMD_WITH_SSE2
+  unsigned before_ = _mm_getcsr();
+
+ public:
+  denormals_as_zeros() { set(before_ | 0x8040U); }
+  ~denormals_as_zeros() { set(before_); }
+
+ private:
+  /// Nothing that is computed from memory moves across.
+  static void set(unsigned flags) {
+    asm volatile("" ::: "memory");
+    _mm_setcsr(flags);
+    asm volatile("" ::: "memory");
+  }
+#else
+ public:
+  denormals_as_zeros() = default;
+#endif
+  denormals_as_zeros(const denormals_as_zeros&) = delete;
+};
+
+/// How the tiles of products read numbers of type In, whose products are summed as Sum: one a step, as the type of
+/// sums; or in pairs, where the processor multiplies these.
+template <class In, class Sum>
+struct factor {
+  using number = Sum;  ///< as they are packed
+  using vector = lanes<Sum>;
+  static constexpr int in_step = 1;
+
+  [[gnu::always_inline]] static vector load(const Sum* from) { return vector::load(from); }
+  [[gnu::always_inline]] static vector fill(const In* x) { return vector::fill(static_cast<Sum>(*x)); }
+};
+#if defined(__AVX512BF16__)
+template <>
+struct factor<bf16, float> {
+  using number = bf16;
+  using vector = half_pairs;
+  static constexpr int in_step = 2;
+
+  [[gnu::always_inline]] static vector load(const bf16* from) { return vector::load(from); }
+  [[gnu::always_inline]] static vector fill(const bf16* x) { return vector::fill(x); }
+};
+#endif
+/// The type in which numbers are computed and their products summed.
+template <class In>
+using sum_of = std::conditional_t<std::is_same_v<In, bf16>, float, In>;
+
+}  // namespace cairn::kernel

@@ -1,0 +1,161 @@
+// Products of bf16 against the definition of the instruction that multiplies its pairs, bit by bit, on any processor:
+// awkward extents, all transposes, rows that lie apart, blocks of depth, numbers that are too small; sums as they are
+// and rounded.
+#include <boost/test/unit_test.hpp>
+
+#include "cairn/kernel/gemm.hpp"
+#include "kernel_check.hpp"
+
+#include <cstring>
+
+using cairn::bf16, cairn::product;
+using namespace kernel_check;
+
+namespace {
+
+using halves = std::vector<bf16>;
+
+halves drawn(std::int64_t n, float scale) {
+  const std::vector<float> exact = numbers<float>(n, scale);
+  halves out(exact.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = bf16(exact[i]);
+  return out;
+}
+/// The same numbers as rows of `length`, some more apart.
+halves spread(const halves& in, int length, int apart) {
+  const std::size_t each = static_cast<std::size_t>(length), rows = in.size() / each;
+  halves out(rows * static_cast<std::size_t>(length + apart), bf16(7.0F));
+  for (std::size_t i = 0; i < in.size(); ++i) out[i + i / each * static_cast<std::size_t>(apart)] = in[i];
+  return out;
+}
+
+float normal(float x) { return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
+/// A product is exact, where it is not too small for a processor without fused multiply-adds.
+float add_product(bf16 a, bf16 b, float sum) {
+  const float x = normal(static_cast<float>(a)), y = normal(static_cast<float>(b));
+#if defined(__FMA__)
+  return normal(std::fma(x, y, sum));
+#else
+  return normal(normal(x * y) + sum);
+#endif
+}
+
+/// Sums of pairs, of which the second is added first; blocks of depth are added up.
+std::vector<float> defined(const product& p, const halves& a, const halves& b, int depth) {
+  const auto of_a = [&](int i, int k) {
+    return k < p.k ? a[static_cast<std::size_t>(p.transpose_a ? k * p.m + i : i * p.k + k)] : bf16{};
+  };
+  const auto of_b = [&](int k, int j) {
+    return k < p.k ? b[static_cast<std::size_t>(p.transpose_b ? j * p.k + k : k * p.n + j)] : bf16{};
+  };
+  std::vector<float> c(static_cast<std::size_t>(p.m) * static_cast<std::size_t>(p.n));
+  for (int i = 0; i < p.m; ++i)
+    for (int j = 0; j < p.n; ++j) {
+      float all = 0;
+      for (int from = 0; from < p.k; from += depth) {
+        float sum = 0;
+        for (int k = from; k < std::min(from + depth, p.k); k += 2)
+          for (const int at : {k + 1, k}) sum = add_product(of_a(i, at), of_b(at, j), sum);
+        all = from == 0 ? sum : all + sum;
+      }
+      c[static_cast<std::size_t>(i * p.n + j)] = all;
+    }
+  return c;
+}
+
+template <class Number>
+bool same_bits(const std::vector<float>& expected, const Number* found) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Number rounded = static_cast<Number>(expected[i]);
+    if (std::memcmp(&rounded, found + i, sizeof rounded) != 0) return false;
+  }
+  return true;
+}
+
+/// Memory of which what lies around is watched.
+template <class Number>
+struct watched {
+  static constexpr std::size_t margin = 35;
+  std::vector<Number> cells;
+
+  explicit watched(std::int64_t n) : cells(static_cast<std::size_t>(n) + 2 * margin, Number(12345.0F)) {}
+  Number* data() { return cells.data() + margin; }
+  bool intact() const {
+    const Number untouched(12345.0F);
+    for (std::size_t i = 0; i < margin; ++i)
+      for (const std::size_t at : {i, cells.size() - 1 - i})
+        if (std::memcmp(&cells[at], &untouched, sizeof untouched) != 0) return false;
+    return true;
+  }
+};
+
+template <class Made, product P>
+void check_product(float scale = 1) {
+  const auto& shared = cairn::kernel::shared_plan_of<bf16, P, Made>;
+  const auto& plan = cairn::kernel::plan_of<bf16, P, Made>;
+  const halves a = drawn(std::int64_t{P.m} * P.k, scale), b = drawn(std::int64_t{P.k} * P.n, scale);
+  const int length_a = P.transpose_a ? P.m : P.k, length_b = P.transpose_b ? P.k : P.n;
+  const halves apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
+  const std::int64_t size = std::int64_t{P.m} * P.n;
+  watched<Made> c(size), own(size), of_parts(size);
+  watched<bf16> scratch(plan.cut.scratch.numbers(1));
+  cairn::kernel::multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
+  cairn::kernel::multiplication(plan, a.data(), b.data(), own.data()).run(scratch.data());
+  cairn::kernel::multiplication(shared, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5,
+                                length_b + 3)
+      .run(scratch.data());
+  const std::vector<float> expected = defined(P, a, b, plan.cut.depth);
+  BOOST_TEST_CONTEXT("m " << P.m << " n " << P.n << " k " << P.k << " transposes " << P.transpose_a << P.transpose_b) {
+    for (watched<Made>* result : {&c, &own, &of_parts}) {
+      BOOST_TEST(same_bits(expected, result->data()));
+      BOOST_TEST(result->intact());
+    }
+    BOOST_TEST(scratch.intact());
+  }
+}
+template <int M, int N, int K>
+void check_each_transpose() {
+  check_product<float, product{M, N, K, false, false}>();
+  check_product<bf16, product{M, N, K, false, true}>();
+  check_product<bf16, product{M, N, K, true, false}>();
+  check_product<float, product{M, N, K, true, true}>();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_halves)
+
+BOOST_AUTO_TEST_CASE(awkward_extents) {
+  for_each(awkward{}, []<int Extent>() { check_each_transpose<Extent, 101 - Extent, Extent * 7 % 37 + 1>(); });
+}
+
+// More rows than one block, and two blocks of depth, which sums have that are not rounded.
+BOOST_AUTO_TEST_CASE(blocks) {
+  static_assert(cairn::blocking_of({31, 35, 901}, 2).depth == 452);
+  static_assert(cairn::blocking_of({31, 35, 901}, 2, true).depth == 902);
+  check_each_transpose<31, 35, 901>();
+  check_product<float, product{785, 37, 769, false, false}>();
+  check_product<bf16, product{785, 37, 769, true, true}>();
+}
+
+// Products around the least normal number: what is below it is a zero wherever it comes up.
+BOOST_AUTO_TEST_CASE(denormal_numbers) {
+  for (const float scale : {0x1p-62F, 0x1p-64F, 0x1p-70F}) {
+    check_product<float, product{13, 35, 41, false, false}>(scale);
+    check_product<float, product{13, 35, 41, true, true}>(scale);
+    check_product<bf16, product{61, 70, 82, true, false}>(scale);
+    check_product<bf16, product{61, 70, 82, false, true}>(scale);
+  }
+  bf16 least;
+  least.bits = 1;
+  static_assert(bf16(static_cast<float>(bf16(0x1p-130F))).bits == 0);
+  watched<bf16> scratch(cairn::kernel::plan_of<bf16, product{1, 1, 2}>.cut.scratch.numbers(1));
+  const halves a{least, bf16(1.0F)}, b{bf16(0x1p120F), bf16(3.0F)};
+  float c = 0;
+  cairn::kernel::multiplication(cairn::kernel::plan_of<bf16, product{1, 1, 2}>, a.data(), b.data(), &c)
+      .run(scratch.data());
+  BOOST_TEST(c == 3);
+  BOOST_TEST(0x1p-140F * static_cast<float>(a[1]) > 0);  // elsewhere denormal numbers are numbers
+}
+
+BOOST_AUTO_TEST_SUITE_END()
