@@ -40,7 +40,7 @@ using problem_in = decltype(problem_of<Compiled>());
 // A model with options.
 
 template <class Request, bool Trains>
-using purpose_of = pass::purpose<typename Request::real, Trains, Trains && Request::template has<accumulate_gradients>,
+using purpose_of = pass::purpose<typename Request::numbers, Trains, Trains && Request::template has<accumulate_gradients>,
                                  typename Request::frozen, typename Request::wanted,
                                  std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
                                  std::conditional_t<Trains && Request::updates::count != 0,

@@ -40,16 +40,16 @@ struct blocking {
 };
 
 /// The blocks of a product of numbers of so many bytes. Those of 2 are bf16, which are packed in pairs, or as floats
-/// where the processor does not multiply them; either has 4 bytes a step. Whole: all of k in one block, for what is
-/// made is rounded.
-constexpr blocking blocking_of(product p, int bytes, bool whole = false) {
+/// where the processor does not multiply them; either has 4 bytes a step. Their sums are floats,
+/// which are worth rounding at once, so all of k is one block where a panel of that is not too large.
+constexpr blocking blocking_of(product p, int bytes) {
   blocking cut;
   const bool halves = bytes == 2;
   const int in_step = halves && multiplies_bf16 ? 2 : 1;
 
   // Rows of A that lie a multiple of 1024 bytes apart share few sets of the first-level cache, so the depth is no such
   // multiple where there are several blocks of it.
-  cut.depth = even_blocks(p.k, whole ? p.k : halves ? 768 : 384, halves ? 2 : 1);
+  cut.depth = even_blocks(p.k, !halves ? 384 : p.k <= 4096 ? 4096 : 768, halves ? 2 : 1);
   if (cut.depth < p.k && cut.depth * bytes % 1024 == 0) cut.depth += 64 / bytes;
   const bool odd = halves && p.k % 2 != 0;
   if (halves) {

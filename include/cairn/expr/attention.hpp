@@ -196,6 +196,7 @@ template <attending By>
 struct attention_op : detail::attention_base<By, 3, 3> {
   using tensors = detail::attention_base<By, 3, 3>;
   static constexpr fixed_string name = "attention";
+  static constexpr bool sums(int result) { return result > 0; }
   static constexpr std::array<shape, 3> result(const shape& q, const shape& k, const shape& v, const auto&... options) {
     if (!tensors::fits(q, k, v, options...)) return {no_shape, q, q};
     const shape rows{q[0], q[1], q[2]};

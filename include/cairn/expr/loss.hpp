@@ -59,6 +59,7 @@ struct cross_entropy_op : detail::labelled {
 namespace detail {
 /// Operations on logits and labels that give a number for each row.
 struct labelled_row : labelled {
+  static constexpr bool sums(int) { return true; }
   static constexpr shape result(const shape& logits, const shape& labels) {
     return fits(logits, labels) ? labels : no_shape;
   }

@@ -45,18 +45,14 @@ struct matmul_op : op {
     return result(a, b).count() / (std::int64_t{each.m} * each.n);
   }
 
-  /// Sums of bf16 are floats, and rounded when they are complete.
-  static constexpr blocking blocks(const cairn::product& each, int bytes) {
-    return blocking_of(each, bytes, bytes == sizeof(bf16));
-  }
   static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
     const cairn::product each = one(a, b);
     if (products(a, b) > 1) return tiling::none;
-    return each.k > blocks(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
+    return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
   static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
-    const workspace own = blocks(one(a, b), bytes).scratch;
+    const workspace own = blocking_of(one(a, b), bytes).scratch;
     // Threads share one product, or take several each.
     if (products(a, b) == 1) return own;
     return {own.numbers(1), parts_of(flops(a, b), products(a, b))};

@@ -10,6 +10,7 @@ namespace cairn {
 struct moments_op : op {
   static constexpr fixed_string name = "moments";
   using rule = rule::at_least_two_axes;
+  static constexpr bool sums(int) { return true; }
   static constexpr std::array<shape, 2> result(const shape& x) {
     const shape features = x.rank < 2 ? no_shape : shape{x[-1]};
     return {features, features};

@@ -8,6 +8,7 @@ namespace cairn {
 namespace detail {
 /// What takes rows of {..., columns} and tells of each a number, {..., 1}.
 struct of_rows : op {
+  static constexpr bool sums(int) { return true; }
   static constexpr bool gives_rows(const shape&, const auto&...) { return true; }
   static constexpr shape one_a_row(const shape& x) {
     return x.rank == 0 ? no_shape : reduced(x, axis_set{1} << (x.rank - 1), true);

@@ -1,6 +1,7 @@
 // Options of a program, and what a list of them asks for.
 #pragma once
 
+#include "cairn/core/element.hpp"
 #include "cairn/core/fixed_string.hpp"
 
 #include <array>
@@ -37,6 +38,10 @@ struct check_finite {};
 template <int Most>
   requires(Most >= 1)
 struct threads {};
+/// What a step computes is stored rounded to bf16, half the bytes of floats, and products multiply bf16: `program<loss,
+/// mixed<bf16>>`. Parameters, states, inputs and results are floats; so are sums, statistics, losses and updates.
+template <class T>
+struct mixed {};
 /// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`; a step that needs more does not compile.
 template <std::int64_t Bytes>
 struct budget {};
@@ -127,6 +132,7 @@ struct no_rules : updating<rule_list<>, clip_limit{}> {};
 /// What one option says; the defaults are those of no option.
 struct said_by_default {
   using real = void;
+  static constexpr bool mixes = false;  ///< what is computed is rounded to bf16
   static constexpr int threads = 1;
   static constexpr std::int64_t budget = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t fit = budget;
@@ -147,6 +153,10 @@ template <class Real>
 struct said_by<cairn::real<Real>> : said_by_default {
   using real = Real;
   static constexpr unsigned single = 1;
+};
+template <>
+struct said_by<mixed<bf16>> : said_by_default {
+  static constexpr bool mixes = true;
 };
 template <fixed_string... Name>
 struct said_by<cairn::freeze<Name...>> : said_by_default {
@@ -220,6 +230,7 @@ struct real_so_far {
 template <class... Options>
 struct request {
   using real = typename decltype((real_so_far<float>{} + ... + std::type_identity<Options>{}))::type;
+  using numbers = std::conditional_t<(said_by<Options>::mixes || ...), floats_rounded, real>;
   template <class Option>
   static constexpr bool has = (std::same_as<Option, Options> || ...);
   static constexpr int threads = std::max({1, said_by<Options>::threads...});

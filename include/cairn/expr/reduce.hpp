@@ -14,6 +14,7 @@ struct sum_op : op {
   static constexpr fixed_string name = "sum";
   using rule = rule::axes_exist;
   static constexpr axis_set summed = Axes;
+  static constexpr bool sums(int) { return true; }
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto x) {

@@ -41,7 +41,7 @@ inline constexpr sizes counted = [](int copies) {
 template <class Target, class... Outputs>
 constexpr sizes size_of() {
   constexpr int outputs = static_cast<int>(sizeof...(Outputs));
-  constexpr sizes size = counted<Outputs...>;
+  constexpr sizes size = with_conversions<Target>(counted<Outputs...>);
   if constexpr (((Outputs::traits.order == 0) && ...)) {
     return size;
   } else {
@@ -84,13 +84,20 @@ constexpr void finish(auto& g, const builder& b) {
   }
 }
 
+/// The value of an expression as who is outside of the program, or of the loop, gets it: of real numbers floats.
+template <class Target, class E>
+constexpr int result_of(builder& b) {
+  const int v = lowering<E>::template into<Target>(b);
+  return E::element.type == dtype::real ? b.in_floats(v) : v;
+}
+
 /// Lowers the outputs of a model, and the leaf that is the gradient of the first, or no_leaf.
 template <class Target, bool Updates, class Cotangent, class... Outputs>
 constexpr auto build() {
   graph<size_of<Target, Outputs..., Cotangent>()> g;
   builder b;
   b.write_to(g);
-  ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
+  ((g.outputs[g.output_count++] = result_of<Target, Outputs>(b)), ...);
   g.result_count = g.output_count;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((g.outputs[I] = kept_result<Target, Outputs, Updates>(b, g.outputs[I])), ...);

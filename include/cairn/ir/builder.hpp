@@ -91,8 +91,68 @@ struct builder {
     while (is_fixed_.count() < node_count) is_fixed_.push(is_fixed_.count() >= made);
     return made;
   }
-  /// Appends the results of an operation; returns the first.
+  /// Appends the results of an operation, and conversions of its arguments and results where it asks for such; returns
+  /// the first.
   constexpr int append(const operation* op, const int* of) {
+    if (op->rounded == rounding::none) return append_as_it_is(op, of);
+    if (op->rounded == rounding::follows) return append_following(op, of);
+    stack<int> taken;
+    for (int i = 0; i < op->arguments; ++i)
+      taken.push(op->rounded == rounding::takes ? in_bf16(of[i]) : in_floats(of[i]));
+    const int made = append_as_it_is(op, taken.begin());
+    for (int v = made; v < made + op->results; ++v) {
+      if (!same_address(nodes[v].made->round, nullptr)) nodes[v].rounded = append_as_it_is(nodes[v].made->round, &v);
+    }
+    return made;
+  }
+
+  // Values that are stored rounded to bf16. A kernel makes floats, and a conversion, which a loop does, rounds them; a
+  // conversion of what an argument is to what a kernel takes is no part of what is differentiated.
+
+  /// What is read in place of a result.
+  constexpr int value(int v) const { return nodes[v].rounded != none ? nodes[v].rounded : v; }
+  /// The value that an argument is, where it is converted for the operation that takes it.
+  constexpr int unconverted(int v) const {
+    return nodes[v].op->converts && nodes[argument(v, 0)].rounded != v ? argument(v, 0) : v;
+  }
+  /// The value whose gradient that of v is.
+  constexpr int differentiated(int v) const {
+    const int of = unconverted(v);
+    return nodes[of].op->converts ? argument(of, 0) : of;
+  }
+  /// Whether a value is of floats, and was not rounded.
+  constexpr bool is_float(int v) const { return !is_bf16(v) && nodes[v].rounded == none; }
+  /// The value in floats: what was rounded as it was before.
+  constexpr int in_floats(int v) {
+    if (nodes[v].op->converts && is_bf16(v)) return argument(v, 0);
+    return is_bf16(v) && !same_address(widening_of(v), nullptr) ? converted(widening_of(v), v) : v;
+  }
+
+ private:
+  constexpr bool is_bf16(int v) const { return nodes[v].made->element.type == dtype::bf16; }
+  constexpr const operation* widening_of(int v) const { return nodes[v].made->widen; }
+  constexpr int in_bf16(int v) {
+    if (is_bf16(v) || same_address(nodes[v].made->round, nullptr)) return v;
+    return nodes[v].rounded != none ? nodes[v].rounded : converted(nodes[v].made->round, v);
+  }
+  /// A conversion of v, once a region.
+  constexpr int converted(const operation* by, int v) {
+    const int known_as = nodes[v].converted;
+    if (known_as != none && nodes[known_as].region == region_now) return known_as;
+    const int made = compute(by, &v);
+    return nodes[v].converted = made;
+  }
+  /// An operation that computes what it is given: rounded if an argument is.
+  constexpr int append_following(const operation* op, const int* of) {
+    bool rounded = false;
+    for (int i = 0; i < op->arguments; ++i) rounded |= is_bf16(of[i]);
+    const int made = append_as_it_is(op, of);
+    for (int v = made; rounded && v < made + op->results; ++v) {
+      if (!same_address(nodes[v].made->round, nullptr)) nodes[v].made = nodes[v].made->round->made;
+    }
+    return made;
+  }
+  constexpr int append_as_it_is(const operation* op, const int* of) {
     if (node_count + op->results > room) grow(nodes, node_count, room);
     if (argument_count + op->arguments > argument_room) grow(arguments, argument_count, argument_room);
     const int first = argument_count, made = node_count;
@@ -100,6 +160,8 @@ struct builder {
     for (int r = 0; r < op->results; ++r) nodes[node_count++] = {op, op->made + r, first, r, region_now, home_now, 0};
     return made;
   }
+
+ public:
   /// Appends what belongs to no region: a leaf.
   constexpr int append_leaf(const operation* op) {
     const int made = append(op, nullptr);

@@ -10,7 +10,8 @@ namespace cairn::ir {
 constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
     const operation& op = *b.nodes[v].op;
-    if (same_address(op.vjp, nullptr) || kind_of(b.nodes[v].made->element.type) != kind::real) continue;
+    if (same_address(op.vjp, nullptr) && !op.converts) continue;
+    if (kind_of(b.nodes[v].made->element.type) != kind::real) continue;
     for (int i = 0; i < op.arguments; ++i) wanted[v] |= wanted[b.argument(v, i)];
   }
 }
@@ -60,13 +61,13 @@ struct lowering<derivative<I, F, X...>> {
   template <class Target>
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
-    const int by[]{lowering<X>::template into<Target>(b)...};
-    const int of = lowering<F>::template into<Target>(b), end = b.node_count;
+    const int by[]{b.differentiated(lowering<X>::template into<Target>(b))...};
+    const int of = b.differentiated(lowering<F>::template into<Target>(b)), end = b.node_count;
     table<bool> wanted(end);
     table<int> gradient(end);
     for (const int x : by) wanted.data()[x] = true;
     spread_wanted(b, of, wanted.data());
-    gradient.data()[of] = b.append_leaf(&leaf_operation<constant_leaf<1.0>, typename Target::real, tensor_of<F>>);
+    gradient.data()[of] = b.append_leaf(&leaf_operation<constant_leaf<1.0>, typename Target::numbers, tensor_of<F>>);
     append_gradients(b, of, wanted.data(), gradient.data(), [](int) {});
     for (int v = end; v < b.node_count; ++v) b.nodes[v].order = type::traits.order;
     for (const int x : by) {

@@ -60,6 +60,13 @@ struct generator {
 /// Appends the gradients of a value's arguments to the graph and adds them to `gradient`, a table by node, 0 at first.
 using vjp_pointer = void (*)(builder&, int node, const bool* wanted, int* gradient);
 
+/// What becomes of an operation whose arguments, or whose results, are stored rounded to bf16, in a graph where that is
+/// not a matter of types: nothing; or its results are rounded if an argument is; or it takes such arguments, and makes
+/// floats; or it takes and makes floats.
+enum class rounding : std::uint8_t { none, follows, takes, widens };
+
+struct operation;
+
 /// A result of an operation.
 struct result {
   shape extents;
@@ -70,6 +77,7 @@ struct result {
   bool always = false;                ///< has memory also where nobody reads it
   bool elsewhere = false;             ///< lies in memory that the user of the program gives
   bool rewritten = false;             ///< who reads it writes over it: there is one reader for each time it is made
+  const operation *round = nullptr, *widen = nullptr;  ///< to bf16, where it is to be so, and back
 
   /// Whether it fits over another result, each element over one.
   constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }
@@ -94,6 +102,8 @@ struct operation {
   bool joins = false;
   bool contraction = false;
   bool updates = false;           ///< its results take the places of a parameter, which is argument 0, and its moments
+  rounding rounded = rounding::none;
+  bool converts = false;  ///< rounds or widens for this
   const axis_map* map = nullptr;  ///< by axis
   workspace scratch = {};
   int number_bytes = 0;  ///< of a number of scratch
@@ -142,6 +152,9 @@ struct node {
   int region;  ///< innermost; of a gradient, that of the value whose gradient it computes
   int home;    ///< the region in which it was written: of a gradient, where that was asked for
   int order;   ///< how many gradients lie between it and what is not one
+
+  // In other types: none, or the value that is read in its place, and one that some of its readers take.
+  int rounded = none, converted = none;
 };
 
 /// A named leaf.

@@ -49,8 +49,12 @@ class closing_segment {
     while (b.regions[r].what != part::segment || chain_of(r) != chain_of(b.region_now)) --r;
     return r;
   }
-  constexpr bool is_computed(int v) const { return b.nodes[v].op->arguments > 0 && b.nodes[v].op->what != role::view; }
+  constexpr bool is_computed(int v) const {
+    const operation& op = *b.nodes[v].op;
+    return op.arguments > 0 && op.what != role::view && b.nodes[v].rounded == none && b.unconverted(v) == v;
+  }
   constexpr saveable described(int v) const {
+    if (b.nodes[v].op->converts) v = b.argument(v, 0);
     const operation& op = *b.nodes[v].op;
     const auto rank = [&](int i) { return b.nodes[b.argument(v, i)].made->extents.rank; };
     const bool batched = op.arguments > 1 && rank(0) > 2 && rank(1) > 2;

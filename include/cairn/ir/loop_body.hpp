@@ -14,7 +14,7 @@ struct lowering<step_leaf<Tensor>> {
   static constexpr void describe(operation& o) { o.what = role::input; }
 };
 template <class Tensor, class Target>
-inline constexpr const operation& step_leaf_of = leaf_operation<step_leaf<Tensor>, typename Target::real, Tensor>;
+inline constexpr const operation& step_leaf_of = leaf_operation<step_leaf<Tensor>, typename Target::numbers, Tensor>;
 
 /// The body of a loop: the first leaves are its arguments, then come those that it has itself, then cotangents. Names
 /// that are prefixed by what is around the loop begin with "/.".
@@ -56,12 +56,15 @@ constexpr void lower_body(builder& b, int* results) {
   }(std::type_identity<typename Loop::tensors>{});
   b.path.push('/');
   body::template into<Target>(b, arguments, count, results);
+  for (int r = 0; r < Loop::result_count; ++r) {
+    if (Loop::body::results[static_cast<std::size_t>(r)].element.type == dtype::real) results[r] = b.in_floats(results[r]);
+  }
 }
 template <class Loop, class Target>
 constexpr sizes grown_size_of_body() {
-  sizes size = size_of_body<Loop>;
+  sizes size = with_conversions<Target>(size_of_body<Loop>);
   if constexpr (Loop::body::inside.order > 0) {
-    graph<size_of_body<Loop>> g;
+    graph<with_conversions<Target>(size_of_body<Loop>)> g;
     builder b;
     b.write_to(g);
     b.write_apart(size);
@@ -91,7 +94,7 @@ constexpr auto build_body() {
 }
 /// What the body is lowered for: it is differentiated once, however often the model around it.
 template <class Loop, class Target>
-using body_target = target<typename Target::real, Loop::body::inside.order + (Target::order > 0 ? 1 : 0),
+using body_target = target<typename Target::numbers, Loop::body::inside.order + (Target::order > 0 ? 1 : 0),
                            Target::training, Target::inputs>;
 template <class Loop, class Target>
 inline constexpr auto body_of = build_body<Loop, Target>();

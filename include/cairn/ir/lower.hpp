@@ -20,7 +20,7 @@ struct named_leaf {
   /// Its number among the leaves.
   template <class Target>
   static constexpr int leaf(builder& b) {
-    return b.leaf_of(&leaf_operation<Leaf, typename Target::real>, Name, Prefixed);
+    return b.leaf_of(&leaf_operation<Leaf, typename Target::numbers>, Name, Prefixed);
   }
   template <class Target>
   static constexpr int into(builder& b) {
@@ -63,7 +63,7 @@ struct lowering<constant_leaf<Value>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.append_leaf(&leaf_operation<constant_leaf<Value>, typename Target::real>);
+    return b.append_leaf(&leaf_operation<constant_leaf<Value>, typename Target::numbers>);
   }
 };
 template <class F, int... Extents>
@@ -78,7 +78,7 @@ struct lowering<generated_leaf<F, E, Extents...>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.append_leaf(&leaf_operation<generated_leaf<F, E, Extents...>, typename Target::real>);
+    return b.append_leaf(&leaf_operation<generated_leaf<F, E, Extents...>, typename Target::numbers>);
   }
 };
 /// A constant among numbers of another type than the program's.
@@ -88,7 +88,7 @@ template <class Constant, dtype Type>
 struct lowering<constant_among<Constant, Type>> : lowering<Constant> {
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.append_leaf(&leaf_operation<Constant, typename Target::real, tensor<element_type{Type}>>);
+    return b.append_leaf(&leaf_operation<Constant, typename Target::numbers, tensor<element_type{Type}>>);
   }
 };
 
@@ -136,11 +136,14 @@ struct lowering<expr<Op, A...>> {
     if (!c.first(&id_of<type>, height)) return;
     (lowering<A>::count(c), ...);
     constexpr int count = static_cast<int>(sizeof...(A));
-    c.total += {.nodes = static_cast<int>(type::results.size()), .arguments = count};
+    constexpr int results = static_cast<int>(type::results.size());
+    c.total += {.nodes = results, .arguments = count};
+    if (Op::takes_bf16 && common == dtype::bf16) c.total += {.nodes = results, .arguments = results};
     if (updates) c.total += {.nodes = count, .arguments = count, .updates = count};
   }
+  /// The first result, as the kernel makes it.
   template <class Target>
-  static constexpr int into(builder& b) {
+  static constexpr int first(builder& b) {
     if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
     constexpr int same_as = Op::stands_for(Target::training);
     int made = none;
@@ -159,7 +162,11 @@ struct lowering<expr<Op, A...>> {
   }
   template <class Target, int Which>
   static constexpr int result(builder& b) {
-    return into<Target>(b) + (Op::stands_for(Target::training) >= 0 ? 0 : Which);
+    return b.value(first<Target>(b) + (Op::stands_for(Target::training) >= 0 ? 0 : Which));
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return result<Target, 0>(b);
   }
 
  private:
@@ -176,7 +183,7 @@ struct lowering<expr<Op, A...>> {
       b.update(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
     } else if constexpr (next.argument >= 0) {
       using value = nth<static_cast<std::size_t>(next.argument)>;
-      int v = lowering<value>::template into<Target>(b);
+      int v = b.in_floats(lowering<value>::template into<Target>(b));
       if (is_kept(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
       b.update(lowering<nth<I>>::template leaf<Target>(b), v);
     }

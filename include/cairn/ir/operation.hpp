@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/core/philox.hpp"
+#include "cairn/expr/convert.hpp"
 #include "cairn/ir/builder.hpp"
 
 namespace cairn {
@@ -47,14 +48,55 @@ constexpr result described(const tensor_type& made, std::int64_t bytes, const sh
   return {only, made.element, only.count(), only.count() * bytes, &only, overwrites};
 }
 
+/// A conversion of elements, for values that are stored rounded.
+template <dtype To, dtype From, class Real>
+constexpr operation described_conversion(const result& made) {
+  operation o;
+  o.name = as_op<To>::name;
+  o.hash = hash_of(o.name);
+  o.what = role::elementwise;
+  o.arguments = 1;
+  o.made = &made;
+  o.flops = made.count;
+  o.lanes = &lanes_of<as_op<To>, Real, type_list<To>, From>;
+  o.converts = true;
+  return o;
+}
+template <class Real, shape S>
+inline constexpr result wide_result = described({S, {}}, bytes_of<dtype::real, Real>, the_shape<S>);
+template <class Real, shape S>
+inline constexpr operation widening = described_conversion<dtype::real, dtype::bf16, Real>(wide_result<Real, S>);
+template <class Real, shape S>
+inline constexpr result rounded_result = [] {
+  result r = described({S, {dtype::bf16}}, bytes_of<dtype::bf16, Real>, the_shape<S>);
+  r.widen = &widening<Real, S>;
+  return r;
+}();
+template <class Real, shape S>
+inline constexpr operation rounding_to_bf16 =
+    described_conversion<dtype::bf16, dtype::real, Real>(rounded_result<Real, S>);
+
 /// What lowering is for: the element type, how many times the graph will be differentiated, and whether it is a
 /// program's, which trains, or a predictor's. Inputs: whether some gradient by an input may be asked for.
-template <class Real, int Order, bool Training, bool Inputs = false>
+template <class Numbers, int Order, bool Training, bool Inputs = false>
 struct target {
-  using real = Real;
+  using numbers = Numbers;
+  using real = real_of<Numbers>;
+  static constexpr bool rounds = !std::is_same_v<Numbers, real>;  ///< what is computed is stored as bf16
   static constexpr int order = Order;
   static constexpr bool training = Training, inputs = Inputs;
 };
+
+/// What lowering may append where arguments and results are converted: one conversion each.
+template <class Target>
+constexpr sizes with_conversions(sizes s) {
+  if (!Target::rounds) return s;
+  const int more = s.nodes + s.arguments;
+  s.nodes += more;
+  s.arguments += more;
+  s.keeps += more;
+  return s;
+}
 
 /// How the expression E becomes nodes: count(counter&) bounds how many, into<Target>(builder&) appends them and
 /// returns the value's node.
@@ -65,15 +107,36 @@ struct lowering;
 template <class Op, class Target, class... Tensors>
 struct vjp_of;
 
-template <class Op, class Real, class... Tensors, std::size_t... R>
-constexpr auto results_described(std::index_sequence<R...>) {
-  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
-  return std::array{described(made[R], bytes_of<made[R].element.type, Real>,
-                              the_shape<static_cast<const shape&>(made[R])>, Op::overwrites(static_cast<int>(R)))...};
+/// What an operation does about arguments and results that are stored as bf16.
+template <class Op, class Numbers, class... Tensors>
+inline constexpr rounding rounding_of = [] {
+  using real = real_of<Numbers>;
+  constexpr bool mixed = !std::is_same_v<Numbers, real>;
+  constexpr dtype common = cairn::detail::common_type_of<Tensors...>;
+  if (Op::takes_bf16 && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
+    return rounding::takes;
+  if (!mixed) return rounding::none;
+  return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
+}();
+
+/// What an operation makes. Of results that are to be rounded, the kernel makes floats; sums are not to be.
+template <class Op, class Numbers, rounding Rounded, tensor_type Made, int R>
+constexpr result result_described() {
+  using real = real_of<Numbers>;
+  constexpr bool rounds = Rounded == rounding::takes || (Rounded != rounding::none && Made.element.type == dtype::real);
+  constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
+  constexpr dtype type = Rounded == rounding::takes ? dtype::real : Made.element.type;
+  result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
+  if constexpr (rounds && !Op::sums(R) && (Rounded == rounding::follows || Made.count() > 1))
+    r.round = &rounding_to_bf16<real, the_shape<static_cast<const shape&>(Made)>>;
+  return r;
 }
-template <class Op, class Real, class... Tensors>
-inline constexpr auto results_made = results_described<Op, Real, Tensors...>(
-    std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
+template <class Op, class Numbers, class... Tensors>
+inline constexpr auto results_made = []<std::size_t... R>(std::index_sequence<R...>) {
+  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
+  return std::array{
+      result_described<Op, Numbers, rounding_of<Op, Numbers, Tensors...>, made[R], static_cast<int>(R)>()...};
+}(std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
 
 /// Of elementwise operations: the results have one shape.
 constexpr bool shaped_alike(const result* made, int count) {
@@ -110,13 +173,32 @@ struct both_flops : Op, other_flops {};
 /// Whether an operation has something of this name: then it is ambiguous in `both_flops`.
 template <class Op>
 concept says_flops = std::is_final_v<Op> || !requires { &both_flops<Op>::flops; };
+
+template <class Tensor, class Axes>
+struct in_bf16;
+template <class Tensor, std::size_t... Axis>
+struct in_bf16<Tensor, std::index_sequence<Axis...>> {
+  using type = tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
+};
+/// An argument as a kernel takes it.
+template <rounding Rounded, class Tensor>
+struct argument_taken {
+  using type = Tensor;
+};
+template <class Tensor>
+  requires(kind_of(Tensor::element.type) == kind::real)
+struct argument_taken<rounding::takes, Tensor>
+    : in_bf16<Tensor, std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>> {};
+template <rounding Rounded, class Tensor>
+using taken = typename argument_taken<Rounded, Tensor>::type;
 }  // namespace detail
 
 template <class Op, class Target, class... Tensors>
 constexpr operation described_operation() {
   using real = typename Target::real;
-  constexpr const auto& made = results_made<Op, real, Tensors...>;
-  constexpr int bytes = sizeof(cairn::detail::computed_as<real, Tensors...>);
+  constexpr rounding rounded = rounding_of<Op, typename Target::numbers, Tensors...>;
+  constexpr const auto& made = results_made<Op, typename Target::numbers, Tensors...>;
+  constexpr int bytes = rounded == rounding::takes ? sizeof(bf16) : sizeof(cairn::detail::computed_as<real, Tensors...>);
   static_assert(!Op::elementwise || shaped_alike(made.data(), static_cast<int>(made.size())),
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
@@ -126,6 +208,7 @@ constexpr operation described_operation() {
   o.arguments = static_cast<int>(sizeof...(Tensors));
   o.results = static_cast<int>(made.size());
   o.made = made.data();
+  o.rounded = rounded;
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
   o.contraction = Op::contraction;
@@ -135,14 +218,15 @@ constexpr operation described_operation() {
   if constexpr (Op::elementwise || Op::mapped) {
     o.lanes = lanes_with<Op, real, Tensors...>(std::make_index_sequence<made.size()>{});
   } else if constexpr (!Op::view) {
-    o.run = &run<Op, real, Tensors...>;
+    o.run = &run<Op, real, detail::taken<rounded, Tensors>...>;
     o.summed = Op::summed;
     o.tiles = Op::tiles(bytes, Tensors::shape...);
-    if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none) o.run_tiles = &run_tiles<Op, real, Tensors...>;
+    if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none)
+      o.run_tiles = &run_tiles<Op, real, detail::taken<rounded, Tensors>...>;
     o.takes_rows = Op::takes_rows(Tensors::shape...);
     o.gives_rows = Op::gives_rows(Tensors::shape...);
     if constexpr (Op::takes_rows(Tensors::shape...) || Op::gives_rows(Tensors::shape...))
-      o.run_rows = &run_rows<Op, real, Tensors...>;
+      o.run_rows = &run_rows<Op, real, detail::taken<rounded, Tensors>...>;
     o.scratch = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     o.joins = Op::joins(Tensors::shape...);
@@ -151,7 +235,7 @@ constexpr operation described_operation() {
       o.reads_pieces |= std::uint64_t{Op::reads_pieces(i, Tensors::shape...)} << i;
   }
   if constexpr (Target::order > 0) {
-    using vjp = vjp_of<Op, target<real, Target::order - 1, Target::training>, Tensors...>;
+    using vjp = vjp_of<Op, target<typename Target::numbers, Target::order - 1, Target::training>, Tensors...>;
     vjp::describe(o);
   }
   return o;
@@ -160,9 +244,14 @@ template <class Op, class Target, class... Tensors>
 inline constexpr operation operation_of = described_operation<Op, Target, Tensors...>();
 
 /// Tensor: that of the leaf; constants have the type of what they meet.
-template <class Real, class Tensor>
-inline constexpr result leaf_result =
-    described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, Real>, the_shape<Tensor::shape>);
+template <class Numbers, class Tensor>
+inline constexpr result leaf_result = [] {
+  using real = real_of<Numbers>;
+  result r = described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, real>, the_shape<Tensor::shape>);
+  if constexpr (!std::is_same_v<Numbers, real> && Tensor::element.type == dtype::real)
+    r.round = &rounding_to_bf16<real, Tensor::shape>;
+  return r;
+}();
 template <class Leaf>
 constexpr operation described_leaf(const result& made) {
   operation o;
@@ -171,8 +260,8 @@ constexpr operation described_leaf(const result& made) {
   lowering<Leaf>::describe(o);
   return o;
 }
-template <class Leaf, class Real, class Tensor = tensor_of<Leaf>>
-inline constexpr operation leaf_operation = described_leaf<Leaf>(leaf_result<Real, Tensor>);
+template <class Leaf, class Numbers, class Tensor = tensor_of<Leaf>>
+inline constexpr operation leaf_operation = described_leaf<Leaf>(leaf_result<Numbers, Tensor>);
 
 }  // namespace ir
 }  // namespace cairn

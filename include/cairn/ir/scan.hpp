@@ -105,6 +105,7 @@ struct loop_operations {
     o.hash = hash_of(name);
     o.flops = backward ? figures.backward_flops : figures.forward_flops;
     o.counts = backward ? figures.backward : figures.forward;
+    o.rounded = Target::rounds ? rounding::widens : rounding::none;
     return o;
   }
   /// A loop is differentiated once.
@@ -121,7 +122,7 @@ struct loop_operations {
     return o;
   }();
   template <element_type Element>
-  static constexpr const operation& sum_of = sum_of_two<target<typename Target::real, 0, true>, tensor<Element>>;
+  static constexpr const operation& sum_of = sum_of_two<target<typename Target::numbers, 0, true>, tensor<Element>>;
   /// By argument of its own: the sum of two gradients, in its type; of what has none, any.
   static constexpr auto sums_of_own = []<class... A>(std::type_identity<std::tuple<A...>>) {
     return std::array<const operation*, sizeof...(A)>{
@@ -153,9 +154,9 @@ struct loop_operations {
     tag* const tags = std::exchange(b.tags, nullptr);
     int given[pulled_arguments];
     int n = 0;
-    const int nothing = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::real>);
+    const int nothing = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::numbers>);
     for (int r = 0; r < g.result_count; ++r) {
-      const int known = gradient[node + r];
+      const int known = gradient[node + r];  // of floats, as all that a loop makes
       if (g.cotangents[r] != none) given[n++] = known != 0 ? known : nothing;
     }
     for (int r = 0; r < of::results; ++r) {
@@ -165,14 +166,14 @@ struct loop_operations {
     for (int i = 0; i < of::arguments; ++i) given[n++] = b.argument(node, i);
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::added_up.of[i]) continue;
-      const int argument = b.argument(node, i), so_far = gradient[argument];
+      const int argument = b.differentiated(b.argument(node, i)), so_far = gradient[argument];
       given[n++] = so_far != 0 && is_first(b, node, i) ? so_far : nothing;
     }
     given[n++] = nothing;
     int next = b.append(&pullback, given);
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::wanted.of[i]) continue;
-      const int argument = b.argument(node, i), both[]{gradient[argument], next++};
+      const int argument = b.differentiated(b.argument(node, i)), both[]{gradient[argument], next++};
       if (!wanted[argument]) continue;
       const bool added = both[0] == 0 || (of::added_up.of[i] && is_first(b, node, i));
       gradient[argument] = added ? both[1] : b.append(&sums[static_cast<std::size_t>(i)], both);

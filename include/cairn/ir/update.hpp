@@ -120,7 +120,7 @@ struct update_operations {
     operation o;
     o.name = "number of a rule";
     o.what = role::number;
-    o.made = &leaf_result<typename Model::real, tensor<element_type{}>>;
+    o.made = &leaf_result<typename Model::numbers, tensor<element_type{}>>;
     return o;
   }();
 };

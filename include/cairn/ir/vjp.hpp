@@ -108,7 +108,8 @@ struct rule_of {
     static constexpr void append_one(builder& b, int argument, const bool* wanted, int* gradient) {
       if constexpr (!std::same_as<G1, no_gradient>) {
         if (!wanted[argument]) return;
-        const int more = lowering<G1>::template into<Target>(b);
+        int more = lowering<G1>::template into<Target>(b);
+        if (Target::rounds && b.is_float(argument)) more = b.in_floats(more);
         if (gradient[argument] == 0) {
           gradient[argument] = more;
         } else {
@@ -121,7 +122,7 @@ struct rule_of {
     template <class Tensor>
     static constexpr int zeros(builder& b) {
       using zero = constant_leaf<0.0>;
-      const int number = b.append_leaf(&leaf_operation<zero, typename Target::real, tensor<Tensor::element>>);
+      const int number = b.append_leaf(&leaf_operation<zero, typename Target::numbers, tensor<Tensor::element>>);
       return b.append(&operation_of<expand_op<Tensor::shape>, Target, tensor<Tensor::element>>, &number);
     }
 
@@ -142,9 +143,10 @@ struct rule_of {
           }
         }(std::make_index_sequence<Cotangents>{});
       }
-      for (int r = 0; r < results; ++r) b.bindings.push(node + r);
-      for (int i = 0; i < arity; ++i) b.bindings.push(b.argument(node, i));
-      for (int which = arity; which-- > 0;) rules[which](b, b.argument(node, which), wanted, gradient);
+      for (int r = 0; r < results; ++r) b.bindings.push(b.value(node + r));
+      for (int i = 0; i < arity; ++i) b.bindings.push(b.unconverted(b.argument(node, i)));
+      for (int which = arity; which-- > 0;)
+        rules[which](b, b.differentiated(b.argument(node, which)), wanted, gradient);
       b.tags = tags;
       b.close(before);
     }
@@ -223,8 +225,9 @@ struct vjp_of {
     using rules = rule_of<Op, Target, Cotangents, Tensors...>;
     using found = typename rules::template found<Op>;
     if constexpr (found::any) {
-      o.vjp_nodes = std::max(o.vjp_nodes, found::size.nodes);
-      o.vjp_arguments = std::max(o.vjp_arguments, found::size.arguments);
+      constexpr sizes size = with_conversions<Target>(found::size);
+      o.vjp_nodes = std::max(o.vjp_nodes, size.nodes);
+      o.vjp_arguments = std::max(o.vjp_arguments, size.arguments);
       return &append<found>;
     }
     return nullptr;

@@ -31,32 +31,29 @@ struct tile_source {
 };
 
 /// Where tiles go: into C, of which rows are `apart`, or added to it; or to a reader. A C that is far away, or what the
-/// reader writes, is fetched while a tile is made. A C of another type than the sums gets them rounded, and is never
-/// added to.
-template <class Sum, class Made = Sum>
+/// reader writes, is fetched while a tile is made.
+template <class Sum>
 struct tile_target {
-  Made* c;
+  Sum* c;
   std::int64_t apart;
   bool add, far;
   const tile_reader* reader;
 
-  Made* at(int row, int column) const { return c + row * apart + column; }
+  Sum* at(int row, int column) const { return c + row * apart + column; }
   [[gnu::noinline]] void fetch_tile(int row, int column, int rows, int columns) const {
     if (reader != nullptr) reader->fetch(row, column, rows, columns);
     if (reader != nullptr && !add) return;  // then C is neither read nor written
     for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < columns; j += 64 / static_cast<int>(sizeof(Made))) fetch(at(row + i, column + j));
+      for (int j = 0; j < columns; j += 64 / static_cast<int>(sizeof(Sum))) fetch(at(row + i, column + j));
   }
   /// Takes a tile that is to be read, or whose columns do not fill its registers.
   void take(Sum* tile, int stride, int row, int column, int rows, int columns) const {
     constexpr int width = lanes<Sum>::width;
     for (int i = 0; i < rows && (add || reader == nullptr); ++i) {
-      Sum* const here = tile + i * stride;
-      Made* const there = at(row + i, column);
+      Sum *const here = tile + i * stride, *const there = at(row + i, column);
       for (int j = 0; j < columns; j += width) {
         lanes<Sum> sum = lanes<Sum>::load(here + j);
-        if constexpr (std::is_same_v<Sum, Made>)
-          if (add) sum = load_row(there, j, columns) + sum;
+        if (add) sum = load_row(there, j, columns) + sum;
         if (reader == nullptr) store_row(sum, there, j, columns);
         else sum.store(here + j);
       }
@@ -68,10 +65,10 @@ struct tile_target {
 /// A column of tiles, of `height` rows and `columns` columns of C from (row, column) on. Tiles have `Rows` rows and at
 /// most `Registers` registers of columns: in registers over all steps, and added to C last. RowsApart: which of the two
 /// ways A is read. A's numbers become those of sums as they are read, B's where they are packed; or both are pairs.
-template <class In, class Sum, class Made, int Rows, int Registers, bool RowsApart>
+template <class In, class Sum, int Rows, int Registers, bool RowsApart>
 [[gnu::always_inline]] inline void tiles_in_registers(const In* a, const typename factor<In, Sum>::number* b,
-                                                      const tile_source& from, const tile_target<Sum, Made>& to,
-                                                      int row, int column, int columns, int height) {
+                                                      const tile_source& from, const tile_target<Sum>& to, int row,
+                                                      int column, int columns, int height) {
   using vec = lanes<Sum>;
   using read = factor<In, Sum>;
   constexpr int width = vec::width, in_step = read::in_step;
@@ -108,28 +105,18 @@ template <class In, class Sum, class Made, int Rows, int Registers, bool RowsApa
       }
     }
     alignas(64) Sum tile[Rows * Registers * width];
-    if constexpr (std::is_same_v<Sum, Made>) {
-      Sum* const out = direct ? to.at(row, column) : tile;
-      const std::int64_t apart = direct ? to.apart : Registers * width;
-      if (direct && to.add) {
-#pragma GCC unroll 16
-        for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 4
-          for (int j = 0; j < Registers; ++j) sum[i][j] = vec::load(out + i * apart + j * width) + sum[i][j];
-      }
+    Sum* const out = direct ? to.at(row, column) : tile;
+    const std::int64_t apart = direct ? to.apart : Registers * width;
+    if (direct && to.add) {
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
-        for (int j = 0; j < Registers; ++j) sum[i][j].store(out + i * apart + j * width);
-    } else {
-#pragma GCC unroll 16
-      for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 4
-        for (int j = 0; j < Registers; ++j) {
-          if (direct) store_row(sum[i][j], to.at(row + i, column), j * width, columns);
-          else sum[i][j].store(tile + (i * Registers + j) * width);
-        }
+        for (int j = 0; j < Registers; ++j) sum[i][j] = vec::load(out + i * apart + j * width) + sum[i][j];
     }
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < Registers; ++j) sum[i][j].store(out + i * apart + j * width);
     if (!direct) to.take(tile, Registers * width, row, column, Rows, columns);
   }
 }
@@ -241,10 +228,10 @@ inline void pack_row(const bf16* from, int count, float* to) {
 }
 
 /// How a product is cut: the rows and the registers of whole tiles, and of the last.
-template <class In, class Made, product P>
+template <class In, product P>
 struct tile_extents {
   using sum = sum_of<In>;
-  static constexpr blocking cut = blocking_of(P, sizeof(In), !std::is_same_v<Made, sum>);
+  static constexpr blocking cut = blocking_of(P, sizeof(In));
   static constexpr bool rows_apart = !P.transpose_a;
   static constexpr int rows_left = P.m % cut.tile_rows, columns_left = P.n % cut.tile_columns;
   static constexpr int rows = std::min(P.m, cut.tile_rows), last_rows = rows_left == 0 ? rows : rows_left;
@@ -253,27 +240,25 @@ struct tile_extents {
                        last_registers = columns_left == 0 ? registers : registers_of(columns_left);
 };
 
-/// The numbers of a product: those that are read, as they are packed, their sums, and those that are made.
-template <class In, class Made>
+/// The numbers of a product: those that are read, as they are packed, and their sums.
+template <class In>
 struct product_numbers {
   using in = In;
   using sum = sum_of<In>;
-  using made = Made;
   using packed = typename factor<In, sum>::number;
 };
 
 /// A product with the code of its tiles, which products share: of whole tiles and of the last rows, of whole ones and
 /// of the last columns. So only tiles that occur are compiled.
-template <class In, class Made>
-struct shared_plan : product_numbers<In, Made> {
+template <class In>
+struct shared_plan : product_numbers<In> {
   using sum = sum_of<In>;
   using packed = typename factor<In, sum>::number;
   static constexpr bool shared = true;
   product of;
   blocking cut;
   int rows_left;  ///< of the last tile, where it has less than others
-  void (*code[2][2])(const packed*, const packed*, const tile_source&, const tile_target<sum, Made>&, int, int, int,
-                     int);
+  void (*code[2][2])(const packed*, const packed*, const tile_source&, const tile_target<sum>&, int, int, int, int);
   void (*packing[2])(const In*, std::int64_t, int, int, int, In*);
 
   void tiles(bool last_rows, bool last_columns, const auto&... arguments) const {
@@ -281,26 +266,26 @@ struct shared_plan : product_numbers<In, Made> {
   }
   void pack(bool last_rows, const auto&... arguments) const { packing[last_rows](arguments...); }
 };
-template <class In, class Sum, int Rows, int Registers, bool RowsApart, class Made = Sum>
+template <class In, class Sum, int Rows, int Registers, bool RowsApart>
 void column_of_tiles(const In* a, const typename factor<In, Sum>::number* b, const tile_source& from,
-                     const tile_target<Sum, Made>& to, int row, int column, int columns, int height) {
-  tiles_in_registers<In, Sum, Made, Rows, Registers, RowsApart>(a, b, from, to, row, column, columns, height);
+                     const tile_target<Sum>& to, int row, int column, int columns, int height) {
+  tiles_in_registers<In, Sum, Rows, Registers, RowsApart>(a, b, from, to, row, column, columns, height);
 }
-template <class In, product P, class Made = sum_of<In>>
-inline constexpr shared_plan<In, Made> shared_plan_of = [] {
-  using cut = tile_extents<In, Made, P>;
+template <class In, product P>
+inline constexpr shared_plan<In> shared_plan_of = [] {
+  using cut = tile_extents<In, P>;
   using sum = sum_of<In>;
   using packed = typename factor<In, sum>::number;
   constexpr bool apart = cut::rows_apart;
-  shared_plan<In, Made> plan{{},
-                             P,
-                             cut::cut,
-                             cut::rows_left,
-                             {{&column_of_tiles<packed, sum, cut::rows, cut::registers, apart, Made>,
-                               &column_of_tiles<packed, sum, cut::rows, cut::last_registers, apart, Made>},
-                              {&column_of_tiles<packed, sum, cut::last_rows, cut::registers, apart, Made>,
-                               &column_of_tiles<packed, sum, cut::last_rows, cut::last_registers, apart, Made>}},
-                             {}};
+  shared_plan<In> plan{{},
+                       P,
+                       cut::cut,
+                       cut::rows_left,
+                       {{&column_of_tiles<packed, sum, cut::rows, cut::registers, apart>,
+                         &column_of_tiles<packed, sum, cut::rows, cut::last_registers, apart>},
+                        {&column_of_tiles<packed, sum, cut::last_rows, cut::registers, apart>,
+                         &column_of_tiles<packed, sum, cut::last_rows, cut::last_registers, apart>}},
+                       {}};
   if constexpr (P.transpose_a && cut::cut.pack_a && !std::is_same_v<In, bf16>) {
     plan.packing[0] = &pack_tile<In, cut::rows>;
     plan.packing[1] = &pack_tile<In, cut::last_rows>;
@@ -309,9 +294,9 @@ inline constexpr shared_plan<In, Made> shared_plan_of = [] {
 }();
 
 /// A product with code of its own, for its extents alone.
-template <class In, class Made, product P>
-struct own_plan : product_numbers<In, Made>, tile_extents<In, Made, P> {
-  using cuts = tile_extents<In, Made, P>;
+template <class In, product P>
+struct own_plan : product_numbers<In>, tile_extents<In, P> {
+  using cuts = tile_extents<In, P>;
   using sum = sum_of<In>;
   using packed = typename factor<In, sum>::number;
   static constexpr bool shared = false;
@@ -331,16 +316,16 @@ struct own_plan : product_numbers<In, Made>, tile_extents<In, Made, P> {
   [[gnu::always_inline]] static void in_rows(bool last_columns, const auto&... arguments) {
     constexpr bool apart = cuts::rows_apart;
     if (last_columns && cuts::last_registers < cuts::registers)
-      return tiles_in_registers<packed, sum, Made, Rows, cuts::last_registers, apart>(arguments...);
-    tiles_in_registers<packed, sum, Made, Rows, cuts::registers, apart>(arguments...);
+      return tiles_in_registers<packed, sum, Rows, cuts::last_registers, apart>(arguments...);
+    tiles_in_registers<packed, sum, Rows, cuts::registers, apart>(arguments...);
   }
 };
 
 /// The plan of a product. Code of its own is worth it where all is over in some hundred nanoseconds: bench/NOTES.md.
-template <class In, product P, class Made = sum_of<In>>
+template <class In, product P>
 inline constexpr auto plan_of = [] {
-  if constexpr (std::int64_t{P.m} * P.n * P.k <= 64 * 64 * 64) return own_plan<In, Made, P>{};
-  else return shared_plan_of<In, P, Made>;
+  if constexpr (std::int64_t{P.m} * P.n * P.k <= 64 * 64 * 64) return own_plan<In, P>{};
+  else return shared_plan_of<In, P>;
 }();
 
 /// One product: C = op(A) op(B). Rows of A and of B as they are stored lie `apart`. Where a reader gets the tiles, C
@@ -350,18 +335,17 @@ template <class Plan>
 class multiplication {
   using In = typename Plan::in;
   using Sum = typename Plan::sum;
-  using Made = typename Plan::made;
   using packed_number = typename Plan::packed;
   static constexpr bool in_pairs = std::is_same_v<In, bf16>;
   static constexpr int in_step = factor<packed_number, Sum>::in_step;
   const Plan& plan;
   const In *a, *b;
-  Made* c;
+  Sum* c;
   const tile_reader* reader;
   std::int64_t given_a, given_b;
 
  public:
-  multiplication(const Plan& of_plan, const In* of_a, const In* of_b, Made* to, const tile_reader* given_to = nullptr,
+  multiplication(const Plan& of_plan, const In* of_a, const In* of_b, Sum* to, const tile_reader* given_to = nullptr,
                  std::int64_t rows_of_a_apart = 0, std::int64_t rows_of_b_apart = 0)
       : plan(of_plan), a(of_a), b(of_b), c(to), reader(given_to), given_a(rows_of_a_apart), given_b(rows_of_b_apart) {}
 
@@ -413,7 +397,7 @@ class multiplication {
       const int count = std::min(cut.rows, bottom - i), whole = i + count < of.m ? count : count - plan.rows_left;
       for (int p = 0; p < of.k; p += cut.depth) {
         const int given = std::min(cut.depth, of.k - p), steps = in_pairs ? given + given % 2 : given;
-        const tile_target<Sum, Made> to{c, of.n, p > 0, cut.far_c, p + given == of.k ? reader : nullptr};
+        const tile_target<Sum> to{c, of.n, p > 0, cut.far_c, p + given == of.k ? reader : nullptr};
         const In* const in_a = a + (of.transpose_a ? p * apart_a + i : i * apart_a + p);
         const packed_number* const block_a = cut.pack_a ? pack_a(in_a, count, given, steps, packed) : in_place(in_a);
         const bool columns_packed = of.transpose_a && cut.pack_a;

@@ -86,7 +86,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   /// on.
   static void run_tile(const void* constants, void* const* operands, const void* tile, int stride, int row, int column,
                        int height, int columns) {
-    const auto* const first = static_cast<const tile_number*>(tile) - column;
+    const auto* const first = static_cast<const typename result_held<0>::number*>(tile) - column;
     const range all{column, column + columns};
     in_pieces(*static_cast<const loop_table*>(constants), operands, all,
               [=](const loop_table& t, void* const* at, range some) {
@@ -117,8 +117,6 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   using result_held = held<code[K].type, Real>;
   template <int K>
   using input_held = held<input[K].type, Real>;
-  /// Of the tiles of the first value, which are not rounded yet.
-  using tile_number = std::conditional_t<result_held<0>::rounds, Real, typename result_held<0>::number>;
 
   /// Values of which there may be none, as an array.
   template <int N>
@@ -383,11 +381,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     result_registers made;
     ((at<I>(in) = load<I, InOrder>(t, here, i, n)), ...);
     if constexpr (Tiles) {
-      using first = result_held<0>;
-      using in_tile = typename first::type;
-      const auto* from = static_cast<const tile_number*>(tile);
-      const in_tile sums = n.tail ? in_tile::load(from, n.count) : in_tile::load(from);
-      at<0>(made) = first::rounds ? first::rounded(sums) : sums;
+      const auto* from = static_cast<const typename result_held<0>::number*>(tile);
+      at<0>(made) = n.tail ? result_held<0>::load(from, n.count) : result_held<0>::load(from);
     }
     (apply<K>(in, made, results_of<K>{}, arguments_of<K>{}), ...);
     (store<K>(made, here, i, n), ...);
@@ -412,6 +407,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       void* const results[]{&at<K + R>(made)...};
       const void* const arguments[]{argument_at<argument[code[K].first + A]>(in, made)..., nullptr};
       run(results, arguments);
+      ((at<K + R>(made) = result_held<K + R>::rounded(at<K + R>(made))), ...);
     }
   }
   template <int A>

@@ -21,7 +21,7 @@ template <class Plan>
 void multiply(const Plan& plan, const batch& all, void* const* p, const launch& how) {
   using in = typename Plan::in;
   const auto at = [p](int i) { return static_cast<in*>(p[i]); };
-  auto* const to = static_cast<typename Plan::made*>(p[0]);
+  auto* const to = static_cast<typename Plan::sum*>(p[0]);
   in* const scratch = all.scratch.numbers(1) > 0 ? at(3) : nullptr;
   const std::int64_t apart_a = how.apart(0), apart_b = how.apart(1);
   if (all.products == 1)
@@ -70,8 +70,8 @@ void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* con
   using self = matmul_op<TransposeA, TransposeB>;
   constexpr product one = self::one(A::shape, B::shape);
   constexpr const kernel::batch& all = kernel::batch_of<self, A::shape, B::shape, sizeof(Real)>;
-  if (how.arguments.rows_apart == nullptr) kernel::multiply(kernel::plan_of<Real, one, Real>, all, p, how);
-  else kernel::multiply(kernel::shared_plan_of<Real, one, Real>, all, p, how);
+  if (how.arguments.rows_apart == nullptr) kernel::multiply(kernel::plan_of<Real, one>, all, p, how);
+  else kernel::multiply(kernel::shared_plan_of<Real, one>, all, p, how);
 }
 
 }  // namespace cairn

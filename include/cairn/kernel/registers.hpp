@@ -45,10 +45,8 @@ struct held {
     if constexpr (rounds) return type::fill(static_cast<Real>(*from));
     else return type::fill(*from);
   }
-  /// What an operation made, as this type: rounded whether or not it goes to memory.
-  template <class Made>
-  [[gnu::always_inline]] static type rounded(const Made& made) {
-    type x = converted<type>(made);
+  /// What an operation made, rounded whether or not it goes to memory.
+  [[gnu::always_inline]] static type rounded(type x) {
     if constexpr (std::is_same_v<number, bf16>) {
       x = halves::floats(halves::of(x));
     } else if constexpr (rounds) {

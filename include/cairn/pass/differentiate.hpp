@@ -66,7 +66,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
     if (added_up[i]) gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
   for (int i = 0; i < start_count; ++i) {
-    int& of_output = gradient[starts[i].of];
+    int& of_output = gradient[b.differentiated(starts[i].of)];
     const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
     of_output = both[0] == 0 ? both[1] : b.append(starts[i].add, both);
   }

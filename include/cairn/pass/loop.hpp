@@ -33,7 +33,7 @@ struct loop_model {
       const auto add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
         if constexpr (graph.cotangents[I] != none) {
           out.of[out.count++] = {graph.outputs[I], graph.leaves[graph.cotangents[I]].node,
-                                 &ir::sum_of_two<ir::target<real, 0, true>, ir::step_tensor<Loop, I>>};
+                                 &ir::sum_of_two<ir::target<typename Target::numbers, 0, true>, ir::step_tensor<Loop, I>>};
         }
       };
       (add(std::integral_constant<std::size_t, R>{}), ...);

@@ -11,10 +11,10 @@ namespace cairn::pass {
 enum class placing : std::uint8_t { together, apart, apart_and_kept };
 
 /// What a model is lowered for.
-template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
+template <class Numbers, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
           class Updates = cairn::detail::no_rules>
 struct purpose {
-  using real = Real;
+  using numbers = Numbers;
   using frozen = Frozen;
   using wanted = Wanted;                    ///< inputs that get a gradient, too
   using cotangent = Cotangent;              ///< the name of the first output's gradient where it is given
@@ -97,12 +97,13 @@ struct model;
 template <class Purpose, class First, class... Rest>
 struct model<Purpose, output_list<First, Rest...>> {
   using purpose = Purpose;
-  using real = typename Purpose::real;
+  using numbers = typename Purpose::numbers;
+  using real = real_of<numbers>;
   using outputs = output_list<First, Rest...>;
   /// How many gradients the model takes of each other.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
   using target =
-      ir::target<real, order + (Purpose::trains ? 1 : 0), Purpose::trains, (Purpose::wanted::count > 0 || order > 0)>;
+      ir::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains, (Purpose::wanted::count > 0 || order > 0)>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
   static constexpr placing placed = placing::together;
 
@@ -111,9 +112,9 @@ struct model<Purpose, output_list<First, Rest...>> {
   static constexpr auto rules = choose_rules(graph, chosen, typename Purpose::updates{});
   static constexpr auto gradient = [] {
     constexpr ir::sizes size = gradient_size(graph);
-    constexpr const ir::operation* one = &ir::leaf_operation<constant_leaf<1.0>, real, tensor<First::element>>;
+    constexpr const ir::operation* one = &ir::leaf_operation<constant_leaf<1.0>, numbers, tensor<First::element>>;
     constexpr start from{graph.outputs[0], graph.cotangent,
-                         &ir::sum_of_two<ir::target<real, 0, true>, tensor_of<First>>};
+                         &ir::sum_of_two<ir::target<numbers, 0, true>, tensor_of<First>>};
     if constexpr (Purpose::accumulates) {
       constexpr ir::sizes more = [](ir::sizes s, int leaves) {
         s.nodes += leaves + 1;
