@@ -40,11 +40,12 @@ using problem_in = decltype(problem_of<Compiled>());
 // A model with options.
 
 template <class Request, bool Trains>
-using purpose_of = pass::purpose<typename Request::numbers, Trains, Trains && Request::template has<accumulate_gradients>,
-                                 typename Request::frozen, typename Request::wanted,
-                                 std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
-                                 std::conditional_t<Trains && Request::updates::count != 0,
-                                                    updating<typename Request::updates, Request::clip>, no_rules>>;
+using purpose_of =
+    pass::purpose<typename Request::numbers, Trains, Trains && Request::template has<accumulate_gradients>,
+                  typename Request::frozen, typename Request::wanted,
+                  std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
+                  std::conditional_t<Trains && Request::updates::count != 0,
+                                     updating<typename Request::updates, Request::clip>, no_rules>>;
 template <auto Output, bool Trains, class... Options>
 using model_of = pass::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
 template <class... Options>

@@ -12,8 +12,8 @@ inline constexpr int register_bytes = 32;
 inline constexpr int register_bytes = 16;
 #endif
 
-/// Whether the processor multiplies pairs of bf16; otherwise they are multiplied as floats, to the same bits where it has
-/// fused multiply-adds. Without these, products below the least normal number are zeros.
+/// Whether the processor multiplies pairs of bf16; otherwise they are multiplied as floats, to the same bits where it
+/// has fused multiply-adds. Without these, products below the least normal number are zeros.
 #if defined(__AVX512BF16__)
 inline constexpr bool multiplies_bf16 = true;
 #else

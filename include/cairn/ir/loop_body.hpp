@@ -57,7 +57,8 @@ constexpr void lower_body(builder& b, int* results) {
   b.path.push('/');
   body::template into<Target>(b, arguments, count, results);
   for (int r = 0; r < Loop::result_count; ++r) {
-    if (Loop::body::results[static_cast<std::size_t>(r)].element.type == dtype::real) results[r] = b.in_floats(results[r]);
+    const bool real = Loop::body::results[static_cast<std::size_t>(r)].element.type == dtype::real;
+    if (real) results[r] = b.in_floats(results[r]);
   }
 }
 template <class Loop, class Target>

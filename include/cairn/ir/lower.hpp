@@ -141,10 +141,9 @@ struct lowering<expr<Op, A...>> {
     if (Op::takes_bf16 && common == dtype::bf16) c.total += {.nodes = results, .arguments = results};
     if (updates) c.total += {.nodes = count, .arguments = count, .updates = count};
   }
-  /// The first result, as the kernel makes it.
   template <class Target>
-  static constexpr int first(builder& b) {
-    if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
+  static constexpr int into(builder& b) {
+    if (const int known = b.known.find(&id_of<type>, height); known != none) return b.value(known);
     constexpr int same_as = Op::stands_for(Target::training);
     int made = none;
     if constexpr (same_as >= 0) {
@@ -158,15 +157,13 @@ struct lowering<expr<Op, A...>> {
         (update<Target, I>(b, made), ...);
       }(std::index_sequence_for<A...>{});
     }
-    return b.known.add(&id_of<type>, height, made);
+    return b.value(b.known.add(&id_of<type>, height, made));
   }
   template <class Target, int Which>
   static constexpr int result(builder& b) {
-    return b.value(first<Target>(b) + (Op::stands_for(Target::training) >= 0 ? 0 : Which));
-  }
-  template <class Target>
-  static constexpr int into(builder& b) {
-    return result<Target, 0>(b);
+    const int first = into<Target>(b);
+    if (Which == 0 || Op::stands_for(Target::training) >= 0) return first;
+    return b.value(b.known.find(&id_of<type>, height) + Which);
   }
 
  private:

@@ -198,7 +198,7 @@ constexpr operation described_operation() {
   using real = typename Target::real;
   constexpr rounding rounded = rounding_of<Op, typename Target::numbers, Tensors...>;
   constexpr const auto& made = results_made<Op, typename Target::numbers, Tensors...>;
-  constexpr int bytes = rounded == rounding::takes ? sizeof(bf16) : sizeof(cairn::detail::computed_as<real, Tensors...>);
+  constexpr int bytes = sizeof(cairn::detail::computed_as<real, detail::taken<rounded, Tensors>...>);
   static_assert(!Op::elementwise || shaped_alike(made.data(), static_cast<int>(made.size())),
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
@@ -247,8 +247,9 @@ inline constexpr operation operation_of = described_operation<Op, Target, Tensor
 template <class Numbers, class Tensor>
 inline constexpr result leaf_result = [] {
   using real = real_of<Numbers>;
-  result r = described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, real>, the_shape<Tensor::shape>);
-  if constexpr (!std::is_same_v<Numbers, real> && Tensor::element.type == dtype::real)
+  constexpr dtype type = Tensor::element.type;
+  result r = described({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
+  if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real)
     r.round = &rounding_to_bf16<real, Tensor::shape>;
   return r;
 }();

@@ -17,6 +17,7 @@ struct loop_model {
     static constexpr bool trains = Target::training, updates_parameters = false;
   };
   using real = typename Target::real;
+  using sums = ir::target<typename Target::numbers, 0, true>;
   using of = ir::loop_of<Loop, Target>;
   static constexpr int order = Loop::body::inside.order;
   static constexpr bool records = Loop::policy::recorded_at_once > 0;  ///< backward evaluates segments, before it reads
@@ -33,7 +34,7 @@ struct loop_model {
       const auto add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
         if constexpr (graph.cotangents[I] != none) {
           out.of[out.count++] = {graph.outputs[I], graph.leaves[graph.cotangents[I]].node,
-                                 &ir::sum_of_two<ir::target<typename Target::numbers, 0, true>, ir::step_tensor<Loop, I>>};
+                                 &ir::sum_of_two<sums, ir::step_tensor<Loop, I>>};
         }
       };
       (add(std::integral_constant<std::size_t, R>{}), ...);

@@ -102,8 +102,8 @@ struct model<Purpose, output_list<First, Rest...>> {
   using outputs = output_list<First, Rest...>;
   /// How many gradients the model takes of each other.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
-  using target =
-      ir::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains, (Purpose::wanted::count > 0 || order > 0)>;
+  using target = ir::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
+                            (Purpose::wanted::count > 0 || order > 0)>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
   static constexpr placing placed = placing::together;
 
