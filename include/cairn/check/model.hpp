@@ -201,6 +201,8 @@ constexpr auto problem_of_program() {
     return mistake<repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
   } else if constexpr (options::fits && options::budget != said_by_default::budget) {
     return mistake<fit_and_budget, top_scope>{};
+  } else if constexpr (options::mixes && std::same_as<typename options::numbers, typename options::real>) {
+    return mistake<mixed_over_double, top_scope, fact::given<typename options::real>>{};
   } else if constexpr (!std::same_as<decltype(problem_of_updates<options>()), sound>) {
     return problem_of_updates<options>();
   } else if constexpr (!std::same_as<decltype(problem_of_outputs<Trains>(as_outputs(Output))), sound>) {

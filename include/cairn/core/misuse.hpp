@@ -287,6 +287,9 @@ struct nothing_to_place { template <class Silent, class... Facts> struct found :
 struct fit_and_budget { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [contradicting-options]: fit<...> is a limit of the arena itself, for which it places segments, and budget<...> "
   "is another; leave one of them out"); } }; };
+struct mixed_over_double { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [contradicting-options]: mixed<bf16> rounds what is computed in floats, and here the program's numbers are others; "
+  "leave one of the two options out"); } }; };
 struct model_too_large { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [model-too-large]: so many nodes take more steps than a compiler allows a constant; raise its limit, g++ "
   "-fconstexpr-ops-limit=1000000000, clang -fconstexpr-steps=30000000, and add the option any_size"); } }; };
@@ -375,7 +378,7 @@ struct clip_without_update { template <class Silent, class... Facts> struct foun
   "cairn [no-update]: gradients are clipped where the step uses them: clip<...> goes with update<...>"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
-  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, budget<...>, fit<...>, threads<...>, plain, "
+  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, budget<...>, fit<...>, threads<...>, mixed<bf16>, plain, "
   "check_finite and any_size"); } }; };
 struct repeated_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [repeated-option]: a program has one such option, and this is its second; leave one out"); } }; };

@@ -157,6 +157,7 @@ struct said_by<cairn::real<Real>> : said_by_default {
 template <>
 struct said_by<mixed<bf16>> : said_by_default {
   static constexpr bool mixes = true;
+  static constexpr unsigned single = 32;
 };
 template <fixed_string... Name>
 struct said_by<cairn::freeze<Name...>> : said_by_default {
@@ -230,7 +231,8 @@ struct real_so_far {
 template <class... Options>
 struct request {
   using real = typename decltype((real_so_far<float>{} + ... + std::type_identity<Options>{}))::type;
-  using numbers = std::conditional_t<(said_by<Options>::mixes || ...), floats_rounded, real>;
+  static constexpr bool mixes = (said_by<Options>::mixes || ...);
+  using numbers = std::conditional_t<mixes && std::is_same_v<real, float>, floats_rounded, real>;
   template <class Option>
   static constexpr bool has = (std::same_as<Option, Options> || ...);
   static constexpr int threads = std::max({1, said_by<Options>::threads...});
