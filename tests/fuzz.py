@@ -885,6 +885,7 @@ class body:
                               for n in self.draw.sample(names, min(len(names), self.draw.randint(1, 2)))]
         self.of.updates = self.of.chance(0.2)  # a step changes the parameters itself
         self.of.placed = self.of.chance(0.25)
+        self.of.mixed = self.of.chance(0.2)
 
 
 def written(operations, seeds, counted=True):
@@ -896,11 +897,12 @@ def written(operations, seeds, counted=True):
         options += f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
         options += ", some_threads" * m.threads
         stepping = options + (", accumulate_gradients" if m.accumulates else ", update<adamw_options{}>" * m.updates)
+        stepping += ", mixed<bf16>" * m.mixed
         within = f", in_less<{stepping}>" * m.placed
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
                  f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_{'loops' if m.loops else 'any'}<{stepping}{within}>(); }}"]
         if m.updates and not m.accumulates:
-            text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}>(); }}")
+            text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{', mixed<bf16>' * m.mixed}>(); }}")
         if not m.detaches:  # or what differences find is no gradient
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if counted:

@@ -145,6 +145,8 @@ int main() {
   program<short_loss, cairn::real<double>, update<adamw_options{}>, clip_value<0.5>> limited;
   constexpr frontier_point least = frontier<short_loss, cairn::real<double>>.front();
   program<short_loss, cairn::real<double>, fit<least.peak_bytes>> placed_within;
+  program<short_loss, mixed<bf16>> rounded;
+  static_assert(rounded.memory().peak_bytes <= program<short_loss>::memory().peak_bytes);
   placed_within.init(seed{1});
   trained.init(seed{1});
   limited.init(seed{1});

@@ -18,6 +18,7 @@ struct value {
   std::string_view operation;
   ir::role what;
   shape extents;
+  dtype type;
   std::int64_t bytes, flops;
   double number;         ///< of a constant
   int arguments, first;  ///< where these begin in account::arguments
@@ -134,6 +135,7 @@ inline constexpr auto tables = [] {
     made.operation = n.op->name;
     made.what = n.op->what;
     made.extents = n.made->extents;
+    made.type = n.made->element.type;
     made.bytes = n.made->bytes;
     made.flops = n.number == 0 ? n.op->flops : 0;
     made.number = n.op->value;

@@ -26,7 +26,7 @@ struct dot_writer {
     if (of.what == ir::role::constant) text << of.number;
     else if (of.what == ir::role::generated) text << "of positions";
     else text << escaped(a.name(a.leaf(of.leaf - 1)));
-    if (of.what == ir::role::parameter) text << ' ' << extents_of{a[v].extents};
+    if (of.what == ir::role::parameter) text << ' ' << extents_of{a[v].extents, a[v].type};
     return text.str();
   }
 
@@ -39,7 +39,7 @@ struct dot_writer {
     const value& n = a[v];
     if (is_line(v)) return;
     out << "  v" << v << " [label=<" << (n.leaf > 0 ? escaped(a.name(a.leaf(n.leaf - 1))) : escaped(n.operation)) << ' '
-        << extents_of{n.extents};
+        << extents_of{n.extents, n.type};
     for (int i = 0; i < n.arguments; ++i) {
       if (is_line(a.argument(v, i))) line("#7a808a", line_of(a.argument(v, i)));
     }

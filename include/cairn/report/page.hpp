@@ -92,7 +92,7 @@ struct page_writer {
     if (h.value < 0) return row("scratch", "of the step", "", 3, by.segment);
     const value& v = p.plan[h.value];
     std::ostringstream extents;
-    extents << extents_of{v.extents};
+    extents << extents_of{v.extents, v.type};
     row(v.operation, origin_of(p.plan, layers, h.value), extents.str(), static_cast<int>(part_of(p.plan, h.value)),
         v.segment);
   }

@@ -16,13 +16,20 @@ void print_column(std::ostream& out, int width, const auto&... parts) {
   out << text.view() << std::setw(width - static_cast<int>(text.view().size())) << "";
 }
 
-/// {16, 32}; {} is a scalar.
+/// {16, 32}; {} is a scalar; {16, 32} bf16, where real numbers are of another type than the program's.
 struct extents_of {
   const shape& of;
+  dtype type = dtype::real;
   friend std::ostream& operator<<(std::ostream& out, extents_of s) {
     out << '{';
     for (int axis = 0; axis < s.of.rank; ++axis) out << (axis > 0 ? ", " : "") << s.of.extent[axis];
-    return out << '}';
+    out << '}';
+    switch (s.type) {
+      case dtype::bf16: return out << " bf16";
+      case dtype::f32: return out << " f32";
+      case dtype::f64: return out << " f64";
+      default: return out;
+    }
   }
 };
 
@@ -59,7 +66,8 @@ struct formula_of {
 template <class Graph, class Values>
 void print(std::ostream& out, const Graph& g, const Values& values, int number, int leaf, std::string_view path) {
   print_column(out, 42, '%', number, " = ", formula_of<Graph, Values>{g, values, number, leaf});
-  print_column(out, path.empty() ? 0 : 12, extents_of{values.made(number).extents});
+  const ir::result& made = values.made(number);
+  print_column(out, path.empty() ? 0 : made.element.type == dtype::bf16 ? 17 : 12, extents_of{made.extents, made.element.type});
   out << path << '\n';
 }
 

@@ -168,7 +168,7 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     if (!a[v].stored) continue;
     const auto at = static_cast<std::size_t>(v);
     std::ostringstream extents;
-    extents << extents_of{a[v].extents};
+    extents << extents_of{a[v].extents, a[v].type};
     std::string what(a[v].operation);
     if (a[v].tag > 0) what.append(" \"").append(a.name(a.tag(a[v].tag - 1))) += '"';
     const residual made{what, extents.str(), {layers[at], layers[at]}, {read[at].names, read[at].names}, a[v].bytes};
