@@ -333,8 +333,10 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         }
       }
     }
-    int needless_until[values];  // by value that is computed again: the last block that makes it needless as a segment,
-    for (int& until : needless_until) until = count;  // which holds it or all that its block makes of it
+    // By value that is computed again: the last block that makes it needless as a segment, for that holds it, or all
+    // that its block makes of it.
+    int needless_until[values];
+    for (int& last : needless_until) last = count;
     for (int v = s.node_count; v-- > s.turn;) {
       const int b = s.again[v] > 0 ? block_of(v) : none;
       const int held = b != none && s.segment[v] == 0 ? std::max(needless_until[v], held_until[s.origin[v]]) : none;

@@ -172,9 +172,10 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
           const std::int64_t after_forward = crossing - c.released[i][j];
           if (after_forward == crossing || j == l) return;
           const block_costs& next = c.of[j];
-          const std::int64_t most =
+          const std::int64_t both =
               std::max({least, gradient + crossing + next.inside.forward, after_forward + next.inside.backward});
-          visit(first_choice{choice::then_kept + length, most, work + next.both_flops, after_forward + next.kept_inside},
+          visit(first_choice{choice::then_kept + length, both, work + next.both_flops,
+                             after_forward + next.kept_inside},
                 at(j + 1, l - j - 1), inside);
         };
         if (b.saving.kept != none)

@@ -124,15 +124,16 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
       (after_kept ? out.after_kept : out.after_segment)[i - From] = placements_of<Room, inner::exact>([&](auto visit) {
         const block_costs::peaks most = after_kept ? b.outside : b.after_segment;
         visit(first_choice{0, std::max(most.forward, most.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
+        // Blocks [i, j) as a segment, and with the block behind it kept.
         const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work, std::int64_t crossing,
                                        const auto& inside) {
           visit(first_choice{length, unkept + least, saved + work, unkept + crossing, unkept}, segment(j), inside);
           const std::int64_t after_forward = crossing - c.released[i][j];
           if (after_forward == crossing || j == count) return;
           const block_costs& next = c.of[j];
-          const std::int64_t most = std::max(
+          const std::int64_t both = std::max(
               {least, crossing + next.after_segment.forward, after_forward + next.after_segment.backward});
-          visit(first_choice{choice::then_kept + length, unkept + most, saved + work + next.again_flops,
+          visit(first_choice{choice::then_kept + length, unkept + both, saved + work + next.again_flops,
                              unkept + after_forward + next.kept, unkept},
                 kept(j + 1), inside);
         };
