@@ -366,7 +366,7 @@ constexpr auto down = x | block<"a">(layer_of<128>);
 constexpr auto u_shaped =
     classified<(concatenate<-1>(down | block<"b">(layer_of<32>) | block<"c">(layer_of<48>), down) |
                 block<"d">(layer_of<96>) | nn::linear<"out", 10>)>;
-constexpr auto added = classified<((down | block<"b">(layer_of<32>) | block<"c">(layer_of<128>)) + down |
+constexpr auto added = classified<(((down | block<"b">(layer_of<32>) | block<"c">(layer_of<128>)) + down) |
                                    block<"d">(layer_of<96>) | nn::linear<"out", 10>)>;
 constexpr auto dense = classified<(x | block<"a">(wider<32>) | block<"b">(wider<64>) | block<"c">(wider<16>) |
                                    block<"d">(wider<48>) | nn::linear<"out", 10>)>;
