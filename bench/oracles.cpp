@@ -1,5 +1,7 @@
-// What oracles.py asks others about: the placements that pass/nested.hpp finds for chains whose answers are known, and
-// what README's network takes in each of them. A line an answer: its sort, what was asked, and `bytes:operations`.
+// What oracles.py asks others about: the placements that pass/nested.hpp finds for chains whose answers are known; what
+// README's network takes in each of them; and what the models of PyTorch's tests of its budget take, with segments
+// around what PyTorch computes again and with those that fit<...> places. A line an answer: its sort, what was asked,
+// and what was found.
 #include "model.hpp"
 
 using namespace cairn::pass;
@@ -80,12 +82,115 @@ void ask_readme() {
               static_cast<long long>(step::memory().stored_bytes), static_cast<long long>(step::flops().recomputed));
 }
 
+/// The models of PyTorch's tests of its memory budget, with `unit` where these have 512. Kept has a bit for each
+/// product: what it lacks is computed again.
+constexpr int unit = 64;
+template <int Rows, int Columns, fixed_string Name = "x">
+constexpr auto matrix = param<Name, Rows * unit, Columns * unit>;
+template <bool Kept, fixed_string Name>
+constexpr auto part(auto layer, auto argument) {
+  if constexpr (Kept) return block<Name>(layer, argument);
+  else return ckpt<Name, allow_useless>(layer, argument);
+}
+
+constexpr auto of_cosine = layer([](auto h) { return matmul(cos(h), matrix<1, 1, "w">); });
+template <unsigned>
+constexpr auto cheap = sum(matrix<1, 1> | block<"a">(of_cosine));
+
+/// Five products, of which the first are kept.
+template <unsigned Kept>
+constexpr auto even = [] {
+  constexpr auto first = [](auto) { return of_cosine; };
+  constexpr auto last = block<"last">(layer([](auto h) { return cos(h | of_cosine); }));
+  constexpr int kept = std::popcount(Kept);
+  constexpr auto x = matrix<1, 1>;
+  if constexpr (kept == 5) return sum(x | repeat<4, "kept">(first) | last);
+  else if constexpr (kept == 4) return sum(x | repeat<4, "kept">(first) | ckpt<"rest", allow_useless>(last));
+  else if constexpr (kept == 0) return sum(x | ckpt<"rest">(repeat<4, "again">(first) | last));
+  else return sum(x | repeat<kept, "kept">(first) | ckpt<"rest">(repeat<4 - kept, "again">(first) | last));
+}();
+
+/// Products of square matrices and others, which have nothing to do with each other: columns of both.
+template <int Count>
+struct columns {
+  int inner[Count], outer[Count];
+};
+template <columns Of, unsigned Kept>
+constexpr auto products = []<int... I>(std::integer_sequence<int, I...>) {
+  return (part<(Kept >> I & 1) != 0, fixed_string("p") + digits<I>>(
+              [](auto x) { return sum(cos(matmul(x, matrix<Of.inner[I], Of.outer[I], "w">))); },
+              matrix<Of.inner[I], Of.inner[I], fixed_string("x") + digits<I>>) +
+          ...);
+}(std::make_integer_sequence<int, static_cast<int>(std::size(Of.inner))>{});
+template <unsigned Kept>
+constexpr auto uneven = products<columns<4>{{1, 1, 1, 1}, {11, 3, 4, 2}}, Kept>;
+template <unsigned Kept>
+constexpr auto uneven2 = products<columns<5>{{1, 1, 1, 1, 1}, {3, 5, 11, 17, 14}}, Kept>;
+template <unsigned Kept>
+constexpr auto cheaper = products<columns<2>{{1, 2}, {4, 2}}, Kept>;
+template <unsigned Kept>
+constexpr auto cheaper2 = products<columns<3>{{4, 6, 2}, {4, 2, 6}}, Kept>;
+
+/// Attention, and a product of its result, which is computed again where attention is: one segment has both.
+template <int Tokens, int Width, unsigned Kept>
+constexpr auto attention_then_product = [] {
+  constexpr auto attend = block<"a">([](auto x) {
+    const auto one = reshape<1, Tokens * unit, 1, Width * unit>(x);
+    return tag<"a">(reshape<Tokens * unit, Width * unit>(nn::attention(one, one, one)));
+  });
+  constexpr auto multiply = block<"p">([](auto h) { return cos(tag<"p">(matmul(h, matrix<Width, Width, "w">))); });
+  constexpr auto both = attend | multiply;
+  constexpr auto x = matrix<Tokens, Width>;
+  if constexpr (Kept == 3) return sum(x | both);
+  else if constexpr (Kept == 2) return sum(x | ckpt<"s", save<"p">>(both));
+  else if constexpr (Kept == 1) return sum(x | ckpt<"s", save<"a">>(both));
+  else return sum(x | ckpt<"s">(both));
+}();
+
+/// What a plan stores, the operations of the products that it does again, and its arena.
+template <class Plan>
+void print_plan(const char* how, const char* name, unsigned kept) {
+  constexpr memory_plan memory = cairn::detail::memory_in<Plan>;
+  const auto& s = Plan::schedule;
+  std::int64_t again = 0;
+  for (int v = 0; v < s.node_count; ++v) again += s.op(v).contraction ? s.work_of(v).recomputed : 0;
+  std::printf("%s %s %u %lld %lld %lld\n", how, name, kept, static_cast<long long>(memory.stored_bytes),
+              static_cast<long long>(again), static_cast<long long>(memory.peak_bytes));
+}
+template <auto Loss>
+void ask_fit(const char* name) {
+  using unplaced = cairn::detail::compiled_of<Loss, true>;
+  using all = candidates<typename unplaced::model, 0, 1>;
+  print_plan<unplaced>("budget", name, 0);
+  [&]<int... I>(std::integer_sequence<int, I...>) {
+    (print_plan<typename all::template planned<I>>("budget", name, 0), ...);
+  }(std::make_integer_sequence<int, all::count>{});
+}/// With each choice of the products that are kept; and what fit<...> chooses from.
+template <int Products>
+void ask_budget(const char* name, auto model) {
+  constexpr unsigned all = (1U << Products) - 1;
+  ask_fit<model(std::integral_constant<unsigned, all>{})>(name);
+  [&]<unsigned... Kept>(std::integer_sequence<unsigned, Kept...>) {
+    (print_plan<cairn::detail::compiled_of<model(std::integral_constant<unsigned, Kept>{}), true>>("kept", name, Kept),
+     ...);
+  }(std::make_integer_sequence<unsigned, all + 1>{});
+}
+
 }  // namespace
 
 int main() {
   ask_chain<2>(), ask_chain<3>(), ask_chain<4>(), ask_chain<6>(), ask_chain<8>(), ask_chain<10>();
   ask_chain<12>(), ask_chain<16>(), ask_chain<24>(), ask_chain<32>(), ask_chain<48>();
   [&]<int... I>(std::integer_sequence<int, I...>) { (ask_knapsack<I>(), ...); }(std::make_integer_sequence<int, 20>{});
+  ask_budget<1>("cheap", [](auto kept) { return cheap<kept>; });
+  ask_budget<5>("even", [](auto kept) { return even<kept>; });
+  ask_budget<4>("uneven", [](auto kept) { return uneven<kept>; });
+  ask_budget<5>("uneven2", [](auto kept) { return uneven2<kept>; });
+  ask_budget<2>("cheaper", [](auto kept) { return cheaper<kept>; });
+  ask_budget<3>("cheaper2", [](auto kept) { return cheaper2<kept>; });
+  ask_budget<2>("attention1x1", [](auto kept) { return attention_then_product<1, 1, kept>; });
+  ask_budget<2>("attention1x3", [](auto kept) { return attention_then_product<1, 3, kept>; });
+  ask_budget<2>("attention2x1", [](auto kept) { return attention_then_product<2, 1, kept>; });
   constexpr const auto& points = frontier<loss, plain>;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (ask_readme<points[I].peak_bytes>(), ...);

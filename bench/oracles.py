@@ -10,7 +10,11 @@ time. Of these, the solvers of PyTorch's partitioner choose the best to keep in 
 
 README's network: what PyTorch's partitioner saves and multiplies again for each memory budget, beside cairn's frontier.
 
-It fails where cairn does more work than is known to be needed, of chains of up to 32 blocks. Peers: ./dev bench peers.
+The models of PyTorch's tests of its memory budget (MemoryBudgetTest): what its partitioner saves and multiplies again;
+what cairn does where it keeps the same products; and the least that fit<...> multiplies again in the arena of that.
+
+It fails where cairn does more work than is known to be needed, of chains of up to 32 blocks; or, of those models, more
+than PyTorch does, where it keeps the same, or with fit<...> in no more memory. Peers: ./dev bench peers.
 """
 import os
 import subprocess
@@ -23,9 +27,11 @@ if not sys.prefix.startswith(str(python.parents[1])):
 
 from checkpoint_schedules.mixed import optimal_steps_mixed
 from checkpoint_schedules.multistage import optimal_steps_binomial
-from stored import partitioned_by_torch, readme
+import torch
+from stored import partitioned, partitioned_by_torch, readme
 from torch._functorch import config
 from torch._functorch._activation_checkpointing import knapsack
+from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.flop_counter import flop_registry
 
 solvers = {"dp": knapsack.dp_knapsack, "sliding dp": knapsack.dp_knapsack_sliding_hirschberg,
@@ -114,12 +120,86 @@ def network(answers):
         print(f"{'':31}{cells(point)}")
 
 
+unit = 64  # as in oracles.cpp; PyTorch's tests have 512
+
+
+def matrices(*extents):
+    return [torch.randn(rows * unit, columns * unit) for rows, columns in extents]
+
+
+def of_cosines(x, *weights):
+    for w in weights:
+        x = torch.cos(x) @ w
+    return x
+
+
+def sum_of_products(*values):
+    half = len(values) // 2
+    return sum(torch.cos(x @ w).sum() for x, w in zip(values[:half], values[half:]))
+
+
+def attention_then_product(x, w):
+    one = x.reshape(1, 1, *x.shape)
+    return torch.cos(scaled_dot_product_attention(one, one, one).reshape(x.shape) @ w).sum()
+
+
+def apart(inner, outer):
+    return sum_of_products, matrices(*((i, i) for i in inner), *zip(inner, outer))
+
+
+tenths = [part / 10 for part in range(10, -1, -1)]
+budget_tests = {  # the loss, its values, and the budgets
+    "cheap": (lambda *values: of_cosines(*values).sum(), matrices((1, 1), (1, 1)), (1, 0.5)),
+    "even": (lambda *values: torch.cos(of_cosines(*values)).sum(), matrices(*[(1, 1)] * 6), tenths),
+    "uneven": (*apart([1] * 4, [11, 3, 4, 2]), [kept / 20 for kept in (18, 17, 16, 15, 14, 13, 11, 7, 6, 5)]),
+    "uneven2": (*apart([1] * 5, [3, 5, 11, 17, 14]), [kept / 50 for kept in (42, 30, 19, 8, 3)]),
+    "cheaper": (*apart([1, 2], [4, 2]), (1, 0.5)),
+    "cheaper2": (*apart([4, 6, 2], [4, 2, 6]), (1, 28 / 40, 16 / 40)),
+    **{f"attention{tokens}x{width}": (attention_then_product, matrices((tokens, width), (width, width)), (1, 0.6))
+       for tokens, width in ((1, 1), (1, 3), (2, 1))},
+}
+
+
+def memory_budgets(by_fit, by_choice):
+    """Whether cairn does no more than PyTorch, in bytes stored and in products, where it keeps the same; and no more
+    products with fit<...>, in no more memory than the arena of that."""
+    fitted, chosen = {}, {}
+    for name, _, *figures in by_fit:
+        fitted.setdefault(name, []).append(tuple(map(int, figures)))
+    for name, kept, *figures in by_choice:
+        chosen[name, int(kept)] = tuple(map(int, figures))
+
+    def cells(stored, again, arena=None):
+        shown = f"{stored / (4 * unit**2):9.2f}{again / (2 * unit**3):8.2f}"
+        return shown + (f"{arena / (4 * unit**2):8.2f}" if arena else "")
+
+    print(f"PyTorch's tests of its budget, in matrices of {unit} x {unit} and products of two of them; what PyTorch "
+          "keeps, kept by cairn;\nand what fit<...> does in no more than the arena of that.")
+    print(f"{'':14}{'budget':>8}{'saved':>9}{'again':>8}{'stored':>9}{'again':>8}{'arena':>8}"
+          f"{'by fit':>9}{'again':>8}{'arena':>8}")
+    good = True
+    for name, (loss, values, budgets) in budget_tests.items():
+        config.activation_memory_budget = 1
+        without = products(partitioned(loss, (), values)[1])
+        makes = ["getitem", "mm"] if name.startswith("attention") else ["mm", "mm_1", "mm_2", "mm_3", "mm_4"]
+        for budget in budgets:
+            config.activation_memory_budget = budget
+            saved, backward = partitioned(loss, (), values)
+            theirs = sum(saved.values()), products(backward) - without
+            same = chosen[name, sum(1 << i for i, made in enumerate(makes) if made in saved)]
+            best = min((point for point in fitted[name] if point[2] <= same[2]), key=lambda point: point[1])
+            good &= same[0] <= theirs[0] and best[1] <= same[1]
+            good &= same[1] <= theirs[1] or "getitem" in makes  # of attention, cairn counts the softmax, too
+            print(f"{name:14}{budget:8.2f}{cells(*theirs)}{cells(*same)}{cells(*best)}", flush=True)
+    return good
+
+
 if __name__ == "__main__":
     compile_program(bench / "oracles.cpp", build / "oracles", f"-I{bench / 'scenario/readme'}", "-O0", "-ldl")
     said = subprocess.run([build / "oracles"], check=True, text=True, capture_output=True).stdout
     lines = [line.split() for line in said.splitlines()]
-    chain, fit, sack, points = ([words[1:] for words in lines if words[0] == name]
-                                for name in ("chain", "fit", "knapsack", "readme"))
-    agreed = [chains(chain, fit), knapsacks(sack)]
+    chain, fit, sack, points, by_fit, by_choice = ([words[1:] for words in lines if words[0] == name] for name in (
+        "chain", "fit", "knapsack", "readme", "budget", "kept"))
+    agreed = [chains(chain, fit), knapsacks(sack), memory_budgets(by_fit, by_choice)]
     network(points)
     sys.exit(not all(agreed))

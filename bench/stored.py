@@ -147,12 +147,9 @@ def root(node):
     return node
 
 
-def partitioned_by_torch(model, width):
-    """Bytes of the activations that its partitioner saves, and the graph that it makes of backward."""
-    p, x, y = parameters(), torch.randn(128, width), torch.randint(10, (128,))
-    model_loss = lambda x, y, *_: cross_entropy(linear(model(x, p), p, "head", 10), y)
-    model_loss(x, y)
-    names = list(p)
+def partitioned(loss, inputs, values):
+    """Of the gradient of a loss by values: bytes of the activations that PyTorch's partitioner saves, by their names,
+    and the graph that it makes of backward."""
     saved, backward = [], []
 
     def partition(joint, arguments, *, num_fwd_outputs, **more):
@@ -162,14 +159,25 @@ def partitioned_by_torch(model, width):
         backward.append(parts[1].graph)
         return parts
 
+    keep = lambda module, _: make_boxed_func(module)
+    values = [value.clone().requires_grad_() for value in values]
+    aot_function(loss, keep, keep, partition, decompositions=select_decomp_table())(*inputs, *values).backward()
+    return {root(n).name: n.meta["val"].nbytes for n in saved if root(n).op != "placeholder"}, backward[0]
+
+
+def partitioned_by_torch(model, width):
+    """The same of a model's parameters: bytes in all, and the graph."""
+    p, x, y = parameters(), torch.randn(128, width), torch.randint(10, (128,))
+    model_loss = lambda x, y, *_: cross_entropy(linear(model(x, p), p, "head", 10), y)
+    model_loss(x, y)
+    names = list(p)
+
     def loss(x, y, *values):
         p.update(zip(names, values))
         return model_loss(x, y)
 
-    keep = lambda module, _: make_boxed_func(module)
-    values = [p[name].clone().requires_grad_() for name in names]
-    aot_function(loss, keep, keep, partition, decompositions=select_decomp_table())(x, y, *values).backward()
-    return sum({root(n): n.meta["val"].nbytes for n in saved if root(n).op != "placeholder"}.values()), backward[0]
+    saved, backward = partitioned(loss, (x, y), [p[name] for name in names])
+    return sum(saved.values()), backward
 
 
 models = [readme, mlp, chain, attention, lstm, normed, residual, pre_norm, dense]

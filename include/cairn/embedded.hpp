@@ -52,9 +52,9 @@
 #include "cairn/ir/work.hpp"
 #include "cairn/pass/compile.hpp"
 #include "cairn/check/frontier.hpp"
-#include "cairn/check/loop.hpp"
+#include "cairn/check/scan.hpp"
 #include "cairn/exec/predictor.hpp"
-#include "cairn/exec/loop.hpp"
+#include "cairn/exec/scan.hpp"
 #include "cairn/train/optimizer.hpp"
 #include "cairn/train/schedule.hpp"
 #pragma GCC diagnostic pop

@@ -1,8 +1,8 @@
 // rejects: cairn \[same-layer-name\]: two layers have one name
 // rejects: fact::parameter<cairn::fixed_string<15>\{"step.fc.weight"\}
 #include "cairn/core/misuse.hpp"
-#include "cairn/check/loop.hpp"
-#include "cairn/exec/loop.hpp"
+#include "cairn/check/scan.hpp"
+#include "cairn/exec/scan.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/expr/scan.hpp"
 #include "cairn/nn/activation.hpp"

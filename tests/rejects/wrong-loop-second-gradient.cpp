@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-loop\]: a gradient of a gradient goes through this loop
 #include "cairn/core/misuse.hpp"
-#include "cairn/check/loop.hpp"
-#include "cairn/exec/loop.hpp"
+#include "cairn/check/scan.hpp"
+#include "cairn/exec/scan.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/gradient.hpp"
 #include "cairn/expr/reduce.hpp"

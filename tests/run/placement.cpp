@@ -1,5 +1,5 @@
-// Placement by budget against all placements there are: of chains of at most six blocks each nesting of segments is
-// written down, accounted event by event, and planned.
+// Placement by budget against all placements there are: of chains of at most six blocks each nesting of segments, of
+// which single blocks may save their contractions, is written down, accounted event by event, and planned.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <memory>
@@ -28,12 +28,14 @@ std::vector<figures> unbeaten(std::vector<figures> all) {
   return found;
 }
 
-/// Segments one after another, over blocks [begin, end), each with those inside of it.
+/// Segments one after another, over blocks [begin, end), each with those inside of it. One of a single block may save
+/// its contractions.
 struct range;
 using ranges = std::vector<range>;
 struct range {
   int begin, end;
   ranges inside;
+  bool saves = false;
 };
 
 /// All segments that blocks [begin, end) may have; inside of a segment over all of them, not this one again.
@@ -43,10 +45,13 @@ std::vector<ranges> placements(const pass::block_chain<Count>& c, int begin, int
   std::vector<ranges> found = placements(c, begin + 1, end, all_from);
   for (int to = begin + 1; to <= end && !c.of[to - 1].between; ++to) {
     if (begin == all_from && to == end) continue;
+    ranges firsts;
+    for (const ranges& inside : placements(c, begin, to, begin)) firsts.push_back({begin, to, inside});
+    if (to == begin + 1 && c.of[begin].saving.kept != pass::none) firsts.push_back({begin, to, {}, true});
     const std::vector<ranges> behind = placements(c, to, end, all_from);
-    for (const ranges& inside : placements(c, begin, to, begin)) {
+    for (const range& first : firsts) {
       for (const ranges& later : behind) {
-        found.push_back({{begin, to, inside}});
+        found.push_back({first});
         found.back().insert(found.back().end(), later.begin(), later.end());
       }
     }
@@ -63,54 +68,75 @@ class accounted {
   /// A block that is kept, or a segment.
   struct item {
     int begin, end;
-    const ranges* inside = nullptr;
+    const range* segment = nullptr;
     std::int64_t before = 0;     ///< bytes in memory before it
     bool after_segment = false;  ///< behind a segment, outside of all
+
+    bool saves() const { return segment != nullptr && segment->saves; }
   };
   static std::vector<item> items(const ranges& segments, int begin, int end) {
     std::vector<item> all;
     for (const range& s : segments) {
       for (; begin < s.begin; ++begin) all.push_back({begin, begin + 1});
-      all.push_back({s.begin, s.end, &s.inside});
+      all.push_back({s.begin, s.end, &s});
       begin = s.end;
     }
     for (; begin < end; ++begin) all.push_back({begin, begin + 1});
     return all;
   }
   void use(std::int64_t bytes) { total.bytes = std::max(total.bytes, bytes); }
-  /// Runs blocks of which nothing is kept but what is read behind them.
-  void pass_over(int b, std::int64_t made, std::int64_t bytes) { use(bytes + made + c.of[b].passed); }
   /// What a kept block is the last to read, in forward, of the segment before it.
   std::int64_t released_by(const item* before, const item& i) const {
-    return before == nullptr || before->inside == nullptr ? 0 : c.released[before->begin][i.begin];
+    return before == nullptr || before->segment == nullptr ? 0 : c.released[before->begin][i.begin];
   }
-  /// The backward of a segment, which computes its blocks again.
-  void backward_of(const ranges& segments, int begin, int end, std::int64_t bytes) {
+  /// The backward of a segment that stands behind so many bytes.
+  void backward_of(const item& i) {
+    if (i.saves()) {
+      const auto& saving = c.of[i.begin].saving;
+      use(i.before + saving.most.backward);
+      total.flops += saving.flops;
+    } else {
+      use(i.before + c.of[i.end - 1].ahead);
+      computed_again(i.segment->inside, i.begin, i.end, i.before);
+    }
+  }
+  /// The backward of blocks [begin, end) of a segment, which computes them again. The last one is not computed before
+  /// its own backward: whether a segment of it alone saves anything is all the same.
+  void computed_again(const ranges& segments, int begin, int end, std::int64_t bytes) {
     const std::int64_t gradient = c.gradients[end];
     std::vector<item> all = items(segments, begin, end);
     const item* before = nullptr;
     for (item& i : all) {
       const pass::block_costs& b = c.of[i.begin];
       const bool last = i.end == end;
+      if (last && i.saves()) i.segment = nullptr;
       const std::int64_t released = released_by(std::exchange(before, &i), i);
       i.before = bytes;
-      if (i.inside == nullptr) {
+      if (i.segment == nullptr) {
         use(bytes + (last ? b.alone : gradient + b.inside.forward));
         total.flops += last ? b.reading_flops : b.both_flops;
         if (!last) i.before = bytes -= released;
         bytes += b.kept_inside;
+      } else if (i.saves()) {
+        use(bytes + gradient + b.saving.most.forward);
+        total.flops += b.result_flops;
+        bytes += b.saving.kept;
       } else if (!last) {
-        for (int b = i.begin; b < i.end; ++b) {
-          pass_over(b, c.made[i.begin][b], bytes + gradient);
-          total.flops += c.of[b].result_flops;
+        for (int passed = i.begin; passed < i.end; ++passed) {
+          use(bytes + gradient + c.made[i.begin][passed] + c.of[passed].passed);
+          total.flops += c.of[passed].result_flops;
         }
         bytes += c.made[i.begin][i.end];
       }
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
-      if (i->inside != nullptr && i->end != end) use(i->before + c.of[i->end - 1].ahead);
-      if (i->inside != nullptr) backward_of(*i->inside, i->begin, i->end, i->before);
-      else if (i->end != end) use(i->before + c.of[i->begin].inside.backward);
+      if (i->segment == nullptr) {
+        if (i->end != end) use(i->before + c.of[i->begin].inside.backward);
+      } else if (i->end != end) {
+        backward_of(*i);
+      } else {
+        computed_again(i->segment->inside, i->begin, i->end, i->before);
+      }
     }
   }
 
@@ -124,14 +150,18 @@ class accounted {
       const pass::block_costs& b = c.of[i.begin];
       const std::int64_t released = released_by(std::exchange(before, &i), i);
       i.after_segment = after_segment;
-      after_segment = i.inside != nullptr;
-      if (i.inside != nullptr && !i.after_segment) {
+      after_segment = i.segment != nullptr;
+      if (i.segment != nullptr && !i.after_segment) {
         bytes += c.unkept[i.begin];
         total.flops -= c.again[i.begin];
       }
       i.before = bytes;
-      if (i.inside != nullptr) {
-        for (int b = i.begin; b < i.end; ++b) pass_over(b, c.held[i.begin][b] + c.passing[b], bytes);
+      if (i.saves()) {
+        use(bytes + c.passing[i.begin] + b.saving.most.forward);
+        bytes += b.saving.kept;
+      } else if (i.segment != nullptr) {
+        for (int passed = i.begin; passed < i.end; ++passed)
+          use(bytes + c.held[i.begin][passed] + c.passing[passed] + c.of[passed].passed);
         bytes += c.held[i.begin][i.end];
       } else {
         use(bytes + (i.after_segment ? b.after_segment : b.outside).forward);
@@ -142,12 +172,8 @@ class accounted {
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
       const pass::block_costs& b = c.of[i->begin];
-      if (i->inside != nullptr) {
-        use(i->before + c.of[i->end - 1].ahead);
-        backward_of(*i->inside, i->begin, i->end, i->before);
-      } else {
-        use(i->before + (i->after_segment ? b.after_segment : b.outside).backward);
-      }
+      if (i->segment != nullptr) backward_of(*i);
+      else use(i->before + (i->after_segment ? b.after_segment : b.outside).backward);
     }
   }
   figures operator()() const { return total; }
@@ -187,6 +213,10 @@ constexpr auto random_chain = [] {
     of.both_flops = of.result_flops + draw(100);
     of.again_flops = draw(10);
     of.between = b == between;
+    if (draw(2) > 0 && !of.between) {
+      const std::int64_t kept = of.results + draw(40);
+      of.saving = {kept, draw(60), {kept + draw(60), kept + draw(60)}};
+    }
     c.again[b] = draw(5);
     c.unkept[b] = draw(static_cast<int>(c.held[0][b]));
     c.passing[b] = draw(30);
@@ -223,10 +253,11 @@ class planner {
   static constexpr const auto& d = unplaced::gradient;
   static constexpr int regions = static_cast<int>(std::size(all::blocks.of_region));
   static constexpr int capacity = std::remove_cvref_t<decltype(d)>::capacity;
-  static constexpr ir::sizes size{.nodes = 8 * capacity, .arguments = 20 * capacity};
+  static constexpr ir::sizes size{.nodes = 4 * capacity, .arguments = 10 * capacity};
 
  public:
   static constexpr const auto& chain = all::chain;
+  static constexpr std::int64_t forward_flops = detail::flops_in<unplaced>.forward;
   static constexpr int most_segments = 2 * chain.count, most_nested = chain.count + 1;
 
  private:
@@ -238,6 +269,7 @@ class planner {
     for (const range& s : segments) {
       const int here = ++blocks.segments;
       out.parent[here] = around;
+      out.saves[here] = s.saves;
       std::fill(blocks.of + s.begin, blocks.of + s.end, here);
       number(s.inside, here, out, blocks);
     }
@@ -254,6 +286,8 @@ class planner {
     }
     const auto on_heap = [](auto make) { return std::make_unique<decltype(make())>(make()); };
     const auto in = on_heap([&] { return pass::find_segments(g, d, 0, placed); });
+    const ir::sizes needed = pass::schedule_size(d, *in, unplaced::model::order);
+    BOOST_REQUIRE(needed.nodes <= size.nodes && needed.arguments <= size.arguments);
     const auto needs = on_heap([&] { return pass::find_needs(g, d, *in); });
     const auto s = on_heap([&] { return pass::rematerialize<size>(g, d, *in, *needs, unplaced::model::order); });
     const auto readers = on_heap([&] { return pass::find_readers(*s); });
@@ -279,27 +313,32 @@ class planner {
 
 /// What is planned with each placement needs at most so many thousandths of the bytes that are accounted, and at least
 /// so many of a hundred of them; and does what is accounted, to two in a hundred, but in so many of a hundred
-/// placements. For each of them some candidate does no more work with at most three in a hundred more bytes.
+/// placements. For each of them some candidate does no more work, but for so many thousandths of a forward pass, with at
+/// most three in a hundred more bytes.
 struct bounds {
-  int least_bytes, most_differ, most_bytes = 1005;
+  int least_bytes, most_differ, most_bytes = 1005, more_work = 0;
 };
 template <auto Loss>
 void holds_for_all_placements(const bounds& is) {
   using plans = planner<Loss>;
   const std::vector<figures> candidates = plans::candidates();
-  std::int64_t all = 0, differ = 0;
+  std::int64_t all = 0, saving = 0, differ = 0;
   for (const ranges& segments : placements(plans::chain, 0, plans::chain.count)) {
     const figures planned = plans::figures_of(segments), by_costs = accounted(plans::chain, segments)();
-    BOOST_TEST(1000 * planned.bytes <= is.most_bytes * by_costs.bytes);
-    BOOST_TEST(100 * planned.bytes >= is.least_bytes * by_costs.bytes);
+    const bool as_accounted = 1000 * planned.bytes <= is.most_bytes * by_costs.bytes &&
+                              100 * planned.bytes >= is.least_bytes * by_costs.bytes;
     const auto does_as_well = [&](const figures& c) {
-      return c.flops <= planned.flops && 100 * c.bytes <= 103 * planned.bytes;
+      return 1000 * (c.flops - planned.flops) <= is.more_work * plans::forward_flops &&
+             100 * c.bytes <= 103 * planned.bytes;
     };
-    BOOST_TEST(std::ranges::any_of(candidates, does_as_well), planned);
+    if (!as_accounted) BOOST_ERROR("planned are " << planned << ", accounted " << by_costs);
+    if (std::ranges::none_of(candidates, does_as_well)) BOOST_ERROR("no candidate does as well as " << planned);
     differ += 100 * std::abs(planned.flops - by_costs.flops) > 2 * planned.flops;
+    saving += std::ranges::any_of(segments, &range::saves);
     ++all;
   }
   BOOST_TEST(all > 100);
+  BOOST_TEST(saving > all / 20);
   BOOST_TEST(100 * differ <= is.most_differ * all, differ << " of " << all);
 }
 
@@ -327,7 +366,7 @@ constexpr auto down = x | block<"a">(layer_of<128>);
 constexpr auto u_shaped =
     classified<(concatenate<-1>(down | block<"b">(layer_of<32>) | block<"c">(layer_of<48>), down) |
                 block<"d">(layer_of<96>) | nn::linear<"out", 10>)>;
-constexpr auto added = classified<((down | block<"b">(layer_of<32>) | block<"c">(layer_of<128>)) + down |
+constexpr auto added = classified<(((down | block<"b">(layer_of<32>) | block<"c">(layer_of<128>)) + down) |
                                    block<"d">(layer_of<96>) | nn::linear<"out", 10>)>;
 constexpr auto dense = classified<(x | block<"a">(wider<32>) | block<"b">(wider<64>) | block<"c">(wider<16>) |
                                    block<"d">(wider<48>) | nn::linear<"out", 10>)>;
@@ -372,7 +411,7 @@ BOOST_AUTO_TEST_SUITE(placement)
 // The same points, no fewer and no more.
 BOOST_AUTO_TEST_CASE(no_placement_is_better) {
   [&]<int... Count>(std::integer_sequence<int, Count...>) {
-    (equal_all_placements<Count + 1>(std::make_integer_sequence<unsigned, 6>{}), ...);
+    (equal_all_placements<Count + 1>(std::make_integer_sequence<unsigned, 9 - Count>{}), ...);
   }(std::make_integer_sequence<int, 6>{});
 }
 
@@ -382,22 +421,22 @@ BOOST_AUTO_TEST_CASE(planned_as_accounted) {
   holds_for_all_placements<chain_of_widths>({99, 0});
   holds_for_all_placements<residuals>({99, 0});
   holds_for_all_placements<norms>({95, 0});
-  holds_for_all_placements<images>({99, 35});
+  holds_for_all_placements<images>({96, 28, 1005, 4});
   holds_for_all_placements<marked>({99, 0});
 }
 // What joins values, or another layer than the next one reads. Where nested segments read it, less is computed again
 // than is accounted, for what is read outside of all of them is.
 BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks) {
   holds_for_all_placements<dense>({99, 0});
-  holds_for_all_placements<u_shaped>({85, 9});
-  holds_for_all_placements<added>({82, 9});
-  holds_for_all_placements<skips>({76, 45});
-  holds_for_all_placements<unet>({99, 25});
+  holds_for_all_placements<u_shaped>({85, 6});
+  holds_for_all_placements<added>({82, 7, 1005, 4});
+  holds_for_all_placements<skips>({76, 41});
+  holds_for_all_placements<unet>({93, 18, 1005, 4});
 }
 // The same within a layer. It may be in a segment, which holds what it reads, or not: there is a list for each.
 BOOST_AUTO_TEST_CASE(planned_where_layers_read_what_skips) {
-  holds_for_all_placements<joined_inside>({75, 22});
-  holds_for_all_placements<added_inside>({60, 20, 1150});
+  holds_for_all_placements<joined_inside>({75, 17});
+  holds_for_all_placements<added_inside>({60, 16, 1150, 4});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

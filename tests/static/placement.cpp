@@ -127,9 +127,50 @@ static_assert(monotone<of_widths, threads<2>>);
 
 inline constexpr auto mlp = nn::residual(nn::linear<"fc1", 96> | nn::gelu | nn::linear<"fc2", 64>);
 template <int Count>
-constexpr auto of_blocks = classified<(x | repeat<Count, "block">([](auto) { return mlp; }) | nn::linear<"out", 10>)>;
+constexpr auto of_blocks = classified<(x | nn::linear<"embed", 64> | repeat<Count, "block">([](auto) { return mlp; }) |
+                                       nn::linear<"out", 10>)>;
 static_assert(monotone<of_blocks<12>> && sorted<of_blocks<12>>);
 static_assert(monotone<of_blocks<48>>);
+
+/// Whether a nested segment has another name than the one around it, in all placements.
+template <auto Loss>
+constexpr bool nested_are_told_apart = [] {
+  using all = pass::candidates<typename step_of<Loss>::model, 0, 1>;
+  return []<int... I>(std::integer_sequence<int, I...>) {
+    int nested = 0;
+    const auto alike = [&]<class Plan>(std::type_identity<Plan>) {
+      using names = detail::segment_names<Plan>;
+      for (int s = 1; s < Plan::segments.count; ++s) {
+        const int around = Plan::segments.all[s].parent;
+        nested += around > 0;
+        if (names::of(s) == names::of(around)) return true;
+      }
+      return false;
+    };
+    const bool some_are_alike = (alike(std::type_identity<typename all::template planned<I>>{}) || ...);
+    return nested > 10 && !some_are_alike;
+  }(std::make_integer_sequence<int, all::count>{});
+}();
+static_assert(nested_are_told_apart<of_blocks<12>>);
+
+/// Whether segments that reach from one layer to another, between two others, are called so.
+constexpr bool called(std::string_view name, std::string_view first, std::string_view last, std::string_view before,
+                      std::string_view behind) {
+  char text[64] = {};
+  std::size_t count = 0;
+  detail::name_range(first, last, before, behind, [&](std::string_view part) {
+    for (const char c : part) text[count++] = c;
+  });
+  return name == std::string_view(text, count);
+}
+static_assert(called("embed ... block.0", "embed", "block.0.fc2", "", "block.1.fc1"));
+static_assert(called("embed ... block.7", "embed", "block.7.fc2", "", "head"));
+static_assert(called("block.0", "block.0.fc1", "block.0.fc2", "embed", "block.1.fc1"));
+static_assert(called("block.0 ... block.7", "block.0.fc1", "block.7.fc2", "embed", "head"));
+static_assert(called("encoder", "encoder.fc1", "encoder.fc2", "", "head"));
+static_assert(called("encoder.fc2 ... head", "encoder.fc2", "head", "encoder.fc1", ""));
+static_assert(called("stage.0.block.1 ... stage.1", "stage.0.block.1.fc", "stage.1.block.1.fc", "stage.0.block.0.fc",
+                     "head"));
 
 // Beside segments and policies of the user, nested ones too.
 constexpr auto marked = classified<(

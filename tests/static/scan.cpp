@@ -1,10 +1,10 @@
 // What a loop makes and what it costs, as constants: shapes, evaluations, bytes and operations.
-#include "cairn/check/loop.hpp"
+#include "cairn/check/scan.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/expr/scan.hpp"
-#include "cairn/exec/loop.hpp"
+#include "cairn/exec/scan.hpp"
 #include "cairn/exec/program.hpp"
 
 #include <limits>

@@ -46,25 +46,13 @@ inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,     Compile
 template <class Compiled>
 inline constexpr flop_counts flops_in = [] {
   const auto& s = Compiled::schedule;
-  flop_counts counts{};
-  for (int v = 0; v < s.node_count; ++v) {
-    if (s.nodes[v].number > 0) continue;
-    const std::int64_t again = s.recomputed_flops(v);
-    (v < s.turn ? counts.forward : counts.backward) += s.op(v).flops - again;
-    counts.recomputed += again;
-  }
-  return counts;
+  const pass::plan_work forward = work_of(s, 0, s.turn), backward = work_of(s, s.turn, s.node_count);
+  return flop_counts{forward.flops - forward.recomputed, backward.flops - backward.recomputed,
+                     forward.recomputed + backward.recomputed};
 }();
 
 template <class Compiled>
-inline constexpr loop_counts loops_in = [] {
-  const auto& s = Compiled::schedule;
-  loop_counts counts;
-  for (int v = 0; v < s.node_count; ++v) {
-    if (s.nodes[v].number == 0) counts += s.op(v).counts;
-  }
-  return counts;
-}();
+inline constexpr loop_counts loops_in = work_of(Compiled::schedule).loops;
 
 template <class Compiled>
 inline constexpr auto names_in = [] {

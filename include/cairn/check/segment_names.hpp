@@ -8,26 +8,30 @@
 
 namespace cairn::detail {
 
-/// The name of something that reaches from one parameter to another: what is around both, or both up to where they
-/// differ.
-constexpr void name_range(std::string_view first, std::string_view last, auto write) {
-  const auto layer = [](std::string_view name) { return name.substr(0, name.rfind('.')); };
-  first = layer(first);
-  last = layer(last);
-  const auto is_around = [](std::string_view a, std::string_view b) {
-    return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
-  };
+constexpr std::string_view layer_of(std::string_view parameter) { return parameter.substr(0, parameter.rfind('.')); }
+constexpr bool is_around(std::string_view path, std::string_view other) {
+  return other.starts_with(path) && (path.size() == other.size() || other[path.size()] == '.');
+}
+/// The outermost path around a layer that has no iterations inside, and is around neither of two others.
+constexpr std::string_view path_apart(std::string_view layer, std::string_view before, std::string_view behind) {
+  for (std::size_t end = layer.find('.'); end < layer.size(); end = layer.find('.', end + 1)) {
+    const std::string_view path = layer.substr(0, end);
+    const bool repeats = '0' <= layer[end + 1] && layer[end + 1] <= '9';
+    if (!repeats && !is_around(path, before) && !is_around(path, behind)) return path;
+  }
+  return layer;
+}
+/// The name of what reaches from one layer to another: what is around both, or around each of them; but not what is
+/// around the layer before these, or the one behind.
+constexpr void name_range(std::string_view first, std::string_view last, std::string_view before,
+                          std::string_view behind, auto write) {
+  first = path_apart(first, before, behind);
+  last = path_apart(last, before, behind);
   if (is_around(first, last)) return write(first);
   if (is_around(last, first)) return write(last);
-  std::size_t same = 0, differ = 0;
-  while (differ < std::min(first.size(), last.size()) && first[differ] == last[differ]) {
-    if (first[differ++] == '.') same = differ;
-  }
-  const char next = same < first.size() ? first[same] : '.';
-  if (same > 0 && !('0' <= next && next <= '9')) return write(first.substr(0, same - 1));
-  write(first.substr(0, first.find('.', same)));
+  write(first);
   write(" ... ");
-  write(last.substr(0, last.find('.', same)));
+  write(last);
 }
 
 /// By segment; the program outside of them has none.
@@ -36,29 +40,40 @@ struct segment_names {
  private:
   static constexpr const auto& g = Compiled::graph;
   static constexpr const auto& in = Compiled::segments;
-  static constexpr auto parameters = [] {
+  /// Parameters in the order in which they are read, and by segment the first and the last of them.
+  static constexpr auto read = [] {
     struct {
-      int first[in.count] = {}, last[in.count] = {};  // one more than the number of a leaf
+      int leaf[std::remove_cvref_t<decltype(g)>::argument_capacity + 1] = {}, count = 0;
+      int first[in.count] = {}, last[in.count] = {};
     } out;
-    int leaf_of[std::remove_cvref_t<decltype(g)>::capacity] = {};
+    int leaf_of[std::remove_cvref_t<decltype(g)>::capacity];
+    for (int& leaf : leaf_of) leaf = ir::none;
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (g.leaf_op(i).what == ir::role::parameter) leaf_of[g.leaves[i].node] = i + 1;
+      if (g.leaf_op(i).what == ir::role::parameter) leaf_of[g.leaves[i].node] = i;
     }
+    for (int& first : out.first) first = ir::none;
     for (int v = 0; v < g.node_count; ++v) {
       for (int i = 0; i < g.op(v).arguments; ++i) {
         const int leaf = leaf_of[g.argument(v, i)];
-        for (int s = in.of[v]; leaf != 0 && s != 0; s = in.all[s].parent) {
-          if (out.first[s] == 0) out.first[s] = leaf;
-          out.last[s] = leaf;
+        if (leaf == ir::none) continue;
+        for (int s = in.of[v]; s != 0; s = in.all[s].parent) {
+          if (out.first[s] == ir::none) out.first[s] = out.count;
+          out.last[s] = out.count;
         }
+        out.leaf[out.count++] = leaf;
       }
     }
     return out;
   }();
+  static constexpr std::string_view layer_read(int position) {
+    if (position < 0 || position == read.count) return {};
+    return layer_of(g.name(g.leaves[read.leaf[position]]));
+  }
   static constexpr void write(int i, auto to) {
-    const auto leaf = [](int number) { return g.name(g.leaves[number - 1]); };
+    const int first = read.first[i], last = read.last[i];
     if (!in.all[i].placed) to(g.name(g.regions[in.all[i].region]));
-    else if (parameters.first[i] != 0) name_range(leaf(parameters.first[i]), leaf(parameters.last[i]), to);
+    else if (first != ir::none)
+      name_range(layer_read(first), layer_read(last), layer_read(first - 1), layer_read(last + 1), to);
     else to("without parameters");
   }
   static constexpr int characters = [] {

@@ -13,7 +13,7 @@ struct loop_figures {
   std::int64_t forward_flops = 0, backward_flops = 0, recomputed_flops = 0;  ///< the last is a part of backward's
   loop_counts forward, backward;
 };
-/// What a loop is to those who plan, judge and run its body. Each member is defined in loop.hpp of the folder named
+/// What a loop is to those who plan, judge and run its body. Each member is defined in scan.hpp of the folder named
 /// there, for the graph around the loop asks while it is lowered.
 template <class Loop, class Target>
 struct loop_hooks {

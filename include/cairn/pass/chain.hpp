@@ -223,6 +223,13 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       alive += made - freed;
     }
   }
+  /// Whether step i writes over a value, which it could not if a segment held that.
+  constexpr bool is_written_over(int v, int i) const {
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      if (in_arena(f.members[m]) && slots.of[f.members[m]] == slots.of[v]) return true;
+    }
+    return false;
+  }
   /// What the step of the plan needs, block by block.
   constexpr void run_step() {
     std::int64_t before[count + 2] = {};
@@ -244,8 +251,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         now = b;
         unkept -= passed_on[b];
       }
-      note(out.of[b].outside.forward, slots.live[i] - before[b]);
-      note(out.of[b].after_segment.forward, slots.live[i] - before[b] - unkept);
+      const std::int64_t all = slots.live[i] - before[b];
+      std::int64_t held_by_segment = unkept;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         const int v = f.members[m];
         if (in_arena(v) && !is_kept(v) && !p.output[v]) own_unkept += bytes(v);
@@ -253,8 +260,13 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       for_each_read(s, f, l, i, [&](int v) {
         if (gone[v] || !in_arena(v) || live.last[v] != i) return;
         gone[v] = true;
-        if (is_kept(v) || !passes_on(s.origin[v])) (f.step_of[v] < first_step[b] ? unkept : own_unkept) -= bytes(v);
+        if (!is_kept(v) && passes_on(s.origin[v])) return;
+        const bool own = f.step_of[v] >= first_step[b];
+        (own ? own_unkept : unkept) -= bytes(v);
+        if (!own && is_written_over(v, i)) held_by_segment -= bytes(v);
       });
+      note(out.of[b].outside.forward, all);
+      note(out.of[b].after_segment.forward, all - held_by_segment);
     }
     std::int64_t own = 0, inside = 0, gradients = 0;
     std::int64_t clones = 0, others = 0;  // values computed again, and of these those of blocks before
@@ -321,11 +333,25 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         }
       }
     }
-    for (int v = s.turn; v < s.node_count; ++v) {
-      const int b = s.again[v] > 0 && s.nodes[v].number == 0 ? block_of(v) : none;
+    // By value that is computed again: the last block that makes it needless as a segment, for that holds it, or all
+    // that its block makes of it.
+    int needless_until[values];
+    for (int& last : needless_until) last = count;
+    for (int v = s.node_count; v-- > s.turn;) {
+      const int b = s.again[v] > 0 ? block_of(v) : none;
+      const int held = b != none && s.segment[v] == 0 ? std::max(needless_until[v], held_until[s.origin[v]]) : none;
+      const auto read = [&](int a) {
+        needless_until[a] = std::min(needless_until[a], block_of(a) == b ? held : none);
+      };
+      const ir::node& n = s.nodes[v];
+      if (n.number > 0) {
+        read(v - n.number);
+        continue;
+      }
+      for (int i = 0; i < n.op->arguments; ++i) read(s.arguments[n.first + i]);
       if (b == none) continue;
       out.of[b].again_flops += s.op(v).flops;
-      for (int j = b + 1; s.segment[v] == 0 && j <= held_until[s.origin[v]]; ++j) out.again[j] += s.op(v).flops;
+      for (int j = b + 1; j <= held; ++j) out.again[j] += s.op(v).flops;
     }
     for (int b = 0; b < count; ++b) {
       if (!marked[b]) continue;

@@ -40,13 +40,7 @@ struct unbeaten {
 };
 
 template <class Compiled>
-inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, [] {
-                                             const auto& s = Compiled::schedule;
-                                             std::int64_t flops = 0;
-                                             for (int v = 0; v < s.node_count; ++v)
-                                               flops += s.nodes[v].number == 0 ? s.recomputed_flops(v) : 0;
-                                             return flops;
-                                           }()};
+inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, work_of(Compiled::schedule).recomputed};
 
 /// A model's blocks, and what they cost where no segment is placed.
 template <class Model, int Blocks, int Threads>
@@ -137,12 +131,7 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   }();
   static constexpr int count = chosen.count;
   /// What pullbacks of loops do a second time, whatever is placed: no cost of a block.
-  static constexpr std::int64_t in_loops = [] {
-    const auto& s = unplaced::schedule;
-    std::int64_t flops = 0;
-    for (int v = 0; v < s.node_count; ++v) flops += s.nodes[v].number == 0 ? s.op(v).recomputed : 0;
-    return flops;
-  }();
+  static constexpr std::int64_t in_loops = work_of(unplaced::schedule).recomputed_in_loops;
   static constexpr std::int64_t bytes(int candidate) { return listed.of[chosen.of[candidate]].peak_bytes; }
   static constexpr std::int64_t flops(int candidate) {
     return listed.of[chosen.of[candidate]].recomputed_flops + in_loops;

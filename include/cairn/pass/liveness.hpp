@@ -1,7 +1,7 @@
 // Liveness: from which step to which a value's memory is needed.
 #pragma once
 
-#include "cairn/pass/loops.hpp"
+#include "cairn/pass/fused_loops.hpp"
 
 namespace cairn::pass {
 

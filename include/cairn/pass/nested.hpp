@@ -22,7 +22,7 @@ struct placements {
 };
 
 /// A placement's first choice, by its length: so many blocks are a segment; 0, the first one is kept; `saving`, it is a
-/// segment that keeps its contractions; `then_kept` more, and the block behind that segment is kept. Then which of the
+/// segment that keeps its contractions; `then_kept` more, and the block behind the segment is kept. Then which of the
 /// placements of the rest goes with it, and which of those in the segment.
 struct choice {
   static constexpr int saving = 1024, then_kept = 2048;
@@ -164,23 +164,29 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
       const auto for_each_choice = [&](auto visit) {
         if (more == 0) return visit(first_choice{0, b.alone, b.reading_flops}, nothing, nothing);
         visit(first_choice{0, kept, b.both_flops, b.kept_inside}, at(i + 1, more - 1), nothing);
+        // Blocks [i, j) as a segment; and with the block behind it kept, where forward of that is the last to read some
+        // of what crosses.
+        const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work, std::int64_t crossing,
+                                       const auto& inside) {
+          visit(first_choice{length, least, work, crossing}, at(j, l - j), inside);
+          const std::int64_t after_forward = crossing - c.released[i][j];
+          if (after_forward == crossing || j == l) return;
+          const block_costs& next = c.of[j];
+          const std::int64_t both =
+              std::max({least, gradient + crossing + next.inside.forward, after_forward + next.inside.backward});
+          visit(first_choice{choice::then_kept + length, both, work + next.both_flops,
+                             after_forward + next.kept_inside},
+                at(j + 1, l - j - 1), inside);
+        };
         if (b.saving.kept != none)
-          visit(first_choice{choice::saving, std::max(gradient + b.saving.most.forward, b.saving.most.backward),
-                             b.result_flops + b.saving.flops, b.saving.kept},
-                at(i + 1, more - 1), nothing);
+          visit_segment(choice::saving, i + 1, std::max(gradient + b.saving.most.forward, b.saving.most.backward),
+                        b.result_flops + b.saving.flops, b.saving.kept, nothing);
         std::int64_t work = 0, passed = 0;
         for (int j = i + 1; j <= l; ++j) {
           work += c.of[j - 1].result_flops;
           passed = std::max(passed, c.made[i][j - 1] + c.of[j - 1].passed);
-          const std::int64_t crossing = c.made[i][j], after_forward = crossing - c.released[i][j];
-          const std::int64_t least = std::max(gradient + passed, c.of[j - 1].ahead);
-          visit(first_choice{j - i, least, work, crossing}, at(j, l - j), at(i, j - 1 - i));
-          if (after_forward == crossing || j == l) continue;
-          const block_costs& next = c.of[j];
-          const std::int64_t most =
-              std::max({least, gradient + crossing + next.inside.forward, after_forward + next.inside.backward});
-          visit(first_choice{choice::then_kept + j - i, most, work + next.both_flops, after_forward + next.kept_inside},
-                at(j + 1, l - j - 1), at(i, j - 1 - i));
+          visit_segment(j - i, j, std::max(gradient + passed, c.of[j - 1].ahead), work, c.made[i][j],
+                        at(i, j - 1 - i));
         }
       };
       if (!b.between && !c.of[l].between)

@@ -124,36 +124,36 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
       (after_kept ? out.after_kept : out.after_segment)[i - From] = placements_of<Room, inner::exact>([&](auto visit) {
         const block_costs::peaks most = after_kept ? b.outside : b.after_segment;
         visit(first_choice{0, std::max(most.forward, most.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
+        // Blocks [i, j) as a segment, and with the block behind it kept.
+        const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work, std::int64_t crossing,
+                                       const auto& inside) {
+          visit(first_choice{length, unkept + least, saved + work, unkept + crossing, unkept}, segment(j), inside);
+          const std::int64_t after_forward = crossing - c.released[i][j];
+          if (after_forward == crossing || j == count) return;
+          const block_costs& next = c.of[j];
+          const std::int64_t both = std::max(
+              {least, crossing + next.after_segment.forward, after_forward + next.after_segment.backward});
+          visit(first_choice{choice::then_kept + length, unkept + both, saved + work + next.again_flops,
+                             unkept + after_forward + next.kept, unkept},
+                kept(j + 1), inside);
+        };
         if (b.saving.kept != none)
-          visit(first_choice{choice::saving,
-                             unkept + std::max(c.passing[i] + b.saving.most.forward, b.saving.most.backward),
-                             saved + b.saving.flops, unkept + b.saving.kept},
-                segment(i + 1), nothing);
+          visit_segment(choice::saving, i + 1,
+                        std::max(c.passing[i] + b.saving.most.forward, b.saving.most.backward), b.saving.flops,
+                        b.saving.kept, nothing);
         std::int64_t passed = 0, kept_so_far = 0, ahead = 0, back = 0;
         placements<1> all_kept = nothing;
         for (int j = i + 1; j <= count && !c.of[j - 1].between; ++j) {
           const block_costs& last = c.of[j - 1];
           passed = std::max(passed, c.held[i][j - 1] + c.passing[j - 1] + last.passed);
-          const std::int64_t crossing = c.held[i][j], after_forward = crossing - c.released[i][j];
-          const std::int64_t itself = std::max(passed, last.ahead);
-          const first_choice first{j - i, unkept + itself, saved, unkept + crossing, unkept};
           const std::int64_t gradient = c.gradients[j];
           const std::int64_t at_end = kept_so_far + last.alone;
           all_kept.bytes[0] = std::max(at_end, std::max(back, gradient + ahead));
           all_kept.flops[0] += last.reading_flops;
-          const auto visit_inside = [&](const first_choice& chosen, const placements<Room>& behind_it) {
-            if (const auto* inside = inner::of(i, j - 1); inside != nullptr) visit(chosen, behind_it, *inside);
-            else visit(chosen, behind_it, all_kept);
-          };
-          visit_inside(first, segment(j));
-          if (after_forward < crossing && j < count) {
-            const block_costs& next = c.of[j];
-            const std::int64_t least =
-                std::max({itself, crossing + next.after_segment.forward, after_forward + next.after_segment.backward});
-            visit_inside({choice::then_kept + j - i, unkept + least, saved + next.again_flops,
-                          unkept + after_forward + next.kept, unkept},
-                         kept(j + 1));
-          }
+          const std::int64_t least = std::max(passed, last.ahead), crossing = c.held[i][j];
+          if (const auto* inside = inner::of(i, j - 1); inside != nullptr)
+            visit_segment(j - i, j, least, 0, crossing, *inside);
+          else visit_segment(j - i, j, least, 0, crossing, all_kept);
           all_kept.flops[0] += last.both_flops - last.reading_flops;
           ahead = std::max(ahead, kept_so_far + last.inside.forward);
           back = std::max(back, kept_so_far + last.inside.backward);

@@ -23,6 +23,21 @@ struct carry {
   int leaf = 0, moment = none;  ///< whose moment, and which; none for the parameter itself
 };
 
+/// What operations of a plan take.
+struct plan_work {
+  std::int64_t flops = 0, recomputed = 0;  ///< of all; and of this a second time, also by pullbacks of loops
+  std::int64_t recomputed_in_loops = 0;    ///< by these alone
+  loop_counts loops;                       ///< what loops do
+
+  constexpr plan_work& operator+=(const plan_work& more) {
+    flops += more.flops;
+    recomputed += more.recomputed;
+    recomputed_in_loops += more.recomputed_in_loops;
+    loops += more.loops;
+    return *this;
+  }
+};
+
 /// The values of a step in the order of their computation.
 template <int Nodes, int Arguments, int Leaves, int Segments, int Tags, int Outputs, int Carries = 1>
 struct schedule : ir::values<Nodes, Arguments> {
@@ -48,11 +63,25 @@ struct schedule : ir::values<Nodes, Arguments> {
   int all_gradients = none;        ///< from this value on parameters are updated, where that waits for all gradients
   cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0 is the program outside of them
 
-  /// Of the operations that make v, those that are done a second time: also steps of loops, by their pullback.
-  constexpr std::int64_t recomputed_flops(int v) const {
-    return again[v] != 0 ? this->op(v).flops : this->op(v).recomputed;
+  /// What the operation takes whose first result is v; nothing, where v is another of its results.
+  constexpr plan_work work_of(int v) const {
+    const ir::operation& by = this->op(v);
+    if (this->nodes[v].number > 0) return {};
+    return {by.flops, again[v] != 0 ? by.flops : by.recomputed, by.recomputed, by.counts};
   }
 };
+
+/// What the operations of a schedule's values [begin, end) take.
+template <class Schedule>
+constexpr plan_work work_of(const Schedule& s, int begin, int end) {
+  plan_work out;
+  for (int v = begin; v < end; ++v) out += s.work_of(v);
+  return out;
+}
+template <class Schedule>
+constexpr plan_work work_of(const Schedule& s) {
+  return work_of(s, 0, s.node_count);
+}
 
 /// Upper bounds of its values and arguments. `order` is how many gradients are parts of the forward pass.
 template <class Gradient, class Segments>

@@ -4,7 +4,7 @@
 #include "cairn/core/hash.hpp"
 #include "cairn/core/philox.hpp"
 #include "cairn/exec/executable.hpp"
-#include "cairn/pass/loop.hpp"
+#include "cairn/pass/scan.hpp"
 
 #include <charconv>
 #include <cstring>

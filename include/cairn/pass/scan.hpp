@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cairn/ir/scan.hpp"
-#include "cairn/pass/compile.hpp"
+#include "cairn/pass/scan_unread.hpp"
 
 #include <utility>
 
@@ -59,6 +59,7 @@ struct loop_model {
 /// The plan, and what a loop needs to know of it.
 template <class Loop, class Target>
 struct loop_plan {
+  using loop = Loop;
   using model = loop_model<Loop, Target>;
   using compiled = pass::compiled<model, marks{}, 0>;
   using of = typename model::of;
@@ -170,60 +171,8 @@ struct loop_plan {
   }();
   static constexpr std::int64_t state_bytes = carried.bytes;
 
-  /// Where a step's part of results and of gradients lies that nobody reads but the plan itself, in the loop or in its
-  /// pullback: by base. What the plan reads from there, it or what it is written over, has a place of its own; all
-  /// others are together, at 0. From `kept` on are results that backward reads, which may be those of several steps.
   template <bool Back>
-  static constexpr auto unread = [] {
-    struct {
-      std::int64_t at[base_count] = {}, bytes = 0, kept = 0;
-    } out;
-    constexpr bool evaluates = !Back || !Loop::policy::keeps_steps;  // forward steps, too
-    constexpr std::uint8_t written = 1, read = 2, read_back = 3;
-    std::uint8_t use[base_count] = {};
-    const auto note = [&](int base, std::uint8_t how) { use[base] = std::max(use[base], how); };
-    for (int i = evaluates ? 0 : f.turn; i < (Back ? f.step_count : f.turn); ++i) {
-      if (Back && records && !used.needed[i]) continue;
-      // A gradient is left out, or somebody reads it, where a step is for it alone.
-      const int own = i >= f.turn && only_for.of[i] != none ? gradient_base + only_for.of[i] : none;
-      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-        if (const int base = places.of[f.members[m]].base; base != own) note(base, written);
-      }
-      for_each_read(s, f, compiled::loops, i, [&](int v) {
-        if (const int base = places.of[v].base; base != own) note(base, i < f.turn ? read : read_back);
-      });
-    }
-    for (int i = 0; i < places.copy_count; ++i) {
-      const auto& [value, to] = places.copies[i];
-      const bool back = to.base >= gradient_base;
-      if (back ? !Back : !evaluates) continue;
-      note(to.base, written);
-      note(places.of[f.root[value]].base, back ? read_back : read);
-    }
-    const auto for_each_result = [](auto visit) {
-      for (int r = Loop::carried_count; r < g.result_count; ++r)
-        visit(result_base + r, aligned(g.made(g.outputs[r]).bytes));
-    };
-    const auto for_each_gradient = [](auto visit) {
-      for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
-        visit(gradient_base + i, aligned(g.leaf_op(i).made->bytes));
-    };
-    const auto together = [&](int base, std::int64_t bytes) {
-      if (use[base] == written) out.bytes = std::max(out.bytes, bytes);
-    };
-    const auto apart = [&](std::uint8_t which) {
-      return [&, which](int base, std::int64_t bytes) {
-        if (use[base] == which) out.at[base] = std::exchange(out.bytes, out.bytes + bytes);
-      };
-    };
-    for_each_result(together);
-    for_each_result(apart(read));
-    for_each_gradient(together);  // when all is read that forward reads
-    for_each_gradient(apart(read_back));
-    out.kept = out.bytes;
-    for_each_result(apart(read_back));
-    return out;
-  }();
+  static constexpr auto unread = place_unread<loop_plan, Back>();
   /// Bytes that stand in for cotangents that there are none of.
   static constexpr std::int64_t zero_bytes = [] {
     std::int64_t most = 0;
@@ -233,32 +182,17 @@ struct loop_plan {
     return aligned(most);
   }();
 
-  // Operations of one step.
-  struct work {
-    std::int64_t flops = 0, recomputed = 0;
-    loop_counts inside;  ///< of loops in the body
-
-    constexpr work& operator+=(const work& more) {
-      flops += more.flops;
-      recomputed += more.recomputed;
-      inside += more.inside;
-      return *this;
-    }
-  };
-  /// Of the steps [begin, end) of the plan; of those alone that backward needs.
-  static constexpr work work_of(int begin, int end, bool needed) {
-    work out;
+  /// Work of the steps [begin, end) of the plan; of those alone that backward needs.
+  static constexpr plan_work work_of(int begin, int end, bool needed) {
+    plan_work out;
     for (int i = begin; i < end; ++i) {
-      for (int m = f.steps[i].begin; (!needed || used.needed[i]) && m < f.steps[i].end; ++m) {
-        const int v = f.members[m];
-        const ir::operation& op = s.op(v);
-        if (s.nodes[v].number == 0) out += {op.flops, s.recomputed_flops(v), op.counts};
-      }
+      for (int m = f.steps[i].begin; (!needed || used.needed[i]) && m < f.steps[i].end; ++m)
+        out += s.work_of(f.members[m]);
     }
     return out;
   }
-  static constexpr work forward = work_of(0, f.turn, false), recording = work_of(0, f.turn, true),
-                        backward = work_of(f.turn, f.step_count, false);
+  static constexpr plan_work forward = work_of(0, f.turn, false), recording = work_of(0, f.turn, true),
+                             backward = work_of(f.turn, f.step_count, false);
 
   /// How many bytes of the arena forward needs.
   static constexpr std::int64_t forward_arena = [] {
@@ -314,11 +248,11 @@ struct loop_plan {
     out.recomputed_flops = again * forward.flops + recorded * recording.flops + steps * backward.recomputed;
     out.backward_flops = again * forward.flops + recorded * recording.flops + steps * backward.flops;
     out.forward = {steps, 0, 0};
-    out.forward += steps * forward.inside;
+    out.forward += steps * forward.loops;
     out.backward = {again + recorded, counts.saves, counts.loads};
-    out.backward += again * forward.inside;
-    out.backward += recorded * recording.inside;
-    out.backward += steps * backward.inside;
+    out.backward += again * forward.loops;
+    out.backward += recorded * recording.loops;
+    out.backward += steps * backward.loops;
     return out;
   }();
 };
