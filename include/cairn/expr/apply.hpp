@@ -150,7 +150,8 @@ inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped 
 struct demands {
   kind (*argument_kind)(int);
   next_state (*becomes)(int);
-  bool rounded_types, bf16;  ///< whether real numbers may be of bf16 or of a user's type; of bf16
+  bool rounded_types;  ///< whether real numbers may be of bf16 or of a user's type
+  bool (*takes_bf16)(int);
 };
 /// The type taken in place of that of argument number i: where numbers of any sort are, that of the first such, which
 /// constants take if it is real.
@@ -165,7 +166,7 @@ constexpr dtype type_taken(const argument_facts* given, int count, int i, const 
     }
     return type;
   }
-  const bool known = !is_rounded(type) || by.rounded_types || (type == dtype::bf16 && by.bf16);
+  const bool known = !is_rounded(type) || by.rounded_types || (type == dtype::bf16 && by.takes_bf16(i));
   return wanted == kind_of(type) && known ? type
          : wanted == kind::whole          ? dtype::i32
          : wanted == kind::key            ? dtype::key
@@ -189,7 +190,7 @@ constexpr verdict judged(const argument_facts* given, int count, const demands& 
   return {};
 }
 template <class Op>
-inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, Op::takes_bf16};
+inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, &Op::takes_bf16};
 template <class Op, class... A>
 constexpr verdict judged_application() {
   constexpr auto& given = facts_of<A...>;

@@ -98,6 +98,7 @@ struct operation {
   tiling tiles = tiling::none;
   bool takes_rows = false, gives_rows = false;
   int (*reads_rows)(int) = [](int) { return 0; };  ///< by argument
+  bool (*takes_bf16)(int) = nullptr;               ///< the same, where it takes any
   std::uint64_t reads_pieces = 0;                  ///< a bit for each argument
   bool joins = false;
   bool contraction = false;

@@ -113,7 +113,9 @@ inline constexpr rounding rounding_of = [] {
   using real = real_of<Numbers>;
   constexpr bool mixed = !std::is_same_v<Numbers, real>;
   constexpr dtype common = cairn::detail::common_type_of<Tensors...>;
-  if (Op::takes_bf16 && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
+  bool takes = false;
+  for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= Op::takes_bf16(i);
+  if (takes && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
     return rounding::takes;
   if (!mixed) return rounding::none;
   return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
@@ -181,16 +183,28 @@ struct in_bf16<Tensor, std::index_sequence<Axis...>> {
   using type = tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
 };
 /// An argument as a kernel takes it.
-template <rounding Rounded, class Tensor>
+template <bool Rounded, class Tensor>
 struct argument_taken {
   using type = Tensor;
 };
 template <class Tensor>
   requires(kind_of(Tensor::element.type) == kind::real)
-struct argument_taken<rounding::takes, Tensor>
+struct argument_taken<true, Tensor>
     : in_bf16<Tensor, std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>> {};
-template <rounding Rounded, class Tensor>
-using taken = typename argument_taken<Rounded, Tensor>::type;
+/// The kernel of an operation, of arguments as it takes them.
+template <class Op, class Real, class... Tensors>
+struct kernel_with {
+  static constexpr int bytes = sizeof(cairn::detail::computed_as<Real, Tensors...>);
+  static constexpr kernel_pointer run() { return &cairn::run<Op, Real, Tensors...>; }
+  static constexpr paired_pointer run_tiles() { return &cairn::run_tiles<Op, Real, Tensors...>; }
+  static constexpr paired_pointer run_rows() { return &cairn::run_rows<Op, Real, Tensors...>; }
+};
+template <class Op, class Real, rounding Rounded, class Indices, class... Tensors>
+struct kernel_taking;
+template <class Op, class Real, rounding Rounded, std::size_t... I, class... Tensors>
+struct kernel_taking<Op, Real, Rounded, std::index_sequence<I...>, Tensors...>
+    : kernel_with<Op, Real,
+                  typename argument_taken<Rounded == rounding::takes && Op::takes_bf16(I), Tensors>::type...> {};
 }  // namespace detail
 
 template <class Op, class Target, class... Tensors>
@@ -198,7 +212,8 @@ constexpr operation described_operation() {
   using real = typename Target::real;
   constexpr rounding rounded = rounding_of<Op, typename Target::numbers, Tensors...>;
   constexpr const auto& made = results_made<Op, typename Target::numbers, Tensors...>;
-  constexpr int bytes = sizeof(cairn::detail::computed_as<real, detail::taken<rounded, Tensors>...>);
+  using kernel = detail::kernel_taking<Op, real, rounded, std::index_sequence_for<Tensors...>, Tensors...>;
+  constexpr int bytes = kernel::bytes;
   static_assert(!Op::elementwise || shaped_alike(made.data(), static_cast<int>(made.size())),
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
@@ -218,15 +233,16 @@ constexpr operation described_operation() {
   if constexpr (Op::elementwise || Op::mapped) {
     o.lanes = lanes_with<Op, real, Tensors...>(std::make_index_sequence<made.size()>{});
   } else if constexpr (!Op::view) {
-    o.run = &run<Op, real, detail::taken<rounded, Tensors>...>;
+    o.run = kernel::run();
+    o.takes_bf16 = &Op::takes_bf16;
     o.summed = Op::summed;
     o.tiles = Op::tiles(bytes, Tensors::shape...);
     if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none)
-      o.run_tiles = &run_tiles<Op, real, detail::taken<rounded, Tensors>...>;
+      o.run_tiles = kernel::run_tiles();
     o.takes_rows = Op::takes_rows(Tensors::shape...);
     o.gives_rows = Op::gives_rows(Tensors::shape...);
     if constexpr (Op::takes_rows(Tensors::shape...) || Op::gives_rows(Tensors::shape...))
-      o.run_rows = &run_rows<Op, real, detail::taken<rounded, Tensors>...>;
+      o.run_rows = kernel::run_rows();
     o.scratch = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     o.joins = Op::joins(Tensors::shape...);

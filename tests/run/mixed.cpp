@@ -1,0 +1,173 @@
+// Programs whose steps store what they compute as bf16: which values are so, how near they come to floats, and what
+// stays as it is. Their laws: tests/laws/mixed.cpp.
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+#include <cmath>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+constexpr auto images = input<"images", 48, 8, 8, 3>;
+constexpr auto classes = labels<"classes", 10, 48>;
+constexpr auto features = images | nn::conv2d<"conv", 16, 3, nn::window{.padding = 1}> | nn::batch_norm<"norm"> | nn::relu |
+                          nn::max_pool2d<2> | nn::flatten;
+constexpr auto feed_forward = nn::residual(nn::layer_norm<"norm"> | nn::linear<"up", 128> | nn::gelu | nn::linear<"down", 64>);
+constexpr auto logits = features | nn::linear<"in", 64> |
+                        repeat<3, "block">([](auto) { return ckpt<"ff">(feed_forward); }) | nn::linear<"head", 10>;
+constexpr auto loss = cross_entropy(logits, classes);
+
+std::vector<float> drawn() {
+  std::vector<float> x(48 * 8 * 8 * 3);
+  random_sequence draw(seed{3}, 0);
+  for (float& e : x) e = 2 * uniform(draw()) - 1;
+  return x;
+}
+std::vector<std::int32_t> given_classes() {
+  std::vector<std::int32_t> y(48);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::int32_t>(i * 7 % 10);
+  return y;
+}
+
+template <auto Model, class... Options>
+inline constexpr const auto& graph_of = detail::compiled_of<Model, true, mixed<bf16>, Options...>::graph;
+template <auto Model, class... Options>
+inline constexpr const auto& gradient_of = detail::compiled_of<Model, true, mixed<bf16>, Options...>::gradient;
+
+/// Of the values that an operation of this name makes, or takes where Argument is not -1: how many are bf16, and
+/// how many are others.
+struct types {
+  int rounded = 0, others = 0;
+  bool operator==(const types&) const = default;
+};
+template <int Argument = -1>
+constexpr types types_of(const auto& values, std::string_view name) {
+  types found;
+  for (int v = 0; v < values.node_count; ++v) {
+    if (values.op(v).name != name || values.nodes[v].number > 0) continue;
+    const int of = Argument < 0 ? v : values.argument(v, Argument);
+    (values.made(of).element.type == dtype::bf16 ? found.rounded : found.others) += 1;
+  }
+  return found;
+}
+
+constexpr const auto& g = graph_of<loss>;
+constexpr const auto& d = gradient_of<loss>;
+// Products take bf16 and make floats, which are rounded where they are no gradients of parameters.
+static_assert(types_of<0>(d, "matmul") == types{24, 0} && types_of<1>(d, "matmul") == types{24, 0});
+static_assert(types_of(d, "matmul") == types{0, 24});
+// What is computed by elements is bf16, statistics and losses are floats.
+static_assert(types_of(g, "gelu") == types{3, 0} && types_of(g, "normalized") == types{3, 0});
+static_assert(types_of(g, "row_moments") == types{0, 3} && types_of(g, "moments") == types{0, 1});
+static_assert(types_of(g, "cross_entropy") == types{0, 1});
+
+constexpr bool all_floats(const auto& values, const int* of, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (of[i] != ir::none && values.made(of[i]).element.type == dtype::bf16) return false;
+  }
+  return true;
+}
+// Leaves, results, states and gradients are floats.
+static_assert(all_floats(g, g.outputs, g.output_count) && all_floats(d, d.gradient, g.leaf_count));
+static_assert([] {
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.made(g.leaves[i].node).element.type == dtype::bf16) return false;
+  }
+  return true;
+}());
+
+// Where a user says so, numbers stay floats, or are rounded though they are of parameters.
+constexpr auto precise = tanh(as<float>(images | nn::flatten | nn::linear<"in", 64>) * 2_c);
+constexpr auto coarse = as_real(tanh(as<bf16>(param<"w", 64>)));
+constexpr auto both = sum(as_real(precise) * coarse);
+static_assert(types_of(graph_of<both>, "tanh") == types{1, 1});
+
+constexpr double length(auto view) {
+  double sum = 0;
+  for (const float x : view) sum += double{x} * double{x};
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(mixed_programs)
+
+// Roundings are of 2^-9 at most, some twenty in a row.
+BOOST_AUTO_TEST_CASE(near_floats) {
+  program<loss, mixed<bf16>> rounded;
+  program<loss> exact;
+  rounded.init(seed{1});
+  exact.init(seed{1});
+  const auto x = drawn();
+  const auto y = given_classes();
+  const float one = rounded.value_and_grad(bind<"images">(x), bind<"classes">(y));
+  const float two = exact.value_and_grad(bind<"images">(x), bind<"classes">(y));
+  BOOST_TEST(one != two);
+  BOOST_TEST(std::abs(one - two) < 0.005F * two);
+  exact.for_each_gradient([&](std::string_view name, auto of_exact) {
+    std::vector<float> off(of_exact.begin(), of_exact.end());
+    rounded.for_each_gradient([&](std::string_view same, auto of_rounded) {
+      for (std::size_t i = 0; same == name && i < off.size(); ++i) off[i] -= of_rounded.data()[i];
+    });
+    const double relative = length(off) / length(of_exact);
+    BOOST_TEST(relative > 1e-5, name);
+    BOOST_TEST(relative < 0.04, name << " is off by " << relative);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(half_the_bytes) {
+  constexpr auto wide = repeat<6, "block">([](auto) { return ckpt<"ff">(feed_forward); });
+  constexpr auto of_rows = mean(square(input<"x", 512, 64> | wide));
+  constexpr memory_plan rounded = program<of_rows, mixed<bf16>>::memory(), exact = program<of_rows>::memory();
+  static_assert(rounded.stored_bytes * 100 <= exact.stored_bytes * 52);
+  static_assert(rounded.peak_bytes * 100 <= exact.peak_bytes * 60);
+  static_assert(rounded.parameter_bytes == exact.parameter_bytes && rounded.gradient_bytes == exact.gradient_bytes);
+  BOOST_TEST(rounded.stored_bytes > 0);
+}
+
+// A predictor computes in floats or rounds as well, whatever the program does whose parameters it reads.
+BOOST_AUTO_TEST_CASE(predictors) {
+  program<loss, mixed<bf16>> rounded;
+  program<loss> exact;
+  rounded.init(seed{1});
+  exact.init(seed{1});
+  const auto x = drawn();
+  const auto predicted = [&]<class... Options>(auto& step, std::type_identity<std::tuple<Options...>>) {
+    predictor<logits, Options...> value{step};
+    const auto y = value(bind<"images">(x));
+    return std::vector<float>(y.begin(), y.end());
+  };
+  using round = std::type_identity<std::tuple<mixed<bf16>>>;
+  using as_they_are = std::type_identity<std::tuple<>>;
+  BOOST_TEST(predicted(rounded, round{}) == predicted(exact, round{}), boost::test_tools::per_element());
+  BOOST_TEST(predicted(rounded, as_they_are{}) == predicted(exact, as_they_are{}), boost::test_tools::per_element());
+  BOOST_TEST(predicted(rounded, round{}) != predicted(rounded, as_they_are{}));
+}
+
+// Parameters, moments and updates are floats: a tenth of a rounding a step adds up.
+BOOST_AUTO_TEST_CASE(small_updates_count) {
+  constexpr auto w = param_from<"w", initial::constant(1), 64>;
+  program<sum(w), mixed<bf16>, update<sgd_options{.lr = 0x1p-12}>> step;
+  step.init(seed{1});
+  for (int i = 0; i < 16; ++i) step.train();
+  BOOST_TEST(step.param<"w">().data()[5] == 1 - 0x1p-8);
+}
+
+BOOST_AUTO_TEST_CASE(learns_as_floats_do) {
+  const auto x = drawn();
+  const auto y = given_classes();
+  const auto trained = [&]<class... Options>(std::type_identity<std::tuple<Options...>>) {
+    program<loss, update<adamw_options{.lr = 3e-3}>, Options...> step;
+    step.init(seed{1});
+    float last = 0;
+    for (int i = 0; i < 40; ++i) last = step.train(bind<"images">(x), bind<"classes">(y));
+    return last;
+  };
+  const float rounded = trained(std::type_identity<std::tuple<mixed<bf16>>>{}),
+              exact = trained(std::type_identity<std::tuple<>>{});
+  BOOST_TEST(exact < 0.1F);
+  BOOST_TEST(rounded < 0.1F);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
