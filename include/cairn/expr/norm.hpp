@@ -9,6 +9,7 @@ namespace detail {
 /// What takes rows of {..., columns} and tells of each a number, {..., 1}.
 struct of_rows : op {
   static constexpr bool sums(int) { return true; }
+  static constexpr bool takes_bf16(int i) { return i == 0; }
   static constexpr bool gives_rows(const shape&, const auto&...) { return true; }
   static constexpr shape one_a_row(const shape& x) {
     return x.rank == 0 ? no_shape : reduced(x, axis_set{1} << (x.rank - 1), true);
@@ -51,8 +52,9 @@ struct sums_of_norm : of_rows {
   static constexpr int sections(const shape& x) {
     return static_cast<int>(std::clamp<std::int64_t>(rows(x) / 128, 1, 64));
   }
-  static constexpr workspace scratch(int, const shape& g, const auto&...) {
-    return {2 * sections(g) * std::int64_t{g[-1]}};
+  static constexpr bool takes_bf16(int i) { return i < 2; }
+  static constexpr workspace scratch(int bytes, const shape& g, const auto&...) {
+    return {2 * sections(g) * std::int64_t{g[-1]} * sums_in(bytes)};
   }
 };
 }  // namespace detail

@@ -118,29 +118,33 @@ inline constexpr Real eps_of<Real, Eps> = static_cast<Real>(Eps);
 
 template <double Eps, class Real, class X>
 void compute(row_moments_op<Eps>, signature<Real, X>, void* const* p, const kernel::launch& how) {
+  using sum = kernel::sum_of<Real>;
   kernel::row_moments<true>(static_cast<const Real*>(p[2]), X::shape.count() / X::shape[-1], X::shape[-1],
-                            kernel::eps_of<Real, Eps>, static_cast<Real*>(p[0]), static_cast<Real*>(p[1]), how);
+                            kernel::eps_of<sum, Eps>, static_cast<sum*>(p[0]), static_cast<sum*>(p[1]), how);
 }
 template <double... Eps, class Real, class X>
 void compute(row_scale_op<Eps...>, signature<Real, X>, void* const* p, const kernel::launch& how) {
-  kernel::row_moments<false, Real>(static_cast<const Real*>(p[1]), X::shape.count() / X::shape[-1], X::shape[-1],
-                                   kernel::eps_of<Real, Eps...>, nullptr, static_cast<Real*>(p[0]), how);
+  using sum = kernel::sum_of<Real>;
+  kernel::row_moments<false, sum>(static_cast<const Real*>(p[1]), X::shape.count() / X::shape[-1], X::shape[-1],
+                                  kernel::eps_of<sum, Eps...>, nullptr, static_cast<sum*>(p[0]), how);
 }
 
 template <class Real, class G, class... More>
 void compute(normalized_sums_op op, signature<Real, G, More...>, void* const* p, const kernel::launch& how) {
+  using sum = kernel::sum_of<Real>;
   const auto in = [p](int i) { return static_cast<const Real*>(p[i]); };
-  const auto out = [p](int i) { return static_cast<Real*>(p[i]); };
-  kernel::norm_sums<Real>{op.rows(G::shape), G::shape[-1], op.sections(G::shape), in(4), in(5), in(6), in(7), in(8),
-                          out(0), out(1), out(2), out(3), out(9)}
+  const auto at = [p](int i) { return static_cast<sum*>(p[i]); };
+  kernel::norm_sums<sum, Real>{op.rows(G::shape), G::shape[-1], op.sections(G::shape), in(4), in(5), at(6), at(7),
+                               at(8), at(0), at(1), at(2), at(3), at(9)}
       .run(how);
 }
 template <class Real, class G, class... More>
 void compute(scaled_sums_op op, signature<Real, G, More...>, void* const* p, const kernel::launch& how) {
+  using sum = kernel::sum_of<Real>;
   const auto in = [p](int i) { return static_cast<const Real*>(p[i]); };
-  const auto out = [p](int i) { return static_cast<Real*>(p[i]); };
-  kernel::norm_sums<Real>{op.rows(G::shape), G::shape[-1], op.sections(G::shape), in(2), in(3), nullptr, in(4), in(5),
-                          nullptr, out(0), out(1), nullptr, out(6)}
+  const auto at = [p](int i) { return static_cast<sum*>(p[i]); };
+  kernel::norm_sums<sum, Real>{op.rows(G::shape), G::shape[-1], op.sections(G::shape), in(2), in(3), nullptr, at(4),
+                               at(5), nullptr, at(0), at(1), nullptr, at(6)}
       .run(how);
 }
 
