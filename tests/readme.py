@@ -127,7 +127,8 @@ def main():
     read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp")]
     stale = "\n".join(stale_references((top / "docs/conformance.md").read_text(), top / "docs"))
     pages = chain([("docs/conformance.md", stale)], faults(*read), program_faults("docs/language.md"),
-                  program_faults("docs/recipes.md"), program_faults("docs/questions.md"), program_faults("docs/running.md"))
+                  program_faults("docs/recipes.md"), program_faults("docs/questions.md"), program_faults("docs/running.md"),
+                  program_faults("docs/mixed.md"))
     for what, wrong in chain(commands.faults(), operations.faults(), pages):
         print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
         passed += not wrong
