@@ -444,21 +444,24 @@ class multiplication {
   const packed_number* pack_a(const In* from, int count, int given, [[maybe_unused]] int steps,
                               packed_number* to) const {
     const blocking& cut = plan.cut;
+    constexpr int some = 8;  // rows of A at a time, so that few lines are written by turns
     if constexpr (in_pairs) {
       if (!plan.of.transpose_a) {
         for (int i = 0; i < count; ++i) pack_row(from + i * rows_of_a(), given, to + std::int64_t{i} * cut.depth);
         return to;
       }
-      for (int i = 0; i < count; i += cut.tile_rows) {
-        const int rows = std::min(cut.tile_rows, count - i);
-        pack_pairs(from + i, rows_of_a(), rows, given, rows, to + std::int64_t{i} * steps);
+      for (int p = 0; p < given; p += some) {
+        for (int i = 0; i < count; i += cut.tile_rows) {
+          const int rows = std::min(cut.tile_rows, count - i);
+          pack_pairs(from + p * rows_of_a() + i, rows_of_a(), rows, std::min(some, given - p), rows,
+                     to + std::int64_t{i} * steps + p * rows);
+        }
       }
     } else {
       if (!plan.of.transpose_a) {
         for (int i = 0; i < count; ++i) std::copy_n(from + i * rows_of_a(), given, to + std::int64_t{i} * cut.depth);
         return to;
       }
-      constexpr int some = 8;  // rows of A at a time, so that few lines are written by turns
       for (int p = 0; p < given; p += some) {
         const int end = std::min(p + some, given);
         for (int i = 0; i < count; i += cut.tile_rows)
