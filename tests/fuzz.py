@@ -361,7 +361,8 @@ class body:
     def mask(self, queries, keys):
         """What may follow the arguments of an attention: nothing, numbers, or truth values."""
         seen = f"generated<{queries}, {keys}>([](int i, int j) {{ return j % 3 == i % 3 || j == 0; }}) > 0.5_c"
-        return self.draw.choice(["", f", {self.leaf((queries, keys))}", f", {seen}"])
+        kind = self.draw.choice(["", "numbers", "truths"])  # a leaf that is drawn, but not used, is no name of the model
+        return f", {self.leaf((queries, keys))}" if kind == "numbers" else f", {seen}" if kind else ""
 
     def transformer(self):
         """A block of a transformer, of rows that are not all of one number: as in row_norm."""
