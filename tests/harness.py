@@ -446,6 +446,11 @@ class scenario_finds(in_a_folder):
         self.assertEqual(scenario.spread([7]), [7, 7, 7])
         self.assertEqual(scenario.ratio([2, 40, 2], [1, 20, 1]), 2)
 
+    def test_rounds(self):
+        self.assertEqual([scenario.rounds_for(seconds, {}) for seconds in (100, 6, 1)], [5, 10, 15])
+        of_few = {"budget": 8, "least": 3}
+        self.assertEqual([scenario.rounds_for(seconds, of_few) for seconds in (100, 2, 0.1)], [3, 4, 15])
+
     def test_losses(self):
         reference = {"first": 2.0, "later": 1.0}
         self.assertEqual(scenario.judge({"first": 2.0001, "later": 1.0005}, reference), "")
