@@ -98,8 +98,8 @@ constexpr auto problem_of_memory(X, Memory memory) {
   else return poison<rule::queries_keys_values, owner_of<X, Memory>, fact::in<Name>, what>{};
 }
 
-/// What a layer of attention gives of so many values and, at most, a mask. Outside of bodies it is a call with a body of
-/// its own, so that what is wrong in it is told where the layer is called.
+/// What a layer of attention gives of so many values and, at most, a mask. Outside of bodies it is a call with a body
+/// of its own, so that what is wrong in it is told where the layer is called.
 template <class Layer, fixed_string Name, int Values, class... A>
 constexpr auto applied_with_mask(A... args) {
   constexpr int count = sizeof...(A);
