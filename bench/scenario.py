@@ -6,10 +6,10 @@ read the same tensors, make the same steps, and must report the same losses. Eac
 warm-up it says `ready {...}` and sleeps; to `run K` it answers with the seconds of K steps. One runs at a time, in
 rounds, so that what else the machine does hits all of them alike. A folder without `tensors.py` has a program of its
 own, blas.cpp, which prints its rows. A peer may be a program of C++, too, as peer_adolc.cpp. Where `tensors.py` names
-contestants, threads or tolerances, these are the scenario's; `contests` are several, one after another. `budget` is a
-contest in the models of other scenarios, each within less memory than its activations need: percent of cairn's arena
-without segments, and of what PyTorch's partitioner would save. These are not the same bytes, so a peer's time is
-compared with cairn's in the most bytes that are not above its own.
+contestants, threads, tolerances or limits, these are the scenario's; `contests` are several, one after another.
+`budget` is a contest in the models of other scenarios, each within less memory than its activations need: percent of
+cairn's arena without segments, and of what PyTorch's partitioner would save. These are not the same bytes, so a peer's
+time is compared with cairn's in the most bytes that are not above its own.
 
 Every row goes to the terminal and, as a line of JSON, into build/bench/NAME.jsonl. Peers: ./dev bench peers.
 """
@@ -241,9 +241,10 @@ def processor(threads, before=None):
     return {what: max(now[what], (before or now)[what]) for what in now}
 
 
-def rounds_for(seconds):
+def rounds_for(seconds, limits):
     """How many rounds of so many seconds."""
-    return min(max(int(budget / max(seconds, 1e-9)), rounds[0]), rounds[-1])
+    wanted = int(limits.get("budget", budget) / max(seconds, 1e-9))
+    return min(max(wanted, limits.get("least", rounds[0])), rounds[-1])
 
 
 def takes_part(who, scenario):
@@ -253,8 +254,8 @@ def takes_part(who, scenario):
     return "contestant::train" in (bench / "scenario" / scenario / "cairn.cpp").read_text()
 
 
-def contest(scenario, threads, taking_part=None):
-    """The rows of all contestants."""
+def contest(scenario, threads, taking_part=None, limits={}):
+    """The rows of all contestants. Limits are `budget`, and `least`, the fewest rounds."""
     rows, running = [], []
     for who, form in taking_part or contestants:
         if not takes_part(who, scenario):
@@ -276,7 +277,7 @@ def contest(scenario, threads, taking_part=None):
 
     first = [taken for taken in (ask(*each, 1) for each in running) if taken]
     count = max(1, round(seconds_a_run / min(first))) if first else 1
-    for _ in range(rounds_for(sum(first) * (count + 1))):
+    for _ in range(rounds_for(sum(first) * (count + 1), limits)):
         for process, row in running:
             if not row["fault"] and (taken := ask(process, row, count)):
                 row.setdefault("samples", []).append(taken)
@@ -405,7 +406,9 @@ def run(scenario):
             if threads > len(os.sched_getaffinity(0)):
                 continue
             machine = processor(threads)
-            rows = ([row for each in getattr(module, "contests", [taking_part]) for row in contest(model, threads, each)]
+            limits = getattr(module, "limits", {})
+            rows = ([row for each in getattr(module, "contests", [taking_part])
+                     for row in contest(model, threads, each, limits)]
                     if module else products(model, threads))
             machine = processor(threads, machine)
             if module:

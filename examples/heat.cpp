@@ -54,8 +54,8 @@ void draw(std::ostream& out, int left, const char* name, std::span<const double>
   for (int i = 0; i < side; ++i) {
     for (int k = 0; k < side; ++k) {
       const double u = std::clamp(field[static_cast<std::size_t>(i * side + k)], 0.0, 1.0);
-      out << "<rect x='" << k << "' y='" << i << "' width='1' height='1' fill='rgb(" << std::lround(20 + 235 * u) << ' '
-          << std::lround(30 + 190 * u) << ' ' << std::lround(70 + 60 * u) << ")'/>\n";
+      out << "<rect x='" << k << "' y='" << i << "' width='1' height='1' fill='rgb(" << std::lround(20 + 235 * u) << ','
+          << std::lround(30 + 190 * u) << ',' << std::lround(70 + 60 * u) << ")'/>\n";
     }
   }
   out << "</g>\n";

@@ -145,11 +145,11 @@ void train(Step& step, const arguments& given, const plan& epoch, auto batches, 
   if (ended == cairn::train::ending::asked) {
     std::cout << "ended early and saved; this goes on: " << given.again << '\n';
   } else {
+    std::cout << "the best weights: " << folder.best() << "\nits log: " << folder.log() << '\n' << std::flush;
     std::ofstream page(given.run + "/profile.html");
     report::page(page, report::profile(step, bound...));
     if (!page.flush()) throw std::runtime_error("cannot write " + given.run + "/profile.html");
-    std::cout << "the best weights: " << folder.best() << "\nits log: " << folder.log()
-              << "\na step in a browser: " << given.run << "/profile.html\n";
+    std::cout << "a step in a browser: " << given.run << "/profile.html\n";
   }
 }
 

@@ -17,6 +17,7 @@ import misuse
 import operations
 import readme
 import rejects
+import small
 import tally
 from compilers import compilers, finish, top
 
@@ -40,6 +41,18 @@ class in_a_folder(unittest.TestCase):
     def write(self, name, text):
         (self.folder / name).write_text(text)
         return self.folder / name
+
+
+class small_changes(unittest.TestCase):
+    def test_sizes(self):
+        text = "constexpr int batch = 8, width = 256, depth = width / 2;\n  constexpr int steps = 20;\nint width = 7;\n"
+        self.assertEqual(small.resized(text, {"width": "4", "steps": "3"}),
+                         text.replace("256", "4").replace("20", "3"))
+
+    def test_what_is_no_size(self):
+        for name in ("depth", "height"):
+            with self.assertRaisesRegex(SystemExit, name):
+                small.resized("constexpr int width = 8, depth = width / 2;\n", {name: "4"})
 
 
 class rejects_finds(in_a_folder):
@@ -432,6 +445,11 @@ class scenario_finds(in_a_folder):
         self.assertEqual(scenario.spread([5, 1, 4, 2, 3]), [2, 3, 4])
         self.assertEqual(scenario.spread([7]), [7, 7, 7])
         self.assertEqual(scenario.ratio([2, 40, 2], [1, 20, 1]), 2)
+
+    def test_rounds(self):
+        self.assertEqual([scenario.rounds_for(seconds, {}) for seconds in (100, 6, 1)], [5, 10, 15])
+        of_few = {"budget": 8, "least": 3}
+        self.assertEqual([scenario.rounds_for(seconds, of_few) for seconds in (100, 2, 0.1)], [3, 4, 15])
 
     def test_losses(self):
         reference = {"first": 2.0, "later": 1.0}

@@ -396,21 +396,24 @@ constexpr made<upsampled_op<Axis, Times>, X> upsampled(X) {
 }
 
 // [type]
-/// The upper half of a float.
-struct bfloat16 {
+/// A half as ARM's alternative one: five bits of exponent, eleven of precision, and neither infinities nor NaN, which
+/// become the largest.
+struct half {
   static constexpr cairn::dtype dtype = cairn::dtype::own;
+  static constexpr float largest = 131008, scale = 0x1p-112F;  ///< brings its exponents into the lowest of floats
   std::uint16_t bits = 0;
 
-  bfloat16() = default;
-  /// The nearest, of two the even one. The bits of NaN could carry over.
+  half() = default;
+  /// The nearest, of two the even one. What is below 2^-14 is rounded as a float first.
   template <std::floating_point Real>
-  constexpr explicit bfloat16(Real x) {
-    const auto all = std::bit_cast<std::uint32_t>(static_cast<float>(x));
-    bits = static_cast<std::uint16_t>(x == x ? (all + 0x7fff + (all >> 16 & 1U)) >> 16 : 0x7fc0U);
+  constexpr explicit half(Real x) {
+    const float within = std::max(-largest, std::min(largest, static_cast<float>(x)));
+    const auto all = std::bit_cast<std::uint32_t>(within * scale), size = all & 0x7fffffffU;
+    bits = static_cast<std::uint16_t>((all >> 16 & 0x8000U) | (size + 0xfff + (all >> 13 & 1U)) >> 13);
   }
   template <std::floating_point Real>
   constexpr explicit operator Real() const {
-    return static_cast<Real>(std::bit_cast<float>(std::uint32_t{bits} << 16));
+    return static_cast<Real>(std::bit_cast<float>((bits & 0x8000U) << 16 | (bits & 0x7fffU) << 13) / scale);
   }
 };
 // [type]
@@ -420,6 +423,6 @@ struct bfloat16 {
 // [element]
 template <class Real>
 struct cairn::element_in<cairn::dtype::own, Real> {
-  using type = own::bfloat16;
+  using type = own::half;
 };
 // [element]

@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""That the demo goes on with the same bits: resume.py PROGRAM
+"""That what trains goes on with the same bits: resume.py PROGRAM images|text
 
-On a small set of made-up images, a run that is interrupted, and resumed by the command line that it prints, ends with
-the files and the log of one that never stopped."""
+On a small set of made-up images, or a short text, a run that is interrupted, and resumed by the command line that it
+prints, ends with the files and the log of one that never stopped, and has written the same text."""
 
 import csv
 import gzip
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from compilers import finish
 
-steps = 60  # an epoch of batches of 128 images; the program writes a row of its log after each 20
+steps = 60  # an epoch, of batches of 128 images; the program writes a row of its log after each 20
 sizes = {"train": steps * 128, "t10k": 200}
 
 
@@ -39,8 +39,15 @@ def write_images(folder):
             (folder / f"{name}-{kind}-ubyte.gz").write_bytes(gzip.compress(head + data, 1))
 
 
+def write_text(file):
+    """Words of few letters: for two epochs of an LSTM of 16 letters a step, and something to validate with."""
+    draw = random.Random(1)
+    letters = "abcdefgh \n"
+    file.write_text("".join(draw.choice(letters) for _ in range(2 * steps * 16 * 5 // 4)))
+
+
 def start(command):
-    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(command, text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
 def ended(process):
@@ -52,6 +59,26 @@ def ended(process):
     if process.returncode != 0:
         raise RuntimeError(f"ended with {process.returncode}: {printed}")
     return printed
+
+
+def saved_all(process):
+    """What it printed until all was saved. What comes then, a profile, takes longer than all else where nothing is
+    optimized."""
+    printed = ""
+    for line in process.stdout:
+        printed += line
+        if line.startswith("its log: "):
+            break
+    else:
+        raise RuntimeError(f"ended with {process.wait()}: {printed}")
+    process.kill()
+    process.communicate()
+    return printed
+
+
+def written(printed):
+    """What a model wrote in the end, where it writes."""
+    return printed.rpartition(" it writes\n")[2].partition("the best weights: ")[0]
 
 
 def interrupt(process, log):
@@ -72,30 +99,34 @@ def rows(run):
         return [{key: value for key, value in row.items() if key != "seconds"} for row in csv.DictReader(file)]
 
 
-def checks(program, folder):
+def checks(program, kind, folder):
     """What is checked, and whether it holds."""
-    write_images(folder / "data set")
-    whole, parted = folder / "whole", folder / "parted"
+    data, whole, parted = folder / "data set", folder / "whole", folder / "parted"
+    write, to_end = {"images": (write_images, ended), "text": (write_text, saved_all)}[kind]
+    write(data)
 
     def command(run):
-        return [program, "--data", str(folder / "data set"), "--epochs", "2", "--lr", "0.0003", "--seed", "7",
+        return [program, "--data", str(data), "--epochs", "2", "--lr", "0.0003", "--seed", "7",
                 "--threads", "1", "--run", str(run)]
 
-    ended(start(command(whole)))
+    wrote = written(to_end(start(command(whole))))
     process = start(command(parted))
     interrupt(process, parted / "log.csv")
     hint = ended(process).splitlines()[-1].partition("this goes on: ")[2]
     yield "an interrupted run says how it goes on", hint.endswith(" --resume")
     yield "it was saved within the first epoch", f"step-{20:010}" <= min(saved(parted)) < f"step-{steps:010}"
-    yield "it goes on from there", "goes on after" in ended(start(shlex.split(hint)))
+    printed = to_end(start(shlex.split(hint)))
+    yield "it goes on from there", "goes on after" in printed
     yield "its log is that of a whole run", rows(parted) == rows(whole)
     yield "its last weights, and the best, have the same bytes", saved(parted) == saved(whole)
+    if kind == "text":
+        yield "it writes the same text", written(printed) == wrote != ""
 
 
-def main(program):
+def main(program, kind):
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for what, holds in checks(os.path.abspath(program), Path(folder)):
+        for what, holds in checks(os.path.abspath(program), kind, Path(folder)):
             print("ok  " if holds else "FAIL", what, flush=True)
             passed += holds
             failed += not holds
@@ -103,4 +134,4 @@ def main(program):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

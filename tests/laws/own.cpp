@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(tiles) { laws_of_own<models::normalized>("normalized", 2); 
 BOOST_AUTO_TEST_CASE(seven_arguments) { laws_of_own<models::scored, models::y>("scored"); }
 BOOST_AUTO_TEST_CASE(state) { laws_of_own<models::centered>("centered"); }
 BOOST_AUTO_TEST_CASE(maps) { laws_of_own<models::mapped>("upsampled"); }
-BOOST_AUTO_TEST_CASE(in_bfloat16) { laws_of_own<models::in_bfloat16>("tanh"); }
+BOOST_AUTO_TEST_CASE(in_halves) { laws_of_own<models::in_halves>("tanh"); }
 BOOST_AUTO_TEST_CASE(in_double) { laws_of_own<models::in_double>("exp"); }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,9 +31,9 @@ inline constexpr auto mapped = [](auto h) {
   return square(up) * own::rolled<0, -3>(up) + matmul(turned, own::flipped<1>(h) * 0.1_c);
 };
 // Rounded after each operation, and two bytes each where they are stored. A bias is added up in the program's type.
-inline constexpr auto in_bfloat16 = [](auto h) {
-  const auto half = as<own::bfloat16>(h);
-  return as_real(tag<"t">(tanh(half * half)) * half + as<own::bfloat16>(param<"b", 12>) * 0.3_c);
+inline constexpr auto in_halves = [](auto h) {
+  const auto half = as<own::half>(h);
+  return as_real(tag<"t">(tanh(half * half)) * half + as<own::half>(param<"b", 12>) * 0.3_c);
 };
 inline constexpr auto in_double = [](auto h) {
   const auto wide = as<double>(h);

@@ -103,7 +103,7 @@ namespace {
 
 // {40, 2}, turned to {2, 40} in another type, and the sums of its columns: as many bytes, in another type again.
 constexpr auto pairs = input<"pairs", 40, 2>;
-constexpr auto of_halves = sum<0>(as_real(transpose(as<own::bfloat16>(pairs * param<"factor">))) * 1_c);
+constexpr auto of_halves = sum<0>(as_real(transpose(as<own::half>(pairs * param<"factor">))) * 1_c);
 constexpr auto of_floats = sum<0>(as_real(transpose(as<float>(pairs))) * param<"factor">);
 
 // The first 64 columns of x, by a matrix product in several blocks of its inner extent.

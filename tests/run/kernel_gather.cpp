@@ -68,6 +68,22 @@ std::vector<Real> sums_by(int threads) {
   return out;
 }
 
+/// Sums of bf16 in float are those of the floats that these are, in every bit: also where the last register of a row is
+/// not full, and by threads.
+template <int Outer, int Extent, int Inner, int Count>
+void check_sums_of_bf16(int threads = 1) {
+  const auto at = labels(Count, Extent);
+  const cairn::kernel::positions<std::int32_t> to{{Outer, Extent, Inner}, at.data(), Count};
+  std::vector<cairn::bf16> laid;
+  for (const float x : numbers<float>(Outer * Count * Inner)) laid.emplace_back(x);
+  const std::vector<float> as_floats(laid.begin(), laid.end());
+  guarded<float> sums(Outer * Extent * Inner), expected(Outer * Extent * Inner);
+  cairn::kernel::scatter_add(to, laid.data(), sums.data(), threads);
+  cairn::kernel::scatter_add(to, as_floats.data(), expected.data());
+  BOOST_TEST(std::equal(expected.data(), expected.data() + Outer * Extent * Inner, sums.data()));
+  BOOST_TEST(sums.intact());
+}
+
 template <class Real>
 void check_ones(kernel_pointer one_hot, int count, int bound, int threads) {
   const auto at = labels(count, bound);
@@ -122,6 +138,11 @@ BOOST_AUTO_TEST_CASE(rows_laid_into_a_table) {
 
 BOOST_AUTO_TEST_CASE(gathers_in_float) { check_gathers<float, awkward>(); }
 BOOST_AUTO_TEST_CASE(gathers_in_double) { check_gathers<double, few>(); }
+BOOST_AUTO_TEST_CASE(sums_of_bf16_in_float) {
+  for_each(awkward{}, []<int Inner>() { check_sums_of_bf16<2, 5, Inner, 9>(); });
+  check_sums_of_bf16<1, 5, 100, 300>(3);
+  check_sums_of_bf16<1, 300, 33, 200>(3);
+}
 BOOST_AUTO_TEST_CASE(rows_with_a_one) {
   for_each(awkward{}, []<int Bound>() { check_one_hot<float, Bound>(); });
   for_each(few{}, []<int Bound>() { check_one_hot<double, Bound>(); });

@@ -91,13 +91,13 @@ BOOST_AUTO_TEST_CASE(state) {
     BOOST_TEST(near(y(2, k), number(24 + k) - 0.19 * mean));
   }
 }
-// bfloat16 has eight digits of two: 1, 1 + 1 / 128, ... and 200, 201, ...
+// A half has eleven digits of two: 1, 1 + 1 / 1024, ... and 128, 128 + 1 / 8, ...; and none below 2^-24.
 BOOST_AUTO_TEST_CASE(elements_of_other_types) {
-  constexpr std::array<float, 8> given{0,     1 + 1 / 256.0F, 1 + 3 / 256.0F, 1 + 5 / 1024.0F,
-                                       2.75F, 254.9F,         200.5F,         0x1.995p-4F};
-  constexpr std::array<float, 8> nearest{0, 1, 1 + 4 / 256.0F, 1 + 1 / 128.0F, 2.75F, 255, 200, 0x1.9ap-4F};
+  constexpr std::array<float, 8> given{0,     1 + 1 / 2048.0F, 1 + 3 / 2048.0F, 1 + 5 / 8192.0F,
+                                       2.75F, 254.9F,          200.0625F,       0x3p-25F};
+  constexpr std::array<float, 8> nearest{0, 1, 1 + 4 / 2048.0F, 1 + 1 / 1024.0F, 2.75F, 254.875F, 200, 0x1p-23F};
   constexpr auto v = param<"v", 8>;
-  constexpr auto half = as<own::bfloat16>(v);
+  constexpr auto half = as<own::half>(v);
   constexpr auto whole = as_real(as<std::int32_t>(-v));
   program<outputs(sum(as_real(half) * v), half, as<double>(v), whole, as_real(as<std::uint8_t>(v)))> step;
   std::ranges::copy(given, step.parameters().begin());
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(elements_of_other_types) {
     BOOST_TEST(wholes(i) == std::trunc(-given[i]));
     BOOST_TEST(bytes(i) == std::trunc(given[i]));
     // The gradient passes what rounds, and is rounded there.
-    BOOST_TEST(step.grad<"v">()(i) == nearest[i] + static_cast<float>(own::bfloat16(given[i])));
+    BOOST_TEST(step.grad<"v">()(i) == nearest[i] + static_cast<float>(own::half(given[i])));
   }
 }
 

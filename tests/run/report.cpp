@@ -321,6 +321,16 @@ BOOST_AUTO_TEST_CASE(a_timeline_has_the_plans_peaks) {
   BOOST_TEST(count_of("<title>block.1.ff</title>", text) == 2);  // forward and backward
   BOOST_TEST(count_of("class='again'", text) == 3);
 }
+BOOST_AUTO_TEST_CASE(a_timeline_shows_what_a_loop_computes_again) {
+  constexpr auto body = [](auto h) { return tanh(h | nn::linear<"in", 6>); };
+  using looped = program<sum(scan<8, "step", segment_every<4>>(body, carried(input<"x", 4, 6>)))>;
+  std::int64_t again = 0;
+  for (const report::step& s : report::account_of<looped>().steps) again += s.again;
+  BOOST_TEST(again == looped::flops().recomputed);
+  std::ostringstream out;
+  report::timeline<looped, looped>(out);
+  BOOST_TEST(count_of("class='again'", out.str()) == 1);
+}
 BOOST_AUTO_TEST_CASE(a_timeline_counts_gradients_that_one_of_two_programs_keeps) {
   using updating = program<loss, update<adamw_options{}>>;
   static_assert(updating::memory().gradient_bytes == 0);

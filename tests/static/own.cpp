@@ -95,7 +95,7 @@ static_assert(runs_of<kept_by<>>("scored") == runs{1, 1});
 static_assert(runs_of<kept_by<save_matmuls>>("scored") == runs{1, 0});
 
 // ---- A type of two bytes is stored in two bytes, and fused as others are.
-constexpr auto half = tanh(as<own::bfloat16>(x) * 2_c);
+constexpr auto half = tanh(as<own::half>(x) * 2_c);
 static_assert(steps_of<as_real(half)> == "[as mul tanh as]");
 static_assert(peak_of<forward_of<half>> == 2 * 8 * 12 && half.element.type == dtype::own);
 static_assert(steps_of<as_real(transpose(half))> == "[as mul tanh] transpose [as]");

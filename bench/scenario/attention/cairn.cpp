@@ -19,10 +19,18 @@ void run(const contestant::arguments& given) {
   given.load(step);
   contestant::serve<attending_program>([&] { return step.value_and_grad(); });
 }
+/// A segment of an attention alone stores its result no less, where backward begins with that.
+template <int T, auto... Causal>
+void run_length(const contestant::arguments& given, std::string form) {
+  form += std::to_string(T);
+  constexpr auto attend = [](auto... of_heads) { return nn::attention(of_heads..., Causal...); };
+  if (given.form == form) run<attend(q<T>, k<T>, v<T>)>(given);
+  if (given.form == form + "-ckpt") run<ckpt<"attention", allow_useless>(attend, q<T>, k<T>, v<T>)>(given);
+}
 template <int T>
 void run_length(const contestant::arguments& given) {
-  if (given.form == "full-" + std::to_string(T)) run<nn::attention(q<T>, k<T>, v<T>)>(given);
-  if (given.form == "causal-" + std::to_string(T)) run<nn::attention(q<T>, k<T>, v<T>, nn::causal)>(given);
+  run_length<T>(given, "full-");
+  run_length<T, nn::causal>(given, "causal-");
 }
 
 }  // namespace

@@ -1,15 +1,19 @@
 import jax
 import jax.numpy as jnp
-from peer import form, serve, tensor
+from peer import ckpt, form, serve, tensor
 
-sight, length = form.split("-")
+sight, length = form.removesuffix("-ckpt").split("-")
 leaves = [jnp.asarray(tensor(name)[None, :int(length)]) for name in "qkv"]
+
+
+def attend(q, k, v):
+    return jax.nn.dot_product_attention(q, k, v, is_causal=sight == "causal")
 
 
 @jax.jit
 def value_and_grad(*leaves):
-    def loss_of(q, k, v):
-        return jnp.square(jax.nn.dot_product_attention(q, k, v, is_causal=sight == "causal")).mean()
+    def loss_of(*leaves):
+        return jnp.square((jax.checkpoint(attend) if ckpt else attend)(*leaves)).mean()
     return jax.value_and_grad(loss_of, (0, 1, 2))(*leaves)
 
 

@@ -64,6 +64,8 @@ struct queries_keys_values { template <class Silent, class... Facts> struct foun
   "cairn [shape-mismatch]: attention takes {N, T, H, D}, twice {N, S, h, D}, h divides H; masks fit {N, H, T, S}, as {N, 1, 1, S}"); } }; };
 struct heads_of_features { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: layers of attention take {N, T, features}: heads divide the features, key_heads the heads"); } }; };
+struct mask_of_scores { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a mask in a layer of attention fits scores {N, heads, T, S}: of keys it is {N, 1, 1, S}"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -90,6 +92,10 @@ struct padding_in_table { template <class Silent, class... Facts> struct found :
   "cairn [shape-mismatch]: embedding takes indices with a bound, its rows; padding is one of these, or -1 for the last"); } }; };
 struct pairs_of_features { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: rotary turns pairs of features: it takes {..., T, H, D}, D even, and positions {T} or {..., T}"); } }; };
+struct positions_of_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: sinusoidal_positions takes {..., T, features} and positions {T} or {..., T}"); } }; };
+struct zero_row_of_parameter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: the zero_row of a parameter is one of its rows, from 0 on, or -1 for none"); } }; };
 struct window_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a window<extent, stride, padding> lies in the padded image; padding is at most half of it"); } }; };
 struct image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -178,9 +184,14 @@ struct no_steps { template <class Silent, class... Facts> struct found : Silent 
   "cairn [wrong-arguments]: scan<T, \"name\"> makes T steps; T is at least 1"); } }; };
 struct loop_of_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: scan takes a function, and values in this order: (f, carried(h), each(xs), a)"); } }; };
+struct one_mask { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a layer of attention takes x, or x and a memory, then at most one mask; causal is an "
+  "option, in <...>"); } }; };
 struct states_or_none { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a recurrent layer takes its input alone, or with each of its states: gru(x, h), lstm(x, h, "
   "c)"); } }; };
+struct no_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a recurrent layer has one layer or more: num_layers is at least 1"); } }; };
 struct no_policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, segment_every<P>, revolve<S>, "
   "two_level<P, S> or fit<Bytes>"); } }; };
@@ -314,8 +325,8 @@ struct parameter_conflict { template <class Silent, class... Facts> struct found
   "cairn [parameter-conflict]: one name stands for two different leaves; rename one, or put them into different "
   "blocks"); } }; };
 struct same_layer_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [same-layer-name]: two layers have one name and would share this parameter; rename one, or say that it is "
-  "meant: shared(layer)"); } }; };
+  "cairn [same-layer-name]: two layers have one name and would share this parameter; rename one, put it into a block, or "
+  "write shared(layer)"); } }; };
 struct same_random_key { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [same-random-key]: two random operations have one name and would draw the same numbers; rename one, or put "
   "them into different blocks"); } }; };

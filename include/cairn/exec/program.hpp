@@ -85,10 +85,9 @@ class program {
       for (real_type& value : std::span(real_at(i), static_cast<std::size_t>(leaf.count))) {
         value = static_cast<real_type>(detail::drawn_by(leaf.start, draw));
       }
-      const shape& extents = machine::extents_of(i);
       const int zero_row = leaf.start.zero_row;
-      if (zero_row < 0 || extents.rank == 0 || zero_row >= extents[0]) continue;
-      const std::int64_t row = leaf.count / extents[0];
+      if (zero_row < 0) continue;
+      const std::int64_t row = leaf.count / machine::extents_of(i)[0];
       std::fill_n(real_at(i) + row * zero_row, row, real_type{0});
     }
   }

@@ -12,9 +12,14 @@
 namespace cairn {
 
 namespace nn {
-/// Query t looks at keys up to t alone, as is_causal of PyTorch: `nn::attention(q, k, v, nn::causal)`.
+/// Query t looks at keys up to t alone, as is_causal of PyTorch: `nn::attention(q, k, v, nn::causal)`. Also the options
+/// of a layer that has no others.
 struct causal_t {
-  constexpr operator attention_options() const { return {.causal = true}; }
+  template <class Options>
+    requires requires { Options{.causal = true}; }
+  constexpr operator Options() const {
+    return {.causal = true};
+  }
 };
 inline constexpr causal_t causal{};
 }  // namespace nn

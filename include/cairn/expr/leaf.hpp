@@ -111,6 +111,18 @@ struct parameter_leaf : detail::leaf<element_type{}, Extents...> {
   static constexpr expression_traits traits{.trained = Trainable, .of_model = true};
 };
 
+namespace detail {
+/// A parameter, or the mistake in its extents or in how it starts.
+template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+struct checked_parameter : checked_leaf<Name, parameter_leaf<Name, Trainable, Init, Extents...>, Extents...> {};
+template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+  requires(proper<Extents...> && (Init.zero_row < -1 || Init.zero_row >= shape{Extents...}.extent[0]))
+struct checked_parameter<Name, Trainable, Init, Extents...> {
+  using type = surfaced<mistake<rule::zero_row_of_parameter, top_scope, about<fact::in, Name>,
+                                fact::extents<Extents...>, fact::zero_row<Init.zero_row>>>;
+};
+}  // namespace detail
+
 template <fixed_string Name, int... Extents>
 struct cache_leaf : detail::leaf<element_type{}, Extents...> {};
 
@@ -158,18 +170,16 @@ inline constexpr typename detail::checked_indices<Name, Classes, Extents...>::ty
 /// this name, too, as these say.
 template <fixed_string Name, int... Extents>
 inline constexpr
-    typename detail::checked_leaf<Name, parameter_leaf<Name, true, detail::unsaid(fan_in_of<Extents...>()), Extents...>,
-                                  Extents...>::type param{};
+    typename detail::checked_parameter<Name, true, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type param{};
 
 /// A parameter with an initialization of its own.
 template <fixed_string Name, initial Init, int... Extents>
-inline constexpr
-    typename detail::checked_leaf<Name, parameter_leaf<Name, true, Init, Extents...>, Extents...>::type param_from{};
+inline constexpr typename detail::checked_parameter<Name, true, Init, Extents...>::type param_from{};
 
 /// A parameter without gradient.
 template <fixed_string Name, int... Extents>
-inline constexpr typename detail::checked_leaf<
-    Name, parameter_leaf<Name, false, detail::unsaid(fan_in_of<Extents...>()), Extents...>, Extents...>::type frozen{};
+inline constexpr
+    typename detail::checked_parameter<Name, false, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type frozen{};
 
 /// The key of a random operation, one of its arguments; named like a parameter. Kernels read a random_stream there.
 template <fixed_string Name>

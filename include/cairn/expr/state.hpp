@@ -8,8 +8,7 @@ namespace cairn {
 /// State: numbers that a program keeps from step to step and that get no gradient. They begin as `Init` says; a step
 /// and a predictor read them as the last step left them.
 template <fixed_string Name, initial Init, int... Extents>
-inline constexpr
-    typename detail::checked_leaf<Name, parameter_leaf<Name, false, Init, Extents...>, Extents...>::type state{};
+inline constexpr typename detail::checked_parameter<Name, false, Init, Extents...>::type state{};
 
 /// A cache: a state of a predictor, as the keys and values of a text that it goes on with. It begins as zeros, and is
 /// what `updated` says after each call; `predict.reset()` makes it zeros again. No program has one.

@@ -42,33 +42,33 @@ template <class Index, class Number>
 
 /// Some rows and columns of out {extent, inner} = the sums of the rows of `in` {count, inner} that are laid at each
 /// position.
-template <class Index, class Real>
-void add_rows(const positions<Index>& x, const Real* in, Real* out, range rows, range columns) {
+template <class Index, class In, class Sum>
+void add_rows(const positions<Index>& x, const In* in, Sum* out, range rows, range columns) {
   const std::int64_t inner = x.table.inner;
   const auto zero = [out](std::int64_t begin, std::int64_t end) {
-    std::memset(out + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(Real));
+    std::memset(out + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(Sum));
   };
   if (columns.end - columns.begin == inner) zero(rows.begin * inner, rows.end * inner);
   else
     for (auto row = rows.begin; row < rows.end; ++row) zero(row * inner + columns.begin, row * inner + columns.end);
   for (std::int64_t i = 0; i < x.count; ++i, in += inner) {
     if (x.at[i] == x.padding || x.at[i] < rows.begin || x.at[i] >= rows.end) continue;
-    Real* const to = out + x.at[i] * inner;
-    for (auto j = columns.begin; j < columns.end; j += lanes<Real>::width)
-      store_row(load_row(to, j, columns.end) + load_row(in, j, columns.end), to, j, columns.end);
+    Sum* const to = out + x.at[i] * inner;
+    for (auto j = columns.begin; j < columns.end; j += lanes<Sum>::width)
+      store_row(load_row(to, j, columns.end) + load_row_as<Sum>(in, j, columns.end), to, j, columns.end);
   }
 }
 
 /// out {outer, extent, inner} = the sums of the runs of `in` {outer, count, inner} that are laid at each position. Each
 /// number is summed by one thread, in the order of the indices, whichever thread it is: they share what lies outside of
 /// the axis, or else the positions, where most get nothing, or else the columns.
-template <class Index, class Real>
-[[gnu::noinline]] void scatter_add(const positions<Index>& x, const Real* in, Real* out, int threads = 1) {
+template <class Index, class In, class Sum>
+[[gnu::noinline]] void scatter_add(const positions<Index>& x, const In* in, Sum* out, int threads = 1) {
   const std::int64_t outer = x.table.outer, inner = x.table.inner;
   const std::int64_t step = x.count * inner, table = x.table.extent * inner;
   const range rows{0, x.table.extent}, columns{0, inner};
   const std::int64_t work = 40 * outer * (2 * step + table);
-  constexpr std::int64_t line = 64 / sizeof(Real);
+  constexpr std::int64_t line = 64 / sizeof(Sum);
   if (outer > 1) {
     shares{work, outer}(threads, [=, &x](range own) {
       for (auto k = own.begin; k < own.end; ++k) add_rows(x, in + k * step, out + k * table, rows, columns);

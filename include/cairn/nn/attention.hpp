@@ -18,50 +18,118 @@ constexpr auto problem_of_heads(X x) {
                        Heads % std::max(keys, 1) != 0) {
     return poison<rule::heads_of_features, typename X::owner, fact::in<Name>, fact::operation<Kind, tensor_fact<X>>,
                   fact::heads<Heads, keys>>{};
+  } else if constexpr (!(O.dropout >= 0 && O.dropout < 1)) {
+    return poison<rule::probability_below_one, typename X::owner, fact::in<Name>, fact::operation<Kind, tensor_fact<X>>,
+                  fact::probability<O.dropout>>{};
   } else {
     return sound{};
   }
 }
 
+/// Queries, keys and values as the linear layers make them.
+struct unchanged_heads {};
+
 /// Attention of Heads of queries, in a layer that has the name Name, and the linear layer behind it.
-template <fixed_string Name, int Heads, attention_options O>
+template <fixed_string Name, int Heads, attention_options O, auto OnHeads = unchanged_heads{}>
 struct heads {
   static constexpr int keys = O.key_heads == 0 ? Heads : O.key_heads;
+  using on_heads = std::remove_const_t<decltype(OnHeads)>;
+  static constexpr bool unchanged = std::same_as<on_heads, unchanged_heads>;
 
+  /// What is wrong with a mask of x and memory, {N, T, features} each; or sound, as where other keys take their place.
+  template <fixed_string Kind, class X, class Memory, class Mask>
+  static constexpr auto problem_of_mask(X, Memory, Mask mask) {
+    using owner = owner_of<X, Memory, Mask>;
+    using what = fact::operation<Kind, tensor_fact<X>, tensor_fact<Mask>>;
+    constexpr shape scores{X::shape[0], Heads, X::shape[1], Memory::shape[1]};
+    constexpr int bound = Mask::element.bound;
+    if constexpr (wrong<Mask>) {
+      return mask;
+    } else if constexpr (unchanged && broadcast(Mask::shape, scores) != scores) {
+      return poison<rule::mask_of_scores, owner, fact::in<Name>, what,
+                    fact::extents<scores[0], scores[1], scores[2], scores[3]>>{};
+    } else if constexpr (kind_of(Mask::element.type) == kind::whole && (bound < 1 || bound > 2)) {
+      return poison<bound_above_extent, owner, fact::in<Name>, what, fact::bound<bound>>{};
+    } else {
+      return sound{};
+    }
+  }
   /// {N, T, ...} as {N, T, Count, depth}.
   template <int Count, class X>
   static constexpr auto split(X x) {
     return reshape<X::shape[0], X::shape[1], Count, -1>(x);
   }
-  template <class Q, class... Mask>
-  static constexpr auto attend(Q q, auto k, auto v, Mask... mask) {
-    constexpr int features = Q::shape[2] * Q::shape[3];
-    const auto y = [&](auto... causal) {
-      if constexpr (O.dropout == 0) return nn::attention(q, k, v, causal..., mask...);
-      else return nn::attention<Name + fixed_string{".dropout"}, O.dropout>(q, k, v, causal..., mask...);
+  template <class Q, class K, class V, class... Mask>
+  static constexpr auto attend(Q q, K k, V v, Mask... mask) {
+    const auto attended = [&](auto... of_heads) {
+      const auto y = [&](auto... causal) {
+        if constexpr (O.dropout == 0) return nn::attention(of_heads..., causal..., mask...);
+        else return nn::attention<Name + fixed_string{".dropout"}, O.dropout>(of_heads..., causal..., mask...);
+      };
+      if constexpr (O.causal) return projected(y(causal));
+      else return projected(y());
     };
-    const auto out = [&](auto x) {
+    if constexpr (unchanged) return attended(q, k, v);
+    else return std::apply(attended, typename cairn::detail::as_tuple<called<stage_mark, on_heads, Q, K, V>>::type{});
+  }
+
+ private:
+  /// A mistake in attention gets the layer's name, for its own is that of a function.
+  template <class X>
+  static constexpr auto projected(X x) {
+    if constexpr (wrong<X>) {
+      return cairn::detail::leave<block_mark<Name>, typename X::owner>(x);
+    } else {
+      constexpr int features = X::shape[2] * X::shape[3];
       const auto weight = param_from<Name + fixed_string{".out_proj.weight"}, fan_in(features), features, features>;
       const auto bias = param_from<Name + fixed_string{".out_proj.bias"}, initial{}, features>;
-      return matmul(reshape<Q::shape[0], Q::shape[1], features>(x), transpose(weight)) + bias;
-    };
-    if constexpr (O.causal) return out(y(causal));
-    else return out(y());
+      return matmul(reshape<X::shape[0], X::shape[1], features>(x), transpose(weight)) + bias;
+    }
   }
 };
+
+/// What is wrong with a memory beside x, or sound.
+template <fixed_string Kind, fixed_string Name, class X, class Memory>
+constexpr auto problem_of_memory(X, Memory memory) {
+  using what = fact::operation<Kind, tensor_fact<X>, tensor_fact<Memory>>;
+  using problem = decltype(problem_of_heads<Kind, Name, 1, attention_options{}>(memory));
+  if constexpr (!std::same_as<problem, sound>) return problem{};
+  else if constexpr (X::shape[0] == Memory::shape[0]) return sound{};
+  else return poison<rule::queries_keys_values, owner_of<X, Memory>, fact::in<Name>, what>{};
+}
+
+/// What a layer of attention gives of so many values and, at most, a mask. Outside of bodies it is a call with a body
+/// of its own, so that what is wrong in it is told where the layer is called.
+template <class Layer, fixed_string Name, int Values, class... A>
+constexpr auto applied_with_mask(A... args) {
+  constexpr int count = sizeof...(A);
+  if constexpr (!(an_expression<A> && ...) || count < Values || count > Values + 1)
+    return cairn::detail::leave<block_mark<Name>, owner_of<cairn::detail::showing<A>...>>(
+        cairn::detail::misused_silently<one_mask, Layer::kind, A...>());
+  else if constexpr (std::same_as<owner_of<A...>, top_scope>)
+    return typename cairn::detail::calling<stage_mark, Layer, A...>::silent{};
+  else return Layer::body(args...);
+}
+template <class Layer, fixed_string Name, int Values, class... A>
+using with_mask = surfaced<decltype(applied_with_mask<Layer, Name, Values>(std::declval<A>()...))>;
 }  // namespace detail
 
-template <fixed_string Name, int Heads, attention_options O>
+template <fixed_string Name, int Heads, attention_options O, auto OnHeads>
 struct self_attention_layer : layer_base {
-  static constexpr fixed_string name = Name;
-  template <an_expression X, class... Mask>
-    requires(sizeof...(Mask) < 2)
-  constexpr auto operator()(X x, Mask... mask) const {
-    using problem = decltype(detail::problem_of_heads<"self_attention", Name, Heads, O>(x));
+  static constexpr auto name = Name;
+  static constexpr fixed_string kind = "self_attention";
+  template <an_expression X, class... More>
+  constexpr detail::with_mask<self_attention_layer, Name, 1, X, More...> operator()(X, More...) const {
+    return {};
+  }
+  template <class X, class... Mask>
+  static constexpr auto body(X x, Mask... mask) {
+    using heads = detail::heads<Name, Heads, O, OnHeads>;
+    using problem = decltype(first_problem(detail::problem_of_heads<kind, Name, Heads, O>(x),
+                                           heads::template problem_of_mask<kind>(x, x, mask)...));
     if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<problem>{};
+      return problem{};
     } else {
-      using heads = detail::heads<Name, Heads, O>;
       constexpr int features = X::shape[-1], keys = features / Heads * heads::keys, rows = features + 2 * keys;
       const auto weight =
           param_from<Name + fixed_string{".in_proj_weight"}, initial::xavier(features, rows), rows, features>;
@@ -77,16 +145,21 @@ struct self_attention_layer : layer_base {
 
 template <fixed_string Name, int Heads, attention_options O>
 struct cross_attention_layer : layer_base {
-  static constexpr fixed_string name = Name;
-  template <an_expression X, an_expression Memory, class... Mask>
-    requires(sizeof...(Mask) < 2)
-  constexpr auto operator()(X x, Memory memory, Mask... mask) const {
-    using problem = decltype(first_problem(detail::problem_of_heads<"cross_attention", Name, Heads, O>(x),
-                                           detail::problem_of_heads<"cross_attention", Name, 1, {}>(memory)));
+  static constexpr auto name = Name;
+  static constexpr fixed_string kind = "cross_attention";
+  template <an_expression X, class... More>
+  constexpr detail::with_mask<cross_attention_layer, Name, 2, X, More...> operator()(X, More...) const {
+    return {};
+  }
+  template <class X, class Memory, class... Mask>
+  static constexpr auto body(X x, Memory memory, Mask... mask) {
+    using heads = detail::heads<Name, Heads, O>;
+    using problem = decltype(first_problem(detail::problem_of_heads<kind, Name, Heads, O>(x),
+                                           detail::problem_of_memory<kind, Name>(x, memory),
+                                           heads::template problem_of_mask<kind>(x, memory, mask)...));
     if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<problem>{};
+      return problem{};
     } else {
-      using heads = detail::heads<Name, Heads, O>;
       constexpr int features = X::shape[-1], keys = features / Heads * heads::keys;
       const auto [q, k, v] = weights<features, keys, Memory::shape[-1]>();
       const auto bias = param_from<Name + fixed_string{".in_proj_bias"}, initial{}, features + 2 * keys>;
@@ -123,9 +196,12 @@ struct cross_attention_layer : layer_base {
 /// of nn.MultiheadAttention with batch_first: `Name.in_proj_weight` {3 features, features}, or with less rows where
 /// keys and values have fewer heads, `Name.in_proj_bias`, `Name.out_proj.weight`, `Name.out_proj.bias`. A mask may
 /// follow x, as in the function attention. A mask is 1 where to look, the reverse of nn.MultiheadAttention's; one of
-/// keys {N, S} is reshape<N, 1, 1, S>(mask). Rejects: other than three axes, heads that do not divide the features.
-template <fixed_string Name, int Heads, attention_options O = attention_options{}>
-inline constexpr self_attention_layer<Name, Heads, O> self_attention{};
+/// keys {N, S} is reshape<N, 1, 1, S>(mask). OnHeads is a function of queries {N, T, Heads, D}, keys and values {N, T,
+/// key heads, D} to a std::tuple of what attention takes in their place, a mask among it, too: it turns them by
+/// positions, or adds them to caches. Rejects: other than three axes, heads that do not divide the features.
+template <fixed_string Name, int Heads, attention_options O = attention_options{},
+          auto OnHeads = detail::unchanged_heads{}>
+inline constexpr self_attention_layer<Name, Heads, O, OnHeads> self_attention{};
 /// Attention of x {N, T, features} at a memory {N, S, any features}: `nn::cross_attention<"attn", 8>(x, memory)`. Where
 /// the memory has other features, weights are `Name.q_proj_weight`, `k_proj_weight` and `v_proj_weight`, as PyTorch's.
 /// A mask may follow: 1 where to look, the reverse of nn.MultiheadAttention's; of keys {N, S} it is

@@ -7,16 +7,39 @@
 namespace cairn::nn {
 
 struct sinusoidal_positions_layer : layer_base {
+  static constexpr fixed_string name = "sinusoidal_positions";
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"sinusoidal_positions", "">(x));
+    using problem = decltype(detail::problem_of_features<name, "">(x));
     if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
-    else return x + make<waves_op<X::shape[-1], 10000.0, false>>(arange<X::shape[-2]>);
+    else return (*this)(x, arange<X::shape[-2]>);
+  }
+  template <an_expression X, an_expression P>
+  constexpr auto operator()(X x, P positions) const {
+    using problem = decltype(problem_of<X>(x, positions));
+    if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
+    else return x + make<waves_op<X::shape[-1], 10000.0, false>>(positions);
+  }
+
+ private:
+  template <class X, class P>
+  static constexpr auto problem_of(X x, P positions) {
+    using of_features = decltype(detail::problem_of_features<name, "">(x));
+    using what = fact::operation<name, tensor_fact<X>, tensor_fact<P>>;
+    constexpr shape rows = reduced(X::shape, axis_set{1} << std::max(X::shape.rank - 1, 0), false);
+    if constexpr (!std::same_as<of_features, sound>) return of_features{};
+    else if constexpr (wrong<P>) return positions;
+    else if constexpr (kind_of(P::element.type) != kind::whole)
+      return mistake<kind_mismatch, owner_of<X, P>, what, fact::takes<float, int>>{};
+    else if constexpr (P::shape == rows || P::shape == shape{rows[-1]}) return sound{};
+    else return mistake<rule::positions_of_rows, owner_of<X, P>, what>{};
   }
 };
 
-/// x {..., T, features} plus sine and cosine of t / 10000^(2 j / features), which are features 2 j and 2 j + 1, for
-/// each position t (Vaswani et al., 2017). Rejects: fewer than two axes.
+/// x {..., T, features} plus sine and cosine of p / 10000^(2 j / features), which are features 2 j and 2 j + 1, for the
+/// position p of each row (Vaswani et al., 2017): whole numbers {T} or {..., T}, 0 to T - 1 where none are given.
+/// `x | nn::sinusoidal_positions`, `nn::sinusoidal_positions(x, positions)`. Rejects: fewer than two axes; positions of
+/// other shapes.
 inline constexpr sinusoidal_positions_layer sinusoidal_positions{};
 
 }  // namespace cairn::nn

@@ -47,7 +47,7 @@ struct lstm_units {
 
 /// What is wrong with the input of the layer Name, {N, T, features}, or of a cell, {N, features}, and its states, of
 /// the given shape, if there are any; or sound.
-template <class Units, fixed_string Name, int Rank, shape States, int... Extents, class X, class... S>
+template <class Units, fixed_string Name, int Rank, shape States, int Hidden, int... Layers, class X, class... S>
 constexpr auto problem_of_units(X x, S... states) {
   using owner = owner_of<X, S...>;
   using what = fact::operation<Units::name, tensor_fact<X>, tensor_fact<S>...>;
@@ -57,12 +57,14 @@ constexpr auto problem_of_units(X x, S... states) {
     return poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>{};
   } else if constexpr (X::shape.rank != Rank) {
     return poison<rule::steps_of_features, owner, fact::in<Name>, what>{};
-  } else if constexpr (((Extents < 1) || ...)) {
-    return poison<rule::positive_extents, owner, fact::in<Name>, what, fact::extents<Extents...>>{};
+  } else if constexpr (Hidden < 1) {
+    return poison<rule::positive_extents, owner, fact::in<Name>, what, fact::extents<Hidden>>{};
+  } else if constexpr (((Layers < 1) || ...)) {
+    return poison<no_layers, owner, fact::in<Name>, what, fact::layers<Layers>...>{};
   } else if constexpr (sizeof...(S) != 0 && sizeof...(S) != Units::states) {
     return poison<states_or_none, owner, fact::in<Name>, what>{};
   } else if constexpr (((S::shape != States) || ...)) {
-    return poison<rule::states_of_units, owner, fact::in<Name>, what, fact::extents<Extents...>>{};
+    return poison<rule::states_of_units, owner, fact::in<Name>, what, fact::extents<Hidden, Layers...>>{};
   } else {
     return sound{};
   }

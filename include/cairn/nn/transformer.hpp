@@ -19,20 +19,23 @@ struct transformer_options {
   friend constexpr bool operator==(const transformer_options&, const transformer_options&) = default;
 };
 
-template <int Heads, transformer_options O, auto Activation>
+template <int Heads, transformer_options O, auto Activation, auto OnHeads>
 struct transformer_block_layer : layer_base {
-  static constexpr fixed_string name = "transformer_block";
-  template <an_expression X, class... Mask>
-    requires(sizeof...(Mask) < 2)
-  constexpr auto operator()(X x, Mask... mask) const {
+  static constexpr fixed_string name = "transformer_block", kind = name;
+  template <an_expression X, class... More>
+  constexpr detail::with_mask<transformer_block_layer, "self_attn", 1, X, More...> operator()(X, More...) const {
+    return {};
+  }
+  template <class X, class... Mask>
+  static constexpr auto body(X x, Mask... mask) {
     constexpr attention_options heads{O.causal, O.key_heads, O.dropout};
     using problem = decltype(detail::problem_of_heads<"transformer_block", "self_attn", Heads, heads>(x));
     if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<problem>{};
+      return problem{};
     } else {
       constexpr int features = X::shape[-1], inner = O.dim_feedforward == 0 ? 4 * features : O.dim_feedforward;
       const auto attend = [&](auto h) {
-        return dropped<"dropout1">(self_attention<"self_attn", Heads, heads>(h, mask...));
+        return dropped<"dropout1">(self_attention<"self_attn", Heads, heads, OnHeads>(h, mask...));
       };
       const auto feed_forward = [&](auto h) {
         const auto hidden = h | linear<"linear1", inner> | Activation;
@@ -76,10 +79,12 @@ struct swiglu_layer : layer_base {
 /// names of nn.TransformerEncoderLayer, `self_attn.in_proj_weight`, `linear1.weight`, `norm1.weight` and so on, which
 /// the block or repeat around it prefixes: `repeat<6, "layers">([](auto) { return nn::transformer_block<8>; })`. A mask
 /// may follow x: 1 where to look, the reverse of nn.MultiheadAttention's; of keys {N, S} reshape<N, 1, 1, S>(mask). The
-/// activation is a layer. PyTorch's defaults are `nn::transformer_block<8, nn::transformer_options{
-/// .dim_feedforward = 2048, .norm_first = false, .dropout = 0.1}, nn::relu>`. Rejects what self_attention does.
-template <int Heads, transformer_options O = transformer_options{}, auto Activation = gelu>
-inline constexpr transformer_block_layer<Heads, O, Activation> transformer_block{};
+/// activation is a layer, OnHeads that of self_attention. Options are also `nn::causal` alone; PyTorch's defaults are
+/// `nn::transformer_block<8, nn::transformer_options{.dim_feedforward = 2048, .norm_first = false, .dropout = 0.1},
+/// nn::relu>`. Rejects what self_attention does.
+template <int Heads, transformer_options O = transformer_options{}, auto Activation = gelu,
+          auto OnHeads = detail::unchanged_heads{}>
+inline constexpr transformer_block_layer<Heads, O, Activation, OnHeads> transformer_block{};
 
 /// w2(silu(w1(x)) * w3(x)), linear layers without bias (Shazeer, 2020), as the feed-forward layer of Llama:
 /// `Name.w1.weight` {Hidden, features}, `Name.w3.weight`, and `Name.w2.weight` {features, Hidden}.

@@ -44,7 +44,7 @@ struct segment_entry {
 
 struct step {
   std::int64_t live;           ///< bytes of the arena that it needs: the values that live, and scratch
-  std::int64_t flops, again;   ///< operations, and those that are executed a second time
+  std::int64_t flops, again;   ///< operations, and those that are executed a second time, in a loop of its own, too
   std::int64_t read, written;  ///< bytes of its operands
   std::int64_t scratch, at;    ///< bytes of its scratch, and where in the arena
   int segment;
@@ -175,7 +175,7 @@ inline constexpr auto tables = [] {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];
       made.flops += out.values[v].flops;
-      if (s.again[v] > 0) made.again += out.values[v].flops;
+      if (s.nodes[v].number == 0) made.again += s.recomputed_flops(v);
       if (f.external[v]) made.written += s.made(v).bytes;
     }
     made.read = bytes_read<Compiled>(i, reader);

@@ -90,6 +90,7 @@ struct timeline_writer : svg_plot {
     change(0, end);
     text(left - 8, at + 11, "end small", depth == 1 ? "segments" : "in them");
   }
+  /// A step that computes some of its work again, as a loop in each of its segments, shows it in front.
   void again_at(double at) {
     std::int64_t begin = 0, end = -1;
     const auto close = [&] {

@@ -1,7 +1,7 @@
-// rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant
+// rejects: cairn \[wrong-arguments\]: a recurrent layer has one layer or more: num_layers is at least 1
 // rejects: fact::in<cairn::fixed_string<8>\{"net.gru"\}>
 // rejects: operation<cairn::fixed_string<4>\{"gru"\}, float ?\[8\]\[5\]\[3\]>
-// rejects: fact::extents<4, 0>
+// rejects: fact::layers<0>
 #include "cairn/core/misuse.hpp"
 #include "cairn/nn/recurrent.hpp"
 
