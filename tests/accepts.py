@@ -24,8 +24,9 @@ def static():
 def headers():
     root = top / "include"
     names = sorted(str(file.relative_to(root)) for file in root.rglob("*.hpp"))
+    included = re.compile(r'^ *# *include [<"](cairn/[^">]+)', re.MULTILINE)
     return {" ".join(chain): "".join(f"#include <{name}>\n" for name in chain * 2)
-            for chain in chains(names, lambda name: re.findall(r'^ *# *include [<"](cairn/[^">]+)', (root / name).read_text(), re.M))}
+            for chain in chains(names, lambda name: included.findall((root / name).read_text()))}
 
 
 def chains(names, included):
