@@ -4,10 +4,13 @@
 static   each file of tests/static, which are rows of static_assert: to compile is to pass; with both compilers what is
          about the language, for the rest is the same arithmetic in each, and matrix.py has it
 headers  each header alone, included twice, without the warnings that users ask for; with one compiler, for an include
-         that is missing is so for both
+         that is missing is so for both. Headers of which each includes the one before are compiled at once, in that
+         order: before each comes nothing but what it includes itself
 """
 
+import re
 import sys
+from functools import cache
 
 from compilers import compile_text, compilers, finish, for_each, top
 
@@ -20,8 +23,25 @@ def static():
 
 def headers():
     root = top / "include"
-    names = [str(file.relative_to(root)) for file in root.rglob("*.hpp")]
-    return {name: f"#include <{name}>\n" * 2 for name in names}
+    names = sorted(str(file.relative_to(root)) for file in root.rglob("*.hpp"))
+    included = re.compile(r'^ *# *include [<"](cairn/[^">]+)', re.MULTILINE)
+    return {" ".join(chain): "".join(f"#include <{name}>\n" for name in chain * 2)
+            for chain in chains(names, lambda name: included.findall((root / name).read_text()))}
+
+
+def chains(names, included):
+    """All names in chains, the longest first: what a name includes, through others or not, comes before it."""
+    @cache
+    def within(name):
+        return {name}.union(*map(within, included(name)))
+
+    while names:
+        longest = {}
+        for name in sorted(names, key=lambda name: len(within(name))):
+            longest[name] = [*max((longest[one] for one in within(name) if one in longest), key=len, default=[]), name]
+        chain = max(longest.values(), key=len)
+        yield chain
+        names = [name for name in names if name not in chain]
 
 
 def accepted(job):

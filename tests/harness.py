@@ -305,6 +305,13 @@ class accepts_finds(unittest.TestCase):
             self.assertFalse(accepts.accepted((compiler, "bad", "char narrow(int i) { return i; }\n"))[0])
 
 
+    def test_headers_in_chains(self):
+        included = {"a": [], "b": ["a"], "c": ["b"], "d": ["a"], "e": []}
+        self.assertEqual(list(accepts.chains(list(included), included.get)), [["a", "b", "c"], ["e"], ["d"]])
+        self.assertEqual(sorted(" ".join(accepts.headers()).split()),
+                         sorted(str(file.relative_to(top / "include")) for file in (top / "include").rglob("*.hpp")))
+
+
 class a_body_that_cairn_leaves_to_the_compiler(unittest.TestCase):
     program = """#include "cairn/expr/checkpoint.hpp"
 #include "cairn/expr/reduce.hpp"

@@ -25,7 +25,8 @@ flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_T
 false_alarms = {"g++": ["-Wno-restrict"], "clang++-19": []}  # GCC bug 105651
 
 elsewhere = ["allocation", "counted", "learning"]  # not of numbers: each is the same in every cell
-patterns = ["laws/*.cpp", "run/kernel_*.cpp", "run/gradients_*.cpp", "run/joined.cpp", "run/main.cpp"]
+patterns = ["laws/*.cpp", "run/kernel_*.cpp", "run/gradients_*.cpp", "run/joined.cpp", "run/scan.cpp",
+            "run/scan_more.cpp", "run/stencils.cpp", "run/main.cpp"]
 sources = [file for pattern in patterns
            for file in sorted((top / "tests").glob(pattern)) if file.stem not in elsewhere]
 

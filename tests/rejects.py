@@ -18,15 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import misuse
-from compilers import compile_file, compile_text, compilers, finish, for_each, top
+from compilers import compile_file, compile_text, compilers, finish, for_each, precompiled, top
 
 most_lines, most_columns = {"g++": 9, "clang++-19": 4}, 400
 # Of a mistake within an operation, or the body of a loop, which is looked at where the graph is made: compilers tell that at length.
 most_lines_within, most_columns_within = {"g++": 20, "clang++-19": 12}, 700
 at_once = 20
 without_quotes = {"g++": "-fno-diagnostics-show-caret", "clang++-19": "-fno-caret-diagnostics"}
-foreign = """algorithm array bit cmath concepts cstring limits ranges span stdexcept string string_view tuple utility vector
-xsimd/xsimd.hpp""".split()
 
 error_line = re.compile(r"\S+: (fatal )?error: ")
 head = re.compile(r"\S+: (fatal )?(error|warning): ")
@@ -53,15 +51,9 @@ def expected(source):
     return found
 
 
-def precompiled(compiler, folder):
-    """Options that take what is not ours from a file, for most of a case's time is the standard library's."""
-    others = folder / "others.hpp"
-    others.write_text("".join(f"#include <{name}>\n" for name in foreign))
-    ready = folder / ("others.hpp.gch" if compiler == "g++" else "others.pch")
-    accepted, printed = compile_file(compiler, others, "-x", "c++-header", "-o", str(ready), syntax_only=False)
-    if not accepted:
-        sys.exit(printed)
-    return ["-include", str(others)] if compiler == "g++" else ["-include-pch", str(ready)]
+def with_kernels(source):
+    """Whether a case runs: kernels that another case of its batch includes are looked for in its own operations, too."""
+    return bool(re.search(r"#include .cairn/(cairn|exec|gradcheck|file)", (top / source).read_text()))
 
 
 def diagnostics(printed):
@@ -144,12 +136,12 @@ def judged(sources, compiler, *options):
 
 def main(part=""):
     files = sorted((top / "tests/rejects").glob("*.cpp"))
-    sources = [file.relative_to(top) for file in files if part in file.stem]
+    sources = sorted((file.relative_to(top) for file in files if part in file.stem), key=with_kernels)
     batches = [(sources[i:i + at_once], compiler) for i in range(0, len(sources), at_once) for compiler in compilers]
     print(f"{'':4} {'compiler':10} errors lines columns  case")
     failed, verdicts = 0, {}
     with tempfile.TemporaryDirectory() as folder:
-        options = {compiler: [without_quotes[compiler], *precompiled(compiler, Path(folder))] for compiler in compilers}
+        options = {compiler: [without_quotes[compiler], *precompiled(compiler, folder)] for compiler in compilers}
         for (_, compiler), found in zip(batches, for_each(lambda batch: judged(*batch, *options[batch[1]]), batches)):
             for source, seen in found.items():
                 verdicts[source, compiler] = seen

@@ -68,6 +68,13 @@ constexpr axis_set stretched_axes(const shape& from, const shape& to) {
   return axes;
 }
 
+namespace detail {
+/// Whether an array has the extents of an input; a flat one stands for any shape of as many elements.
+constexpr bool extents_fit(const shape& given, const shape& wanted) {
+  return given == wanted || (given.rank <= 1 && given.count() == wanted.count());
+}
+}  // namespace detail
+
 /// The shape left by a reduction over `axes`: they become 1 (`keep`) or vanish.
 constexpr shape reduced(const shape& from, axis_set axes, bool keep) {
   shape out;

@@ -52,10 +52,6 @@ namespace detail {
   return text += '}';
 }
 
-/// Whether an array has the extents of an input; a flat one stands for any shape of as many elements.
-constexpr bool extents_fit(const shape& given, const shape& wanted) {
-  return given == wanted || (given.rank <= 1 && given.count() == wanted.count());
-}
 /// Throws extent_error where they do not fit.
 [[gnu::noinline]] inline void check_extents(std::string_view what, std::string_view name, const shape& wanted,
                                             const shape& given, bool row_major) {
