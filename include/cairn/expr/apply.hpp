@@ -146,6 +146,10 @@ struct rank_from<expr<Op, A...>> {
 template <class Op>
 inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
 
+/// Whether an operation is one of bf16 where the user says so. Not where it has statistics beside, which are floats.
+template <class Op>
+inline constexpr bool takes_bf16_alone = Op::takes_bf16(0) && !Op::sums(1);
+
 /// What an operation says of its arguments, whatever they are.
 struct demands {
   kind (*argument_kind)(int);
@@ -189,7 +193,7 @@ constexpr verdict judged(const argument_facts* given, int count, const demands& 
   return {};
 }
 template <class Op>
-inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, Op::takes_bf16};
+inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, takes_bf16_alone<Op>};
 template <class Op, class... A>
 constexpr verdict judged_application() {
   constexpr auto& given = facts_of<A...>;

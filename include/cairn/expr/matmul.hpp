@@ -13,7 +13,8 @@ template <bool TransposeA, bool TransposeB>
 struct matmul_op : op {
   static constexpr fixed_string name = "matmul";
   using rule = rule::inner_extents_equal;
-  static constexpr bool contraction = true, takes_bf16 = true;
+  static constexpr bool contraction = true;
+  static constexpr bool takes_bf16(int) { return true; }
   static constexpr shape shown(std::size_t i, shape s) {
     if ((i == 0 ? TransposeA : TransposeB) && s.rank >= 2) std::swap(s.extent[s.rank - 1], s.extent[s.rank - 2]);
     return s;

@@ -75,8 +75,9 @@ struct op {
   static constexpr bool joins(const auto&...) { return false; }
   /// Whether its kernel reads argument number i where it is, if it is joined: then `compute` takes a launch.
   static constexpr bool reads_pieces(int /*argument*/, const auto&...) { return false; }
-  /// Whether its kernel takes real numbers of bf16, and makes floats of them: then Real is bf16.
-  static constexpr bool takes_bf16 = false;
+  /// Whether its kernel takes argument number i, real numbers, in bf16, and makes floats: then Real is bf16. The first
+  /// of its arguments is one, or none is.
+  static constexpr bool takes_bf16(int /*argument*/) { return false; }
   /// Whether a result is a sum or a statistic: then it stays a float where others are rounded to bf16.
   static constexpr bool sums(int /*result*/) { return false; }
   /// Working space of its kernel, in such numbers.

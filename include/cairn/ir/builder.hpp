@@ -98,7 +98,7 @@ struct builder {
     if (op->rounded == rounding::follows) return append_following(op, of);
     stack<int> taken;
     for (int i = 0; i < op->arguments; ++i)
-      taken.push(op->rounded == rounding::takes ? in_bf16(of[i]) : in_floats(of[i]));
+      taken.push(op->rounded == rounding::takes && op->takes_bf16(i) ? in_bf16(of[i]) : in_floats(of[i]));
     const int made = append_as_it_is(op, taken.begin());
     for (int v = made; v < made + op->results; ++v) {
       if (!same_address(nodes[v].made->round, nullptr)) nodes[v].rounded = append_as_it_is(nodes[v].made->round, &v);

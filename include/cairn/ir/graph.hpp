@@ -103,6 +103,7 @@ struct operation {
   bool contraction = false;
   bool updates = false;           ///< its results take the places of a parameter, which is argument 0, and its moments
   rounding rounded = rounding::none;
+  bool (*takes_bf16)(int) = nullptr;  ///< by argument, where it takes such
   bool converts = false;  ///< rounds or widens for this
   const axis_map* map = nullptr;  ///< by axis
   workspace scratch = {};

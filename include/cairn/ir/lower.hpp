@@ -138,7 +138,7 @@ struct lowering<expr<Op, A...>> {
     constexpr int count = static_cast<int>(sizeof...(A));
     constexpr int results = static_cast<int>(type::results.size());
     c.total += {.nodes = results, .arguments = count};
-    if (Op::takes_bf16 && common == dtype::bf16) c.total += {.nodes = results, .arguments = results};
+    if (Op::takes_bf16(0) && common == dtype::bf16) c.total += {.nodes = results, .arguments = results};
     if (updates) c.total += {.nodes = count, .arguments = count, .updates = count};
   }
   template <class Target>

@@ -113,7 +113,7 @@ inline constexpr rounding rounding_of = [] {
   using real = real_of<Numbers>;
   constexpr bool mixed = !std::is_same_v<Numbers, real>;
   constexpr dtype common = cairn::detail::common_type_of<Tensors...>;
-  if (Op::takes_bf16 && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
+  if (Op::takes_bf16(0) && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
     return rounding::takes;
   if (!mixed) return rounding::none;
   return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
@@ -181,16 +181,27 @@ struct in_bf16<Tensor, std::index_sequence<Axis...>> {
   using type = tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
 };
 /// An argument as a kernel takes it.
-template <rounding Rounded, class Tensor>
+template <bool InBf16, class Tensor>
 struct argument_taken {
   using type = Tensor;
 };
 template <class Tensor>
-  requires(kind_of(Tensor::element.type) == kind::real)
-struct argument_taken<rounding::takes, Tensor>
+struct argument_taken<true, Tensor>
     : in_bf16<Tensor, std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>> {};
-template <rounding Rounded, class Tensor>
-using taken = typename argument_taken<Rounded, Tensor>::type;
+
+template <class Op, rounding Rounded, std::size_t I, class Tensor>
+using taken = typename argument_taken<Rounded == rounding::takes && Op::takes_bf16(static_cast<int>(I)), Tensor>::type;
+
+/// The kernel of an operation on arguments as it takes them, whose numbers have so many bytes.
+template <class Op, class Real, rounding Rounded, class Indices, class... Tensors>
+struct kernel_on;
+template <class Op, class Real, rounding Rounded, std::size_t... I, class... Tensors>
+struct kernel_on<Op, Real, Rounded, std::index_sequence<I...>, Tensors...> {
+  static constexpr int bytes = sizeof(cairn::detail::computed_as<Real, taken<Op, Rounded, I, Tensors>...>);
+  static constexpr kernel_pointer run = &cairn::run<Op, Real, taken<Op, Rounded, I, Tensors>...>;
+  static constexpr paired_pointer run_tiles = &cairn::run_tiles<Op, Real, taken<Op, Rounded, I, Tensors>...>;
+  static constexpr paired_pointer run_rows = &cairn::run_rows<Op, Real, taken<Op, Rounded, I, Tensors>...>;
+};
 }  // namespace detail
 
 template <class Op, class Target, class... Tensors>
@@ -198,7 +209,8 @@ constexpr operation described_operation() {
   using real = typename Target::real;
   constexpr rounding rounded = rounding_of<Op, typename Target::numbers, Tensors...>;
   constexpr const auto& made = results_made<Op, typename Target::numbers, Tensors...>;
-  constexpr int bytes = sizeof(cairn::detail::computed_as<real, detail::taken<rounded, Tensors>...>);
+  using kernel = detail::kernel_on<Op, real, rounded, std::index_sequence_for<Tensors...>, Tensors...>;
+  constexpr int bytes = kernel::bytes;
   static_assert(!Op::elementwise || shaped_alike(made.data(), static_cast<int>(made.size())),
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
@@ -209,6 +221,7 @@ constexpr operation described_operation() {
   o.results = static_cast<int>(made.size());
   o.made = made.data();
   o.rounded = rounded;
+  o.takes_bf16 = &Op::takes_bf16;
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
   o.contraction = Op::contraction;
@@ -218,15 +231,15 @@ constexpr operation described_operation() {
   if constexpr (Op::elementwise || Op::mapped) {
     o.lanes = lanes_with<Op, real, Tensors...>(std::make_index_sequence<made.size()>{});
   } else if constexpr (!Op::view) {
-    o.run = &run<Op, real, detail::taken<rounded, Tensors>...>;
+    o.run = kernel::run;
     o.summed = Op::summed;
     o.tiles = Op::tiles(bytes, Tensors::shape...);
     if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none)
-      o.run_tiles = &run_tiles<Op, real, detail::taken<rounded, Tensors>...>;
+      o.run_tiles = kernel::run_tiles;
     o.takes_rows = Op::takes_rows(Tensors::shape...);
     o.gives_rows = Op::gives_rows(Tensors::shape...);
     if constexpr (Op::takes_rows(Tensors::shape...) || Op::gives_rows(Tensors::shape...))
-      o.run_rows = &run_rows<Op, real, detail::taken<rounded, Tensors>...>;
+      o.run_rows = kernel::run_rows;
     o.scratch = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     o.joins = Op::joins(Tensors::shape...);
