@@ -129,7 +129,7 @@ struct attention_tiles {
   }
   template <class Copy = std::int64_t, class Sum = std::int64_t, class At = std::int64_t>
   constexpr backward_space<Copy, Sum> backward(const attention_extents& of, At at = 0) const {
-    const int all = in_rows(of.queries), again = pairs ? all : 0, scores_again = pairs ? queries : 0;
+    const int all = in_rows(of.queries), again = pairs ? in_steps(of.queries) : 0, scores_again = pairs ? queries : 0;
     return {.queries = take<Copy>(at, all, depth),
             .results = take<Copy>(at, all, value_depth),
             .of_queries = take_sums<Sum>(at, all, depth),
