@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -51,11 +52,11 @@ inline std::vector<std::int32_t> labels(int n, int classes) {
   return values;
 }
 
-/// n numbers in the middle of others, and not aligned.
+/// n numbers in the middle of others, and not aligned to registers.
 template <class Real>
 class guarded {
-  static constexpr std::size_t margin = 35;
-  static constexpr Real untouched = static_cast<Real>(12345);
+  static constexpr std::size_t margin = 34;
+  static constexpr Real untouched = static_cast<Real>(12345.0F);
   std::vector<Real> cells;
 
  public:
@@ -66,7 +67,8 @@ class guarded {
   Real* data() { return cells.data() + margin; }
   bool intact() const {
     for (std::size_t i = 0; i < margin; ++i)
-      if (cells[i] != untouched || cells[cells.size() - 1 - i] != untouched) return false;
+      for (const Real& cell : {cells[i], cells[cells.size() - 1 - i]})
+        if (std::memcmp(&cell, &untouched, sizeof cell) != 0) return false;
     return true;
   }
 };

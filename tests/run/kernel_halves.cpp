@@ -66,23 +66,6 @@ bool same_bits(const std::vector<float>& expected, const float* found) {
   return std::memcmp(expected.data(), found, expected.size() * sizeof(float)) == 0;
 }
 
-/// Memory of which what lies around is watched.
-template <class Number>
-struct watched {
-  static constexpr std::size_t margin = 35;
-  std::vector<Number> cells;
-
-  explicit watched(std::int64_t n) : cells(static_cast<std::size_t>(n) + 2 * margin, Number(12345.0F)) {}
-  Number* data() { return cells.data() + margin; }
-  bool intact() const {
-    const Number untouched(12345.0F);
-    for (std::size_t i = 0; i < margin; ++i)
-      for (const std::size_t at : {i, cells.size() - 1 - i})
-        if (std::memcmp(&cells[at], &untouched, sizeof untouched) != 0) return false;
-    return true;
-  }
-};
-
 template <product P>
 void check_product(float scale = 1) {
   const auto& shared = cairn::kernel::shared_plan_of<bf16, P>;
@@ -91,8 +74,8 @@ void check_product(float scale = 1) {
   const int length_a = P.transpose_a ? P.m : P.k, length_b = P.transpose_b ? P.k : P.n;
   const halves apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
   const std::int64_t size = std::int64_t{P.m} * P.n;
-  watched<float> c(size), own(size), of_parts(size);
-  watched<bf16> scratch(plan.cut.scratch.numbers(1));
+  guarded<float> c(size), own(size), of_parts(size);
+  guarded<bf16> scratch(plan.cut.scratch.numbers(1));
   cairn::kernel::multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
   cairn::kernel::multiplication(plan, a.data(), b.data(), own.data()).run(scratch.data());
   cairn::kernel::multiplication(shared, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5,
@@ -100,7 +83,7 @@ void check_product(float scale = 1) {
       .run(scratch.data());
   const std::vector<float> expected = defined(P, a, b, plan.cut.depth);
   BOOST_TEST_CONTEXT("m " << P.m << " n " << P.n << " k " << P.k << " transposes " << P.transpose_a << P.transpose_b) {
-    for (watched<float>* result : {&c, &own, &of_parts}) {
+    for (guarded<float>* result : {&c, &own, &of_parts}) {
       BOOST_TEST(same_bits(expected, result->data()));
       BOOST_TEST(result->intact());
     }
@@ -144,7 +127,7 @@ BOOST_AUTO_TEST_CASE(denormal_numbers) {
   bf16 least;
   least.bits = 1;
   static_assert(bf16(static_cast<float>(bf16(0x1p-130F))).bits == 0);
-  watched<bf16> scratch(cairn::kernel::plan_of<bf16, product{1, 1, 2}>.cut.scratch.numbers(1));
+  guarded<bf16> scratch(cairn::kernel::plan_of<bf16, product{1, 1, 2}>.cut.scratch.numbers(1));
   const halves a{least, bf16(1.0F)}, b{bf16(0x1p120F), bf16(3.0F)};
   float c = 0;
   cairn::kernel::multiplication(cairn::kernel::plan_of<bf16, product{1, 1, 2}>, a.data(), b.data(), &c)

@@ -350,12 +350,14 @@ static_assert(takes_keys<2, 1, 1, 4> && !takes_keys<2, 9, 4, 4> && !takes_keys<2
 static_assert(attention_op<attending{}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 7 * 7 * (4 * 4 + 5));
 static_assert(attention_op<attending{true}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 28 * (4 * 4 + 5));
 // However many heads share keys, backward has room for the queries of one.
-template <int Heads>
+template <int Heads, int Bytes = 4>
 constexpr std::int64_t room_for = [] {
   constexpr shape queries{1, 300, Heads, 16}, keys{1, 300, 2, 16};
-  return attention_gradients_op<attending{}>::scratch(4, queries, queries, keys, keys).each;
+  return attention_gradients_op<attending{}>::scratch(Bytes, queries, queries, keys, keys).each;
 }();
 static_assert(room_for<12> == room_for<4> && room_for<4> < 2 * room_for<2>);
+// Of bf16 as many bytes as of floats, where copies are of floats.
+static_assert(multiplies_bf16 || 2 * room_for<4, 2> == 4 * room_for<4>);
 static_assert(of(t<2, 7, 12> | nn::self_attention<"a", 6, nn::causal>) == shape{2, 7, 12});
 static_assert(of(nn::self_attention<"a", 6>(t<2, 7, 12>, reshape<2, 1, 1, 7>(indices<"real", 2, 2, 7>))) ==
               shape{2, 7, 12});

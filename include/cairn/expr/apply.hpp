@@ -146,12 +146,15 @@ struct rank_from<expr<Op, A...>> {
 template <class Op>
 inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
 
+/// Whether an operation is one of bf16 where the user says so. Not where it has statistics beside, which are floats.
+template <class Op>
+inline constexpr bool takes_bf16_alone = Op::takes_bf16(0) && !Op::sums(0) && !Op::sums(1);
+
 /// What an operation says of its arguments, whatever they are.
 struct demands {
   kind (*argument_kind)(int);
   next_state (*becomes)(int);
-  bool rounded_types;  ///< whether real numbers may be of bf16 or of a user's type
-  bool (*takes_bf16)(int);
+  bool rounded_types, bf16;  ///< whether real numbers may be of bf16 or of a user's type; of bf16
 };
 /// The type taken in place of that of argument number i: where numbers of any sort are, that of the first such, which
 /// constants take if it is real.
@@ -166,7 +169,7 @@ constexpr dtype type_taken(const argument_facts* given, int count, int i, const 
     }
     return type;
   }
-  const bool known = !is_rounded(type) || by.rounded_types || (type == dtype::bf16 && by.takes_bf16(i));
+  const bool known = !is_rounded(type) || by.rounded_types || (type == dtype::bf16 && by.bf16);
   return wanted == kind_of(type) && known ? type
          : wanted == kind::whole          ? dtype::i32
          : wanted == kind::key            ? dtype::key
@@ -190,7 +193,7 @@ constexpr verdict judged(const argument_facts* given, int count, const demands& 
   return {};
 }
 template <class Op>
-inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, &Op::takes_bf16};
+inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, takes_bf16_alone<Op>};
 template <class Op, class... A>
 constexpr verdict judged_application() {
   constexpr auto& given = facts_of<A...>;

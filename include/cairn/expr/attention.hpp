@@ -42,6 +42,7 @@ struct attention_base : op {
   }
   static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
   static constexpr int reads_rows(int i) { return i < Apart ? 2 : 0; }
+  static constexpr bool takes_bf16(int i) { return i < Apart; }
   static constexpr bool fits(const shape& q, const shape& k, const shape& v, const auto&... more) {
     if (q.rank != 4 || k.rank != 4 || v.rank != 4 || q[2] % k[2] != 0) return false;
     return q[0] == k[0] && q[3] == k[3] && shape(k[0], k[1], k[2]) == shape(v[0], v[1], v[2]) &&

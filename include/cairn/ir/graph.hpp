@@ -98,13 +98,13 @@ struct operation {
   tiling tiles = tiling::none;
   bool takes_rows = false, gives_rows = false;
   int (*reads_rows)(int) = [](int) { return 0; };  ///< by argument
-  bool (*takes_bf16)(int) = nullptr;               ///< the same, where it takes any
   std::uint64_t reads_pieces = 0;                  ///< a bit for each argument
   bool joins = false;
   bool contraction = false;
   bool updates = false;           ///< its results take the places of a parameter, which is argument 0, and its moments
   rounding rounded = rounding::none;
-  bool converts = false;  ///< rounds or widens for this
+  bool (*takes_bf16)(int) = nullptr;  ///< by argument, where it takes such
+  bool converts = false;              ///< rounds or widens for this
   const axis_map* map = nullptr;  ///< by axis
   workspace scratch = {};
   int number_bytes = 0;  ///< of a number of scratch

@@ -224,6 +224,7 @@ constexpr operation described_operation() {
   o.results = static_cast<int>(made.size());
   o.made = made.data();
   o.rounded = rounded;
+  o.takes_bf16 = &Op::takes_bf16;
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
   o.contraction = Op::contraction;
@@ -234,7 +235,6 @@ constexpr operation described_operation() {
     o.lanes = lanes_with<Op, real, Tensors...>(std::make_index_sequence<made.size()>{});
   } else if constexpr (!Op::view) {
     o.run = kernel::run();
-    o.takes_bf16 = &Op::takes_bf16;
     o.summed = Op::summed;
     o.tiles = Op::tiles(bytes, Tensors::shape...);
     if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none)

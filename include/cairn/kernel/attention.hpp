@@ -11,7 +11,8 @@ namespace cairn {
 
 namespace kernel {
 
-/// `In` are the numbers that are read, `Sum` those that are added up and made.
+/// `In` are the numbers that are read, `Sum` those that are added up and made: of bf16 floats. Weights of bf16 are
+/// rounded to it before values are multiplied by them, but their total is that of what they were.
 template <class In, class Sum>
 struct attention_of_tiles {
   const attention_plan<Sum>& plan;
@@ -21,14 +22,13 @@ struct attention_of_tiles {
   const attention_extents& of = plan.of;
   const attention_tiles& cut = plan.cut;
 
-  [[gnu::noinline]] void run(Sum* scratch, const workspace& each, int threads) const {
+  [[gnu::noinline]] void run(In* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads), tiles = cut.query_tiles(of);
     in_parts(parts, [this, scratch, &each, parts, tiles](int part) {
-      const space at = cut.forward(of, scratch + part * each.each);
+      const space at = cut.template forward<copy_of<In>*, Sum*>(of, scratch + part * each.each);
       for_each_share(of, tiles, part, parts, [&](std::int64_t image, int key_head, int begin, int end) {
         copy_transposed(k.at(image, key_head, 0), k.apart, of.keys, of.depth, at.keys);
-        copy_rows(v.at(image, key_head, 0), v.apart, of.keys, of.keys, of.value_depth, Sum{1}, at.values,
-                  cut.value_depth);
+        copy_steps(v.at(image, key_head, 0), v.apart, of.keys, of.value_depth, at.values, cut.value_depth);
         for (int i = begin; i < end; ++i)
           for (int member = 0; member < of.group(); ++member)
             query_tile(at, image, key_head * of.group() + member, mixed(i, tiles));
@@ -38,24 +38,26 @@ struct attention_of_tiles {
 
  private:
   using vec = lanes<Sum>;
-  using space = attention_tiles::forward_space<Sum*>;
+  using space = attention_tiles::forward_space<copy_of<In>*, Sum*>;
+  static constexpr int in_step = in_pairs<In> ? 2 : 1;
   static constexpr int width = vec::width;
 
   void query_tile(const space& at, std::int64_t image, int head, int tile) const {
     const score_tile<Sum> first(plan, image, head, tile, 0);
     const int rows = first.queries;
-    copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, plan.scale, at.queries, cut.depth);
+    copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, in_pairs<In> ? 1 : plan.scale, at.queries,
+              cut.depth);
     std::fill_n(at.sums, cut.queries * cut.value_depth, Sum{0});
     std::fill_n(at.largest, cut.in_registers(cut.queries), nothing<Sum>);
     std::fill_n(at.total, cut.queries * width, Sum{0});
     for (int i = 0; i < cut.key_tiles(of); ++i) {
       const score_tile<Sum> scores(plan, image, head, tile, i);
       if (!scores.seen()) break;
-      multiply_tiles<false>(at.queries, cut.depth, at.keys + std::int64_t{scores.key} * of.depth, 0, of.depth,
+      multiply_tiles<false>(at.queries, cut.depth, at.keys + std::int64_t{scores.key} * cut.in_steps(of.depth), 0, of.depth,
                             at.scores, cut.keys, rows, scores.keys, false, scores.along_depth(of.depth));
       for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
-      multiply_tiles<false>(at.scores, cut.keys, at.values + std::int64_t{scores.key} * cut.value_depth,
-                            cut.value_depth, scores.keys, at.sums, cut.value_depth, rows, cut.value_depth, true,
+      multiply_tiles<false>(in_place_of<In>(at.scores), in_step * cut.keys,
+                            at.values + std::int64_t{scores.key} * cut.value_depth, in_step * cut.value_depth, scores.keys, at.sums, cut.value_depth, rows, cut.value_depth, true,
                             scores.along_keys());
     }
     for (int row = 0; row < rows; ++row) finish(at, row, image, head, first.query + row);
@@ -67,6 +69,7 @@ struct attention_of_tiles {
     const int seen = tile.keys_seen(row);
     std::fill(scores + seen, scores + cut.keys, Sum{0});
     if (seen == 0) return;
+    if constexpr (in_pairs<In>) tile.scale(seen, scores);
     tile.mask(row, seen, mask, scores);
     const Sum before = at.largest[row], most = std::max(before, row_largest(scores, seen));
     const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(binary_digits<Sum>);
@@ -78,28 +81,21 @@ struct attention_of_tiles {
       total = total * factor;
     }
     at.largest[row] = most;
-    const auto weight = [=](int j) { return exp2_below((vec::load(scores + j) - base) * by); };
-    const int whole = seen - seen % width;
-    for (int j = 0; j < whole; j += width) {
-      const vec w = weight(j);
-      total = total + w;
-      w.store(scores + j);
-    }
-    if (whole < seen) {
-      const vec w = masked(weight(whole), seen - whole);
-      total = total + w;
-      w.store(scores + whole);
-    }
-    total.store(at.total + row * width);
-    if (plan.with.draw_row != nullptr) drop(tile, row, seen, scores);
-  }
-  void drop(const score_tile<Sum>& tile, int row, int seen, Sum* weights) const {
+    const bool drops = plan.with.draw_row != nullptr;
     alignas(64) std::uint32_t words[attention_tiles::most];
-    tile.draw(row, seen, draws, words);
-    const vec scale = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
+    if (drops) tile.draw(row, seen, draws, words);
+    const vec keep = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
     const auto least = static_cast<std::uint32_t>(plan.with.dropout * 0x1p32);
-    for (int j = 0; j < seen; j += width)
-      where_at_least(vec::load(weights + j) * scale, words + j, least).store(weights + j);
+    const auto step = [=, &words, &total](int j, auto within) {
+      const vec w = within(exp2_below((vec::load(scores + j) - base) * by));
+      total = total + w;
+      store_rounded<In>(drops ? where_at_least(w * keep, words + j, least) : w, scores, j);
+    };
+    const int whole = seen - seen % width;
+    for (int j = 0; j < whole; j += width) step(j, [](vec x) { return x; });
+    if (whole < seen) step(whole, [n = seen - whole](vec x) { return masked(x, n); });
+    total.store(at.total + row * width);
+    if constexpr (in_pairs<In>) clear_after<In>(seen, cut.keys, scores);
   }
 
   void finish(const space& at, int row, std::int64_t image, int head, int query) const {
@@ -116,18 +112,19 @@ struct attention_of_tiles {
 
 template <attending By, class Real, class Q, class K, class V, class... Options>
 void compute(attention_op<By>, signature<Real, Q, K, V, Options...>, void* const* p, const kernel::launch& how) {
+  using sum = kernel::sum_of<Real>;
   constexpr const auto& plan = kernel::attention_plan_of<By, Real, Q, K, V, Options...>;
   constexpr auto options = static_cast<int>(sizeof...(Options));
   constexpr auto results = attention_op<By>::result(Q::shape, K::shape, V::shape);
-  const kernel::attention_of_tiles<Real, Real> all{.plan = plan,
-                                                   .q = kernel::rows_of<const Real>(Q::shape, p[3], how.apart(0)),
-                                                   .k = kernel::rows_of<const Real>(K::shape, p[4], how.apart(1)),
-                                                   .v = kernel::rows_of<const Real>(V::shape, p[5], how.apart(2)),
-                                                   .mask = p[6],
-                                                   .draws = p[5 + options],
-                                                   .y = kernel::rows_of<Real>(results[0], p[0]),
-                                                   .largest = kernel::rows_of<Real>(results[1], p[1]),
-                                                   .log_total = kernel::rows_of<Real>(results[2], p[2])};
+  const kernel::attention_of_tiles<Real, sum> all{.plan = plan,
+                                                  .q = kernel::rows_of<const Real>(Q::shape, p[3], how.apart(0)),
+                                                  .k = kernel::rows_of<const Real>(K::shape, p[4], how.apart(1)),
+                                                  .v = kernel::rows_of<const Real>(V::shape, p[5], how.apart(2)),
+                                                  .mask = p[6],
+                                                  .draws = p[5 + options],
+                                                  .y = kernel::rows_of<sum>(results[0], p[0]),
+                                                  .largest = kernel::rows_of<sum>(results[1], p[1]),
+                                                  .log_total = kernel::rows_of<sum>(results[2], p[2])};
   constexpr workspace scratch = attention_op<By>::scratch(sizeof(Real), Q::shape, K::shape, V::shape);
   all.run(static_cast<Real*>(p[6 + options]), scratch, how.threads);
 }

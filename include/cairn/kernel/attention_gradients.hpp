@@ -9,7 +9,8 @@ namespace kernel {
 
 /// One sweep over the tiles of a head makes all three gradients: of a tile of keys, those of keys and values are summed
 /// over queries, and what it gives to all queries is added to theirs. Where threads share a head, one sweep makes those
-/// of some tiles of keys, another those of some tiles of queries; each sum has the same order.
+/// of some tiles of keys, another those of some tiles of queries; each sum has the same order. What is of bf16 is
+/// multiplied by weights, and by gradients of scores, that are rounded to it.
 template <class In, class Sum>
 struct attention_gradients_of_tiles {
   const attention_plan<Sum>& plan;
@@ -20,12 +21,12 @@ struct attention_gradients_of_tiles {
   const attention_extents& of = plan.of;
   const attention_tiles& cut = plan.cut;
 
-  [[gnu::noinline]] void run(Sum* scratch, const workspace& each, int threads) const {
+  [[gnu::noinline]] void run(In* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads);
     const int key_tiles = cut.key_tiles(of), query_tiles = cut.query_tiles(of);
     const bool by_keys = of_k.data != nullptr || of_v.data != nullptr, by_queries = of_q.data != nullptr;
     in_parts(parts, [=, this, &each](int part) {
-      const space at = cut.backward(of, scratch + part * each.each);
+      const space at = cut.template backward<copy_of<In>*, Sum*>(of, scratch + part * each.each);
       for_each_share(of, key_tiles, part, parts, [&](std::int64_t image, int key_head, int begin, int end) {
         const tiles keys{begin, end, key_tiles}, all_keys{0, key_tiles, key_tiles};
         const tiles queries{begin * query_tiles / key_tiles, end * query_tiles / key_tiles, query_tiles};
@@ -39,8 +40,8 @@ struct attention_gradients_of_tiles {
 
  private:
   using vec = lanes<Sum>;
-  using space = attention_tiles::backward_space<Sum*>;
-  static constexpr int width = vec::width;
+  using space = attention_tiles::backward_space<copy_of<In>*, Sum*>;
+  static constexpr int width = vec::width, in_step = in_pairs<In> ? 2 : 1;
   /// Tiles of queries or of keys: of a share, mixed; or all, in order.
   struct tiles {
     int begin, end, all;
@@ -53,18 +54,23 @@ struct attention_gradients_of_tiles {
   void sweep(space at, std::int64_t image, int key_head, tiles keys, tiles queries, bool by_keys,
              bool by_queries) const {
     const int query_rows = cut.in_rows(of.queries), last = of.group() - 1;
+    const Sum before = in_pairs<In> ? 1 : plan.scale, after = in_pairs<In> ? plan.scale : 1;  // of queries
     Sum *const all_of_keys = at.of_keys, *const all_of_values = at.of_values;
     for (int member = 0; member <= last; ++member) {
       const int head = key_head * of.group() + member;
-      copy_rows(q.at(image, head, 0), q.apart, of.queries, query_rows, of.depth, plan.scale, at.queries, cut.depth);
+      copy_rows(q.at(image, head, 0), q.apart, of.queries, query_rows, of.depth, before, at.queries, cut.depth);
       copy_rows(g.at(image, head, 0), g.apart, of.queries, query_rows, of.value_depth, Sum{1}, at.results,
                 cut.value_depth);
+      if constexpr (in_pairs<In>) {
+        copy_steps(q.at(image, head, 0), q.apart, of.queries, of.depth, at.steps_of_queries, cut.depth);
+        copy_steps(g.at(image, head, 0), g.apart, of.queries, of.value_depth, at.steps_of_results, cut.value_depth);
+      }
       std::fill_n(at.of_queries, std::int64_t{query_rows} * cut.depth, Sum{0});
       for (int i = keys.begin; i < keys.end; ++i) {
         const int key = keys[i] * cut.keys, count = std::min(cut.keys, of.keys - key);
         copy_transposed(k.at(image, key_head, key), k.apart, count, of.depth, at.keys);
         copy_transposed(v.at(image, key_head, key), v.apart, count, of.value_depth, at.values);
-        copy_rows(k.at(image, key_head, key), k.apart, count, count, of.depth, Sum{1}, at.rows_of_keys, cut.depth);
+        copy_steps(k.at(image, key_head, key), k.apart, count, of.depth, at.steps_of_keys, cut.depth);
         at.of_keys = all_of_keys + std::int64_t{key % cut.sum_rows} * cut.depth;
         at.of_values = all_of_values + std::int64_t{key % cut.sum_rows} * cut.value_depth;
         if (member == 0) {
@@ -77,7 +83,7 @@ struct attention_gradients_of_tiles {
         }
         if (member < last || !by_keys) continue;
         if (of_k.data != nullptr)
-          write_rows(at.of_keys, cut.depth, count, of.depth, Sum{1}, of_k.at(image, key_head, key), of_k.apart);
+          write_rows(at.of_keys, cut.depth, count, of.depth, after, of_k.at(image, key_head, key), of_k.apart);
         if (of_v.data != nullptr)
           write_rows(at.of_values, cut.value_depth, count, of.value_depth, Sum{1}, of_v.at(image, key_head, key),
                      of_v.apart);
@@ -94,21 +100,36 @@ struct attention_gradients_of_tiles {
   void tile(const score_tile<Sum>& scores, const space& at, bool by_keys, bool by_queries) const {
     const int rows = scores.queries, keys = scores.keys;
     const std::int64_t query = scores.query;
-    const Sum *const queries = at.queries + query * cut.depth, *const results = at.results + query * cut.value_depth;
+    const copy_of<In>*const queries = at.queries + query * cut.depth,
+                *const results = at.results + query * cut.value_depth;
     multiply_tiles<false>(queries, cut.depth, at.keys, 0, of.depth, at.weights, cut.keys, rows, keys, false,
                           scores.along_depth(of.depth));
     multiply_tiles<false>(results, cut.value_depth, at.values, 0, of.value_depth, at.slopes, cut.keys, rows, keys,
                           false, scores.along_depth(of.value_depth));
     for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
+    const copy_of<In>*const weights = in_place_of<In>(at.weights), *const slopes = in_place_of<In>(at.slopes);
     if (by_keys) {
-      multiply_tiles<true>(at.weights, cut.keys, results, cut.value_depth, rows, at.of_values, cut.value_depth, keys,
-                           cut.value_depth, true, scores.along_queries());
-      multiply_tiles<true>(at.slopes, cut.keys, queries, cut.depth, rows, at.of_keys, cut.depth, keys, cut.depth, true,
-                           scores.along_queries());
+      if constexpr (in_pairs<In>) {
+        pack_pairs(weights, in_step * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_weights);
+        pack_pairs(slopes, in_step * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_slopes);
+        of_keys(scores, at, at.steps_of_weights, at.steps_of_slopes, at.steps_of_queries + query * cut.depth,
+                at.steps_of_results + query * cut.value_depth);
+      } else {
+        of_keys(scores, at, weights, slopes, queries, results);
+      }
     }
     if (by_queries)
-      multiply_tiles<false>(at.slopes, cut.keys, at.rows_of_keys, cut.depth, keys, at.of_queries + query * cut.depth,
-                            cut.depth, rows, cut.depth, true, scores.along_keys());
+      multiply_tiles<false>(slopes, in_step * cut.keys, at.steps_of_keys, in_step * cut.depth, keys,
+                            at.of_queries + query * cut.depth, cut.depth, rows, cut.depth, true, scores.along_keys());
+  }
+  /// What it gives to keys and values: from steps along queries.
+  void of_keys(const score_tile<Sum>& scores, const space& at, const copy_of<In>* weights, const copy_of<In>* slopes,
+               const copy_of<In>* queries, const copy_of<In>* results) const {
+    const int rows = scores.queries, keys = scores.keys;
+    multiply_tiles<true>(weights, in_step * cut.keys, results, in_step * cut.value_depth, rows, at.of_values,
+                         cut.value_depth, keys, cut.value_depth, true, scores.along_queries());
+    multiply_tiles<true>(slopes, in_step * cut.keys, queries, in_step * cut.depth, rows, at.of_keys, cut.depth, keys,
+                         cut.depth, true, scores.along_queries());
   }
 
   /// Scores become weights, dropped as forward, and what these gave to the result the gradients of scores.
@@ -122,6 +143,7 @@ struct attention_gradients_of_tiles {
     const bool drops = plan.with.draw_row != nullptr;
     alignas(64) std::uint32_t words[attention_tiles::most];
     if (drops) tile.draw(row, seen, draws, words);
+    if constexpr (in_pairs<In>) tile.scale(seen, weights);
     tile.mask(row, seen, mask, weights);
     const auto told = [&](const head_rows<const Sum>& of_rows) {
       return vec::fill(*of_rows.at(tile.image, tile.head, tile.query + row));
@@ -134,12 +156,16 @@ struct attention_gradients_of_tiles {
       const vec w = exp2_below(fused(vec::load(weights + j) - base, by, share));
       vec slope = vec::load(slopes + j);
       if (drops) slope = where_at_least(slope * keep, words + j, least);
-      within(w * (slope - off)).store(slopes + j);
-      within(drops ? where_at_least(w * keep, words + j, least) : w).store(weights + j);
+      store_rounded<In>(within(w * (slope - off)), slopes, j);
+      store_rounded<In>(within(drops ? where_at_least(w * keep, words + j, least) : w), weights, j);
     };
     const int whole = seen - seen % width;
     for (int j = 0; j < whole; j += width) step(j, [](vec x) { return x; });
     if (whole < seen) step(whole, [n = seen - whole](vec x) { return masked(x, n); });
+    if constexpr (in_pairs<In>) {
+      clear_after<In>(seen, cut.keys, weights);
+      clear_after<In>(seen, cut.keys, slopes);
+    }
   }
 };
 
@@ -149,22 +175,23 @@ template <attending By, class Real, class G, class Q, class K, class V, class La
           class... Options>
 void compute(attention_gradients_op<By>, signature<Real, G, Q, K, V, Largest, LogTotal, Delta, Options...>,
              void* const* p, const kernel::launch& how) {
+  using sum = kernel::sum_of<Real>;
   constexpr const auto& plan = kernel::attention_plan_of<By, Real, Q, K, V, Options...>;
   constexpr auto options = static_cast<int>(sizeof...(Options));
-  const kernel::attention_gradients_of_tiles<Real, Real> all{
+  const kernel::attention_gradients_of_tiles<Real, sum> all{
       .plan = plan,
       .g = kernel::rows_of<const Real>(G::shape, p[3], how.apart(0)),
       .q = kernel::rows_of<const Real>(Q::shape, p[4], how.apart(1)),
       .k = kernel::rows_of<const Real>(K::shape, p[5], how.apart(2)),
       .v = kernel::rows_of<const Real>(V::shape, p[6], how.apart(3)),
-      .largest = kernel::rows_of<const Real>(Largest::shape, p[7]),
-      .log_total = kernel::rows_of<const Real>(LogTotal::shape, p[8]),
-      .delta = kernel::rows_of<const Real>(Delta::shape, p[9]),
+      .largest = kernel::rows_of<const sum>(Largest::shape, p[7]),
+      .log_total = kernel::rows_of<const sum>(LogTotal::shape, p[8]),
+      .delta = kernel::rows_of<const sum>(Delta::shape, p[9]),
       .mask = p[10],
       .draws = p[9 + options],
-      .of_q = kernel::rows_of<Real>(Q::shape, p[0]),
-      .of_k = kernel::rows_of<Real>(K::shape, p[1]),
-      .of_v = kernel::rows_of<Real>(V::shape, p[2])};
+      .of_q = kernel::rows_of<sum>(Q::shape, p[0]),
+      .of_k = kernel::rows_of<sum>(K::shape, p[1]),
+      .of_v = kernel::rows_of<sum>(V::shape, p[2])};
   constexpr workspace scratch =
       attention_gradients_op<By>::scratch(sizeof(Real), G::shape, Q::shape, K::shape, V::shape);
   all.run(static_cast<Real*>(p[10 + options]), scratch, how.threads);

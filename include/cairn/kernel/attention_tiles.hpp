@@ -31,15 +31,22 @@ head_rows<In> rows_of(const shape& x, void* data, std::int64_t apart = 0) {
   return {static_cast<In*>(data), x[1], apart == 0 ? std::int64_t{x[2]} * extent : apart, extent};
 }
 
+/// Whether products of such numbers are of pairs: then these are copied as they are, and otherwise as sums.
+template <class In>
+inline constexpr bool in_pairs = factor<In, sum_of<In>>::in_step == 2;
+template <class In>
+using copy_of = typename factor<In, sum_of<In>>::number;
+
 /// Rows side by side times a factor, filled up to whole registers with zeros, and with rows of zeros up to `all`; and
 /// back.
-template <class In, class Sum>
-void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent, Sum factor, Sum* to,
+template <class In, class Sum, class To>
+void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent, Sum factor, To* to,
                std::int64_t to_apart) {
+  constexpr int width = lanes<Sum>::width;
   const auto by = lanes<Sum>::fill(factor);
-  std::fill_n(to + rows * to_apart, (all - rows) * to_apart, Sum{0});
+  std::fill_n(to + rows * to_apart, (all - rows) * to_apart, To{});
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
-    for (int j = 0; j < extent; j += lanes<Sum>::width) (load_row_as<Sum>(from, j, extent) * by).store(to + j);
+    for (int j = 0; j < extent; j += width) store_row(load_row_as<Sum>(from, j, extent) * by, to, j, j + width);
 }
 template <class Sum>
 void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum factor, Sum* to, std::int64_t to_apart) {
@@ -47,35 +54,67 @@ void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum f
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += lanes<Sum>::width) store_row(lanes<Sum>::load(from + j) * by, to, j, extent);
 }
+/// Rows as steps of products along them: as copy_rows has them, or, of pairs, two rows a step.
+template <class In, class To>
+void copy_steps(const In* from, std::int64_t apart, int rows, int extent, To* to, int to_apart) {
+  if constexpr (in_pairs<In>) pack_pairs(from, apart, extent, rows, to_apart, to);
+  else copy_rows(from, apart, rows, rows, extent, To{1}, to, to_apart);
+}
 /// Rows as columns: panels of two registers of them, each {extent, columns}, the last one perhaps of one.
+template <class In, class To>
+void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, To* to) {
+  constexpr int width = lanes<sum_of<In>>::width;
+  const int steps = in_pairs<In> ? extent + extent % 2 : extent;
+  for (int j = 0; j < rows; j += 2 * width) {
+    const In* const panel = from + j * apart;
+    const int columns = std::min(2 * width, rows - j), filled = rows - j > width ? 2 * width : width;
+    if constexpr (in_pairs<In>) pack_pairs_transposed(panel, apart, columns, extent, filled, to);
+    else pack_columns_transposed(panel, apart, columns, extent, filled, to);
+    to += std::int64_t{filled} * steps;
+  }
+}
+/// What products read in place of sums that are not read again: weights and their like, rounded if other numbers are.
 template <class In, class Sum>
-void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, Sum* to) {
+copy_of<In>* in_place_of(Sum* sums) {
+  return static_cast<copy_of<In>*>(static_cast<void*>(sums));
+}
+template <class In, class Sum>
+[[gnu::always_inline]] inline void store_rounded(lanes<Sum> x, Sum* row, int j) {
+  if constexpr (std::is_same_v<copy_of<In>, In>) store_row(x, in_place_of<In>(row), j, j + lanes<Sum>::width);
+  else halves::floats(halves::of(x)).store(row + j);
+}
+
+/// Zeros in place of the last numbers of such a row, of which the first `count` stand in whole registers.
+template <class In, class Sum>
+void clear_after(int count, int all, Sum* row) {
   constexpr int width = lanes<Sum>::width;
-  for (int j = 0; j < rows; j += 2 * width)
-    pack_columns_transposed(from + j * apart, apart, std::min(2 * width, rows - j), extent,
-                            rows - j > width ? 2 * width : width, to + std::int64_t{j} * extent);
+  for (int j = (count + width - 1) / width * width; j < all; j += width)
+    store_rounded<In>(lanes<Sum>::fill(0), row, j);
 }
 
 /// A tile of C in scratch = or += a b, in whole tiles of registers: C has room for these. Of A rows are `apart_a`, or,
-/// of a transposed one, steps. Rows of B are `apart_b`, or, where that is 0, it is `depth` rows in panels.
-/// `steps(row, column)` are those that are not zero for the tile there.
-template <bool Transposed, class Sum, class Steps>
-void multiply_tiles(const Sum* a, std::int64_t apart_a, const Sum* b, std::int64_t apart_b, int depth, Sum* c,
-                    std::int64_t apart_c, int rows, int columns, bool add, Steps steps) {
+/// of a transposed one, steps. Steps of B are `apart_b`, or, where that is 0, it is `depth` numbers deep, in panels.
+/// `along(row, column)` are those numbers of the depth that are not zero for the tile there.
+template <bool Transposed, class In, class Sum, class Along>
+void multiply_tiles(const In* a, std::int64_t apart_a, const In* b, std::int64_t apart_b, int depth, Sum* c,
+                    std::int64_t apart_c, int rows, int columns, bool add, Along along) {
   constexpr int tile_rows = attention_tiles::tile_rows, width = lanes<Sum>::width;
+  constexpr int in_step = factor<In, Sum>::in_step;
+  const auto in_steps = [](std::int64_t n) { return (n + in_step - 1) / in_step; };
   const tile_target<Sum> to{c, apart_c, add, false, nullptr};
-  for (int j = 0; j < columns; j += 2 * width, b += 2 * width * (apart_b == 0 ? depth : 1)) {
+  for (int j = 0; j < columns; j += 2 * width, b += 2 * width * in_step * (apart_b == 0 ? in_steps(depth) : 1)) {
     const bool pair = columns - j > width;
-    const std::int64_t step_b = apart_b != 0 ? apart_b : pair ? 2 * width : width;
+    const std::int64_t step_b = apart_b != 0 ? apart_b : (pair ? 2 * width : width) * in_step;
     for (int i = 0; i < rows; i += tile_rows) {
-      const range own = steps(i, j);
+      const range own = along(i, j);
       if (own.begin >= own.end) continue;
-      const tile_source from{apart_a, 0, step_b, static_cast<int>(own.end - own.begin)};
-      const Sum* const tile_a = Transposed ? a + own.begin * apart_a + i : a + i * apart_a + own.begin;
-      const Sum* const tile_b = b + own.begin * step_b;
+      const std::int64_t first = own.begin / in_step;
+      const tile_source from{apart_a, 0, step_b, static_cast<int>(in_steps(own.end) - first)};
+      const In* const tile_a = a + (Transposed ? first * apart_a + i * in_step : i * apart_a + first * in_step);
+      const In* const tile_b = b + first * step_b;
       if (pair)
-        column_of_tiles<Sum, Sum, tile_rows, 2, !Transposed>(tile_a, tile_b, from, to, i, j, 2 * width, tile_rows);
-      else column_of_tiles<Sum, Sum, tile_rows, 1, !Transposed>(tile_a, tile_b, from, to, i, j, width, tile_rows);
+        column_of_tiles<In, Sum, tile_rows, 2, !Transposed>(tile_a, tile_b, from, to, i, j, 2 * width, tile_rows);
+      else column_of_tiles<In, Sum, tile_rows, 1, !Transposed>(tile_a, tile_b, from, to, i, j, width, tile_rows);
     }
   }
 }
@@ -142,13 +181,14 @@ constexpr beside_scores<Real> beside_scores_of() {
   }
   return out;
 }
-template <attending By, class Real, class Q, class K, class V, class... Options>
-inline constexpr attention_plan<Real> attention_plan_of = [] {
+template <attending By, class In, class Q, class K, class V, class... Options>
+inline constexpr attention_plan<sum_of<In>> attention_plan_of = [] {
+  using sum = sum_of<In>;
   constexpr attention_extents of{Q::shape, K::shape, V::shape, By.causal};
-  return attention_plan<Real>{of,
-                              {of, sizeof(Real)},
-                              static_cast<Real>(cairn::detail::scale_of_scores(Q::shape)),
-                              beside_scores_of<Real, Q, K, V, By, Options...>()};
+  return attention_plan<sum>{of,
+                             {of, sizeof(In)},
+                             static_cast<sum>(cairn::detail::scale_of_scores(Q::shape)),
+                             beside_scores_of<sum, Q, K, V, By, Options...>()};
 }();
 
 /// A tile of scores: queries from `query` on of a head, and keys from `key` on.
@@ -188,6 +228,12 @@ struct score_tile {
     return [this](int row, int) { return range{first_query(row), queries}; };
   }
 
+  /// Of pairs of numbers, which are not scaled before for that would round them, the scores of a row.
+  void scale(int count, Real* scores) const {
+    constexpr int width = lanes<Real>::width;
+    const auto by = lanes<Real>::fill(plan.scale);
+    for (int j = 0; j < count; j += width) (lanes<Real>::load(scores + j) * by).store(scores + j);
+  }
   /// Masks the scores of a row.
   void mask(int row, int count, const void* mask, Real* scores) const {
     if (plan.with.mask_row == nullptr) return;

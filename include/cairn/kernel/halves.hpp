@@ -70,7 +70,8 @@ struct half_pairs {
   /// Pairs that lie one after the other: the first `numbers`, and zeros.
   [[gnu::always_inline]] static half_pairs load(const bf16* from, int numbers = 2 * width) {
     half_pairs out{};
-    std::memcpy(&out.value, from, static_cast<std::size_t>(std::min(numbers, 2 * width)) * sizeof *from);
+    if (numbers >= 2 * width) std::memcpy(&out.value, from, sizeof out.value);
+    else std::memcpy(&out.value, from, static_cast<std::size_t>(numbers) * sizeof *from);
     return out;
   }
   /// One pair in all lanes.
