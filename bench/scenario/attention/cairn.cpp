@@ -12,17 +12,22 @@ template <int T>
 constexpr auto v = param<"v", 1, T, 8, 64>;
 
 /// The parameters are the first so many tokens of all.
-template <auto Y>
+template <auto Y, class... Options>
 void run(const contestant::arguments& given) {
-  using attending_program = program<mean(square(Y)), threads<2>>;
+  using attending_program = program<mean(square(Y)), threads<2>, Options...>;
   attending_program step;
   given.load(step);
   contestant::serve<attending_program>([&] { return step.value_and_grad(); });
 }
 template <int T>
 void run_length(const contestant::arguments& given) {
-  if (given.form == "full-" + std::to_string(T)) run<nn::attention(q<T>, k<T>, v<T>)>(given);
-  if (given.form == "causal-" + std::to_string(T)) run<nn::attention(q<T>, k<T>, v<T>, nn::causal)>(given);
+  constexpr auto full = nn::attention(q<T>, k<T>, v<T>);
+  constexpr auto causal = nn::attention(q<T>, k<T>, v<T>, nn::causal);
+  const std::string length = std::to_string(T);
+  if (given.form == "full-" + length) run<full>(given);
+  if (given.form == "causal-" + length) run<causal>(given);
+  if (given.form == "bf16-full-" + length) run<full, mixed<bf16>>(given);
+  if (given.form == "bf16-causal-" + length) run<causal, mixed<bf16>>(given);
 }
 
 }  // namespace

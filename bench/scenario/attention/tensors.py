@@ -4,5 +4,5 @@ tensors = {name: (2, 4096, 8, 64) for name in "qkv"}
 labels = {}
 lengths = (128, 256, 512, 1024, 2048, 4096)
 # One contest for each: they make equally many steps.
-contests = [[(who, f"{form}-{length}") for who in ("cairn", "torch", "jax")] for length in lengths
-            for form in ("full", "causal")]
+contests = [[(who, f"{numbers}{sight}-{length}") for who in ("cairn", "torch", "jax") for numbers in ("", "bf16-")]
+            for length in lengths for sight in ("full", "causal")]
