@@ -21,15 +21,16 @@
 namespace contestant {
 
 /// `PROGRAM FOLDER FORM`: where the tensors are, and `plain` or `ckpt`, or these after `optimizer-`: with an optimizer
-/// beside the step; or, for train_within, percent of what plain takes.
+/// beside the step; or after `bf16-`: mixed<bf16>; or, for train_within, percent of what plain takes.
 struct arguments {
   std::string folder, form;
-  bool ckpt, beside;
+  bool ckpt, beside, rounded;
   arguments(int count, char** given)
       : folder(count == 3 ? given[1] : ""),
         form(count == 3 ? given[2] : ""),
         ckpt(form.ends_with("ckpt")),
-        beside(form.starts_with("optimizer")) {
+        beside(form.starts_with("optimizer")),
+        rounded(form.starts_with("bf16")) {
     if (count != 3) throw std::invalid_argument("takes the folder of the tensors, and a form");
   }
 
@@ -122,17 +123,21 @@ void train_program(const arguments& given, auto feed, const char* note = "") {
   });
 }
 
-/// Trains with ckpt or without it, in the step or by an optimizer beside it.
+/// Trains with ckpt or without it.
+template <auto Loss, auto Rule, class... Options>
+void train_either(const arguments& given, auto feed) {
+  using cairn::plain, cairn::program, cairn::threads;
+  given.ckpt ? train_program<program<Loss, Options..., threads<2>>, Rule>(given, feed)
+             : train_program<program<Loss, Options..., plain, threads<2>>, Rule>(given, feed);
+}
+/// In the step, of floats or mixed<bf16>, or by an optimizer beside it.
 template <auto Loss, auto Rule>
 void train(int count, char** words, auto feed) {
-  using cairn::plain, cairn::program, cairn::threads, cairn::update;
+  using cairn::bf16, cairn::mixed, cairn::update;
   const arguments given(count, words);
-  if (given.beside)
-    given.ckpt ? train_program<program<Loss, threads<2>>, Rule>(given, feed)
-               : train_program<program<Loss, plain, threads<2>>, Rule>(given, feed);
-  else
-    given.ckpt ? train_program<program<Loss, update<Rule>, threads<2>>, Rule>(given, feed)
-               : train_program<program<Loss, update<Rule>, plain, threads<2>>, Rule>(given, feed);
+  if (given.beside) train_either<Loss, Rule>(given, feed);
+  else if (given.rounded) train_either<Loss, Rule, update<Rule>, mixed<bf16>>(given, feed);
+  else train_either<Loss, Rule, update<Rule>>(given, feed);
 }
 
 /// Trains without segments, or with those that fit<...> places in percent of the bytes that it takes without, or in the

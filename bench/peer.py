@@ -1,6 +1,6 @@
 """A peer's side of a scenario, as contestant.hpp is cairn's: reads the tensors that all contestants share, and steps
-when it is told to. `peer_x.py FOLDER FORM THREADS`; FORM is plain or ckpt, for PyTorch also after compile- or
-hooks-, with the optimizer in backward; or SOLVER-PERCENT, compiled within a budget of memory.
+when it is told to. `peer_x.py FOLDER FORM THREADS`; FORM is plain or ckpt, also after bf16-, for PyTorch
+after compile- or hooks-, with the optimizer in backward; or SOLVER-PERCENT, compiled within a budget of memory.
 """
 
 import ctypes
@@ -15,6 +15,7 @@ folder, form, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 ckpt = form.endswith("ckpt")
 compiled = form.startswith("compile")
 hooks = form.startswith("hooks")
+rounded = "bf16-" in form
 solver, _, percent = form.partition("-") if form[-1].isdigit() else ("", "", "100")
 
 

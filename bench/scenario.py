@@ -6,10 +6,12 @@ read the same tensors, make the same steps, and must report the same losses. Eac
 warm-up it says `ready {...}` and sleeps; to `run K` it answers with the seconds of K steps. One runs at a time, in
 rounds, so that what else the machine does hits all of them alike. A folder without `tensors.py` has a program of its
 own, blas.cpp, which prints its rows. A peer may be a program of C++, too, as peer_adolc.cpp. Where `tensors.py` names
-contestants, threads, tolerances or limits, these are the scenario's; `contests` are several, one after another.
-`budget` is a contest in the models of other scenarios, each within less memory than its activations need: percent of
-cairn's arena without segments, and of what PyTorch's partitioner would save. These are not the same bytes, so a peer's
-time is compared with cairn's in the most bytes that are not above its own.
+contestants, threads, tolerances or limits, these are the scenario's; `contests` are several, one after another. A form
+after bf16- stores and multiplies bf16 beside parameters that are floats, as mixed<bf16>, torch.autocast or casts in JAX
+do; its losses are compared with those of cairn's floats, its time with the same contestant's, too. `budget` is a
+contest in the models of other scenarios, each within less memory than its activations need: percent of cairn's arena
+without segments, and of what PyTorch's partitioner would save. These are not the same bytes, so a peer's time is
+compared with cairn's in the most bytes that are not above its own.
 
 Every row goes to the terminal and, as a line of JSON, into build/bench/NAME.jsonl. Peers: ./dev bench peers.
 """
@@ -37,6 +39,7 @@ budget = 60  # seconds for a table
 seconds_a_run = 0.1  # of the fastest; all make equally many steps
 patience = 600  # seconds for an answer
 usual_tolerances = (1e-4, 1e-3)  # of the losses of the first step and the fifth
+rounded_tolerances = (2**-8, 10 * 2**-8)  # a number is rounded to bf16 by 2^-8 at most; in a loss most of it cancels
 
 cppad = build.parent / "peers/cppad/cmeel.prefix"
 libraries = {  # of C++, and what their programs are compiled with
@@ -46,7 +49,9 @@ libraries = {  # of C++, and what their programs are compiled with
 
 # Contestants in the order of the tables.
 everybody = ("cairn", "cairn.optimizer", "torch", "torch.hooks", "torch.compile", "jax")
-contestants = [(who, form) for who in everybody for form in ("plain", "ckpt")]
+in_bf16 = ("cairn", "torch", "torch.compile", "jax")
+contestants = [(who, numbers + form) for who in everybody for numbers in (("", "bf16-") if who in in_bf16 else ("",))
+               for form in ("plain", "ckpt")]
 # The scenario `budget`: whose models; percent; and, of PyTorch, the solvers of its partitioner. The fourth,
 # dp_knapsack_sliding_hirschberg, finds what dp does: ./dev bench oracles.
 budgeted = ("readme", "resnet", "densenet")
@@ -247,9 +252,9 @@ def rounds_for(seconds, limits):
     return min(max(wanted, limits.get("least", rounds[0])), rounds[-1])
 
 
-def takes_part(who, scenario):
-    """Where there is no optimizer, there is none beside the step nor in backward."""
-    if who not in ("cairn.optimizer", "torch.hooks"):
+def takes_part(who, form, scenario):
+    """Where there is no optimizer, there is none beside the step nor in backward; nor are there forms of bf16."""
+    if who not in ("cairn.optimizer", "torch.hooks") and not form.startswith("bf16-"):
         return True
     return "contestant::train" in (bench / "scenario" / scenario / "cairn.cpp").read_text()
 
@@ -257,9 +262,7 @@ def takes_part(who, scenario):
 def contest(scenario, threads, taking_part=None, limits={}):
     """The rows of all contestants. Limits are `budget`, and `least`, the fewest rounds."""
     rows, running = [], []
-    for who, form in taking_part or contestants:
-        if not takes_part(who, scenario):
-            continue
+    for who, form in taking_part or [each for each in contestants if takes_part(*each, scenario)]:
         row = {"scenario": scenario, "threads": threads, "who": who, "form": form, "fault": ""}
         rows.append(row)
         try:
@@ -290,6 +293,11 @@ def in_same_form(row, cairn):
     return next((own for own in cairn if own["form"] == row["form"]), {})
 
 
+def of_floats(row, rows):
+    """The row of the same form without bf16-; it is itself where it has none."""
+    return in_same_form({"form": row["form"].removeprefix("bf16-")}, rows)
+
+
 def with_gradients(row):
     return row["memory"] + row.get("gradients", 0)
 
@@ -312,13 +320,17 @@ def compare(rows, machine, tolerances=usual_tolerances, own_of=in_same_form):
     references = [row for row in cairn if "first" in row]
     for row in rows:
         if "first" in row and references:
-            row["fault"] = row["fault"] or judge(row, in_same_form(row, references) or references[0], tolerances)
+            allowed = rounded_tolerances if row["form"].startswith("bf16-") else tolerances
+            row["fault"] = row["fault"] or judge(row, of_floats(row, references) or references[0], allowed)
         if row["fault"] or not row.get("samples"):
             continue
         own = own_of(row, cairn)
         row["quartiles"], row["best"] = spread(row["samples"]), min(row["samples"])
         if own.get("samples") and not own["fault"]:
             row["ratio"] = ratio(row["samples"], own["samples"])
+        floats = of_floats(row, [other for other in rows if other["who"] == row["who"]])
+        if floats is not row and floats.get("samples") and not floats["fault"]:
+            row["to_floats"] = ratio(row["samples"], floats["samples"])
         if row in cairn:
             row["of_flops"] = row["flops"] / row["quartiles"][1] / machine["flops"]
             row["of_bandwidth"] = row["bytes"] / row["quartiles"][1] / machine["bandwidth"]
@@ -331,7 +343,7 @@ def table(rows):
         return text.format(row[key] * scale) if row.get(key) else ""
 
     width = max(20, *(len(row["who"] + row["form"]) + 1 for row in rows))
-    out = [f"{'':{width}}{'ms a step':>11}{'quartiles':>20}{'best':>10}{'to cairn':>10}{'MiB':>9}{'+ gradients':>13}"
+    out = [f"{'':{width}}{'ms a step':>11}{'quartiles':>20}{'best':>10}{'to cairn':>10}{'to floats':>11}{'MiB':>9}{'+ gradients':>13}"
            f"{'compile s':>11}"
            f"{'of FMA':>8}{'of memory':>11}"]
     for row in rows:
@@ -339,7 +351,8 @@ def table(rows):
         if "quartiles" in row:
             low, median, high = (1e3 * x for x in row["quartiles"])
             text += f"{median:11.2f}{f'{low:.2f} - {high:.2f}':>20}{1e3 * row['best']:10.2f}"
-            text += f"{cell(row, 'ratio', '{:.2f}'):>10}{row['memory'] / 2**20:9.2f}{with_gradients(row) / 2**20:13.2f}"
+            text += f"{cell(row, 'ratio', '{:.2f}'):>10}{cell(row, 'to_floats', '{:.2f}'):>11}"
+            text += f"{row['memory'] / 2**20:9.2f}{with_gradients(row) / 2**20:13.2f}"
             text += f"{cell(row, 'compile', '{:.1f}'):>11}{cell(row, 'of_flops', '{:.0f} %', 100):>8}"
             text += f"{cell(row, 'of_bandwidth', '{:.0f} %', 100):>11}  {row.get('note', '')}"
         out.append((text + ("  " + row["fault"] if row["fault"] else "")).rstrip())

@@ -1,15 +1,20 @@
-"""What JAX's peers share: AdamW around a loss, in one compiled function that writes over its state."""
+"""What JAX's peers share: AdamW around a loss, in one compiled function that writes over its state; mixed precision."""
 
 import jax
 import jax.numpy as jnp
-from peer import serve
+from peer import rounded, serve
+
+
+def as_computed(tree):
+    """Of a bf16- form, floats as bf16: what is made of them is bf16, too, until the loss asks for floats."""
+    return jax.tree.map(lambda x: x.astype(jnp.bfloat16) if rounded and x.dtype == jnp.float32 else x, tree)
 
 
 def train(loss_of, parameters, *batch, weight_decay=0.01, rate=1e-3):
     """Serves steps of loss_of(parameters, *batch)."""
 
     def adamw(p, mean, square, count, *batch):
-        loss, g = jax.value_and_grad(loss_of)(p, *batch)
+        loss, g = jax.value_and_grad(lambda p: loss_of(as_computed(p), *as_computed(batch)))(p)
         mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, g)
         square = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, square, g)
         m, s = 1 / (1 - 0.9**count), 1 / (1 - 0.999**count)

@@ -1,9 +1,9 @@
-"""What PyTorch's peers share: a step of an optimizer, perhaps compiled, or in backward."""
+"""What PyTorch's peers share: a step of an optimizer, perhaps compiled, of mixed precision, or in backward."""
 
 import inspect
 
 import torch
-from peer import compiled, hooks, percent, serve, solver
+from peer import compiled, hooks, percent, rounded, serve, solver
 from torch._functorch import config
 
 
@@ -29,7 +29,8 @@ def train(loss_of, optimizer, *batch):
         config.activation_memory_budget, config.activation_memory_budget_solver = int(percent) / 100, solver
     if compiled or solver:
         loss_of = torch.compile(loss_of, fullgraph=True, dynamic=False)
-
+    if rounded:
+        loss_of = torch.autocast("cpu", dtype=torch.bfloat16)(loss_of)
     if hooks:
         in_backward(optimizer)
 

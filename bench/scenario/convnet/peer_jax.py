@@ -23,7 +23,7 @@ def loss_of(p, images, classes):
     for i in (1, 2, 3):
         one = lambda p, x, i=i: stage(p, x, i)  # noqa: E731
         x = (jax.checkpoint(one) if ckpt else one)(p, x)
-    scores = jax.nn.log_softmax(x.mean((1, 2)) @ p["head.weight"].T + p["head.bias"])
+    scores = jax.nn.log_softmax((x.mean((1, 2)) @ p["head.weight"].T + p["head.bias"]).astype(jnp.float32))
     return -jnp.take_along_axis(scores, classes[:, None], axis=1).mean()
 
 

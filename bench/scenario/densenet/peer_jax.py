@@ -29,7 +29,7 @@ def loss_of(p, images, classes):
         one = lambda p, *made, i=i: layer(p, i, *made)  # noqa: E731
         made.append((jax.checkpoint(one) if ckpt else one)(p, *made))
     x = normalized(p, jnp.concatenate(made, -1), "norm")
-    scores = jax.nn.log_softmax(x.mean((1, 2)) @ p["head.weight"].T + p["head.bias"])
+    scores = jax.nn.log_softmax((x.mean((1, 2)) @ p["head.weight"].T + p["head.bias"]).astype(jnp.float32))
     return -jnp.take_along_axis(scores, classes[:, None], axis=1).mean()
 
 

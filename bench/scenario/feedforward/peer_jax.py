@@ -15,7 +15,7 @@ def loss_of(p, x):
                 return x @ p[f"block.{i}.{name}.weight"].T + p[f"block.{i}.{name}.bias"]
             return x + layer(jax.nn.gelu(layer(x, "fc1"), approximate=False), "fc2")
         x = (jax.checkpoint(block) if ckpt else block)(p, x)
-    return jnp.square(x).mean()
+    return jnp.square(x.astype(jnp.float32)).mean()
 
 
 train(loss_of, parameters, x)

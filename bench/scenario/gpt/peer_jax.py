@@ -34,7 +34,7 @@ def loss_of(p, tokens, following):
             hidden = jax.nn.gelu(layer(p, norm(p, x, f"block.{i}.ln_2"), f"block.{i}.fc1"), approximate=False)
             return x + layer(p, hidden, f"block.{i}.fc2")
         x = (jax.checkpoint(block) if ckpt else block)(p, x)
-    scores = jax.nn.log_softmax(norm(p, x, "ln_f") @ p["wte.weight"].T)
+    scores = jax.nn.log_softmax((norm(p, x, "ln_f") @ p["wte.weight"].T).astype(jnp.float32))
     return -jnp.take_along_axis(scores, following[..., None], axis=-1).mean()
 
 

@@ -17,7 +17,7 @@ def loss_of(p, images, classes):
     for name in ("fc1", "fc2"):
         hidden = lambda p, x, name=name: jax.nn.relu(layer(p, name, x))  # noqa: E731
         x = (jax.checkpoint(hidden) if ckpt else hidden)(p, x)
-    scores = jax.nn.log_softmax(layer(p, "head", x))
+    scores = jax.nn.log_softmax(layer(p, "head", x).astype(jnp.float32))
     return -jnp.take_along_axis(scores, classes[:, None], axis=1).mean()
 
 

@@ -18,7 +18,7 @@ def loss_of(p, images, classes):
         def block(p, x, i=i):
             return x + layer(p, jax.nn.gelu(layer(p, x, f"block.{i}.fc1"), approximate=False), f"block.{i}.fc2")
         x = (jax.checkpoint(block) if ckpt else block)(p, x)
-    scores = jax.nn.log_softmax(layer(p, x, "head"))
+    scores = jax.nn.log_softmax(layer(p, x, "head").astype(jnp.float32))
     return -jnp.take_along_axis(scores, classes[:, None], axis=1).mean()
 
 

@@ -30,7 +30,7 @@ def loss_of(p, images, classes):
         for i in (0, 1):
             one = lambda p, x, name=f"layer{stage}.{i}": block(p, x, name)  # noqa: E731
             x = (jax.checkpoint(one) if ckpt else one)(p, x)
-    scores = jax.nn.log_softmax(x.mean((1, 2)) @ p["fc.weight"].T + p["fc.bias"])
+    scores = jax.nn.log_softmax((x.mean((1, 2)) @ p["fc.weight"].T + p["fc.bias"]).astype(jnp.float32))
     return -jnp.take_along_axis(scores, classes[:, None], axis=1).mean()
 
 

@@ -39,7 +39,7 @@ def loss_of(p, images, wanted):
     x = pair(p, pooled(half), "bottom")
     x = joined(p, joined(p, x, half, 2), whole, 1)
     x = jax.lax.conv_general_dilated(x, p["out.weight"], (1, 1), "SAME", dimension_numbers=layout) + p["out.bias"]
-    return ((x - wanted) ** 2).mean()
+    return ((x - wanted).astype(jnp.float32) ** 2).mean()
 
 
 train(loss_of, parameters, images, wanted)
