@@ -45,20 +45,20 @@ struct attention_of_tiles {
   void query_tile(const space& at, std::int64_t image, int head, int tile) const {
     const score_tile<Sum> first(plan, image, head, tile, 0);
     const int rows = first.queries;
-    copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, in_pairs<In> ? 1 : plan.scale, at.queries,
-              cut.depth);
+    copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, in_pairs<In> ? 1 : plan.scale,
+              at.queries, cut.depth);
     std::fill_n(at.sums, cut.queries * cut.value_depth, Sum{0});
     std::fill_n(at.largest, cut.in_registers(cut.queries), nothing<Sum>);
     std::fill_n(at.total, cut.queries * width, Sum{0});
     for (int i = 0; i < cut.key_tiles(of); ++i) {
       const score_tile<Sum> scores(plan, image, head, tile, i);
       if (!scores.seen()) break;
-      multiply_tiles<false>(at.queries, cut.depth, at.keys + std::int64_t{scores.key} * cut.in_steps(of.depth), 0, of.depth,
-                            at.scores, cut.keys, rows, scores.keys, false, scores.along_depth(of.depth));
+      multiply_tiles<false>(at.queries, cut.depth, at.keys + std::int64_t{scores.key} * cut.in_steps(of.depth), 0,
+                            of.depth, at.scores, cut.keys, rows, scores.keys, false, scores.along_depth(of.depth));
       for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
       multiply_tiles<false>(in_place_of<In>(at.scores), in_step * cut.keys,
-                            at.values + std::int64_t{scores.key} * cut.value_depth, in_step * cut.value_depth, scores.keys, at.sums, cut.value_depth, rows, cut.value_depth, true,
-                            scores.along_keys());
+                            at.values + std::int64_t{scores.key} * cut.value_depth, in_step * cut.value_depth,
+                            scores.keys, at.sums, cut.value_depth, rows, cut.value_depth, true, scores.along_keys());
     }
     for (int row = 0; row < rows; ++row) finish(at, row, image, head, first.query + row);
   }

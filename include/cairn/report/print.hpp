@@ -67,7 +67,8 @@ template <class Graph, class Values>
 void print(std::ostream& out, const Graph& g, const Values& values, int number, int leaf, std::string_view path) {
   print_column(out, 42, '%', number, " = ", formula_of<Graph, Values>{g, values, number, leaf});
   const ir::result& made = values.made(number);
-  print_column(out, path.empty() ? 0 : made.element.type == dtype::bf16 ? 17 : 12, extents_of{made.extents, made.element.type});
+  const int width = made.element.type == dtype::bf16 ? 17 : 12;
+  print_column(out, path.empty() ? 0 : width, extents_of{made.extents, made.element.type});
   out << path << '\n';
 }
 
