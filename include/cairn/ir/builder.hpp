@@ -98,7 +98,7 @@ struct builder {
     if (op->rounded == rounding::follows) return append_following(op, of);
     stack<int> taken;
     for (int i = 0; i < op->arguments; ++i)
-      taken.push(op->rounded == rounding::takes && op->takes_bf16(i) ? in_bf16(of[i]) : in_floats(of[i]));
+      taken.push(op->rounded == rounding::takes && op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
     const int made = append_as_it_is(op, taken.begin());
     for (int v = made; v < made + op->results; ++v) {
       if (!same_address(nodes[v].made->round, nullptr)) nodes[v].rounded = append_as_it_is(nodes[v].made->round, &v);
@@ -122,15 +122,15 @@ struct builder {
   }
   /// Whether a value is of floats, and was not rounded.
   constexpr bool is_float(int v) const { return !is_bf16(v) && nodes[v].rounded == none; }
-  /// The value in floats: what was rounded as it was before.
-  constexpr int in_floats(int v) {
-    if (nodes[v].op->converts && is_bf16(v)) return argument(v, 0);
-    return is_bf16(v) && !same_address(widening_of(v), nullptr) ? converted(widening_of(v), v) : v;
-  }
+  /// The value in floats, for a sum of gradients or for who is outside: what a kernel made is not rounded.
+  constexpr int in_floats(int v) { return nodes[v].op->converts && is_bf16(v) ? argument(v, 0) : widened(v); }
 
  private:
   constexpr bool is_bf16(int v) const { return nodes[v].made->element.type == dtype::bf16; }
-  constexpr const operation* widening_of(int v) const { return nodes[v].made->widen; }
+  constexpr int widened(int v) {
+    const operation* const by = nodes[v].made->widen;
+    return is_bf16(v) && !same_address(by, nullptr) ? converted(by, v) : v;
+  }
   constexpr int in_bf16(int v) {
     if (is_bf16(v) || same_address(nodes[v].made->round, nullptr)) return v;
     return nodes[v].rounded != none ? nodes[v].rounded : converted(nodes[v].made->round, v);
