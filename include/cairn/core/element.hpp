@@ -118,11 +118,10 @@ struct element_in<dtype::key, Real> {
 template <dtype T, class Real>
 using stored_as = typename element_in<T, Real>::type;
 
+namespace detail {
 /// In place of a type, the numbers of a program that computes floats and stores what it computes rounded to bf16:
 /// ir/builder.hpp says which.
 struct floats_rounded {};
-
-namespace detail {
 template <class Numbers>
 struct computed_type {
   using type = Numbers;
@@ -131,9 +130,9 @@ template <>
 struct computed_type<floats_rounded> {
   using type = float;
 };
-}  // namespace detail
 /// The type in which a program with these numbers computes.
 template <class Numbers>
-using real_of = typename detail::computed_type<Numbers>::type;
+using real_type_of = typename computed_type<Numbers>::type;
+}  // namespace detail
 
 }  // namespace cairn

@@ -94,7 +94,7 @@ struct builder {
   /// Appends the results of an operation, and conversions of its arguments and results where it asks for such; returns
   /// the first.
   constexpr int append(const operation* op, const int* of) {
-    if (op->rounded == rounding::none) return append_as_it_is(op, of);
+    if (op->rounded == rounding::typed) return append_as_it_is(op, of);
     if (op->rounded == rounding::follows) return append_following(op, of);
     stack<int> taken;
     for (int i = 0; i < op->arguments; ++i)

@@ -63,7 +63,7 @@ using vjp_pointer = void (*)(builder&, int node, const bool* wanted, int* gradie
 /// What becomes of an operation whose arguments, or whose results, are stored rounded to bf16, in a graph where that is
 /// not a matter of types: nothing; or its results are rounded if an argument is; or it takes such arguments, and makes
 /// floats; or it takes and makes floats.
-enum class rounding : std::uint8_t { none, follows, takes, widens };
+enum class rounding : std::uint8_t { typed, follows, takes, widens };
 
 struct operation;
 
@@ -102,7 +102,7 @@ struct operation {
   bool joins = false;
   bool contraction = false;
   bool updates = false;           ///< its results take the places of a parameter, which is argument 0, and its moments
-  rounding rounded = rounding::none;
+  rounding rounded = rounding::typed;
   bool (*takes_bf16)(int) = nullptr;  ///< by argument, where it takes such
   bool converts = false;              ///< rounds or widens for this
   const axis_map* map = nullptr;  ///< by axis

@@ -81,7 +81,7 @@ inline constexpr operation rounding_to_bf16 =
 template <class Numbers, int Order, bool Training, bool Inputs = false>
 struct target {
   using numbers = Numbers;
-  using real = real_of<Numbers>;
+  using real = cairn::detail::real_type_of<Numbers>;
   static constexpr bool rounds = !std::is_same_v<Numbers, real>;  ///< what is computed is stored as bf16
   static constexpr int order = Order;
   static constexpr bool training = Training, inputs = Inputs;
@@ -110,22 +110,22 @@ struct vjp_of;
 /// What an operation does about arguments and results that are stored as bf16.
 template <class Op, class Numbers, class... Tensors>
 inline constexpr rounding rounding_of = [] {
-  using real = real_of<Numbers>;
+  using real = cairn::detail::real_type_of<Numbers>;
   constexpr bool mixed = !std::is_same_v<Numbers, real>;
   constexpr dtype common = cairn::detail::common_type_of<Tensors...>;
   bool takes = false;
   for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= Op::takes_bf16(i);
   if (takes && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
     return rounding::takes;
-  if (!mixed) return rounding::none;
+  if (!mixed) return rounding::typed;
   return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
 }();
 
 /// What an operation makes. Of results that are to be rounded, the kernel makes floats; sums are not to be.
 template <class Op, class Numbers, rounding Rounded, tensor_type Made, int R>
 constexpr result result_described() {
-  using real = real_of<Numbers>;
-  constexpr bool rounds = Rounded == rounding::takes || (Rounded != rounding::none && Made.element.type == dtype::real);
+  using real = cairn::detail::real_type_of<Numbers>;
+  constexpr bool rounds = Rounded == rounding::takes || (Rounded != rounding::typed && Made.element.type == dtype::real);
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
   constexpr dtype type = Rounded == rounding::takes ? dtype::real : Made.element.type;
   result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
@@ -262,7 +262,7 @@ inline constexpr operation operation_of = described_operation<Op, Target, Tensor
 /// Tensor: that of the leaf; constants have the type of what they meet.
 template <class Numbers, class Tensor>
 inline constexpr result leaf_result = [] {
-  using real = real_of<Numbers>;
+  using real = cairn::detail::real_type_of<Numbers>;
   constexpr dtype type = Tensor::element.type;
   result r = described({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
   if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real)

@@ -105,7 +105,7 @@ struct loop_operations {
     o.hash = hash_of(name);
     o.flops = backward ? figures.backward_flops : figures.forward_flops;
     o.counts = backward ? figures.backward : figures.forward;
-    o.rounded = Target::rounds ? rounding::widens : rounding::none;
+    o.rounded = Target::rounds ? rounding::widens : rounding::typed;
     return o;
   }
   /// A loop is differentiated once.

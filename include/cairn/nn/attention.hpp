@@ -27,14 +27,14 @@ constexpr auto problem_of_heads(X x) {
 }
 
 /// Queries, keys and values as the linear layers make them.
-struct unchanged_heads {};
+struct same_heads {};
 
 /// Attention of Heads of queries, in a layer that has the name Name, and the linear layer behind it.
-template <fixed_string Name, int Heads, attention_options O, auto OnHeads = unchanged_heads{}>
+template <fixed_string Name, int Heads, attention_options O, auto OnHeads = same_heads{}>
 struct heads {
   static constexpr int keys = O.key_heads == 0 ? Heads : O.key_heads;
   using on_heads = std::remove_const_t<decltype(OnHeads)>;
-  static constexpr bool unchanged = std::same_as<on_heads, unchanged_heads>;
+  static constexpr bool unchanged = std::same_as<on_heads, same_heads>;
 
   /// What is wrong with a mask of x and memory, {N, T, features} each; or sound, as where other keys take their place.
   template <fixed_string Kind, class X, class Memory, class Mask>
@@ -200,7 +200,7 @@ struct cross_attention_layer : layer_base {
 /// key heads, D} to a std::tuple of what attention takes in their place, a mask among it, too: it turns them by
 /// positions, or adds them to caches. Rejects: other than three axes, heads that do not divide the features.
 template <fixed_string Name, int Heads, attention_options O = attention_options{},
-          auto OnHeads = detail::unchanged_heads{}>
+          auto OnHeads = detail::same_heads{}>
 inline constexpr self_attention_layer<Name, Heads, O, OnHeads> self_attention{};
 /// Attention of x {N, T, features} at a memory {N, S, any features}: `nn::cross_attention<"attn", 8>(x, memory)`. Where
 /// the memory has other features, weights are `Name.q_proj_weight`, `k_proj_weight` and `v_proj_weight`, as PyTorch's.

@@ -83,7 +83,7 @@ struct swiglu_layer : layer_base {
 /// `nn::transformer_block<8, nn::transformer_options{.dim_feedforward = 2048, .norm_first = false, .dropout = 0.1},
 /// nn::relu>`. Rejects what self_attention does.
 template <int Heads, transformer_options O = transformer_options{}, auto Activation = gelu,
-          auto OnHeads = detail::unchanged_heads{}>
+          auto OnHeads = detail::same_heads{}>
 inline constexpr transformer_block_layer<Heads, O, Activation, OnHeads> transformer_block{};
 
 /// w2(silu(w1(x)) * w3(x)), linear layers without bias (Shazeer, 2020), as the feed-forward layer of Llama:

@@ -98,7 +98,7 @@ template <class Purpose, class First, class... Rest>
 struct model<Purpose, output_list<First, Rest...>> {
   using purpose = Purpose;
   using numbers = typename Purpose::numbers;
-  using real = real_of<numbers>;
+  using real = cairn::detail::real_type_of<numbers>;
   using outputs = output_list<First, Rest...>;
   /// How many gradients the model takes of each other.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});

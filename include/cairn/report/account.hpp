@@ -175,7 +175,7 @@ inline constexpr auto tables = [] {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];
       made.flops += out.values[v].flops;
-      if (s.nodes[v].number == 0) made.again += s.recomputed_flops(v);
+      if (s.nodes[v].number == 0) made.again += s.work_of(v).recomputed;
       if (f.external[v]) made.written += s.made(v).bytes;
     }
     made.read = bytes_read<Compiled>(i, reader);
