@@ -125,7 +125,8 @@ inline constexpr rounding rounding_of = [] {
 template <class Op, class Numbers, rounding Rounded, tensor_type Made, int R>
 constexpr result result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
-  constexpr bool rounds = Rounded == rounding::takes || (Rounded != rounding::typed && Made.element.type == dtype::real);
+  constexpr bool real_numbers = Made.element.type == dtype::real;
+  constexpr bool rounds = Rounded == rounding::takes || (Rounded != rounding::typed && real_numbers);
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
   constexpr dtype type = Rounded == rounding::takes ? dtype::real : Made.element.type;
   result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
