@@ -159,6 +159,22 @@ constexpr bool adds_up() {
   return operations == in_segments && flops == detail::flops_in<Plan>.recomputed;
 }
 
+/// Whether kernels get numbers of the types that they take, where values are rounded.
+template <class Plan>
+constexpr bool kernels_get_their_types() {
+  constexpr const auto& g = Plan::gradient;
+  for (int v = 0; v < g.node_count; ++v) {
+    const ir::operation& op = g.op(v);
+    if (op.rounded != ir::rounding::takes && op.rounded != ir::rounding::widens) continue;
+    for (int i = 0; i < op.arguments; ++i) {
+      const element_type given = g.made(g.argument(v, i)).element;
+      const bool wanted = op.rounded == ir::rounding::takes && op.takes_bf16(i) && kind_of(given.type) == kind::real;
+      if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;
+    }
+  }
+  return true;
+}
+
 /// A step, which changes parameters where the program does that itself.
 template <class Program>
 auto stepped(Program& step, const auto&... in) {
@@ -253,6 +269,7 @@ void laws_of_loops() {
   BOOST_TEST((at_run_time(test::judged<stored>) == test::fault::none));
   BOOST_TEST((at_run_time(adds_up<checkpointed>) && at_run_time(adds_up<stored>)));
   BOOST_TEST(kept_inside<checkpointed> == 0);
+  BOOST_TEST((at_run_time(kernels_get_their_types<checkpointed>)));
   constexpr flop_counts work = detail::flops_in<checkpointed>, least = detail::flops_in<stored>;
   BOOST_TEST(work.forward == least.forward);
   BOOST_TEST(work.backward == least.backward);

@@ -101,7 +101,7 @@ struct builder {
       taken.push(op->rounded == rounding::takes && op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
     const int made = append_as_it_is(op, taken.begin());
     for (int v = made; v < made + op->results; ++v) {
-      if (!same_address(nodes[v].made->round, nullptr)) nodes[v].rounded = append_as_it_is(nodes[v].made->round, &v);
+      if (nodes[v].made->rounds) nodes[v].rounded = append_as_it_is(nodes[v].made->round, &v);
     }
     return made;
   }
@@ -132,13 +132,17 @@ struct builder {
     return is_bf16(v) && !same_address(by, nullptr) ? converted(by, v) : v;
   }
   constexpr int in_bf16(int v) {
+    if (nodes[v].op->converts && !is_bf16(v)) return argument(v, 0);
     if (is_bf16(v) || same_address(nodes[v].made->round, nullptr)) return v;
     return nodes[v].rounded != none ? nodes[v].rounded : converted(nodes[v].made->round, v);
   }
-  /// A conversion of v, once a region.
+  /// A conversion of v, once a region, or once for all where that is of parameters.
   constexpr int converted(const operation* by, int v) {
-    const int known_as = nodes[v].converted;
-    if (known_as != none && nodes[known_as].region == region_now) return known_as;
+    if (const int known_as = nodes[v].converted; known_as != none) {
+      const node& there = nodes[known_as];
+      const bool ordinary = there.home == there.region || there.home == home_now;
+      if (ordinary && (there.region == region_now || there.region == 0)) return known_as;
+    }
     const int made = compute(by, &v);
     return nodes[v].converted = made;
   }

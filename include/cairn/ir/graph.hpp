@@ -77,7 +77,8 @@ struct result {
   bool always = false;                ///< has memory also where nobody reads it
   bool elsewhere = false;             ///< lies in memory that the user of the program gives
   bool rewritten = false;             ///< who reads it writes over it: there is one reader for each time it is made
-  const operation *round = nullptr, *widen = nullptr;  ///< to bf16, where it is to be so, and back
+  const operation *round = nullptr, *widen = nullptr;  ///< to bf16, where that may be asked for, and back
+  bool rounds = false;                                 ///< it is read as bf16, though a kernel makes floats
 
   /// Whether it fits over another result, each element over one.
   constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }

@@ -130,8 +130,8 @@ constexpr result result_described() {
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
   constexpr dtype type = Rounded == rounding::takes ? dtype::real : Made.element.type;
   result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
-  if constexpr (rounds && !Op::sums(R) && (Rounded == rounding::follows || Made.count() > 1))
-    r.round = &rounding_to_bf16<real, the_shape<static_cast<const shape&>(Made)>>;
+  if constexpr (rounds) r.round = &rounding_to_bf16<real, the_shape<static_cast<const shape&>(Made)>>;
+  r.rounds = rounds && !Op::sums(R) && Made.count() > 1;
   return r;
 }
 template <class Op, class Numbers, class... Tensors>

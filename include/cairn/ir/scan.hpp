@@ -54,8 +54,12 @@ struct loop_operations {
 
   template <class Tensor>
   static constexpr result described_as() {
-    return described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, typename Target::real>,
-                     the_shape<Tensor::shape>);
+    using real = typename Target::real;
+    result r = described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, real>,
+                         the_shape<Tensor::shape>);
+    if constexpr (Target::rounds && Tensor::element.type == dtype::real)
+      r.round = &rounding_to_bf16<real, the_shape<Tensor::shape>>;
+    return r;
   }
   /// In rows of cache lines; or, of more than an extent counts, of whole MiB.
   static constexpr std::int64_t row = figures.kept_bytes / 64 <= std::numeric_limits<int>::max() ? 64 : 1 << 20;
@@ -195,8 +199,10 @@ struct loop_operations {
     o.run = &hooks::template run<false>;
     if constexpr (Target::order > 0 && of::cotangent_count > 0 && of::gradient_count > 0) {
       o.vjp = &append;
-      o.vjp_nodes = 2 * of::gradient_count + 1;
-      o.vjp_arguments = pulled_arguments + 2 * of::gradient_count;
+      constexpr sizes appended = with_conversions<Target>(
+          {.nodes = 2 * of::gradient_count + 1, .arguments = pulled_arguments + 2 * of::gradient_count});
+      o.vjp_nodes = appended.nodes;
+      o.vjp_arguments = appended.arguments;
     }
     return o;
   }();
