@@ -97,7 +97,8 @@ class closing_segment {
       save(v);
       any = true;
     }
-    for (int i = now().first_reused; i < b.reused.count(); ++i) any |= is_computed(b.reused[i]) && keeps(described(b.reused[i]));
+    for (int i = now().first_reused; i < b.reused.count(); ++i)
+      any |= is_computed(b.reused[i]) && keeps(described(b.reused[i]));
     note(any, {});
   }
   template <fixed_string... Name>
