@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -16,9 +17,13 @@
 
 namespace cairn {
 
+/// The deviation that a right gradient stays below, in double.
+inline constexpr double gradient_tolerance = 1e-6;
+
 /// How far a gradient is from a difference quotient, at the number where it is farthest.
 struct gradient_deviation {
-  double relative = 0;    ///< |gradient - quotient| / max(|gradient|, |quotient|, 1e-3)
+  /// |gradient - quotient| / max(|gradient|, |quotient|, 1e-3); infinity where loss or gradient are infinite or NaN.
+  double relative = 0;
   std::string_view name;  ///< of the parameter or the input
   std::size_t at = 0;     ///< which of its numbers, in row-major order
   double gradient = 0, quotient = 0;
@@ -66,8 +71,9 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
       constexpr double h = 1e-3;
       const double quotient = (8 * (loss(h) - loss(-h)) - (loss(2 * h) - loss(-2 * h))) / (12 * h);
       const double scale = std::max({std::abs(gradient[begin + i]), std::abs(quotient), 1e-3});
-      const double relative = std::abs(gradient[begin + i] - quotient) / scale;
-      if (relative <= worst.relative || std::isnan(worst.relative)) continue;
+      double relative = std::abs(gradient[begin + i] - quotient) / scale;
+      if (std::isnan(relative)) relative = std::numeric_limits<double>::infinity();  // greater than any tolerance
+      if (relative <= worst.relative) continue;
       worst = {relative, Compiled::graph.name(Compiled::graph.leaves[leaf]), i, gradient[begin + i], quotient};
     }
   }
@@ -78,7 +84,7 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
 /// The largest deviation over all trained parameters of the loss, each drawn from `s`, and over the inputs in wrt<...>.
 /// The quotient is the five-point central difference, whose error is of fourth order in the step. Each loss is that of
 /// the first step from `s`, with the same random numbers and states. `gradcheck<loss>(seed{1}, bind<"x">(x)).relative <
-/// 1e-6`; options are those of program, without real, cotangent and update. Rejects and throws what program does.
+/// 1e-6`; options are those of program, without real, mixed, cotangent and update. Rejects and throws what program does.
 template <auto Loss, class... Options, class... Bound>
 [[nodiscard]] gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   using step = program<Loss, real<double>, Options...>;

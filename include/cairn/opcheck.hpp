@@ -19,9 +19,6 @@
 
 namespace cairn {
 
-/// The deviation that a right gradient stays below, in double.
-inline constexpr double gradient_tolerance = 1e-6;
-
 namespace detail {
 
 /// Where an argument's numbers come from: of a parameter, what it starts with.

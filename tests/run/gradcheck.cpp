@@ -22,6 +22,23 @@ constexpr cairn::made<crooked_op, X> crooked(X) {
   return {};
 }
 
+/// 2 x, with an infinite gradient.
+struct endless_op : cairn::elementwise_op {
+  static constexpr cairn::fixed_string name = "endless";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    using namespace cairn;
+    return gradients(square(g) / (x - x));
+  }
+};
+template <class V>
+V lanewise(endless_op, V x) {
+  return x + x;
+}
+template <cairn::an_expression X>
+constexpr cairn::made<endless_op, X> endless(X) {
+  return {};
+}
+
 }  // namespace wrong
 
 using namespace cairn;
@@ -64,13 +81,30 @@ BOOST_AUTO_TEST_CASE(several_inputs_of_any_container) {
   BOOST_TEST((gradcheck<loss, freeze<"w">, wrt<"x">>(seed{1}, first, second, bind<"z">(z))).relative < 1e-6);
 }
 
+// As on the pages: no comparison passes, whichever way it is written.
 BOOST_AUTO_TEST_CASE(what_is_not_a_number_is_not_passed_over) {
   constexpr auto loss = sum(log(x) * param<"a", 3>) + sum(param<"b", 3>);  // of a[0]: log(1) + log(-1)
   const std::vector<double> some{1, 1, 1, -1, 1, 1};
   const gradient_deviation worst = gradcheck<loss>(seed{1}, bind<"x">(some));
-  BOOST_TEST(std::isnan(worst.relative));
+  BOOST_TEST(worst.relative > gradient_tolerance);
+  BOOST_TEST(std::isinf(worst.relative));
+  BOOST_TEST(std::isnan(worst.gradient));
   BOOST_TEST(worst.name == "a");
   BOOST_TEST(worst.at == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_infinite_gradient_is_as_far_from_any_quotient_as_can_be) {
+  constexpr auto loss = sum(param<"b", 3>) + sum(wrong::endless(param<"a", 2>));
+  const gradient_deviation worst = gradcheck<loss>(seed{1});
+  BOOST_TEST(std::isinf(worst.relative));
+  BOOST_TEST(std::isinf(worst.gradient));
+  BOOST_TEST(std::abs(worst.quotient - 2) < 1e-6);
+  BOOST_TEST(worst.name == "a");
+}
+
+BOOST_AUTO_TEST_CASE(an_infinite_loss_has_no_right_gradient) {
+  constexpr auto loss = sum(exp(1000_c * x)) * param<"a">;
+  BOOST_TEST(std::isinf(gradcheck<loss>(seed{1}, bind<"x">(numbers)).relative));
 }
 
 BOOST_AUTO_TEST_CASE(an_array_that_does_not_fit_is_refused_before_it_is_copied) {
