@@ -44,7 +44,7 @@ constexpr auto logits(auto model, auto text, auto positions) {
   constexpr nn::embedding_options start{.start = initial::normal(0.02)};
   const auto of_text = text | nn::embedding<"wte", width, start>;
   const auto embedded = of_text + (positions | nn::embedding<"wpe", width, start>);
-  return embedded | model | nn::layer_norm<"ln"> | nn::tied_linear<"wte.weight", letters>;
+  return embedded | model | nn::layer_norm<"ln"> | nn::tied_linear<"/wte.weight", letters>;
 }
 
 constexpr auto loss = cross_entropy(logits(reads, indices<"text", letters, batch, length>, arange<length>),

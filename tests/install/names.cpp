@@ -69,7 +69,7 @@ constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::bat
                        nn::tag<"t"> | nn::softmax | nn::relu | nn::gelu | nn::tanh | nn::log_softmax;
 constexpr auto tokens = (y | nn::embedding<"wte", 6>)+(arange<2> | nn::embedding<"wpe", 6, nn::embedding_options{.padding_idx = 0}>);
 constexpr auto rotary = nn::rotary(reshape<1, 2, 1, 6>(tokens | nn::rms_norm<"rms"> | nn::sinusoidal_positions), arange<2>);
-constexpr auto head = reshape<2, 6>(rotary) | nn::tied_linear<"wte.weight", 3>;
+constexpr auto head = reshape<2, 6>(rotary) | nn::tied_linear<"/wte.weight", 3>;
 constexpr auto heads = images;
 constexpr auto attention =
     mean(nn::attention(heads, heads, heads, nn::causal)) +

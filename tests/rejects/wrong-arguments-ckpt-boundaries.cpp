@@ -1,4 +1,4 @@
-// rejects: cairn \[wrong-arguments\]: after its name ckpt takes policies: .* first perhaps boundaries<bf16>
+// rejects: cairn \[wrong-arguments\]: after its name ckpt takes policies: .* boundaries<bf16> or boundaries<float> stands before them
 // rejects: fact::in<cairn::fixed_string<\d+>\{"ff"\}>.*given<cairn::boundaries<int> ?>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/checkpoint.hpp"

@@ -208,6 +208,6 @@ static_assert(in_logits<cross_entropy<nn::cross_entropy_options{.label_smoothing
 static_assert(in_logits<cross_entropy<nn::cross_entropy_options{.ignore_index = 50000, .label_smoothing = 0.1}>(
                   over_vocabulary, token_or_none)> < 1.01);
 // The gradient of a tied table is the sum of two of its size, which are not there beside the logits.
-static_assert(in_logits<cross_entropy(of_tokens | nn::tied_linear<"wte.weight", 50000>, tokens)> < 1.01);
+static_assert(in_logits<cross_entropy(of_tokens | nn::tied_linear<"/wte.weight", 50000>, tokens)> < 1.01);
 
 }  // namespace

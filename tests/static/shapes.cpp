@@ -413,7 +413,7 @@ static_assert(row_moments_op<1e-5>::result(shape{})[0] == no_shape && row_scale_
 static_assert(of(to<4, 9> | nn::embedding<"e", 16>) == shape{4, 9, 16});
 static_assert(of(to<> | nn::embedding<"e", 16, nn::embedding_options{.padding_idx = -1}>) == shape{16});
 static_assert(of(arange<9> | nn::embedding<"e", 16>) == shape{9, 16});
-static_assert(of(t<4, 9, 16> | nn::tied_linear<"e.weight", 10>) == shape{4, 9, 10});
+static_assert(of(t<4, 9, 16> | nn::tied_linear<"/e.weight", 10>) == shape{4, 9, 10});
 static_assert(of(nn::rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} && of(nn::rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});
 static_assert(of(nn::rotary<500>(t<2, 9, 3, 4>, to<2, 9>)) == shape{2, 9, 3, 4} && of(nn::rotary(t<1, 1, 3, 4>, to<1>)) == shape{1, 1, 3, 4});
 static_assert(turned_op<false>::result(shape{2, 9, 3, 5}, shape{9, 5}) == no_shape);

@@ -153,7 +153,7 @@ struct option_names_are_known {
       return false;
     }();
     if constexpr (known) return sound{};
-    else return not_found<Compiled, ir::role::parameter, fact::parameter, Name>();
+    else return not_found<Compiled, ir::role::parameter, fact::parameter, Name, unknown_in_option>();
   }
   template <class Compiled>
   static constexpr auto of() {

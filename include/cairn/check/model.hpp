@@ -195,8 +195,8 @@ constexpr auto problem_of_program() {
   } else if constexpr (a_layer<decltype(Output)>) {
     return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
   } else if constexpr (!options::known) {
-    return mistake<unknown_option, top_scope,
-                   fact::given<typename decltype(first_unknown_option<Options...>())::type>>{};
+    using unknown = typename decltype(first_unknown_option<Options...>())::type;
+    return mistake<typename said_by<unknown>::misuse, top_scope, fact::given<unknown>>{};
   } else if constexpr (!std::is_void_v<repeated_option_of<Options...>>) {
     return mistake<repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
   } else if constexpr (options::fits && options::budget != said_by_default::budget) {

@@ -56,14 +56,15 @@ constexpr int nearest_leaf(const Graph& g, ir::role what, std::string_view wante
 }
 
 /// No leaf has the name that Fact shows.
-template <class Compiled, ir::role What, template <fixed_string...> class Fact, fixed_string Name>
+template <class Compiled, ir::role What, template <fixed_string...> class Fact, fixed_string Name,
+          class Misuse = unknown_name>
 constexpr auto not_found() {
   constexpr int nearest = nearest_leaf(Compiled::graph, What, Name);
   if constexpr (nearest == ir::none) {
-    return mistake<unknown_name, top_scope, about<Fact, Name>>{};
+    return mistake<Misuse, top_scope, about<Fact, Name>>{};
   } else {
     using known = about<fact::nearest, leaf_name<Compiled, nearest>>;
-    return mistake<unknown_name, top_scope, about<Fact, Name>, known>{};
+    return mistake<Misuse, top_scope, about<Fact, Name>, known>{};
   }
 }
 

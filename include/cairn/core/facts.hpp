@@ -58,6 +58,8 @@ template <class... Tensors>
 struct results;
 template <int Index>
 struct argument;
+template <int Index>
+struct element;
 template <fixed_string... Name>
 struct segment;
 template <fixed_string... Name>

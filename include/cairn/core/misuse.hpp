@@ -7,6 +7,10 @@
 // in one line: both must be short. A macro would make rows of these structs, and each message six lines longer.
 #pragma once
 
+#if defined(__clang__) ? __clang_major__ < 19 : __GNUC__ < 12
+#error "cairn needs g++ 12, clang 19, or a newer one"
+#endif
+
 #include "cairn/core/facts.hpp"
 
 namespace cairn {
@@ -167,12 +171,19 @@ struct function_of_positions { template <class Silent, class... Facts> struct fo
 struct name_for_leaf { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: grad takes expressions, not their names: grad(loss, x); a layer's parameter is "
   "param<\"/fc.weight\", 16, 8>"); } }; };
+struct weight_of_other_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: tied_linear takes the weight of another layer by its full name, which starts with /: "
+  "nn::tied_linear<\"/wte.weight\", 256>"); } }; };
 struct option_for_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this is an option of a program, as in program<loss, plain>; a part that is no segment is a "
   "block<\"name\">"); } }; };
+struct policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: this is a policy of scan<T, \"name\", Policy>; ckpt takes save<\"tag\">, save_matmuls, "
+  "allow_useless, or a predicate on a saveable"); } }; };
 struct no_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: after its name ckpt takes policies: save<\"tag\">, save_matmuls, allow_useless, or a "
-  "predicate on a saveable without state; first perhaps boundaries<bf16>, or of floats"); } }; };
+  "predicate on a saveable without state; boundaries<bf16> or boundaries<float> stands "
+  "before them"); } }; };
 struct contradicting_policies { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [contradicting-policies]: these two policies of one segment contradict each other; take one out"); } }; };
 struct no_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -242,8 +253,8 @@ struct bound_shape_mismatch { template <class Silent, class... Facts> struct fou
   "cairn [shape-mismatch]: the array has other extents than the input that it is bound to; bind the expected one, "
   "or a flat one of as many elements"); } }; };
 struct bound_kind_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: the array has other elements than the input that it is bound to; convert it (indices "
-  "are std::int32_t), or choose the program's type with real<...>"); } }; };
+  "cairn [kind-mismatch]: the array has other elements than the input that it is bound to; convert it: indices "
+  "are std::int32_t, numbers float; double in gradcheck and with real<double>"); } }; };
 struct other_element { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: a predictor computes in its program's type; write predictor<..., real<...>>"); } }; };
 struct bound_above_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -262,12 +273,15 @@ struct several_layers { template <class Silent, class... Facts> struct found : S
 struct not_a_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: a layer returns an expression; what is called with its arguments, f(x, y), may return a "
   "tuple"); } }; };
+struct no_expression_in_tuple { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-a-layer]: this element of what a layer returns (the first is number 0) is no expression; a number is "
+  "3.0_c"); } }; };
 struct not_callable { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: this cannot be called with these arguments: a layer takes expressions by value, as many as "
   "it is given"); } }; };
 struct captures_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: a layer captures nothing and has no members; pass values as arguments: ckpt<\"name\">(f, x, "
-  "y)"); } }; };
+  "y); scan takes them last, behind each(...)"); } }; };
 struct no_function_of_index { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: repeat takes a function of the index that returns a layer; write repeat<N, "
   "\"name\">([](auto i) { return ...; })"); } }; };
@@ -299,8 +313,8 @@ struct fit_and_budget { template <class Silent, class... Facts> struct found : S
   "cairn [contradicting-options]: fit<...> is a limit of the arena itself, for which it places segments, and budget<...> "
   "is another; leave one of them out"); } }; };
 struct mixed_over_double { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [contradicting-options]: mixed<bf16> rounds what is computed in floats, and here the program's numbers are others; "
-  "leave one of the two options out"); } }; };
+  "cairn [contradicting-options]: mixed<bf16> rounds what is computed in floats, and this is computed in others, as all in "
+  "gradcheck is in double; leave mixed out, or real"); } }; };
 struct model_too_large { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [model-too-large]: so many nodes take more steps than a compiler allows a constant; raise its limit, g++ "
   "-fconstexpr-ops-limit=1000000000, clang -fconstexpr-steps=30000000, and add the option any_size"); } }; };
@@ -345,6 +359,9 @@ struct loss_not_scalar { template <class Silent, class... Facts> struct found : 
 struct unknown_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-name]: the model has nothing of this name; names contain those of the blocks around them, as in "
   "\"block.0.fc1.weight\""); } }; };
+struct unknown_in_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [unknown-name]: the model has nothing of this name; names contain those of the blocks around them, and "
+  "\"*.bias\" is for all that end so"); } }; };
 struct unknown_tag { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-name]: nothing in this segment has the tag that its policy names; write tag<\"name\">(value) "
   "there, or correct it"); } }; };
@@ -391,6 +408,9 @@ struct unknown_option { template <class Silent, class... Facts> struct found : S
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
   "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, budget<...>, fit<...>, threads<...>, mixed<bf16>, plain, "
   "check_finite and any_size"); } }; };
+struct other_numbers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [unknown-option]: the numbers of a program are real<float> or real<double>; half the bytes of floats takes "
+  "mixed<bf16>, without real"); } }; };
 struct repeated_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [repeated-option]: a program has one such option, and this is its second; leave one out"); } }; };
 struct no_vjp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -193,6 +193,23 @@ constexpr auto picks(std::index_sequence<I...>) {
   return std::tuple{by_other_name<pick<static_cast<int>(I), Call>>{}...};
 }
 
+/// What a layer returns that is no expression; of a tuple, the first element that is none.
+template <class Mark, class Owner, class F, class T>
+constexpr auto no_body(std::type_identity<T>) {
+  return mistake_in<Mark, not_a_layer, Owner, fact::given<F>, returned_fact<T>>();
+}
+template <class Mark, class Owner, class F, class First, class... E>
+constexpr auto no_body(std::type_identity<std::tuple<First, E...>>) {
+  constexpr std::array is_one{an_expression<First>, an_expression<E>...};
+  constexpr auto at = std::ranges::find(is_one, false) - is_one.begin();
+  using element = std::tuple_element_t<static_cast<std::size_t>(at), std::tuple<First, E...>>;
+  return mistake_in<Mark, no_expression_in_tuple, Owner, fact::given<F>, fact::element<at>, returned_fact<element>>();
+}
+template <class Mark, class Owner, class F, class A, class B>
+constexpr auto no_body(std::type_identity<std::pair<A, B>>) {
+  return no_body<Mark, Owner, F>(std::type_identity<std::tuple<A, B>>{});
+}
+
 /// How many results a body has.
 template <class Body>
 inline constexpr std::size_t body_size = 1;
@@ -229,7 +246,7 @@ constexpr auto called_silently(A... args) {
     if constexpr (!std::is_empty_v<F>) {
       return spread<body_size<body>>(mistake_in<Mark, captures_values, owner, fact::given<F>>());
     } else if constexpr (!a_body<body>) {
-      return mistake_in<Mark, not_a_layer, owner, fact::given<F>, returned_fact<body>>();
+      return spread<body_size<body>>(no_body<Mark, owner, F>(std::type_identity<body>{}));
     } else {
       using bodies = std::type_identity<typename as_tuple<body>::type>;
       using problem = decltype(detail::any_wrong(bodies{}));

@@ -3,6 +3,7 @@
 
 #include "cairn/core/element.hpp"
 #include "cairn/core/fixed_string.hpp"
+#include "cairn/core/misuse.hpp"
 
 #include <array>
 #include <concepts>
@@ -12,8 +13,8 @@
 
 namespace cairn {
 
-/// The element type: `program<loss, real<double>>`.
-template <std::floating_point Real>
+/// The element type, float or double: `program<loss, real<double>>`.
+template <class Real>
 struct real {};
 /// Parameters that are not trained, by name or by the name of a block around them.
 template <fixed_string... Name>
@@ -148,8 +149,14 @@ struct said_by_default {
 template <class Option>
 struct said_by : said_by_default {
   static constexpr bool known = false;
+  using misuse = unknown_option;
 };
-template <class Real>
+template <class Other>
+struct said_by<cairn::real<Other>> : said_by_default {
+  static constexpr bool known = false;
+  using misuse = other_numbers;
+};
+template <std::floating_point Real>
 struct said_by<cairn::real<Real>> : said_by_default {
   using real = Real;
   static constexpr unsigned single = 1;

@@ -92,7 +92,9 @@ struct first_mistake<First, Rest...> : first_mistake<Rest...> {};
 
 template <class P>
 struct wrong_policy {
-  using what = std::conditional_t<said_by<P>::known, option_for_policy, no_policy>;
+  static constexpr bool of_loop = requires { P::keeps_steps; };
+  using what = std::conditional_t<said_by<P>::known, option_for_policy,
+                                  std::conditional_t<of_loop, policy_of_loop, no_policy>>;
   using type = std::conditional_t<a_policy<P>, void, mistake<what, top_scope, fact::given<P>>>;
 };
 template <class P, class Q>

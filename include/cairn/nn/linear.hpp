@@ -36,8 +36,13 @@ struct tied_linear_layer : layer_base {
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<"tied_linear", Weight>(x));
-    if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
-    else return matmul(x, transpose(param<Weight, Out, X::shape[-1]>));
+    if constexpr (!std::same_as<problem, sound>) {
+      return surfaced<problem>{};
+    } else if constexpr (!std::string_view(Weight).starts_with('/')) {
+      return surfaced<mistake<weight_of_other_layer, typename X::owner, about<fact::parameter, Weight>>>{};
+    } else {
+      return matmul(x, transpose(param<Weight, Out, X::shape[-1]>));
+    }
   }
 };
 
@@ -52,6 +57,7 @@ inline constexpr linear_layer<Name, Out, false> linear_without_bias{};
 
 /// x Wᵀ, where the weight {Out, features} is the parameter of another layer, such as an embedding of Out rows:
 /// `nn::tied_linear<"/wte.weight", 50000>`. There is one parameter, and its gradient is the sum of both.
+/// Rejects: a name that does not start with /, of which the block around would make another parameter.
 template <fixed_string Weight, int Out>
 inline constexpr tied_linear_layer<Weight, Out> tied_linear{};
 

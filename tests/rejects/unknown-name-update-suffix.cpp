@@ -1,0 +1,16 @@
+// rejects: cairn \[unknown-name\]: the model has nothing of this name.* and "\*\.bias" is for all that end so
+// rejects: fact::parameter<cairn::fixed_string<5>\{"bias"\}>
+#include "cairn/core/misuse.hpp"
+#include "cairn/check/model.hpp"
+#include "cairn/nn/linear.hpp"
+#include "cairn/train/rules.hpp"
+
+using namespace cairn;
+
+constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 4>);
+
+#ifdef CAIRN_REJECT
+static_assert(detail::checked<loss, update<sgd_options{}, "fc.weight", "bias">>());
+#else
+static_assert(detail::checked<loss, update<sgd_options{}, "fc.weight", "*.bias">>());
+#endif
