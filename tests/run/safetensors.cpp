@@ -175,7 +175,8 @@ BOOST_AUTO_TEST_CASE(rejects_files_that_cannot_be_read) {
 
 BOOST_AUTO_TEST_CASE(rejects_lengths_that_do_not_fit) {
   const folder temp;
-  const std::string most = "a header of at most 100000000 bytes";
+  const std::string most = "a safetensors file, which begins with the length of its header, at most 100000000";
+  rejects(temp, "some text", most, "8675467939688574835");
   rejects(temp, "", "8 bytes, the length of a header", "0");
   rejects(temp, "1234567", "8 bytes, the length of a header", "7");
   rejects(temp, "<\0\0\0\0\0\0\0"s, "60 bytes of header", "0");
@@ -353,7 +354,8 @@ BOOST_AUTO_TEST_CASE(writes_nothing_that_cannot_be_read) {
   refuses({named("\xFF")}, {}, "a header of JSON", "something else at its byte 3");
   refuses({}, {{"a", "\xFF"}}, "a header of JSON", "something else at its byte 23");
   refuses({named("__metadata__")}, {}, "a text for 'shape' of __metadata__", "an array");
-  refuses({}, {{"a", std::string(100'000'000, 'x')}}, "a header of at most 100000000 bytes", "100000032");
+  refuses({}, {{"a", std::string(100'000'000, 'x')}},
+          "a safetensors file, which begins with the length of its header, at most 100000000", "100000032");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

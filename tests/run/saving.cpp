@@ -119,6 +119,37 @@ BOOST_AUTO_TEST_CASE(all_that_does_not_fit_is_named_and_nothing_changes) {
   BOOST_TEST(step.steps() == 2);
 }
 
+constexpr auto scaled = layer([](auto h) { return h * param<"w", 6>; });
+template <fixed_string Name>
+constexpr auto deep = mean(square(x | repeat<12, Name>([](auto) { return scaled; })));
+constexpr sgd_options with_momentum{.momentum = 0.9};
+
+template <class Program>
+std::string said_of(const std::string& path) {
+  Program step;
+  step.init(seed{1});
+  try {
+    step.load(path);
+  } catch (const mismatch_error& e) {
+    return e.what();
+  }
+  return "";
+}
+BOOST_AUTO_TEST_CASE(of_many_that_do_not_fit_some_are_named_and_moments_where_their_parameter_fits) {
+  const folder here;
+  const std::string path = here.path / "run.safetensors";
+  program<deep<"block">, update<adamw_options{}>> step;
+  step.init(seed{1});
+  step.save(path);
+  const std::string others = said_of<program<deep<"part">, update<adamw_options{}>>>(path);
+  BOOST_TEST(std::ranges::count(others, '\n') == 21);
+  BOOST_TEST(others.ends_with("\n  and 4 more"), others);
+  BOOST_TEST(has(others, "\n  part.0.w: expected {6}, got nothing\n"), others);
+  BOOST_TEST(!has(others, "exp_avg"), others);
+  const std::string moments = said_of<program<deep<"block">, update<with_momentum>>>(path);
+  BOOST_TEST(has(moments, "\n  optimizer.block.11.w.momentum_buffer: expected {6}, got nothing"), moments);
+}
+
 BOOST_AUTO_TEST_CASE(weights_without_a_run_begin_one) {
   const folder here;
   program<loss> beside;

@@ -18,7 +18,8 @@ inline constexpr std::uint64_t most_header_bytes = 100'000'000;
 
 inline void check_header_length(const std::string& path, std::uint64_t length) {
   if (length > most_header_bytes)
-    refuse(format_error(path, "a header of at most 100000000 bytes", std::to_string(length)));
+    refuse(format_error(path, "a safetensors file, which begins with the length of its header, at most 100000000",
+                        std::to_string(length)));
 }
 
 /// The bytes of a tensor, by its shape.

@@ -17,8 +17,8 @@
 
 namespace cairn {
 
-/// What a file has does not fit the program. All tensors that are missing, not expected, or of another shape are named,
-/// with the shape that is wanted and the one that is there.
+/// What a file has does not fit the program. Tensors that are missing, not expected, or of another shape are named, the
+/// first 20 of them, with the shape that is wanted and the one that is there.
 struct mismatch_error : file::file_error {
   using file::file_error::file_error;
 };
@@ -35,10 +35,10 @@ struct partly {
 namespace detail {
 
 inline constexpr std::string_view steps_text = "cairn.steps", seed_text = "cairn.seed",
-                                  random_text = "cairn.random_step";
+                                  random_text = "cairn.random_step", before_moments = "optimizer.";
 
 inline std::string name_in_file(const kept_tensor& entry) {
-  return entry.moment.empty() ? std::string(entry.name) : text_of({"optimizer.", entry.name, ".", entry.moment});
+  return entry.moment.empty() ? std::string(entry.name) : text_of({before_moments, entry.name, ".", entry.moment});
 }
 
 inline std::vector<std::int64_t> extents_of(const shape& s) { return {s.extent, s.extent + s.rank}; }
@@ -92,7 +92,7 @@ class run_loader {
       const std::string name = text_of({wanted.in_file, nested ? "." : "", rest});
       look_for(entry, name, !anything);
     }
-    if (found_.empty() && faults_.empty()) faults_ = text_of({"\n  ", wanted.block, ": no tensor of such names"});
+    if (found_.empty() && faults_.empty()) faults_.push_back({std::string(wanted.block), "no tensor of such names"});
     copy();
     return in_.metadata();
   }
@@ -102,13 +102,15 @@ class run_loader {
     const kept_tensor* to;
     const file::tensor* from;
   };
+  struct tensor_fault {
+    std::string name, told;
+  };
 
   /// Whether it is a moment of a parameter of this program, whichever rule kept it. A block may be called optimizer,
   /// too.
   bool is_moment(std::string_view name) const {
-    constexpr std::string_view before = "optimizer.";
-    if (!name.starts_with(before)) return false;
-    const std::string_view of = name.substr(before.size());
+    if (!name.starts_with(before_moments)) return false;
+    const std::string_view of = name.substr(before_moments.size());
     bool found = false;
     for (const kept_tensor& own : run_.tensors) {
       if (own.moment.empty() && own.name == name) return false;
@@ -137,7 +139,24 @@ class run_loader {
     }
   }
   void fault(std::string_view name, std::string_view expected, std::string_view actual) {
-    faults_ += text_of({"\n  ", name, ": expected ", expected, ", got ", actual});
+    faults_.push_back({std::string(name), text_of({"expected ", expected, ", got ", actual})});
+  }
+  /// Whether it is a moment of a parameter that does not fit either.
+  bool follows_another(std::string_view name) const {
+    return name.starts_with(before_moments) && std::ranges::any_of(faults_, [&](const tensor_fault& f) {
+      const std::string_view of = name.substr(before_moments.size());
+      return f.name != of && is_of_block(f.name, of);
+    });
+  }
+  std::string told_faults() const {
+    constexpr int most = 20;
+    std::string text = "others:";
+    int count = 0;
+    for (const auto& [name, told] : faults_) {
+      if (!follows_another(name) && ++count <= most) text += text_of({"\n  ", name, ": ", told});
+    }
+    if (count > most) text += text_of({"\n  and ", std::to_string(count - most), " more"});
+    return text;
   }
   /// Where the file is no run, the program goes on drawing as it did; where it has no moments for those of the program,
   /// these begin anew.
@@ -166,7 +185,7 @@ class run_loader {
       refuse(file::format_error(path_, text_of({"a whole number as ", name}), digits));
   }
   void copy() {
-    if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", text_of({"others:", faults_})));
+    if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", told_faults()));
     for (const auto& [to, from] : found_) {
       if (run_.wide) file::copy_numbers(*from, std::span(reinterpret_cast<double*>(run_.at(*to)), run_.count(*to)));
       else file::copy_numbers(*from, std::span(reinterpret_cast<float*>(run_.at(*to)), run_.count(*to)));
@@ -177,7 +196,7 @@ class run_loader {
   std::string path_;
   file::reader in_;
   std::vector<pair> found_;
-  std::string faults_;
+  std::vector<tensor_fault> faults_;
 };
 
 template <class Path>
