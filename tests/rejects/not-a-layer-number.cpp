@@ -1,4 +1,4 @@
-// rejects: cairn \[not-a-layer\]: this element of what a layer returns \(the first is number 0\) is no expression; a number is 3\.0_c
+// rejects: cairn \[not-a-layer\]: this element of what a layer returns \(the first is number 0\) is no expression; write 3\.0_c
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>.*fact::element<2>.*fact::returned<double>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/elementwise.hpp"

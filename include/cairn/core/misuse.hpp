@@ -274,7 +274,7 @@ struct not_a_layer { template <class Silent, class... Facts> struct found : Sile
   "cairn [not-a-layer]: a layer returns an expression; what is called with its arguments, f(x, y), may return a "
   "tuple"); } }; };
 struct no_expression_in_tuple { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [not-a-layer]: this element of what a layer returns (the first is number 0) is no expression; a number is "
+  "cairn [not-a-layer]: this element of what a layer returns (the first is number 0) is no expression; write "
   "3.0_c"); } }; };
 struct not_callable { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: this cannot be called with these arguments: a layer takes expressions by value, as many as "
