@@ -1,5 +1,6 @@
 #include "cairn/report/dot.hpp"
 #include "cairn/report/dump.hpp"
+#include "cairn/report/frontier.hpp"
 #include "cairn/report/residuals.hpp"
 #include "cairn/report/tables.hpp"
 #include "cairn/report/timeline.hpp"
@@ -141,26 +142,51 @@ block.10.gg                           128 B     1.00 KiB   3 operations   1.00 k
 )");
 }
 
+BOOST_AUTO_TEST_CASE(a_program_without_segments_says_so) {
+  std::ostringstream out;
+  report::segment_table<program<sum(param<"w", 8>)>>(out);
+  BOOST_TEST(out.str() == "no segments\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_fit_places_is_no_mark) {
+  constexpr auto layer = nn::linear<"a", 128> | nn::tanh | nn::linear<"b", 16> | nn::tanh;
+  constexpr auto unmarked = mean(square(input<"x", 64, 16> | block<"first">(layer) | block<"second">(layer)));
+  constexpr std::int64_t least = frontier<unmarked>.front().peak_bytes;
+  static_assert(!program<unmarked, fit<least>>::segments().empty());
+  std::ostringstream free, limited;
+  report::frontier<unmarked>(free);
+  report::frontier<unmarked, fit<least>>(limited);
+  BOOST_TEST(count_of("by fit", free.str()) > 1);
+  BOOST_TEST(limited.str() == free.str());
+  BOOST_TEST(count_of("as marked", free.str()) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_model_without_layers_has_nothing_to_place) {
+  std::ostringstream out;
+  report::frontier<sum(square(param<"w", 8>))>(out);
+  BOOST_TEST(out.str() == "nothing to place: no layers that are applied by |, repeat or block\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_step_checkpointed_beside_plain) {
   std::ostringstream out;
   const report::timed times[]{{1, 12.345, 10}, {16, 1.26, 1.5}};
   report::step_table<with_segments, without_segments>(out, report::touched{4096, 16320}, times);
-  BOOST_TEST(out.str() == R"(a step                        ckpt        plain   ckpt / plain
---------------------------------------------------------------
-stored for backward       1.50 KiB     3.00 KiB           50 %
-peak: the arena           4.00 KiB     16.0 KiB           25 %
-  predicted, in bytes        4,096       16,384           25 %
-  touched, in bytes          4,096       16,320           25 %
-parameters                8.00 KiB     8.00 KiB          100 %
-gradients                 8.00 KiB     8.00 KiB          100 %
-memory in all             20.0 KiB     32.0 KiB           62 %
-forward                 1.00 MFLOP   1.00 MFLOP          100 %
-backward                2.00 MFLOP   2.00 MFLOP          100 %
+  BOOST_TEST(out.str() == R"(a step                    segments        plain   of plain
+----------------------------------------------------------
+stored for backward       1.50 KiB     3.00 KiB       50 %
+peak: the arena           4.00 KiB     16.0 KiB       25 %
+  predicted, in bytes        4,096       16,384       25 %
+  touched, in bytes          4,096       16,320       25 %
+parameters                8.00 KiB     8.00 KiB      100 %
+gradients                 8.00 KiB     8.00 KiB      100 %
+memory in all             20.0 KiB     32.0 KiB       62 %
+forward                 1.00 MFLOP   1.00 MFLOP      100 %
+backward                2.00 MFLOP   2.00 MFLOP      100 %
 recomputed               500 kFLOP   1.00 kFLOP
-steps of loops                   0        2,000            0 %
-work in all             3.50 MFLOP   3.00 MFLOP          117 %
-time on 1 thread           12.3 ms      10.0 ms          123 %
-time on 16 threads          1.3 ms       1.5 ms           84 %
+steps of loops                   0        2,000        0 %
+work in all             3.50 MFLOP   3.00 MFLOP      117 %
+time on 1 thread           12.3 ms      10.0 ms      123 %
+time on 16 threads          1.3 ms       1.5 ms       84 %
 )");
 }
 
@@ -238,6 +264,25 @@ segment      computed again                                      of forward
 outer        dropout                  1 operation     128 FLOP          1 %
 a.inner      2 matmul, 2 add, gelu   5 operations   8.58 kFLOP         78 %
 in all                               6 operations   8.70 kFLOP         79 %
+)");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_read_by_way_of_a_conversion_is_told_by_both_ends) {
+  constexpr auto hidden = input<"x", 8, 6> | nn::linear<"in", 16> | nn::tanh;
+  constexpr auto scores = hidden | nn::linear_without_bias<"fc", 16>;
+  std::ostringstream out;
+  report::residuals<program<cross_entropy(scores, labels<"y", 16, 8>), mixed<bf16>>>(out << '\n');
+  BOOST_TEST(out.str() == R"(
+stored for                                    from   read by
+---------------------------------------------------------------------------------------------
+outside of segments   tanh     {8, 16} bf16   in     gradient of fc.weight, square      256 B
+                      matmul   {8, 16} bf16   fc     softmax_error                      256 B
+in all                                                                                  512 B
+
+segment                  computed again                             of forward
+------------------------------------------------------------------------------
+outside of segments      3 conversion     3 operations   432 FLOP          6 %
+in all                                    3 operations   432 FLOP          6 %
 )");
 }
 

@@ -31,6 +31,7 @@ struct value {
   int order;             ///< how many gradients lie between it and what is not one
   bool stored;           ///< counted in memory_plan::stored_bytes
   bool joined;           ///< has no memory of its own: its arguments are read
+  bool converted;        ///< is its argument in numbers of another type
   bool result;           ///< the first of its operation
   // Of what a step computes, with that step; else all of these are -1.
   int step, last;       ///< and the last one that needs its memory; -1 where it has none in the arena
@@ -146,6 +147,7 @@ inline constexpr auto tables = [] {
     made.order = n.order;
     made.home = s.again[v] > 0 ? s.segment[v] : 0;
     made.joined = f.joined[v];
+    made.converted = n.op->converts;
     made.result = n.number == 0;
     made.step = f.step_of[v];
     const bool held = made.step != ir::none && f.external[v] && !Compiled::places.fixed[v];

@@ -36,7 +36,9 @@ frontier_plot plot_of() {
   using found = cairn::detail::frontier_of<Loss, Options...>;
   using unplaced = typename found::template candidates<pass::all_blocks>::unplaced;
   constexpr flop_counts flops = cairn::detail::flops_in<unplaced>;
-  constexpr bool marked = cairn::detail::compiled_of<Loss, true, Options...>::segments.count > 1;
+  using by_marks =
+      pass::compiled<typename found::model, pass::marks{cairn::detail::blocks_in<Options...>}, found::options::threads>;
+  constexpr bool marked = by_marks::segments.count > 1;
   return {found::points,
           {{"plain", found::template point<pass::all_blocks, ir::none>},
            {marked ? "as marked" : "", found::template point<0, ir::none>},
@@ -49,6 +51,10 @@ frontier_plot plot_of() {
 }
 
 inline void print_frontier(std::ostream& out, const frontier_plot& plot) {
+  if (plot.blocks == 0) {
+    out << "nothing to place: no layers that are applied by |, repeat or block\n";
+    return;
+  }
   table t({"segments", "arena", "of plain", "computed again", "of forward"});
   const std::int64_t plain = plot.others[0].at.peak_bytes;
   const auto add = [&](std::string_view name, const frontier_point& p) {
@@ -96,7 +102,8 @@ struct frontier_drawing : svg_plot {
 }  // namespace detail
 
 /// Prints what fit<...> chooses from, by the bytes of the arena: what is computed again, and its share of the forward
-/// pass. Below are the model without segments, with the user's, and with √n segments of √n blocks.
+/// pass. Below are the model without segments, with the user's, and with √n segments of √n blocks. Where there is
+/// nothing to place it says so.
 template <auto Loss, class... Options>
 void frontier(std::ostream& out) {
   detail::print_frontier(out, detail::plot_of<Loss, Options...>());

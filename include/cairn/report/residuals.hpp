@@ -59,6 +59,8 @@ struct kept_part {
   std::int64_t again_flops = 0;
 };
 
+inline std::string_view operation_of(const value& v) { return v.converted ? "conversion" : v.operation; }
+
 /// The layer in which each forward value is computed, or the one before: the name of the nearest parameter above,
 /// without its last part.
 inline std::vector<std::string> layers_of(const account& a) {
@@ -116,7 +118,7 @@ inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(c
       const value& read = a[a.root(a.argument(v, i))];
       if (read.leaf == 0 || read.what != ir::role::parameter) continue;
       const auto leaf = static_cast<std::size_t>(read.leaf - 1);
-      count_one(reading[leaf], a[v].operation);
+      count_one(reading[leaf], operation_of(a[v]));
       ++readers[leaf];
     }
   }
@@ -127,7 +129,8 @@ inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(c
   return shared;
 }
 
-/// Who reads stored values, by value: the outermost segment around all of its readers, and their names.
+/// Who reads stored values, by value: the outermost segment around all of its readers, and their names. Who reads a
+/// conversion of it does, too, and is named in its place.
 struct readers {
   int segment = -1;
   std::string names;
@@ -137,7 +140,8 @@ inline std::vector<readers> readers_of(const account& a) {
   const auto for_each = [&](auto visit) {
     const auto read = [&](auto& self, int by, int value, int segment) -> void {
       const int root = a.root(value);
-      for (int i = 0; a[root].joined && i < a[root].arguments; ++i) self(self, by, a.argument(root, i), segment);
+      const bool passed = a[root].joined || (a[root].converted && root >= a.value_turn);
+      for (int i = 0; passed && i < a[root].arguments; ++i) self(self, by, a.argument(root, i), segment);
       if (root < a.value_turn && a[root].stored) visit(found[static_cast<std::size_t>(root)], by, segment);
     };
     for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
@@ -150,6 +154,7 @@ inline std::vector<readers> readers_of(const account& a) {
   for_each([&](readers& r, int, int segment) { r.segment = r.segment < 0 || r.segment == segment ? segment : 0; });
   for_each([&](readers& r, int v, int segment) {
     if (segment != r.segment) add_once(r.names, std::string(a.segment(segment).name));
+    else if (a[v].converted) return;
     else if (a[v].again > 0) add_once(r.names, std::string(a[v].operation) + " again");
     else if (a[v].gradient > 0) add_once(r.names, "gradient of " + std::string(a.name(a.leaf(a[v].gradient - 1))));
     else add_once(r.names, std::string(a[v].operation));
@@ -169,16 +174,18 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     const auto at = static_cast<std::size_t>(v);
     std::ostringstream extents;
     extents << extents_of{a[v].extents, a[v].type};
-    std::string what(a[v].operation);
+    int made = v;  // by an operation that is no conversion: the type of elements stands beside it
+    while (a[made].converted) made = a.root(a.argument(made, 0));
+    std::string what(a[made].operation);
     if (a[v].tag > 0) what.append(" \"").append(a.name(a.tag(a[v].tag - 1))) += '"';
-    const residual made{what, extents.str(), {layers[at], layers[at]}, {read[at].names, read[at].names}, a[v].bytes};
+    const residual kept{what, extents.str(), {layers[at], layers[at]}, {read[at].names, read[at].names}, a[v].bytes};
     auto& rows = all[static_cast<std::size_t>(read[at].segment)].stored;
     const auto row = std::ranges::find_if(
-        rows, [&](const residual& r) { return r.same_but_origin(made) && r.from.alike(made.from); });
+        rows, [&](const residual& r) { return r.same_but_origin(kept) && r.from.alike(kept.from); });
     if (row == rows.end()) {
-      rows.push_back(made);
+      rows.push_back(kept);
     } else {
-      row->extend(made);
+      row->extend(kept);
       ++row->count;
     }
   }
@@ -186,7 +193,7 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     if (v.again == 0 || v.what == ir::role::view) continue;
     kept_part& part = all[static_cast<std::size_t>(v.segment)];
     part.again_flops += v.flops;
-    count_one(part.again, v.operation);
+    count_one(part.again, operation_of(v));
   }
   return all;
 }

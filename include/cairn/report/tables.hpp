@@ -183,11 +183,14 @@ struct timed {
 
 /// The segments of a program: bytes of the boundaries, bytes that are not stored and that a block would store, and
 /// what is computed a second time for that. Segments with equal figures share a line, which shows those of
-/// one of them. Nothing where there are none.
+/// one of them. Where there are none it says so.
 template <class Program>
 void segment_table(std::ostream& out) {
   static constexpr auto segments = Program::segments();
-  if (segments.empty()) return;
+  if (segments.empty()) {
+    out << "no segments\n";
+    return;
+  }
   detail::table t({"segment", "", "boundary", "not stored", "recomputed", ""});
   for (const detail::alike& g : detail::folded(segments)) {
     const segment_plan& s = g.first;
@@ -198,14 +201,14 @@ void segment_table(std::ostream& out) {
   t.print(out);
 }
 
-/// Bytes and operations of a step, checkpointed beside plain: `step_table<program<loss>, program<loss,
+/// Bytes and operations of a step with segments beside plain: `step_table<program<loss>, program<loss,
 /// plain>>`. With `measured`, the predicted size of the arena stands beside what was touched of it; each of `times` is
 /// a row.
 template <class Checkpointed, class Plain>
 void step_table(std::ostream& out, std::optional<touched> measured = std::nullopt, std::span<const timed> times = {}) {
   constexpr memory_plan m = Checkpointed::memory(), p = Plain::memory();
   constexpr flop_counts f = Checkpointed::flops(), q = Plain::flops();
-  detail::table t({"a step", "ckpt", "plain", "ckpt / plain"});
+  detail::table t({"a step", "segments", "plain", "of plain"});
   const auto row = [&](const char* name, std::string (*text)(std::int64_t), std::int64_t ours, std::int64_t theirs) {
     t.add({name, text(ours), text(theirs), detail::percent(ours, theirs)});
   };
