@@ -84,7 +84,8 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
 /// The largest deviation over all trained parameters of the loss, each drawn from `s`, and over the inputs in wrt<...>.
 /// The quotient is the five-point central difference, whose error is of fourth order in the step. Each loss is that of
 /// the first step from `s`, with the same random numbers and states. `gradcheck<loss>(seed{1}, bind<"x">(x)).relative <
-/// 1e-6`; options are those of program, without real, mixed, cotangent and update. Rejects and throws what program does.
+/// 1e-6`; options are those of program, without real, mixed, cotangent and update. Rejects and throws what program
+/// does.
 template <auto Loss, class... Options, class... Bound>
 [[nodiscard]] gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   using step = program<Loss, real<double>, Options...>;
