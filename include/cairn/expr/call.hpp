@@ -4,6 +4,7 @@
 #include "cairn/expr/callable.hpp"
 #include "cairn/expr/captured.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace cairn {
