@@ -165,7 +165,9 @@ void ask_fit(const char* name) {
   [&]<int... I>(std::integer_sequence<int, I...>) {
     (print_plan<typename all::template planned<I>>("budget", name, 0), ...);
   }(std::make_integer_sequence<int, all::count>{});
-}/// With each choice of the products that are kept; and what fit<...> chooses from.
+}
+
+/// With each choice of the products that are kept; and what fit<...> chooses from.
 template <int Products>
 void ask_budget(const char* name, auto model) {
   constexpr unsigned all = (1U << Products) - 1;
