@@ -160,12 +160,13 @@ void print_plan(const char* how, const char* name, unsigned kept) {
 template <auto Loss>
 void ask_fit(const char* name) {
   using unplaced = cairn::detail::compiled_of<Loss, true>;
-  using all = candidates<typename unplaced::model, 0, 1>;
-  print_plan<unplaced>("budget", name, 0);
-  [&]<int... I>(std::integer_sequence<int, I...>) {
-    (print_plan<typename all::template planned<I>>("budget", name, 0), ...);
-  }(std::make_integer_sequence<int, all::count>{});
-}/// With each choice of the products that are kept; and what fit<...> chooses from.
+  constexpr const auto& points = frontier<Loss>;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (print_plan<typename fitted<typename unplaced::model, 0, 1, points[I].peak_bytes>::type>("budget", name, 0), ...);
+  }(std::make_index_sequence<points.size()>{});
+}
+
+/// With each choice of the products that are kept; and what fit<...> chooses from.
 template <int Products>
 void ask_budget(const char* name, auto model) {
   constexpr unsigned all = (1U << Products) - 1;

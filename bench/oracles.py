@@ -177,7 +177,7 @@ def memory_budgets(by_fit, by_choice):
           "keeps, kept by cairn;\nand what fit<...> does in no more than the arena of that.")
     print(f"{'':14}{'budget':>8}{'saved':>9}{'again':>8}{'stored':>9}{'again':>8}{'arena':>8}"
           f"{'by fit':>9}{'again':>8}{'arena':>8}")
-    good = True
+    good, rows, equal, again, less = True, 0, 0, 0, 0
     for name, (loss, values, budgets) in budget_tests.items():
         config.activation_memory_budget = 1
         without = products(partitioned(loss, (), values)[1])
@@ -189,8 +189,14 @@ def memory_budgets(by_fit, by_choice):
             same = chosen[name, sum(1 << i for i, made in enumerate(makes) if made in saved)]
             best = min((point for point in fitted[name] if point[2] <= same[2]), key=lambda point: point[1])
             good &= same[0] <= theirs[0] and best[1] <= same[1]
+            equal += same == (*theirs, same[2])
+            rows += 1
+            again += same[1] > 0
+            less += best[1] < same[1]
             good &= same[1] <= theirs[1] or "getitem" in makes  # of attention, cairn counts the softmax, too
             print(f"{name:14}{budget:8.2f}{cells(*theirs)}{cells(*same)}{cells(*best)}", flush=True)
+    print(f"{rows} rows, in {equal} of them cairn stores and multiplies what PyTorch does; {again} multiply again, and "
+          f"fit<...> less in {less}")
     return good
 
 

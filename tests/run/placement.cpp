@@ -253,6 +253,8 @@ class planner {
   static constexpr const auto& d = unplaced::gradient;
   static constexpr int regions = static_cast<int>(std::size(all::blocks.of_region));
   static constexpr int capacity = std::remove_cvref_t<decltype(d)>::capacity;
+  template <std::int64_t Bytes>
+  using budgeted = pass::fitted<typename unplaced::model, 0, 1, Bytes>;
   static constexpr ir::sizes size{.nodes = 4 * capacity, .arguments = 10 * capacity};
 
  public:
@@ -276,7 +278,8 @@ class planner {
   }
 
  public:
-  /// By the passes of pass/compile.hpp. What they make is too large for the stack.
+  /// By the passes of pass/compile.hpp, what lives at once: an arena is that and perhaps holes. What they make is too
+  /// large for the stack.
   static figures figures_of(const ranges& segments) {
     placement placed;
     by_block blocks;
@@ -302,37 +305,48 @@ class planner {
     for (const auto& again : s->recomputed) flops += again.flops;
     return {slots->live_bytes, flops};
   }
-  /// What fit<...> chooses from.
-  static std::vector<figures> candidates() {
-    return [&]<int... I>(std::integer_sequence<int, I...>) {
-      const auto of = [](const frontier_point& f) { return figures{f.peak_bytes, f.recomputed_flops}; };
-      return std::vector{of(pass::figures_of<unplaced>), of(pass::figures_of<typename all::template planned<I>>)...};
-    }(std::make_integer_sequence<int, all::count>{});
+  /// What fit<...> makes of each point of the frontier: no more bytes and no more work; and the least bytes are those
+  /// of its first point.
+  static std::vector<figures> fitted() {
+    constexpr const auto& points = frontier<Loss>;
+    std::vector<figures> all;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto add = [&](const frontier_point& asked, const frontier_point& taken) {
+        BOOST_TEST(taken.peak_bytes <= asked.peak_bytes);
+        BOOST_TEST(taken.recomputed_flops <= asked.recomputed_flops);
+        all.push_back({taken.peak_bytes, taken.recomputed_flops});
+      };
+      (add(points[I], pass::figures_of<typename budgeted<points[I].peak_bytes>::type>), ...);
+    }(std::make_index_sequence<points.size()>{});
+    BOOST_TEST(budgeted<1>::least_bytes() == points[0].peak_bytes);
+    return all;
   }
 };
 
 /// What is planned with each placement needs at most so many thousandths of the bytes that are accounted, and at least
-/// so many of a hundred of them; and does what is accounted, to two in a hundred, but in so many of a hundred
-/// placements. For each of them some candidate does no more work, but for so many thousandths of a forward pass, with at
-/// most three in a hundred more bytes.
+/// so many of a hundred of them. It does what is accounted, but for so many thousandths of a forward pass more; in so
+/// many of a hundred placements more than two in a hundred less, and then at most a forward pass less. For each
+/// placement fit<...> does no more work, but for as many thousandths, with at most three in a hundred more bytes.
 struct bounds {
   int least_bytes, most_differ, most_bytes = 1005, more_work = 0;
 };
 template <auto Loss>
 void holds_for_all_placements(const bounds& is) {
   using plans = planner<Loss>;
-  const std::vector<figures> candidates = plans::candidates();
+  const std::vector<figures> fitted = plans::fitted();
   std::int64_t all = 0, saving = 0, differ = 0;
   for (const ranges& segments : placements(plans::chain, 0, plans::chain.count)) {
     const figures planned = plans::figures_of(segments), by_costs = accounted(plans::chain, segments)();
+    const auto little = [&](std::int64_t flops) { return 1000 * flops <= is.more_work * plans::forward_flops; };
     const bool as_accounted = 1000 * planned.bytes <= is.most_bytes * by_costs.bytes &&
-                              100 * planned.bytes >= is.least_bytes * by_costs.bytes;
+                              100 * planned.bytes >= is.least_bytes * by_costs.bytes &&
+                              little(planned.flops - by_costs.flops) &&
+                              by_costs.flops - planned.flops <= plans::forward_flops;
     const auto does_as_well = [&](const figures& c) {
-      return 1000 * (c.flops - planned.flops) <= is.more_work * plans::forward_flops &&
-             100 * c.bytes <= 103 * planned.bytes;
+      return little(c.flops - planned.flops) && 100 * c.bytes <= 103 * planned.bytes;
     };
     if (!as_accounted) BOOST_ERROR("planned are " << planned << ", accounted " << by_costs);
-    if (std::ranges::none_of(candidates, does_as_well)) BOOST_ERROR("no candidate does as well as " << planned);
+    if (std::ranges::none_of(fitted, does_as_well)) BOOST_ERROR("fit<...> never does as well as " << planned);
     differ += 100 * std::abs(planned.flops - by_costs.flops) > 2 * planned.flops;
     saving += std::ranges::any_of(segments, &range::saves);
     ++all;
@@ -402,6 +416,24 @@ constexpr auto unet = [] {
   const auto d = concatenate<-1>(upsample2d<2>(c), a) | block<"d">(convolved<8, 1>);
   return cross_entropy(d | nn::flatten | nn::linear<"out", 10>, labels<"y", 10, 4>);
 }();
+// Layers that read two before them, and what is computed between layers: too many blocks for all placements.
+constexpr auto times = [](auto h, auto before) { return tanh(h | nn::linear<"fc", 64>) * before; };
+constexpr auto multiplied = [] {
+  const auto a = x | block<"a">(layer_of<64>);
+  const auto b = a | block<"b">(layer_of<64>);
+  const auto c = block<"c">(times, b, a);
+  const auto d = block<"d">(times, c, b);
+  const auto e = block<"e">(times, d, c);
+  return classified<(block<"f">(times, e, d) | nn::linear<"out", 10>)>;
+}();
+constexpr auto sums_between = [] {
+  const auto a = x | block<"a">(layer_of<64>);
+  const auto b = a | block<"b">(layer_of<64>);
+  const auto c = (a + b) | block<"c">(layer_of<64>);
+  const auto d = (b + c) | block<"d">(layer_of<64>);
+  const auto e = (c * d) | block<"e">(nn::linear<"fc", 64> | nn::tanh);
+  return classified<((d + e) | nn::linear<"out", 10>)>;
+}();
 constexpr auto marked = classified<(x | block<"a">(mlp<96>) | ckpt<"b">(block<"b">(mlp<128>)) | block<"c">(mlp<32>) |
                                     block<"d">(normed<64>) | nn::linear<"out", 10>)>;
 }  // namespace
@@ -411,12 +443,13 @@ BOOST_AUTO_TEST_SUITE(placement)
 // The same points, no fewer and no more.
 BOOST_AUTO_TEST_CASE(no_placement_is_better) {
   [&]<int... Count>(std::integer_sequence<int, Count...>) {
-    (equal_all_placements<Count + 1>(std::make_integer_sequence<unsigned, 9 - Count>{}), ...);
+    (equal_all_placements<Count + 1>(std::make_integer_sequence<unsigned, 11 - Count>{}), ...);
   }(std::make_integer_sequence<int, 6>{});
 }
 
 // Of a chain, bytes are accounted to one in a hundred; where values are rewritten in place by norms, up to five fewer are
-// needed. Of what convolutions compute again, more is accounted.
+// needed. Of what convolutions and the statistics behind them compute again in nested segments that save, more is
+// accounted, in bytes and in work.
 BOOST_AUTO_TEST_CASE(planned_as_accounted) {
   holds_for_all_placements<chain_of_widths>({99, 0});
   holds_for_all_placements<residuals>({99, 0});
@@ -429,14 +462,19 @@ BOOST_AUTO_TEST_CASE(planned_as_accounted) {
 BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks) {
   holds_for_all_placements<dense>({99, 0});
   holds_for_all_placements<u_shaped>({85, 6});
-  holds_for_all_placements<added>({82, 7, 1005, 4});
-  holds_for_all_placements<skips>({76, 41});
-  holds_for_all_placements<unet>({93, 18, 1005, 4});
+  holds_for_all_placements<added>({82, 7, 1005, 5});
+  holds_for_all_placements<skips>({76, 39, 1005, 2});
+  holds_for_all_placements<unet>({93, 18, 1005, 5});
 }
 // The same within a layer. It may be in a segment, which holds what it reads, or not: there is a list for each.
 BOOST_AUTO_TEST_CASE(planned_where_layers_read_what_skips) {
   holds_for_all_placements<joined_inside>({75, 17});
-  holds_for_all_placements<added_inside>({60, 16, 1150, 4});
+  holds_for_all_placements<added_inside>({60, 16, 1150, 6});
+}
+// Also where layers are many and all placements too many to write down.
+BOOST_AUTO_TEST_CASE(fit_does_what_the_frontier_lists) {
+  BOOST_TEST(planner<multiplied>::fitted().size() > 2);
+  BOOST_TEST(planner<sums_between>::fitted().size() > 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -72,9 +72,11 @@ struct counted_op : op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
 };
 int evaluations = 0;
+std::vector<double> read_so_far;  // one number of the state that each evaluation reads: which step it is
 template <class Real, class X>
 void compute(counted_op, signature<Real, X>, void* const* operands) {
   ++evaluations;
+  read_so_far.push_back(static_cast<double>(*static_cast<const Real*>(operands[1])));
   std::memcpy(operands[0], operands[1], sizeof(Real) * static_cast<std::size_t>(X::shape.count()));
 }
 constexpr auto counted_cell = [](auto h) { return tanh(make<counted_op>(h)) * param<"/w", 3>; };
@@ -107,15 +109,25 @@ struct watched : Policy {
     }
   };
 };
-/// As the constants say. Backward goes over the actions of forward once more, without doing them.
+/// As the constants say. Backward goes over the actions of forward once more, without doing them. What is evaluated
+/// after a load is no later step than the last one: so often steps do not follow each other.
 template <int Steps, class Policy>
 void saves_and_loads_are_counted() {
   program<counted_loss<Steps, watched<Policy>>> step;
   step.init(seed{1});
   saves = loads = 0;
+  read_so_far.clear();
   step.value_and_grad();
   BOOST_TEST(saves - Policy::template slots<Steps> == step.loops().saves);
   BOOST_TEST(loads == step.loops().loads);
+  const std::vector<double> states(read_so_far.begin(), read_so_far.begin() + Steps);
+  int back = 0;
+  for (std::size_t i = Steps; i < read_so_far.size(); ++i) {
+    const auto at = [&](std::size_t k) { return std::ranges::find(states, read_so_far[k]) - states.begin(); };
+    BOOST_TEST_REQUIRE(at(i) < Steps);
+    back += at(i) != at(i - 1) + 1;
+  }
+  BOOST_TEST(back == step.loops().loads);
 }
 
 // What is odd: a value that only moves on, one that is forgotten, results that nobody reads, one value twice, an index
@@ -142,6 +154,26 @@ constexpr auto odd_steps(H h, B before, I at, auto... y) {
         block<"step">(odd, h, before, h0, at, reshape<rows, width>(slice<0, N, N + 1>(xs)), 0.5_c);
     return odd_steps<N + 1>(next, next_before, next_at, y..., again);
   }
+}
+
+// Loops in loops, in segments and in placed ones, of which all bodies count.
+template <class Policy>
+constexpr auto counted_loop = [](auto h) { return scan<5, "inner", Policy>(counted_cell, carried(h)) + h; };
+template <class Outer, class Inner>
+constexpr auto counted_in_loop = sum(scan<4, "outer", Outer>(
+    [](auto h) { return counted_loop<Inner>(make<counted_op>(h)); }, carried(param<"h", 3>)));
+template <class Policy>
+constexpr auto counted_in_segment = sum(tanh(ckpt<"all">(counted_loop<Policy>, param<"h", 3>)));
+template <class Policy>
+constexpr auto counted_layers = sum(square(
+    param<"h", 3> | repeat<3, "layer">([](auto) { return layer(counted_loop<Policy>); }) | nn::tanh));
+template <auto Loss, class... Options>
+void all_evaluations_are_counted() {
+  program<Loss, Options...> step;
+  step.init(seed{1});
+  evaluations = 0;
+  step.value_and_grad();
+  BOOST_TEST(evaluations == step.loops().evaluations);
 }
 
 }  // namespace
@@ -178,7 +210,7 @@ BOOST_AUTO_TEST_CASE(odd_bodies) {
 BOOST_AUTO_TEST_CASE(saves_and_loads_are_those_of_the_constants) {
   saves_and_loads_are_counted<9, revolve<1>>();
   saves_and_loads_are_counted<31, revolve<3>>();
-  saves_and_loads_are_counted<99, revolve<10>>();
+  saves_and_loads_are_counted<40, revolve<10>>();
   saves_and_loads_are_counted<20, two_level<5, 2>>();
   saves_and_loads_are_counted<20, segment_every<6>>();
 }
@@ -200,6 +232,14 @@ BOOST_AUTO_TEST_CASE(evaluations_are_the_fewest) {
   BOOST_TEST((counted<99, revolve<5>>() == 416 - 1));
   BOOST_TEST((counted<99, revolve<10>>() == 322 - 1));
   BOOST_TEST((counted<99'999, revolve<10>>() == 932'040 - 1));
+}
+BOOST_AUTO_TEST_CASE(evaluations_of_loops_in_others) {
+  all_evaluations_are_counted<counted_in_loop<revolve<1>, revolve<2>>>();
+  all_evaluations_are_counted<counted_in_loop<store_all, revolve<2>>>();
+  all_evaluations_are_counted<counted_in_loop<two_level<2, 1>, store_all>>();
+  all_evaluations_are_counted<counted_in_segment<revolve<2>>>();
+  all_evaluations_are_counted<counted_in_segment<store_all>>();
+  all_evaluations_are_counted<counted_layers<revolve<1>>>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -49,7 +49,7 @@ struct budget {};
 /// The compiler places segments so that the arena has at most so many bytes, and the least is computed again:
 /// `program<loss, fit<4_MiB>>`. Layers of chains, of repeat and of blocks are placed that the user did not mark, one
 /// after another or nested; marks and their policies stay. Where too few bytes are allowed, the error has the least
-/// that is possible.
+/// that was found.
 template <std::int64_t Bytes>
 struct fit {};
 /// A model as large as the limits allow that the compiler was given: see docs/misuse.md, model-too-large.

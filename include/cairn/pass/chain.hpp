@@ -45,7 +45,7 @@ struct block_chain {
   bool reads_far[Count + 1] = {};                    ///< by block: what others made than the one before it
   std::int64_t passing[Count + 1] = {};              ///< by block: that which others made, and it does not read
   std::int64_t unkept[Count + 1] = {};               ///< by block: what it reads of those before that nobody keeps
-  std::int64_t again[Count + 1] = {};                ///< by block: the work of making that again, which a segment saves
+  std::int64_t again[Count + 1] = {};                ///< by block: of the work again of the one before, what it saves as a segment
   /// By block: bytes of the gradients of what those before it made, when its own backward is over.
   std::int64_t gradients[Count + 1] = {};
 };
@@ -319,13 +319,13 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         const ir::node& n = d.nodes[v];
         const int root = need.root[v];
         wanted[v] |= (asked != 1 && until[root] > b) ||
-                     (asked != 0 && (asked == 1 ? read_own[root] && until[root] <= b : read_back[root])) ||
+                     (asked != 0 && (asked == 1 ? read_own[root] && held_until[root] <= b : read_back[root])) ||
                      (asked == 0 && need.output[root]);
         if (n.number > 0) {
           wanted[v - n.number] |= wanted[v];
           continue;
         }
-        if (!wanted[v] || (asked == 1 && until[root] > b)) continue;
+        if (!wanted[v] || (asked == 1 && held_until[root] > b)) continue;
         out.of[b].*figures[asked] += n.op->flops;
         for (int i = 0; i < n.op->arguments; ++i) {
           const int a = d.arguments[n.first + i];
@@ -351,7 +351,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       for (int i = 0; i < n.op->arguments; ++i) read(s.arguments[n.first + i]);
       if (b == none) continue;
       out.of[b].again_flops += s.op(v).flops;
-      for (int j = b + 1; j <= held; ++j) out.again[j] += s.op(v).flops;
+      if (held > b) out.again[b + 1] += s.op(v).flops;
     }
     for (int b = 0; b < count; ++b) {
       if (!marked[b]) continue;
@@ -360,12 +360,11 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
   }
 };
-}  // namespace detail
 
-/// A compiled model as a chain of the blocks that find_blocks found in it.
+/// Its bytes. In two constants, for both together take more steps than a compiler allows one.
 template <class Compiled, const auto& Blocks>
-constexpr auto measure_blocks() {
-  detail::block_measurer<Compiled, Blocks> m;
+inline constexpr auto bytes_measured = [] {
+  block_measurer<Compiled, Blocks> m;
   for (int b = 0; b < Blocks.count; ++b) m.out.of[b].between = Blocks.between[b];
   m.find_readers();
   m.find_steps();
@@ -374,11 +373,19 @@ constexpr auto measure_blocks() {
   m.run_forward(false);
   m.run_forward(true);
   m.run_step();
-  m.count_work();
   for (int b = 0; b < Blocks.count; ++b) {
     block_costs& of = m.out.of[b];
     of.alone = std::max(m.out.gradients[b + 1] + of.inside.forward, of.inside.backward) - of.results;
   }
+  return m;
+}();
+}  // namespace detail
+
+/// A compiled model as a chain of the blocks that find_blocks found in it.
+template <class Compiled, const auto& Blocks>
+constexpr auto measure_blocks() {
+  auto m = detail::bytes_measured<Compiled, Blocks>;
+  m.count_work();
   return m.out;
 }
 

@@ -110,6 +110,14 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     (add(List, *outer_placements_of<chain_of<List>()>.after_kept[0]), ...);
     return out;
   }(std::make_integer_sequence<int, lists>{});
+  /// Whether blocks read only what the one before made, and nothing is computed between two of them: then plans take
+  /// what was accounted.
+  static constexpr bool planned_as_accounted = far == 0 && [] {
+    for (int b = 1; b + 1 < chain.count; ++b) {
+      if (chain.of[b].between) return false;
+    }
+    return true;
+  }();
   /// Whether all ways to place and nest segments were looked at; and whether nothing was rounded meanwhile.
   static constexpr bool complete = each_choice && inner_placements<chain>::complete,
                         exact = each_choice && inner_placements<chain>::exact;
@@ -161,37 +169,67 @@ constexpr const auto& candidate_of() {
   } else return candidates<Model, Blocks, Threads>::template placement<Candidate>();
 }
 
-/// The placement of a model that fits into so many bytes and does the least work, among the candidates. Plans those
-/// that should fit, by the accounting with a margin, from the one of least work on, until one does. So for more bytes
-/// it begins no later and ends no later. It takes only plans whose work is nearer to what was accounted than to that of
-/// the next candidates; so whatever the accounting missed, more bytes do not cost more work. But the first candidate is
-/// taken where no other one is. Where that is no less than without placed segments, and these fit, none is placed.
+/// The placement of a model that fits into so many bytes and does the least work, among the candidates; that of the
+/// fewest bytes that are accounted where none fits. Where that is no less than without placed segments, and these fit,
+/// none is placed.
+///
+/// Where values skip blocks, or are computed between them, plans differ from what was accounted: all candidates are
+/// planned. Else those that should fit, by the accounting with a margin, from the one of least work on, until one does;
+/// so for more bytes it begins no later and ends no later. It takes only plans whose work is nearer to what was
+/// accounted than to that of the next candidates, and none that does more than the first candidate: so whatever the
+/// accounting missed, more bytes do not cost more work. In chains that are not fine the first one, whose plan is the
+/// longest, is taken by its word.
 template <class Model, int Blocks, int Threads, std::int64_t Bytes>
 struct fitted {
   using all = candidates<Model, Blocks, Threads>;
+
+  template <int Candidate>
+  static constexpr frontier_point planned = figures_of<typename all::template planned<Candidate>>;
 
   static constexpr bool as_accounted(int candidate, std::int64_t flops) {
     const std::int64_t twice = 2 * flops;
     return (candidate == 0 || twice < all::flops(candidate) + all::flops(candidate - 1)) &&
            (candidate + 1 == all::count || twice >= all::flops(candidate) + all::flops(candidate + 1));
   }
-  template <int Candidate>
-  static constexpr int best_from() {
-    constexpr frontier_point here = figures_of<typename all::template planned<Candidate>>;
-    if constexpr (Candidate == 0 || (here.peak_bytes <= Bytes && as_accounted(Candidate, here.recomputed_flops)))
-      return Candidate;
-    else return best_from<Candidate - 1>();
-  }
   /// From how many bytes on a candidate is planned: those accounted, less a margin.
   static constexpr std::int64_t tried_from(int candidate) {
     return candidate == 0 ? 0 : all::bytes(candidate) - all::bytes(candidate) / 16;
   }
-  static constexpr int begin = [] {
-    int last = all::count - 1;
-    while (tried_from(last) > Bytes) --last;
-    return last;
+  template <int Candidate>
+  static constexpr int first_from() {
+    if constexpr (Candidate == 0 ||
+                  (planned<Candidate>.peak_bytes <= Bytes && as_accounted(Candidate, planned<Candidate>.recomputed_flops)))
+      return Candidate;
+    else return first_from<Candidate - 1>();
+  }
+  template <int... Candidate>
+  static constexpr int best_of(std::integer_sequence<int, Candidate...>) {
+    int best = 0;
+    frontier_point least = planned<0>;
+    const auto compare = [&](int candidate, const frontier_point& other) {
+      if (other.peak_bytes > Bytes || (least.peak_bytes <= Bytes && other.recomputed_flops >= least.recomputed_flops))
+        return;
+      best = candidate;
+      least = other;
+    };
+    (compare(Candidate, planned<Candidate>), ...);
+    return best;
+  }
+  static constexpr int best = [] {
+    if constexpr (!all::planned_as_accounted) {
+      return best_of(std::make_integer_sequence<int, all::count>{});
+    } else {
+      constexpr int begin = [] {
+        int last = all::count - 1;
+        while (tried_from(last) > Bytes) --last;
+        return last;
+      }();
+      constexpr int first = first_from<begin>();
+      if constexpr (all::chain.count > fine_chain) return first;
+      else return best_of(std::integer_sequence<int, first>{});
+    }
   }();
-  using placed = typename all::template planned<best_from<begin>()>;
+  using placed = typename all::template planned<best>;
   static constexpr bool better_unplaced = [] {
     constexpr frontier_point with = figures_of<placed>, without = figures_of<typename all::unplaced>;
     if (with.peak_bytes > Bytes) return without.peak_bytes < with.peak_bytes;
@@ -203,12 +241,13 @@ struct fitted {
   /// before.
   template <int Candidate = 0, std::int64_t Least = figures_of<typename all::unplaced>.peak_bytes>
   static constexpr std::int64_t least_bytes() {
-    if constexpr (Candidate == all::count || tried_from(Candidate) >= Least) {
+    constexpr bool each = !all::planned_as_accounted;
+    if constexpr (Candidate == all::count || (!each && tried_from(Candidate) >= Least)) {
       return Least;
     } else {
-      constexpr frontier_point here = figures_of<typename all::template planned<Candidate>>;
-      constexpr std::int64_t bytes = std::max(here.peak_bytes, tried_from(Candidate));
-      constexpr bool taken = Candidate == 0 || as_accounted(Candidate, here.recomputed_flops);
+      constexpr frontier_point here = planned<Candidate>;
+      constexpr bool taken = each || Candidate == 0 || as_accounted(Candidate, here.recomputed_flops);
+      constexpr std::int64_t bytes = each ? here.peak_bytes : std::max(here.peak_bytes, tried_from(Candidate));
       return least_bytes<Candidate + 1, taken && bytes < Least ? bytes : Least>();
     }
   }

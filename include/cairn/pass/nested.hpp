@@ -25,16 +25,16 @@ struct placements {
 /// segment that keeps its contractions; `then_kept` more, and the block behind the segment is kept. Then which of the
 /// placements of the rest goes with it, and which of those in the segment.
 struct choice {
-  static constexpr int saving = 1024, then_kept = 2048;
+  static constexpr int saving = 1024, then_kept = 2048, most_placements = 256;
   static_assert(long_chain < saving);
   int length, rest, inside;
   bool keeps_next;
   constexpr int segment() const { return length == saving ? 1 : length; }
   constexpr int blocks() const { return length == 0 ? 1 : segment() + keeps_next; }
-  static constexpr int number(int length, int rest, int inside) { return length << 14 | rest << 7 | inside; }
+  static constexpr int number(int length, int rest, int inside) { return length << 16 | rest << 8 | inside; }
   static constexpr choice of(int number) {
-    const int length = number >> 14;
-    return {length % then_kept, number >> 7 & 127, number & 127, length >= then_kept};
+    const int length = number >> 16;
+    return {length % then_kept, number >> 8 & 255, number & 255, length >= then_kept};
   }
 };
 
@@ -63,7 +63,7 @@ struct list_writer {
 
   /// Budgets from the least bytes that any needs to the most, each by the same factor larger than the one before.
   constexpr void spread(std::int64_t least, std::int64_t most) {
-    static_assert(((Room - 1) & (Room - 2)) == 0);
+    static_assert(((Room - 1) & (Room - 2)) == 0 && Room <= choice::most_placements);
     const double first = static_cast<double>(std::max<std::int64_t>(least, 1));
     double factor = std::max(static_cast<double>(most), first) / first, budget = first;
     for (int n = 1; n < Room - 1; n *= 2) factor = cairn::detail::square_root(factor);
