@@ -105,19 +105,22 @@ void check_one(const std::vector<float>& expected, const halves& a, const halves
     BOOST_TEST((made.intact() && scratch.intact()), std::string_view(Op::name));
   }
 }
+/// One of the numbers may be something else.
 template <motion Moves, shape Image, shape Filter>
-void check(float scale = 1) {
+void check(float scale = 1, float other = 0) {
   using forward = convolution_op<Moves>;
   using back = convolution_back_op<Moves, Image[1], Image[2]>;
   using of_filter = filter_gradient_op<Moves, Filter[2], Filter[3]>;
   constexpr shape result = forward::result(Image, Filter);
-  const halves x = drawn_halves(Image.count(), scale), w = drawn_halves(Filter.count(), scale),
-               g = drawn_halves(result.count(), scale);
+  halves x = drawn_halves(Image.count(), scale), w = drawn_halves(Filter.count(), scale),
+         g = drawn_halves(result.count(), scale);
+  const halves all = g;
+  if (other != 0) x[x.size() / 2] = g[g.size() / 2] = bf16(other);
   BOOST_TEST_CONTEXT("image " << Image[1] << ' ' << Image[2] << ' ' << Image[3] << ", filter " << Filter[0] << ' '
                               << Filter[2] << ' ' << Filter[3] << ", stride " << Moves.stride[1]) {
     check_one<forward, Image, Filter>(defined(forward::of(Image, Filter), x, w), x, w);
     check_one<back, result, Filter>(defined(back::of(result, Filter), g, w), g, w);
-    check_one<of_filter, Image, result>(defined_filter(of_filter::of(Image, result), x, g), x, g);
+    check_one<of_filter, Image, result>(defined_filter(of_filter::of(Image, result), x, all), x, all);
   }
 }
 
@@ -152,6 +155,12 @@ BOOST_AUTO_TEST_CASE(blocks) {
   constexpr shape tall{2, 40, 256, 31};
   static_assert(cut_of(convolution_op<motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band < 80);
   check<motion{}, tall, shape{2, 31, 1, 2}>();
+}
+// What is multiplied by no number is no NaN.
+BOOST_AUTO_TEST_CASE(infinite_numbers) {
+  check<motion{.padding = {1, 1}}, shape{1, 5, 6, 5}, shape{7, 5, 3, 3}>(1, infinity<float>);
+  check<motion{.stride = {1, 2}, .groups = 2}, shape{1, 5, 8, 6}, shape{6, 3, 1, 2}>(1, infinity<float>);
+  check<motion{}, shape{1, 4, 8, 3}, shape{5, 3, 2, 2}>(1, infinity<float>);
 }
 // What is below the least normal number is a zero wherever it comes up.
 BOOST_AUTO_TEST_CASE(denormal_numbers) {
