@@ -97,7 +97,9 @@ template <class Op, shape A, shape B>
 void check_one(const std::vector<float>& expected, const halves& a, const halves& b) {
   for (const int threads : {1, 3}) {
     guarded<float> made(std::ssize(expected));
-    guarded<bf16> scratch(Op::scratch(2, A, B).numbers(threads));
+    const std::int64_t lent = Op::scratch(2, A, B).numbers(threads);
+    guarded<bf16> scratch(lent);
+    std::fill_n(scratch.data(), lent, bf16(no_number<float>));
     run_kernel<Op, float, array<A, {dtype::bf16}>, array<B, {dtype::bf16}>>(
         {made.data(), a.data(), b.data(), scratch.data()}, threads);
     BOOST_TEST(std::memcmp(expected.data(), made.data(), expected.size() * sizeof(float)) == 0,
@@ -149,6 +151,10 @@ BOOST_AUTO_TEST_CASE(blocks) {
   constexpr shape deep{1, 2, 4, 521}, filter{3, 521, 3, 3};
   static_assert(cut_of(convolution_op<around>::of(deep, filter), 0, 2).block_runs < 3);
   check<around, deep, filter>();
+  constexpr motion beside{.padding = {0, 1}};
+  constexpr shape long_runs{1, 1, 4, 1538}, taps{2, 1538, 1, 3};
+  static_assert(cut_of(convolution_op<beside>::of(long_runs, taps), 0, 2).block_length == 2308);
+  check<beside, long_runs, taps>();
   constexpr shape wide{1, 2, 786, 2}, result = convolution_op<around>::result(wide, shape{2, 2, 3, 3});
   static_assert(cut_of_filter(filter_gradient_op<around, 3, 3>::of(wide, result), 2).block_pixels < 384);
   check<around, wide, shape{2, 2, 3, 3}>();
