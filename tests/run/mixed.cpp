@@ -72,6 +72,12 @@ constexpr bool all_floats(const auto& values, const int* of, int count) {
   }
   return true;
 }
+// What is joined is of bf16, which a convolution reads where its pieces are.
+constexpr auto small = images | nn::conv2d<"a", 4, 1>;
+constexpr auto other = images | nn::conv2d<"b", 4, 3, nn::window{.padding = 1}>;
+constexpr auto joined = sum(concatenate<-1>(small, other) | nn::conv2d<"c", 4, 3, nn::window{.padding = 1}>);
+static_assert(types_of<0>(graph_of<joined>, "concatenate") == types{1, 0});
+static_assert(types_of(graph_of<joined>, "concatenate") == types{1, 0});
 // Leaves, results, states and gradients are floats.
 static_assert(all_floats(g, g.outputs, g.output_count) && all_floats(d, d.gradient, g.leaf_count));
 static_assert([] {

@@ -121,11 +121,14 @@ inline constexpr rounding rounding_of = [] {
   return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
 }();
 
-/// What an operation makes. Of results that are to be rounded, the kernel makes floats; sums are not to be.
+/// What an operation makes. Of results that are to be rounded, the kernel makes floats; sums are not to be. A kernel that
+/// moves numbers of any sort makes bf16 of such.
 template <class Op, class Numbers, rounding Rounded, tensor_type Made, int R>
 constexpr result result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr bool taken = Rounded == rounding::takes && kind_of(Made.element.type) == kind::real;
+  if constexpr (taken && Op::argument_kind(0) == kind::any)
+    return rounded_result<real, static_cast<const shape&>(Made)>;
   constexpr bool rounds = taken || (Rounded != rounding::typed && Made.element.type == dtype::real);
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
   constexpr dtype type = taken ? dtype::real : Made.element.type;
