@@ -121,8 +121,8 @@ inline constexpr rounding rounding_of = [] {
   return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
 }();
 
-/// What an operation makes. Of results that are to be rounded, the kernel makes floats; sums are not to be. A kernel that
-/// moves numbers of any sort makes bf16 of such.
+/// What an operation makes. Of results that are to be rounded, the kernel makes floats; sums are not to be. One that
+/// moves numbers of any kind makes bf16 of such.
 template <class Op, class Numbers, rounding Rounded, tensor_type Made, int R>
 constexpr result result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
