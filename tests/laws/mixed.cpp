@@ -22,6 +22,12 @@ constexpr auto of_loop = sum(matmul(
     scan<4, "steps">([](auto h) { return tanh(matmul(h, param<"u", 16, 16>)); }, carried(input<"x", 8, 16>)), weight));
 constexpr auto hidden = matmul(input<"x", 8, 16>, weight);
 constexpr auto of_input = sum(hidden * (input<"z", 8, 16> | nn::layer_norm<"n">) * (input<"z", 8, 16> | nn::rms_norm<"r">));
+// Convolutions: of one channel, of groups of an odd number of channels, by strides, depthwise, transposed.
+constexpr auto of_images = models::classify(reshape<8, 16>(
+    models::images | nn::conv2d<"in", 6, 3, models::around> |
+    ckpt<"grouped">(nn::conv2d<"half", 12, 3, nn::window{.stride = 2, .padding = 1, .groups = 2}> | nn::gelu |
+                    nn::conv2d<"each", 12, 3, nn::window{.padding = 1, .groups = 12}> | nn::tanh) |
+    nn::conv_transpose2d<"back", 4, 2, nn::window{.stride = 2}> | nn::conv2d<"out", 4, 1, nn::window{.stride = 2}>));
 
 BOOST_AUTO_TEST_SUITE(laws_of_mixed_programs)
 
@@ -49,6 +55,7 @@ BOOST_AUTO_TEST_CASE(floats_that_kernels_take) {
   near_floats<of_sum>();
   near_floats<of_loop>();
   near_floats<of_input>();
+  near_floats<of_images>();
 }
 
 BOOST_AUTO_TEST_CASE(repeated_residual) { laws_rounded<models::repeated_residual>(); }
@@ -60,6 +67,8 @@ BOOST_AUTO_TEST_CASE(penalized) { laws_rounded<models::penalized>(); }
 BOOST_AUTO_TEST_CASE(tied_head) { laws_rounded<models::tied_head>(); }
 BOOST_AUTO_TEST_CASE(transformer) { laws_rounded<models::transformer>(); }
 BOOST_AUTO_TEST_CASE(lstm) { laws_rounded<models::lstm>(); }
+BOOST_AUTO_TEST_CASE(images) { laws_rounded<of_images>(); }
+BOOST_AUTO_TEST_CASE(dense_net) { laws_rounded<models::dense_net>(); }
 BOOST_AUTO_TEST_CASE(u_net) { laws_rounded<models::u_net>(); }
 BOOST_AUTO_TEST_CASE(that_update) {
   same_in_step_and_beside<models::repeated_residual, mixed<bf16>>();

@@ -45,6 +45,24 @@ std::vector<Real> numbers(std::int64_t n, Real scale = 1) {
   return values;
 }
 
+/// A number as instructions for bf16 take it, and what they add: a product is exact, where it is not too small for a
+/// processor without fused multiply-adds.
+inline float normal(float x) { return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
+inline float add_product(cairn::bf16 a, cairn::bf16 b, float sum) {
+  const float x = normal(static_cast<float>(a)), y = normal(static_cast<float>(b));
+#if defined(__FMA__)
+  return normal(std::fma(x, y, sum));
+#else
+  return normal(normal(x * y) + sum);
+#endif
+}
+/// Numbers that are rounded beforehand.
+inline std::vector<cairn::bf16> drawn_halves(std::int64_t n, float scale = 1) {
+  std::vector<cairn::bf16> out;
+  for (const float x : numbers<float>(n, scale)) out.emplace_back(x);
+  return out;
+}
+
 inline std::vector<std::int32_t> labels(int n, int classes) {
   std::vector<std::int32_t> values(static_cast<std::size_t>(n));
   std::int32_t label = 0;

@@ -72,7 +72,8 @@ void check_of(const kernels& run, const motion& moves, const shape& image, const
     for (const int threads : {1, 3}) {
       const auto try_one = [threads](const one_kernel& one, sums<Real>& wanted, const std::vector<In>& a,
                                      const std::vector<In>& b, const char* what) {
-        guarded<Real> made(std::ssize(wanted.value)), scratch(one.working.numbers(threads));
+        guarded<Real> made(std::ssize(wanted.value));
+        guarded<kernel::lent<In, Real>> scratch(one.working.numbers(threads));
         one.run({made.data(), a.data(), b.data(), scratch.data()}, threads);
         wanted.check(made, what);
         BOOST_TEST(scratch.intact(), what);
@@ -89,6 +90,8 @@ template <class In, class Real, class Op, shape A, shape B>
 void run_one(std::vector<const void*> operands, int threads) {
   if constexpr (std::is_same_v<In, Real>) {
     run_kernel<Op, Real, array<A>, array<B>>(operands, threads);
+  } else if constexpr (std::is_same_v<In, bf16>) {
+    run_kernel<Op, Real, array<A, {dtype::bf16}>, array<B, {dtype::bf16}>>(operands, threads);
   } else {
     void* const* const p = const_cast<void* const*>(operands.data());
     constexpr correlation of = Op::of(A, B);
@@ -99,7 +102,7 @@ void run_one(std::vector<const void*> operands, int threads) {
   }
 }
 template <class In, class Real, class Op, shape A, shape B>
-constexpr one_kernel kernel_of{&run_one<In, Real, Op, A, B>, Op::scratch(sizeof(Real), A, B)};
+constexpr one_kernel kernel_of{&run_one<In, Real, Op, A, B>, Op::scratch(sizeof(kernel::lent<In, Real>), A, B)};
 
 template <class Real, motion Moves, shape Image, shape Filter, class In = Real>
 void check() {
@@ -156,6 +159,13 @@ BOOST_AUTO_TEST_CASE(narrow_operands) {
   check<double, motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{21, 5, 3, 3}, float>();
   check<float, motion{.stride = {2, 1}, .groups = 2}, shape{2, 9, 8, 6}, shape{34, 3, 2, 3}, own::half>();
   check<float, motion{.padding = {1, 1}, .groups = 19}, shape{2, 5, 6, 19}, shape{19, 1, 3, 3}, own::half>();
+}
+// Pairs of bf16, of channels and of pixels, where these are even in number and where they are not.
+BOOST_AUTO_TEST_CASE(halves) {
+  check<float, motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}, bf16>();
+  check<float, motion{.padding = {1, 1}, .groups = 19}, shape{2, 5, 6, 19}, shape{19, 1, 3, 3}, bf16>();
+  check<float, motion{.stride = {2, 2}, .padding = {2, 2}, .groups = 32}, shape{3, 9, 9, 32}, shape{32, 1, 5, 5},
+        bf16>();
 }
 // Several blocks of depth, bands of several images and several of one.
 BOOST_AUTO_TEST_CASE(blocks) {

@@ -14,29 +14,12 @@ namespace {
 
 using halves = std::vector<bf16>;
 
-halves drawn(std::int64_t n, float scale) {
-  const std::vector<float> exact = numbers<float>(n, scale);
-  halves out(exact.size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = bf16(exact[i]);
-  return out;
-}
 /// The same numbers as rows of `length`, some more apart.
 halves spread(const halves& in, int length, int apart) {
   const std::size_t each = static_cast<std::size_t>(length), rows = in.size() / each;
   halves out(rows * static_cast<std::size_t>(length + apart), bf16(7.0F));
   for (std::size_t i = 0; i < in.size(); ++i) out[i + i / each * static_cast<std::size_t>(apart)] = in[i];
   return out;
-}
-
-float normal(float x) { return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
-/// A product is exact, where it is not too small for a processor without fused multiply-adds.
-float add_product(bf16 a, bf16 b, float sum) {
-  const float x = normal(static_cast<float>(a)), y = normal(static_cast<float>(b));
-#if defined(__FMA__)
-  return normal(std::fma(x, y, sum));
-#else
-  return normal(normal(x * y) + sum);
-#endif
 }
 
 /// Sums of pairs, of which the second is added first; blocks of depth are added up.
@@ -70,7 +53,7 @@ template <product P>
 void check_product(float scale = 1) {
   const auto& shared = cairn::kernel::shared_plan_of<bf16, P>;
   const auto& plan = cairn::kernel::plan_of<bf16, P>;
-  const halves a = drawn(std::int64_t{P.m} * P.k, scale), b = drawn(std::int64_t{P.k} * P.n, scale);
+  const halves a = drawn_halves(std::int64_t{P.m} * P.k, scale), b = drawn_halves(std::int64_t{P.k} * P.n, scale);
   const int length_a = P.transpose_a ? P.m : P.k, length_b = P.transpose_b ? P.k : P.n;
   const halves apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
   const std::int64_t size = std::int64_t{P.m} * P.n;

@@ -25,12 +25,20 @@ bool same(const Number* a, const std::vector<Number>& b) {
   return std::equal(b.begin(), b.end(), a, [](Number x, Number y) { return x == y || (x != x && y != y); });
 }
 
+/// Numbers as kernels read them, in which bf16 has room for these.
+template <class In, class Real>
+std::vector<In> read_as(const std::vector<Real>& values) {
+  std::vector<In> out;
+  for (const Real x : values) out.emplace_back(x);
+  return out;
+}
+
 struct kernels {
   kernel_pointer max, at, unpool, sum, spread;
 };
 
 /// Whole numbers are summed without rounding.
-template <class Real, class At>
+template <class In, class Real, class At>
 void check(const kernels& run, const cairn::reference::windows& each, std::int64_t windows, int threads) {
   const auto in = with_ties<Real>(each.x.count());
   auto image = numbers<Real>(each.x.count(), 50), laid = numbers<Real>(windows, 50);
@@ -48,16 +56,17 @@ void check(const kernels& run, const cairn::reference::windows& each, std::int64
     unpooled[place] += laid[window];
   });
 
+  const auto in_read = read_as<In>(in), image_read = read_as<In>(image), laid_read = read_as<In>(laid);
   guarded<Real> out(windows), alone(windows), read(windows), added(windows);
   guarded<Real> given_back(each.x.count()), given_to_all(each.x.count());
   guarded<At> found(windows), found_alone(windows);
-  run.max({out.data(), found.data(), in.data()}, threads);
-  run.max({alone.data(), nullptr, in.data()}, threads);
-  run.max({nullptr, found_alone.data(), in.data()}, threads);
-  run.at({read.data(), image.data(), at.data()}, threads);
-  run.sum({added.data(), image.data()}, threads);
-  run.unpool({given_back.data(), laid.data(), at.data()}, threads);
-  run.spread({given_to_all.data(), laid.data()}, threads);
+  run.max({out.data(), found.data(), in_read.data()}, threads);
+  run.max({alone.data(), nullptr, in_read.data()}, threads);
+  run.max({nullptr, found_alone.data(), in_read.data()}, threads);
+  run.at({read.data(), image_read.data(), at.data()}, threads);
+  run.sum({added.data(), image_read.data()}, threads);
+  run.unpool({given_back.data(), laid_read.data(), at.data()}, threads);
+  run.spread({given_to_all.data(), laid_read.data()}, threads);
   BOOST_TEST_CONTEXT("images " << each.x[1] << " " << each.x[2] << ", channels " << each.x[3] << ", windows "
                                << each.extent << " " << each.stride << " " << each.padding << ", threads " << threads) {
     BOOST_TEST((same(out.data(), most) && out.intact()));
@@ -71,18 +80,20 @@ void check(const kernels& run, const cairn::reference::windows& each, std::int64
   }
 }
 
-template <class Real, pooling P, shape X>
+template <class Real, pooling P, shape X, class In = Real>
 void check_pool(std::initializer_list<int> each = {1}) {
   constexpr shape to = P.result(X);
-  using x = array<X>;
+  constexpr cairn::element_type number{std::is_same_v<In, cairn::bf16> ? cairn::dtype::bf16 : cairn::dtype::real};
+  using x = array<X, number>;
+  using made = array<to, number>;
   using at = array<to, P.position()>;
   constexpr kernels run{&run_kernel<cairn::max_pool_op<P>, Real, x>, &run_kernel<cairn::pool_at_op<P>, Real, x, at>,
-                        &run_kernel<cairn::unpool_op<P, X[1], X[2]>, Real, array<to>, at>,
+                        &run_kernel<cairn::unpool_op<P, X[1], X[2]>, Real, made, at>,
                         &run_kernel<cairn::sum_pool_op<P, false>, Real, x>,
-                        &run_kernel<cairn::spread_pool_op<P, false, X[1], X[2]>, Real, array<to>>};
+                        &run_kernel<cairn::spread_pool_op<P, false, X[1], X[2]>, Real, made>};
   const cairn::reference::windows windows{X, P.extent, P.stride, P.padding};
   for (const int threads : each)
-    check<Real, cairn::stored_as<P.position().type, Real>>(run, windows, to.count(), threads);
+    check<In, Real, cairn::stored_as<P.position().type, Real>>(run, windows, to.count(), threads);
 }
 
 template <class Real, pooling P, int... Channels>
@@ -107,6 +118,11 @@ BOOST_AUTO_TEST_SUITE(kernel_pool)
 
 BOOST_AUTO_TEST_CASE(in_float) { check_all<float, awkward>(); }
 BOOST_AUTO_TEST_CASE(in_double) { check_all<double, few>(); }
+
+BOOST_AUTO_TEST_CASE(of_halves) {
+  check_pool<float, pooling{2}, shape{2, 7, 6, 33}, cairn::bf16>();
+  check_pool<float, pooling{3, 2, 1}, shape{2, 7, 6, 9}, cairn::bf16>();
+}
 
 // Enough for three threads.
 BOOST_AUTO_TEST_CASE(shared_by_threads) {

@@ -58,6 +58,9 @@ constexpr const auto& d = gradient_of<loss>;
 // Products take bf16 and make floats, which are rounded where they are no gradients of parameters.
 static_assert(types_of<0>(d, "matmul") == types{24, 0} && types_of<1>(d, "matmul") == types{24, 0});
 static_assert(types_of(d, "matmul") == types{0, 24});
+static_assert(types_of<0>(d, "convolution") == types{1, 0} && types_of<1>(d, "convolution") == types{1, 0});
+static_assert(types_of<0>(d, "filter_gradient") == types{1, 0} && types_of<1>(d, "filter_gradient") == types{1, 0});
+static_assert(types_of(d, "filter_gradient") == types{0, 1});
 // What is computed by elements is bf16, statistics and losses are floats.
 static_assert(types_of(g, "gelu") == types{4, 0} && types_of(g, "normalized") == types{3, 0});
 static_assert(types_of(g, "row_moments") == types{0, 3} && types_of(g, "moments") == types{0, 1});
@@ -69,6 +72,12 @@ constexpr bool all_floats(const auto& values, const int* of, int count) {
   }
   return true;
 }
+// What is joined is of bf16, which a convolution reads where its pieces are.
+constexpr auto small = images | nn::conv2d<"a", 4, 1>;
+constexpr auto other = images | nn::conv2d<"b", 4, 3, nn::window{.padding = 1}>;
+constexpr auto joined = sum(concatenate<-1>(small, other) | nn::conv2d<"c", 4, 3, nn::window{.padding = 1}>);
+static_assert(types_of<0>(graph_of<joined>, "concatenate") == types{1, 0});
+static_assert(types_of(graph_of<joined>, "concatenate") == types{1, 0});
 // Leaves, results, states and gradients are floats.
 static_assert(all_floats(g, g.outputs, g.output_count) && all_floats(d, d.gradient, g.leaf_count));
 static_assert([] {

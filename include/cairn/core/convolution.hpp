@@ -90,9 +90,10 @@ constexpr int place_of_tap(const correlation& of, int axis, const sweep_axis& al
 /// zeros around them.
 struct sweep_cut {
   sweep_axis down, along;
-  bool copied = false;       ///< the filter reaches over the edges
-  int run_taps = 1;          ///< of which the pixels lie side by side
-  int runs = 0, length = 0;  ///< of these, and numbers of a run
+  bool copied = false;        ///< the filter reaches over the edges, or pixels are read as they do not lie
+  int inputs = 0, pixel = 0;  ///< numbers of a pixel that is read: of a group, and of all
+  int run_taps = 1;           ///< of which the pixels lie side by side
+  int runs = 0, length = 0;   ///< of these, and numbers of a run
   int block_runs = 1, block_length = 0;
   int tile_rows = 0, tile_columns = 0;
   int columns = 0;  ///< results of a group, in whole registers
@@ -115,16 +116,39 @@ struct sweep_cut {
     return std::int64_t{block} * runs + run * std::min(block_length, length - block) + at - block;
   }
 };
+/// The bytes of a sum of numbers of so many: those of 2 are bf16, whose sums are floats.
+constexpr int sum_bytes(int bytes) { return bytes == 2 ? 4 : bytes; }
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
 /// Tiles of few rows have more columns where there are registers, so that as many sums are under way.
 constexpr int tile_columns_of(const correlation& of, int tile_rows, int bytes) {
-  const int width = register_bytes / bytes, most = register_bytes == 64 && tile_rows <= 6 ? 4 : 2;
+  const int width = register_bytes / sum_bytes(bytes), most = register_bytes == 64 && tile_rows <= 6 ? 4 : 2;
   return std::min((of.results() + width - 1) / width, most) * width;
 }
-/// Of blocks, so that what tiles read of a panel fits in the first-level cache.
-constexpr int depth_of(int tile_columns, int bytes) { return 48 * 1024 / bytes / tile_columns; }
-constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
+/// Of blocks, so that what tiles read of a panel fits in the first-level cache; of bf16 `of_halves`, whatever the
+/// processor, so that sums are the same for all.
+constexpr int depth_of(int tile_columns, int bytes, int of_halves) {
+  return bytes == 2 ? of_halves : 48 * 1024 / bytes / tile_columns;
+}
+
+/// How tiles read numbers of so many bytes. Forward and back, bf16 goes in pairs of channels: where these are odd in a
+/// group, a copy has a zero beside the last; where the processor does not multiply pairs, it is of floats. The gradient
+/// of a filter, of which the depth is pixels, reads a copy of pairs of pixels or of floats.
+struct tile_reading {
+  bool fills = false;   ///< groups up to an even number of channels
+  bool copies = false;  ///< always
+  bool wide = false;    ///< copies take 4 bytes a number of bf16
+};
+constexpr tile_reading reading_of(const correlation& of, int bytes) {
+  if (bytes != 2 || of.depthwise()) return {};
+  return {true, !multiplies_bf16 || of.inputs() % 2 != 0, !multiplies_bf16};
+}
+constexpr tile_reading reading_of_filter(const correlation& of, int bytes) {
+  const bool halves = bytes == 2 && !of.depthwise();
+  return {false, halves, halves};
+}
+
+constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes, const tile_reading& by) {
   sweep_cut cut;
   cut.down = axis_of_sweep(of, 0, sweep / of.moves.stride[1]);
   cut.along = axis_of_sweep(of, 1, sweep % of.moves.stride[1]);
@@ -132,24 +156,28 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   const auto outside = [](const sweep_axis& a, int extent) {
     return a.least < 0 || a.step * (a.count - 1) + a.most >= extent;
   };
-  cut.copied = outside(cut.down, of.read[1]) || outside(cut.along, of.read[2]);
+  cut.copied = by.copies || outside(cut.down, of.read[1]) || outside(cut.along, of.read[2]);
+  const int multiple = by.fills ? 2 : 1;
+  cut.inputs = (of.inputs() + multiple - 1) / multiple * multiple;
+  cut.pixel = cut.inputs * of.moves.groups;
   const bool side_by_side =
       of.moves.groups == 1 && !of.depthwise() && cut.along.most - cut.along.least == cut.along.taps - 1;
   cut.run_taps = side_by_side ? cut.along.taps : 1;
   cut.runs = cut.down.taps * cut.along.taps / cut.run_taps;
-  cut.length = cut.run_taps * of.inputs();
+  cut.length = cut.run_taps * cut.inputs;
 
   cut.tile_rows = even_blocks(cut.along.count, most_tile_rows, 1);
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
-  const int width = register_bytes / bytes;
+  const int width = register_bytes / sum_bytes(bytes);
   cut.columns = (of.results() + width - 1) / width * width;
-  const int depth = depth_of(cut.tile_columns, bytes);
+  // Sums of bf16 are worth rounding at once, so nearly all filters are one block.
+  const int depth = depth_of(cut.tile_columns, bytes, 4608);
   // Where no tap falls on this phase, there is nothing to add up.
-  cut.block_length = even_blocks(std::max(cut.length, 1), depth, 1);
+  cut.block_length = even_blocks(std::max(cut.length, 1), depth, multiple);
   cut.block_runs = even_blocks(std::max(cut.runs, 1), std::max(depth / cut.block_length, 1), 1);
 
   // Rows that are made in a band are those of several images where these are small; each image has its own edges.
-  const std::int64_t row = std::int64_t{cut.row_pixels(of)} * of.read[3], most = 1536 * 1024 / bytes;
+  const std::int64_t row = std::int64_t{cut.row_pixels(of)} * cut.pixel, most = 1536 * 1024 / sum_bytes(bytes);
   const std::int64_t all = std::int64_t{of.made[0]} * cut.down.count;
   const int span = cut.down.reach(1);
   const std::int64_t rows = std::clamp<std::int64_t>(most / (row * cut.down.step), 1, all);
@@ -162,18 +190,27 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   }
   return cut;
 }
+constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
+  return cut_of(of, sweep, bytes, reading_of(of, bytes));
+}
 constexpr bool correlation::copied() const { return cut_of(*this, 0, 1).copied; }
+/// How much room a band takes, of numbers of so many bytes: whole lines of the copy, in place of which come those that
+/// are wide.
+constexpr std::int64_t room_of_band(const sweep_cut& cut, int bytes, const tile_reading& by) {
+  const int line = 64 / bytes;
+  return (cut.band_numbers + line - 1) / line * line * (by.wide ? sums_in(bytes) : 1);
+}
 /// The working space of a correlation: a band for each thread, and the packed filter; where every channel has its own,
 /// {taps, channels}.
 constexpr workspace scratch_of(const correlation& of, int bytes) {
   workspace out{0, parts_of(of.work(), std::int64_t{of.made[0]} * of.made[1])};
-  const int line = 64 / bytes;
+  const tile_reading by = reading_of(of, bytes);
   for (int sweep = 0; sweep < of.sweeps(); ++sweep) {
     const sweep_cut cut = cut_of(of, sweep, bytes);
-    out.each = std::max(out.each, (cut.band_numbers + line - 1) / line * line);
-    out.all += of.depthwise() ? 0 : cut.panel_at(of.moves.groups, 0);
+    out.each = std::max(out.each, room_of_band(cut, bytes, by));
+    out.all += of.depthwise() ? 0 : cut.panel_at(of.moves.groups, 0) * (by.wide ? sums_in(bytes) : 1);
   }
-  if (of.depthwise()) out.all = of.filter.count();
+  if (of.depthwise()) out.all = of.filter.count() * sums_in(bytes);
   out.block = out.all;
   return out;
 }
@@ -184,6 +221,7 @@ struct filter_cut {
   sweep_cut pixels;  ///< those of the forward pass
   int tile_rows = 0, tile_columns = 0;
   int block_rows = 1, block_pixels = 0;  ///< of the result: some rows, or a part of one
+  bool in_pairs = false;                 ///< of pixels, where the processor multiplies such and a row has no odd one
   std::int64_t panel = 0;
 
   /// Tiles of rows, which threads share.
@@ -192,25 +230,26 @@ struct filter_cut {
   }
 };
 constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
-  filter_cut cut{.pixels = cut_of(of, 0, bytes)};
+  filter_cut cut{.pixels = cut_of(of, 0, bytes, reading_of_filter(of, bytes))};
+  cut.in_pairs = bytes == 2 && multiplies_bf16 && of.made[2] % 2 == 0;
   cut.tile_rows = even_blocks(cut.pixels.length, most_tile_rows, 1);
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
-  const int depth = depth_of(cut.tile_columns, bytes);
-  cut.block_pixels = even_blocks(of.made[2], depth, 1);
+  const int depth = depth_of(cut.tile_columns, bytes, 384);
+  cut.block_pixels = even_blocks(of.made[2], depth, bytes == 2 ? 2 : 1);
   cut.block_rows = even_blocks(cut.pixels.band, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
   cut.panel = std::int64_t{cut.block_rows} * cut.block_pixels * cut.tile_columns;
   return cut;
 }
 constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
   const filter_cut cut = cut_of_filter(of, bytes);
-  const int line = 64 / bytes;
-  const std::int64_t band = (cut.pixels.band_numbers + line - 1) / line * line;
+  const std::int64_t band = room_of_band(cut.pixels, bytes, reading_of_filter(of, bytes));
   if (of.depthwise()) {
-    const std::int64_t sums = sections_of(of) * of.filter.count();
+    const std::int64_t sums = sections_of(of) * of.filter.count() * sums_in(bytes);
     return {band, parts_of(of.work(), sections_of(of)), sums, sums};
   }
-  const std::int64_t sums = of.filter.count();
-  return {band + (cut.panel + line - 1) / line * line, parts_of(of.work(), cut.units()), sums, sums};
+  const std::int64_t sums = of.filter.count() * sums_in(bytes), line = 64 / bytes;
+  const std::int64_t panel = cut.panel * (cut.in_pairs ? 1 : sums_in(bytes));
+  return {band + (panel + line - 1) / line * line, parts_of(of.work(), cut.units()), sums, sums};
 }
 
 }  // namespace cairn

@@ -13,6 +13,7 @@ struct concatenate_op : op {
   using rule = rule::equal_but_along_axis;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr bool takes_bf16(int) { return true; }
   static constexpr tensor_type result(const tensor_type& first, const auto&... more) {
     int extent = detail::extent_along(first, Axis);
     ((extent += detail::extent_along(more, Axis)), ...);

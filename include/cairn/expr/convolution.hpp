@@ -13,6 +13,7 @@ namespace detail {
 struct convolving : op {
   using rule = rule::filter_of_images;
   static constexpr bool contraction = true;
+  static constexpr bool takes_bf16(int) { return true; }
 };
 }  // namespace detail
 

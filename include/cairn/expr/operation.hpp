@@ -76,7 +76,8 @@ struct op {
   /// Whether its kernel reads argument number i where it is, if it is joined: then `compute` takes a launch.
   static constexpr bool reads_pieces(int /*argument*/, const auto&...) { return false; }
   /// Whether its kernel takes argument number i in bf16, where real numbers are stored so: then Real is bf16, and what
-  /// it makes, and takes else, are floats. The first of its arguments is one, or none is.
+  /// it makes, and takes else, are floats; but one that moves numbers of any kind makes bf16 of such. The first of its
+  /// arguments is one, or none is.
   static constexpr bool takes_bf16(int /*argument*/) { return false; }
   /// Whether a result is a sum or a statistic: then it stays a float where others are rounded to bf16.
   static constexpr bool sums(int /*result*/) { return false; }

@@ -121,14 +121,17 @@ inline constexpr rounding rounding_of = [] {
   return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
 }();
 
-/// What an operation makes. Of results that are to be rounded, the kernel makes floats; sums are not to be.
+/// What an operation makes. Of results that are to be rounded, the kernel makes floats; sums are not to be. One that
+/// moves numbers of any kind makes bf16 of such.
 template <class Op, class Numbers, rounding Rounded, tensor_type Made, int R>
 constexpr result result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
-  constexpr bool real_numbers = Made.element.type == dtype::real;
-  constexpr bool rounds = Rounded == rounding::takes || (Rounded != rounding::typed && real_numbers);
+  constexpr bool taken = Rounded == rounding::takes && kind_of(Made.element.type) == kind::real;
+  if constexpr (taken && Op::argument_kind(0) == kind::any)
+    return rounded_result<real, static_cast<const shape&>(Made)>;
+  constexpr bool rounds = taken || (Rounded != rounding::typed && Made.element.type == dtype::real);
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
-  constexpr dtype type = Rounded == rounding::takes ? dtype::real : Made.element.type;
+  constexpr dtype type = taken ? dtype::real : Made.element.type;
   result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
   if constexpr (rounds) r.round = &rounding_to_bf16<real, the_shape<static_cast<const shape&>(Made)>>;
   r.rounds = rounds && !Op::sums(R) && Made.count() > 1;

@@ -7,30 +7,36 @@
 
 namespace cairn::kernel {
 
-/// Images and the gradients of their convolution to the gradient of its filter; In and Sum as in a sweep's plan.
-template <class In, class Sum>
+/// Images and the gradients of their convolution to the gradient of its filter; In and Sum as in a sweep's plan. Tiles
+/// read a copy of bf16: pairs of pixels whose results lie side by side, the left one as the second, for that is
+/// multiplied first; or floats. So sums go from pixel to pixel, either way.
+template <class Tile, class Sum>
 struct filter_plan {
   correlation of;
   filter_cut cut;
-  tile_codes<In, Sum> codes;
+  tile_codes<Tile, Sum> codes;
   const std::int64_t* runs;
   workspace scratch;
 };
-template <class In, class Sum>
+template <class In, class Tile, class Sum>
 class filter_gradient {
-  const filter_plan<In, Sum>& plan;
+  using number = lent<In, Sum>;
+  using packed = typename factor<Tile, Sum>::number;
+  static constexpr bool widens = std::is_same_v<In, bf16>;
+  static constexpr int in_step = factor<Tile, Sum>::in_step;
+  const filter_plan<Tile, Sum>& plan;
   const image_source<In>& read;
   const In* gradient;
   Sum* made;
 
  public:
-  filter_gradient(const filter_plan<In, Sum>& of_plan, const image_source<In>& from, const In* by, Sum* to)
+  filter_gradient(const filter_plan<Tile, Sum>& of_plan, const image_source<In>& from, const In* by, Sum* to)
       : plan(of_plan), read(from), gradient(by), made(to) {}
 
-  [[gnu::noinline]] void run(Sum* scratch, int threads) const {
+  [[gnu::noinline]] void run(number* scratch, int threads) const {
     const int parts = std::min(plan.scratch.parts, threads);
     if (plan.of.depthwise()) return each_channel(scratch, parts);
-    Sum* const sums = scratch + parts * plan.scratch.each;
+    Sum* const sums = lent_as<Sum>(scratch + parts * plan.scratch.each);
     in_parts(parts, [this, scratch, sums, parts](int part) {
       const std::int64_t all = std::int64_t{plan.of.made[0]} * plan.of.made[1];
       const range own = share(plan.cut.units(), 1, part, parts);
@@ -43,20 +49,15 @@ class filter_gradient {
   }
 
  private:
-  static constexpr int line = 64 / static_cast<int>(sizeof(Sum));
-
-  image_rows<In> images() const {
-    const sweep_cut& cut = plan.cut.pixels;
-    return {read, plan.of.read[1], plan.of.read[2], plan.of.read[3], cut.copied, cut.down, cut.along};
-  }
+  image_rows<In> images() const { return {read, plan.of, plan.cut.pixels}; }
 
   /// Of filters of one channel each: sums of sections of rows, added up in order.
-  void each_channel(Sum* scratch, int parts) const {
+  void each_channel(number* scratch, int parts) const {
     const std::int64_t all = std::int64_t{plan.of.made[0]} * plan.of.made[1], size = plan.of.filter.count();
     const int sections = sections_of(plan.of);
-    Sum* const sums = scratch + parts * plan.scratch.each;
+    Sum* const sums = lent_as<Sum>(scratch + parts * plan.scratch.each);
     in_parts(parts, [=, this](int part) {
-      In* const copy = copy_in<In>(scratch + part * plan.scratch.each);
+      In* const copy = copy_in<In>(scratch + part * plan.scratch.each, plan.cut.pixels, false);
       const range own = share(sections, 1, part, parts);
       for (auto section = own.begin; section < own.end; ++section) {
         const range rows = share(all, 1, static_cast<int>(section), sections);
@@ -100,54 +101,85 @@ class filter_gradient {
     });
   }
 
-  void band(range rows, range units, Sum* sums, Sum* scratch) const {
+  void band(range rows, range units, Sum* sums, number* scratch) const {
+    [[maybe_unused]] const as_pairs_are<In, Tile> as_instructions{};
     const sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
-    In* const copy = copy_in<In>(scratch);
-    Sum* const panel = scratch + (cut.band_numbers + line - 1) / line * line;
-    from.copy_all(rows, copy);
+    In* const copy = copy_in<In>(scratch, cut, widens);
+    packed* const panel = lent_as<packed>(scratch + room_of_band(cut, sizeof(number), {.wide = widens}));
+    const In* const end = from.copy_all(rows, copy);
     const In* const pixels = cut.copied ? copy : read.only();
+    const Tile* const tiles = as_tiles(pixels, end, lent_as<Tile>(scratch));
     std::int64_t at[most_block_rows];
     int known = 0;
     std::int64_t first = rows.begin;
     const auto flush = [&] {
       for (int pixel = 0; pixel < plan.of.made[2]; pixel += plan.cut.block_pixels) {
         const int some = std::min(plan.cut.block_pixels, plan.of.made[2] - pixel);
-        block(pixels, first, known, at, pixel, some, units, panel, sums);
+        block(tiles, first, known, at, pixel, some, units, panel, sums);
       }
       first += known;
       known = 0;
     };
     from.for_each(rows, copy, [&](std::int64_t, int, const In* row) {
-      at[known++] = row - pixels;
+      at[known++] = in_step * (row - pixels);
       if (known == plan.cut.block_rows) flush();
     });
     if (known > 0) flush();
   }
+  /// What tiles read in place of pixels.
+  const Tile* as_tiles(const In* pixels, [[maybe_unused]] const In* end, [[maybe_unused]] Tile* to) const {
+    if constexpr (!widens) {
+      return pixels;
+    } else if constexpr (in_step == 2) {
+      const std::int64_t apart = std::int64_t{plan.cut.pixels.along.step} * plan.of.read[3];
+      for (Tile* pair = to; end - pixels > apart; pixels += half_pairs::width, pair += 2 * half_pairs::width) {
+        const auto left = std::min<std::int64_t>(end - pixels - apart, half_pairs::width);
+        half_pairs::of_rows(pixels + apart, pixels, static_cast<int>(left)).store_step(pair, 0, half_pairs::width);
+      }
+    } else {
+      for (Tile* at = to; pixels < end; pixels += halves::width, at += halves::width)
+        load_row_as<Sum>(pixels, 0, end - pixels).store(at);
+    }
+    return to;
+  }
+  /// The gradients of some pixels by columns, as tiles read them.
+  void pack(const In* from, int columns, int pixels, packed* to) const {
+    const int apart = plan.of.made[3], tile_columns = plan.cut.tile_columns;
+    if constexpr (in_step == 1) {
+      pack_columns(from, apart, columns, pixels, tile_columns, to);
+    } else {
+      for (int p = 0; p < pixels; p += 2, from += 2 * apart, to += 2 * tile_columns)
+        for (int j = 0; j < columns; j += half_pairs::width)
+          half_pairs::of_rows(from + apart + j, from + j, columns - j).store_step(to + 2 * j, 0, half_pairs::width);
+    }
+  }
   /// Adds what some pixels of some rows give.
-  void block(const In* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels, range units,
-             Sum* panel, Sum* sums) const {
+  void block(const Tile* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels, range units,
+             packed* panel, Sum* sums) const {
     const correlation& of = plan.of;
     const sweep_cut& cut = plan.cut.pixels;
     const int results = of.results(), inputs = of.inputs(), tile_rows = plan.cut.tile_rows,
               tile_columns = plan.cut.tile_columns;
-    const std::int64_t tiles = (cut.length + tile_rows - 1) / tile_rows;
-    const tile_source source{std::int64_t{cut.along.step} * of.read[3], tile_rows, tile_columns, pixels, rows, at};
+    const std::int64_t tiles = (cut.length + tile_rows - 1) / tile_rows,
+                       apart = std::int64_t{cut.along.step} * cut.pixel;
+    const tile_source source{
+        in_step * in_step * apart, in_step * tile_rows, in_step * tile_columns, pixels / in_step, rows, at};
     const tile_target<Sum> to{sums, of.filter[0], first > 0 || pixel > 0, false, nullptr};
     for (int group = 0; group < of.moves.groups; ++group) {
       for (int j = 0; j < results; j += tile_columns) {
         const int columns = std::min(tile_columns, results - j);
         const bool last_columns = columns < tile_columns;
         for (int i = 0; i < rows; ++i) {
-          pack_columns(gradient + ((first + i) * of.made[2] + pixel) * of.made[3] + group * results + j, of.made[3],
-                       columns, pixels, tile_columns, panel + std::int64_t{i} * pixels * tile_columns);
+          pack(gradient + ((first + i) * of.made[2] + pixel) * of.made[3] + group * results + j, columns, pixels,
+               panel + std::int64_t{i} * pixels * tile_columns);
         }
         for (std::int64_t unit = units.begin; unit < units.end;) {
           const std::int64_t run = unit / tiles, tile = unit % tiles;
           const std::int64_t end = std::min(tiles, tile + units.end - unit);
           const int begin = static_cast<int>(tile) * tile_rows;
           const int height = std::min(static_cast<int>(end) * tile_rows, cut.length) - begin;
-          const In* const a = from + plan.runs[run] + pixel * source.apart + group * inputs + begin;
+          const Tile* const a = from + in_step * (plan.runs[run] + pixel * apart + group * inputs + begin);
           const int row = static_cast<int>(run) * cut.length + begin;
           plan.codes.run(a, panel, source, to, row, group * results + j, columns, last_columns, height);
           unit += end - tile;
@@ -157,11 +189,17 @@ class filter_gradient {
   }
 };
 template <class In, class Sum, correlation Of>
-inline constexpr filter_plan<In, Sum> filter_plan_of = [] {
-  constexpr filter_cut cut = cut_of_filter(Of, sizeof(Sum));
-  filter_plan<In, Sum> plan{Of, cut, {}, run_table<Sum, Of, 0>.data(), scratch_of_filter(Of, sizeof(Sum))};
+inline constexpr filter_cut filter_cut_of = cut_of_filter(Of, sizeof(lent<In, Sum>));
+template <class In, class Sum, correlation Of>
+using tile_of_filter = std::conditional_t<std::is_same_v<In, bf16> && !filter_cut_of<In, Sum, Of>.in_pairs, Sum, In>;
+template <class In, class Sum, correlation Of>
+inline constexpr auto filter_plan_of = [] {
+  using tile = tile_of_filter<In, Sum, Of>;
+  constexpr const filter_cut& cut = filter_cut_of<In, Sum, Of>;
+  filter_plan<tile, Sum> plan{
+      Of, cut, {}, run_table<Of, cut.pixels>.data(), scratch_of_filter(Of, sizeof(lent<In, Sum>))};
   if constexpr (!Of.depthwise())
-    plan.codes = codes_of<In, Sum, cut.tile_rows, cut.pixels.length, cut.tile_columns, Of.results(), false>();
+    plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.pixels.length, cut.tile_columns, Of.results(), false>();
   return plan;
 }();
 

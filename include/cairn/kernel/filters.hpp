@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cairn/core/convolution.hpp"
-#include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/halves.hpp"
 
 namespace cairn::kernel {
 
@@ -21,9 +21,9 @@ template <class Sum, class In>
   for (int i = 0; i < vec::width; ++i) square[i].store(to[i]);
 }
 
-/// Packs the filter of a sweep, as its cut says. `taps` says which of the filter's the sweep's are: forward all, in
-/// order.
-template <class In, class Sum>
+/// Packs the filter of a sweep, as its cut says, for tiles: two rows of bf16 are a step of pairs. `taps` says which of
+/// the filter's the sweep's are: forward all, in order.
+template <class In, class Sum, class Packed = Sum>
 class filter_packing {
   static constexpr int width = lanes<Sum>::width;
   const correlation& of;
@@ -43,8 +43,15 @@ class filter_packing {
       ++run;
     }
   };
-  Sum* line(Sum* panel, int columns, const place& at) const {
-    return panel + cut.row_of(at.run, at.in_run * inputs + at.input) * columns;
+  /// Numbers of a row of a panel, from column c on. Of a pair the first row comes before the second, which may be none.
+  void put(const Sum* numbers, Packed* panel, int columns, const place& at, int c) const {
+    const std::int64_t row = cut.row_of(at.run, at.in_run * cut.inputs + at.input);
+    if constexpr (std::is_same_v<In, bf16>) {
+      half_pairs::store_numbers(lanes<Sum>::load(numbers), row % 2 != 0,
+                                panel + row / 2 * 2 * columns + c * factor<Packed, Sum>::in_step, columns);
+    } else {
+      std::copy_n(numbers, width, panel + row * columns + c);
+    }
   }
 
  public:
@@ -52,11 +59,11 @@ class filter_packing {
       : of(of_all), cut(of_sweep), taps(in_filter), filter(from) {}
 
   /// Panels [own) of all groups', to where the first is.
-  [[gnu::noinline]] void run(range own, Sum* to) const {
+  [[gnu::noinline]] void run(range own, Packed* to) const {
     const int results = of.results(), panels = cut.panels();
     for (auto i = own.begin; i < own.end; ++i) {
       const int group = static_cast<int>(i) / panels, j = static_cast<int>(i) % panels * cut.tile_columns;
-      Sum* const panel = to + cut.panel_at(group, j);
+      Packed* const panel = to + cut.panel_at(group, j);
       if (of.back) pack_back(filter + group * inputs * apart + std::int64_t{j} * all, j, panel);
       else pack(filter + (group * results + j) * apart, j, panel);
     }
@@ -64,7 +71,7 @@ class filter_packing {
 
  private:
   /// Columns are the filter's results, each with all of its channels and taps.
-  void pack(const In* from, int j, Sum* panel) const {
+  void pack(const In* from, int j, Packed* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
     place at;
@@ -75,7 +82,7 @@ class filter_packing {
         turn_square(from + c * apart + k, apart, left - c, some, turned);
         at = first;
         for (int i = 0; i < some; ++i) {
-          std::copy_n(turned[i], width, line(panel, columns, at) + c);
+          put(turned[i], panel, columns, at, c);
           at.next_tap(cut);
           if (at.run == cut.runs) at = {.input = at.input + 1};
         }
@@ -88,7 +95,7 @@ class filter_packing {
     for (int i = 0; i < width; ++i) to[i] = i < count ? static_cast<Sum>(from[i * all]) : Sum{};
   }
   /// Columns are the filter's channels, each with all of its taps; where a sweep has but some, these are picked.
-  void pack_back(const In* from, int j, Sum* panel) const {
+  void pack_back(const In* from, int j, Packed* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
     for (int input = 0; input < inputs; ++input, from += apart) {
@@ -100,7 +107,7 @@ class filter_packing {
           for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut)) {
             if (*tap < k || *tap >= k + width) continue;
             if (of.sweeps() > 1) pick(from + c * all + *tap, some, turned[*tap - k]);
-            std::copy_n(turned[*tap - k], width, line(panel, columns, at) + c);
+            put(turned[*tap - k], panel, columns, at, c);
           }
         }
       }

@@ -26,6 +26,12 @@ struct halves {
   [[gnu::always_inline]] static lanes<float> floats(type x) {
     return {reinterpret_cast<lanes<float>::vector>(__builtin_convertvector(x, words) << 16)};
   }
+  /// The two of each pair in each other's place.
+  [[gnu::always_inline]] static type exchanged(type x) {
+    using pairs [[gnu::vector_size(2 * width)]] = std::uint32_t;
+    const auto both = reinterpret_cast<pairs>(x);
+    return reinterpret_cast<type>(both << 16 | both >> 16);
+  }
   /// The first n numbers and zeros, or all of a register where n is more; and back.
   [[gnu::always_inline]] static type load(const bf16* from, std::int64_t n) {
     type x{};
@@ -110,6 +116,11 @@ struct half_pairs {
       first().store(to + row, count);
     }
   }
+  /// One number of each pair of such a step: the first ones, with zeros beside them, and after these the second ones.
+  [[gnu::always_inline]] static void store_numbers(const lanes<float>& x, bool second, float* to, std::int64_t row) {
+    x.store(second ? to : to + row);
+    if (!second) lanes<float>::fill(0).store(to);
+  }
   [[gnu::always_inline]] friend void barrier(half_pairs& x) {
     lanes<float> bits = as_floats(x.value);
     barrier(bits);
@@ -119,6 +130,10 @@ struct half_pairs {
   [[gnu::always_inline]] void store_step(bf16* to, std::int64_t /* row */, int count) const {
     if (count >= width) std::memcpy(static_cast<void*>(to), &value, sizeof value);
     else _mm512_mask_storeu_epi32(to, static_cast<__mmask16>((1U << count) - 1), reinterpret_cast<__m512i>(value));
+  }
+  [[gnu::always_inline]] static void store_numbers(const lanes<float>& x, bool second, bf16* to, std::int64_t row) {
+    const auto bits = reinterpret_cast<halves::words>(x.value);
+    half_pairs{second ? bits | load(to).value : bits >> 16}.store_step(to, row, width);
   }
   /// sum + a.second * b.second, rounded, + a.first * b.first, rounded. Denormal numbers count as zeros.
   [[gnu::always_inline]] friend lanes<float> fused(half_pairs a, half_pairs b, lanes<float> sum) {

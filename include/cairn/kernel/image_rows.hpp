@@ -6,20 +6,34 @@
 #include "cairn/core/convolution.hpp"
 #include "cairn/kernel/gemm.hpp"
 
+#include <cstring>
 #include <span>
 
 namespace cairn::kernel {
 
+/// The numbers in which plans count, and lend, working space for numbers In that are summed as Sum.
+template <class In, class Sum>
+using lent = std::conditional_t<std::is_same_v<In, bf16>, In, Sum>;
+/// Working space as numbers of another type.
+template <class To, class From>
+To* lent_as(From* scratch) {
+  return static_cast<To*>(static_cast<void*>(scratch));
+}
+/// Where tiles read bf16 as floats, these are computed with as pairs are.
+template <class In, class Tile>
+using as_pairs_are = std::conditional_t<std::is_same_v<In, Tile>, int, denormals_as_zeros>;
+
 /// The code of a sweep's tiles, as in shared_plan: of whole tiles and of the last pixels of a row, of whole ones and of
 /// the last columns.
-template <class In, class Sum>
+template <class Tile, class Sum>
 struct tile_codes {
-  using pointer = void (*)(const In*, const Sum*, const tile_source&, const tile_target<Sum>&, int, int, int, int);
+  using packed = typename factor<Tile, Sum>::number;
+  using pointer = void (*)(const Tile*, const packed*, const tile_source&, const tile_target<Sum>&, int, int, int, int);
   pointer of[2][2];
   int rows;
 
   /// Tiles of `height` rows from (row, column) on, of which the last has fewer rows.
-  void run(const In* a, const Sum* b, const tile_source& from, const tile_target<Sum>& to, int row, int column,
+  void run(const Tile* a, const packed* b, const tile_source& from, const tile_target<Sum>& to, int row, int column,
            int columns, bool last_columns, int height) const {
     const int whole = height - height % rows;
     const std::int64_t row_a = from.below / rows;
@@ -29,14 +43,15 @@ struct tile_codes {
   }
 };
 /// Of `Height` rows in tiles of `Rows`, and `Columns` columns.
-template <class In, class Sum, int Rows, int Height, int TileColumns, int Columns, bool RowsApart>
-constexpr tile_codes<In, Sum> codes_of() {
+template <class Tile, class Sum, int Rows, int Height, int TileColumns, int Columns, bool RowsApart>
+constexpr tile_codes<Tile, Sum> codes_of() {
   constexpr int width = lanes<Sum>::width, registers = TileColumns / width, rest = Columns % TileColumns;
   constexpr int last = rest == 0 ? registers : (rest + width - 1) / width,
                 left = Height % Rows == 0 ? Rows : Height % Rows;
-  return {{{&column_of_tiles<In, Sum, Rows, registers, RowsApart>, &column_of_tiles<In, Sum, Rows, last, RowsApart>},
-           {&column_of_tiles<In, Sum, left, registers, RowsApart>, &column_of_tiles<In, Sum, left, last, RowsApart>}},
-          Rows};
+  return {
+      {{&column_of_tiles<Tile, Sum, Rows, registers, RowsApart>, &column_of_tiles<Tile, Sum, Rows, last, RowsApart>},
+       {&column_of_tiles<Tile, Sum, left, registers, RowsApart>, &column_of_tiles<Tile, Sum, left, last, RowsApart>}},
+      Rows};
 }
 
 /// Images, or several whose channels theirs are, one after the other.
@@ -60,30 +75,44 @@ struct image_source {
 /// Images as a sweep reads them: where they are, or a copy of some rows with zeros around them.
 template <class In>
 struct image_rows {
-  image_source<In> images;
-  int height, width, channels;
-  bool copied;
-  const sweep_axis &down, &along;
+  const image_source<In>& images;
+  const correlation& of;
+  const sweep_cut& cut;
+  const int height = of.read[1], width = of.read[2];
+  const std::int64_t row_pixels = cut.row_pixels(of);
+  const sweep_axis &down = cut.down, &along = cut.along;
 
-  std::int64_t row_pixels() const { return copied ? along.reach(along.count) : width; }
   /// The pixel at the first tap of the first pixel that is made in row `row` of image `image`, in place.
   const In* in_place(std::int64_t image, int row) const {
     return images.only() +
-           ((image * height + down.step * row + down.least) * width + along.least) * std::int64_t{channels};
+           ((image * height + down.step * row + down.least) * width + along.least) * std::int64_t{cut.pixel};
+  }
+  /// Copies pixels, each group of their channels with a zero behind it where the cut has one more.
+  In* copy_pixels(std::int64_t first, int count, In* to) const {
+    if (cut.pixel == of.read[3]) return images.copy(first, count, to);
+    const int inputs = of.inputs();
+    for (int i = 0; i < count; ++i, to += cut.pixel) {
+      images.copy(first + i, 1, to);
+      for (int group = of.moves.groups; group-- > 0;) {
+        In* const there = to + group * cut.inputs;
+        std::memmove(static_cast<void*>(there), to + group * inputs, static_cast<std::size_t>(inputs) * sizeof(In));
+        there[inputs] = In{};
+      }
+    }
+    return to;
   }
   /// Copies what rows [begin, end) of an image read.
   void copy(std::int64_t image, int begin, int end, In* to) const {
-    const std::int64_t pixels = row_pixels();
     const int first = std::max(along.least, 0),
-              last = static_cast<int>(std::min<std::int64_t>(width, along.least + pixels));
+              last = static_cast<int>(std::min<std::int64_t>(width, along.least + row_pixels));
     for (int y = down.step * begin + down.least; y <= down.step * (end - 1) + down.most; ++y) {
-      In* const row_end = to + pixels * channels;
+      In* const row_end = to + row_pixels * cut.pixel;
       if (y < 0 || y >= height || first >= last) {
         std::fill(to, row_end, In{});
       } else {
-        In* const inside = to + (first - along.least) * std::int64_t{channels};
+        In* const inside = to + (first - along.least) * std::int64_t{cut.pixel};
         std::fill(to, inside, In{});
-        std::fill(images.copy((image * height + y) * width + first, last - first, inside), row_end, In{});
+        std::fill(copy_pixels((image * height + y) * width + first, last - first, inside), row_end, In{});
       }
       to = row_end;
     }
@@ -95,42 +124,43 @@ struct image_rows {
       const std::int64_t image = at / down.count;
       const int begin = static_cast<int>(at % down.count);
       const int end = static_cast<int>(std::min<std::int64_t>(down.count, begin + own.end - at));
-      const In* from = copied ? scratch : in_place(image, begin);
-      const std::int64_t apart = row_pixels() * down.step * channels;
-      if (copied) scratch += row_pixels() * channels * down.reach(end - begin);
+      const In* from = cut.copied ? scratch : in_place(image, begin);
+      const std::int64_t apart = row_pixels * down.step * cut.pixel;
+      if (cut.copied) scratch += row_pixels * cut.pixel * down.reach(end - begin);
       for (int row = begin; row < end; ++row, from += apart) visit(image, row, from);
       at += end - begin;
     }
   }
-  void copy_all(range own, In* scratch) const {
-    for (std::int64_t at = own.begin; copied && at < own.end;) {
+  /// Returns the end of the copy.
+  In* copy_all(range own, In* scratch) const {
+    for (std::int64_t at = own.begin; cut.copied && at < own.end;) {
       const int begin = static_cast<int>(at % down.count);
       const int end = static_cast<int>(std::min<std::int64_t>(down.count, begin + own.end - at));
       copy(at / down.count, begin, end, scratch);
-      scratch += row_pixels() * channels * down.reach(end - begin);
+      scratch += row_pixels * cut.pixel * down.reach(end - begin);
       at += end - begin;
     }
+    return scratch;
   }
 };
 
-/// Where copied rows lie: first in what a thread is lent, which has room for as many numbers of sums.
-template <class In, class Sum>
-In* copy_in(Sum* scratch) {
-  static_assert(sizeof(In) <= sizeof(Sum));
-  return reinterpret_cast<In*>(scratch);
+/// Where rows are copied to in the room of a band: those of bf16 whose numbers are made wide in place are its second
+/// half, so that each is read before what is made of it, or of those before, is written there.
+template <class In, class Lent>
+In* copy_in(Lent* band, const sweep_cut& cut, bool wide) {
+  return lent_as<In>(band) + (wide ? room_of_band(cut, sizeof(Lent), {}) : 0);
 }
 
 /// Where each run of taps begins, from the first tap on.
-template <class Sum, correlation Of, int Sweep>
+template <correlation Of, sweep_cut Cut>
 inline constexpr auto run_table = [] {
-  constexpr sweep_cut cut = cut_of(Of, Sweep, sizeof(Sum));
-  std::array<std::int64_t, static_cast<std::size_t>(cut.runs) + 1> at{};
+  std::array<std::int64_t, static_cast<std::size_t>(Cut.runs) + 1> at{};
   std::size_t run = 0;
-  for (int down = 0; down < cut.down.taps; ++down) {
-    const std::int64_t row = place_of_tap(Of, 0, cut.down, down) - cut.down.least;
-    for (int along = 0; along < cut.along.taps; along += cut.run_taps) {
-      const std::int64_t column = place_of_tap(Of, 1, cut.along, along) - cut.along.least;
-      at[run++] = (row * cut.row_pixels(Of) + column) * Of.read[3];
+  for (int down = 0; down < Cut.down.taps; ++down) {
+    const std::int64_t row = place_of_tap(Of, 0, Cut.down, down) - Cut.down.least;
+    for (int along = 0; along < Cut.along.taps; along += Cut.run_taps) {
+      const std::int64_t column = place_of_tap(Of, 1, Cut.along, along) - Cut.along.least;
+      at[run++] = (row * Cut.row_pixels(Of) + column) * Cut.pixel;
     }
   }
   return at;

@@ -1,0 +1,179 @@
+// Convolutions of bf16 against their definition, bit by bit, on any processor: pairs of channels, of which the second is
+// added first, with a zero beside the last where these are odd in a group; gradients of filters pixel by pixel.
+#include "cairn/kernel/convolution.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+
+#include "kernel_check.hpp"
+
+using namespace cairn;
+using namespace kernel_check;
+
+namespace {
+
+using halves = std::vector<bf16>;
+
+/// A number of images, or of filters; zero outside.
+bf16 at(const halves& x, const shape& extents, int a, int b, int c, int d) {
+  if (b < 0 || b >= extents[1] || c < 0 || c >= extents[2] || d >= extents[3]) return {};
+  return x[static_cast<std::size_t>(((a * extents[1] + b) * extents[2] + c) * extents[3] + d)];
+}
+
+/// What one pixel of a sweep is, in one channel of a group.
+float defined(const correlation& of, const sweep_cut& cut, const halves& read, const halves& filter, int image, int row,
+              int column, int group, int result) {
+  const auto product = [&](int number, float sum) {
+    const int tap = number / cut.inputs, input = number % cut.inputs;
+    const int down = tap / cut.along.taps, along = tap % cut.along.taps;
+    if (input >= of.inputs()) return add_product(bf16{}, bf16{}, sum);
+    const bf16 x = at(read, of.read, image, cut.down.step * row + place_of_tap(of, 0, cut.down, down),
+                      cut.along.step * column + place_of_tap(of, 1, cut.along, along), group * of.inputs() + input);
+    const int of_read = of.back ? group * of.inputs() + input : input,
+              of_made = of.back ? result : group * of.results() + result;
+    const bf16 w = at(filter, of.filter, of.back ? of_read : of_made, of.back ? of_made : of_read,
+                      tap_of(of, cut.down, down), tap_of(of, cut.along, along));
+    return add_product(x, w, sum);
+  };
+  float all = 0;
+  for (int p = 0; p < cut.length; p += cut.block_length) {
+    for (int run = 0; run < cut.runs; run += cut.block_runs) {
+      float sum = 0;
+      for (int in = run; in < std::min(run + cut.block_runs, cut.runs); ++in)
+        for (int k = p; k < std::min(p + cut.block_length, cut.length); k += 2)
+          for (const int one : {k + 1, k}) sum = product(in * cut.length + one, sum);
+      all = p == 0 && run == 0 ? sum : all + sum;
+    }
+  }
+  return all;
+}
+std::vector<float> defined(const correlation& of, const halves& read, const halves& filter) {
+  std::vector<float> made(static_cast<std::size_t>(of.made.count()));
+  for (int sweep = 0; sweep < of.sweeps(); ++sweep) {
+    const sweep_cut cut = cut_of(of, sweep, 2);
+    for (int image = 0; image < of.made[0]; ++image)
+      for (int row = 0; row < cut.down.count; ++row)
+        for (int column = 0; column < cut.along.count; ++column)
+          for (int channel = 0; channel < of.made[3]; ++channel) {
+            const int y = cut.down.first + row * cut.down.apart, x = cut.along.first + column * cut.along.apart;
+            made[static_cast<std::size_t>(((image * of.made[1] + y) * of.made[2] + x) * of.made[3] + channel)] =
+                defined(of, cut, read, filter, image, row, column, channel / of.results(), channel % of.results());
+          }
+  }
+  return made;
+}
+/// The gradient of a filter: blocks of pixels of some rows are added up.
+std::vector<float> defined_filter(const correlation& of, const halves& images, const halves& gradient) {
+  const filter_cut cut = cut_of_filter(of, 2);
+  const motion& moves = of.moves;
+  const int rows = of.made[0] * of.made[1], all = of.taps();
+  std::vector<float> made(static_cast<std::size_t>(of.filter.count()));
+  for (int i = 0; i < std::ssize(made); ++i) {
+    const int o = i / (all * of.filter[1]), channel = i / all % of.filter[1] + o / of.results() * of.filter[1];
+    const int down = i % all / of.filter[3] * moves.dilation[0] - moves.padding[0],
+              along = i % of.filter[3] * moves.dilation[1] - moves.padding[1];
+    float& to = made[static_cast<std::size_t>(i)];
+    for (int band = 0; band < rows; band += cut.pixels.band) {
+      const int end = std::min(band + cut.pixels.band, rows);
+      for (int first = band; first < end; first += cut.block_rows) {
+        for (int pixel = 0; pixel < of.made[2]; pixel += cut.block_pixels) {
+          float sum = 0;
+          for (int row = first; row < std::min(first + cut.block_rows, end); ++row)
+            for (int k = pixel; k < std::min(pixel + cut.block_pixels, of.made[2]); ++k) {
+              const int image = row / of.made[1], y = row % of.made[1];
+              const bf16 x =
+                  at(images, of.read, image, y * moves.stride[0] + down, k * moves.stride[1] + along, channel);
+              sum = add_product(x, at(gradient, of.made, image, y, k, o), sum);
+            }
+          to = first == 0 && pixel == 0 ? sum : to + sum;
+        }
+      }
+    }
+  }
+  return made;
+}
+
+template <class Op, shape A, shape B>
+void check_one(const std::vector<float>& expected, const halves& a, const halves& b) {
+  for (const int threads : {1, 3}) {
+    guarded<float> made(std::ssize(expected));
+    const std::int64_t lent = Op::scratch(2, A, B).numbers(threads);
+    guarded<bf16> scratch(lent);
+    std::fill_n(scratch.data(), lent, bf16(no_number<float>));
+    run_kernel<Op, float, array<A, {dtype::bf16}>, array<B, {dtype::bf16}>>(
+        {made.data(), a.data(), b.data(), scratch.data()}, threads);
+    BOOST_TEST(std::memcmp(expected.data(), made.data(), expected.size() * sizeof(float)) == 0,
+               std::string_view(Op::name));
+    BOOST_TEST((made.intact() && scratch.intact()), std::string_view(Op::name));
+  }
+}
+/// One of the numbers may be something else.
+template <motion Moves, shape Image, shape Filter>
+void check(float scale = 1, float other = 0) {
+  using forward = convolution_op<Moves>;
+  using back = convolution_back_op<Moves, Image[1], Image[2]>;
+  using of_filter = filter_gradient_op<Moves, Filter[2], Filter[3]>;
+  constexpr shape result = forward::result(Image, Filter);
+  halves x = drawn_halves(Image.count(), scale), w = drawn_halves(Filter.count(), scale),
+         g = drawn_halves(result.count(), scale);
+  const halves all = g;
+  if (other != 0) x[x.size() / 2] = g[g.size() / 2] = bf16(other);
+  BOOST_TEST_CONTEXT("image " << Image[1] << ' ' << Image[2] << ' ' << Image[3] << ", filter " << Filter[0] << ' '
+                              << Filter[2] << ' ' << Filter[3] << ", stride " << Moves.stride[1]) {
+    check_one<forward, Image, Filter>(defined(forward::of(Image, Filter), x, w), x, w);
+    check_one<back, result, Filter>(defined(back::of(result, Filter), g, w), g, w);
+    check_one<of_filter, Image, result>(defined_filter(of_filter::of(Image, result), x, all), x, all);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kernel_convolution_halves)
+
+BOOST_AUTO_TEST_CASE(even_and_odd_channels) {
+  check<motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}>();
+  check<motion{.padding = {1, 1}}, shape{3, 5, 8, 1}, shape{33, 1, 3, 3}>();
+  check<motion{.padding = {2, 1}}, shape{3, 3, 2, 34}, shape{40, 34, 5, 3}>();
+  check<motion{}, shape{2, 6, 31, 16}, shape{65, 16, 2, 2}>();  // read in place, where pairs are multiplied
+  check<motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{2, 1, 2, 2}>();
+}
+BOOST_AUTO_TEST_CASE(strides_dilations_and_groups) {
+  check<motion{.stride = {2, 2}, .padding = {1, 1}}, shape{2, 9, 8, 6}, shape{20, 6, 3, 3}>();
+  check<motion{.stride = {2, 2}}, shape{2, 8, 8, 4}, shape{6, 4, 1, 1}>();
+  check<motion{.stride = {3, 2}, .padding = {0, 3}, .dilation = {2, 1}}, shape{2, 11, 12, 3}, shape{6, 3, 2, 7}>();
+  check<motion{.stride = {2, 1}, .padding = {1, 1}, .groups = 3}, shape{2, 5, 6, 9}, shape{15, 3, 3, 3}>();
+  check<motion{.padding = {1, 0}, .dilation = {1, 3}, .groups = 2}, shape{2, 5, 11, 8}, shape{6, 4, 3, 2}>();
+  check<motion{.stride = {4, 4}}, shape{1, 7, 3, 2}, shape{3, 2, 4, 3}>();
+}
+// Several blocks of depth, of pixels, bands of several rows.
+BOOST_AUTO_TEST_CASE(blocks) {
+  constexpr motion around{.padding = {1, 1}};
+  constexpr shape deep{1, 2, 4, 521}, filter{3, 521, 3, 3};
+  static_assert(cut_of(convolution_op<around>::of(deep, filter), 0, 2).block_runs < 3);
+  check<around, deep, filter>();
+  constexpr motion beside{.padding = {0, 1}};
+  constexpr shape long_runs{1, 1, 4, 1538}, taps{2, 1538, 1, 3};
+  static_assert(cut_of(convolution_op<beside>::of(long_runs, taps), 0, 2).block_length == 2308);
+  check<beside, long_runs, taps>();
+  constexpr shape wide{1, 2, 786, 2}, result = convolution_op<around>::result(wide, shape{2, 2, 3, 3});
+  static_assert(cut_of_filter(filter_gradient_op<around, 3, 3>::of(wide, result), 2).block_pixels < 384);
+  check<around, wide, shape{2, 2, 3, 3}>();
+  constexpr shape tall{2, 40, 256, 31};
+  static_assert(cut_of(convolution_op<motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band < 80);
+  check<motion{}, tall, shape{2, 31, 1, 2}>();
+}
+// What is multiplied by no number is no NaN.
+BOOST_AUTO_TEST_CASE(infinite_numbers) {
+  check<motion{.padding = {1, 1}}, shape{1, 5, 6, 5}, shape{7, 5, 3, 3}>(1, infinity<float>);
+  check<motion{.stride = {1, 2}, .groups = 2}, shape{1, 5, 8, 6}, shape{6, 3, 1, 2}>(1, infinity<float>);
+  check<motion{}, shape{1, 4, 8, 3}, shape{5, 3, 2, 2}>(1, infinity<float>);
+}
+// What is below the least normal number is a zero wherever it comes up.
+BOOST_AUTO_TEST_CASE(denormal_numbers) {
+  for (const float scale : {0x1p-62F, 0x1p-64F}) {
+    check<motion{.padding = {1, 1}}, shape{2, 7, 8, 6}, shape{18, 6, 3, 3}>(scale);
+    check<motion{.stride = {2, 2}}, shape{2, 7, 9, 3}, shape{4, 3, 2, 2}>(scale);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
