@@ -45,7 +45,7 @@ struct block_chain {
   bool reads_far[Count + 1] = {};                    ///< by block: what others made than the one before it
   std::int64_t passing[Count + 1] = {};              ///< by block: that which others made, and it does not read
   std::int64_t unkept[Count + 1] = {};               ///< by block: what it reads of those before that nobody keeps
-  std::int64_t again[Count + 1] = {};                ///< by block: of the work again of the one before, what it saves as a segment
+  std::int64_t again[Count + 1] = {};                ///< by block: work again of the one before, saved by a segment
   /// By block: bytes of the gradients of what those before it made, when its own backward is over.
   std::int64_t gradients[Count + 1] = {};
 };

@@ -197,8 +197,8 @@ struct fitted {
   }
   template <int Candidate>
   static constexpr int first_from() {
-    if constexpr (Candidate == 0 ||
-                  (planned<Candidate>.peak_bytes <= Bytes && as_accounted(Candidate, planned<Candidate>.recomputed_flops)))
+    constexpr frontier_point here = planned<Candidate>;
+    if constexpr (Candidate == 0 || (here.peak_bytes <= Bytes && as_accounted(Candidate, here.recomputed_flops)))
       return Candidate;
     else return first_from<Candidate - 1>();
   }
