@@ -379,7 +379,12 @@ def products(scenario, threads):
 
 
 def product_table(rows, machine):
-    """GFLOP/s, and cairn's to the most of the others; last the geometric means of cairn's to each, and to the most."""
+    """GFLOP/s, and cairn's to the most of the others; last the geometric means of cairn's to each, and to the most. Those
+    of bf16 are a table of their own."""
+    in_bf16 = [row for row in rows if row.get("product", "").startswith("bf16 ")]
+    if in_bf16 and len(in_bf16) < len(rows):
+        others = [row for row in rows if row not in in_bf16]
+        return "\n".join(product_table(some, machine) for some in (others, in_bf16))
     speeds = [row["flops"] for row in rows if "flops" in row]
     names = list(dict.fromkeys(name for speed in speeds for name in speed))
     out = [f"{'':22}" + "".join(f"{name:>16}" for name in names) + f"{'to the best':>13}{'of FMA':>8}"]

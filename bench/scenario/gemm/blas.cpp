@@ -1,7 +1,7 @@
 // Matrix products: cairn's kernel beside BLAS libraries, in one process, by turns. Prints one line of JSON for each
 // library that is not there, then for each product: the FLOP/s of each in the best of its runs, and what is wrong with
 // a result. Arguments: the number of threads, NumPy's OpenBLAS. Products are row-major: mxnxk is {m, k} times {k, n};
-// `t` is a transposed side.
+// `t` is a transposed side; of bf16 sums are floats.
 #include "cairn/kernel/gemm.hpp"
 
 #include <algorithm>
@@ -13,47 +13,52 @@
 #include <dlfcn.h>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
-using cairn::product;
+using cairn::bf16, cairn::product;
 
-/// A row-major sgemm of op(A) {m, k} and op(B) {k, n}, or null.
-using blas = void (*)(void* function, const product&, const float* a, const float* b, float* c);
+/// A row-major product of op(A) {m, k} and op(B) {k, n}, whose numbers are floats or bf16.
+template <class In>
+using blas = void (*)(void* function, const product&, const In* a, const In* b, float* c);
 
 enum : int { row_major = 101, no_transpose = 111, transpose = 112 };
 
-template <class Int>
-void call_cblas(void* function, const product& p, const float* a, const float* b, float* c) {
-  using cblas_sgemm =
-      void (*)(int, int, int, Int, Int, Int, float, const float*, Int, const float*, Int, float, float*, Int);
-  reinterpret_cast<cblas_sgemm>(function)(row_major, p.transpose_a ? transpose : no_transpose,
+template <class Int, class In = float>
+void call_cblas(void* function, const product& p, const In* a, const In* b, float* c) {
+  using cblas_gemm = void (*)(int, int, int, Int, Int, Int, float, const In*, Int, const In*, Int, float, float*, Int);
+  reinterpret_cast<cblas_gemm>(function)(row_major, p.transpose_a ? transpose : no_transpose,
                                           p.transpose_b ? transpose : no_transpose, p.m, p.n, p.k, 1, a,
                                           p.transpose_a ? p.m : p.k, b, p.transpose_b ? p.k : p.n, 0, c, p.n);
 }
 
-void call_onednn(void* function, const product& p, const float* a, const float* b, float* c) {
-  using dnnl_sgemm = int (*)(char, char, std::int64_t, std::int64_t, std::int64_t, float, const float*, std::int64_t,
-                             const float*, std::int64_t, float, float*, std::int64_t);
-  reinterpret_cast<dnnl_sgemm>(function)(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, 1, a,
+template <class In>
+void call_onednn(void* function, const product& p, const In* a, const In* b, float* c) {
+  using dnnl_gemm = int (*)(char, char, std::int64_t, std::int64_t, std::int64_t, float, const In*, std::int64_t,
+                            const In*, std::int64_t, float, float*, std::int64_t);
+  reinterpret_cast<dnnl_gemm>(function)(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, 1, a,
                                          p.transpose_a ? p.m : p.k, b, p.transpose_b ? p.k : p.n, 0, c, p.n);
 }
 
+template <class In>
 struct library {
   const char *name, *file, *symbol;
-  blas call;
+  blas<In> call;
 };
+template <class In>
 struct rival {
   std::string name;
-  blas call;
+  blas<In> call;
   void* function;
 };
 
 /// Those that are there.
-std::vector<rival> open(std::initializer_list<library> libraries) {
-  std::vector<rival> rivals;
-  for (const library& l : libraries) {
+template <class In>
+std::vector<rival<In>> open(std::initializer_list<library<In>> libraries) {
+  std::vector<rival<In>> rivals;
+  for (const library<In>& l : libraries) {
     void* const handle = dlopen(l.file, RTLD_NOW | RTLD_LOCAL);
     if (void* const found = handle ? dlsym(handle, l.symbol) : nullptr) rivals.push_back({l.name, l.call, found});
     else std::printf("{\"product\": \"%s\", \"fault\": \"%s\"}\n", l.name, dlerror());
@@ -61,11 +66,12 @@ std::vector<rival> open(std::initializer_list<library> libraries) {
   return rivals;
 }
 
-std::vector<float> drawn(std::int64_t size) {
-  std::vector<float> out(static_cast<std::size_t>(size));
+template <class In>
+std::vector<In> drawn(std::int64_t size) {
+  std::vector<In> out(static_cast<std::size_t>(size));
   std::uint32_t state = 1;
-  for (float& x : out)
-    x = static_cast<float>(static_cast<std::int32_t>(state = state * 1664525 + 1013904223)) * 0x1p-31F;
+  for (In& x : out)
+    x = In(static_cast<float>(static_cast<std::int32_t>(state = state * 1664525 + 1013904223)) * 0x1p-31F);
   return out;
 }
 
@@ -89,23 +95,23 @@ bool agree(const std::vector<float>& c, const std::vector<float>& expected, int 
   return true;
 }
 
-template <product P>
-void measure(const std::vector<rival>& rivals, int threads) {
+template <product P, class In>
+void measure(const std::vector<rival<In>>& rivals, int threads) {
   constexpr std::int64_t m = P.m, n = P.n, k = P.k;
-  const std::vector<float> a = drawn(m * k), b = drawn(k * n);
+  const std::vector<In> a = drawn<In>(m * k), b = drawn<In>(k * n);
   std::vector<float> expected(static_cast<std::size_t>(m * n));
-  constexpr const auto& plan = cairn::kernel::plan_of<float, P>;
-  std::vector<float> own(static_cast<std::size_t>(plan.cut.scratch.numbers(threads)) + 16);
-  float* const scratch = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(own.data()) + 63) / 64 * 64);
+  constexpr const auto& plan = cairn::kernel::plan_of<In, P>;
+  std::vector<In> own(static_cast<std::size_t>(plan.cut.scratch.numbers(threads)) + 64 / sizeof(In));
+  In* const scratch = reinterpret_cast<In*>((reinterpret_cast<std::uintptr_t>(own.data()) + 63) / 64 * 64);
 
   std::string fault;
   struct contestant {
-    const rival* who;
+    const rival<In>* who;
     std::vector<float> c;
     std::vector<double> taken;
   };
   std::vector<contestant> all{{nullptr, expected, {}}};
-  for (const rival& r : rivals) all.push_back({&r, expected, {}});
+  for (const rival<In>& r : rivals) all.push_back({&r, expected, {}});
   const auto call = [&](contestant& one) {
     if (one.who) one.who->call(one.who->function, P, a.data(), b.data(), one.c.data());
     else cairn::kernel::multiplication(plan, a.data(), b.data(), one.c.data()).run(scratch, threads);
@@ -123,7 +129,7 @@ void measure(const std::vector<rival>& rivals, int threads) {
       one.taken.push_back(seconds(threads, times, [&] { call(one); }));
     }
   }
-  std::printf(R"({"product": "%c%c %dx%dx%d", "flops": {)", P.transpose_a ? 't' : 'n', P.transpose_b ? 't' : 'n', P.m,
+  std::printf(R"({"product": "%s%c%c %dx%dx%d", "flops": {)", sizeof(In) == 2 ? "bf16 " : "", P.transpose_a ? 't' : 'n', P.transpose_b ? 't' : 'n', P.m,
               P.n, P.k);
   for (contestant& one : all) {
     std::printf(R"(%s"%s": %.4g)", one.who ? ", " : "", one.who ? one.who->name.c_str() : "cairn",
@@ -133,31 +139,35 @@ void measure(const std::vector<rival>& rivals, int threads) {
   std::fflush(stdout);
 }
 
-template <int M, int N, int K>
-void each_transpose(const std::vector<rival>& rivals, int threads) {
+template <int M, int N, int K, class In>
+void each_transpose(const std::vector<rival<In>>& rivals, int threads) {
   measure<product{M, N, K, false, false}>(rivals, threads);
   measure<product{M, N, K, false, true}>(rivals, threads);
   measure<product{M, N, K, true, false}>(rivals, threads);
   measure<product{M, N, K, true, true}>(rivals, threads);
 }
 
-template <int... Size>
-void squares(const std::vector<rival>& rivals, int threads) {
-  (each_transpose<Size, Size, Size>(rivals, threads), ...);
+template <class In>
+void each_size(const std::vector<rival<In>>& rivals, int threads) {
+  [&]<int... Size>(std::integer_sequence<int, Size...>) {
+    (each_transpose<Size, Size, Size>(rivals, threads), ...);
+  }(std::integer_sequence<int, 32, 64, 128, 256, 512, 1024, 2048>{});
+  each_transpose<4096, 64, 64>(rivals, threads);
+  each_transpose<2048, 256, 1024>(rivals, threads);
+  each_transpose<16, 1024, 1024>(rivals, threads);
 }
 
 }  // namespace
 
 int main(int, char** arguments) {
   const int threads = std::atoi(arguments[1]);
-  const std::vector<rival> rivals =
-      open({{"OpenBLAS", "libopenblas.so.0", "cblas_sgemm", call_cblas<int>},
-            {"OpenBLAS/NumPy", arguments[2], "scipy_cblas_sgemm64_", call_cblas<std::int64_t>},
-            {"oneDNN", "libdnnl.so.2", "dnnl_sgemm", call_onednn},
-            {"oneDNN/PyPI", "libdnnl.so.3", "dnnl_sgemm", call_onednn},
-            {"MKL/PyPI", "libmkl_rt.so.3", "cblas_sgemm", call_cblas<int>}});
-  squares<32, 64, 128, 256, 512, 1024, 2048>(rivals, threads);
-  each_transpose<4096, 64, 64>(rivals, threads);
-  each_transpose<2048, 256, 1024>(rivals, threads);
-  each_transpose<16, 1024, 1024>(rivals, threads);
+  each_size(open<float>({{"OpenBLAS", "libopenblas.so.0", "cblas_sgemm", call_cblas<int>},
+                         {"OpenBLAS/NumPy", arguments[2], "scipy_cblas_sgemm64_", call_cblas<std::int64_t>},
+                         {"oneDNN", "libdnnl.so.2", "dnnl_sgemm", call_onednn},
+                         {"oneDNN/PyPI", "libdnnl.so.3", "dnnl_sgemm", call_onednn},
+                         {"MKL/PyPI", "libmkl_rt.so.3", "cblas_sgemm", call_cblas<int>}}),
+            threads);
+  each_size(open<bf16>({{"oneDNN/PyPI", "libdnnl.so.3", "dnnl_gemm_bf16bf16f32", call_onednn},
+                        {"MKL/PyPI", "libmkl_rt.so.3", "cblas_gemm_bf16bf16f32", call_cblas<int>}}),
+            threads);
 }
