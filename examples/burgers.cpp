@@ -1,5 +1,6 @@
 // Burgers' equation on a circle, u_t + u u_x = nu u_xx: where u began and the diffusivity nu are recovered from u, half
-// way and in the end, each seen with noise. 10,000 steps of Euler's method are differentiated with 30 snapshots.
+// way and in the end, each seen with noise: from the end alone, a rougher start with more diffusivity does as well. 10,000
+// steps of Euler's method are differentiated in two halves, with 30 snapshots each.
 #include "recovery.hpp"
 
 using namespace cairn;
