@@ -234,7 +234,7 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   cut.in_pairs = bytes == 2 && multiplies_bf16 && of.made[2] % 2 == 0;
   cut.tile_rows = even_blocks(cut.pixels.length, most_tile_rows, 1);
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
-  const int depth = depth_of(cut.tile_columns, bytes, 384);
+  const int depth = depth_of(cut.tile_columns, bytes, 512);
   cut.block_pixels = even_blocks(of.made[2], depth, bytes == 2 ? 2 : 1);
   cut.block_rows = even_blocks(cut.pixels.band, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
   cut.panel = std::int64_t{cut.block_rows} * cut.block_pixels * cut.tile_columns;
