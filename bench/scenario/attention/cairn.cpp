@@ -12,20 +12,26 @@ template <int T>
 constexpr auto v = param<"v", 1, T, 8, 64>;
 
 /// The parameters are the first so many tokens of all.
-template <auto Y>
-void run(const contestant::arguments& given) {
-  using attending_program = program<mean(square(Y)), threads<2>>;
+template <auto Y, class... Numbers>
+void run_in(const contestant::arguments& given) {
+  using attending_program = program<mean(square(Y)), threads<2>, Numbers...>;
   attending_program step;
   given.load(step);
   contestant::serve<attending_program>([&] { return step.value_and_grad(); });
+}
+template <auto Y>
+void run(const contestant::arguments& given) {
+  if (given.rounded) run_in<Y, mixed<bf16>>(given);
+  else run_in<Y>(given);
 }
 /// A segment of an attention alone stores its result no less, where backward begins with that.
 template <int T, auto... Causal>
 void run_length(const contestant::arguments& given, std::string form) {
   form += std::to_string(T);
   constexpr auto attend = [](auto... of_heads) { return nn::attention(of_heads..., Causal...); };
-  if (given.form == form) run<attend(q<T>, k<T>, v<T>)>(given);
-  if (given.form == form + "-ckpt") run<ckpt<"attention", allow_useless>(attend, q<T>, k<T>, v<T>)>(given);
+  const std::string_view asked = std::string_view(given.form).substr(given.rounded ? 5 : 0);
+  if (asked == form) run<attend(q<T>, k<T>, v<T>)>(given);
+  if (asked == form + "-ckpt") run<ckpt<"attention", allow_useless>(attend, q<T>, k<T>, v<T>)>(given);
 }
 template <int T>
 void run_length(const contestant::arguments& given) {

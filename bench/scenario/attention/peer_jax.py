@@ -1,8 +1,9 @@
 import jax
 import jax.numpy as jnp
 from peer import ckpt, form, serve, tensor
+from training_jax import as_computed
 
-sight, length = form.removesuffix("-ckpt").split("-")
+sight, length = form.removeprefix("bf16-").removesuffix("-ckpt").split("-")
 leaves = [jnp.asarray(tensor(name)[None, :int(length)]) for name in "qkv"]
 
 
@@ -13,7 +14,8 @@ def attend(q, k, v):
 @jax.jit
 def value_and_grad(*leaves):
     def loss_of(*leaves):
-        return jnp.square((jax.checkpoint(attend) if ckpt else attend)(*leaves)).mean()
+        y = (jax.checkpoint(attend) if ckpt else attend)(*as_computed(leaves))
+        return jnp.square(y.astype(jnp.float32)).mean()
     return jax.value_and_grad(loss_of, (0, 1, 2))(*leaves)
 
 

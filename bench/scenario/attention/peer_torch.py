@@ -1,10 +1,10 @@
 import torch
-from peer import ckpt, compiled, form, serve, tensor, threads
+from peer import ckpt, compiled, form, rounded, serve, tensor, threads
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 
 torch.set_num_threads(threads)
-sight, length = form.removeprefix("compile-").removesuffix("-ckpt").split("-")
+sight, length = form.removeprefix("compile-").removeprefix("bf16-").removesuffix("-ckpt").split("-")
 leaves = [torch.tensor(tensor(name)[None, :int(length)], requires_grad=True) for name in "qkv"]
 
 
@@ -20,6 +20,8 @@ def loss_of(*leaves):
 
 if compiled:
     loss_of = torch.compile(loss_of, fullgraph=True, dynamic=False)
+if rounded:
+    loss_of = torch.autocast("cpu", dtype=torch.bfloat16)(loss_of)
 
 
 def step():

@@ -5,7 +5,7 @@ labels = {}
 # JAX stores scores, and takes ten times as long where there are many. torch.compile calls the kernel of PyTorch.
 most = {"cairn": (4096, 4096), "torch": (4096, 4096), "torch.compile": (4096, 0), "jax": (2048, 1024)}  # plain, ckpt
 # One contest for each: they make equally many steps.
-contests = [[(who, f"{sight}-{length}{form}") for who, longest in most.items()
+contests = [[(who, f"{numbers}{sight}-{length}{form}") for who, longest in most.items() for numbers in ("", "bf16-")
              for form, up_to in zip(("", "-ckpt"), longest) if length <= up_to]
             for length in (128, 256, 512, 1024, 2048, 4096) for sight in ("full", "causal")]
 limits = {"budget": 5, "least": 3}  # there are many
