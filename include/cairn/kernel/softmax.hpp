@@ -73,20 +73,22 @@ template <normalized Form, class In, class Out>
 void normalize_row(const In* in, Out* out, int n) {
   using real = sum_of<In>;
   using vec = lanes<real>;
-  if constexpr (Form == normalized::softmax && std::is_same_v<Out, bf16>) return softmax_of_row(in, n).store(out);
-  const real most = row_largest(in, n);
-  if constexpr (Form == normalized::softmax) {
+  if constexpr (Form == normalized::log_softmax) {
+    const real most = row_largest(in, n);
+    const vec shift = vec::fill(most), log_total = vec::fill(std::log(row_sum_exp(in, n, most)));
+    for (int i = 0; i < n; i += vec::width) store_row(load_row_as<real>(in, i, n) - shift - log_total, out, i, n);
+  } else if constexpr (std::is_same_v<Out, bf16>) {
+    softmax_of_row(in, n).store(out);
+  } else {
+    const vec most = vec::fill(row_largest(in, n));
     vec total = vec::fill(0);
     for (int i = 0; i < n; i += vec::width) {
-      const vec e = exp(load_logits(in, i, n) - vec::fill(most));
+      const vec e = exp(load_logits(in, i, n) - most);
       total = total + e;
       store_row(e, out, i, n);
     }
     const vec scale = vec::fill(1 / sum(total));
     for (int i = 0; i < n; i += vec::width) store_row(load_row(out, i, n) * scale, out, i, n);
-  } else {
-    const vec shift = vec::fill(most), log_total = vec::fill(std::log(row_sum_exp(in, n, most)));
-    for (int i = 0; i < n; i += vec::width) store_row(load_row_as<real>(in, i, n) - shift - log_total, out, i, n);
   }
 }
 
