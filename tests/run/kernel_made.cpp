@@ -1,6 +1,7 @@
 // Kernels that make bf16: what they make of bf16 is what they make in floats, rounded once, bit by bit. What floats are
 // made of: the tests of each kernel.
 #include "cairn/kernel/attention.hpp"
+#include "cairn/kernel/dropout.hpp"
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
@@ -181,6 +182,12 @@ BOOST_AUTO_TEST_CASE(softmax) {
   });
   check_softmax<shape{263, 133}, 1>(5, {1, 2, 3});
   check_softmax<shape{5, 7001}, 0>(5, {1, 2, 3});
+}
+BOOST_AUTO_TEST_CASE(dropout) {
+  constexpr cairn::random_stream some{cairn::seed{7}, 11, 3};
+  using key = array<shape{}, element_type{dtype::key}>;
+  for_each(awkward{}, []<int N>() { check_along_rows<cairn::dropout_op<0.3, true>, shape{N}, key>(1, {1}, {&some}); });
+  check_along_rows<cairn::dropout_op<0.3, true>, shape{35009}, key>(1, {1, 2, 3}, {&some});
 }
 BOOST_AUTO_TEST_CASE(losses) {
   for_each(awkward{}, []<int Classes>() { check_losses<5, Classes>(); });

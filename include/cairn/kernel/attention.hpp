@@ -11,8 +11,8 @@ namespace cairn {
 
 namespace kernel {
 
-/// `In` are the numbers that are read, `Sum` those that are added up, of bf16 floats, and `Made` what is made. Weights of bf16 are
-/// rounded to it before values are multiplied by them, but their total is that of what they were.
+/// `In` are the numbers that are read, `Sum` those that are added up, of bf16 floats, and `Made` those of the result.
+/// Weights of bf16 are rounded to it before values are multiplied by them, but their total is that of what they were.
 template <class In, class Sum, class Made = Sum>
 struct attention_of_tiles {
   const attention_plan<Sum>& plan;

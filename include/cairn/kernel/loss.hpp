@@ -53,7 +53,8 @@ double mean_of_rows(const Rows& x, std::int64_t work, const launch& how, Term te
 /// The mean over rows of log(sum exp(row)) - row[label].
 template <class In, class Label>
 [[gnu::noinline]] sum_of<In> cross_entropy(const labelled_rows<In, Label>& x, const launch& how = {}) {
-  return static_cast<sum_of<In>>(mean_of_rows(x, normalizing * x.classes, how, [&x](std::int64_t i) { return x.loss(i); }));
+  const auto of_row = [&x](std::int64_t i) { return x.loss(i); };
+  return static_cast<sum_of<In>>(mean_of_rows(x, normalizing * x.classes, how, of_row));
 }
 
 /// out {rows} = log(sum exp(row)) - row[label].

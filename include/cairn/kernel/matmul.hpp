@@ -42,7 +42,8 @@ void multiply(const Plan& plan, const batch& all, void* const* p, const launch& 
   in* const scratch = all.scratch.numbers(1) > 0 ? at(3) : nullptr;
   const std::int64_t apart_a = how.apart(0), apart_b = how.apart(1);
   if (all.products == 1)
-    return multiplication(plan, at(1), at(2), static_cast<typename Plan::sum*>(p[0]), how.reader, apart_a, apart_b).run(scratch, how.threads);
+    return multiplication(plan, at(1), at(2), static_cast<typename Plan::sum*>(p[0]), how.reader, apart_a, apart_b)
+        .run(scratch, how.threads);
   const product& of = plan.of;
   const std::int64_t step_a = apart_a == 0 ? std::int64_t{of.m} * of.k : apart_a * (of.transpose_a ? of.k : of.m);
   const std::int64_t step_b = apart_b == 0 ? std::int64_t{of.k} * of.n : apart_b * (of.transpose_b ? of.n : of.k);
