@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(softmax) {
 BOOST_AUTO_TEST_CASE(dropout) {
   constexpr cairn::random_stream some{cairn::seed{7}, 11, 3};
   using key = array<shape{}, element_type{dtype::key}>;
-  for_each(awkward{}, []<int N>() { check_along_rows<cairn::dropout_op<0.3, true>, shape{N}, key>(1, {1}, {&some}); });
+  for_each(awkward{}, [&]<int N>() { check_along_rows<cairn::dropout_op<0.3, true>, shape{N}, key>(1, {1}, {&some}); });
   check_along_rows<cairn::dropout_op<0.3, true>, shape{35009}, key>(1, {1, 2, 3}, {&some});
 }
 BOOST_AUTO_TEST_CASE(losses) {

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(logits_are_there_once) {
       param<"h", 512, 64> | nn::linear<"head", 50000>, tokens);
   constexpr auto tied = cross_entropy(tokens | nn::embedding<"wte", 64> | nn::tied_linear<"/wte.weight", 50000>, tokens);
   constexpr std::int64_t logits = 512 * 50000 * 2, table = 50000 * 64 * 2;  // of the table there is a copy
-  constexpr double most = 1.01 * static_cast<double>(logits) + table;
+  constexpr double most = 1.02 * static_cast<double>(logits) + table;
   static_assert(program<of_hidden, mixed<bf16>>::memory().peak_bytes < most);
   static_assert(program<smoothed, mixed<bf16>>::memory().peak_bytes < most);
   static_assert(program<tied, mixed<bf16>>::memory().peak_bytes < most);
