@@ -29,6 +29,18 @@ constexpr auto of_images = models::classify(reshape<8, 16>(
                     nn::conv2d<"each", 12, 3, nn::window{.padding = 1, .groups = 12}> | nn::tanh) |
     nn::conv_transpose2d<"back", 4, 2, nn::window{.stride = 2}> | nn::conv2d<"out", 4, 1, nn::window{.stride = 2}>));
 
+// What kernels make in bf16, and in floats for parameters: one product for each of some matrices, by a parameter or not,
+// whose gradient is asked for; rows of a table that is computed; and rows with a one.
+constexpr auto words = indices<"words", 12, 24>;
+constexpr auto rows = reshape<2, 12, 16>(words | nn::embedding<"wte", 16>);
+constexpr auto attended = ckpt<"heads">([](auto h) {
+  const auto each = matmul(h, param<"each", 2, 16, 16>);
+  return matmul(softmax(matmul(each, transpose(h))), h) + matmul(softmax<0>(each), param<"other", 2, 16, 16>);
+});
+constexpr auto of_heads = cross_entropy(reshape<24, 16>(rows | attended) | nn::tied_linear<"/wte.weight", 12>, words);
+constexpr auto of_table = mean(square(log_softmax(gather<0>(tanh(matmul(input<"x", 12, 16>, weight)), words))) *
+                               matmul(one_hot(words), param<"v", 12, 16>));
+
 BOOST_AUTO_TEST_SUITE(laws_of_mixed_programs)
 
 /// The loss and all gradients are near those of floats.
@@ -56,9 +68,15 @@ BOOST_AUTO_TEST_CASE(floats_that_kernels_take) {
   near_floats<of_loop>();
   near_floats<of_input>();
   near_floats<of_images>();
+  near_floats<of_heads>();
+  near_floats<of_table>();
 }
 
 BOOST_AUTO_TEST_CASE(repeated_residual) { laws_rounded<models::repeated_residual>(); }
+BOOST_AUTO_TEST_CASE(made_in_bf16) {
+  laws_rounded<of_heads>();
+  laws_rounded<of_table>();
+}
 BOOST_AUTO_TEST_CASE(saved_inside) { laws_rounded<models::saved_inside>(); }
 BOOST_AUTO_TEST_CASE(tied) { laws_rounded<models::tied>(); }
 BOOST_AUTO_TEST_CASE(batch_normalized) { laws_rounded<models::batch_normalized>(); }

@@ -85,13 +85,13 @@ auto trained(auto& step, const auto&... inputs) {
   return results;
 }
 
-template <auto Model, class Real>
+template <auto Model, class Real, class... Options>
 void same_for_any_number_of_threads(const auto&... inputs) {
-  program<Model, real<Real>> alone;
+  program<Model, real<Real>, Options...> alone;
   const auto results = trained(alone, inputs...);
   for (int at_hand = 1; at_hand <= 4; ++at_hand) {
     allow_threads(at_hand);
-    program<Model, real<Real>, threads<3>> together;
+    program<Model, real<Real>, threads<3>, Options...> together;
     BOOST_TEST((trained(together, inputs...) == results));
     BOOST_TEST(same_bits<Real>(alone.gradients(), together.gradients()));
     BOOST_TEST(same_bits<Real>(alone.parameters(), together.parameters()));
@@ -115,6 +115,12 @@ BOOST_AUTO_TEST_CASE(bits_of_attention_do_not_depend_on_their_number) {
 }
 
 // Two rows of three are classified rightly.
+BOOST_AUTO_TEST_CASE(rounded_bits_do_not_depend_on_their_number) {
+  same_for_any_number_of_threads<loss, float, mixed<bf16>>(bind<"images">(numbers<float>(rows * features)));
+  same_for_any_number_of_threads<seen, float, mixed<bf16>>(bind<"photos">(numbers<float>(6 * 33 * 31 * 13)));
+  same_for_any_number_of_threads<looked, float, mixed<bf16>>(bind<"tokens">(numbers<float>(290 * 40)));
+}
+
 BOOST_AUTO_TEST_CASE(bits_of_losses_do_not_depend_on_their_number) {
   auto scores = numbers<double>(rows * classes);
   std::vector<std::int32_t> right(rows);

@@ -66,6 +66,21 @@ static_assert(types_of(g, "gelu") == types{4, 0} && types_of(g, "normalized") ==
 static_assert(types_of(g, "row_moments") == types{0, 3} && types_of(g, "moments") == types{0, 1});
 static_assert(types_of(g, "cross_entropy") == types{0, 1});
 
+// Logits, what is made of them and their gradient are bf16 alone, and so are rows of a table of floats, whose gradient is
+// a sum of floats; products of several matrices make bf16 unless it is for a parameter.
+constexpr auto words = labels<"words", 300, 24>;
+constexpr auto looked_up = words | nn::embedding<"wte", 16>;
+constexpr auto heads = matmul(reshape<2, 12, 16>(looked_up), param<"each", 2, 16, 16>);
+constexpr auto weights = softmax(matmul(heads, transpose(reshape<2, 12, 16>(looked_up))));
+constexpr auto of_heads = reshape<24, 16>(matmul(weights, heads)) | nn::tied_linear<"/wte.weight", 300>;
+constexpr auto of_words = cross_entropy(of_heads, words);
+constexpr const auto& words_d = gradient_of<of_words>;
+static_assert(types_of(words_d, "gather") == types{1, 0} && types_of<0>(words_d, "gather") == types{0, 1});
+static_assert(types_of(words_d, "softmax") == types{1, 0} && types_of<0>(words_d, "softmax") == types{1, 0});
+static_assert(types_of(words_d, "softmax_error") == types{1, 0} && types_of<0>(words_d, "softmax_error") == types{1, 0});
+static_assert(types_of<0>(words_d, "cross_entropy") == types{1, 0} && types_of(words_d, "cross_entropy") == types{0, 1});
+static_assert(types_of(words_d, "scatter_add") == types{0, 1} && types_of<0>(words_d, "scatter_add") == types{1, 0});
+
 constexpr bool all_floats(const auto& values, const int* of, int count) {
   for (int i = 0; i < count; ++i) {
     if (of[i] != ir::none && values.made(of[i]).element.type == dtype::bf16) return false;
@@ -134,6 +149,21 @@ BOOST_AUTO_TEST_CASE(half_the_bytes) {
   static_assert(rounded.peak_bytes * 100 <= exact.peak_bytes * 60);
   static_assert(rounded.parameter_bytes == exact.parameter_bytes && rounded.gradient_bytes == exact.gradient_bytes);
   BOOST_TEST(rounded.stored_bytes > 0);
+}
+
+// The logits of a large vocabulary are there once, in half the bytes, and so is their gradient.
+BOOST_AUTO_TEST_CASE(logits_are_there_once) {
+  constexpr auto tokens = indices<"tokens", 50000, 512>;
+  constexpr auto of_hidden = cross_entropy(param<"h", 512, 64> | nn::linear<"head", 50000>, tokens);
+  constexpr auto smoothed = cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(
+      param<"h", 512, 64> | nn::linear<"head", 50000>, tokens);
+  constexpr auto tied = cross_entropy(tokens | nn::embedding<"wte", 64> | nn::tied_linear<"/wte.weight", 50000>, tokens);
+  constexpr std::int64_t logits = 512 * 50000 * 2, table = 50000 * 64 * 2;  // of the table there is a copy
+  constexpr double most = 1.02 * static_cast<double>(logits) + table;
+  static_assert(program<of_hidden, mixed<bf16>>::memory().peak_bytes < most);
+  static_assert(program<smoothed, mixed<bf16>>::memory().peak_bytes < most);
+  static_assert(program<tied, mixed<bf16>>::memory().peak_bytes < most);
+  BOOST_TEST(most > 0);
 }
 
 // A predictor computes in floats or rounds as well, whatever the program does whose parameters it reads.

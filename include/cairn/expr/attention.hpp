@@ -148,6 +148,7 @@ template <attending By>
 struct attention_gradients_op : detail::attention_base<By, 7, 4> {
   using tensors = detail::attention_base<By, 7, 4>;
   static constexpr fixed_string name = "attention_gradients";
+  static constexpr bool makes_bf16(int, const auto&...) { return true; }
   static constexpr std::array<shape, 3> result(const shape& g, const shape& q, const shape& k, const shape& v,
                                                const shape& largest, const shape& log_total, const shape& delta,
                                                const auto&... options) {
@@ -203,6 +204,7 @@ struct attention_op : detail::attention_base<By, 3, 3> {
   using tensors = detail::attention_base<By, 3, 3>;
   static constexpr fixed_string name = "attention";
   static constexpr bool sums(int result) { return result > 0; }
+  static constexpr bool makes_bf16(int result, const auto&...) { return result == 0; }
   static constexpr std::array<shape, 3> result(const shape& q, const shape& k, const shape& v, const auto&... options) {
     if (!tensors::fits(q, k, v, options...)) return {no_shape, q, q};
     const shape rows{q[0], q[1], q[2]};

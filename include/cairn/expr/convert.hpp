@@ -43,6 +43,15 @@ struct as_op : op {
   }
 };
 
+namespace detail {
+/// x as its rule computes with it: in real numbers of the program's type, where they are of a rounded one.
+template <class X>
+constexpr auto in_reals(X x) {
+  if constexpr (is_rounded(X::element.type)) return make<as_op<dtype::real>>(x);
+  else return x;
+}
+}  // namespace detail
+
 /// x in elements of the type T: float, double, bf16, std::int32_t, std::uint8_t or one of your own. Real numbers are
 /// rounded to the nearest of T, or cut off to whole ones, which have no gradient. In a program over doubles nothing is
 /// rounded to bf16.

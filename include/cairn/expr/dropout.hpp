@@ -13,6 +13,8 @@ struct dropout_op : op {
   using rule = rule::probability_below_one;
   using asked = fact::probability<P>;
   static constexpr int overwrites(int) { return 0; }
+  static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
   static constexpr int stands_for(bool training) { return Forward && !training ? 0 : -1; }
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::key : kind::real; }
   static constexpr shape result(const shape& x, const shape&) { return P >= 0 && P < 1 ? x : no_shape; }

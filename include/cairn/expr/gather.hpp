@@ -32,6 +32,7 @@ struct gather_op : op {
   using rule = rule::indices_for_axis;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
+  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
   static constexpr int extent_indexed(int i, const shape& table, const shape&) { return i == 1 ? table[Axis] : 0; }
   static constexpr int axis_of(const shape& table) { return Axis < 0 ? table.rank + Axis : Axis; }
   static constexpr tensor_type result(const tensor_type& table, const shape& indices) {
@@ -42,8 +43,7 @@ struct gather_op : op {
   static constexpr auto vjp(auto g, auto, auto table, auto indices) {
     constexpr shape from = decltype(table)::shape;
     using added = scatter_add_op<axis_of(from), from[Axis], Padding>;
-    if constexpr (!is_rounded(g.element.type)) return gradients(make<added>(g, indices), no_gradient{});
-    else return gradients(make<added>(make<as_op<dtype::real>>(g), indices), no_gradient{});
+    return gradients(make<added>(detail::in_reals(g), indices), no_gradient{});
   }
 };
 
@@ -53,6 +53,8 @@ struct scatter_add_op : op {
   using rule = rule::indices_for_axis;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
+  static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr bool sums(int) { return true; }
   static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? Extent : 0; }
   static constexpr shape result(const shape& x, const shape& indices) {
     const bool fits = x.rank >= Axis + indices.rank && detail::spliced(x, Axis, indices.rank, indices) == x;
@@ -77,6 +79,7 @@ struct one_hot_op : op {
   static constexpr fixed_string name = "one_hot";
   using rule = rule::bound_as_extent;
   static constexpr kind argument_kind(int) { return kind::whole; }
+  static constexpr bool makes_bf16(int, const shape&) { return true; }
   static constexpr shape result(const tensor_type& indices) {
     const int bound = indices.element.bound;
     return bound > 0 ? detail::spliced(indices, indices.rank, 0, shape{bound}) : no_shape;

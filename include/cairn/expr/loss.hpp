@@ -26,6 +26,8 @@ struct labelled : op {
   using rule = rule::one_label_per_row;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr int extent_indexed(int i, const shape& logits, const shape&) { return i == 1 ? logits[-1] : 0; }
+  static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr bool sums(int) { return true; }
   static constexpr bool takes_rows(const shape&, const shape&) { return true; }
   static constexpr bool fits(const shape& logits, const shape& labels) {
     return logits.rank > 0 && reduced(logits, axis_set{1} << (logits.rank - 1), false) == labels;
@@ -40,6 +42,8 @@ struct labelled : op {
 /// softmax(logits) minus 1 at the label: the gradient of a row's cross entropy.
 struct softmax_error_op : detail::labelled {
   static constexpr fixed_string name = "softmax_error";
+  static constexpr bool sums(int) { return false; }
+  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
   static constexpr int overwrites(int) { return 0; }
   static constexpr shape result(const shape& logits, const shape& labels) {
     return fits(logits, labels) ? logits : no_shape;
@@ -59,7 +63,6 @@ struct cross_entropy_op : detail::labelled {
 namespace detail {
 /// Operations on logits and labels that give a number for each row.
 struct labelled_row : labelled {
-  static constexpr bool sums(int) { return true; }
   static constexpr shape result(const shape& logits, const shape& labels) {
     return fits(logits, labels) ? labels : no_shape;
   }

@@ -51,6 +51,11 @@ struct matmul_op : op {
     if (products(a, b) > 1) return tiling::none;
     return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
+  /// One product has a loop round its tiles; of several, tiles are rounded that are complete at once.
+  static constexpr bool makes_bf16(int, const shape& a, const shape& b) {
+    constexpr int bytes = 2;
+    return products(a, b) > 1 && inner(a) <= blocking_of(one(a, b), bytes).depth;
+  }
   static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
     const workspace own = blocking_of(one(a, b), bytes).scratch;

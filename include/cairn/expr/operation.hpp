@@ -79,6 +79,9 @@ struct op {
   /// it makes, and takes else, are floats; but one that moves numbers of any kind makes bf16 of such. The first of its
   /// arguments is one, or none is.
   static constexpr bool takes_bf16(int /*argument*/) { return false; }
+  /// Whether its kernel makes a result in bf16 where real numbers are stored so: each number is rounded once. Then Real
+  /// is `floats_rounded`, and an argument of bf16 has elements of that type.
+  static constexpr bool makes_bf16(int /*result*/, const auto&...) { return false; }
   /// Whether a result is a sum or a statistic: then it stays a float where others are rounded to bf16.
   static constexpr bool sums(int /*result*/) { return false; }
   /// Working space of its kernel, in such numbers.

@@ -1,6 +1,7 @@
 // Softmax along one axis.
 #pragma once
 
+#include "cairn/expr/convert.hpp"
 #include "cairn/expr/reduce.hpp"
 
 namespace cairn {
@@ -11,6 +12,8 @@ struct along_axis : op {
   using rule = rule::axes_exist;
   using asked = fact::axes<Axis>;
   static constexpr int overwrites(int) { return 0; }
+  static constexpr bool takes_bf16(int) { return true; }
+  static constexpr bool makes_bf16(int, const shape&) { return true; }
   static constexpr bool takes_rows(const shape& x) { return Axis == -1 || Axis == x.rank - 1; }
   static constexpr bool exists(const shape& x) { return Axis < x.rank && Axis >= -x.rank; }
   static constexpr shape result(const shape& x) { return exists(x) ? x : no_shape; }
@@ -22,12 +25,19 @@ struct along_axis : op {
 template <int Axis>
 struct softmax_op : detail::along_axis<Axis> {
   static constexpr fixed_string name = "softmax";
-  static constexpr auto vjp(auto g, auto y, auto) { return gradients((g - sum<Axis>(g * y, keepdim)) * y); }
+  static constexpr auto vjp(auto of_y, auto rounded, auto) {
+    const auto g = detail::in_reals(of_y);
+    const auto y = detail::in_reals(rounded);
+    return gradients((g - sum<Axis>(g * y, keepdim)) * y);
+  }
 };
 template <int Axis>
 struct log_softmax_op : detail::along_axis<Axis> {
   static constexpr fixed_string name = "log_softmax";
-  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g - exp(y) * sum<Axis>(g, keepdim)); }
+  static constexpr auto vjp(auto of_y, auto y, auto) {
+    const auto g = detail::in_reals(of_y);
+    return gradients(g - exp(detail::in_reals(y)) * sum<Axis>(g, keepdim));
+  }
 };
 
 namespace detail {

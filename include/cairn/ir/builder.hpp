@@ -122,8 +122,12 @@ struct builder {
   }
   /// Whether a value is of floats, and was not rounded.
   constexpr bool is_float(int v) const { return !is_bf16(v) && nodes[v].rounded == none; }
-  /// The value in floats, for a sum of gradients or for who is outside: what a kernel made is not rounded.
-  constexpr int in_floats(int v) { return nodes[v].op->converts && is_bf16(v) ? argument(v, 0) : widened(v); }
+  /// The value in floats, for a sum of gradients or for who is outside. What a kernel made is not rounded; nor, from
+  /// value `first` on, what one makes in bf16: that is made in floats instead.
+  constexpr int in_floats(int v, int first = 0) {
+    if (nodes[v].op->converts && is_bf16(v)) return argument(v, 0);
+    return is_bf16(v) && v >= first && !same_address(nodes[v].op->wide, nullptr) ? made_wide(v) : widened(v);
+  }
 
  private:
   constexpr bool is_bf16(int v) const { return nodes[v].made->element.type == dtype::bf16; }
@@ -145,6 +149,18 @@ struct builder {
     }
     const int made = compute(by, &v);
     return nodes[v].converted = made;
+  }
+  /// A value that a kernel makes in bf16, in floats: made once in a region.
+  constexpr int made_wide(int v) {
+    const operation* const by = nodes[v].op->wide;
+    for (int u = v + 1; u < node_count; ++u) {
+      const bool same = same_address(nodes[u].op, by) && nodes[u].region == region_now;
+      if (same && nodes[u].number == nodes[v].number && computes(u, by, arguments + nodes[v].first)) return u;
+    }
+    stack<int> of;
+    for (int i = 0; i < by->arguments; ++i) of.push(argument(v, i));
+    const int number = nodes[v].number;
+    return append_as_it_is(by, of.begin()) + number;
   }
   /// An operation that computes what it is given: rounded if an argument is.
   constexpr int append_following(const operation* op, const int* of) {

@@ -87,13 +87,13 @@ struct target {
   static constexpr bool training = Training, inputs = Inputs;
 };
 
-/// What lowering may append where arguments and results are converted: one conversion each.
+/// What lowering may append where arguments and results are converted: one conversion each, or the results in floats.
 template <class Target>
 constexpr sizes with_conversions(sizes s) {
   if (!Target::rounds) return s;
   const int more = s.nodes + s.arguments;
   s.nodes += more;
-  s.arguments += more;
+  s.arguments += s.arguments + more;  // once more in floats
   s.keeps += more;
   return s;
 }
@@ -121,27 +121,39 @@ inline constexpr rounding rounding_of = [] {
   return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
 }();
 
-/// What an operation makes. Of results that are to be rounded, the kernel makes floats; sums are not to be. One that
-/// moves numbers of any kind makes bf16 of such.
-template <class Op, class Numbers, rounding Rounded, tensor_type Made, int R>
+/// Whether a kernel makes a result in bf16.
+template <class Op, rounding Rounded, class... Tensors>
+constexpr bool makes_bf16(const tensor_type& made, int result) {
+  if (Rounded != rounding::takes && (Rounded != rounding::widens || made.element.type != dtype::real)) return false;
+  return Op::makes_bf16(result, Tensors::shape...);
+}
+
+/// What an operation makes. Of results that are to be rounded, the kernel makes floats, or, unless it is Wide, bf16, as
+/// it says; sums are not to be. One that moves numbers of any kind makes bf16 of such.
+template <class Op, class Numbers, bool Wide, rounding Rounded, tensor_type Made, int R, class... Tensors>
 constexpr result result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
-  constexpr bool taken = Rounded == rounding::takes && kind_of(Made.element.type) == kind::real;
-  if constexpr (taken && Op::argument_kind(0) == kind::any)
-    return rounded_result<real, static_cast<const shape&>(Made)>;
-  constexpr bool rounds = taken || (Rounded != rounding::typed && Made.element.type == dtype::real);
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
+  constexpr bool taken = Rounded == rounding::takes && kind_of(Made.element.type) == kind::real;
+  constexpr bool makes = makes_bf16<Op, Rounded, Tensors...>(Made, R);
+  if constexpr ((taken && Op::argument_kind(0) == kind::any) || (makes && !Wide)) {
+    result r = rounded_result<real, only>;
+    r.overwrites = Op::overwrites(R);
+    return r;
+  }
+  constexpr bool rounds = !makes && (taken || (Rounded != rounding::typed && Made.element.type == dtype::real));
   constexpr dtype type = taken ? dtype::real : Made.element.type;
   result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
-  if constexpr (rounds) r.round = &rounding_to_bf16<real, the_shape<static_cast<const shape&>(Made)>>;
+  if constexpr (rounds) r.round = &rounding_to_bf16<real, only>;
   r.rounds = rounds && !Op::sums(R) && Made.count() > 1;
   return r;
 }
-template <class Op, class Numbers, class... Tensors>
+template <class Op, class Numbers, bool Wide, class... Tensors>
 inline constexpr auto results_made = []<std::size_t... R>(std::index_sequence<R...>) {
   constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
   return std::array{
-      result_described<Op, Numbers, rounding_of<Op, Numbers, Tensors...>, made[R], static_cast<int>(R)>()...};
+      result_described<Op, Numbers, Wide, rounding_of<Op, Numbers, Tensors...>, made[R], static_cast<int>(R),
+                       Tensors...>()...};
 }(std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
 
 /// Of elementwise operations: the results have one shape.
@@ -198,25 +210,46 @@ struct argument_taken<true, Tensor>
 /// The kernel of an operation, of arguments as it takes them.
 template <class Op, class Real, class... Tensors>
 struct kernel_with {
-  static constexpr int bytes = sizeof(cairn::detail::computed_as<Real, Tensors...>);
   static constexpr kernel_pointer run() { return &cairn::run<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_tiles() { return &cairn::run_tiles<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_rows() { return &cairn::run_rows<Op, Real, Tensors...>; }
 };
-template <class Op, class Real, rounding Rounded, class Indices, class... Tensors>
+template <class Op, class Real, rounding Rounded, bool Makes, class Indices, class... Tensors>
 struct kernel_taking;
-template <class Op, class Real, rounding Rounded, std::size_t... I, class... Tensors>
-struct kernel_taking<Op, Real, Rounded, std::index_sequence<I...>, Tensors...>
-    : kernel_with<Op, Real,
-                  typename argument_taken<Rounded == rounding::takes && Op::takes_bf16(I), Tensors>::type...> {};
+template <class Op, class Real, rounding Rounded, bool Makes, std::size_t... I, class... Tensors>
+struct kernel_taking<Op, Real, Rounded, Makes, std::index_sequence<I...>, Tensors...>
+    : kernel_with<Op, std::conditional_t<Makes, cairn::detail::floats_rounded, Real>,
+                  typename argument_taken<Rounded == rounding::takes && Op::takes_bf16(I), Tensors>::type...> {
+  static constexpr int bytes = sizeof(
+      cairn::detail::computed_as<Real, typename argument_taken<Rounded == rounding::takes && Op::takes_bf16(I),
+                                                               Tensors>::type...>);
+};
 }  // namespace detail
 
+/// Whether an operation's kernel makes any of its results in bf16.
+template <class Op, rounding Rounded, class... Tensors>
+inline constexpr bool makes_any = [] {
+  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
+  for (std::size_t r = 0; r < made.size(); ++r) {
+    if (makes_bf16<Op, Rounded, Tensors...>(made[r], static_cast<int>(r))) return true;
+  }
+  return false;
+}();
+
+template <class Op, class Target, bool Wide, class... Tensors>
+constexpr operation described_operation();
 template <class Op, class Target, class... Tensors>
+inline constexpr operation operation_of = described_operation<Op, Target, false, Tensors...>();
+template <class Op, class Target, class... Tensors>
+inline constexpr operation wide_operation_of = described_operation<Op, Target, true, Tensors...>();
+
+template <class Op, class Target, bool Wide, class... Tensors>
 constexpr operation described_operation() {
   using real = typename Target::real;
   constexpr rounding rounded = rounding_of<Op, typename Target::numbers, Tensors...>;
-  constexpr const auto& made = results_made<Op, typename Target::numbers, Tensors...>;
-  using kernel = detail::kernel_taking<Op, real, rounded, std::index_sequence_for<Tensors...>, Tensors...>;
+  constexpr const auto& made = results_made<Op, typename Target::numbers, Wide, Tensors...>;
+  constexpr bool makes = !Wide && makes_any<Op, rounded, Tensors...>;
+  using kernel = detail::kernel_taking<Op, real, rounded, makes, std::index_sequence_for<Tensors...>, Tensors...>;
   constexpr int bytes = kernel::bytes;
   static_assert(!Op::elementwise || shaped_alike(made.data(), static_cast<int>(made.size())),
                 "cairn: the results of an elementwise operation have one shape");
@@ -229,6 +262,7 @@ constexpr operation described_operation() {
   o.made = made.data();
   o.rounded = rounded;
   o.takes_bf16 = &Op::takes_bf16;
+  if constexpr (makes) o.wide = &wide_operation_of<Op, Target, Tensors...>;
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
   o.contraction = Op::contraction;
@@ -260,9 +294,6 @@ constexpr operation described_operation() {
   }
   return o;
 }
-template <class Op, class Target, class... Tensors>
-inline constexpr operation operation_of = described_operation<Op, Target, Tensors...>();
-
 /// Tensor: that of the leaf; constants have the type of what they meet.
 template <class Numbers, class Tensor>
 inline constexpr result leaf_result = [] {

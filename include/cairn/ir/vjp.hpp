@@ -106,10 +106,11 @@ struct rule_of {
 
     template <class Tensor, class G1>
     static constexpr void append_one(builder& b, int argument, const bool* wanted, int* gradient) {
+      const int first = b.node_count;
       if constexpr (!std::same_as<G1, no_gradient>) {
         if (!wanted[argument]) return;
         int more = lowering<G1>::template into<Target>(b);
-        if (Target::rounds && b.is_float(argument)) more = b.in_floats(more);
+        if (Target::rounds && b.is_float(argument)) more = b.in_floats(more, first);
         if (gradient[argument] == 0) {
           gradient[argument] = more;
         } else {

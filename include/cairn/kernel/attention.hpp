@@ -11,14 +11,15 @@ namespace cairn {
 
 namespace kernel {
 
-/// `In` are the numbers that are read, `Sum` those that are added up and made: of bf16 floats. Weights of bf16 are
-/// rounded to it before values are multiplied by them, but their total is that of what they were.
-template <class In, class Sum>
+/// `In` are the numbers that are read, `Sum` those that are added up, of bf16 floats, and `Made` those of the result.
+/// Weights of bf16 are rounded to it before values are multiplied by them, but their total is that of what they were.
+template <class In, class Sum, class Made = Sum>
 struct attention_of_tiles {
   const attention_plan<Sum>& plan;
   head_rows<const In> q, k, v;
   const void *mask, *draws;
-  head_rows<Sum> y, largest, log_total;
+  head_rows<Made> y;
+  head_rows<Sum> largest, log_total;
   const attention_extents& of = plan.of;
   const attention_tiles& cut = plan.cut;
 
@@ -113,20 +114,22 @@ struct attention_of_tiles {
 template <attending By, class Real, class Q, class K, class V, class... Options>
 void compute(attention_op<By>, signature<Real, Q, K, V, Options...>, void* const* p, const kernel::launch& how) {
   using sum = kernel::sum_of<Real>;
-  constexpr const auto& plan = kernel::attention_plan_of<By, Real, Q, K, V, Options...>;
+  using in = kernel::taken_of<Real, Q>;
+  constexpr const auto& plan = kernel::attention_plan_of<By, in, Q, K, V, Options...>;
   constexpr auto options = static_cast<int>(sizeof...(Options));
   constexpr auto results = attention_op<By>::result(Q::shape, K::shape, V::shape);
-  const kernel::attention_of_tiles<Real, sum> all{.plan = plan,
-                                                  .q = kernel::rows_of<const Real>(Q::shape, p[3], how.apart(0)),
-                                                  .k = kernel::rows_of<const Real>(K::shape, p[4], how.apart(1)),
-                                                  .v = kernel::rows_of<const Real>(V::shape, p[5], how.apart(2)),
-                                                  .mask = p[6],
-                                                  .draws = p[5 + options],
-                                                  .y = kernel::rows_of<sum>(results[0], p[0]),
-                                                  .largest = kernel::rows_of<sum>(results[1], p[1]),
-                                                  .log_total = kernel::rows_of<sum>(results[2], p[2])};
-  constexpr workspace scratch = attention_op<By>::scratch(sizeof(Real), Q::shape, K::shape, V::shape);
-  all.run(static_cast<Real*>(p[6 + options]), scratch, how.threads);
+  const kernel::attention_of_tiles<in, sum, kernel::made_of<Real>> all{
+      .plan = plan,
+      .q = kernel::rows_of<const in>(Q::shape, p[3], how.apart(0)),
+      .k = kernel::rows_of<const in>(K::shape, p[4], how.apart(1)),
+      .v = kernel::rows_of<const in>(V::shape, p[5], how.apart(2)),
+      .mask = p[6],
+      .draws = p[5 + options],
+      .y = kernel::rows_of<kernel::made_of<Real>>(results[0], p[0]),
+      .largest = kernel::rows_of<sum>(results[1], p[1]),
+      .log_total = kernel::rows_of<sum>(results[2], p[2])};
+  constexpr workspace scratch = attention_op<By>::scratch(sizeof(in), Q::shape, K::shape, V::shape);
+  all.run(static_cast<in*>(p[6 + options]), scratch, how.threads);
 }
 
 }  // namespace cairn

@@ -11,13 +11,13 @@ namespace kernel {
 /// over queries, and what it gives to all queries is added to theirs. Where threads share a head, one sweep makes those
 /// of some tiles of keys, another those of some tiles of queries; each sum has the same order. What is of bf16 is
 /// multiplied by weights, and by gradients of scores, that are rounded to it.
-template <class In, class Sum>
+template <class In, class Sum, class Made = Sum>
 struct attention_gradients_of_tiles {
   const attention_plan<Sum>& plan;
   head_rows<const In> g, q, k, v;
   head_rows<const Sum> largest, log_total, delta;
   const void *mask, *draws;
-  head_rows<Sum> of_q, of_k, of_v;
+  head_rows<Made> of_q, of_k, of_v;
   const attention_extents& of = plan.of;
   const attention_tiles& cut = plan.cut;
 
@@ -176,25 +176,27 @@ template <attending By, class Real, class G, class Q, class K, class V, class La
 void compute(attention_gradients_op<By>, signature<Real, G, Q, K, V, Largest, LogTotal, Delta, Options...>,
              void* const* p, const kernel::launch& how) {
   using sum = kernel::sum_of<Real>;
-  constexpr const auto& plan = kernel::attention_plan_of<By, Real, Q, K, V, Options...>;
+  using in = kernel::taken_of<Real, Q>;
+  using made = kernel::made_of<Real>;
+  constexpr const auto& plan = kernel::attention_plan_of<By, in, Q, K, V, Options...>;
   constexpr auto options = static_cast<int>(sizeof...(Options));
-  const kernel::attention_gradients_of_tiles<Real, sum> all{
+  const kernel::attention_gradients_of_tiles<in, sum, made> all{
       .plan = plan,
-      .g = kernel::rows_of<const Real>(G::shape, p[3], how.apart(0)),
-      .q = kernel::rows_of<const Real>(Q::shape, p[4], how.apart(1)),
-      .k = kernel::rows_of<const Real>(K::shape, p[5], how.apart(2)),
-      .v = kernel::rows_of<const Real>(V::shape, p[6], how.apart(3)),
+      .g = kernel::rows_of<const in>(G::shape, p[3], how.apart(0)),
+      .q = kernel::rows_of<const in>(Q::shape, p[4], how.apart(1)),
+      .k = kernel::rows_of<const in>(K::shape, p[5], how.apart(2)),
+      .v = kernel::rows_of<const in>(V::shape, p[6], how.apart(3)),
       .largest = kernel::rows_of<const sum>(Largest::shape, p[7]),
       .log_total = kernel::rows_of<const sum>(LogTotal::shape, p[8]),
       .delta = kernel::rows_of<const sum>(Delta::shape, p[9]),
       .mask = p[10],
       .draws = p[9 + options],
-      .of_q = kernel::rows_of<sum>(Q::shape, p[0]),
-      .of_k = kernel::rows_of<sum>(K::shape, p[1]),
-      .of_v = kernel::rows_of<sum>(V::shape, p[2])};
+      .of_q = kernel::rows_of<made>(Q::shape, p[0]),
+      .of_k = kernel::rows_of<made>(K::shape, p[1]),
+      .of_v = kernel::rows_of<made>(V::shape, p[2])};
   constexpr workspace scratch =
-      attention_gradients_op<By>::scratch(sizeof(Real), G::shape, Q::shape, K::shape, V::shape);
-  all.run(static_cast<Real*>(p[10 + options]), scratch, how.threads);
+      attention_gradients_op<By>::scratch(sizeof(in), G::shape, Q::shape, K::shape, V::shape);
+  all.run(static_cast<in*>(p[10 + options]), scratch, how.threads);
 }
 
 }  // namespace cairn

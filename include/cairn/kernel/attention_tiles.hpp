@@ -48,8 +48,9 @@ void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += width) store_row(load_row_as<Sum>(from, j, extent) * by, to, j, j + width);
 }
-template <class Sum>
-void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum factor, Sum* to, std::int64_t to_apart) {
+template <class Sum, class Made>
+void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum factor, Made* to,
+                std::int64_t to_apart) {
   const auto by = lanes<Sum>::fill(factor);
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += lanes<Sum>::width) store_row(lanes<Sum>::load(from + j) * by, to, j, extent);

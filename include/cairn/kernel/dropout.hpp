@@ -3,8 +3,8 @@
 
 #include "cairn/core/philox.hpp"
 #include "cairn/expr/dropout.hpp"
+#include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/run.hpp"
-#include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 
 namespace cairn {
@@ -37,20 +37,21 @@ inline constexpr int drawn_at_once = 4 * wide_words::width;
 inline constexpr std::int64_t dropping = 200 + 2 * 10 + 2 * 40;
 
 /// out = in / (1 - p), or 0 where an element's word is below p 2^32, for so many numbers; in == out is allowed. The
-/// words are the same for every Real.
-template <class Real>
-[[gnu::noinline]] void dropout(const Real* in, const random_stream& stream, double p, Real* out, std::int64_t count,
+/// words are the same for every type.
+template <class In, class Made>
+[[gnu::noinline]] void dropout(const In* in, const random_stream& stream, double p, Made* out, std::int64_t count,
                                int threads = 1) {
-  using vec = lanes<Real>;
+  using real = sum_of<In>;
+  using vec = lanes<real>;
   static_assert(drawn_at_once % vec::width == 0);
   const auto least = static_cast<std::uint32_t>(p * 0x1p32);
   shares{dropping * count, count, drawn_at_once}(threads, [=, &stream](range own) {
-    const vec scale = vec::fill(static_cast<Real>(1 / (1 - p)));
+    const vec scale = vec::fill(static_cast<real>(1 / (1 - p)));
     alignas(64) std::uint32_t words[drawn_at_once];
     for (std::int64_t i = own.begin; i < own.end; i += drawn_at_once) {
       draw(stream, static_cast<std::uint32_t>(i / 4), words);
       for (int j = 0; j < drawn_at_once && i + j < count; j += vec::width)
-        store_row(where_at_least(load_row(in, i + j, count) * scale, words + j, least), out, i + j, count);
+        store_row(where_at_least(load_row_as<real>(in, i + j, count) * scale, words + j, least), out, i + j, count);
     }
   });
 }
@@ -60,8 +61,8 @@ template <class Real>
 template <double P, bool Forward, class Real, class X, class Key>
 void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p, int threads) {
   static_assert(X::shape.count() <= std::int64_t{1} << 34, "counters of 32 bits");
-  kernel::dropout(static_cast<const Real*>(p[1]), *static_cast<const random_stream*>(p[2]), P, static_cast<Real*>(p[0]),
-                  X::shape.count(), threads);
+  kernel::dropout(static_cast<const kernel::taken_of<Real, X>*>(p[1]), *static_cast<const random_stream*>(p[2]), P,
+                  static_cast<kernel::made_of<Real>*>(p[0]), X::shape.count(), threads);
 }
 
 }  // namespace cairn

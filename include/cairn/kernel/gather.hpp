@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cairn/expr/gather.hpp"
+#include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/run.hpp"
-#include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/softmax.hpp"
 #include "cairn/kernel/threads.hpp"
 
@@ -23,16 +23,25 @@ struct positions {
   std::int64_t padding = -1;  ///< what is laid there is left out
 };
 
+/// Numbers side by side, which may be rounded.
+template <class Number, class Made>
+void copy_run(const Number* from, Made* to, std::int64_t n) {
+  if constexpr (std::is_same_v<Number, Made>) std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(Number));
+  else
+    for (std::int64_t j = 0; j < n; j += lanes<Number>::width) store_row(load_row(from, j, n), to, j, n);
+}
 /// out {outer, count, inner} = the runs of `table` at the positions. Threads share the runs.
-template <class Index, class Number>
-[[gnu::noinline]] void gather(const positions<Index>& x, const Number* table, Number* out, int threads = 1) {
+template <class Index, class Number, class Made>
+[[gnu::noinline]] void gather(const positions<Index>& x, const Number* table, Made* out, int threads = 1) {
   const std::int64_t inner = x.table.inner, runs = x.table.outer * x.count;
   shares{40 * runs * inner, runs}(threads, [=, &x](range own) {
     const Number* from = table + own.begin / x.count * x.table.extent * inner;
     std::int64_t i = own.begin % x.count;
     for (auto run = own.begin; run < own.end; ++run) {
-      if (inner == 1) out[run] = from[x.at[i]];
-      else std::memcpy(out + run * inner, from + x.at[i] * inner, static_cast<std::size_t>(inner) * sizeof(Number));
+      const Number* const there = from + x.at[i] * inner;
+      Made* const to = out + run * inner;
+      if (inner == 1) *to = static_cast<Made>(*there);
+      else copy_run(there, to, inner);
       if (++i < x.count) continue;
       i = 0;
       from += x.table.extent * inner;
@@ -81,11 +90,11 @@ template <class Index, class In, class Sum>
 }
 
 /// out {count, bound}: 1 at each index, else 0.
-template <class Index, class Real>
-[[gnu::noinline]] void one_hot(const Index* at, std::int64_t count, int bound, Real* out, int threads = 1) {
+template <class Index, class Made>
+[[gnu::noinline]] void one_hot(const Index* at, std::int64_t count, int bound, Made* out, int threads = 1) {
   shares{40 * count * bound, count}(threads, [=](range own) {
-    std::fill(out + own.begin * bound, out + own.end * bound, Real{0});
-    for (auto i = own.begin; i < own.end; ++i) out[i * bound + at[i]] = 1;
+    std::fill(out + own.begin * bound, out + own.end * bound, Made{});
+    for (auto i = own.begin; i < own.end; ++i) out[i * bound + at[i]] = static_cast<Made>(1.0F);
   });
 }
 
@@ -95,12 +104,13 @@ using index_of = stored_as<Tensor::element.type, float>;
 
 }  // namespace kernel
 
-template <int Axis, int Padding, class Real, class X, class I>
-void compute(gather_op<Axis, Padding>, signature<Real, X, I>, void* const* p, int threads) {
-  using number = stored_as<X::element.type, Real>;
+template <int Axis, int Padding, class Numbers, class X, class I>
+void compute(gather_op<Axis, Padding>, signature<Numbers, X, I>, void* const* p, int threads) {
+  using number = kernel::taken_of<Numbers, X>;
+  using made = std::conditional_t<kernel::makes_halves<Numbers>, bf16, number>;
   using index = kernel::index_of<I>;
   const kernel::positions<index> at{kernel::around(X::shape, Axis), static_cast<const index*>(p[2]), I::shape.count()};
-  kernel::gather(at, static_cast<const number*>(p[1]), static_cast<number*>(p[0]), threads);
+  kernel::gather(at, static_cast<const number*>(p[1]), static_cast<made*>(p[0]), threads);
 }
 template <int Axis, int Extent, int Padding, class Real, class X, class I>
 void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void* const* p, int threads) {
@@ -108,12 +118,13 @@ void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void*
   constexpr shape to = scatter_add_op<Axis, Extent>::result(X::shape, I::shape);
   const kernel::positions<index> at{kernel::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count(),
                                     Padding};
-  kernel::scatter_add(at, static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
+  kernel::scatter_add(at, static_cast<const kernel::taken_of<Real, X>*>(p[1]),
+                      static_cast<kernel::sum_of<Real>*>(p[0]), threads);
 }
 template <class Real, class I>
 void compute(one_hot_op, signature<Real, I>, void* const* p, int threads) {
   kernel::one_hot(static_cast<const kernel::index_of<I>*>(p[1]), I::shape.count(), I::element.bound,
-                  static_cast<Real*>(p[0]), threads);
+                  static_cast<kernel::made_of<Real>*>(p[0]), threads);
 }
 
 }  // namespace cairn

@@ -64,6 +64,11 @@ template <class Real>
 [[gnu::always_inline]] inline lanes<Real> load_row_as(const bf16* row, std::int64_t i, std::int64_t n) {
   return halves::floats(halves::load(row + i, n - i));
 }
+template <class Real>
+[[gnu::always_inline]] inline lanes<Real> load_row_as(const bf16* row, std::int64_t i, std::int64_t n, Real rest) {
+  const lanes<Real> x = load_row_as<Real>(row, i, n);
+  return i + halves::width <= n ? x : masked(x, static_cast<int>(n - i), lanes<Real>::fill(rest));
+}
 [[gnu::always_inline]] inline void store_row(const lanes<float>& x, bf16* row, std::int64_t i, std::int64_t n) {
   halves::store(halves::of(x), row + i, n - i);
 }
@@ -192,8 +197,16 @@ struct factor<bf16, float> {
   [[gnu::always_inline]] static vector fill(const bf16* x) { return vector::fill(x); }
 };
 #endif
+template <class Numbers>
+inline constexpr bool makes_halves = std::is_same_v<Numbers, detail::floats_rounded>;
 /// The type in which numbers are computed and their products summed.
-template <class In>
-using sum_of = std::conditional_t<std::is_same_v<In, bf16>, float, In>;
+template <class Numbers>
+using sum_of = std::conditional_t<std::is_same_v<Numbers, bf16> || makes_halves<Numbers>, float, Numbers>;
+/// Of a kernel of signature<Numbers, ...>: the type of results that it makes in bf16 where that is asked for, and of
+/// its arguments.
+template <class Numbers>
+using made_of = std::conditional_t<makes_halves<Numbers>, bf16, sum_of<Numbers>>;
+template <class Numbers, class Tensor>
+using taken_of = stored_as<Tensor::element.type, sum_of<Numbers>>;
 
 }  // namespace cairn::kernel

@@ -13,19 +13,21 @@ namespace cairn {
 namespace kernel {
 
 /// Logits and labels, and how many of them.
-template <class Real, class Label = std::int32_t>
+template <class In, class Label = std::int32_t>
 struct labelled_rows {
-  const Real* logits;
+  using real = sum_of<In>;
+  const In* logits;
   const Label* labels;
   std::int64_t rows;
   int classes;
 
-  const Real* row(std::int64_t i) const { return logits + i * classes; }
+  const In* row(std::int64_t i) const { return logits + i * classes; }
+  real at_label(std::int64_t i) const { return static_cast<real>(row(i)[labels[i]]); }
   auto loss(std::int64_t i) const {
-    const Real most = row_largest(row(i), classes);
-    return most - row(i)[labels[i]] + std::log(row_sum_exp(row(i), classes, most));
+    const real most = row_largest(row(i), classes);
+    return most - at_label(i) + std::log(row_sum_exp(row(i), classes, most));
   }
-  std::int64_t row_bytes() const { return classes * static_cast<int>(sizeof(Real)); }
+  std::int64_t row_bytes() const { return classes * static_cast<int>(sizeof(In)); }
 };
 
 /// The mean of term(row) over all rows, each of which counts as `work`, summed in double. Many are summed in sections,
@@ -49,73 +51,86 @@ double mean_of_rows(const Rows& x, std::int64_t work, const launch& how, Term te
 }
 
 /// The mean over rows of log(sum exp(row)) - row[label].
-template <class Real, class Label>
-[[gnu::noinline]] Real cross_entropy(const labelled_rows<Real, Label>& x, const launch& how = {}) {
-  return static_cast<Real>(mean_of_rows(x, normalizing * x.classes, how, [&x](std::int64_t i) { return x.loss(i); }));
+template <class In, class Label>
+[[gnu::noinline]] sum_of<In> cross_entropy(const labelled_rows<In, Label>& x, const launch& how = {}) {
+  const auto of_row = [&x](std::int64_t i) { return x.loss(i); };
+  return static_cast<sum_of<In>>(mean_of_rows(x, normalizing * x.classes, how, of_row));
 }
 
 /// out {rows} = log(sum exp(row)) - row[label].
-template <class Real, class Label>
-[[gnu::noinline]] void row_cross_entropy(const labelled_rows<Real, Label>& x, Real* out, const launch& how = {}) {
+template <class In, class Label>
+[[gnu::noinline]] void row_cross_entropy(const labelled_rows<In, Label>& x, sum_of<In>* out, const launch& how = {}) {
   shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](range own) {
     how.in_rows(own, x.row_bytes(), [&x, out](range some) {
-      for (auto i = some.begin; i < some.end; ++i) out[i] = static_cast<Real>(x.loss(i));
+      for (auto i = some.begin; i < some.end; ++i) out[i] = static_cast<sum_of<In>>(x.loss(i));
     });
   });
 }
 
 /// out {rows, classes} = softmax(row) - onehot(label): `rows` times the gradient of cross_entropy. out == logits is
 /// allowed.
-template <class Real, class Label>
-[[gnu::noinline]] void softmax_error(const labelled_rows<Real, Label>& x, Real* out, const launch& how = {}) {
+template <class In, class Label, class Out>
+[[gnu::noinline]] void softmax_error(const labelled_rows<In, Label>& x, Out* out, const launch& how = {}) {
   shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](range own) {
     how.in_rows(own, x.row_bytes(), [&x, out](range some) {
-      for (auto i = some.begin; i < some.end; ++i)
-        normalize_row<normalized::softmax>(x.row(i), out + i * x.classes, x.classes);
+      for (auto i = some.begin; i < some.end; ++i) {
+        Out* const to = out + i * x.classes;
+        if constexpr (std::is_same_v<Out, bf16>) {  // rounded once
+          const auto logit = lanes<sum_of<In>>::fill(x.at_label(i));
+          const softmax_of_row p(x.row(i), x.classes);
+          p.store(to);
+          to[x.labels[i]] = bf16{largest(p.of(logit)) - 1};
+        } else {
+          normalize_row<normalized::softmax>(x.row(i), to, x.classes);
+          to[x.labels[i]] -= 1;
+        }
+      }
     });
-    for (auto i = own.begin; i < own.end; ++i) out[i * x.classes + x.labels[i]] -= 1;
   });
 }
 
 /// The fraction of rows whose largest logit, the first if there are several, is the label's.
-template <class Real, class Label>
-[[gnu::noinline]] Real accuracy(const labelled_rows<Real, Label>& x, const launch& how = {}) {
+template <class In, class Label>
+[[gnu::noinline]] sum_of<In> accuracy(const labelled_rows<In, Label>& x, const launch& how = {}) {
   const std::int64_t work = (2 * 10 + 40) * std::int64_t{x.classes};
-  return static_cast<Real>(mean_of_rows(x, work, how, [&x](std::int64_t i) {
-    const Real* row = x.row(i);
-    return std::find(row, row + x.classes, row_largest(row, x.classes)) - row == x.labels[i] ? 1 : 0;
+  return static_cast<sum_of<In>>(mean_of_rows(x, work, how, [&x](std::int64_t i) {
+    const In* row = x.row(i);
+    const auto is_most = [most = row_largest(row, x.classes)](In e) { return static_cast<sum_of<In>>(e) == most; };
+    return std::find_if(row, row + x.classes, is_most) - row == x.labels[i] ? 1 : 0;
   }));
 }
 
 /// Operands 1 and 2 of an operation on logits and labels.
-template <class Real, class X, class L>
-labelled_rows<Real, stored_as<L::element.type, Real>> rows_of(void* const* p) {
-  return {static_cast<const Real*>(p[1]), static_cast<const stored_as<L::element.type, Real>*>(p[2]), L::shape.count(),
-          X::shape[-1]};
+template <class Numbers, class X, class L>
+auto rows_of(void* const* p) {
+  using in = taken_of<Numbers, X>;
+  using label = taken_of<Numbers, L>;
+  return labelled_rows<in, label>{static_cast<const in*>(p[1]), static_cast<const label*>(p[2]), L::shape.count(),
+                                  X::shape[-1]};
 }
 
 }  // namespace kernel
 
 template <class Real, class X, class L>
 void compute(cross_entropy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
-  *static_cast<Real*>(p[0]) = kernel::cross_entropy(kernel::rows_of<Real, X, L>(p), how);
+  *static_cast<kernel::sum_of<Real>*>(p[0]) = kernel::cross_entropy(kernel::rows_of<Real, X, L>(p), how);
 }
 template <class Real, class X, class L>
 void compute(row_cross_entropy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
-  kernel::row_cross_entropy(kernel::rows_of<Real, X, L>(p), static_cast<Real*>(p[0]), how);
+  kernel::row_cross_entropy(kernel::rows_of<Real, X, L>(p), static_cast<kernel::sum_of<Real>*>(p[0]), how);
 }
 template <class Real, class X, class L>
 void compute(label_logit_op, signature<Real, X, L>, void* const* p) {
   const auto x = kernel::rows_of<Real, X, L>(p);
-  for (std::int64_t i = 0; i < x.rows; ++i) static_cast<Real*>(p[0])[i] = x.row(i)[x.labels[i]];
+  for (std::int64_t i = 0; i < x.rows; ++i) static_cast<kernel::sum_of<Real>*>(p[0])[i] = x.at_label(i);
 }
 template <class Real, class X, class L>
 void compute(softmax_error_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
-  kernel::softmax_error(kernel::rows_of<Real, X, L>(p), static_cast<Real*>(p[0]), how);
+  kernel::softmax_error(kernel::rows_of<Real, X, L>(p), static_cast<kernel::made_of<Real>*>(p[0]), how);
 }
 template <class Real, class X, class L>
 void compute(accuracy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
-  *static_cast<Real*>(p[0]) = kernel::accuracy(kernel::rows_of<Real, X, L>(p), how);
+  *static_cast<kernel::sum_of<Real>*>(p[0]) = kernel::accuracy(kernel::rows_of<Real, X, L>(p), how);
 }
 
 template <int Classes, int Last, class V>

@@ -16,21 +16,39 @@ struct batch {
   workspace scratch;
 };
 
-/// Operands: C, A, B, scratch where there is any.
-template <class Plan>
+/// Rounds tiles of C, which is stored as bf16.
+struct rounded_product {
+  bf16* to;
+  int columns;
+
+  static void store(const void* table, void* const*, const void* tile, int stride, int row, int column, int height,
+                    int width) {
+    const rounded_product c = *static_cast<const rounded_product*>(table);
+    for (int i = 0; i < height; ++i) {
+      const float* const from = static_cast<const float*>(tile) + std::int64_t{i} * stride;
+      bf16* const line = c.to + std::int64_t{row + i} * c.columns + column;
+      for (int j = 0; j < width; j += lanes<float>::width) store_row(load_row(from, j, width), line, j, width);
+    }
+  }
+  static void fetch(const void*, void* const*, int, int, int, int) {}
+  tile_reader reader() const { return {&store, &fetch, this, nullptr}; }
+};
+
+/// Operands: C, A, B, scratch where there is any. Several products make C of Made.
+template <class Made, class Plan>
 void multiply(const Plan& plan, const batch& all, void* const* p, const launch& how) {
   using in = typename Plan::in;
   const auto at = [p](int i) { return static_cast<in*>(p[i]); };
-  auto* const to = static_cast<typename Plan::sum*>(p[0]);
   in* const scratch = all.scratch.numbers(1) > 0 ? at(3) : nullptr;
   const std::int64_t apart_a = how.apart(0), apart_b = how.apart(1);
   if (all.products == 1)
-    return multiplication(plan, at(1), at(2), to, how.reader, apart_a, apart_b).run(scratch, how.threads);
+    return multiplication(plan, at(1), at(2), static_cast<typename Plan::sum*>(p[0]), how.reader, apart_a, apart_b)
+        .run(scratch, how.threads);
   const product& of = plan.of;
   const std::int64_t step_a = apart_a == 0 ? std::int64_t{of.m} * of.k : apart_a * (of.transpose_a ? of.k : of.m);
   const std::int64_t step_b = apart_b == 0 ? std::int64_t{of.k} * of.n : apart_b * (of.transpose_b ? of.n : of.k);
   const int parts = std::min(all.scratch.parts, how.threads);
-  in_parts(parts, [=, &plan, &all, &of](int part) {
+  in_parts(parts, [=, &plan, &all, &of, to = static_cast<Made*>(p[0])](int part) {
     const range own = share(all.products, 1, part, parts);
     for (std::int64_t i = own.begin; i < own.end; ++i) {
       std::int64_t index_a = 0, index_b = 0, stride_a = 1, stride_b = 1, rest = i;
@@ -46,9 +64,18 @@ void multiply(const Plan& plan, const batch& all, void* const* p, const launch& 
           stride_b *= extent;
         }
       }
-      const multiplication one(plan, at(1) + index_a * step_a, at(2) + index_b * step_b, to + i * of.m * of.n,
-                               nullptr, apart_a, apart_b);
-      one.run(scratch + part * plan.cut.scratch.numbers(1));
+      const auto multiplied = [&](typename Plan::sum* c, const tile_reader* reader) {
+        multiplication(plan, at(1) + index_a * step_a, at(2) + index_b * step_b, c, reader, apart_a, apart_b)
+            .run(scratch + part * plan.cut.scratch.numbers(1));
+      };
+      Made* const c = to + i * of.m * of.n;
+      if constexpr (std::is_same_v<Made, bf16>) {
+        const rounded_product rounded{c, of.n};
+        const tile_reader reader = rounded.reader();
+        multiplied(nullptr, &reader);
+      } else {
+        multiplied(c, nullptr);
+      }
     }
   });
 }
@@ -69,9 +96,11 @@ template <bool TransposeA, bool TransposeB, class Real, class A, class B>
 void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p, const kernel::launch& how) {
   using self = matmul_op<TransposeA, TransposeB>;
   constexpr product one = self::one(A::shape, B::shape);
-  constexpr const kernel::batch& all = kernel::batch_of<self, A::shape, B::shape, sizeof(Real)>;
-  if (how.arguments.rows_apart == nullptr) kernel::multiply(kernel::plan_of<Real, one>, all, p, how);
-  else kernel::multiply(kernel::shared_plan_of<Real, one>, all, p, how);
+  using in = kernel::taken_of<Real, A>;
+  using made = kernel::made_of<Real>;
+  constexpr const kernel::batch& all = kernel::batch_of<self, A::shape, B::shape, sizeof(in)>;
+  if (how.arguments.rows_apart == nullptr) kernel::multiply<made>(kernel::plan_of<in, one>, all, p, how);
+  else kernel::multiply<made>(kernel::shared_plan_of<in, one>, all, p, how);
 }
 
 }  // namespace cairn

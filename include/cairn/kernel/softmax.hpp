@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cairn/expr/softmax.hpp"
+#include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/run.hpp"
-#include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 
 #include <limits>
@@ -23,48 +23,82 @@ inline constexpr std::int64_t normalizing = 200 + 4 * 10 + 2 * 40;
 template <class Real>
 inline constexpr Real nothing = -std::numeric_limits<Real>::infinity();
 
-template <class Real>
-Real row_largest(const Real* row, int n) {
-  auto most = load_row(row, 0, n, nothing<Real>);
-  for (int i = lanes<Real>::width; i < n; i += lanes<Real>::width) most = max(load_row(row, i, n, nothing<Real>), most);
+/// From row[i] on of a row of n numbers.
+template <class In>
+[[gnu::always_inline]] inline lanes<sum_of<In>> load_logits(const In* row, std::int64_t i, std::int64_t n) {
+  constexpr auto rest = nothing<sum_of<In>>;
+  if constexpr (std::is_same_v<In, bf16>) return load_row_as<float>(row, i, n, rest);
+  else return load_row(row, i, n, rest);
+}
+
+template <class In>
+sum_of<In> row_largest(const In* row, int n) {
+  auto most = load_logits(row, 0, n);
+  for (int i = decltype(most)::width; i < n; i += decltype(most)::width) most = max(load_logits(row, i, n), most);
   return largest(most);
 }
 
 /// sum exp(x - shift) over a row.
-template <class Real>
-Real row_sum_exp(const Real* row, int n, Real shift) {
-  using vec = lanes<Real>;
+template <class In>
+sum_of<In> row_sum_exp(const In* row, int n, sum_of<In> shift) {
+  using vec = lanes<sum_of<In>>;
   vec total = vec::fill(0);
-  for (int i = 0; i < n; i += vec::width) total = total + exp(load_row(row, i, n, nothing<Real>) - vec::fill(shift));
+  for (int i = 0; i < n; i += vec::width) total = total + exp(load_logits(row, i, n) - vec::fill(shift));
   return sum(total);
 }
 
+/// The softmax of a row, a register at a time: for results that are rounded, so that no exponentials are stored.
+template <class In>
+class softmax_of_row {
+  using real = sum_of<In>;
+  using vec = lanes<real>;
+  const In* row_;
+  int n_;
+  vec most_, scale_;
+
+ public:
+  softmax_of_row(const In* row, int n) : row_(row), n_(n) {
+    const real most = row_largest(row, n);
+    most_ = vec::fill(most);
+    scale_ = vec::fill(1 / row_sum_exp(row, n, most));
+  }
+  vec of(vec x) const { return exp(x - most_) * scale_; }
+  void store(auto* out) const {
+    for (int i = 0; i < n_; i += vec::width) store_row(of(load_logits(row_, i, n_)), out, i, n_);
+  }
+};
+
 /// One row of n numbers; in == out is allowed.
-template <normalized Form, class Real>
-void normalize_row(const Real* in, Real* out, int n) {
-  using vec = lanes<Real>;
-  const Real most = row_largest(in, n);
-  if constexpr (Form == normalized::softmax) {
+template <normalized Form, class In, class Out>
+void normalize_row(const In* in, Out* out, int n) {
+  using real = sum_of<In>;
+  using vec = lanes<real>;
+  if constexpr (Form == normalized::log_softmax) {
+    const real most = row_largest(in, n);
+    const vec shift = vec::fill(most), log_total = vec::fill(std::log(row_sum_exp(in, n, most)));
+    for (int i = 0; i < n; i += vec::width) store_row(load_row_as<real>(in, i, n) - shift - log_total, out, i, n);
+  } else if constexpr (std::is_same_v<Out, bf16>) {
+    softmax_of_row(in, n).store(out);
+  } else {
+    const vec most = vec::fill(row_largest(in, n));
     vec total = vec::fill(0);
     for (int i = 0; i < n; i += vec::width) {
-      const vec e = exp(load_row(in, i, n, nothing<Real>) - vec::fill(most));
+      const vec e = exp(load_logits(in, i, n) - most);
       total = total + e;
       store_row(e, out, i, n);
     }
     const vec scale = vec::fill(1 / sum(total));
     for (int i = 0; i < n; i += vec::width) store_row(load_row(out, i, n) * scale, out, i, n);
-  } else {
-    const vec shift = vec::fill(most), log_total = vec::fill(std::log(row_sum_exp(in, n, most)));
-    for (int i = 0; i < n; i += vec::width) store_row(load_row(in, i, n) - shift - log_total, out, i, n);
   }
 }
 
 /// Some columns of {n, stride} along the first axis, a register of columns at a time.
-template <normalized Form, class Real>
-void normalize_columns(const Real* in, Real* out, int n, std::int64_t stride, range columns) {
-  using vec = lanes<Real>;
+template <normalized Form, class In, class Out>
+void normalize_columns(const In* in, Out* out, int n, std::int64_t stride, range columns) {
+  using vec = lanes<sum_of<In>>;
+  constexpr bool stores = Form == normalized::softmax && !std::is_same_v<Out, bf16>;
   for (std::int64_t j = columns.begin; j < columns.end; j += vec::width) {
-    const auto load = [&](const Real* from, int i) { return load_row(from + i * stride, j, stride); };
+    const auto load = [&](const auto* from, int i) { return load_row_as<sum_of<In>>(from + i * stride, j, stride); };
     const auto store = [&](vec x, int i) { store_row(x, out + i * stride, j, stride); };
     vec most = load(in, 0);
     for (int i = 1; i < n; ++i) most = max(load(in, i), most);
@@ -72,11 +106,11 @@ void normalize_columns(const Real* in, Real* out, int n, std::int64_t stride, ra
     for (int i = 0; i < n; ++i) {
       const vec e = exp(load(in, i) - most);
       total = total + e;
-      if constexpr (Form == normalized::softmax) store(e, i);
+      if constexpr (stores) store(e, i);
     }
     if constexpr (Form == normalized::softmax) {
       const vec scale = vec::fill(1) / total;
-      for (int i = 0; i < n; ++i) store(load(out, i) * scale, i);
+      for (int i = 0; i < n; ++i) store((stores ? load(out, i) : exp(load(in, i) - most)) * scale, i);
     } else {
       const vec log_total = log(total);
       for (int i = 0; i < n; ++i) store(load(in, i) - most - log_total, i);
@@ -101,14 +135,14 @@ constexpr around_axis around(const shape& s, int axis) {
 }
 
 /// Threads share what lies outside of the axis, or else the columns; in == out is allowed.
-template <normalized Form, class Real>
-[[gnu::noinline]] void normalize(const around_axis& a, const Real* in, Real* out, const launch& how = {}) {
+template <normalized Form, class In, class Out>
+[[gnu::noinline]] void normalize(const around_axis& a, const In* in, Out* out, const launch& how = {}) {
   const std::int64_t step = a.extent * a.inner;
   const bool many = a.outer > 1;
-  shares{normalizing * a.outer * step, many ? a.outer : a.inner, many ? 1 : lanes<Real>::width}(
+  shares{normalizing * a.outer * step, many ? a.outer : a.inner, many ? 1 : lanes<sum_of<In>>::width}(
       how.threads, [=, &a, &how](range own) {
         if (!many && a.inner > 1) return normalize_columns<Form>(in, out, a.extent, a.inner, own);
-        how.in_rows(own, step * static_cast<int>(sizeof(Real)), [=, &a](range some) {
+        how.in_rows(own, step * static_cast<int>(sizeof(In)), [=, &a](range some) {
           for (std::int64_t at = some.begin * step; at < some.end * step; at += step) {
             if (a.inner == 1) normalize_row<Form>(in + at, out + at, a.extent);
             else normalize_columns<Form>(in + at, out + at, a.extent, a.inner, {0, a.inner});
@@ -119,15 +153,17 @@ template <normalized Form, class Real>
 
 }  // namespace kernel
 
-template <int Axis, class Real, class X>
-void compute(softmax_op<Axis>, signature<Real, X>, void* const* p, const kernel::launch& how) {
-  kernel::normalize<kernel::normalized::softmax>(kernel::around(X::shape, Axis), static_cast<const Real*>(p[1]),
-                                                 static_cast<Real*>(p[0]), how);
+template <int Axis, class Numbers, class X>
+void compute(softmax_op<Axis>, signature<Numbers, X>, void* const* p, const kernel::launch& how) {
+  kernel::normalize<kernel::normalized::softmax>(kernel::around(X::shape, Axis),
+                                         static_cast<const kernel::taken_of<Numbers, X>*>(p[1]),
+                                         static_cast<kernel::made_of<Numbers>*>(p[0]), how);
 }
-template <int Axis, class Real, class X>
-void compute(log_softmax_op<Axis>, signature<Real, X>, void* const* p, const kernel::launch& how) {
-  kernel::normalize<kernel::normalized::log_softmax>(kernel::around(X::shape, Axis), static_cast<const Real*>(p[1]),
-                                                     static_cast<Real*>(p[0]), how);
+template <int Axis, class Numbers, class X>
+void compute(log_softmax_op<Axis>, signature<Numbers, X>, void* const* p, const kernel::launch& how) {
+  kernel::normalize<kernel::normalized::log_softmax>(kernel::around(X::shape, Axis),
+                                         static_cast<const kernel::taken_of<Numbers, X>*>(p[1]),
+                                         static_cast<kernel::made_of<Numbers>*>(p[0]), how);
 }
 
 }  // namespace cairn
