@@ -69,7 +69,6 @@ BOOST_AUTO_TEST_CASE(floats_that_kernels_take) {
 BOOST_AUTO_TEST_CASE(repeated_residual) { laws_rounded<models::repeated_residual>(); }
 BOOST_AUTO_TEST_CASE(made_in_bf16) {
   laws_rounded<of_heads>();
-  laws_rounded<of_heads, threads<2>>();
   laws_rounded<of_table>();
 }
 BOOST_AUTO_TEST_CASE(saved_inside) { laws_rounded<models::saved_inside>(); }
