@@ -9,9 +9,9 @@
 #include "laws.hpp"
 
 namespace {
-template <auto Model, class... Options>
+template <auto Model>
 void laws_rounded() {
-  laws_of_any<Model, mixed<bf16>, Options...>();
+  laws_of_any<Model, mixed<bf16>>();
 }
 }  // namespace
 
