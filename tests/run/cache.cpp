@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "worse.hpp"
+
 using namespace cairn;
 
 namespace {
@@ -87,7 +89,7 @@ constexpr auto stepped = block<"step">(
 
 double worst_difference(const auto& row, const auto& other) {
   double worst = 0;
-  for (std::size_t j = 0; j < row.size(); ++j) worst = std::max(worst, std::abs(row[j] - other[j]));
+  for (std::size_t j = 0; j < row.size(); ++j) worst = worse(worst, std::abs(row[j] - other[j]));
   return worst;
 }
 std::span<const double> row_of(const auto& view, std::size_t row, std::size_t columns) {
