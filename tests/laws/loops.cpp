@@ -37,6 +37,7 @@ BOOST_AUTO_TEST_CASE(every_policy_has_the_same_bits) {
   have_same_bits<models::looped<store_all>, models::looped<revolve<2>>, models::looped<two_level<3, 2>>,
                  models::looped<segment_every<1>>, models::looped<segment_every<3>>, models::looped<segment_every<7>>>();
   have_same_bits<models::recurrent<store_all>, models::recurrent<segment_every<8>>, models::recurrent<revolve<4>>>();
+  have_same_bits<models::other_recurrent<store_all>, models::other_recurrent<revolve<2>>>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

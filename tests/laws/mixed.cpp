@@ -1,6 +1,7 @@
 // The laws in programs whose steps store what they compute as bf16.
 #include "../models/images.hpp"
 #include "../models/indices.hpp"
+#include "../models/loops.hpp"
 #include "../models/nesting.hpp"
 #include "../models/parameters.hpp"
 #include "../models/segments.hpp"
@@ -60,6 +61,7 @@ BOOST_AUTO_TEST_CASE(penalized) { laws_rounded<models::penalized>(); }
 BOOST_AUTO_TEST_CASE(tied_head) { laws_rounded<models::tied_head>(); }
 BOOST_AUTO_TEST_CASE(transformer) { laws_rounded<models::transformer>(); }
 BOOST_AUTO_TEST_CASE(lstm) { laws_rounded<models::lstm>(); }
+BOOST_AUTO_TEST_CASE(recurrent) { laws_of_loops<models::recurrent<segment_every<8>>, mixed<bf16>>(); }
 BOOST_AUTO_TEST_CASE(u_net) { laws_rounded<models::u_net>(); }
 BOOST_AUTO_TEST_CASE(that_update) {
   same_in_step_and_beside<models::repeated_residual, mixed<bf16>>();
