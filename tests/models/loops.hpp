@@ -52,12 +52,4 @@ constexpr auto recurrent = [] {
   return classify(mean<1>(ys) + mean<0>(h * c));
 }();
 
-/// The other recurrent layers, one on the other.
-template <class Policy>
-constexpr auto other_recurrent = [] {
-  constexpr nn::recurrent_options one{};
-  const auto sequence = reshape<8, 9, 3>(x | nn::linear<"in", 27>);
-  return classify(mean<1>(sequence | nn::gru<"gru", 6, one, Policy> | nn::rnn<"rnn", 5, one, Policy>));
-}();
-
 }  // namespace models
