@@ -63,6 +63,10 @@ arguments read(int argc, char** argv, arguments given) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_name() != "--help" && option->get_name() != "--resume") option->capture_default_str();
   }
+  if (given.writes)
+    app.add_option("--prompt", given.prompt, "write on from this by the best weights in that folder, and not train")
+        ->needs(const_cast<CLI::Option*>(run))
+        ->type_name("TEXT");
   app.failure_message(
       [&](const CLI::App*, const CLI::Error& e) { return given.name + ": " + std::string(e.what()) + '\n'; });
   try {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace training {
@@ -14,6 +15,8 @@ struct arguments {
   std::string picture = {};  ///< a file for the memory of a step; none where it is empty
   std::string run = {};      ///< a folder for weights, log and profile; none where it is empty
   bool resume = false;
+  bool writes = false;  ///< whether it learns to write, so that there may be a prompt
+  std::optional<std::string> prompt = {};  ///< what to write on from, by weights of a run, in place of training
   std::uint64_t seed = 1;
   std::string data = "/usr/share/datasets/fashion-mnist";
   std::string data_is = "FOLDER", about_data = "the four gzipped IDX files";

@@ -58,12 +58,13 @@ using step_with = program<loss, update<adamw_options{.beta2 = 0.99, .weight_deca
 using train_step = step_with<>;
 using plain_step = step_with<plain>;
 
-std::string written_by(train_step& step) {
-  predictor<next_logits> write{step};
-  return training::sample(step.random().from, step.steps(), length, [&](std::int32_t last, std::int32_t position) {
+/// By the parameters of a program, or of a file.
+constexpr auto written_by = [](auto& parameters, const training::beginning& begin) {
+  predictor<next_logits> write{parameters};
+  return training::sample(begin, length, [&](std::int32_t last, std::int32_t position) {
     return write(bind<"last">(std::array{last}), bind<"at">(std::array{position}));
   });
-}
+};
 
 }  // namespace
 

@@ -38,11 +38,12 @@ using step_with =
 using train_step = step_with<segment_every<16>>;
 using plain_step = step_with<store_all>;  // the option `plain` leaves loops as they are
 
-std::string written_by(train_step& step) {
-  predictor<next_logits> write{step};
-  return training::sample(step.random().from, step.steps(), 256,
+/// By the parameters of a program, or of a file.
+constexpr auto written_by = [](auto& parameters, const training::beginning& begin) {
+  predictor<next_logits> write{parameters};
+  return training::sample(begin, 256,
                           [&](std::int32_t last, std::int32_t) { return write(bind<"last">(std::array{last})); });
-}
+};
 
 }  // namespace
 
@@ -57,10 +58,10 @@ int main(int argc, char** argv) {
        .threads = training::cores(most_threads),
        .warm_up = 50},
       steps,
-      [](auto train, seed, int epoch) {  // epochs go through the text in order, and then again
+      [](auto train, seed, int epoch) {  // epochs go through the text in order, in equal parts, and then again
         auto in_order = data::windows<batch, length>(train);
-        const std::int64_t parts = std::max<std::int64_t>(in_order.size() / steps, 1);
-        return std::move(in_order) | std::views::drop(epoch % parts * steps);
+        const std::int64_t parts = (in_order.size() + steps - 1) / steps, each = (in_order.size() + parts - 1) / parts;
+        return std::move(in_order) | std::views::drop(epoch % parts * each) | std::views::take(each);
       },
       [](train_step& step, const auto& batch_of_text) {
         if (!batch_of_text.begins) return;

@@ -105,7 +105,7 @@ void compare(const arguments& given, const auto&... bound) {
   std::cout << '\n' << std::flush;
 }
 
-/// What an epoch is: so many steps of a batch of so many examples; and which results are better.
+/// What an epoch is: so many steps at most, of a batch of so many examples; and which results are better.
 struct plan {
   std::int64_t steps, batch;
   bool higher_is_better;

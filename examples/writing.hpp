@@ -14,12 +14,13 @@ namespace training {
 
 constexpr int letters = 256;  ///< each byte is a token
 
-/// Arguments of such a program: an epoch is so many steps.
+/// Arguments of such a program: an epoch is at most so many steps.
 inline arguments about_text(arguments given, int steps) {
+  given.writes = true;
   given.data = "bible.txt";
   given.data_is = "FILE";
   given.about_data = "any text, such as Debian's of `bible -f gen1:1-rev22:21`";
-  given.about_epochs = "so often " + std::to_string(steps) + " steps, a validation and a sample";
+  given.about_epochs = "so often up to " + std::to_string(steps) + " steps, a validation and a sample";
   return given;
 }
 
@@ -36,35 +37,55 @@ double bits_a_byte(auto& step, auto&& batches) {
   return sum / count / std::numbers::ln2;
 }
 
-/// What a predictor writes after a line break, byte by byte: next(token, position) gives the logits of the byte behind.
-/// The same for equal seeds, steps and parameters.
-std::string sample(seed s, std::int64_t steps, int length, auto next) {
+/// What a sample begins with, and what its random numbers depend on.
+struct beginning {
+  seed from;
+  std::int64_t steps = 0;
+  std::string prompt = {};
+};
+
+/// What a predictor writes after a line break and the prompt, byte by byte, until it has read `length` bytes:
+/// next(token, position) gives the logits of the byte behind. The same for equal beginnings and parameters.
+std::string sample(const beginning& begin, int length, auto next) {
+  if (std::ssize(begin.prompt) >= length)
+    throw std::runtime_error("a prompt may have at most " + std::to_string(length - 1) + " bytes");
   // Windows are drawn from the sequences epoch << 32 | batch of this seed, from 0 on. Samples count down from
   // the last one, for none shall be drawn by the numbers that are the places of windows.
-  random_sequence random(s, ~static_cast<std::uint64_t>(steps));
-  std::vector<std::int32_t> written{'\n'};
-  for (int i = 0; i < length; ++i)
-    written.push_back(data::draw(next(written.back(), i), {.temperature = 0.8, .top_k = 40}, random));
-  return data::vocabulary::bytes().decode(std::span(written).subspan(1));
+  random_sequence random(begin.from, ~static_cast<std::uint64_t>(begin.steps));
+  const auto known = data::vocabulary::bytes();
+  std::vector<std::int32_t> written = known.encode('\n' + begin.prompt);
+  for (int i = 0; i < length; ++i) {
+    const auto logits = next(written[static_cast<std::size_t>(i)], i);
+    if (i + 1 == std::ssize(written))
+      written.push_back(data::draw(logits, {.temperature = 0.8, .top_k = 40}, random));
+  }
+  return known.decode(std::span(written).subspan(1));
 }
 
 /// The program of a model that learns to write: compares Step and Plain, trains, and after each epoch says how well it
-/// foretells the end of the text, by ValidationLoss, and what `written_by(step)` writes. `batches(tokens, seed, epoch)`
-/// are those of an epoch, windows of Batch x Length; `prepare(step, batch)` comes before each.
+/// foretells some of the last tenth of the text, by ValidationLoss, and what `written_by(step, beginning)` writes.
+/// `batches(tokens, seed, epoch)` are those of an epoch, windows of Batch x Length, of which `steps` are taken at most;
+/// `prepare(step, batch)` comes before each. With a prompt it only writes, by the parameters of a file.
 template <auto ValidationLoss, class Step, class Plain, int Batch, int Length>
 int learn_to_write(int argc, char** argv, const arguments& defaults, int steps, auto batches, auto prepare,
                    auto written_by) try {
   constexpr int judged = 40;  // batches
   const arguments given = read(argc, argv, about_text(defaults, steps));
+  if (given.prompt) {
+    const std::string weights = cairn::train::run_folder(given.run).best();
+    std::cout << written_by(weights, beginning{.from = seed{given.seed}, .prompt = *given.prompt}) << '\n';
+    return 0;
+  }
   const data::text text = data::read_bytes(given.data);
   const auto [train_text, validation] = text.split(0.1);
   auto some = data::windows<Batch, Length>(validation);
   const auto [x, y, begins] = *some.begin();
   compare<Step, Plain>(given, bind<"text">(x), bind<"next">(y));
+  const auto epoch_of = [&](seed s, int epoch) { return batches(train_text, s, epoch) | std::views::take(steps); };
   Step step;
   train(
-      step, given, {.steps = steps, .batch = Batch, .higher_is_better = false},
-      [&](seed s, int epoch) { return batches(train_text, s, epoch) | std::views::take(steps); },
+      step, given,
+      {.steps = std::ranges::ssize(epoch_of(seed{}, 0)), .batch = Batch, .higher_is_better = false}, epoch_of,
       [&](Step& one, double lr, const auto& b) {
         prepare(one, b);
         return one.train({.lr = lr}, bind<"text">(b.inputs), bind<"next">(b.targets));
@@ -72,7 +93,10 @@ int learn_to_write(int argc, char** argv, const arguments& defaults, int steps, 
       [&](Step& one) {
         const double bits = bits_a_byte<ValidationLoss>(
             one, data::windows<Batch, Length>(validation) | std::views::take(judged));
-        std::printf("validation %.3f bits a byte; it writes\n%s\n", bits, written_by(one).c_str());
+        std::printf("validation on %lld of %lld bytes: %.3f bits a byte; it writes\n%s\n",
+                    static_cast<long long>(std::min<std::int64_t>(some.size(), judged) * Batch * Length),
+                    static_cast<long long>(std::ssize(validation)), bits,
+                    written_by(one, beginning{one.random().from, one.steps()}).c_str());
         return bits;
       },
       bind<"text">(x), bind<"next">(y));

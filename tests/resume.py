@@ -40,10 +40,10 @@ def write_images(folder):
 
 
 def write_text(file):
-    """Words of few letters: for two epochs of an LSTM of 16 letters a step, and something to validate with."""
+    """Words of few letters: for two epochs of an LSTM of 32 letters a step, and a tenth to validate with."""
     draw = random.Random(1)
     letters = "abcdefgh \n"
-    file.write_text("".join(draw.choice(letters) for _ in range(2 * steps * 16 * 5 // 4)))
+    file.write_text("".join(draw.choice(letters) for _ in range((2 * steps * 32 + 1) * 10 // 9 + 1)))
 
 
 def start(command):
@@ -88,6 +88,11 @@ def interrupt(process, log):
     process.send_signal(signal.SIGINT)
 
 
+def written_on(program, run, *arguments):
+    """What a model writes on from a prompt, by the best weights of a run."""
+    return ended(start([program, "--run", str(run), "--prompt", "abc de", *arguments]))
+
+
 def saved(run):
     """By their names, all that it saved with weights."""
     return {file.name: file.read_bytes() for file in run.glob("*.safetensors")}
@@ -121,6 +126,13 @@ def checks(program, kind, folder):
     yield "its last weights, and the best, have the same bytes", saved(parted) == saved(whole)
     if kind == "text":
         yield "it writes the same text", written(printed) == wrote != ""
+        here = written_on(program, parted)
+        yield "it writes on from a prompt", here.startswith("abc de") and len(here.encode()) > len("abc de\n")
+        yield "the same by the same weights", here == written_on(program, whole)
+        yield "another text by another seed", here != written_on(program, parted, "--seed", "8")
+        next(parted.glob("best*")).unlink()
+        without = subprocess.run([program, "--run", str(parted), "--prompt", "a"], capture_output=True, text=True)
+        yield "and nothing without weights", without.returncode == 1 and not without.stdout
 
 
 def main(program, kind):

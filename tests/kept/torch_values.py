@@ -195,7 +195,14 @@ def placed(table, row, rows):
     return first * second
 
 
+def slope_of_placed(table, row):
+    """The gradient of a row that is laid down."""
+    laid = torch.index_copy(table, 0, torch.tensor([5]), row)
+    return torch.autograd.grad((laid ** 3 * table).sum(), row, create_graph=True)[0]
+
+
 case("placed", placed, **{"table": (7, 5), "row": (1, 5), "rows": (7, 2)})
+case("placed_second", slope_of_placed, **{"table": (7, 5), "row": (1, 5)})
 case("rotary", lambda x: rotary(x, torch.arange(5.0)), x=(2, 5, 3, 6))
 case("rotary_at", lambda x: rotary(x, tokens, 500.0), x=(2, 4, 1, 8))
 case("sinusoidal", lambda x: sinusoidal(x), x=(2, 4, 7))
@@ -210,6 +217,9 @@ looks = torch.arange(6 * 7).remainder(5).reshape(6, 7) > 0
 case("attention", attention, q=(2, 6, 4, 5), k=(2, 7, 4, 5), v=(2, 7, 4, 5))
 case("attention_causal", lambda q, k, v: attention(3 * q, k, v, causal=True), q=(2, 6, 4, 5), k=(2, 7, 4, 5), v=(2, 7, 4, 3))
 case("attention_masked", lambda q, k, v: attention(q, k, v, looks), q=(2, 6, 4, 5), k=(2, 7, 4, 5), v=(2, 7, 4, 5))
+some = looks & (torch.arange(6) != 2).unsqueeze(-1)
+case("attention_row_hidden", lambda q, k, v: attention(q, k, v, some), q=(1, 6, 1, 3), k=(1, 7, 1, 3), v=(1, 7, 1, 2))
+case("attention_long", lambda q, k, v: attention(3 * q, k, v, causal=True), q=(1, 130, 1, 2), k=(1, 130, 1, 2), v=(1, 130, 1, 1))
 case("attention_added", attention, q=(2, 6, 4, 5), k=(2, 7, 4, 5), v=(2, 7, 4, 5), mask=(4, 1, 7))
 case("attention_grouped", lambda q, k, v: attention(q, k, v, causal=True), q=(2, 6, 4, 5), k=(2, 6, 2, 5), v=(2, 6, 2, 5))
 
@@ -234,6 +244,9 @@ module("cross_attention", nn.MultiheadAttention(8, 2, batch_first=True),
        lambda f, x, m: f(x, m, m, need_weights=False)[0], prefix="attn.", x=(2, 5, 8), memory=(2, 4, 8))
 module("cross_attention_other", nn.MultiheadAttention(8, 2, kdim=6, vdim=6, batch_first=True),
        lambda f, x, m: f(x, m, m, need_weights=False)[0], prefix="attn.", x=(2, 5, 8), memory=(2, 4, 6))
+padding = torch.tensor([[False, False, True, False], [True, False, False, True]])
+module("cross_attention_masked", nn.MultiheadAttention(8, 2, batch_first=True),
+       lambda f, x, m: f(x, m, m, key_padding_mask=padding, need_weights=False)[0], prefix="attn.", x=(2, 5, 8), memory=(2, 4, 8))
 for norm_first in (False, True):
     module(f"encoder_norm_first_{norm_first}", nn.TransformerEncoderLayer(
         8, 2, 12, dropout=0, activation="gelu" if norm_first else "relu", batch_first=True, norm_first=norm_first),

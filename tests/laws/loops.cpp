@@ -2,6 +2,14 @@
 
 #include "laws.hpp"
 
+/// The other recurrent layers, one on the other.
+template <class Policy>
+constexpr auto other_recurrent = [] {
+  constexpr nn::recurrent_options one{};
+  const auto sequence = reshape<8, 9, 3>(models::x | nn::linear<"in", 27>);
+  return models::classify(mean<1>(sequence | nn::gru<"gru", 6, one, Policy> | nn::rnn<"rnn", 5, one, Policy>));
+}();
+
 /// A loss, and the same under other policies.
 template <auto First, auto... Others>
 void have_same_bits() {
@@ -37,6 +45,7 @@ BOOST_AUTO_TEST_CASE(every_policy_has_the_same_bits) {
   have_same_bits<models::looped<store_all>, models::looped<revolve<2>>, models::looped<two_level<3, 2>>,
                  models::looped<segment_every<1>>, models::looped<segment_every<3>>, models::looped<segment_every<7>>>();
   have_same_bits<models::recurrent<store_all>, models::recurrent<segment_every<8>>, models::recurrent<revolve<4>>>();
+  have_same_bits<other_recurrent<store_all>, other_recurrent<revolve<2>>>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

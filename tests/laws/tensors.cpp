@@ -18,6 +18,7 @@ BOOST_AUTO_TEST_SUITE(laws_of_tensors)
 
 BOOST_AUTO_TEST_CASE(attention) { laws<models::attention>(); }
 BOOST_AUTO_TEST_CASE(transformer) { laws<models::transformer>(); }
+BOOST_AUTO_TEST_CASE(attention_penalized) { laws<models::attention_penalized>(); }
 BOOST_AUTO_TEST_CASE(deep_products) { laws<models::deep_products>(); }
 BOOST_AUTO_TEST_CASE(centered) { laws<models::centered>(); }
 BOOST_AUTO_TEST_CASE(linear_attention) { laws<models::linear_attention>(); }

@@ -13,6 +13,18 @@ constexpr auto transformer = classify(reshape<8, 12>(
       return ckpt<"first">(block<"first">(nn::transformer_block<3, first>)) |
              ckpt<"last", save_matmuls, allow_useless>(block<"last">(nn::transformer_block<2, last, nn::relu>));
     })));
+// A gradient of attention's gradient, with all that it takes, over more keys than a tile has.
+constexpr auto attention_penalized = [] {
+  const auto found = [](auto h) {
+    const auto q = reshape<1, 100, 2, 2>(h | nn::linear<"q", 4>);
+    const auto k = reshape<1, 100, 1, 2>(h | nn::linear<"k", 2>);
+    const auto v = reshape<1, 100, 1, 3>(h | nn::linear<"v", 3>);
+    return reshape<8, 75>(nn::attention<"drop", 0.2>(q, k, v, param<"mask", 2, 1, 100>, nn::causal));
+  };
+  const auto tokens = reshape<100, 2>(x | nn::linear<"in", 25>);
+  const auto loss = classify(tokens | ckpt<"attention">(layer(found)) | nn::tanh);
+  return loss + 0.1_c * sum(square(grad(loss, x)));
+}();
 constexpr auto centered = classify(x | nn::linear<"in", 12> | ckpt<"norm", allow_useless>(layer([](auto h) {
                                      const auto c = h - mean<-1>(h, keepdim);
                                      return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c);

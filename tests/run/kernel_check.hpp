@@ -12,6 +12,8 @@
 #include <limits>
 #include <vector>
 
+#include "worse.hpp"
+
 namespace kernel_check {
 
 template <class Real>
@@ -95,10 +97,8 @@ class guarded {
 template <class Real, class Bound>
 double worst(const Real* x, const Real* y, std::int64_t n, Bound bound) {
   double most = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double error = std::abs(double{x[i]} - double{y[i]}) / bound(i);
-    if (!(error <= most)) most = std::isnan(error) ? infinity<double> : error;
-  }
+  for (std::int64_t i = 0; i < n; ++i)
+    most = worse(most, std::abs(double{x[i]} - double{y[i]}) / bound(i));
   return most;
 }
 

@@ -4,12 +4,14 @@
 #include "cairn/data/draw.hpp"
 #include "cairn/data/windows.hpp"
 
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <ranges>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,17 @@ namespace {
 
 static_assert(std::input_iterator<data::window_range<2, 3>::iterator>);
 static_assert(std::ranges::sized_range<data::window_range<2, 3>>);
+
+// Tokens outlive their windows: what a call returns does not.
+template <class Tokens, class... More>
+concept has_windows = requires(Tokens&& tokens, More... more) {
+  data::windows<2, 3>(static_cast<Tokens&&>(tokens), more...);
+};
+using numbers = std::vector<std::int32_t>;
+static_assert(has_windows<numbers&> && has_windows<const numbers&, seed, int>);
+static_assert(has_windows<std::span<const std::int32_t>, seed, int> && has_windows<std::span<std::int32_t>>);
+static_assert(!has_windows<numbers> && !has_windows<const numbers> && !has_windows<numbers, seed, int>);
+static_assert(!has_windows<std::array<std::int32_t, 9>> && has_windows<std::array<std::int32_t, 9>&>);
 
 constexpr std::size_t length(std::string_view text) { return data::detail::bytes_of_character(text); }
 static_assert(length("a") == 1 && length("\u00e9") == 2 && length("\u20ac") == 3 && length("\U0001f600") == 4);

@@ -18,6 +18,20 @@ constexpr auto whole = [](auto x) {
   else return std::apply(flat, made);
 };
 
+/// Saturated gates in float: what they pass is 0 or 1 there, too, and so are gradients.
+template <auto Layer>
+void saturated_in_float(const std::string& name) {
+  program<whole<Layer>(10'000_c * param<"x", 2, 3, 3>), cotangent<"cotangent">> step;
+  const auto fill = [](std::string_view leaf, auto view) {
+    for (std::size_t i = 0; i < view.size(); ++i) view.data()[i] = static_cast<float>(filled(leaf, i));
+  };
+  step.for_each_parameter(fill);
+  std::array<float, 30> cotangents;
+  fill("cotangent", std::span(cotangents));
+  compare(name, step.value_and_grad(bind<"cotangent">(cotangents)), 1e-6);
+  step.for_each_gradient([&name](std::string_view leaf, auto view) { compare(name + '.' + std::string(leaf), view, 1e-6); });
+}
+
 /// One sort of units: a layer, two with another policy, three units, a cell, and the states of all.
 template <auto One, auto Two, auto Small, auto Cell, fixed_string... State>
 void all_of(const std::string& name) {
@@ -34,12 +48,15 @@ BOOST_AUTO_TEST_SUITE(torch_recurrent)
 
 BOOST_AUTO_TEST_CASE(rnn) {
   all_of<nn::rnn<"n", 5>, nn::rnn<"n", 5, two, revolve<2>>, nn::rnn<"n", 3>, nn::rnn_cell<"n", 5>, "h">("rnn");
+  saturated_in_float<nn::rnn<"n", 5>>("rnn_saturated");
 }
 BOOST_AUTO_TEST_CASE(gru) {
   all_of<nn::gru<"n", 5>, nn::gru<"n", 5, two, revolve<2>>, nn::gru<"n", 3>, nn::gru_cell<"n", 5>, "h">("gru");
+  saturated_in_float<nn::gru<"n", 5>>("gru_saturated");
 }
 BOOST_AUTO_TEST_CASE(lstm) {
   all_of<nn::lstm<"n", 5>, nn::lstm<"n", 5, two, revolve<2>>, nn::lstm<"n", 3>, nn::lstm_cell<"n", 5>, "h", "c">("lstm");
+  saturated_in_float<nn::lstm<"n", 5>>("lstm_saturated");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

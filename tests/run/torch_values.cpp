@@ -105,6 +105,9 @@ BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
   constexpr auto rows_in_place = placed<0>(square(table), indices<"row at", 7, 1>, param<"row", 1, 5>);
   constexpr auto columns = placed<-1>(table, indices<"column at", 4, 1>, square(param<"rows", 7, 2>));
   agrees<rows_in_place * columns>("placed", bind<"row at">(std::array{5}), bind<"column at">(std::array{2}));
+  constexpr auto row = param<"row", 1, 5>;
+  constexpr auto laid = placed<0>(table, indices<"row at", 7, 1>, row);
+  agrees<grad(sum(laid * square(laid) * table), row)>("placed_second", bind<"row at">(std::array{5}));
   agrees<nn::rotary(param<"x", 2, 5, 3, 6>)>("rotary");
   agrees<nn::rotary<500>(param<"x", 2, 4, 1, 8>, tokens)>("rotary_at", bind<"tokens">(at));
   constexpr auto x = param<"x", 2, 4, 7>;
@@ -127,7 +130,13 @@ BOOST_AUTO_TEST_CASE(attentions) {
   std::vector<std::int32_t> looks(42);
   for (std::size_t i = 0; i < 42; ++i) looks[i] = i % 5 > 0;
   agrees<nn::attention(q, k, v, indices<"looks", 2, 6, 7>)>("attention_masked", bind<"looks">(looks));
+  for (std::size_t i = 14; i < 21; ++i) looks[i] = 0;
+  agrees<nn::attention(param<"q", 1, 6, 1, 3>, param<"k", 1, 7, 1, 3>, param<"v", 1, 7, 1, 2>,
+                       indices<"looks", 2, 6, 7>)>("attention_row_hidden", bind<"looks">(looks));
   agrees<nn::attention(q, k, v, param<"mask", 4, 1, 7>)>("attention_added");
+  // More than one tile.
+  agrees<nn::attention(3_c * param<"q", 1, 130, 1, 2>, param<"k", 1, 130, 1, 2>, param<"v", 1, 130, 1, 1>,
+                       nn::causal)>("attention_long");
   agrees<nn::attention(q, param<"k", 2, 6, 2, 5>, param<"v", 2, 6, 2, 5>, nn::causal)>("attention_grouped");
 }
 BOOST_AUTO_TEST_CASE(transformers) {
@@ -135,6 +144,8 @@ BOOST_AUTO_TEST_CASE(transformers) {
   agrees<x | nn::self_attention<"attn", 2, nn::causal>>("self_attention");
   agrees<nn::cross_attention<"attn", 2>(x, param<"memory", 2, 4, 8>)>("cross_attention");
   agrees<nn::cross_attention<"attn", 2>(x, param<"memory", 2, 4, 6>)>("cross_attention_other");
+  agrees<nn::cross_attention<"attn", 2>(x, param<"memory", 2, 4, 8>, reshape<2, 1, 1, 4>(indices<"real", 2, 2, 4>))>(
+      "cross_attention_masked", bind<"real">(std::array{1, 1, 0, 1, 0, 1, 1, 0}));
   using options = nn::transformer_options;
   agrees<x | nn::transformer_block<2, options{.dim_feedforward = 12, .norm_first = false}, nn::relu>>(
       "encoder_norm_first_False");

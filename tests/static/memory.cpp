@@ -3,6 +3,7 @@
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
 #include "cairn/nn/activation.hpp"
+#include "cairn/nn/attention.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
@@ -209,5 +210,11 @@ static_assert(in_logits<cross_entropy<nn::cross_entropy_options{.ignore_index = 
                   over_vocabulary, token_or_none)> < 1.01);
 // The gradient of a tied table is the sum of two of its size, which are not there beside the logits.
 static_assert(in_logits<cross_entropy(of_tokens | nn::tied_linear<"/wte.weight", 50000>, tokens)> < 1.01);
+
+// Attention never stores its scores, which grow fourfold where tokens are twice as many.
+template <int T>
+constexpr double of_attention =
+    static_cast<double>(peak<step_of<mean(square(input<"x", 1, T, 64> | nn::self_attention<"attn", 4, nn::causal>))>>);
+static_assert(of_attention<512> < 2.1 * of_attention<256> && of_attention<1024> < 2.1 * of_attention<512>);
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -110,5 +111,8 @@ template <int B, int T>
 window_range<B, T> windows(std::span<const std::int32_t> tokens, seed s, std::int64_t epoch) {
   return window_range<B, T>(tokens, s, epoch);
 }
+template <int B, int T, class Tokens>
+  requires(!std::ranges::borrowed_range<Tokens>)
+window_range<B, T> windows(Tokens&&, auto...) = delete;  // the windows would outlive the tokens
 
 }  // namespace cairn::data

@@ -40,8 +40,6 @@ struct attention_of_tiles {
  private:
   using vec = lanes<Sum>;
   using space = attention_tiles::forward_space<copy_of<In>*, Sum*>;
-  static constexpr int in_step = in_pairs<In> ? 2 : 1;
-  static constexpr int width = vec::width;
 
   void query_tile(const space& at, std::int64_t image, int head, int tile) const {
     const score_tile<Sum> first(plan, image, head, tile, 0);
@@ -50,15 +48,15 @@ struct attention_of_tiles {
               at.queries, cut.depth);
     std::fill_n(at.sums, cut.queries * cut.value_depth, Sum{0});
     std::fill_n(at.largest, cut.in_registers(cut.queries), nothing<Sum>);
-    std::fill_n(at.total, cut.queries * width, Sum{0});
+    std::fill_n(at.total, cut.queries * vec::width, Sum{0});
     for (int i = 0; i < cut.key_tiles(of); ++i) {
       const score_tile<Sum> scores(plan, image, head, tile, i);
       if (!scores.seen()) break;
       multiply_tiles<false>(at.queries, cut.depth, at.keys + std::int64_t{scores.key} * cut.in_steps(of.depth), 0,
                             of.depth, at.scores, cut.keys, rows, scores.keys, false, scores.along_depth(of.depth));
       for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
-      multiply_tiles<false>(in_place_of<In>(at.scores), in_step * cut.keys,
-                            at.values + std::int64_t{scores.key} * cut.value_depth, in_step * cut.value_depth,
+      multiply_tiles<false>(in_place_of<In>(at.scores), in_step<In> * cut.keys,
+                            at.values + std::int64_t{scores.key} * cut.value_depth, in_step<In> * cut.value_depth,
                             scores.keys, at.sums, cut.value_depth, rows, cut.value_depth, true, scores.along_keys());
     }
     for (int row = 0; row < rows; ++row) finish(at, row, image, head, first.query + row);
@@ -74,11 +72,11 @@ struct attention_of_tiles {
     tile.mask(row, seen, mask, scores);
     const Sum before = at.largest[row], most = std::max(before, row_largest(scores, seen));
     const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(binary_digits<Sum>);
-    vec total = vec::load(at.total + row * width);
+    vec total = vec::load(at.total + row * vec::width);
     if (most > before && before != nothing<Sum>) {
       const vec factor = exp2_below((vec::fill(before) - base) * by);
       Sum* const sums = at.sums + row * cut.value_depth;
-      for (int j = 0; j < cut.value_depth; j += width) (vec::load(sums + j) * factor).store(sums + j);
+      for (int j = 0; j < cut.value_depth; j += vec::width) (vec::load(sums + j) * factor).store(sums + j);
       total = total * factor;
     }
     at.largest[row] = most;
@@ -92,15 +90,15 @@ struct attention_of_tiles {
       total = total + w;
       store_rounded<In>(drops ? where_at_least(w * keep, words + j, least) : w, scores, j);
     };
-    const int whole = seen - seen % width;
-    for (int j = 0; j < whole; j += width) step(j, [](vec x) { return x; });
+    const int whole = seen - seen % vec::width;
+    for (int j = 0; j < whole; j += vec::width) step(j, [](vec x) { return x; });
     if (whole < seen) step(whole, [n = seen - whole](vec x) { return masked(x, n); });
-    total.store(at.total + row * width);
+    total.store(at.total + row * vec::width);
     if constexpr (in_pairs<In>) clear_after<In>(seen, cut.keys, scores);
   }
 
   void finish(const space& at, int row, std::int64_t image, int head, int query) const {
-    const Sum total = sum(vec::load(at.total + row * width));
+    const Sum total = sum(vec::load(at.total + row * vec::width));
     if (largest.data != nullptr) *largest.at(image, head, query) = total == 0 ? 0 : at.largest[row];
     if (log_total.data != nullptr) *log_total.at(image, head, query) = total == 0 ? 0 : std::log(total);
     if (y.data != nullptr)

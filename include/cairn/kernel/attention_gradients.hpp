@@ -41,7 +41,6 @@ struct attention_gradients_of_tiles {
  private:
   using vec = lanes<Sum>;
   using space = attention_tiles::backward_space<copy_of<In>*, Sum*>;
-  static constexpr int width = vec::width, in_step = in_pairs<In> ? 2 : 1;
   /// Tiles of queries or of keys: of a share, mixed; or all, in order.
   struct tiles {
     int begin, end, all;
@@ -96,7 +95,6 @@ struct attention_gradients_of_tiles {
     }
   }
 
-  /// What a tile of scores gives.
   void tile(const score_tile<Sum>& scores, const space& at, bool by_keys, bool by_queries) const {
     const int rows = scores.queries, keys = scores.keys;
     const std::int64_t query = scores.query;
@@ -110,8 +108,8 @@ struct attention_gradients_of_tiles {
     const copy_of<In>*const weights = in_place_of<In>(at.weights), *const slopes = in_place_of<In>(at.slopes);
     if (by_keys) {
       if constexpr (in_pairs<In>) {
-        pack_pairs(weights, in_step * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_weights);
-        pack_pairs(slopes, in_step * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_slopes);
+        pack_pairs(weights, in_step<In> * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_weights);
+        pack_pairs(slopes, in_step<In> * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_slopes);
         of_keys(scores, at, at.steps_of_weights, at.steps_of_slopes, at.steps_of_queries + query * cut.depth,
                 at.steps_of_results + query * cut.value_depth);
       } else {
@@ -119,17 +117,17 @@ struct attention_gradients_of_tiles {
       }
     }
     if (by_queries)
-      multiply_tiles<false>(slopes, in_step * cut.keys, at.steps_of_keys, in_step * cut.depth, keys,
+      multiply_tiles<false>(slopes, in_step<In> * cut.keys, at.steps_of_keys, in_step<In> * cut.depth, keys,
                             at.of_queries + query * cut.depth, cut.depth, rows, cut.depth, true, scores.along_keys());
   }
-  /// What it gives to keys and values: from steps along queries.
+  /// What a tile gives to keys and values: from steps along queries.
   void of_keys(const score_tile<Sum>& scores, const space& at, const copy_of<In>* weights, const copy_of<In>* slopes,
                const copy_of<In>* queries, const copy_of<In>* results) const {
     const int rows = scores.queries, keys = scores.keys;
-    multiply_tiles<true>(weights, in_step * cut.keys, results, in_step * cut.value_depth, rows, at.of_values,
+    multiply_tiles<true>(weights, in_step<In> * cut.keys, results, in_step<In> * cut.value_depth, rows, at.of_values,
                          cut.value_depth, keys, cut.value_depth, true, scores.along_queries());
-    multiply_tiles<true>(slopes, in_step * cut.keys, queries, in_step * cut.depth, rows, at.of_keys, cut.depth, keys,
-                         cut.depth, true, scores.along_queries());
+    multiply_tiles<true>(slopes, in_step<In> * cut.keys, queries, in_step<In> * cut.depth, rows, at.of_keys, cut.depth,
+                         keys, cut.depth, true, scores.along_queries());
   }
 
   /// Scores become weights, dropped as forward, and what these gave to the result the gradients of scores.
@@ -159,8 +157,8 @@ struct attention_gradients_of_tiles {
       store_rounded<In>(within(w * (slope - off)), slopes, j);
       store_rounded<In>(within(drops ? where_at_least(w * keep, words + j, least) : w), weights, j);
     };
-    const int whole = seen - seen % width;
-    for (int j = 0; j < whole; j += width) step(j, [](vec x) { return x; });
+    const int whole = seen - seen % vec::width;
+    for (int j = 0; j < whole; j += vec::width) step(j, [](vec x) { return x; });
     if (whole < seen) step(whole, [n = seen - whole](vec x) { return masked(x, n); });
     if constexpr (in_pairs<In>) {
       clear_after<In>(seen, cut.keys, weights);

@@ -31,9 +31,11 @@ head_rows<In> rows_of(const shape& x, void* data, std::int64_t apart = 0) {
   return {static_cast<In*>(data), x[1], apart == 0 ? std::int64_t{x[2]} * extent : apart, extent};
 }
 
-/// Whether products of such numbers are of pairs: then these are copied as they are, and otherwise as sums.
+/// How many such numbers a step of a product takes. Pairs are copied as they are, and single ones as sums.
 template <class In>
-inline constexpr bool in_pairs = factor<In, sum_of<In>>::in_step == 2;
+inline constexpr int in_step = factor<In, sum_of<In>>::in_step;
+template <class In>
+inline constexpr bool in_pairs = in_step<In> == 2;
 template <class In>
 using copy_of = typename factor<In, sum_of<In>>::number;
 
@@ -100,18 +102,17 @@ template <bool Transposed, class In, class Sum, class Along>
 void multiply_tiles(const In* a, std::int64_t apart_a, const In* b, std::int64_t apart_b, int depth, Sum* c,
                     std::int64_t apart_c, int rows, int columns, bool add, Along along) {
   constexpr int tile_rows = attention_tiles::tile_rows, width = lanes<Sum>::width;
-  constexpr int in_step = factor<In, Sum>::in_step;
-  const auto in_steps = [](std::int64_t n) { return (n + in_step - 1) / in_step; };
+  const auto in_steps = [](std::int64_t n) { return (n + in_step<In> - 1) / in_step<In>; };
   const tile_target<Sum> to{c, apart_c, add, false, nullptr};
-  for (int j = 0; j < columns; j += 2 * width, b += 2 * width * in_step * (apart_b == 0 ? in_steps(depth) : 1)) {
+  for (int j = 0; j < columns; j += 2 * width, b += 2 * width * in_step<In> * (apart_b == 0 ? in_steps(depth) : 1)) {
     const bool pair = columns - j > width;
-    const std::int64_t step_b = apart_b != 0 ? apart_b : (pair ? 2 * width : width) * in_step;
+    const std::int64_t step_b = apart_b != 0 ? apart_b : (pair ? 2 * width : width) * in_step<In>;
     for (int i = 0; i < rows; i += tile_rows) {
       const range own = along(i, j);
       if (own.begin >= own.end) continue;
-      const std::int64_t first = own.begin / in_step;
+      const std::int64_t first = own.begin / in_step<In>;
       const tile_source from{apart_a, 0, step_b, static_cast<int>(in_steps(own.end) - first)};
-      const In* const tile_a = a + (Transposed ? first * apart_a + i * in_step : i * apart_a + first * in_step);
+      const In* const tile_a = a + (Transposed ? first * apart_a + i * in_step<In> : i * apart_a + first * in_step<In>);
       const In* const tile_b = b + first * step_b;
       if (pair)
         column_of_tiles<In, Sum, tile_rows, 2, !Transposed>(tile_a, tile_b, from, to, i, j, 2 * width, tile_rows);
@@ -131,7 +132,7 @@ struct beside_scores {
   double dropout = 0;
 };
 
-/// Masks the scores of a row.
+/// Adds a mask to scores of a row, or leaves those alone at which it has a 1.
 template <class Real, class Mask>
 void mask_scores(const void* mask, std::int64_t at, bool repeated, Real* scores, int count) {
   using vec = lanes<Real>;
@@ -177,7 +178,7 @@ constexpr beside_scores<Real> beside_scores_of() {
   }
   if constexpr (By.dropout > 0) {
     static_assert(drawn_keys(K::shape[1]) * Q::shape.count() / Q::shape[3] <= std::int64_t{1} << 34,
-                  "counters of 32 bits");
+                  "attention draws for at most 2^34 scores, each row filled up to whole draws");
     out.draw_row = &draw_row;
   }
   return out;
@@ -235,7 +236,6 @@ struct score_tile {
     const auto by = lanes<Real>::fill(plan.scale);
     for (int j = 0; j < count; j += width) (lanes<Real>::load(scores + j) * by).store(scores + j);
   }
-  /// Masks the scores of a row.
   void mask(int row, int count, const void* mask, Real* scores) const {
     if (plan.with.mask_row == nullptr) return;
     const std::int64_t* const step = plan.with.step;

@@ -60,7 +60,7 @@ template <class In, class Made>
 
 template <double P, bool Forward, class Real, class X, class Key>
 void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p, int threads) {
-  static_assert(X::shape.count() <= std::int64_t{1} << 34, "counters of 32 bits");
+  static_assert(X::shape.count() <= std::int64_t{1} << 34, "dropout draws for at most 2^34 elements");
   kernel::dropout(static_cast<const kernel::taken_of<Real, X>*>(p[1]), *static_cast<const random_stream*>(p[2]), P,
                   static_cast<kernel::made_of<Real>*>(p[0]), X::shape.count(), threads);
 }
