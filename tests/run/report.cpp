@@ -281,8 +281,8 @@ in all                                                                          
 
 segment                  computed again                             of forward
 ------------------------------------------------------------------------------
-outside of segments      3 conversion     3 operations   432 FLOP          6 %
-in all                                    3 operations   432 FLOP          6 %
+outside of segments      2 conversion     2 operations   304 FLOP          4 %
+in all                                    2 operations   304 FLOP          4 %
 )");
 }
 
