@@ -116,8 +116,8 @@ struct sweep_cut {
     return std::int64_t{block} * runs + run * std::min(block_length, length - block) + at - block;
   }
 };
-/// The bytes of a sum of numbers of so many: those of 2 are bf16, whose sums are floats.
-constexpr int sum_bytes(int bytes) { return bytes == 2 ? 4 : bytes; }
+/// The bytes of a sum of numbers of so many.
+constexpr int sum_bytes(int bytes) { return bytes * sums_in(bytes); }
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
 /// Tiles of few rows have more columns where there are registers, so that as many sums are under way.

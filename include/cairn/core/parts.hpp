@@ -39,6 +39,6 @@ struct workspace {
 };
 
 /// How many numbers of so many bytes have the place of a sum of such: floats are summed as floats, and so is bf16.
-constexpr std::int64_t sums_in(int bytes) { return bytes == 2 ? 2 : 1; }
+constexpr int sums_in(int bytes) { return bytes == 2 ? 2 : 1; }
 
 }  // namespace cairn
