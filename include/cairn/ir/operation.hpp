@@ -210,6 +210,7 @@ struct argument_taken<true, Tensor>
 /// The kernel of an operation, of arguments as it takes them.
 template <class Op, class Real, class... Tensors>
 struct kernel_with {
+  static constexpr int bytes = sizeof(cairn::detail::computed_as<cairn::detail::real_type_of<Real>, Tensors...>);
   static constexpr kernel_pointer run() { return &cairn::run<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_tiles() { return &cairn::run_tiles<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_rows() { return &cairn::run_rows<Op, Real, Tensors...>; }
@@ -219,11 +220,7 @@ struct kernel_taking;
 template <class Op, class Real, rounding Rounded, bool Makes, std::size_t... I, class... Tensors>
 struct kernel_taking<Op, Real, Rounded, Makes, std::index_sequence<I...>, Tensors...>
     : kernel_with<Op, std::conditional_t<Makes, cairn::detail::floats_rounded, Real>,
-                  typename argument_taken<Rounded == rounding::takes && Op::takes_bf16(I), Tensors>::type...> {
-  static constexpr int bytes = sizeof(
-      cairn::detail::computed_as<Real, typename argument_taken<Rounded == rounding::takes && Op::takes_bf16(I),
-                                                               Tensors>::type...>);
-};
+                  typename argument_taken<Rounded == rounding::takes && Op::takes_bf16(I), Tensors>::type...> {};
 }  // namespace detail
 
 /// Whether an operation's kernel makes any of its results in bf16.
