@@ -129,8 +129,8 @@ void measure(const std::vector<rival<In>>& rivals, int threads) {
       one.taken.push_back(seconds(threads, times, [&] { call(one); }));
     }
   }
-  std::printf(R"({"product": "%s%c%c %dx%dx%d", "flops": {)", sizeof(In) == 2 ? "bf16 " : "", P.transpose_a ? 't' : 'n', P.transpose_b ? 't' : 'n', P.m,
-              P.n, P.k);
+  std::printf(R"({"product": "%s%c%c %dx%dx%d", "flops": {)", sizeof(In) == 2 ? "bf16 " : "",
+              P.transpose_a ? 't' : 'n', P.transpose_b ? 't' : 'n', P.m, P.n, P.k);
   for (contestant& one : all) {
     std::printf(R"(%s"%s": %.4g)", one.who ? ", " : "", one.who ? one.who->name.c_str() : "cairn",
                 2.0 * static_cast<double>(m * n * k) / std::ranges::min(one.taken));
