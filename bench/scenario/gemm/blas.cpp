@@ -67,9 +67,8 @@ std::vector<rival<In>> open(std::initializer_list<library<In>> libraries) {
 }
 
 template <class In>
-std::vector<In> drawn(std::int64_t size) {
+std::vector<In> drawn(std::int64_t size, std::uint32_t state) {
   std::vector<In> out(static_cast<std::size_t>(size));
-  std::uint32_t state = 1;
   for (In& x : out)
     x = In(static_cast<float>(static_cast<std::int32_t>(state = state * 1664525 + 1013904223)) * 0x1p-31F);
   return out;
@@ -98,7 +97,7 @@ bool agree(const std::vector<float>& c, const std::vector<float>& expected, int 
 template <product P, class In>
 void measure(const std::vector<rival<In>>& rivals, int threads) {
   constexpr std::int64_t m = P.m, n = P.n, k = P.k;
-  const std::vector<In> a = drawn<In>(m * k), b = drawn<In>(k * n);
+  const std::vector<In> a = drawn<In>(m * k, 1), b = drawn<In>(k * n, 2);
   std::vector<float> expected(static_cast<std::size_t>(m * n));
   constexpr const auto& plan = cairn::kernel::plan_of<In, P>;
   std::vector<In> own(static_cast<std::size_t>(plan.cut.scratch.numbers(threads)) + 64 / sizeof(In));
