@@ -21,6 +21,7 @@ smallest = {
     "./dev demo": "./dev demo --epochs 1",
     "./dev demo gpt": "./dev demo gpt --epochs 1",
     "./dev test": "./dev test layering",
+    "./dev test all": "./dev test layering",
     "./dev test run laws": "./dev test layering harness",
     "./dev test matrix": "./dev test matrix 'g++ -O0 x86-64-v3'",
     "./dev test fuzz 200": "./dev test fuzz 1",

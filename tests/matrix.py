@@ -12,6 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import operations
+import readme
 from accepts import accepted, static
 from compilers import compilers, finish, for_each, top
 
@@ -68,11 +70,12 @@ def judge(compiler, optimization, processor):
 
 
 def judge_static(compiler):
-    """The same of what only compiles."""
+    """The same of what only compiles, the programs of the pages, too."""
     start = time.monotonic()
     found = for_each(accepted, [(compiler, name, text) for name, text in static().items()])
     faults = [printed for ok, printed in found if not ok]
-    return not faults, None, time.monotonic() - start, 0, "".join(faults)
+    faults += [operations.faults_with(compiler), *(readme.program_faults(name, compiler) for name in readme.programs)]
+    return not any(faults), None, time.monotonic() - start, 0, "".join(faults)
 
 
 def main(part=""):

@@ -1,0 +1,58 @@
+#!/usr/bin/env -S python3 -B
+"""seeds.py NAME [EPOCHS] [SEEDS]: how well an example learns with mixed<bf16>, beside its floats: what it validates at
+the end, by seed, 1 to 5 where it is not said; the mean of either, and how far its seeds lie apart.
+
+The example is compiled as it is, and once more with the option in its programs; predictors, which validate, are floats
+in both. Runs of one seed see the same batches in the same order, and begin with the same weights.
+"""
+
+import csv
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from scenario import build, compile_program, top
+
+sources = {"floats": "", "bf16": "mixed<bf16>, "}
+
+
+def compiled(name, numbers):
+    """The example whose programs have the option, or have it not."""
+    text, found = re.subn(r"(?=update<adamw_options)", sources[numbers], (top / f"examples/{name}.cpp").read_text())
+    if found == 0:
+        sys.exit(f"examples/{name}.cpp has no step with an update")
+    source, target = build / "seeds" / f"{name}_{numbers}.cpp", build / "seeds" / f"{name}_{numbers}"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    if not source.exists() or source.read_text() != text:
+        source.write_text(text)
+    compile_program(source, target, f"-I{top / 'examples'}", str(top / "examples/arguments.cpp"), "-lz")
+    return target
+
+
+def validated(program, name, epochs, seed):
+    """The last validation in the log of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = ["--data", str(top / "build/bible.txt")] if name in ("gpt", "lstm") else []
+        subprocess.run([program, "--epochs", epochs, "--seed", str(seed), "--run", folder, *data], check=True,
+                       stdout=subprocess.DEVNULL)
+        with open(Path(folder) / "log.csv") as log:
+            return [float(row["validation"]) for row in csv.DictReader(log) if row["validation"]][-1]
+
+
+def main(name, epochs="5", seeds="5"):
+    found = {numbers: [] for numbers in sources}
+    programs = {numbers: compiled(name, numbers) for numbers in sources}
+    print("seed ", *(f"{numbers:>9}" for numbers in sources))
+    for seed in range(1, int(seeds) + 1):
+        for numbers, program in programs.items():
+            found[numbers].append(validated(program, name, epochs, seed))
+        print(f"{seed:4} ", *(f"{each[-1]:9.4f}" for each in found.values()), flush=True)
+    for what, of in (("mean", statistics.mean), ("least", min), ("most", max)):
+        print(f"{what:5}", *(f"{of(each):9.4f}" for each in found.values()))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
