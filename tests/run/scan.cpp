@@ -176,9 +176,31 @@ void all_evaluations_are_counted() {
   BOOST_TEST(evaluations == step.loops().evaluations);
 }
 
+// What each step reads is computed before the loop: backward reads it, after it has made its gradient, or does not.
+template <class Policy, bool Read>
+constexpr auto reading = [] {
+  const auto body = [](auto h, auto x) {
+    if constexpr (Read) return tanh(matmul(h, x));
+    else return tanh(h + mean<0>(x));
+  };
+  const auto computed = param<"xs", T, width, width> | nn::linear<"in", width>;
+  return mean(square(scan<T, "step", Policy>(body, carried(param<"h0", rows, width>), each(computed))));
+}();
+template <class Policy>
+void room_is_made_where_nothing_is_read() {
+  BOOST_TEST((gradcheck<reading<Policy, false>>(seed{1}).relative < 1e-6));
+  BOOST_TEST((gradcheck<reading<Policy, true>>(seed{1}).relative < 1e-6));
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(scan_)
+
+BOOST_AUTO_TEST_CASE(gradients_that_lie_where_their_values_lay) {
+  room_is_made_where_nothing_is_read<store_all>();
+  room_is_made_where_nothing_is_read<revolve<2>>();
+  room_is_made_where_nothing_is_read<segment_every<4>>();
+}
 
 BOOST_AUTO_TEST_CASE(bits_are_those_of_the_steps_written_out) {
   const auto expected = one_step<double, written_out>();

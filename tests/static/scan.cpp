@@ -6,6 +6,7 @@
 #include "cairn/expr/scan.hpp"
 #include "cairn/exec/scan.hpp"
 #include "cairn/exec/program.hpp"
+#include "cairn/nn/linear.hpp"
 
 #include <limits>
 
@@ -179,6 +180,15 @@ static_assert(bytes_of_wide<1'000'001> - bytes_of_wide<5> == 999'996 * std::int6
 // A gradient that nobody asks for is not summed, and has no memory.
 static_assert(trained<revolve<9>, freeze<"step">>::memory().peak_bytes == trained<revolve<9>>::memory().peak_bytes);
 static_assert(trained<revolve<9>, freeze<"step">>::memory().gradient_bytes == 16 * 4);
+
+// The gradient of what each step reads lies where that lay, where no gradient reads it.
+template <class Policy>
+constexpr auto reading = mean(
+    scan<50, "step", Policy>([](auto h, auto x) { return tanh(h + x); }, carried(h0), each(xs | nn::linear<"in", 16>)));
+template <class Policy>
+constexpr std::int64_t bytes_read_in = program<reading<Policy>>::memory().peak_bytes;
+static_assert(bytes_read_in<revolve<5>> < 2 * 50 * state && bytes_read_in<segment_every<5>> < 2 * 50 * state);
+static_assert(bytes_read_in<store_all> < 3 * 50 * state);  // the states, too
 
 // Neither the plan nor what it costs to make it depends on the number of steps.
 constexpr auto long_loss = mean(scan<100'000, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));

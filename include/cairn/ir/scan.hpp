@@ -20,6 +20,7 @@ struct loop_hooks {
   // pass/
   static constexpr loop_figures figures();
   static constexpr bool backward_reads(int result);
+  static constexpr bool backward_reads_argument(int leaf);
   static constexpr bool can_be_left_out(int leaf);  ///< its gradient, where nobody reads it
   template <bool Backward>
   static constexpr std::int64_t scratch(int threads);  ///< in bytes
@@ -78,6 +79,11 @@ struct loop_operations {
     out[r].rewritten = Loop::policy::rewrites_snapshots;
     return out;
   }();
+  /// Whether an argument of each step may make room for its gradient: steps are reversed from the last to the first,
+  /// and all that evaluates a step again comes before its gradients.
+  static constexpr bool is_used_up(int leaf) {
+    return leaf >= of::carried && leaf < of::carried + of::each && !hooks::backward_reads_argument(leaf);
+  }
   static constexpr auto gradients_made = [] {
     std::array<result, of::gradient_count + 1> out{};
     std::size_t n = 0;
@@ -93,7 +99,7 @@ struct loop_operations {
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::wanted.of[i]) continue;
       out[n].always = of::added_up.of[i] && !hooks::can_be_left_out(i);
-      out[n++].overwrites = of::added_up.of[i] ? so_far++ : none;
+      out[n++].overwrites = of::added_up.of[i] ? so_far++ : is_used_up(i) ? first_argument + i : none;
     }
     return out;
   }();

@@ -270,6 +270,11 @@ constexpr bool loop_hooks<Loop, Target>::backward_reads(int result) {
   return Loop::policy::keeps_steps && pass::loop_plan<Loop, Target>::reads_result(result);
 }
 template <class Loop, class Target>
+constexpr bool loop_hooks<Loop, Target>::backward_reads_argument(int leaf) {
+  using plan = pass::loop_plan<Loop, Target>;
+  return plan::is_read(plan::s.leaf_value[leaf]);
+}
+template <class Loop, class Target>
 constexpr bool loop_hooks<Loop, Target>::can_be_left_out(int leaf) {
   return pass::loop_plan<Loop, Target>::can_be_left_out(leaf);
 }
