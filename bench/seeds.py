@@ -36,8 +36,10 @@ def validated(program, name, epochs, seed):
     """The last validation in the log of a run."""
     with tempfile.TemporaryDirectory() as folder:
         data = ["--data", str(top / "build/bible.txt")] if name in ("gpt", "lstm") else []
-        subprocess.run([program, "--epochs", epochs, "--seed", str(seed), "--run", folder, *data], check=True,
-                       stdout=subprocess.DEVNULL)
+        done = subprocess.run([program, "--epochs", epochs, "--seed", str(seed), "--run", folder, *data], text=True,
+                              capture_output=True)
+        if done.returncode != 0:
+            sys.exit(done.stderr)
         with open(Path(folder) / "log.csv") as log:
             return [float(row["validation"]) for row in csv.DictReader(log) if row["validation"]][-1]
 
