@@ -370,7 +370,8 @@ class layering_finds(unittest.TestCase):
         self.assertEqual(self.faults("expr/a.hpp", '#include "../pass/b.hpp"\n'), 1)
 
     def test_a_processor(self):
-        for text in ("_mm512_mul_epu32(a, b);\n", "__m128i word;\n", "#if XSIMD_WITH_AVX\n", "#ifdef __AVX__\n"):
+        for text in ("_mm512_mul_epu32(a, b);\n", "__m128i word;\n", "#if XSIMD_WITH_AVX\n", "#ifdef __AVX__\n",
+                     "_tile_zero(0);\n"):
             self.assertEqual(self.faults("kernel/gemm.hpp", text), 1)
             self.assertEqual(self.faults("kernel/simd.hpp", text), 0)
 

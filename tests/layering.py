@@ -18,8 +18,8 @@ homes = {
     r"xsimd/|.*intrin\.h": r"kernel/simd\.hpp",
     r"xtensor/|xtl/": r"(?!)",  # nowhere
 }
-x86 = re.compile(r"\b(_mm\d*_|__m\d|__(AVX|SSE|x86)|XSIMD_WITH)")
-knows_x86 = ["kernel/simd.hpp", "kernel/halves.hpp", "core/target.hpp"]
+x86 = re.compile(r"\b(_mm\d*_|__m\d|__(AVX|SSE|AMX|x86)|_tile_|XSIMD_WITH)")
+knows_x86 = ["kernel/simd.hpp", "kernel/halves.hpp", "kernel/amx.hpp", "core/target.hpp"]
 blind = re.compile(r"(pass|check|exec|train|report)/.*|kernel/(run|tiles|loop|threads|simd|packed|registers|gemm)\.hpp")
 slow_in_constexpr = re.compile(r"\bstd::(?:ranges::)?(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
 lists = {
@@ -58,7 +58,7 @@ def faults(header, text, operations):
             if re.match(library, path) and not re.fullmatch(home, header):
                 yield f"includes {path}, which belongs in {home}"
     if header not in knows_x86 and x86.search(code):
-        yield "knows x86, which only simd.hpp and halves.hpp of kernel/ and core/target.hpp may"
+        yield "knows x86, which only simd.hpp, halves.hpp and amx.hpp of kernel/ and core/target.hpp may"
     if re.search(r"\bthrow\b", code) and header != "core/refuse.hpp":
         yield "throws: call refuse, which programs without exceptions have, too"
     if blind.fullmatch(header):

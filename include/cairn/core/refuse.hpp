@@ -3,8 +3,15 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 namespace cairn {
+
+/// A program that cannot run as it is: nobody has initialized or written its parameters, it was moved from, or the
+/// system does not lend it what it was compiled for.
+struct program_error : std::logic_error {
+  using std::logic_error::logic_error;
+};
 
 /// What a program compiled with -fno-exceptions calls, with the text of the error, where it would throw. Set it to a
 /// function of your own, which restarts the device, or blinks; when it returns, the program is aborted.

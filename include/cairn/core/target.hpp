@@ -20,4 +20,12 @@ inline constexpr bool multiplies_bf16 = true;
 inline constexpr bool multiplies_bf16 = false;
 #endif
 
+/// Whether it multiplies tiles of bf16, too, by AMX: 16 rows by 16 columns, 32 numbers deep. So it sums in another
+/// order. Systems lend them to those who ask, and Linux is the one that is asked here.
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__linux__)
+inline constexpr bool multiplies_tiles = true;
+#else
+inline constexpr bool multiplies_tiles = false;
+#endif
+
 }  // namespace cairn

@@ -29,11 +29,6 @@ struct memory_error : std::invalid_argument {
   std::size_t expected, actual;
 };
 
-/// A program that cannot run as it is: nobody has initialized or written its parameters, or it was moved from.
-struct program_error : std::logic_error {
-  using std::logic_error::logic_error;
-};
-
 namespace detail {
 /// Throws memory_error where the caller's memory has fewer bytes, or does not start at a multiple of 64.
 inline void check_memory(std::span<std::byte> given, std::size_t size) {

@@ -7,6 +7,7 @@
 #include "cairn/core/tensor_view.hpp"
 #include "cairn/exec/arena.hpp"
 #include "cairn/exec/executable.hpp"
+#include "cairn/kernel/amx.hpp"
 
 #include <array>
 #include <cmath>
@@ -77,6 +78,11 @@ class machine {
   }();
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
   static constexpr const shape& extents_of(int i) { return graph.leaf_op(i).made->extents; }
+
+  /// Throws program_error where the system does not lend the tiles that products of bf16 are compiled for.
+  machine() {
+    if constexpr (multiplies_tiles && multiplies_halves) kernel::ask_for_tiles();
+  }
 
   std::byte* const* bases() const { return bases_; }
   /// Has parameters and states, or caches, lie from `at` on.
@@ -154,6 +160,13 @@ class machine {
   }
 
  private:
+  static constexpr bool multiplies_halves = [] {
+    bool any = false;
+    for (int v = 0; v < graph.node_count; ++v)
+      any |= graph.op(v).contraction && graph.op(v).rounded == ir::rounding::takes;
+    return any;
+  }();
+
   template <int I>
   static constexpr shape extents_of_result = graph.made(graph.outputs[I]).extents;
 

@@ -110,6 +110,8 @@ struct half_pairs {
     for (int i = 0; i < width; ++i) row[i].value = reinterpret_cast<halves::words>(square[i].value);
   }
 
+  [[gnu::always_inline]] void store(bf16* to) const { std::memcpy(static_cast<void*>(to), &value, sizeof value); }
+
   /// The first `count` pairs as products take them: as floats in two steps, `row` apart, the second of each pair first,
   /// since the instruction adds it first; or, where there is this instruction, as they are.
   [[gnu::always_inline]] void store_step(float* to, std::int64_t row, int count) const {
@@ -133,7 +135,7 @@ struct half_pairs {
   }
 #if defined(__AVX512BF16__)
   [[gnu::always_inline]] void store_step(bf16* to, std::int64_t /* row */, int count) const {
-    if (count >= width) std::memcpy(static_cast<void*>(to), &value, sizeof value);
+    if (count >= width) store(to);
     else _mm512_mask_storeu_epi32(to, static_cast<__mmask16>((1U << count) - 1), reinterpret_cast<__m512i>(value));
   }
   [[gnu::always_inline]] static void store_numbers(const lanes<float>& x, bool second, bf16* to, std::int64_t row) {

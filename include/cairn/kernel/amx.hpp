@@ -1,0 +1,110 @@
+// Products of bf16 by AMX. A processor with it has, for each thread, eight tiles of 16 rows of 64 bytes: here four of
+// sums, two of A and two of B. It sums in steps of 32 numbers along k: the first ones of pairs, and the second ones;
+// then it adds both, and that to what there was. Each product is added with one rounding, denormal numbers are zeros.
+#pragma once
+
+#include "cairn/core/refuse.hpp"
+#include "cairn/core/target.hpp"
+#include "cairn/kernel/product_tiles.hpp"
+
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cairn::kernel {
+
+/// Asks the system for tiles, once in a process. Throws program_error where it lends none.
+inline void ask_for_tiles() {
+  static const bool lent = [] {
+    constexpr long ask = 0x1023, tell = 0x1022, tiles = 18;  // ARCH_REQ_XCOMP_PERM, ARCH_GET_XCOMP_PERM, XTILEDATA
+    unsigned long all = 0;
+    return ::syscall(SYS_arch_prctl, ask, tiles) == 0 && ::syscall(SYS_arch_prctl, tell, &all) == 0 &&
+           (all >> tiles & 1U) != 0;
+  }();
+  if (!lent)
+    refuse(program_error(
+        "cairn: this program multiplies bf16 by AMX, of which the system lends no tiles; it needs Linux 5.16 and a "
+        "processor with AMX, or else to be compiled with -mno-amx-tile"));
+}
+
+/// The shapes of tiles as the processor is told.
+struct alignas(64) tile_shapes {
+  std::uint8_t palette = 1, begin = 0, unused[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+/// While it lives, the thread's tiles have all their rows.
+class whole_tiles {
+  static constexpr tile_shapes whole{};
+
+ public:
+  whole_tiles() {
+    ask_for_tiles();
+    _tile_loadconfig(&whole);
+  }
+  ~whole_tiles() { _tile_release(); }
+  whole_tiles(const whole_tiles&) = delete;
+};
+
+/// As tiles_in_registers, of 16 or 32 rows and columns. Behind the last row of A are zeros, whose sums go nowhere.
+template <int Rows, int Registers, bool RowsApart>
+void column_by_amx(const bf16* a, const bf16* b, const tile_source& from, const tile_target<float>& to, int row,
+                   int column, int columns, int height) {
+  constexpr int width = lanes<float>::width, in_step = 2 * width, bytes = sizeof(bf16);
+  constexpr bool lower = Rows > width, right = Registers > 1;  // whether there are two tiles of rows, and of columns
+  const std::int64_t row_a = RowsApart ? from.apart : in_step, step_a = RowsApart ? in_step : from.apart;
+  const std::int64_t row_b = from.step_b / width;
+  asm volatile("" ::: "memory");  // g++ does not know that loads of tiles read what was packed
+  for (const int bottom = row + height; row < bottom; row += Rows, a += from.below) {
+    const int rows = std::min(Rows, bottom - row);
+    if (to.far) to.fetch_tile(row, column, rows, columns);
+    _tile_zero(0);
+    if constexpr (right) _tile_zero(1);
+    if constexpr (lower) _tile_zero(2);
+    if constexpr (lower && right) _tile_zero(3);
+    const bf16 *at_a = a, *at_b = b;
+    for (int p = 0; p < from.steps; ++p, at_a += step_a, at_b += from.step_b) {
+      _tile_loadd(4, at_a, row_a * bytes);
+      if constexpr (lower) _tile_loadd(5, at_a + width * row_a, row_a * bytes);
+      _tile_loadd(6, at_b, row_b * bytes);
+      if constexpr (right) _tile_loadd(7, at_b + in_step, row_b * bytes);
+      _tile_dpbf16ps(0, 4, 6);
+      if constexpr (right) _tile_dpbf16ps(1, 4, 7);
+      if constexpr (lower) _tile_dpbf16ps(2, 5, 6);
+      if constexpr (lower && right) _tile_dpbf16ps(3, 5, 7);
+    }
+    constexpr int stride = Registers * width;
+    const bool direct = to.reader == nullptr && !to.add && rows == Rows && columns == stride;
+    alignas(64) float tile[Rows * stride];
+    float* const out = direct ? to.at(row, column) : tile;
+    const std::int64_t apart = direct ? to.apart : stride;
+    _tile_stored(0, out, apart * 4);
+    if constexpr (right) _tile_stored(1, out + width, apart * 4);
+    if constexpr (lower) _tile_stored(2, out + width * apart, apart * 4);
+    if constexpr (lower && right) _tile_stored(3, out + width * apart + width, apart * 4);
+    if (!direct) to.take(tile, stride, row, column, rows, columns);
+  }
+}
+
+template <>
+struct product_numbers<bf16> {
+  using in = bf16;
+  using sum = float;
+  using packed = bf16;
+  using setting = whole_tiles;
+  static constexpr int in_step = 2 * lanes<float>::width;
+
+  template <int Rows, int Registers, bool RowsApart>
+  static constexpr auto column = &column_by_amx<Rows, Registers, RowsApart>;
+  template <int Rows, int Registers, bool RowsApart>
+  static void tiles(const auto&... arguments) {
+    column_by_amx<Rows, Registers, RowsApart>(arguments...);
+  }
+};
+
+}  // namespace cairn::kernel
+#else
+namespace cairn::kernel {
+inline void ask_for_tiles() {}
+}  // namespace cairn::kernel
+#endif
