@@ -1,5 +1,6 @@
-// Products of bf16 against the definition of the instruction that multiplies its pairs, bit by bit, on any processor:
-// awkward extents, all transposes, rows that lie apart, blocks of depth, numbers that are too small.
+// Products of bf16 against the definition of the instruction that multiplies pairs, bit by bit, on any processor, or of the
+// one that multiplies tiles, where that is compiled for: awkward extents, all transposes, rows that lie apart, blocks of
+// depth, numbers that are too small.
 #include <boost/test/unit_test.hpp>
 
 #include "cairn/kernel/gemm.hpp"
@@ -70,7 +71,9 @@ void check_product(float scale = 1) {
   const halves apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
   const std::int64_t size = std::int64_t{P.m} * P.n;
   guarded<float> c(size), own(size), of_parts(size);
-  guarded<bf16> scratch(plan.cut.scratch.numbers(1));
+  const std::int64_t working = plan.cut.scratch.numbers(1);
+  guarded<bf16> scratch(working);
+  std::fill_n(scratch.data(), working, bf16(no_number<float>));  // working space may hold anything
   cairn::kernel::multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
   cairn::kernel::multiplication(plan, a.data(), b.data(), own.data()).run(scratch.data());
   cairn::kernel::multiplication(shared, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5,
