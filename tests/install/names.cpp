@@ -146,6 +146,8 @@ int main() {
   constexpr frontier_point least = frontier<short_loss, cairn::real<double>>.front();
   program<short_loss, cairn::real<double>, fit<least.peak_bytes>> placed_within;
   program<short_loss, mixed<bf16>> rounded;
+  program<short_loss, mixed<bf16, stochastic_rounding>, update<descent{}>> halved;
+  static_assert(2 * halved.memory().parameter_bytes <= rounded.memory().parameter_bytes + 128);
   static_assert(rounded.memory().peak_bytes <= program<short_loss>::memory().peak_bytes);
   placed_within.init(seed{1});
   trained.init(seed{1});

@@ -96,7 +96,8 @@ bool same_results(const Result& a, const Result& b) {
 /// All that a program keeps from step to step: what is trained, states behind it, then moments.
 std::span<const float> kept_by(auto& step) {
   const memory_plan m = step.memory();
-  return {step.parameters().data(), static_cast<std::size_t>(m.parameter_bytes + m.moment_bytes) / sizeof(float)};
+  return {reinterpret_cast<const float*>(step.parameters().data()),
+          static_cast<std::size_t>(m.parameter_bytes + m.moment_bytes) / sizeof(float)};
 }
 
 /// All gradients of a step, those of inputs behind the others.

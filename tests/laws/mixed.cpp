@@ -90,6 +90,20 @@ BOOST_AUTO_TEST_CASE(images) { laws_rounded<of_images>(); }
 BOOST_AUTO_TEST_CASE(dense_net) { laws_rounded<models::dense_net>(); }
 BOOST_AUTO_TEST_CASE(recurrent) { laws_rounded<models::recurrent<segment_every<8>>>(); }
 BOOST_AUTO_TEST_CASE(u_net) { laws_rounded<models::u_net>(); }
+// Parameters of bf16, which a step rounds: the same bits with ckpt and plain, and no byte that is not planned.
+template <auto Model>
+void laws_of_rounded_weights() {
+  laws_of_any<Model, mixed<bf16, stochastic_rounding>, update<adamw_options{.lr = 0.01}>>();
+}
+BOOST_AUTO_TEST_CASE(rounded_weights) {
+  laws_of_rounded_weights<models::repeated_residual>();
+  laws_of_rounded_weights<models::tied_head>();
+  laws_of_rounded_weights<of_images>();
+  laws_of_any<models::batch_normalized, mixed<bf16, stochastic_rounding>, update<sgd_options{.lr = 0.01}>, clip<0.1>>();
+}
+BOOST_AUTO_TEST_CASE(rounded_weights_of_loops) {
+  laws_of_loops<models::recurrent<segment_every<8>>, mixed<bf16, stochastic_rounding>, update<adamw_options{}>>();
+}
 BOOST_AUTO_TEST_CASE(that_update) {
   same_in_step_and_beside<models::repeated_residual, mixed<bf16>>();
 }

@@ -120,6 +120,23 @@ BOOST_AUTO_TEST_CASE(rounded_bits_do_not_depend_on_their_number) {
   same_for_any_number_of_threads<looked, float, mixed<bf16>>(bind<"tokens">(numbers<float>(290 * 40)));
 }
 
+// Parameters that a step rounds by chance.
+BOOST_AUTO_TEST_CASE(drawn_bits_do_not_depend_on_their_number) {
+  const auto after = [&]<class... Options>(std::type_identity<std::tuple<Options...>>) {
+    program<seen, mixed<bf16, stochastic_rounding>, update<adamw_options{.lr = 1e-2}>, Options...> step;
+    step.init(seed{3});
+    for (int i = 0; i < 2; ++i) static_cast<void>(step.train(bind<"photos">(numbers<float>(6 * 33 * 31 * 13))));
+    std::vector<std::uint16_t> bits;
+    for (const bf16 x : step.parameters()) bits.push_back(x.bits);
+    return bits;
+  };
+  const auto alone = after(std::type_identity<std::tuple<>>{});
+  for (int at_hand = 1; at_hand <= 4; ++at_hand) {
+    allow_threads(at_hand);
+    BOOST_TEST((after(std::type_identity<std::tuple<threads<3>>>{}) == alone));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(bits_of_losses_do_not_depend_on_their_number) {
   auto scores = numbers<double>(rows * classes);
   std::vector<std::int32_t> right(rows);

@@ -91,11 +91,12 @@ constexpr auto problem_of_rules(rule_list<named_rule<Names, Rule>...>) {
   return first_problem(problem_of_rule<std::remove_const_t<decltype(Rule)>, moments_if_rule<Rule>()>()...);
 }
 /// The first of them of which a loop cannot hold the numbers, or sound.
-template <clipping Clip, class... Names, auto... Rule>
+template <clipping Clip, bool Stochastic, class... Names, auto... Rule>
 constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
   return first_problem([] {
     using rule = std::remove_const_t<decltype(Rule)>;
-    constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::none);
+    constexpr int drawn = Stochastic ? drawn_from : 0;
+    constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::none) + drawn;
     if constexpr (values <= pass::max_loop_inputs) return sound{};
     else return mistake<too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
   }()...);
@@ -110,7 +111,7 @@ constexpr auto problem_of_updates() {
   } else if constexpr (!std::same_as<decltype(problem_of_rules(typename Request::updates{})), sound>) {
     return problem_of_rules(typename Request::updates{});
   } else {
-    return problem_of_size<Request::clip.how>(typename Request::updates{});
+    return problem_of_size<Request::clip.how, Request::rounds_parameters>(typename Request::updates{});
   }
 }
 

@@ -86,7 +86,9 @@ constexpr auto problem_of_name() {
 template <class Real, class Wanted, class Bound, template <fixed_string...> class Fact = fact::input>
 constexpr auto problem_of_bound() {
   using name = about<Fact, Bound::name>;
-  using element = stored_as<Wanted::element.type, Real>;
+  // Parameters that are stored as bf16 are written by real numbers, too.
+  constexpr bool rounded = Wanted::op.what == ir::role::parameter && is_rounded(Wanted::element.type);
+  using element = stored_as<rounded ? dtype::real : Wanted::element.type, Real>;
   if constexpr (!std::is_same_v<typename Bound::element, element>) {
     return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>, fact::got<typename Bound::element>>{};
   } else if constexpr (!Bound::dynamic && !extents_fit(Bound::known, Wanted::shape)) {
@@ -204,8 +206,13 @@ constexpr auto problem_of_sharing() {
     }
     return ir::none;
   }();
+  constexpr bool rounded = rounds_weights<typename Compiled::model::numbers>,
+                 rounded_there = rounds_weights<typename Owner::model::numbers>;
   if constexpr (!std::same_as<element, element_there>) {
     return mistake<other_element, top_scope, fact::given<element>, fact::expected<element_there>>{};
+  } else if constexpr (rounded != rounded_there) {
+    return mistake<other_storage, top_scope, fact::given<std::conditional_t<rounded, bf16, element>>,
+                   fact::expected<std::conditional_t<rounded_there, bf16, element>>>{};
   } else if constexpr (i == ir::none) {
     return sound{};
   } else {

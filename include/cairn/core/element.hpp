@@ -122,6 +122,8 @@ namespace detail {
 /// In place of a type, the numbers of a program that computes floats and stores what it computes rounded to bf16:
 /// ir/builder.hpp says which.
 struct floats_rounded {};
+/// The same of a program whose parameters are stored as bf16, too.
+struct floats_and_weights_rounded {};
 template <class Numbers>
 struct computed_type {
   using type = Numbers;
@@ -130,6 +132,13 @@ template <>
 struct computed_type<floats_rounded> {
   using type = float;
 };
+template <>
+struct computed_type<floats_and_weights_rounded> {
+  using type = float;
+};
+/// Whether the parameters of a program with these numbers are bf16.
+template <class Numbers>
+inline constexpr bool rounds_weights = std::is_same_v<Numbers, floats_and_weights_rounded>;
 /// The type in which a program with these numbers computes.
 template <class Numbers>
 using real_type_of = typename computed_type<Numbers>::type;

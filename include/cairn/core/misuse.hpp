@@ -260,6 +260,9 @@ struct bound_kind_mismatch { template <class Silent, class... Facts> struct foun
   "are std::int32_t, numbers float; double in gradcheck and with real<double>"); } }; };
 struct other_element { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: a predictor computes in its program's type; write predictor<..., real<...>>"); } }; };
+struct other_storage { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [kind-mismatch]: a predictor reads parameters as its program stores them; write mixed<bf16, stochastic_rounding> for "
+  "both or for none"); } }; };
 struct bound_above_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: indices may lie outside of what they index; they need a bound of at most its extent"); } }; };
 struct detached_in_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -388,6 +391,9 @@ struct no_update { template <class Silent, class... Facts> struct found : Silent
 struct updates_itself { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [updates-itself]: a program with update<...> changes its parameters itself, by train, and shows no gradients; "
   "call train, add clip<1e9> to see them, or leave update<...> or the optimizer out"); } }; };
+struct rounded_beside { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: an optimizer changes floats, and parameters of mixed<bf16, stochastic_rounding> are rounded by "
+  "the step; write update<...>"); } }; };
 struct not_an_update_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a rule is an object with lr, moments, numbers(lr, step), and a static next(p, g, numbers..., "
   "moments...), a tuple of elementwise operations, one more than moments"); } }; };

@@ -17,6 +17,7 @@ struct kept_tensor {
   std::string_view name;    ///< of the parameter or state
   std::string_view moment;  ///< empty where it is no moment
   shape extents;
+  dtype type;  ///< bf16, or that of the program's real numbers
   pass::place at;
 };
 
@@ -30,12 +31,14 @@ struct run_counters {
 struct kept_run {
   std::span<const kept_tensor> tensors;
   std::byte* const* bases;
-  bool wide;               ///< numbers are double
+  std::size_t real_bytes;  ///< of the program's real numbers, which are floats or doubles
   run_counters* counters;  ///< null where there are none, in a predictor
 
   std::byte* at(const kept_tensor& one) const { return bases[one.at.base] + one.at.offset; }
   std::size_t count(const kept_tensor& one) const { return static_cast<std::size_t>(one.extents.count()); }
-  std::size_t bytes(const kept_tensor& one) const { return count(one) * (wide ? sizeof(double) : sizeof(float)); }
+  std::size_t bytes(const kept_tensor& one) const {
+    return count(one) * (one.type == dtype::bf16 ? sizeof(bf16) : real_bytes);
+  }
 };
 
 namespace detail {
@@ -58,14 +61,15 @@ inline constexpr auto kept_by = [] {
   std::array<kept_tensor, static_cast<std::size_t>(count)> out{};
   std::size_t n = 0;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (is_kept(i)) out[n++] = {name_of(i), {}, g.leaf_op(i).made->extents, {pass::leaf_base + i, 0}};
+    if (is_kept(i)) out[n++] = {name_of(i), {}, g.leaf_op(i).made->extents, g.leaf_op(i).made->element.type,
+                               {pass::leaf_base + i, 0}};
   }
   for (int i = 0; i < s.carry_count; ++i) {
-    const auto [before, after, leaf, moment] = s.carries[i];
+    const auto [before, after, leaf, moment, key] = s.carries[i];
     if (moment != ir::none)
       out[n++] = {name_of(leaf),
                   ir::rules_of<typename Compiled::model>.of[Compiled::model::rules.of[leaf]].moment_names[moment],
-                  g.leaf_op(leaf).made->extents, Compiled::layout.of[before]};
+                  g.leaf_op(leaf).made->extents, dtype::real, Compiled::layout.of[before]};
   }
   return out;
 }();

@@ -40,7 +40,8 @@ inline double drawn_by(const initial& start, random_sequence& draw) {
 struct runtime_leaf {
   ir::role what;
   bool trained, updated;
-  std::int64_t count, bytes, offset;
+  bool rounded;  ///< it is a parameter that is stored as bf16
+  std::int64_t count, bytes, offset, gradient_offset;
   initial start;
   std::uint32_t hash;    ///< of its name
   std::uint64_t number;  ///< likewise, of a key
@@ -65,9 +66,11 @@ class machine {
       made = {op.what,
               Compiled::model::chosen.trained[i],
               graph.leaves[i].after != ir::none,
+              op.what == ir::role::parameter && op.made->element.type == dtype::bf16,
               op.made->count,
               op.made->bytes,
               Compiled::places.offset[i],
+              Compiled::places.gradients[i],
               op.start,
               hash_of(name),
               number_of(name),

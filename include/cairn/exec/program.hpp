@@ -39,6 +39,9 @@ class program {
 
  public:
   using real_type = typename compiled::real;
+  /// What parameters are stored as, but for states, which are always real_type.
+  using parameter_type =
+      std::conditional_t<detail::rounds_weights<typename compiled::model::numbers>, bf16, real_type>;
   /// The most threads that a step uses.
   static constexpr int threads = compiled::threads;
 
@@ -81,14 +84,8 @@ class program {
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != ir::role::parameter) continue;
-      random_sequence draw(s, leaf.hash);
-      for (real_type& value : std::span(real_at(i), static_cast<std::size_t>(leaf.count))) {
-        value = static_cast<real_type>(detail::drawn_by(leaf.start, draw));
-      }
-      const int zero_row = leaf.start.zero_row;
-      if (zero_row < 0) continue;
-      const std::int64_t row = leaf.count / machine::extents_of(i)[0];
-      std::fill_n(real_at(i) + row * zero_row, row, real_type{0});
+      if (leaf.rounded) draw_parameter<parameter_type>(i, s);
+      else draw_parameter<real_type>(i, s);
     }
   }
 
@@ -200,7 +197,7 @@ class program {
     static_assert(report_of<problem>{}.shown);
     constexpr int i = compiled::graph.find(ir::role::parameter, Name);
     written_ = true;
-    if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(real_at(i));
+    if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
     else return detail::view_stand_in<real_type>{};
   }
   /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of
@@ -234,8 +231,10 @@ class program {
   }
   /// Has the moments of this name and their parameters change places, those of all rules that keep one: to run with
   /// averages of the parameters, and then with the parameters again. Moments are zero before the first step. Throws
-  /// program_error where there are none.
+  /// program_error where there are none, or where parameters are bf16 and could not hold them.
   void exchange(std::string_view moment) {
+    if (!std::same_as<parameter_type, real_type>)
+      refuse(program_error("cairn: moments are floats, and have no room among parameters that are stored as bf16"));
     if (!has_moment(moment))
       refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
     for (const kept_tensor& one : detail::kept_by<compiled>) {
@@ -253,7 +252,8 @@ class program {
   void for_each_parameter(Visit visit) {
     for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
       if constexpr (machine::leaf(I).what == ir::role::parameter) {
-        visit(std::string_view(detail::leaf_name<compiled, I>), detail::view_of<machine::extents_of(I)>(real_at(I)));
+        visit(std::string_view(detail::leaf_name<compiled, I>),
+              detail::view_of<machine::extents_of(I)>(numbers_at<I>()));
       }
     });
   }
@@ -269,16 +269,16 @@ class program {
   }
 
   /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.
-  std::span<real_type> parameters() {
+  std::span<parameter_type> parameters() {
     memory_.check();
-    return {reinterpret_cast<real_type*>(memory_.data()), block_size};
+    return {reinterpret_cast<parameter_type*>(memory_.data()), block_size};
   }
   /// Calls visit(i) for each number of parameters() that is no padding.
   void for_each_trained(auto visit) const {
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (!leaf.trained) continue;
-      const std::size_t begin = static_cast<std::size_t>(leaf.offset) / sizeof(real_type);
+      const std::size_t begin = static_cast<std::size_t>(leaf.offset) / sizeof(parameter_type);
       for (std::size_t k = 0; k < static_cast<std::size_t>(leaf.count); ++k) visit(begin + k);
     }
   }
@@ -339,7 +339,7 @@ class program {
   friend class predictor;
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
   static constexpr std::size_t block_size =
-      static_cast<std::size_t>(compiled::places.trained_bytes) / sizeof(real_type);
+      static_cast<std::size_t>(compiled::places.trained_bytes) / sizeof(parameter_type);
 
   static constexpr const auto& rules = ir::rules_of<typename compiled::model>;
   static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
@@ -364,6 +364,17 @@ class program {
     });
     numbers_[at] = static_cast<real_type>(keeps_gradients ? 1 : clip.at);
     machine_.base(pass::number_base) = reinterpret_cast<std::byte*>(numbers_.data());
+    if constexpr (!std::same_as<parameter_type, real_type>) draw_keys();
+  }
+  /// By which each parameter is rounded in this step: random numbers of its name.
+  void draw_keys() {
+    const auto& [from, next] = counters_.random;
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      const random_stream stream{from, number_of(".rounding", machine::leaf(i).number), next - 1};
+      const auto words = stream(0);
+      std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
+    }
+    machine_.base(pass::key_base) = reinterpret_cast<std::byte*>(keys_.data());
   }
   /// All gradients are there, and nothing is updated: has updates multiply them by what clip_grad_norm_ does.
   void limit_gradients() {
@@ -382,8 +393,9 @@ class program {
   }
   void update_states() {
     for (int i = 0; i < machine::leaf_count; ++i) {
-      if (machine::leaf(i).updated)
-        std::memcpy(real_at(i), machine_.at(machine::leaf(i).next), static_cast<std::size_t>(machine::leaf(i).bytes));
+      const detail::runtime_leaf& leaf = machine::leaf(i);
+      if (leaf.updated)
+        std::memcpy(machine_.leaf_base(i), machine_.at(leaf.next), static_cast<std::size_t>(leaf.bytes));
     }
   }
   void check_loss() const {
@@ -396,19 +408,42 @@ class program {
       detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
     });
   }
-  kept_run kept() { return {detail::kept_by<compiled>, machine_.bases(), std::same_as<real_type, double>, &counters_}; }
+  kept_run kept() { return {detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), &counters_}; }
   machine& owned() {
     memory_.check();
     return machine_;
   }
-  real_type* real_at(int leaf) { return reinterpret_cast<real_type*>(owned().leaf_base(leaf)); }
+  template <class Number>
+  Number* stored_at(int leaf) {
+    return reinterpret_cast<Number*>(owned().leaf_base(leaf));
+  }
+  /// The numbers of a parameter or a state, in its own type.
+  template <int Leaf>
+  auto* numbers_at() {
+    return stored_at<std::conditional_t<machine::leaf(Leaf).rounded, parameter_type, real_type>>(Leaf);
+  }
   real_type* gradient_at(int leaf) {
-    return reinterpret_cast<real_type*>(owned().base(pass::gradient_base) + machine::leaf(leaf).offset);
+    return reinterpret_cast<real_type*>(owned().base(pass::gradient_base) + machine::leaf(leaf).gradient_offset);
+  }
+  template <class Number>
+  void draw_parameter(int i, seed s) {
+    const detail::runtime_leaf& leaf = machine::leaf(i);
+    Number* const numbers = stored_at<Number>(i);
+    random_sequence draw(s, leaf.hash);
+    for (Number& value : std::span(numbers, static_cast<std::size_t>(leaf.count)))
+      value = static_cast<Number>(static_cast<real_type>(detail::drawn_by(leaf.start, draw)));
+    const int zero_row = leaf.start.zero_row;
+    if (zero_row < 0) return;
+    const std::int64_t row = leaf.count / machine::extents_of(i)[0];
+    std::fill_n(numbers + row * zero_row, row, Number{});
   }
 
   template <class Number>
   void write(int leaf, const Number* numbers) {
-    std::memmove(real_at(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
+    if (machine::leaf(leaf).rounded)
+      std::transform(numbers, numbers + machine::leaf(leaf).count, stored_at<parameter_type>(leaf),
+                     [](Number x) { return static_cast<parameter_type>(x); });
+    else std::memmove(stored_at<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
     written_ = true;
   }
   /// Throws program_error where there are parameters, of which nobody initialized or wrote any.
@@ -437,6 +472,7 @@ class program {
   run_counters counters_;
   double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
+  std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
   bool written_ = false;  // its parameters, or they may have been
 };
 

@@ -265,7 +265,7 @@ class loop_runner {
       constexpr bool none = plan::compiled::gradient.gradient[Leaf] == ir::none, sums = of::added_up.of[Leaf];
       const ir::result& made = ir::loop_operations<Loop, Target>::gradient_of(Leaf);
       using real = typename plan::compiled::real;
-      using number = stored_as<g.leaf_op(Leaf).made->element.type, real>;
+      using number = stored_as<g.leaf_op(Leaf).made->in_floats().element.type, real>;
       std::byte* const at = gradients_[Leaf];
       if (at == nullptr || !(sums || none)) return;
       if (!sums || so_far_[Leaf] == nothing_)

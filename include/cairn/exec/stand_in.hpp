@@ -113,6 +113,7 @@ template <auto Output, class... Options>
 class program_stand_in {
  public:
   using real_type = typename request<Options...>::real;
+  using parameter_type = real_type;
   static constexpr int threads = 1;
   static constexpr unknown_memory memory() { return {}; }
   static constexpr unknown_flops flops() { return {}; }

@@ -44,8 +44,12 @@ class value_runner {
       return;
     }
     const initial start = leaf.what == ir::role::parameter ? leaf.start : initial::uniform(1);
-    for (real& number : std::span(reinterpret_cast<real*>(machine_.leaf_base(i)), count))
-      number = static_cast<real>(drawn_by(start, random));
+    const auto fill = [&]<class Number>(Number* numbers) {
+      for (Number& number : std::span(numbers, count))
+        number = static_cast<Number>(static_cast<real>(drawn_by(start, random)));
+    };
+    if (leaf.rounded) fill(reinterpret_cast<bf16*>(machine_.leaf_base(i)));
+    else fill(reinterpret_cast<real*>(machine_.leaf_base(i)));
   }
 
   machine machine_;

@@ -33,6 +33,7 @@ struct gather_op : op {
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
   static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
+  static constexpr bool takes_weights(int i) { return i == 0; }
   static constexpr int extent_indexed(int i, const shape& table, const shape&) { return i == 1 ? table[Axis] : 0; }
   static constexpr int axis_of(const shape& table) { return Axis < 0 ? table.rank + Axis : Axis; }
   static constexpr tensor_type result(const tensor_type& table, const shape& indices) {

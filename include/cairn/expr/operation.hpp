@@ -79,6 +79,8 @@ struct op {
   /// it makes, and takes else, are floats; but one that moves numbers of any kind makes bf16 of such. The first of its
   /// arguments is one, or none is.
   static constexpr bool takes_bf16(int /*argument*/) { return false; }
+  /// Whether it does so where parameters are bf16 alone, for it moves numbers of any kind: such as rows of a table.
+  static constexpr bool takes_weights(int /*argument*/) { return false; }
   /// Whether its kernel makes a result in bf16 where real numbers are stored so: each number is rounded once. Then Real
   /// is `floats_rounded`, and an argument of bf16 has elements of that type.
   static constexpr bool makes_bf16(int /*result*/, const auto&...) { return false; }

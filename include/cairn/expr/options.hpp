@@ -40,8 +40,11 @@ template <int Most>
   requires(Most >= 1)
 struct threads {};
 /// What a step computes is stored rounded to bf16, half the bytes of floats, and products multiply bf16: `program<loss,
-/// mixed<bf16>>`. Parameters, states, inputs and results are floats; so are sums, statistics, losses and updates.
-template <class T>
+/// mixed<bf16>>`. Parameters, states, inputs and results are floats; so are sums, statistics, losses and updates. With
+/// `mixed<bf16, stochastic_rounding>` parameters are bf16, too, and a step rounds what it makes of them by chance: up
+/// with the probability of the fraction that is cut off, so that small updates count on average.
+struct stochastic_rounding {};
+template <class T, class... Weights>
 struct mixed {};
 /// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`; a step that needs more does not compile.
 template <std::int64_t Bytes>
@@ -133,7 +136,8 @@ struct no_rules : updating<rule_list<>, clip_limit{}> {};
 /// What one option says; the defaults are those of no option.
 struct said_by_default {
   using real = void;
-  static constexpr bool mixes = false;  ///< what is computed is rounded to bf16
+  static constexpr bool mixes = false;            ///< what is computed is rounded to bf16
+  static constexpr bool rounds_parameters = false;  ///< so are parameters
   static constexpr int threads = 1;
   static constexpr std::int64_t budget = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t fit = budget;
@@ -165,6 +169,10 @@ template <>
 struct said_by<mixed<bf16>> : said_by_default {
   static constexpr bool mixes = true;
   static constexpr unsigned single = 32;
+};
+template <>
+struct said_by<mixed<bf16, stochastic_rounding>> : said_by<mixed<bf16>> {
+  static constexpr bool rounds_parameters = true;
 };
 template <fixed_string... Name>
 struct said_by<cairn::freeze<Name...>> : said_by_default {
@@ -239,7 +247,9 @@ template <class... Options>
 struct request {
   using real = typename decltype((real_so_far<float>{} + ... + std::type_identity<Options>{}))::type;
   static constexpr bool mixes = (said_by<Options>::mixes || ...);
-  using numbers = std::conditional_t<mixes && std::is_same_v<real, float>, floats_rounded, real>;
+  static constexpr bool rounds_parameters = (said_by<Options>::rounds_parameters || ...);
+  using rounded = std::conditional_t<rounds_parameters, floats_and_weights_rounded, floats_rounded>;
+  using numbers = std::conditional_t<mixes && std::is_same_v<real, float>, rounded, real>;
   template <class Option>
   static constexpr bool has = (std::same_as<Option, Options> || ...);
   static constexpr int threads = std::max({1, said_by<Options>::threads...});

@@ -151,8 +151,12 @@ constexpr int moments_if_rule() {
 }
 }  // namespace detail
 
-/// A rule as an operation: results are the parameter's and the moments' next numbers.
-template <class Rule, int Moments, detail::clipping Clip>
+/// How many arguments of an update say what is drawn.
+inline constexpr int drawn_from = 3;
+
+/// A rule as an operation: results are the parameter's and the moments' next numbers. A parameter of bf16 is rounded by
+/// chance: then the last arguments are where each number stands, and the two words of a key.
+template <class Rule, int Moments, detail::clipping Clip, bool Stochastic = false>
 struct update_op : elementwise_op {
   static constexpr fixed_string name = "update";
   using values = decltype(detail::next_values<Rule, Moments, Clip>());

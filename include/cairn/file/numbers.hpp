@@ -54,7 +54,8 @@ void read_numbers(dtype type, std::span<const std::byte> from, std::span<Real> t
   with_element(type, from.size(), to.size(), [&](auto element) {
     for (std::size_t i = 0; i < to.size(); ++i) {
       std::memcpy(&element, from.data() + i * sizeof element, sizeof element);
-      to[i] = static_cast<Real>(element);
+      if constexpr (std::is_same_v<Real, bf16>) to[i] = bf16(static_cast<double>(element));
+      else to[i] = static_cast<Real>(element);
     }
   });
 }
@@ -69,5 +70,6 @@ constexpr bool has_numbers(dtype type) {
 /// The elements of a tensor as numbers, each the nearest. These throw number_error.
 inline void copy_numbers(const tensor& from, std::span<float> to) { detail::read_numbers(from.type, from.bytes, to); }
 inline void copy_numbers(const tensor& from, std::span<double> to) { detail::read_numbers(from.type, from.bytes, to); }
+inline void copy_numbers(const tensor& from, std::span<bf16> to) { detail::read_numbers(from.type, from.bytes, to); }
 
 }  // namespace cairn::file

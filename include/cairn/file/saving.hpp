@@ -50,9 +50,12 @@ inline std::string text_of(const std::vector<std::int64_t>& extents) {
 
 inline void save_run(const kept_run& run, const std::string& path, file::metadata texts) {
   std::vector<file::tensor> tensors;
-  const auto type = run.wide ? file::dtype::f64 : file::dtype::f32;
+  const auto real = run.real_bytes == sizeof(double) ? file::dtype::f64 : file::dtype::f32;
   for (const kept_tensor& entry : run.tensors)
-    tensors.push_back({name_in_file(entry), type, extents_of(entry.extents), {run.at(entry), run.bytes(entry)}});
+    tensors.push_back({name_in_file(entry),
+                       entry.type == dtype::bf16 ? file::dtype::bf16 : real,
+                       extents_of(entry.extents),
+                       {run.at(entry), run.bytes(entry)}});
   texts[std::string(steps_text)] = std::to_string(run.counters->steps);
   texts[std::string(seed_text)] = std::to_string(run.counters->random.from.value);
   texts[std::string(random_text)] = std::to_string(run.counters->random.step);
@@ -187,9 +190,14 @@ class run_loader {
   void copy() {
     if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", told_faults()));
     for (const auto& [to, from] : found_) {
-      if (run_.wide) file::copy_numbers(*from, std::span(reinterpret_cast<double*>(run_.at(*to)), run_.count(*to)));
-      else file::copy_numbers(*from, std::span(reinterpret_cast<float*>(run_.at(*to)), run_.count(*to)));
+      if (to->type == dtype::bf16) copy<bf16>(*from, *to);
+      else if (run_.real_bytes == sizeof(double)) copy<double>(*from, *to);
+      else copy<float>(*from, *to);
     }
+  }
+  template <class Number>
+  void copy(const file::tensor& from, const kept_tensor& to) const {
+    file::copy_numbers(from, std::span(reinterpret_cast<Number*>(run_.at(to)), run_.count(to)));
   }
 
   kept_run run_;

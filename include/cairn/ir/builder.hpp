@@ -120,8 +120,8 @@ struct builder {
     const int of = unconverted(v);
     return nodes[of].op->converts ? argument(of, 0) : of;
   }
-  /// Whether a value is of floats, and was not rounded.
-  constexpr bool is_float(int v) const { return !is_bf16(v) && nodes[v].rounded == none; }
+  /// Whether the gradient of a value is of floats: the value was not rounded, or is as exact.
+  constexpr bool is_float(int v) const { return is_weight(v) || (!is_bf16(v) && nodes[v].rounded == none); }
   /// The value in floats, for a sum of gradients or for who is outside. What a kernel made is not rounded; nor, from
   /// value `first` on, what one makes in bf16: that is made in floats instead.
   constexpr int in_floats(int v, int first = 0) {
@@ -130,6 +130,13 @@ struct builder {
   }
 
  private:
+  constexpr bool moves(int v) const { return nodes[v].op->what == role::view || nodes[v].op->what == role::map; }
+  /// Whether it is a parameter that is stored as bf16, or moved from there: as exact as a float.
+  constexpr bool is_weight(int v) const {
+    if (!is_bf16(v)) return false;
+    while (moves(v)) v = argument(v, 0);
+    return nodes[v].op->what == role::parameter;
+  }
   constexpr bool is_bf16(int v) const { return nodes[v].made->element.type == dtype::bf16; }
   constexpr int widened(int v) {
     const operation* const by = nodes[v].made->widen;
@@ -162,10 +169,11 @@ struct builder {
     const int number = nodes[v].number;
     return append_as_it_is(by, of.begin()) + number;
   }
-  /// An operation that computes what it is given: rounded if an argument is.
+  /// An operation that computes what it is given: rounded if an argument is. What moves a parameter moves its type.
   constexpr int append_following(const operation* op, const int* of) {
     bool rounded = false;
-    for (int i = 0; i < op->arguments; ++i) rounded |= is_bf16(of[i]);
+    const bool moves = op->what != role::elementwise;
+    for (int i = 0; i < op->arguments; ++i) rounded |= is_bf16(of[i]) && (moves || !is_weight(of[i]));
     const int made = append_as_it_is(op, of);
     for (int v = made; rounded && v < made + op->results; ++v) {
       if (!same_address(nodes[v].made->round, nullptr)) nodes[v].made = nodes[v].made->round->made;

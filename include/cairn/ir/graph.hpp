@@ -80,6 +80,8 @@ struct result {
   const operation *round = nullptr, *widen = nullptr;  ///< to bf16, where that may be asked for, and back
   bool rounds = false;                                 ///< it is read as bf16, though a kernel makes floats
 
+  /// Its gradient, or what becomes of it before it is rounded: the same in floats.
+  constexpr const result& in_floats() const;
   /// Whether it fits over another result, each element over one.
   constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }
 };
@@ -145,6 +147,8 @@ struct operation {
            trainable == other.trainable && (start == other.start || !says_start() || !other.says_start());
   }
 };
+
+constexpr const result& result::in_floats() const { return same_address(widen, nullptr) ? *this : *widen->made; }
 
 /// A value: one result of an operation applied to earlier values. Results of one application follow each other.
 struct node {

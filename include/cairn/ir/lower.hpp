@@ -11,7 +11,7 @@
 namespace cairn::ir {
 
 /// A leaf that has a name.
-template <class Leaf, fixed_string Name, bool Prefixed>
+template <class Leaf, fixed_string Name, bool Prefixed, bool Weight = false>
 struct named_leaf {
   static constexpr void count(counter& c) {
     if (!c.first(&id_of<Leaf>, Leaf::traits.height)) return;
@@ -20,7 +20,10 @@ struct named_leaf {
   /// Its number among the leaves.
   template <class Target>
   static constexpr int leaf(builder& b) {
-    return b.leaf_of(&leaf_operation<Leaf, typename Target::numbers>, Name, Prefixed);
+    using numbers = typename Target::numbers;
+    if constexpr (Weight && cairn::detail::rounds_weights<numbers>)
+      return b.leaf_of(&rounded_leaf_operation<Leaf, numbers>, Name, Prefixed);
+    else return b.leaf_of(&leaf_operation<Leaf, numbers>, Name, Prefixed);
   }
   template <class Target>
   static constexpr int into(builder& b) {
@@ -38,7 +41,7 @@ struct lowering<indices_leaf<Name, Bound, E...>> : named_leaf<indices_leaf<Name,
 };
 template <fixed_string Name, bool Trainable, initial Init, int... E>
 struct lowering<parameter_leaf<Name, Trainable, Init, E...>>
-    : named_leaf<parameter_leaf<Name, Trainable, Init, E...>, Name, true> {
+    : named_leaf<parameter_leaf<Name, Trainable, Init, E...>, Name, true, Trainable> {
   static constexpr void describe(operation& o) {
     o.what = role::parameter;
     o.start = Init;

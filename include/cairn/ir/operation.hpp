@@ -107,6 +107,12 @@ struct lowering;
 template <class Op, class Target, class... Tensors>
 struct vjp_of;
 
+/// Whether an operation's kernel takes an argument in bf16.
+template <class Op, class Numbers>
+constexpr bool takes_bf16(int i) {
+  return Op::takes_bf16(i) || (cairn::detail::rounds_weights<Numbers> && Op::takes_weights(i));
+}
+
 /// What an operation does about arguments and results that are stored as bf16.
 template <class Op, class Numbers, class... Tensors>
 inline constexpr rounding rounding_of = [] {
@@ -114,17 +120,18 @@ inline constexpr rounding rounding_of = [] {
   constexpr bool mixed = !std::is_same_v<Numbers, real>;
   constexpr dtype common = cairn::detail::common_type_of<Tensors...>;
   bool takes = false;
-  for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= Op::takes_bf16(i);
+  for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= takes_bf16<Op, Numbers>(i);
   if (takes && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
     return rounding::takes;
   if (!mixed) return rounding::typed;
   return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
 }();
 
-/// Whether a kernel makes a result in bf16.
+/// Whether a kernel makes a result in bf16 of floats.
 template <class Op, rounding Rounded, class... Tensors>
 constexpr bool makes_bf16(const tensor_type& made, int result) {
   if (Rounded != rounding::takes && (Rounded != rounding::widens || made.element.type != dtype::real)) return false;
+  if (Rounded == rounding::takes && Op::argument_kind(0) == kind::any) return false;
   return Op::makes_bf16(result, Tensors::shape...);
 }
 
@@ -215,12 +222,14 @@ struct kernel_with {
   static constexpr paired_pointer run_tiles() { return &cairn::run_tiles<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_rows() { return &cairn::run_rows<Op, Real, Tensors...>; }
 };
-template <class Op, class Real, rounding Rounded, bool Makes, class Indices, class... Tensors>
+template <class Op, class Numbers, rounding Rounded, bool Makes, class Indices, class... Tensors>
 struct kernel_taking;
-template <class Op, class Real, rounding Rounded, bool Makes, std::size_t... I, class... Tensors>
-struct kernel_taking<Op, Real, Rounded, Makes, std::index_sequence<I...>, Tensors...>
-    : kernel_with<Op, std::conditional_t<Makes, cairn::detail::floats_rounded, Real>,
-                  typename argument_taken<Rounded == rounding::takes && Op::takes_bf16(I), Tensors>::type...> {};
+template <class Op, class Numbers, rounding Rounded, bool Makes, std::size_t... I, class... Tensors>
+struct kernel_taking<Op, Numbers, Rounded, Makes, std::index_sequence<I...>, Tensors...>
+    : kernel_with<Op,
+                  std::conditional_t<Makes, cairn::detail::floats_rounded, cairn::detail::real_type_of<Numbers>>,
+                  typename argument_taken<Rounded == rounding::takes && takes_bf16<Op, Numbers>(I), Tensors>::type...> {
+};
 }  // namespace detail
 
 /// Whether an operation's kernel makes any of its results in bf16.
@@ -246,7 +255,8 @@ constexpr operation described_operation() {
   constexpr rounding rounded = rounding_of<Op, typename Target::numbers, Tensors...>;
   constexpr const auto& made = results_made<Op, typename Target::numbers, Wide, Tensors...>;
   constexpr bool makes = !Wide && makes_any<Op, rounded, Tensors...>;
-  using kernel = detail::kernel_taking<Op, real, rounded, makes, std::index_sequence_for<Tensors...>, Tensors...>;
+  using kernel = detail::kernel_taking<Op, typename Target::numbers, rounded, makes,
+                                       std::index_sequence_for<Tensors...>, Tensors...>;
   constexpr int bytes = kernel::bytes;
   static_assert(!Op::elementwise || shaped_alike(made.data(), static_cast<int>(made.size())),
                 "cairn: the results of an elementwise operation have one shape");
@@ -258,7 +268,7 @@ constexpr operation described_operation() {
   o.results = static_cast<int>(made.size());
   o.made = made.data();
   o.rounded = rounded;
-  o.takes_bf16 = &Op::takes_bf16;
+  o.takes_bf16 = &takes_bf16<Op, typename Target::numbers>;
   if constexpr (makes) o.wide = &wide_operation_of<Op, Target, Tensors...>;
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
@@ -311,6 +321,10 @@ constexpr operation described_leaf(const result& made) {
 }
 template <class Leaf, class Numbers, class Tensor = tensor_of<Leaf>>
 inline constexpr operation leaf_operation = described_leaf<Leaf>(leaf_result<Numbers, Tensor>);
+/// A parameter, where these are stored as bf16.
+template <class Leaf, class Numbers>
+inline constexpr operation rounded_leaf_operation =
+    described_leaf<Leaf>(rounded_result<cairn::detail::real_type_of<Numbers>, Leaf::shape>);
 
 }  // namespace ir
 }  // namespace cairn

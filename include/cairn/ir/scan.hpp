@@ -92,7 +92,7 @@ struct loop_operations {
       ((of::wanted.of[i++] ? void(out[n++] = described_as<tensor_of<A>>()) : void()), ...);
     }(std::type_identity<typename Loop::arguments>{});
     for (int i = of::own; i < of::arguments; ++i) {
-      if (of::wanted.of[i]) out[n++] = *g.leaf_op(i).made;
+      if (of::wanted.of[i]) out[n++] = g.leaf_op(i).made->in_floats();
     }
     n = 0;
     int so_far = first_argument + of::arguments;
@@ -109,13 +109,20 @@ struct loop_operations {
     return gradients_made[static_cast<std::size_t>(std::count(of::wanted.of, of::wanted.of + leaf, true))];
   }
 
+  /// Whether an argument of the loop, or of its pullback, is a parameter of the body that is stored as bf16.
+  template <bool Backward>
+  static constexpr bool takes_weight(int i) {
+    const int leaf = Backward ? i - first_argument : i;
+    return of::own <= leaf && leaf < of::arguments && g.leaf_op(leaf).made->element.type == dtype::bf16;
+  }
   static constexpr operation common(std::string_view name, bool backward) {
     operation o;
     o.name = name;
     o.hash = hash_of(name);
     o.flops = backward ? figures.backward_flops : figures.forward_flops;
     o.counts = backward ? figures.backward : figures.forward;
-    o.rounded = Target::rounds ? rounding::widens : rounding::typed;
+    o.rounded = Target::rounds ? rounding::takes : rounding::typed;
+    o.takes_bf16 = backward ? &takes_weight<true> : &takes_weight<false>;
     return o;
   }
   /// A loop is differentiated once.

@@ -3,8 +3,10 @@
 
 #include "cairn/expr/update.hpp"
 #include "cairn/kernel/comparison.hpp"
+#include "cairn/kernel/stochastic.hpp"
 
 #include <array>
+#include <tuple>
 
 namespace cairn {
 
@@ -34,6 +36,17 @@ template <class Rule, int Moments, detail::clipping Clip, class V, class... More
   return [&numbers]<class... E>(std::tuple<E...>*) {
     return std::array<V, sizeof...(E)>{kernel::said_of(E{}, numbers)...};
   }(static_cast<typename update_op<Rule, Moments, Clip>::values*>(nullptr));
+}
+template <class Rule, int Moments, detail::clipping Clip, class V, class... More>
+[[gnu::always_inline]] inline auto lanewise(update_op<Rule, Moments, Clip, true>, V parameter, V gradient,
+                                            More... more) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>, const auto& all) {
+    constexpr std::size_t drawn = sizeof...(I);
+    auto next = lanewise(update_op<Rule, Moments, Clip>{}, parameter, gradient, std::get<I>(all)...);
+    next[0] = kernel::stochastically_rounded(next[0], std::get<drawn>(all), std::get<drawn + 1>(all),
+                                             std::get<drawn + 2>(all));
+    return next;
+  }(std::make_index_sequence<sizeof...(More) - drawn_from>{}, std::tie(more...));
 }
 
 namespace kernel {

@@ -62,6 +62,7 @@ inline constexpr auto earlier_gradients = [] {
     out.of[i] = Graph.leaf_op(i);
     out.of[i].name = "gradient so far";
     out.of[i].what = ir::role::earlier;
+    out.of[i].made = &Graph.leaf_op(i).made->in_floats();
   }
   return out;
 }();

@@ -11,15 +11,16 @@ inline constexpr std::int64_t constant_bytes = 8;  ///< of a constant that kerne
 inline constexpr std::int64_t alignment = 64;      ///< of every value, in bytes: a cache line and the widest register
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Where memory comes from. Numbers: of update rules. Positions: of what is generated. Nowhere: of a result that nobody
-/// reads. Scratch and what is kept for backward, where these lie apart from the arena. Elsewhere: what the user of a
-/// program gives for snapshots. Leaves have a base of their own each, from `leaf_base` on; so have, in the body of a
-/// loop, behind them results, and then gradients of leaves.
+/// Where memory comes from. Numbers: of update rules; keys: by which these round. Positions: of what is generated.
+/// Nowhere: of a result that nobody reads. Scratch and what is kept for backward, where they lie apart from the arena.
+/// Elsewhere: what the user of a program gives for snapshots. Leaves have a base of their own each, from `leaf_base`
+/// on; so have, in the body of a loop, behind them results, and then gradients of leaves.
 enum base : int {
   arena_base,
   gradient_base,
   moment_base,
   number_base,
+  key_base,
   constant_base,
   position_base,
   nowhere,
@@ -48,7 +49,8 @@ struct places {
   place of[Nodes] = {};               ///< by value
   bool fixed[Nodes] = {};             ///< computed values that lie among gradients, parameters, moments or caches
   bool output[Nodes] = {};            ///< values that are results of the program
-  std::int64_t offset[Leaves] = {};   ///< by leaf: in the blocks of parameters, trained first, and gradients; of caches
+  std::int64_t offset[Leaves] = {};    ///< by leaf: in the block of parameters, trained first; of caches
+  std::int64_t gradients[Leaves] = {};  ///< by leaf: in the block of gradients, number for number like parameters
   std::int64_t moments[Leaves] = {};  ///< by leaf: where its moments begin in the block of these
   late_copy copies[Leaves + Results + Carries] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
@@ -127,14 +129,20 @@ struct fixed_placer {
   constexpr place of_result(int i) const { return {leaf_base + g.leaf_count + i, 0}; }
   constexpr place of_gradient(int leaf) const {
     if (apart) return {leaf_base + g.leaf_count + g.output_count + leaf, 0};
-    return {gradient_base, out.offset[leaf]};
+    return {gradient_base, out.gradients[leaf]};
   }
 
+  /// The offset among gradients of what has this one among parameters.
+  constexpr std::int64_t in_gradients(int leaf, std::int64_t offset) const {
+    const ir::result& made = *g.leaf_op(leaf).made;
+    return offset * (made.in_floats().bytes / made.bytes);
+  }
   constexpr void place_leaves() {
-    bool trained[Graph::size.leaves + 1] = {}, kept = false;
+    bool trained[Graph::size.leaves + 1] = {};
+    int kept = none;  // one of those whose gradient is there after a step; all of them are of one type
     for (int i = 0; i < g.leaf_count; ++i) {
       trained[i] = s.gradient[i] != none;
-      kept |= trained[i] && g.leaf_op(i).what == ir::role::parameter;
+      if (trained[i] && g.leaf_op(i).what == ir::role::parameter) kept = i;
     }
     for (int i = 0; i < s.carry_count; ++i) trained[s.carries[i].leaf] = true;
     for (const bool first : {true, false}) {
@@ -146,11 +154,12 @@ struct fixed_placer {
       }
       if (first) out.trained_bytes = out.parameter_bytes;
     }
-    if (kept) out.gradient_bytes = out.trained_bytes;
+    for (int i = 0; i < g.leaf_count; ++i) out.gradients[i] = in_gradients(i, out.offset[i]);
+    if (kept != none) out.gradient_bytes = in_gradients(kept, out.trained_bytes);
     for (int i = 0; i < g.leaf_count; ++i) {
       const ir::operation& leaf = g.leaf_op(i);
       if (leaf.what == ir::role::input && s.gradient[i] != none) {
-        out.offset[i] = out.gradient_bytes;
+        out.gradients[i] = out.gradient_bytes;
         out.gradient_bytes += aligned(leaf.made->bytes);
       }
       if (leaf.what == ir::role::cache) {
@@ -169,7 +178,7 @@ struct fixed_placer {
       for (int i = 0; i < n.op->arguments; ++i) place_constant(f.root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
-      if (l.inputs[i].map) place_constant(l.inputs[i].source);
+      if (l.inputs[i].map || !same_address(l.inputs[i].generate, nullptr)) place_constant(l.inputs[i].source);
     }
     for (int i = 0; i < s.output_count; ++i) place_constant(f.root[s.outputs[i]]);
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -260,7 +269,9 @@ struct fixed_placer {
     for (int i = 0; i < s.number_count; ++i)
       out.of[s.first_number + i] = {number_base, i * s.made(s.first_number + i).bytes};
     for (int i = 0; i < s.carry_count; ++i) {
-      const auto [before, after, leaf, moment] = s.carries[i];
+      const auto [before, after, leaf, moment, key] = s.carries[i];
+      for (int word = 0; key != none && word < 2; ++word)
+        out.of[key + word] = {key_base, (2 * leaf + word) * s.made(key).bytes};
       if (moment != none) {
         if (moment == 0) out.moments[leaf] = out.moment_bytes;
         out.of[before] = {moment_base, out.moment_bytes};

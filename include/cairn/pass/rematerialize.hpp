@@ -21,6 +21,7 @@ namespace cairn::pass {
 struct carry {
   int before = none, after = none;
   int leaf = 0, moment = none;  ///< whose moment, and which; none for the parameter itself
+  int key = none;               ///< the first of the two words by which that is rounded, if it is
 };
 
 /// What operations of a plan take.

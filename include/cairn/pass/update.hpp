@@ -16,7 +16,7 @@ constexpr ir::sizes size_with_updates(const Schedule& s) {
   ir::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
   for (int i = 0; i < Model::graph.leaf_count; ++i) {
     if (Model::rules.of[i] == none) continue;
-    size.nodes += 1 + 2 * all::rule(i).moments;
+    size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? drawn_from : 0);
     size.arguments += all::arguments(i);
     size.updates += 1 + all::rule(i).moments;
   }
@@ -107,6 +107,12 @@ struct update_writer {
     const ir::rule_facts& rule = all::rule(leaf);
     const int like = s.gradient[leaf], moments = out.node_count;
     for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].made, like);
+    const int drawn = out.node_count;
+    if (all::rounds) {
+      append(all::places[i], all::places[i].made, like);
+      append(all::word, all::word.made, like);
+      append(all::word, all::word.made, like);
+    }
     const int made = out.node_count, arguments = out.argument_count;
     for (int r = 0; r < all::updates[i].results; ++r) {
       out.nodes[append(all::updates[i], all::updates[i].made + r, like)].number = r;
@@ -118,8 +124,9 @@ struct update_writer {
       out.arguments[out.argument_count++] = out.first_number + rule.first_number + k;
     for (int k = 0; k < rule.moments; ++k) out.arguments[out.argument_count++] = moments + k;
     if (all::clips) out.arguments[out.argument_count++] = out.first_number + out.number_count - 1;
+    for (int k = drawn; k < made; ++k) out.arguments[out.argument_count++] = k;
     out.nodes[made].first = arguments;
-    out.carries[out.carry_count++] = {before, made, leaf, none};
+    out.carries[out.carry_count++] = {before, made, leaf, none, all::rounds ? drawn + 1 : none};
     for (int k = 0; k < rule.moments; ++k) out.carries[out.carry_count++] = {moments + k, made + 1 + k, leaf, k};
   }
 

@@ -61,6 +61,8 @@ template <class Real, class Program>
 constexpr auto problem_of_training() {
   if constexpr (requires { requires Program::updates_parameters; })
     return mistake<updates_itself, top_scope, fact::operation<"optimizer", Real>>{};
+  else if constexpr (requires { requires std::same_as<typename Program::parameter_type, bf16>; })
+    return mistake<rounded_beside, top_scope, fact::given<typename Program::parameter_type>>{};
   else if constexpr (trained_in<Program, Real>) return sound{};
   else return mistake<no_program_to_train, top_scope, fact::operation<"optimizer", Real>>{};
 }
