@@ -29,6 +29,7 @@ smallest = {
     "./dev test commands": "./dev test commands './dev help'",
     "./dev bench": "./dev bench memory",
     "./dev bench scenario": "./dev bench scenario elementwise",
+    "bench/seeds.py fashion": "bench/seeds.py fashion 1 1",
     "meson setup build/package && meson install -C build/package":
         "meson setup build/package && DESTDIR=$PWD/there meson install -C build/package",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz":
