@@ -1,6 +1,6 @@
-// Products of bf16 against the definition of the instruction that multiplies pairs, bit by bit, on any processor, or of the
-// one that multiplies tiles, where that is compiled for: awkward extents, all transposes, rows that lie apart, blocks of
-// depth, numbers that are too small.
+// Products of bf16 against the definition of the instruction that multiplies pairs, bit by bit, on any processor; or of
+// the one that multiplies tiles, where that is compiled for. Awkward extents, all transposes, rows that lie
+// apart, blocks of depth, numbers that are too small.
 #include <boost/test/unit_test.hpp>
 
 #include "cairn/kernel/gemm.hpp"
@@ -23,8 +23,8 @@ halves spread(const halves& in, int length, int apart) {
   return out;
 }
 
-/// Adds the numbers [from, to) of a row and of a column to a sum, as the instruction does: the second of each pair first;
-/// or, 32 at a time, the first ones of pairs and the second ones apart.
+/// Adds products of the numbers [from, to) of a row and a column to a sum, as the instruction does: of each pair the
+/// second one first; or, 32 at a time, the first ones of pairs and the second ones apart.
 float add_products(float sum, int from, int to, const auto& a, const auto& b) {
   for (int step = from; cairn::multiplies_tiles && step < to; step += 32) {
     float apart[2] = {};
