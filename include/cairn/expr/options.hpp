@@ -39,11 +39,12 @@ struct check_finite {};
 template <int Most>
   requires(Most >= 1)
 struct threads {};
+/// With mixed<bf16>: parameters are bf16, too, and a step rounds what it makes of them by chance, up with the
+/// probability of the fraction that is cut off, so that small updates count on average.
+struct stochastic_rounding {};
 /// What a step computes is stored rounded to bf16, half the bytes of floats, and products multiply bf16: `program<loss,
 /// mixed<bf16>>`. Parameters, states, inputs and results are floats; so are sums, statistics, losses and updates. With
-/// `mixed<bf16, stochastic_rounding>` parameters are bf16, too, and a step rounds what it makes of them by chance: up
-/// with the probability of the fraction that is cut off, so that small updates count on average.
-struct stochastic_rounding {};
+/// `mixed<bf16, stochastic_rounding>` parameters are bf16.
 template <class T, class... Weights>
 struct mixed {};
 /// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`; a step that needs more does not compile.
