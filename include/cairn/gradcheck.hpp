@@ -57,7 +57,7 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
   gradient_deviation worst;
   for (int leaf = 0; leaf < machine::leaf_count; ++leaf) {
     if (!Compiled::model::chosen.wanted[leaf]) continue;
-    const std::size_t begin = static_cast<std::size_t>(machine::leaf(leaf).offset) / sizeof(double);
+    const std::size_t begin = static_cast<std::size_t>(machine::leaf(leaf).gradient_offset) / sizeof(double);
     const auto count = static_cast<std::size_t>(machine::leaf(leaf).count);
     double* const numbers = machine::leaf(leaf).trained ? &step.parameters()[begin] : copies[leaf].data();
     for (std::size_t i = 0; i < count; ++i) {

@@ -30,7 +30,7 @@ using all = step_of<loss, wrt<"x">>;
 static_assert(stored<all> == row && recomputed<all>("1") == 2 && recomputed<all>("2") == 2);
 static_assert(runs_of<all>("mul").backward == runs_of<trained>("mul").backward + 1);  // the gradient of x
 static_assert(detail::memory_in<all>.gradient_bytes == 3 * 64 && detail::memory_in<all>.parameter_bytes == 2 * 64);
-static_assert(all::places.trained_bytes == 2 * 64 && all::places.offset[all::graph.find(ir::role::input, "x")] == 128);
+static_assert(all::places.trained_bytes == 2 * 64 && all::places.gradients[all::graph.find(ir::role::input, "x")] == 128);
 static_assert(judged<all>() == fault::none);
 // Nothing is trained: the products that make the gradients of parameters are gone, and nothing else.
 using input_only = step_of<loss, freeze<"lower", "upper">, wrt<"x">>;

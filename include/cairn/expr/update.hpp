@@ -149,10 +149,9 @@ constexpr int moments_if_rule() {
   if constexpr (an_update_rule<std::remove_const_t<decltype(Rule)>>) return moments_of(Rule);
   else return 0;
 }
-}  // namespace detail
-
 /// How many arguments of an update say what is drawn.
 inline constexpr int drawn_from = 3;
+}  // namespace detail
 
 /// A rule as an operation: results are the parameter's and the moments' next numbers. A parameter of bf16 is rounded by
 /// chance: then the last arguments are where each number stands, and the two words of a key.

@@ -28,7 +28,7 @@ using cairn::detail::clipping, cairn::detail::named_rule, cairn::detail::rule_li
 template <class Op, class Real, dtype Parameter, std::size_t... R, std::size_t... A>
 constexpr const lane_code* lanes_of_rule(std::index_sequence<R...>, std::index_sequence<A...>) {
   constexpr auto type = [](std::size_t i) {
-    constexpr std::size_t drawn = sizeof...(A) - (Parameter == dtype::bf16 ? drawn_from : 0);
+    constexpr std::size_t drawn = sizeof...(A) - (Parameter == dtype::bf16 ? cairn::detail::drawn_from : 0);
     return i == 0 ? Parameter : i < drawn ? dtype::real : dtype::i32;
   };
   return &lanes_of<Op, Real, type_list<type(R)...>, type(A)...>;
@@ -46,7 +46,7 @@ constexpr rule_facts facts_of_rule() {
   using rule = std::remove_const_t<decltype(Rule)>;
   constexpr int moments = cairn::detail::moments_of(Rule), numbers = cairn::detail::numbers_of<rule>;
   using op = update_op<rule, moments, Clip, rounds>;
-  constexpr int arguments = 2 + numbers + moments + (Clip != clipping::none) + (rounds ? drawn_from : 0);
+  constexpr int arguments = 2 + numbers + moments + (Clip != clipping::none) + (rounds ? cairn::detail::drawn_from : 0);
   return {moments,
           numbers,
           rule::moments.data(),
@@ -92,7 +92,7 @@ struct update_operations {
   static constexpr const rule_facts& rule(int leaf) { return rules.of[Model::rules.of[leaf]]; }
   static constexpr bool rounds = cairn::detail::rounds_weights<typename Model::numbers>;
   static constexpr int arguments(int leaf) {
-    return 2 + rule(leaf).numbers + rule(leaf).moments + clips + (rounds ? drawn_from : 0);
+    return 2 + rule(leaf).numbers + rule(leaf).moments + clips + (rounds ? cairn::detail::drawn_from : 0);
   }
 
   struct results {
