@@ -137,7 +137,7 @@ struct no_rules : updating<rule_list<>, clip_limit{}> {};
 /// What one option says; the defaults are those of no option.
 struct said_by_default {
   using real = void;
-  static constexpr bool mixes = false;            ///< what is computed is rounded to bf16
+  static constexpr bool mixes = false;              ///< what is computed is rounded to bf16
   static constexpr bool rounds_parameters = false;  ///< so are parameters
   static constexpr int threads = 1;
   static constexpr std::int64_t budget = std::numeric_limits<std::int64_t>::max();

@@ -95,9 +95,9 @@ struct loop_writer {
     out.inputs[out.input_count] = {v,
                                    f.root[a],
                                    s.nodes[a].made->element.type,
-                                   constant                                            ? access::constant
+                                   constant                                          ? access::constant
                                    : !map && !same_address(source.generate, nullptr) ? access::generated
-                                                                                       : access::contiguous,
+                                                                                     : access::contiguous,
                                    map,
                                    f.joined[v],
                                    false,
