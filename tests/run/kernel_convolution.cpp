@@ -98,7 +98,7 @@ void run_one(std::vector<const void*> operands, int threads) {
     if constexpr (std::string_view(Op::name) == "filter_gradient")
       kernel::correlate_filter<In, Real, of>(p, {.threads = threads});
     else
-      kernel::correlate<In, Real, of>(p, {.threads = threads});
+      kernel::correlate<In, Real, In, of>(p, {.threads = threads});
   }
 }
 template <class In, class Real, class Op, shape A, shape B>
@@ -135,6 +135,24 @@ BOOST_AUTO_TEST_CASE(images_narrower_than_the_stride) {
   check<double, motion{.stride = {4, 4}}, shape{1, 7, 3, 2}, shape{3, 2, 4, 3}>();
   check<float, motion{.stride = {3, 3}, .padding = {1, 1}}, shape{1, 6, 2, 1}, shape{1, 1, 3, 3}>();
   check<double, motion{.stride = {2, 2}, .dilation = {2, 2}, .groups = 2}, shape{1, 5, 1, 2}, shape{2, 1, 2, 1}>();
+}
+// More columns than are packed, or summed, at a time, on few pixels and on several bands of rows.
+BOOST_AUTO_TEST_CASE(blocks_of_columns) {
+  constexpr motion around{.padding = {1, 1}};
+  constexpr shape image{1, 2, 3, 130}, filter{650, 130, 3, 3};
+  constexpr auto blocks = [](const column_panels& p) { return (p.count() + p.block - 1) / p.block; };
+  static_assert(blocks(cut_of(convolution_op<around>::of(image, filter), 0, 4).panels) > 1);
+  static_assert(blocks(cut_of_filter(filter_gradient_op<around, 3, 3>::of(image, shape{1, 2, 3, 650}), 4).panels) > 2);
+  check<float, around, image, filter>();
+  constexpr motion grouped{.stride = {2, 2}, .padding = {1, 1}, .groups = 3};
+  constexpr shape wide{1, 5, 4, 390}, filters{651, 130, 3, 3};
+  static_assert(blocks(cut_of(convolution_op<grouped>::of(wide, filters), 0, 8).panels) > 1);
+  check<double, grouped, wide, filters>();
+  constexpr motion beside{.padding = {0, 1}};
+  constexpr shape tall{1, 60, 2, 2048}, few{48, 2048, 1, 3};
+  constexpr sweep_cut banded = cut_of(convolution_op<beside>::of(tall, few), 0, 8);
+  static_assert(banded.band < 60 && blocks(banded.panels) > 1);
+  check<double, beside, tall, few>();
 }
 BOOST_AUTO_TEST_CASE(strides_and_dilations) {
   check<float, motion{.stride = {2, 2}, .padding = {1, 1}}, shape{2, 9, 8, 5}, shape{20, 5, 3, 3}>();

@@ -2,6 +2,7 @@
 // added first, with a zero beside the last where these are odd in a group; gradients of filters pixel by pixel.
 #include "cairn/kernel/convolution.hpp"
 
+#include <bit>
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 
@@ -93,14 +94,22 @@ std::vector<float> defined_filter(const correlation& of, const halves& images, c
   return made;
 }
 
-template <class Op, shape A, shape B>
-void check_one(const std::vector<float>& expected, const halves& a, const halves& b) {
+/// Floats that are rounded to these.
+std::vector<float> unrounded(const halves& x) {
+  std::vector<float> out;
+  for (const bf16 e : x)
+    out.push_back(std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(e)) + 0x7fffU));
+  return out;
+}
+template <class Op, shape A, shape B, class Second>
+void check_one(const std::vector<float>& expected, const halves& a, const std::vector<Second>& b) {
+  constexpr dtype type = std::is_same_v<Second, bf16> ? dtype::bf16 : dtype::real;
   for (const int threads : {1, 3}) {
     guarded<float> made(std::ssize(expected));
     const std::int64_t lent = Op::scratch(2, A, B).numbers(threads);
     guarded<bf16> scratch(lent);
     std::fill_n(scratch.data(), lent, bf16(no_number<float>));
-    run_kernel<Op, float, array<A, {dtype::bf16}>, array<B, {dtype::bf16}>>(
+    run_kernel<Op, float, array<A, {dtype::bf16}>, array<B, {type}>>(
         {made.data(), a.data(), b.data(), scratch.data()}, threads);
     BOOST_TEST(std::memcmp(expected.data(), made.data(), expected.size() * sizeof(float)) == 0,
                std::string_view(Op::name));
@@ -120,8 +129,12 @@ void check(float scale = 1, float other = 0) {
   if (other != 0) x[x.size() / 2] = g[g.size() / 2] = bf16(other);
   BOOST_TEST_CONTEXT("image " << Image[1] << ' ' << Image[2] << ' ' << Image[3] << ", filter " << Filter[0] << ' '
                               << Filter[2] << ' ' << Filter[3] << ", stride " << Moves.stride[1]) {
-    check_one<forward, Image, Filter>(defined(forward::of(Image, Filter), x, w), x, w);
-    check_one<back, result, Filter>(defined(back::of(result, Filter), g, w), g, w);
+    const std::vector<float> made = defined(forward::of(Image, Filter), x, w),
+                             made_back = defined(back::of(result, Filter), g, w), floats = unrounded(w);
+    check_one<forward, Image, Filter>(made, x, w);
+    check_one<forward, Image, Filter>(made, x, floats);
+    check_one<back, result, Filter>(made_back, g, w);
+    check_one<back, result, Filter>(made_back, g, floats);
     check_one<of_filter, Image, result>(defined_filter(of_filter::of(Image, result), x, all), x, all);
   }
 }
@@ -161,6 +174,31 @@ BOOST_AUTO_TEST_CASE(blocks) {
   constexpr shape tall{2, 40, 256, 31};
   static_assert(cut_of(convolution_op<motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band < 80);
   check<motion{}, tall, shape{2, 31, 1, 2}>();
+}
+// More columns than are packed, or summed, at a time.
+BOOST_AUTO_TEST_CASE(blocks_of_columns) {
+  constexpr motion around{.padding = {1, 1}};
+  constexpr shape image{1, 2, 2, 258}, filter{520, 258, 3, 3};
+  constexpr column_panels panels = cut_of(convolution_op<around>::of(image, filter), 0, 2).panels;
+  static_assert(panels.block < panels.count());
+  check<around, image, filter>();
+}
+// Filters of one channel each are floats as they are multiplied, rounded before.
+BOOST_AUTO_TEST_CASE(filters_of_channels) {
+  constexpr shape image{2, 5, 6, 19}, filter{19, 1, 3, 3};
+  using op = convolution_op<motion{.padding = {1, 1}, .groups = 19}>;
+  const halves x = drawn_halves(image.count(), 1), w = drawn_halves(filter.count(), 1);
+  const std::vector<float> floats = unrounded(w);
+  std::vector<float> of_halves(static_cast<std::size_t>(image.count())), of_floats = of_halves;
+  std::vector<bf16> scratch(static_cast<std::size_t>(op::scratch(2, image, filter).numbers(1)));
+  const auto run = [&]<class Second>(std::vector<float>& to, const std::vector<Second>& by) {
+    constexpr dtype type = std::is_same_v<Second, bf16> ? dtype::bf16 : dtype::real;
+    run_kernel<op, float, array<image, {dtype::bf16}>, array<filter, {type}>>(
+        {to.data(), x.data(), by.data(), scratch.data()}, 1);
+  };
+  run(of_halves, w);
+  run(of_floats, floats);
+  BOOST_TEST(of_halves == of_floats);
 }
 // What is multiplied by no number is no NaN.
 BOOST_AUTO_TEST_CASE(infinite_numbers) {

@@ -150,17 +150,18 @@ void measure(const onednn& dnn, int threads) {
   // What of it brings filters from PyTorch's layout or to it: on as many threads, each a share.
   const auto pack_share = [&](int part) {
     if constexpr (Pass == of_filters) {
-      const std::int64_t count = Filters.count();
-      cairn::kernel::unpack_filter(lent(count), Filters, cairn::share(Filters[0], 16, part, threads), own.data());
+      const cairn::range results = cairn::share(Filters[0], 16, part, threads);
+      for (auto o = results.begin; o < results.end; o += 16)
+        cairn::kernel::unpack_filter(lent(Filters.count()) + o, Filters[0], Filters, static_cast<int>(o),
+                                     static_cast<int>(std::min<std::int64_t>(16, results.end - o)), own.data());
     } else if constexpr (!plain) {
       constexpr cairn::correlation of = Pass == result
                                             ? forward::of(Image, Filters)
                                             : cairn::convolution_back_op<Moves, Image[1], Image[2]>::of(made, Filters);
-      float* panels = lent(cairn::scratch_of(of, 4).all);
       for (const auto& sweep : cairn::kernel::sweep_plans<float, float, of>) {
-        const auto own = cairn::share(of.moves.groups * sweep.cut.panels(), 1, part, threads);
-        cairn::kernel::filter_packing<float, float>(of, sweep.cut, sweep.taps, w.data()).run(own, panels);
-        panels += sweep.cut.panel_at(of.moves.groups, 0);
+        const auto own = cairn::share(sweep.cut.panels.count(), 1, part, threads);
+        cairn::kernel::filter_packing<float, float>(of, sweep.cut, sweep.taps, w.data()).run(
+            own, 0, lent(sweep.cut.panel_at(sweep.cut.panels.count())));
       }
     }
   };

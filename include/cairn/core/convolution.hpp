@@ -86,6 +86,27 @@ constexpr int place_of_tap(const correlation& of, int axis, const sweep_axis& al
   return of.back ? (phase + padding - r * dilation) / stride : r * dilation - padding;
 }
 
+/// The columns of a product in panels as wide as its tiles, those of a group after those of another. Some are made at a
+/// time, so that what is packed or summed for them takes little room.
+struct column_panels {
+  int groups = 0, results = 0, width = 0;  ///< results of a group
+  int block = 1;                           ///< panels at a time
+
+  constexpr int of_group() const { return width == 0 ? 0 : (results + width - 1) / width; }
+  constexpr int count() const { return groups * of_group(); }
+  struct columns {
+    int group, first, count;  ///< the first among those of the group
+  };
+  constexpr columns operator[](std::int64_t panel) const {
+    const int number = static_cast<int>(panel), first = number % of_group() * width;
+    return {number / of_group(), first, std::min(width, results - first)};
+  }
+  /// Has at most so many bytes made at a time, or a panel.
+  constexpr void cut(std::int64_t panel_bytes, std::int64_t most) {
+    block = even_blocks(count(), static_cast<int>(std::max<std::int64_t>(most / panel_bytes, 1)), 1);
+  }
+};
+
 /// How a sweep is cut: tiles of pixels of one row, blocks of depth, bands of rows of which pixels are copied, with
 /// zeros around them.
 struct sweep_cut {
@@ -97,19 +118,23 @@ struct sweep_cut {
   int block_runs = 1, block_length = 0;
   int tile_rows = 0, tile_columns = 0;
   int columns = 0;  ///< results of a group, in whole registers
-  int band = 0;     ///< rows that are made
+  column_panels panels;
+  int band = 0;  ///< rows that are made
   std::int64_t band_numbers = 0;
 
   /// Pixels of a row that is read, as it lies.
   constexpr int row_pixels(const correlation& of) const { return copied ? along.reach(along.count) : of.read[2]; }
   /// A packed filter is one panel after another, each of a tile's columns in the order in which tiles read them.
-  constexpr int panels() const { return runs == 0 ? 0 : (columns + tile_columns - 1) / tile_columns; }  ///< of a group
   constexpr int panel_columns(int column) const { return std::min(tile_columns, columns - column); }
   constexpr std::int64_t panel_rows() const { return std::int64_t{runs} * length; }
-  /// Where the panel of a group's column begins.
-  constexpr std::int64_t panel_at(int group, int column) const {
-    return (std::int64_t{group} * columns + column) * panel_rows();
+  /// Where a panel begins.
+  constexpr std::int64_t panel_at(std::int64_t panel) const {
+    if (panel == panels.count()) return std::int64_t{panels.groups} * columns * panel_rows();
+    const auto [group, first, count] = panels[panel];
+    return (std::int64_t{group} * columns + first) * panel_rows();
   }
+  /// The numbers of all panels of a block.
+  constexpr std::int64_t block_numbers() const { return panel_at(std::min(panels.block, panels.count())); }
   /// The row of a panel where number `at` of run `run` is.
   constexpr std::int64_t row_of(int run, int at) const {
     const int block = at / block_length * block_length;
@@ -120,6 +145,8 @@ struct sweep_cut {
 constexpr int sum_bytes(int bytes) { return bytes * sums_in(bytes); }
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
+/// Of a packed filter, and of the sums of its gradient. Where bands are many, filters are small, so few are copied again.
+inline constexpr std::int64_t most_packed_bytes = 2 * 1024 * 1024, most_summed_bytes = 1024 * 1024;
 /// Tiles of few rows have more columns where there are registers, so that as many sums are under way.
 constexpr int tile_columns_of(const correlation& of, int tile_rows, int bytes) {
   const int width = register_bytes / sum_bytes(bytes), most = register_bytes == 64 && tile_rows <= 6 ? 4 : 2;
@@ -170,6 +197,10 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes, const ti
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
   const int width = register_bytes / sum_bytes(bytes);
   cut.columns = (of.results() + width - 1) / width * width;
+  if (cut.runs > 0 && !of.depthwise()) {
+    cut.panels = {of.moves.groups, of.results(), cut.tile_columns};
+    cut.panels.cut(cut.panel_rows() * cut.tile_columns * (by.wide ? sum_bytes(bytes) : bytes), most_packed_bytes);
+  }
   // Sums of bf16 are worth rounding at once, so nearly all filters are one block.
   const int depth = depth_of(cut.tile_columns, bytes, 4608);
   // Where no tap falls on this phase, there is nothing to add up.
@@ -208,7 +239,7 @@ constexpr workspace scratch_of(const correlation& of, int bytes) {
   for (int sweep = 0; sweep < of.sweeps(); ++sweep) {
     const sweep_cut cut = cut_of(of, sweep, bytes);
     out.each = std::max(out.each, room_of_band(cut, bytes, by));
-    out.all += of.depthwise() ? 0 : cut.panel_at(of.moves.groups, 0) * (by.wide ? sums_in(bytes) : 1);
+    out.all = std::max(out.all, cut.block_numbers() * (by.wide ? sums_in(bytes) : 1));
   }
   if (of.depthwise()) out.all = of.filter.count() * sums_in(bytes);
   out.block = out.all;
@@ -220,6 +251,7 @@ constexpr workspace scratch_of(const correlation& of, int bytes) {
 struct filter_cut {
   sweep_cut pixels;  ///< those of the forward pass
   int tile_rows = 0, tile_columns = 0;
+  column_panels panels;
   int block_rows = 1, block_pixels = 0;  ///< of the result: some rows, or a part of one
   bool in_pairs = false;                 ///< of pixels, where the processor multiplies such and a row has no odd one
   std::int64_t panel = 0;
@@ -228,9 +260,13 @@ struct filter_cut {
   constexpr std::int64_t units() const {
     return std::int64_t{pixels.runs} * ((pixels.length + tile_rows - 1) / tile_rows);
   }
+  /// Sums of a block of panels, and how far their rows lie apart.
+  constexpr std::int64_t sums_apart() const { return std::int64_t{panels.block} * tile_columns; }
+  constexpr std::int64_t sums() const { return pixels.panel_rows() * sums_apart(); }
 };
 constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
-  filter_cut cut{.pixels = cut_of(of, 0, bytes, reading_of_filter(of, bytes))};
+  filter_cut cut;
+  cut.pixels = cut_of(of, 0, bytes, reading_of_filter(of, bytes));
   cut.in_pairs = bytes == 2 && multiplies_bf16 && of.made[2] % 2 == 0;
   cut.tile_rows = even_blocks(cut.pixels.length, most_tile_rows, 1);
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
@@ -238,6 +274,8 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   cut.block_pixels = even_blocks(of.made[2], depth, bytes == 2 ? 2 : 1);
   cut.block_rows = even_blocks(cut.pixels.band, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
   cut.panel = std::int64_t{cut.block_rows} * cut.block_pixels * cut.tile_columns;
+  cut.panels = {of.moves.groups, of.results(), cut.tile_columns};
+  cut.panels.cut(cut.sums() * sum_bytes(bytes), most_summed_bytes);
   return cut;
 }
 constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
@@ -247,7 +285,7 @@ constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
     const std::int64_t sums = sections_of(of) * of.filter.count() * sums_in(bytes);
     return {band, parts_of(of.work(), sections_of(of)), sums, sums};
   }
-  const std::int64_t sums = of.filter.count() * sums_in(bytes), line = 64 / bytes;
+  const std::int64_t sums = cut.sums() * sums_in(bytes), line = 64 / bytes;
   const std::int64_t panel = cut.panel * (cut.in_pairs ? 1 : sums_in(bytes));
   return {band + (panel + line - 1) / line * line, parts_of(of.work(), cut.units()), sums, sums};
 }

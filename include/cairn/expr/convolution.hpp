@@ -15,6 +15,11 @@ struct convolving : op {
   static constexpr bool contraction = true;
   static constexpr bool takes_bf16(int) { return true; }
 };
+/// Two of them, of images and a filter, which is rounded as it is packed: no copy of it is made.
+struct filtering : convolving {
+  static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr bool takes_weights(int) { return true; }
+};
 }  // namespace detail
 
 /// The gradient of a convolution's argument of so many rows and columns; forward, a transposed convolution. Of
@@ -27,7 +32,7 @@ struct filter_gradient_op;
 
 /// {N, H, W, C} with a filter {O, C / groups, rows, columns} -> {N, H', W', O}.
 template <motion Moves>
-struct convolution_op : detail::convolving {
+struct convolution_op : detail::filtering {
   static constexpr fixed_string name = "convolution";
   static constexpr correlation of(const shape& x, const shape& w) { return {Moves, x, w, result(x, w)}; }
   static constexpr shape result(const shape& x, const shape& w) {
@@ -55,7 +60,7 @@ struct convolution_op : detail::convolving {
 };
 
 template <motion Moves, int Rows, int Columns>
-struct convolution_back_op : detail::convolving {
+struct convolution_back_op : detail::filtering {
   static constexpr fixed_string name = "convolution_back";
   static constexpr correlation of(const shape& g, const shape& w) { return {Moves, g, w, result(g, w), true}; }
   static constexpr shape result(const shape& g, const shape& w) {

@@ -11,6 +11,7 @@ struct moments_op : op {
   static constexpr fixed_string name = "moments";
   using rule = rule::at_least_two_axes;
   static constexpr bool sums(int) { return true; }
+  static constexpr bool takes_bf16(int) { return true; }
   static constexpr std::array<shape, 2> result(const shape& x) {
     const shape features = x.rank < 2 ? no_shape : shape{x[-1]};
     return {features, features};
@@ -20,7 +21,9 @@ struct moments_op : op {
   static constexpr int sections(const shape& x) {
     return static_cast<int>(std::clamp<std::int64_t>(rows(x) / 128, 1, 64));
   }
-  static constexpr workspace scratch(int, const shape& x) { return {(2 * sections(x) + 1) * std::int64_t{x[-1]}}; }
+  static constexpr workspace scratch(int bytes, const shape& x) {
+    return {(2 * sections(x) + 1) * std::int64_t{x[-1]} * sums_in(bytes)};
+  }
   static constexpr bool reads_pieces(int, const shape&) { return true; }
   static constexpr std::int64_t flops(const shape& x) { return 4 * x.count(); }
   static constexpr auto vjp(auto of_mean, auto of_variance, auto mean, auto, auto x) {

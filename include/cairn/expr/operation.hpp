@@ -79,7 +79,7 @@ struct op {
   /// it makes, and takes else, are floats; but one that moves numbers of any kind makes bf16 of such. The first of its
   /// arguments is one, or none is.
   static constexpr bool takes_bf16(int /*argument*/) { return false; }
-  /// Whether it does so where parameters are bf16 alone, for it moves numbers of any kind: such as rows of a table.
+  /// Whether it does so where parameters are bf16 alone: rows of a table, a filter, which it takes as floats, too.
   static constexpr bool takes_weights(int /*argument*/) { return false; }
   /// Whether its kernel makes a result in bf16 where real numbers are stored so: each number is rounded once. Then Real
   /// is `floats_rounded`, and an argument of bf16 has elements of that type.

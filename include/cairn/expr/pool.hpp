@@ -36,6 +36,7 @@ struct pooling_op : op {
   using rule = rule::window_in_image;
   using asked = fact::window<P.extent, P.stride, P.padding>;
   static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr bool makes_bf16(int result, const auto&...) { return result == 0; }
 };
 /// Extents of an image, given back those that pooling took.
 constexpr shape unpooled(shape g, int height, int width) {

@@ -30,8 +30,8 @@ struct correlation_plan {
   workspace scratch;
 };
 
-/// Images to images.
-template <class In, class Tile, class Sum>
+/// Images to images. A filter is `Stored` as numbers that may have more bits than those of images.
+template <class In, class Tile, class Sum, class Stored>
 class correlating {
   using number = lent<In, Sum>;
   using packed = typename factor<Tile, Sum>::number;
@@ -40,97 +40,96 @@ class correlating {
   static constexpr bool widens = !std::is_same_v<In, Tile>;
   const correlation_plan<Tile, Sum>& plan;
   const image_source<In>& read;
-  const In* filter;
+  const Stored* filter;
   Sum* made;
   const tile_reader* reader;
 
  public:
-  correlating(const correlation_plan<Tile, Sum>& of_plan, const image_source<In>& from, const In* by, Sum* to,
+  correlating(const correlation_plan<Tile, Sum>& of_plan, const image_source<In>& from, const Stored* by, Sum* to,
               const tile_reader* given_to)
       : plan(of_plan), read(from), filter(by), made(to), reader(given_to) {}
 
   [[gnu::noinline]] void run(number* scratch, int threads) const {
     const int parts = std::min(plan.scratch.parts, threads);
     number* const filters = scratch + parts * plan.scratch.each;
-    pack(filters, parts);
-    in_parts(parts, [this, scratch, filters, parts](int part) {
-      packed* panels = lent_as<packed>(filters);
-      for (int i = 0; i < plan.of.sweeps(); ++i) {
-        const sweeping& sweep = plan.sweeps[i];
-        const range own = share(std::int64_t{plan.of.made[0]} * sweep.cut.down.count, 1, part, parts);
-        for (std::int64_t at = own.begin; at < own.end; at += sweep.cut.band)
-          band(sweep, {at, std::min(at + sweep.cut.band, own.end)}, panels, scratch + part * plan.scratch.each);
-        if (!plan.of.depthwise()) panels += sweep.cut.panel_at(plan.of.moves.groups, 0);
-      }
-    });
+    if (plan.of.depthwise())
+      pack_filters_of_channels<In>(filter, plan.of.read[3], plan.of.taps(), lent_as<Sum>(filters));
+    for (int i = 0; i < plan.of.sweeps(); ++i) {
+      const sweeping& sweep = plan.sweeps[i];
+      const std::int64_t panels = sweep.cut.panels.count();
+      std::int64_t at = 0;
+      do {  // where there are none, too, pixels are made
+        const range some{at, std::min(at + sweep.cut.panels.block, panels)};
+        if (panels > 0) pack(sweep, some, filters, parts);
+        in_parts(parts, [=, this, &sweep](int part) {
+          const range own = share(std::int64_t{plan.of.made[0]} * sweep.cut.down.count, 1, part, parts);
+          const bool copied = at > 0 && own.end - own.begin <= sweep.cut.band;
+          for (std::int64_t row = own.begin; row < own.end; row += sweep.cut.band)
+            band(sweep, {row, std::min(row + sweep.cut.band, own.end)}, copied, some, filters,
+                 scratch + part * plan.scratch.each);
+        });
+        at = some.end;
+      } while (at < panels);
+    }
   }
 
  private:
-  /// Once for all bands and threads.
-  void pack(number* to, int parts) const {
-    if (plan.of.depthwise()) return pack_filters_of_channels(filter, plan.of.read[3], plan.of.taps(), lent_as<Sum>(to));
-    in_parts(parts, [this, to, parts](int part) {
-      packed* panels = lent_as<packed>(to);
-      for (int i = 0; i < plan.of.sweeps(); ++i) {
-        const sweeping& sweep = plan.sweeps[i];
-        const range own = share(plan.of.moves.groups * sweep.cut.panels(), 1, part, parts);
-        filter_packing<In, Sum, packed>(plan.of, sweep.cut, sweep.taps, filter).run(own, panels);
-        panels += sweep.cut.panel_at(plan.of.moves.groups, 0);
-      }
+  /// Some panels, once for all bands and threads.
+  void pack(const sweeping& sweep, range some, number* to, int parts) const {
+    in_parts(parts, [=, this, &sweep](int part) {
+      const range own = share(some.end - some.begin, 1, part, parts);
+      filter_packing<In, Sum, packed, Stored>(plan.of, sweep.cut, sweep.taps, filter)
+          .run({some.begin + own.begin, some.begin + own.end}, some.begin, lent_as<packed>(to));
     });
   }
 
-  void band(const sweeping& sweep, range rows, packed* panels, number* scratch) const {
+  /// `copied`: what tiles read of these rows lies in the scratch already.
+  void band(const sweeping& sweep, range rows, bool copied, range panels, number* filters, number* scratch) const {
     [[maybe_unused]] const as_pairs_are<In, Tile> as_instructions{};
     const sweep_cut& cut = sweep.cut;
     In* const copy = copy_in<In>(scratch, cut, widens);
     const image_rows<In> from{read, plan.of, cut};
     if (cut.runs == 0) return clear(sweep, rows, from, copy);
-    const In* const end = from.copy_all(rows, copy);
+    const In* const end = copied ? copy : from.copy_all(rows, copy);
     if (plan.of.depthwise()) {
-      const Sum* const filters = lent_as<Sum>(panels);
       return from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
-        each_channel(sweep, a, filters, target(cut, image, row, false, reader), tile_row(cut, image, row));
+        const tile_target<Sum> to = target(cut, image, row, false, reader);
+        each_channel(sweep, a, lent_as<Sum>(filters), to, tile_row(cut, image, row));
       });
     }
-    const Tile* const tiles = as_tiles(copy, end, lent_as<Tile>(scratch));
-    const int results = plan.of.results();
-    for (int group = 0; group < plan.of.moves.groups; ++group) {
-      for (int p = 0; p < cut.length; p += cut.block_length) {
-        const int length = std::min(cut.block_length, cut.length - p);
-        for (int run = 0; run < cut.runs; run += cut.block_runs) {
-          const int runs = std::min(cut.block_runs, cut.runs - run);
-          const bool first = p == 0 && run == 0, last = p + length == cut.length && run + runs == cut.runs;
-          const std::int64_t pixel = std::int64_t{cut.along.step} * cut.pixel;
-          for (int j = 0; j < results; j += cut.tile_columns) {
-            const int columns = std::min(cut.tile_columns, results - j);
-            const int apart = cut.panel_columns(j);
-            const packed* const panel = panels + cut.panel_at(group, j) + cut.row_of(run, p) * apart;
-            const tile_source source{pixel, pixel * cut.tile_rows, in_step * apart, length / in_step,
-                                     runs,  sweep.runs + run};
-            from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
-              const tile_target<Sum> to = target(cut, image, row, !first, last ? reader : nullptr);
-              const Tile* in_tiles;
-              if constexpr (widens) in_tiles = tiles + (a - copy);
-              else in_tiles = a;
-              sweep.codes.run(in_tiles + group * cut.inputs + p, panel, source, to, tile_row(cut, image, row),
-                              group * results + j, columns, columns < cut.tile_columns, cut.along.count);
-            });
-          }
+    [[maybe_unused]] Tile* const tiles = lent_as<Tile>(scratch);
+    if constexpr (widens) copy_tiles(copy, end, tiles);
+    const std::int64_t pixel = std::int64_t{cut.along.step} * cut.pixel;
+    for (int p = 0; p < cut.length; p += cut.block_length) {
+      const int length = std::min(cut.block_length, cut.length - p);
+      for (int run = 0; run < cut.runs; run += cut.block_runs) {
+        const int runs = std::min(cut.block_runs, cut.runs - run);
+        const bool first = p == 0 && run == 0, last = p + length == cut.length && run + runs == cut.runs;
+        for (std::int64_t i = panels.begin; i < panels.end; ++i) {
+          const auto [group, column, columns] = cut.panels[i];
+          const int apart = cut.panel_columns(column), result = group * plan.of.results() + column,
+                    of_group = group * cut.inputs;
+          const std::int64_t before = cut.panel_at(i) - cut.panel_at(panels.begin);
+          const packed* const panel = lent_as<packed>(filters) + before + cut.row_of(run, p) * apart;
+          const tile_source source{pixel, pixel * cut.tile_rows, in_step * apart, length / in_step,
+                                   runs,  sweep.runs + run};
+          from.for_each(rows, copy, [&, count = columns](std::int64_t image, int row, const In* a) {
+            const tile_target<Sum> to = target(cut, image, row, !first, last ? reader : nullptr);
+            const Tile* in_tiles;
+            if constexpr (widens) in_tiles = tiles + (a - copy);
+            else in_tiles = a;
+            sweep.codes.run(in_tiles + of_group + p, panel, source, to, tile_row(cut, image, row), result, count,
+                            count < cut.tile_columns, cut.along.count);
+          });
         }
       }
     }
   }
 
-  /// A copy as tiles read it.
-  static const Tile* as_tiles(const In* pixels, [[maybe_unused]] const In* end, [[maybe_unused]] Tile* to) {
-    if constexpr (widens) {
-      for (Tile* at = to; pixels < end; pixels += halves::width, at += halves::width)
-        halves::floats(halves::exchanged(halves::load(pixels, end - pixels))).store(at);
-      return to;
-    } else {
-      return pixels;
-    }
+  /// A copy as tiles read it: none where that is there.
+  static void copy_tiles(const In* pixels, const In* end, Tile* to) {
+    for (; pixels < end; pixels += halves::width, to += halves::width)
+      halves::floats(halves::exchanged(halves::load(pixels, end - pixels))).store(to);
   }
   /// A row of pixels that are made, each channel with its own filter: eight pixels of a register of channels at a time.
   void each_channel(const sweeping& sweep, const In* from, const Sum* filters, const tile_target<Sum>& to,
@@ -213,13 +212,14 @@ inline constexpr correlation_plan<tile_of<In, Sum, Of>, Sum> correlation_plan_of
                                                                                  scratch_of(Of, sizeof(lent<In, Sum>))};
 
 /// Operands: the images that are made, those that are read or their pieces, the filter, scratch.
-template <class In, class Sum, correlation Of>
+template <class In, class Sum, class Stored, correlation Of>
 void correlate(void* const* p, const launch& how) {
   static constexpr int channels[]{Of.read[3]};
   const image_source<In> images{p + 1, how.pieces_or(channels)};
   void* const* const rest = p + 1 + images.channels.size();
-  correlating<In, tile_of<In, Sum, Of>, Sum>(correlation_plan_of<In, Sum, Of>, images, static_cast<const In*>(rest[0]),
-                                             static_cast<Sum*>(p[0]), how.reader)
+  correlating<In, tile_of<In, Sum, Of>, Sum, Stored>(correlation_plan_of<In, Sum, Of>, images,
+                                                     static_cast<const Stored*>(rest[0]), static_cast<Sum*>(p[0]),
+                                                     how.reader)
       .run(static_cast<lent<In, Sum>*>(rest[1]), how.threads);
 }
 /// Operands: the gradient of the filter, the images or their pieces, the gradient of the result, scratch.
@@ -236,13 +236,14 @@ void correlate_filter(void* const* p, const launch& how) {
 
 template <motion Moves, class Real, class X, class W>
 void compute(convolution_op<Moves>, signature<Real, X, W>, void* const* p, const kernel::launch& how) {
-  kernel::correlate<Real, kernel::sum_of<Real>, convolution_op<Moves>::of(X::shape, W::shape)>(p, how);
+  kernel::correlate<Real, kernel::sum_of<Real>, kernel::taken_of<Real, W>,
+                    convolution_op<Moves>::of(X::shape, W::shape)>(p, how);
 }
 template <motion Moves, int Rows, int Columns, class Real, class G, class W>
 void compute(convolution_back_op<Moves, Rows, Columns>, signature<Real, G, W>, void* const* p,
              const kernel::launch& how) {
-  kernel::correlate<Real, kernel::sum_of<Real>, convolution_back_op<Moves, Rows, Columns>::of(G::shape, W::shape)>(p,
-                                                                                                                   how);
+  kernel::correlate<Real, kernel::sum_of<Real>, kernel::taken_of<Real, W>,
+                    convolution_back_op<Moves, Rows, Columns>::of(G::shape, W::shape)>(p, how);
 }
 template <motion Moves, int Rows, int Columns, class Real, class X, class G>
 void compute(filter_gradient_op<Moves, Rows, Columns>, signature<Real, X, G>, void* const* p,

@@ -37,15 +37,18 @@ class filter_gradient {
     const int parts = std::min(plan.scratch.parts, threads);
     if (plan.of.depthwise()) return each_channel(scratch, parts);
     Sum* const sums = lent_as<Sum>(scratch + parts * plan.scratch.each);
-    in_parts(parts, [this, scratch, sums, parts](int part) {
-      const std::int64_t all = std::int64_t{plan.of.made[0]} * plan.of.made[1];
-      const range own = share(plan.cut.units(), 1, part, parts);
-      for (std::int64_t at = 0; at < all; at += plan.cut.pixels.band)
-        band({at, std::min(at + plan.cut.pixels.band, all)}, own, sums, scratch + part * plan.scratch.each);
-    });
-    in_parts(parts, [this, sums, parts](int part) {
-      unpack_filter(sums, plan.of.filter, share(plan.of.filter[0], lanes<Sum>::width, part, parts), made);
-    });
+    const std::int64_t rows = std::int64_t{plan.of.made[0]} * plan.of.made[1], panels = plan.cut.panels.count();
+    const bool one_band = rows <= plan.cut.pixels.band;
+    for (std::int64_t at = 0; at < panels; at += plan.cut.panels.block) {
+      const range some{at, std::min(at + plan.cut.panels.block, panels)};
+      in_parts(parts, [=, this](int part) {
+        const range own = share(plan.cut.units(), 1, part, parts);
+        for (std::int64_t row = 0; row < rows; row += plan.cut.pixels.band)
+          band({row, std::min(row + plan.cut.pixels.band, rows)}, one_band && at > 0, own, some, sums,
+               scratch + part * plan.scratch.each);
+      });
+      in_parts(parts, [=, this](int part) { unpack(sums, some, part, parts); });
+    }
   }
 
  private:
@@ -101,22 +104,28 @@ class filter_gradient {
     });
   }
 
-  void band(range rows, range units, Sum* sums, number* scratch) const {
+  /// `copied`: what tiles read of these rows lies in the scratch already.
+  void band(range rows, bool copied, range units, range panels, Sum* sums, number* scratch) const {
     [[maybe_unused]] const as_pairs_are<In, Tile> as_instructions{};
     const sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
     In* const copy = copy_in<In>(scratch, cut, widens);
     packed* const panel = lent_as<packed>(scratch + room_of_band(cut, sizeof(number), {.wide = widens}));
-    const In* const end = from.copy_all(rows, copy);
     const In* const pixels = cut.copied ? copy : read.only();
-    const Tile* const tiles = as_tiles(pixels, end, lent_as<Tile>(scratch));
+    const Tile* tiles;
+    if constexpr (widens) tiles = lent_as<Tile>(scratch);
+    else tiles = pixels;
+    if (!copied) {
+      [[maybe_unused]] const In* const end = from.copy_all(rows, copy);
+      if constexpr (widens) copy_tiles(pixels, end, lent_as<Tile>(scratch));
+    }
     std::int64_t at[most_block_rows];
     int known = 0;
     std::int64_t first = rows.begin;
     const auto flush = [&] {
       for (int pixel = 0; pixel < plan.of.made[2]; pixel += plan.cut.block_pixels) {
         const int some = std::min(plan.cut.block_pixels, plan.of.made[2] - pixel);
-        block(tiles, first, known, at, pixel, some, units, panel, sums);
+        block(tiles, first, known, at, pixel, some, units, panels, panel, sums);
       }
       first += known;
       known = 0;
@@ -128,20 +137,17 @@ class filter_gradient {
     if (known > 0) flush();
   }
   /// What tiles read in place of pixels.
-  const Tile* as_tiles(const In* pixels, [[maybe_unused]] const In* end, [[maybe_unused]] Tile* to) const {
-    if constexpr (!widens) {
-      return pixels;
-    } else if constexpr (in_step == 2) {
+  void copy_tiles(const In* pixels, const In* end, Tile* to) const {
+    if constexpr (in_step == 2) {
       const std::int64_t apart = std::int64_t{plan.cut.pixels.along.step} * plan.of.read[3];
-      for (Tile* pair = to; end - pixels > apart; pixels += half_pairs::width, pair += 2 * half_pairs::width) {
+      for (; end - pixels > apart; pixels += half_pairs::width, to += 2 * half_pairs::width) {
         const auto left = std::min<std::int64_t>(end - pixels - apart, half_pairs::width);
-        half_pairs::of_rows(pixels + apart, pixels, static_cast<int>(left)).store_step(pair, 0, half_pairs::width);
+        half_pairs::of_rows(pixels + apart, pixels, static_cast<int>(left)).store_step(to, 0, half_pairs::width);
       }
     } else {
-      for (Tile* at = to; pixels < end; pixels += halves::width, at += halves::width)
-        load_row_as<Sum>(pixels, 0, end - pixels).store(at);
+      for (; pixels < end; pixels += halves::width, to += halves::width)
+        load_row_as<Sum>(pixels, 0, end - pixels).store(to);
     }
-    return to;
   }
   /// The gradients of some pixels by columns, as tiles read them.
   void pack(const In* from, int columns, int pixels, packed* to) const {
@@ -154,37 +160,47 @@ class filter_gradient {
           half_pairs::of_rows(from + apart + j, from + j, columns - j).store_step(to + 2 * j, 0, half_pairs::width);
     }
   }
-  /// Adds what some pixels of some rows give.
+  /// Adds what some pixels of some rows give to the sums of some panels.
   void block(const Tile* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels, range units,
-             packed* panel, Sum* sums) const {
+             range panels, packed* panel, Sum* sums) const {
     const correlation& of = plan.of;
     const sweep_cut& cut = plan.cut.pixels;
-    const int results = of.results(), inputs = of.inputs(), tile_rows = plan.cut.tile_rows,
-              tile_columns = plan.cut.tile_columns;
+    const int inputs = of.inputs(), tile_rows = plan.cut.tile_rows, tile_columns = plan.cut.tile_columns;
     const std::int64_t tiles = (cut.length + tile_rows - 1) / tile_rows,
                        apart = std::int64_t{cut.along.step} * cut.pixel;
     const tile_source source{
         in_step * in_step * apart, in_step * tile_rows, in_step * tile_columns, pixels / in_step, rows, at};
-    const tile_target<Sum> to{sums, of.filter[0], first > 0 || pixel > 0, false, nullptr};
-    for (int group = 0; group < of.moves.groups; ++group) {
-      for (int j = 0; j < results; j += tile_columns) {
-        const int columns = std::min(tile_columns, results - j);
-        const bool last_columns = columns < tile_columns;
-        for (int i = 0; i < rows; ++i) {
-          pack(gradient + ((first + i) * of.made[2] + pixel) * of.made[3] + group * results + j, columns, pixels,
-               panel + std::int64_t{i} * pixels * tile_columns);
-        }
-        for (std::int64_t unit = units.begin; unit < units.end;) {
-          const std::int64_t run = unit / tiles, tile = unit % tiles;
-          const std::int64_t end = std::min(tiles, tile + units.end - unit);
-          const int begin = static_cast<int>(tile) * tile_rows;
-          const int height = std::min(static_cast<int>(end) * tile_rows, cut.length) - begin;
-          const Tile* const a = from + in_step * (plan.runs[run] + pixel * apart + group * inputs + begin);
-          const int row = static_cast<int>(run) * cut.length + begin;
-          plan.codes.run(a, panel, source, to, row, group * results + j, columns, last_columns, height);
-          unit += end - tile;
-        }
+    const tile_target<Sum> to{sums, plan.cut.sums_apart(), first > 0 || pixel > 0, false, nullptr};
+    for (std::int64_t i = panels.begin; i < panels.end; ++i) {
+      const auto [group, column, count] = plan.cut.panels[i];
+      const int result = group * of.results() + column;
+      for (int row = 0; row < rows; ++row) {
+        pack(gradient + ((first + row) * of.made[2] + pixel) * of.made[3] + result, count, pixels,
+             panel + std::int64_t{row} * pixels * tile_columns);
       }
+      for (std::int64_t unit = units.begin; unit < units.end;) {
+        const std::int64_t run = unit / tiles, tile = unit % tiles;
+        const std::int64_t end = std::min(tiles, tile + units.end - unit);
+        const int begin = static_cast<int>(tile) * tile_rows;
+        const int height = std::min(static_cast<int>(end) * tile_rows, cut.length) - begin;
+        const Tile* const a = from + in_step * (plan.runs[run] + pixel * apart + group * inputs + begin);
+        plan.codes.run(a, panel, source, to, static_cast<int>(run) * cut.length + begin,
+                       static_cast<int>(i - panels.begin) * tile_columns, count, count < tile_columns, height);
+        unit += end - tile;
+      }
+    }
+  }
+  /// A part of the sums of some panels to where they belong in the filter.
+  void unpack(const Sum* sums, range panels, int part, int parts) const {
+    constexpr int width = lanes<Sum>::width;
+    const int tile_columns = plan.cut.tile_columns;
+    const range own = share((panels.end - panels.begin) * tile_columns, width, part, parts);
+    for (auto at = own.begin; at < own.end; at += width) {
+      const auto [group, column, columns] = plan.cut.panels[panels.begin + at / tile_columns];
+      const int skipped = static_cast<int>(at % tile_columns), count = std::min(columns - skipped, width);
+      if (count > 0)
+        unpack_filter(sums + at, plan.cut.sums_apart(), plan.of.filter, group * plan.of.results() + column + skipped,
+                      count, made);
     }
   }
 };

@@ -7,29 +7,36 @@
 
 namespace cairn::kernel {
 
+/// Numbers of a filter of images of In, which rounds them where it has fewer bits.
+template <class In, class Sum, class Stored>
+[[gnu::always_inline]] inline lanes<Sum> load_filter(const Stored* from, int count) {
+  const lanes<Sum> x = load_row_as<Sum>(from, 0, count);
+  if constexpr (sizeof(In) < sizeof(Stored)) return halves::floats(halves::of(x));
+  else return x;
+}
 /// to[k] = from[i * apart + k] of all i below `count`, for k below `length`, at most a register of both.
-template <class Sum, class In>
-[[gnu::always_inline]] inline void turn_square(const In* from, std::int64_t apart, int count, int length,
+template <class In, class Sum, class Stored>
+[[gnu::always_inline]] inline void turn_square(const Stored* from, std::int64_t apart, int count, int length,
                                                Sum (*to)[lanes<Sum>::width]) {
   using vec = lanes<Sum>;
   vec square[vec::width];
 #pragma GCC unroll 16
   for (int i = 0; i < vec::width; ++i)
-    square[i] = i < count ? load_row_as<Sum>(from + i * apart, 0, length) : vec::fill(0);
+    square[i] = i < count ? load_filter<In, Sum>(from + i * apart, length) : vec::fill(0);
   vec::transpose(square);
 #pragma GCC unroll 16
   for (int i = 0; i < vec::width; ++i) square[i].store(to[i]);
 }
 
-/// Packs the filter of a sweep, as its cut says, for tiles: two rows of bf16 are a step of pairs. `taps` says which of
-/// the filter's the sweep's are: forward all, in order.
-template <class In, class Sum, class Packed = Sum>
+/// Packs the filter of a sweep over images of In, as its cut says, for tiles: two rows of bf16 are a step of pairs.
+/// `taps` says which of the filter's the sweep's are: forward all, in order.
+template <class In, class Sum, class Packed = Sum, class Stored = In>
 class filter_packing {
   static constexpr int width = lanes<Sum>::width;
   const correlation& of;
   const sweep_cut& cut;
   const int* taps;
-  const In* filter;
+  const Stored* filter;
   const int inputs = of.inputs(), all = of.taps();
   const std::int64_t apart = std::int64_t{of.filter[1]} * all;  ///< of the filter's results
 
@@ -55,23 +62,22 @@ class filter_packing {
   }
 
  public:
-  filter_packing(const correlation& of_all, const sweep_cut& of_sweep, const int* in_filter, const In* from)
+  filter_packing(const correlation& of_all, const sweep_cut& of_sweep, const int* in_filter, const Stored* from)
       : of(of_all), cut(of_sweep), taps(in_filter), filter(from) {}
 
-  /// Panels [own) of all groups', to where the first is.
-  [[gnu::noinline]] void run(range own, Packed* to) const {
-    const int results = of.results(), panels = cut.panels();
+  /// Panels [own), to where the first of a block is.
+  [[gnu::noinline]] void run(range own, std::int64_t first, Packed* to) const {
     for (auto i = own.begin; i < own.end; ++i) {
-      const int group = static_cast<int>(i) / panels, j = static_cast<int>(i) % panels * cut.tile_columns;
-      Packed* const panel = to + cut.panel_at(group, j);
+      const auto [group, j, count] = cut.panels[i];
+      Packed* const panel = to + cut.panel_at(i) - cut.panel_at(first);
       if (of.back) pack_back(filter + group * inputs * apart + std::int64_t{j} * all, j, panel);
-      else pack(filter + (group * results + j) * apart, j, panel);
+      else pack(filter + (group * of.results() + j) * apart, j, panel);
     }
   }
 
  private:
   /// Columns are the filter's results, each with all of its channels and taps.
-  void pack(const In* from, int j, Packed* panel) const {
+  void pack(const Stored* from, int j, Packed* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
     place at;
@@ -79,7 +85,7 @@ class filter_packing {
       const int some = std::min(width, inputs * all - k);
       const place first = at;
       for (int c = 0; c < columns; c += width) {
-        turn_square(from + c * apart + k, apart, left - c, some, turned);
+        turn_square<In>(from + c * apart + k, apart, left - c, some, turned);
         at = first;
         for (int i = 0; i < some; ++i) {
           put(turned[i], panel, columns, at, c);
@@ -90,19 +96,19 @@ class filter_packing {
     }
   }
   /// One tap of some channels, and zeros.
-  void pick(const In* from, int count, Sum* to) const {
-    if (all == 1) return load_row_as<Sum>(from, 0, count).store(to);  // they lie side by side
-    for (int i = 0; i < width; ++i) to[i] = i < count ? static_cast<Sum>(from[i * all]) : Sum{};
+  void pick(const Stored* from, int count, Sum* to) const {
+    if (all == 1) return load_filter<In, Sum>(from, count).store(to);  // they lie side by side
+    for (int i = 0; i < width; ++i) to[i] = i < count ? static_cast<Sum>(static_cast<In>(from[i * all])) : Sum{};
   }
   /// Columns are the filter's channels, each with all of its taps; where a sweep has but some, these are picked.
-  void pack_back(const In* from, int j, Packed* panel) const {
+  void pack_back(const Stored* from, int j, Packed* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
     for (int input = 0; input < inputs; ++input, from += apart) {
       for (int c = 0; c < columns; c += width) {
         const int some = std::min(width, left - c);
         for (int k = 0; k < all; k += width) {
-          if (of.sweeps() == 1) turn_square(from + c * all + k, all, some, std::min(width, all - k), turned);
+          if (of.sweeps() == 1) turn_square<In>(from + c * all + k, all, some, std::min(width, all - k), turned);
           place at{.input = input};
           for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut)) {
             if (*tap < k || *tap >= k + width) continue;
@@ -116,37 +122,38 @@ class filter_packing {
 };
 
 /// Filters of one channel each, as {taps, channels}.
-template <class In, class Sum>
-void pack_filters_of_channels(const In* filter, int channels, int taps, Sum* to) {
+template <class In, class Sum, class Stored>
+void pack_filters_of_channels(const Stored* filter, int channels, int taps, Sum* to) {
   constexpr int width = lanes<Sum>::width;
   Sum turned[width][width];
   for (int c = 0; c < channels; c += width) {
     for (int k = 0; k < taps; k += width) {
       const int some = std::min(width, taps - k);
-      turn_square(filter + std::int64_t{c} * taps + k, taps, channels - c, some, turned);
+      turn_square<In>(filter + std::int64_t{c} * taps + k, taps, channels - c, some, turned);
       for (int i = 0; i < some; ++i)
         store_row(lanes<Sum>::load(turned[i]), to + std::int64_t{k + i} * channels, c, channels);
     }
   }
 }
 
-/// Sums {taps, channels of a group, results} as PyTorch has them: those of results [own).
+/// Sums {taps, channels of a group, results}, of which rows lie `apart`, as PyTorch has them: those of `count` results
+/// from number `first` on, at most a register.
 template <class Sum>
-[[gnu::noinline]] void unpack_filter(const Sum* from, const shape& filter, range own, Sum* to) {
+[[gnu::noinline]] void unpack_filter(const Sum* from, std::int64_t apart, const shape& filter, int first, int count,
+                                     Sum* to) {
   constexpr int width = lanes<Sum>::width;
-  const int results = filter[0], inputs = filter[1], taps = filter[2] * filter[3], length = inputs * taps;
-  for (auto o = own.begin; o < own.end; o += width) {
-    const int some = static_cast<int>(std::min<std::int64_t>(width, own.end - o));
-    for (int k = 0, tap = 0, input = 0; k < length; k += width) {
-      Sum lines[width][width], turned[width][width];
-      const int left = std::min(width, length - k);
-      for (int i = 0; i < left; ++i) {
-        load_row(from + (std::int64_t{tap} * inputs + input) * results, o, own.end).store(lines[i]);
-        if (++tap == taps) tap = 0, ++input;
-      }
-      turn_square(&lines[0][0], width, left, width, turned);
-      for (int i = 0; i < some; ++i) store_row(lanes<Sum>::load(turned[i]), to + (o + i) * length, k, length);
+  const int inputs = filter[1], taps = filter[2] * filter[3], length = inputs * taps;
+  to += std::int64_t{first} * length;
+  for (int k = 0, tap = 0, input = 0; k < length; k += width) {
+    Sum lines[width][width], turned[width][width];
+    const int left = std::min(width, length - k);
+    for (int i = 0; i < left; ++i) {
+      load_row(from + (std::int64_t{tap} * inputs + input) * apart, 0, count).store(lines[i]);
+      if (++tap == taps) tap = 0, ++input;
     }
+    turn_square<Sum>(&lines[0][0], width, left, width, turned);
+    for (int i = 0; i < count; ++i)
+      store_row(lanes<Sum>::load(turned[i]), to + std::int64_t{i} * length, k, length);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/expr/moments.hpp"
+#include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/reduce.hpp"
 
 namespace cairn {
@@ -9,13 +10,12 @@ namespace cairn {
 namespace kernel {
 
 /// The sums of what some rows have beyond `origin`, and of its squares, for `Registers` registers of columns.
-template <int Registers, class Real>
-void sum_squares(const Real* in, std::int64_t rows, std::int64_t stride, const Real* origin, Real* sums, Real* squares,
+template <int Registers, class In, class Real>
+void sum_squares(const In* in, std::int64_t rows, std::int64_t stride, const Real* origin, Real* sums, Real* squares,
                  int last) {
   using vec = lanes<Real>;
-  const auto load = [last](const Real* at, int j) {
-    return j + 1 < Registers || last == vec::width ? vec::load(at + j * vec::width)
-                                                   : vec::load(at + j * vec::width, last);
+  const auto load = [last](const auto* at, int j) {
+    return load_row_as<Real>(at, j * vec::width, j * vec::width + (j + 1 < Registers ? vec::width : last));
   };
   vec from[Registers], sum[Registers], square[Registers];
 #pragma GCC unroll 4
@@ -40,8 +40,8 @@ void sum_squares(const Real* in, std::int64_t rows, std::int64_t stride, const R
 
 /// mean, variance {columns} of `in` {rows, columns}; null where nobody reads it. Threads share the sections of rows.
 /// scratch: {2 * sections + 1, columns}.
-template <class Real>
-[[gnu::noinline]] void moments(const Real* in, std::int64_t rows, std::int64_t columns, int sections, Real* mean,
+template <class In, class Real>
+[[gnu::noinline]] void moments(const In* in, std::int64_t rows, std::int64_t columns, int sections, Real* mean,
                                Real* variance, Real* scratch, int threads) {
   constexpr int width = lanes<Real>::width;
   Real* const origin = scratch + 2 * sections * columns;
@@ -51,7 +51,7 @@ template <class Real>
   shares{40 * rows * columns, sections}(threads, [=](range own) {
     for (std::int64_t s = own.begin; s < own.end; ++s) {
       const range part = share(rows, 1, static_cast<int>(s), sections);
-      const Real* const from = in + part.begin * columns;
+      const In* const from = in + part.begin * columns;
       Real *const sums = scratch + 2 * s * columns, *const squares = sums + columns;
       const auto columns_from = [=]<int Registers>(std::integral_constant<int, Registers>, std::int64_t j) {
         const std::int64_t last = std::min<std::int64_t>(columns - j - (Registers - 1) * width, width);
@@ -82,13 +82,13 @@ template <class Real>
 /// Of what is joined, columns by piece.
 template <class Real, class X>
 void compute(moments_op, signature<Real, X>, void* const* p, const kernel::launch& how) {
+  using sum = kernel::sum_of<Real>;
   static constexpr int whole[]{X::shape[-1]};
   const std::span<const int> pieces = how.pieces_or(whole);
-  Real *mean = static_cast<Real*>(p[0]), *variance = static_cast<Real*>(p[1]);
+  sum *mean = static_cast<sum*>(p[0]), *variance = static_cast<sum*>(p[1]);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    kernel::moments<Real>(static_cast<const Real*>(p[2 + i]), moments_op::rows(X::shape), pieces[i],
-                          moments_op::sections(X::shape), mean, variance, static_cast<Real*>(p[2 + pieces.size()]),
-                          how);
+    kernel::moments(static_cast<const Real*>(p[2 + i]), moments_op::rows(X::shape), pieces[i],
+                    moments_op::sections(X::shape), mean, variance, static_cast<sum*>(p[2 + pieces.size()]), how);
     if (mean != nullptr) mean += pieces[i];
     if (variance != nullptr) variance += pieces[i];
   }

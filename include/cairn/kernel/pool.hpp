@@ -61,16 +61,17 @@ void over_windows(const pooled_images& x, int threads, Visit visit) {
 }
 
 /// out = the largest of each window, at = its position; either may be null.
-template <pooling P, class In, class Real, class At>
-[[gnu::noinline]] void max_pool(const pooled_images& x, const In* in, Real* out, At* at, int threads = 1) {
-  using vec = lanes<Real>;
+template <pooling P, class In, class Made, class At>
+[[gnu::noinline]] void max_pool(const pooled_images& x, const In* in, Made* out, At* at, int threads = 1) {
+  using real = sum_of<In>;
+  using vec = lanes<real>;
   over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
-      vec most = vec::fill(nothing<Real>);
+      vec most = vec::fill(nothing<real>);
       auto found = vec::fill_whole(static_cast<int>(tall.begin * P.extent + wide.begin));
       for (auto i = tall.begin; i < tall.end; ++i) {
         for (auto j = wide.begin; j < wide.end; ++j) {
-          const vec next = load_row_as<Real>(in + corner + (i * x.width + j) * x.channels, c, x.channels);
+          const vec next = load_row_as<real>(in + corner + (i * x.width + j) * x.channels, c, x.channels);
           const auto taken = greater(next, most) | ~equal(next, next);
           most = select(taken, next, most);
           found = vec::select_whole(taken, vec::fill_whole(static_cast<int>(i * P.extent + j)), found);
@@ -84,9 +85,10 @@ template <pooling P, class In, class Real, class At>
 }
 
 /// out = what stands at a position of each window.
-template <pooling P, class In, class Real, class At>
-[[gnu::noinline]] void pool_at(const pooled_images& x, const In* in, const At* at, Real* out, int threads = 1) {
-  using vec = lanes<Real>;
+template <pooling P, class In, class Made, class At>
+[[gnu::noinline]] void pool_at(const pooled_images& x, const In* in, const At* at, Made* out, int threads = 1) {
+  using real = sum_of<In>;
+  using vec = lanes<real>;
   over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
       const auto wanted =
@@ -95,7 +97,7 @@ template <pooling P, class In, class Real, class At>
       for (auto i = tall.begin; i < tall.end; ++i) {
         for (auto j = wide.begin; j < wide.end; ++j) {
           const auto here = wanted == vec::fill_whole(static_cast<int>(i * P.extent + j));
-          found = select(here, load_row_as<Real>(in + corner + (i * x.width + j) * x.channels, c, x.channels), found);
+          found = select(here, load_row_as<real>(in + corner + (i * x.width + j) * x.channels, c, x.channels), found);
         }
       }
       store_row(found, out + to, c, x.channels);
@@ -104,15 +106,15 @@ template <pooling P, class In, class Real, class At>
 }
 
 /// out = the sum of each window times `share`.
-template <pooling P, class In, class Real>
-[[gnu::noinline]] void sum_pool(const pooled_images& x, const In* in, Real share, Real* out, int threads = 1) {
-  using vec = lanes<Real>;
+template <pooling P, class In, class Made>
+[[gnu::noinline]] void sum_pool(const pooled_images& x, const In* in, sum_of<In> share, Made* out, int threads = 1) {
+  using vec = lanes<sum_of<In>>;
   over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
       vec sum = vec::fill(0);
       for (auto i = tall.begin; i < tall.end; ++i)
         for (auto j = wide.begin; j < wide.end; ++j)
-          sum = sum + load_row_as<Real>(in + corner + (i * x.width + j) * x.channels, c, x.channels);
+          sum = sum + load_row_as<sum_of<In>>(in + corner + (i * x.width + j) * x.channels, c, x.channels);
       store_row(sum * vec::fill(share), out + to, c, x.channels);
     }
   });
@@ -120,12 +122,12 @@ template <pooling P, class In, class Real>
 
 /// out, an image, = the sums of what windows lay at their places: of(from, c) is told where the numbers of a window
 /// begin, and gives what makes the register of its position.
-template <pooling P, class Real, class Of>
-void add_windows(const pooled_images& x, Real* out, int threads, Of of) {
-  using vec = lanes<Real>;
+template <pooling P, class Made, class Of>
+void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
+  using vec = lanes<sum_of<Made>>;
   if constexpr (P.stride >= P.extent) {  // no two windows meet
     if (x.rows * P.extent != x.height || x.columns * P.extent != x.width || P.padding > 0)
-      std::fill_n(out, x.count * x.height * x.width * x.channels, Real{0});
+      std::fill_n(out, x.count * x.height * x.width * x.channels, Made{});
     over_windows<P>(x, threads, [=, &x](std::int64_t from, std::int64_t corner, reach tall, reach wide) {
       for (std::int64_t c = 0; c < x.channels; c += vec::width) {
         const auto at = of(from, c);
@@ -160,24 +162,26 @@ void add_windows(const pooled_images& x, Real* out, int threads, Of of) {
 }
 
 /// out = sums of what is laid at the positions of windows.
-template <pooling P, class In, class Real, class At>
-[[gnu::noinline]] void unpool(const pooled_images& x, const In* in, const At* at, Real* out, int threads = 1) {
-  using vec = lanes<Real>;
+template <pooling P, class In, class Made, class At>
+[[gnu::noinline]] void unpool(const pooled_images& x, const In* in, const At* at, Made* out, int threads = 1) {
+  using real = sum_of<In>;
+  using vec = lanes<real>;
   add_windows<P>(x, out, threads, [=, &x](std::int64_t from, std::int64_t c) {
     const auto laid =
         vec::load_whole(at + from + c, static_cast<int>(std::min<std::int64_t>(x.channels - c, vec::width)));
-    return [laid, number = load_row_as<Real>(in + from, c, x.channels)](int position) {
+    return [laid, number = load_row_as<real>(in + from, c, x.channels)](int position) {
       return select(laid == vec::fill_whole(position), number, vec::fill(0));
     };
   });
 }
 
 /// out = sums of what is laid at all positions of windows, times `share`.
-template <pooling P, class In, class Real>
-[[gnu::noinline]] void spread_pool(const pooled_images& x, const In* in, Real share, Real* out, int threads = 1) {
-  using vec = lanes<Real>;
+template <pooling P, class In, class Made>
+[[gnu::noinline]] void spread_pool(const pooled_images& x, const In* in, sum_of<In> share, Made* out,
+                                   int threads = 1) {
+  using real = sum_of<In>;
   add_windows<P>(x, out, threads, [=, &x](std::int64_t from, std::int64_t c) {
-    return [number = load_row_as<Real>(in + from, c, x.channels) * vec::fill(share)](int) { return number; };
+    return [number = load_row_as<real>(in + from, c, x.channels) * lanes<real>::fill(share)](int) { return number; };
   });
 }
 
@@ -189,32 +193,34 @@ inline constexpr Real share_of = Real{1} / (Mean ? P.positions() : 1);
 
 template <pooling P, class Real, class X>
 void compute(max_pool_op<P>, signature<Real, X>, void* const* p, int threads) {
-  using position = stored_as<P.position().type, Real>;
-  kernel::max_pool<P>({X::shape, P.result(X::shape)}, static_cast<const Real*>(p[2]),
-                      static_cast<kernel::sum_of<Real>*>(p[0]), static_cast<position*>(p[1]), threads);
+  using position = stored_as<P.position().type, kernel::sum_of<Real>>;
+  kernel::max_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernel::taken_of<Real, X>*>(p[2]),
+                      static_cast<kernel::made_of<Real>*>(p[0]), static_cast<position*>(p[1]), threads);
 }
 template <pooling P, class Real, class X, class At>
 void compute(pool_at_op<P>, signature<Real, X, At>, void* const* p, int threads) {
-  using position = stored_as<At::element.type, Real>;
-  kernel::pool_at<P>({X::shape, At::shape}, static_cast<const Real*>(p[1]), static_cast<const position*>(p[2]),
-                     static_cast<kernel::sum_of<Real>*>(p[0]), threads);
+  kernel::pool_at<P>({X::shape, At::shape}, static_cast<const kernel::taken_of<Real, X>*>(p[1]),
+                     static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]),
+                     threads);
 }
 template <pooling P, int Height, int Width, class Real, class G, class At>
 void compute(unpool_op<P, Height, Width>, signature<Real, G, At>, void* const* p, int threads) {
-  using position = stored_as<At::element.type, Real>;
-  kernel::unpool<P>({detail::unpooled(G::shape, Height, Width), G::shape}, static_cast<const Real*>(p[1]),
-                    static_cast<const position*>(p[2]), static_cast<kernel::sum_of<Real>*>(p[0]), threads);
+  kernel::unpool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
+                    static_cast<const kernel::taken_of<Real, G>*>(p[1]),
+                    static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]),
+                    threads);
 }
 template <pooling P, bool Mean, class Real, class X>
 void compute(sum_pool_op<P, Mean>, signature<Real, X>, void* const* p, int threads) {
-  kernel::sum_pool<P>({X::shape, P.result(X::shape)}, static_cast<const Real*>(p[1]),
-                      kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::sum_of<Real>*>(p[0]),
+  kernel::sum_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernel::taken_of<Real, X>*>(p[1]),
+                      kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::made_of<Real>*>(p[0]),
                       threads);
 }
 template <pooling P, bool Mean, int Height, int Width, class Real, class G>
 void compute(spread_pool_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, int threads) {
-  kernel::spread_pool<P>({detail::unpooled(G::shape, Height, Width), G::shape}, static_cast<const Real*>(p[1]),
-                         kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::sum_of<Real>*>(p[0]),
+  kernel::spread_pool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
+                         static_cast<const kernel::taken_of<Real, G>*>(p[1]),
+                         kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::made_of<Real>*>(p[0]),
                          threads);
 }
 

@@ -55,12 +55,11 @@ struct adding {
 
 /// out = the reduction of `rows` rows, and of `out` if `add`, of some registers of columns, row after row, in
 /// registers; the last register has `last` columns.
-template <class Fold, int Registers, class Real>
-void fold_columns(const Real* in, std::int64_t rows, std::int64_t stride, Real* out, bool add, int last) {
+template <class Fold, int Registers, class In, class Real>
+void fold_columns(const In* in, std::int64_t rows, std::int64_t stride, Real* out, bool add, int last) {
   using vec = lanes<Real>;
-  const auto load = [last](const Real* at, int j) {
-    return j + 1 < Registers || last == vec::width ? vec::load(at + j * vec::width)
-                                                   : vec::load(at + j * vec::width, last);
+  const auto load = [last](const auto* at, int j) {
+    return load_row_as<Real>(at, j * vec::width, j * vec::width + (j + 1 < Registers ? vec::width : last));
   };
   vec sum[Registers];
 #pragma GCC unroll 4
@@ -81,14 +80,14 @@ inline constexpr int chunk = 4 * lanes<Real>::width;
 
 /// out {columns} = the reduction of `in` {rows, columns} over the rows, and of `out` if `add`, for some of the columns.
 /// Long rows are read a few at a time, along the rows, for processors fetch ahead few streams.
-template <class Fold, class Real>
-[[gnu::noinline]] void fold_rows(const Real* in, std::int64_t rows, std::int64_t columns, Real* out, bool add,
+template <class Fold, class In, class Real>
+[[gnu::noinline]] void fold_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, bool add,
                                  range own) {
   constexpr int width = lanes<Real>::width;
   const std::int64_t some = columns <= chunk<Real> ? rows : std::min<std::int64_t>(rows, 8);
   for (std::int64_t row = 0; row < rows; row += some, add = true) {
     const std::int64_t count = std::min(some, rows - row);
-    const Real* const from = in + row * columns;
+    const In* const from = in + row * columns;
     std::int64_t j = own.begin;
     for (; j + chunk<Real> <= own.end; j += chunk<Real>)
       fold_columns<Fold, 4>(from + j, count, columns, out + j, add, width);
