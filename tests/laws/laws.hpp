@@ -169,7 +169,7 @@ constexpr bool kernels_get_their_types() {
     if (op.rounded != ir::rounding::takes && op.rounded != ir::rounding::widens) continue;
     for (int i = 0; i < op.arguments; ++i) {
       const element_type given = g.made(g.argument(v, i)).element;
-      const bool wanted = op.rounded == ir::rounding::takes && op.takes_bf16(i) && kind_of(given.type) == kind::real;
+      const bool wanted = op.takes_bf16(i);
       if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;
     }
   }

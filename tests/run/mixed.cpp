@@ -115,6 +115,36 @@ constexpr double length(auto view) {
   return std::sqrt(sum);
 }
 
+// What the user has rounded is taken as it is, also by kernels that take floats else: `Typed` computes what it does with
+// its argument rounded once more.
+constexpr auto own = param<"own", 1>;
+template <auto Typed, auto Again, class... Options>
+void takes_typed(const auto&... in) {
+  program<sum(own)> step;
+  predictor<Typed, Options...> typed{step};
+  predictor<Again, Options...> again{step};
+  const auto x = typed(in...), y = again(in...);
+  BOOST_TEST(std::vector<float>(x.begin(), x.end()) == std::vector<float>(y.begin(), y.end()),
+             boost::test_tools::per_element());
+}
+constexpr auto once_more = [](auto x) { return as<bf16>(as_real(x)); };
+
+/// A moving average, which a state becomes: it stays a float.
+struct moving_average_op : elementwise_op {
+  static constexpr fixed_string name = "moving_average";
+  static constexpr next_state becomes(int argument) { return {.result = argument == 1 ? 1 : -1}; }
+  static constexpr std::array<shape, 2> result(const shape& x, const shape& m) { return {x == m ? x : no_shape, m}; }
+  static constexpr auto vjp(auto g, auto of_next, auto, auto, auto, auto) {
+    return gradients(g + of_next * 0.5_c, of_next * 0.5_c);
+  }
+};
+template <class V>
+inline auto lanewise(moving_average_op, V x, V m) {
+  return std::array<V, 2>{x, m + (x - m) * kernel::all<V>(0.5)};
+}
+constexpr auto averaging =
+    make<moving_average_op>(matmul(input<"x", 4, 8>, param<"w", 8, 8>), state<"mean", initial{}, 4, 8>);
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(mixed_programs)
@@ -209,6 +239,41 @@ BOOST_AUTO_TEST_CASE(learns_as_floats_do) {
               exact = trained(std::type_identity<std::tuple<>>{});
   BOOST_TEST(exact < 0.1F);
   BOOST_TEST(rounded < 0.1F);
+}
+
+BOOST_AUTO_TEST_CASE(typed_values) {
+  std::vector<float> x = drawn(), w(x.begin(), x.begin() + 108), table(x.begin(), x.begin() + 80);
+  x.resize(2 * 6 * 6 * 4);
+  constexpr auto image = as<bf16>(input<"x", 2, 6, 6, 4>);
+  constexpr auto filter = softmax(as<bf16>(input<"w", 3, 4, 3, 3>));
+  constexpr auto convolved = as_real(conv2d(image, filter));
+  constexpr auto as_floats = as_real(conv2d(image, once_more(filter)));
+  takes_typed<convolved, as_floats>(bind<"x">(x), bind<"w">(w));
+  takes_typed<convolved, as_floats, mixed<bf16>>(bind<"x">(x), bind<"w">(w));
+  constexpr auto rows = softmax(as<bf16>(input<"table", 5, 16>));
+  constexpr auto at = indices<"at", 5, 7>;
+  const std::vector<std::int32_t> places{4, 0, 3, 1, 1, 2, 0};
+  takes_typed<as_real(gather<0>(rows, at)), as_real(gather<0>(once_more(rows), at)), mixed<bf16>>(
+      bind<"table">(table), bind<"at">(places));
+  constexpr auto doubled = [](auto h) { return h * 2_c; };
+  takes_typed<as_real(scan<3, "s">(doubled, carried(rows))), as_real(scan<3, "s">(doubled, carried(once_more(rows)))),
+              mixed<bf16>>(bind<"table">(table));
+}
+
+BOOST_AUTO_TEST_CASE(states_become_floats) {
+  constexpr auto of_first = mean(square(std::get<0>(averaging)));
+  std::vector<float> x = drawn();
+  x.resize(32);
+  const auto after = [&]<class... Options>(std::type_identity<std::tuple<Options...>>) {
+    program<of_first, Options...> step;
+    step.init(seed{1});
+    step.value_and_grad(bind<"x">(x));
+    const auto mean = step.template param<"mean">();
+    return std::vector<float>(mean.begin(), mean.end());
+  };
+  const auto exact = after(std::type_identity<std::tuple<>>{}),
+             rounded = after(std::type_identity<std::tuple<mixed<bf16>>>{});
+  for (std::size_t i = 0; i < exact.size(); ++i) BOOST_TEST(std::abs(rounded[i] - exact[i]) < 0.03);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -145,7 +145,7 @@ struct sweep_cut {
 constexpr int sum_bytes(int bytes) { return bytes * sums_in(bytes); }
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
-/// Of a packed filter, and of the sums of its gradient. Where bands are many, filters are small, so few are copied again.
+/// Of a packed filter, and of the sums of its gradient. Where bands are many, filters are small: few are copied again.
 inline constexpr std::int64_t most_packed_bytes = 2 * 1024 * 1024, most_summed_bytes = 1024 * 1024;
 /// Tiles of few rows have more columns where there are registers, so that as many sums are under way.
 constexpr int tile_columns_of(const correlation& of, int tile_rows, int bytes) {

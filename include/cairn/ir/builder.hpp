@@ -98,7 +98,7 @@ struct builder {
     if (op->rounded == rounding::follows) return append_following(op, of);
     stack<int> taken;
     for (int i = 0; i < op->arguments; ++i)
-      taken.push(op->rounded == rounding::takes && op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
+      taken.push(op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
     const int made = append_as_it_is(op, taken.begin());
     for (int v = made; v < made + op->results; ++v) {
       if (nodes[v].made->rounds) nodes[v].rounded = append_as_it_is(nodes[v].made->round, &v);
@@ -176,7 +176,8 @@ struct builder {
     for (int i = 0; i < op->arguments; ++i) rounded |= is_bf16(of[i]) && (moves || !is_weight(of[i]));
     const int made = append_as_it_is(op, of);
     for (int v = made; rounded && v < made + op->results; ++v) {
-      if (!same_address(nodes[v].made->round, nullptr)) nodes[v].made = nodes[v].made->round->made;
+      const result& r = *nodes[v].made;
+      if (r.rounds || (moves && !same_address(r.round, nullptr))) nodes[v].made = r.round->made;
     }
     return made;
   }

@@ -106,7 +106,7 @@ struct operation {
   bool contraction = false;
   bool updates = false;           ///< its results take the places of a parameter, which is argument 0, and its moments
   rounding rounded = rounding::typed;
-  bool (*takes_bf16)(int) = nullptr;  ///< by argument, where it takes such
+  bool (*takes_bf16)(int) = nullptr;  ///< by argument: what its kernel is compiled for
   const operation* wide = nullptr;    ///< the same, but its results are floats, where its kernel makes bf16
   bool converts = false;              ///< rounds or widens for this
   const axis_map* map = nullptr;  ///< by axis

@@ -135,8 +135,16 @@ constexpr bool makes_bf16(const tensor_type& made, int result) {
   return Op::makes_bf16(result, Tensors::shape...);
 }
 
+/// Whether a state becomes a result.
+template <class Op>
+constexpr bool is_next_state(int result, std::size_t arguments) {
+  for (int i = 0; i < static_cast<int>(arguments); ++i) {
+    if (Op::becomes(i).result == result) return true;
+  }
+  return false;
+}
 /// What an operation makes. Of results that are to be rounded, the kernel makes floats, or, unless it is Wide, bf16, as
-/// it says; sums are not to be. One that moves numbers of any kind makes bf16 of such.
+/// it says; sums and next states are not to be. One that moves numbers of any kind makes bf16 of such.
 template <class Op, class Numbers, bool Wide, rounding Rounded, tensor_type Made, int R, class... Tensors>
 constexpr result result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
@@ -152,7 +160,7 @@ constexpr result result_described() {
   constexpr dtype type = taken ? dtype::real : Made.element.type;
   result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
   if constexpr (rounds) r.round = &rounding_to_bf16<real, only>;
-  r.rounds = rounds && !Op::sums(R) && Made.count() > 1;
+  r.rounds = rounds && !Op::sums(R) && Made.count() > 1 && !is_next_state<Op>(R, sizeof...(Tensors));
   return r;
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
@@ -218,6 +226,10 @@ struct argument_taken<true, Tensor>
 template <class Op, class Real, class... Tensors>
 struct kernel_with {
   static constexpr int bytes = sizeof(cairn::detail::computed_as<cairn::detail::real_type_of<Real>, Tensors...>);
+  static constexpr bool takes_bf16(int i) {
+    constexpr bool taken[]{Tensors::element.type == dtype::bf16..., false};
+    return taken[i];
+  }
   static constexpr kernel_pointer run() { return &cairn::run<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_tiles() { return &cairn::run_tiles<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_rows() { return &cairn::run_rows<Op, Real, Tensors...>; }
@@ -268,7 +280,7 @@ constexpr operation described_operation() {
   o.results = static_cast<int>(made.size());
   o.made = made.data();
   o.rounded = rounded;
-  o.takes_bf16 = &takes_bf16<Op, typename Target::numbers>;
+  o.takes_bf16 = &kernel::takes_bf16;
   if constexpr (makes) o.wide = &wide_operation_of<Op, Target, Tensors...>;
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;

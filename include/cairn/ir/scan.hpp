@@ -109,12 +109,28 @@ struct loop_operations {
     return gradients_made[static_cast<std::size_t>(std::count(of::wanted.of, of::wanted.of + leaf, true))];
   }
 
-  /// Whether an argument of the loop, or of its pullback, is a parameter of the body that is stored as bf16.
-  template <bool Backward>
-  static constexpr bool takes_weight(int i) {
-    const int leaf = Backward ? i - first_argument : i;
-    return of::own <= leaf && leaf < of::arguments && g.leaf_op(leaf).made->element.type == dtype::bf16;
+  /// Which arguments of the loop, and of its pullback, are bf16: where the user says so, or weights that are.
+  static constexpr bool takes_bf16(int i) {
+    return i < of::arguments && g.leaf_op(i).made->element.type == dtype::bf16;
   }
+  static constexpr auto pulled_as_bf16 = [] {
+    std::array<bool, pulled_arguments> out{};
+    std::size_t n = 0, wanted = 0;
+    for (int r = 0; r < g.result_count; ++r) {
+      if (g.cotangents[r] != none) out[n++] = made[static_cast<std::size_t>(r)].element.type == dtype::bf16;
+    }
+    for (int r = 0; r < of::results; ++r) {
+      if (hooks::backward_reads(r)) out[n++] = made[static_cast<std::size_t>(r)].element.type == dtype::bf16;
+    }
+    n += keeps;
+    for (int i = 0; i < of::arguments; ++i) out[n++] = takes_bf16(i);
+    for (int i = 0; i < of::arguments; ++i) {
+      const bool rounded = of::wanted.of[i] && gradients_made[wanted++].element.type == dtype::bf16;
+      if (of::added_up.of[i]) out[n++] = rounded;
+    }
+    return out;
+  }();
+  static constexpr bool pulls_bf16(int i) { return pulled_as_bf16[static_cast<std::size_t>(i)]; }
   static constexpr operation common(std::string_view name, bool backward) {
     operation o;
     o.name = name;
@@ -122,7 +138,7 @@ struct loop_operations {
     o.flops = backward ? figures.backward_flops : figures.forward_flops;
     o.counts = backward ? figures.backward : figures.forward;
     o.rounded = Target::rounds ? rounding::takes : rounding::typed;
-    o.takes_bf16 = backward ? &takes_weight<true> : &takes_weight<false>;
+    o.takes_bf16 = backward ? &pulls_bf16 : &takes_bf16;
     return o;
   }
   /// A loop is differentiated once.

@@ -134,6 +134,12 @@ struct update_operations {
     return out;
   }();
   // By which a parameter is rounded: where its numbers stand, and the words of a key.
+  static_assert(!rounds || [] {
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (Model::rules.of[i] != none && g.leaf_op(i).made->count > std::int64_t{1} << 31) return false;
+    }
+    return true;
+  }(), "cairn: stochastic rounding draws for at most 2^31 numbers of a parameter");
   static constexpr auto positions = [] {
     std::array<result, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {

@@ -1,4 +1,4 @@
-// Random numbers, as many counters of Philox at a time as a register holds, and what is made of them.
+// Dropout: random numbers are drawn as many at a time as a register of counters has.
 #pragma once
 
 #include "cairn/core/philox.hpp"
@@ -11,18 +11,6 @@
 namespace cairn {
 
 namespace kernel {
-
-/// Elements that are drawn at once: four for each counter.
-inline constexpr int drawn_at_once = 4 * wide_words::width;
-
-/// The words of elements 4 n to 4 n + drawn_at_once - 1 of a stream: `philox`, lane by lane.
-[[gnu::always_inline]] inline void draw(const random_stream& stream, std::uint32_t n, std::uint32_t* words) {
-  const auto operation = seed{stream.operation}.key();
-  wide_words counter[4] = {wide_words::count_from(n), wide_words::fill(stream.step), wide_words::fill(operation[0]),
-                           wide_words::fill(operation[1])};
-  philox(counter, stream.from.key());
-  wide_words::store(counter, words);
-}
 
 /// What an element counts for as work: its word as 200, two other operations as ten each, twice moved as forty.
 inline constexpr std::int64_t dropping = 200 + 2 * 10 + 2 * 40;

@@ -21,42 +21,24 @@ namespace cairn::kernel {
   }
 }
 
-/// Where numbers stand, and the two words of a key, in lanes.
-using whole_lanes = packed<std::int32_t, lanes<float>::width>;
+/// Elements that are drawn at once: four for each counter.
+inline constexpr int drawn_at_once = 4 * wide_words::width;
+/// The words of elements 4 n to 4 n + drawn_at_once - 1 of a stream: `philox`, lane by lane.
+[[gnu::always_inline]] inline void draw(const random_stream& stream, std::uint32_t n, std::uint32_t* words) {
+  const auto operation = seed{stream.operation}.key();
+  wide_words counter[4] = {wide_words::count_from(n), wide_words::fill(stream.step), wide_words::fill(operation[0]),
+                           wide_words::fill(operation[1])};
+  philox(counter, stream.from.key());
+  wide_words::store(counter, words);
+}
 
-/// The word that random_stream{{key}} has for each element, wherever elements stand.
-[[gnu::always_inline]] inline halves::words words_of(const whole_lanes& element, std::array<std::uint32_t, 2> key) {
-  constexpr int at_once = 2 * wide_words::width;
-  using part = halves::words;
-  const auto at = reinterpret_cast<part>(element.value), quarter = at >> 2;
-  alignas(64) std::uint32_t counters[halves::width], words[halves::width];
-  alignas(64) std::uint32_t which[halves::width];
-  const part last = at & 3U;
-  std::memcpy(counters, &quarter, sizeof counters);
-  std::memcpy(which, &last, sizeof which);
-  // Elements of even and of odd lanes: the words of one are the lower halves of wide ones, of the other the upper.
-  for (int i = 0; i < halves::width; i += at_once) {
-    wide_words pair, lane, chosen[2];
-    std::memcpy(&pair, counters + i, sizeof pair);
-    std::memcpy(&lane, which + i, sizeof lane);
-    for (int odd = 0; odd < 2; ++odd) {
-      const auto lower = [odd](wide_words x) {
-        return wide_words{odd == 1 ? x.value >> 32 : x.value & 0xffffffffU};
-      };
-      wide_words word[4] = {lower(pair), {}, {}, {}};
-      philox(word, key);
-      const auto w = lower(lane).value;
-      const auto made = w == 0   ? word[0].value
-                        : w == 1 ? word[1].value
-                        : w == 2 ? word[2].value
-                                 : word[3].value;
-      chosen[odd] = {odd == 1 ? made << 32 : made & 0xffffffffU};
-    }
-    const auto both = chosen[0].value | chosen[1].value;
-    std::memcpy(words + i, &both, sizeof both);
-  }
-  part out;
-  std::memcpy(&out, words, sizeof out);
+/// The words of as many elements as a register has floats, from number `first` on.
+[[gnu::always_inline]] inline halves::words words_from(std::uint32_t first, const random_stream& stream) {
+  static_assert(halves::width + 3 <= drawn_at_once);
+  alignas(64) std::uint32_t words[drawn_at_once];
+  draw(stream, first / 4, words);
+  halves::words out;
+  std::memcpy(&out, words + first % 4, sizeof out);
   return out;
 }
 
@@ -68,11 +50,13 @@ using whole_lanes = packed<std::int32_t, lanes<float>::width>;
   return {reinterpret_cast<lanes<float>::vector>((all & 0x7f800000U) == 0x7f800000U ? all : moved)};
 }
 
-/// Element number `element` of a parameter, rounded by what belongs to this key.
+/// Where the numbers of a register stand, one after the other, and the two words of a key, in lanes.
+using whole_lanes = packed<std::int32_t, lanes<float>::width>;
+/// Elements of a parameter, rounded by what belongs to them and to this key.
 [[gnu::always_inline]] inline lanes<float> stochastically_rounded(const lanes<float>& x, const whole_lanes& element,
                                                                   const whole_lanes& low, const whole_lanes& high) {
-  const std::array key{static_cast<std::uint32_t>(low.value[0]), static_cast<std::uint32_t>(high.value[0])};
-  return rounded_by(words_of(element, key), x);
+  const auto word = [](const whole_lanes& of) { return static_cast<std::uint32_t>(of.value[0]); };
+  return rounded_by(words_from(word(element), {.from = {std::uint64_t{word(high)} << 32 | word(low)}}), x);
 }
 
 }  // namespace cairn::kernel
