@@ -101,6 +101,18 @@ struct column_panels {
     const int number = static_cast<int>(panel), first = number % of_group() * width;
     return {number / of_group(), first, std::min(width, results - first)};
   }
+  /// The columns before a panel, of all groups.
+  constexpr int before(std::int64_t panel) const {
+    if (panel >= count()) return groups * results;
+    const columns here = (*this)[panel];
+    return here.group * results + here.first;
+  }
+  /// The most columns of a block.
+  constexpr int widest() const {
+    int most = 0;
+    for (int at = 0; at < count(); at += block) most = std::max(most, before(at + block) - before(at));
+    return most;
+  }
   /// Has at most so many bytes made at a time, or a panel.
   constexpr void cut(std::int64_t panel_bytes, std::int64_t most) {
     block = even_blocks(count(), static_cast<int>(std::max<std::int64_t>(most / panel_bytes, 1)), 1);
@@ -255,14 +267,13 @@ struct filter_cut {
   int block_rows = 1, block_pixels = 0;  ///< of the result: some rows, or a part of one
   bool in_pairs = false;                 ///< of pixels, where the processor multiplies such and a row has no odd one
   std::int64_t panel = 0;
+  int sums_apart = 0;  ///< rows of the sums of a block of panels
 
   /// Tiles of rows, which threads share.
   constexpr std::int64_t units() const {
     return std::int64_t{pixels.runs} * ((pixels.length + tile_rows - 1) / tile_rows);
   }
-  /// Sums of a block of panels, and how far their rows lie apart.
-  constexpr std::int64_t sums_apart() const { return std::int64_t{panels.block} * tile_columns; }
-  constexpr std::int64_t sums() const { return pixels.panel_rows() * sums_apart(); }
+  constexpr std::int64_t sums() const { return pixels.panel_rows() * sums_apart; }
 };
 constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   filter_cut cut;
@@ -273,9 +284,10 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   const int depth = depth_of(cut.tile_columns, bytes, 512);
   cut.block_pixels = even_blocks(of.made[2], depth, bytes == 2 ? 2 : 1);
   cut.block_rows = even_blocks(cut.pixels.band, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
-  cut.panel = std::int64_t{cut.block_rows} * cut.block_pixels * cut.tile_columns;
+  cut.panel = std::int64_t{cut.block_rows} * std::min(cut.block_pixels, of.made[2]) * cut.tile_columns;
   cut.panels = {of.moves.groups, of.results(), cut.tile_columns};
-  cut.panels.cut(cut.sums() * sum_bytes(bytes), most_summed_bytes);
+  cut.panels.cut(cut.pixels.panel_rows() * cut.tile_columns * sum_bytes(bytes), most_summed_bytes);
+  cut.sums_apart = cut.panels.widest();
   return cut;
 }
 constexpr workspace scratch_of_filter(const correlation& of, int bytes) {

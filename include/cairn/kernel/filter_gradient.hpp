@@ -140,8 +140,8 @@ class filter_gradient {
   void copy_tiles(const In* pixels, const In* end, Tile* to) const {
     if constexpr (in_step == 2) {
       const std::int64_t apart = std::int64_t{plan.cut.pixels.along.step} * plan.of.read[3];
-      for (; end - pixels > apart; pixels += half_pairs::width, to += 2 * half_pairs::width) {
-        const auto left = std::min<std::int64_t>(end - pixels - apart, half_pairs::width);
+      for (; pixels < end; pixels += half_pairs::width, to += 2 * half_pairs::width) {
+        const auto left = std::clamp<std::int64_t>(end - pixels - apart, 0, half_pairs::width);
         half_pairs::of_rows(pixels + apart, pixels, static_cast<int>(left)).store_step(to, 0, half_pairs::width);
       }
     } else {
@@ -170,7 +170,8 @@ class filter_gradient {
                        apart = std::int64_t{cut.along.step} * cut.pixel;
     const tile_source source{
         in_step * in_step * apart, in_step * tile_rows, in_step * tile_columns, pixels / in_step, rows, at};
-    const tile_target<Sum> to{sums, plan.cut.sums_apart(), first > 0 || pixel > 0, false, nullptr};
+    const tile_target<Sum> to{sums, plan.cut.sums_apart, first > 0 || pixel > 0, false, nullptr};
+    const int before = plan.cut.panels.before(panels.begin);
     for (std::int64_t i = panels.begin; i < panels.end; ++i) {
       const auto [group, column, count] = plan.cut.panels[i];
       const int result = group * of.results() + column;
@@ -184,8 +185,8 @@ class filter_gradient {
         const int begin = static_cast<int>(tile) * tile_rows;
         const int height = std::min(static_cast<int>(end) * tile_rows, cut.length) - begin;
         const Tile* const a = from + in_step * (plan.runs[run] + pixel * apart + group * inputs + begin);
-        plan.codes.run(a, panel, source, to, static_cast<int>(run) * cut.length + begin,
-                       static_cast<int>(i - panels.begin) * tile_columns, count, count < tile_columns, height);
+        plan.codes.run(a, panel, source, to, static_cast<int>(run) * cut.length + begin, result - before, count,
+                       count < tile_columns, height);
         unit += end - tile;
       }
     }
@@ -196,10 +197,11 @@ class filter_gradient {
     const int tile_columns = plan.cut.tile_columns;
     const range own = share((panels.end - panels.begin) * tile_columns, width, part, parts);
     for (auto at = own.begin; at < own.end; at += width) {
-      const auto [group, column, columns] = plan.cut.panels[panels.begin + at / tile_columns];
-      const int skipped = static_cast<int>(at % tile_columns), count = std::min(columns - skipped, width);
+      const std::int64_t panel = panels.begin + at / tile_columns;
+      const int skipped = static_cast<int>(at % tile_columns), result = plan.cut.panels.before(panel) + skipped;
+      const int count = std::min(plan.cut.panels[panel].count - skipped, width);
       if (count > 0)
-        unpack_filter(sums + at, plan.cut.sums_apart(), plan.of.filter, group * plan.of.results() + column + skipped,
+        unpack_filter(sums + result - plan.cut.panels.before(panels.begin), plan.cut.sums_apart, plan.of.filter, result,
                       count, made);
     }
   }

@@ -86,9 +86,12 @@ void compute(moments_op, signature<Real, X>, void* const* p, const kernel::launc
   static constexpr int whole[]{X::shape[-1]};
   const std::span<const int> pieces = how.pieces_or(whole);
   sum *mean = static_cast<sum*>(p[0]), *variance = static_cast<sum*>(p[1]);
+  sum* scratch = static_cast<sum*>(p[2 + pieces.size()]);
+  constexpr int sections = moments_op::sections(X::shape);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    kernel::moments(static_cast<const Real*>(p[2 + i]), moments_op::rows(X::shape), pieces[i],
-                    moments_op::sections(X::shape), mean, variance, static_cast<sum*>(p[2 + pieces.size()]), how);
+    kernel::moments(static_cast<const Real*>(p[2 + i]), moments_op::rows(X::shape), pieces[i], sections, mean, variance,
+                    scratch, how);
+    scratch += (2 * sections + 1) * std::int64_t{pieces[i]};
     if (mean != nullptr) mean += pieces[i];
     if (variance != nullptr) variance += pieces[i];
   }
