@@ -144,6 +144,17 @@ inline auto lanewise(moving_average_op, V x, V m) {
 }
 constexpr auto averaging =
     make<moving_average_op>(matmul(input<"x", 4, 8>, param<"w", 8, 8>), state<"mean", initial{}, 4, 8>);
+constexpr auto of_average = mean(square(std::get<0>(averaging)));
+/// The types of the results of the first operation of this name.
+template <auto Model>
+constexpr dtype type_of_result(std::string_view name, int result) {
+  constexpr const auto& g = graph_of<Model>;
+  int v = 0;
+  while (g.op(v).name != name) ++v;
+  return g.made(v + result).element.type;
+}
+static_assert(type_of_result<of_average>("moving_average", 0) == dtype::bf16);
+static_assert(type_of_result<of_average>("moving_average", 1) == dtype::real);
 
 }  // namespace
 
@@ -261,11 +272,10 @@ BOOST_AUTO_TEST_CASE(typed_values) {
 }
 
 BOOST_AUTO_TEST_CASE(states_become_floats) {
-  constexpr auto of_first = mean(square(std::get<0>(averaging)));
   std::vector<float> x = drawn();
   x.resize(32);
   const auto after = [&]<class... Options>(std::type_identity<std::tuple<Options...>>) {
-    program<of_first, Options...> step;
+    program<of_average, Options...> step;
     step.init(seed{1});
     step.value_and_grad(bind<"x">(x));
     const auto mean = step.template param<"mean">();

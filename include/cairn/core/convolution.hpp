@@ -95,23 +95,28 @@ struct column_panels {
   constexpr int of_group() const { return width == 0 ? 0 : (results + width - 1) / width; }
   constexpr int count() const { return groups * of_group(); }
   struct columns {
-    int group, first, count;  ///< the first among those of the group
+    int group, first, result, count;  ///< the first column among the results of its group, and of all
   };
   constexpr columns operator[](std::int64_t panel) const {
-    const int number = static_cast<int>(panel), first = number % of_group() * width;
-    return {number / of_group(), first, std::min(width, results - first)};
+    const int number = static_cast<int>(panel), group = number / of_group(), first = number % of_group() * width;
+    return {group, first, group * results + first, std::min(width, results - first)};
   }
-  /// The columns before a panel, of all groups.
-  constexpr int before(std::int64_t panel) const {
-    if (panel >= count()) return groups * results;
-    const columns here = (*this)[panel];
-    return here.group * results + here.first;
+  /// The columns of some panels, one after the other among those of all groups.
+  constexpr range results_of(range panels) const {
+    const columns last = (*this)[panels.end - 1];
+    return {(*this)[panels.begin].result, last.result + last.count};
+  }
+  constexpr range block_from(std::int64_t panel) const {
+    return {panel, std::min<std::int64_t>(panel + block, count())};
   }
   /// The most columns of a block.
   constexpr int widest() const {
-    int most = 0;
-    for (int at = 0; at < count(); at += block) most = std::max(most, before(at + block) - before(at));
-    return most;
+    std::int64_t most = 0;
+    for (int at = 0; at < count(); at += block) {
+      const range here = results_of(block_from(at));
+      most = std::max(most, here.end - here.begin);
+    }
+    return static_cast<int>(most);
   }
   /// Has at most so many bytes made at a time, or a panel.
   constexpr void cut(std::int64_t panel_bytes, std::int64_t most) {
@@ -142,8 +147,8 @@ struct sweep_cut {
   /// Where a panel begins.
   constexpr std::int64_t panel_at(std::int64_t panel) const {
     if (panel == panels.count()) return std::int64_t{panels.groups} * columns * panel_rows();
-    const auto [group, first, count] = panels[panel];
-    return (std::int64_t{group} * columns + first) * panel_rows();
+    const column_panels::columns here = panels[panel];
+    return (std::int64_t{here.group} * columns + here.first) * panel_rows();
   }
   /// The numbers of all panels of a block.
   constexpr std::int64_t block_numbers() const { return panel_at(std::min(panels.block, panels.count())); }

@@ -59,7 +59,7 @@ class correlating {
       const std::int64_t panels = sweep.cut.panels.count();
       std::int64_t at = 0;
       do {  // where there are none, too, pixels are made
-        const range some{at, std::min(at + sweep.cut.panels.block, panels)};
+        const range some = sweep.cut.panels.block_from(at);
         if (panels > 0) pack(sweep, some, filters, parts);
         in_parts(parts, [=, this, &sweep](int part) {
           const range own = share(std::int64_t{plan.of.made[0]} * sweep.cut.down.count, 1, part, parts);
@@ -106,20 +106,19 @@ class correlating {
         const int runs = std::min(cut.block_runs, cut.runs - run);
         const bool first = p == 0 && run == 0, last = p + length == cut.length && run + runs == cut.runs;
         for (std::int64_t i = panels.begin; i < panels.end; ++i) {
-          const auto [group, column, columns] = cut.panels[i];
-          const int apart = cut.panel_columns(column), result = group * plan.of.results() + column,
-                    of_group = group * cut.inputs;
+          const column_panels::columns here = cut.panels[i];
+          const int apart = cut.panel_columns(here.first), of_group = here.group * cut.inputs;
           const std::int64_t before = cut.panel_at(i) - cut.panel_at(panels.begin);
           const packed* const panel = lent_as<packed>(filters) + before + cut.row_of(run, p) * apart;
           const tile_source source{pixel, pixel * cut.tile_rows, in_step * apart, length / in_step,
                                    runs,  sweep.runs + run};
-          from.for_each(rows, copy, [&, count = columns](std::int64_t image, int row, const In* a) {
+          from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
             const tile_target<Sum> to = target(cut, image, row, !first, last ? reader : nullptr);
             const Tile* in_tiles;
             if constexpr (widens) in_tiles = tiles + (a - copy);
             else in_tiles = a;
-            sweep.codes.run(in_tiles + of_group + p, panel, source, to, tile_row(cut, image, row), result, count,
-                            count < cut.tile_columns, cut.along.count);
+            sweep.codes.run(in_tiles + of_group + p, panel, source, to, tile_row(cut, image, row), here.result,
+                            here.count, here.count < cut.tile_columns, cut.along.count);
           });
         }
       }

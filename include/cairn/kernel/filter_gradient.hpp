@@ -40,7 +40,7 @@ class filter_gradient {
     const std::int64_t rows = std::int64_t{plan.of.made[0]} * plan.of.made[1], panels = plan.cut.panels.count();
     const bool one_band = rows <= plan.cut.pixels.band;
     for (std::int64_t at = 0; at < panels; at += plan.cut.panels.block) {
-      const range some{at, std::min(at + plan.cut.panels.block, panels)};
+      const range some = plan.cut.panels.block_from(at);
       in_parts(parts, [=, this](int part) {
         const range own = share(plan.cut.units(), 1, part, parts);
         for (std::int64_t row = 0; row < rows; row += plan.cut.pixels.band)
@@ -171,12 +171,11 @@ class filter_gradient {
     const tile_source source{
         in_step * in_step * apart, in_step * tile_rows, in_step * tile_columns, pixels / in_step, rows, at};
     const tile_target<Sum> to{sums, plan.cut.sums_apart, first > 0 || pixel > 0, false, nullptr};
-    const int before = plan.cut.panels.before(panels.begin);
+    const int begin_of_sums = plan.cut.panels[panels.begin].result;
     for (std::int64_t i = panels.begin; i < panels.end; ++i) {
-      const auto [group, column, count] = plan.cut.panels[i];
-      const int result = group * of.results() + column;
+      const column_panels::columns here = plan.cut.panels[i];
       for (int row = 0; row < rows; ++row) {
-        pack(gradient + ((first + row) * of.made[2] + pixel) * of.made[3] + result, count, pixels,
+        pack(gradient + ((first + row) * of.made[2] + pixel) * of.made[3] + here.result, here.count, pixels,
              panel + std::int64_t{row} * pixels * tile_columns);
       }
       for (std::int64_t unit = units.begin; unit < units.end;) {
@@ -184,9 +183,9 @@ class filter_gradient {
         const std::int64_t end = std::min(tiles, tile + units.end - unit);
         const int begin = static_cast<int>(tile) * tile_rows;
         const int height = std::min(static_cast<int>(end) * tile_rows, cut.length) - begin;
-        const Tile* const a = from + in_step * (plan.runs[run] + pixel * apart + group * inputs + begin);
-        plan.codes.run(a, panel, source, to, static_cast<int>(run) * cut.length + begin, result - before, count,
-                       count < tile_columns, height);
+        const Tile* const a = from + in_step * (plan.runs[run] + pixel * apart + here.group * inputs + begin);
+        plan.codes.run(a, panel, source, to, static_cast<int>(run) * cut.length + begin,
+                       here.result - begin_of_sums, here.count, here.count < tile_columns, height);
         unit += end - tile;
       }
     }
@@ -194,16 +193,11 @@ class filter_gradient {
   /// A part of the sums of some panels to where they belong in the filter.
   void unpack(const Sum* sums, range panels, int part, int parts) const {
     constexpr int width = lanes<Sum>::width;
-    const int tile_columns = plan.cut.tile_columns;
-    const range own = share((panels.end - panels.begin) * tile_columns, width, part, parts);
-    for (auto at = own.begin; at < own.end; at += width) {
-      const std::int64_t panel = panels.begin + at / tile_columns;
-      const int skipped = static_cast<int>(at % tile_columns), result = plan.cut.panels.before(panel) + skipped;
-      const int count = std::min(plan.cut.panels[panel].count - skipped, width);
-      if (count > 0)
-        unpack_filter(sums + result - plan.cut.panels.before(panels.begin), plan.cut.sums_apart, plan.of.filter, result,
-                      count, made);
-    }
+    const range results = plan.cut.panels.results_of(panels);
+    const range own = share(results.end - results.begin, width, part, parts);
+    for (auto at = own.begin; at < own.end; at += width)
+      unpack_filter(sums + at, plan.cut.sums_apart, plan.of.filter, static_cast<int>(results.begin + at),
+                    static_cast<int>(std::min<std::int64_t>(own.end - at, width)), made);
   }
 };
 template <class In, class Sum, correlation Of>

@@ -68,10 +68,10 @@ class filter_packing {
   /// Panels [own), to where the first of a block is.
   [[gnu::noinline]] void run(range own, std::int64_t first, Packed* to) const {
     for (auto i = own.begin; i < own.end; ++i) {
-      const auto [group, j, count] = cut.panels[i];
+      const column_panels::columns here = cut.panels[i];
       Packed* const panel = to + cut.panel_at(i) - cut.panel_at(first);
-      if (of.back) pack_back(filter + group * inputs * apart + std::int64_t{j} * all, j, panel);
-      else pack(filter + (group * of.results() + j) * apart, j, panel);
+      if (of.back) pack_back(filter + here.group * inputs * apart + std::int64_t{here.first} * all, here.first, panel);
+      else pack(filter + here.result * apart, here.first, panel);
     }
   }
 

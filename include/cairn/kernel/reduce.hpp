@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cairn/expr/reduce.hpp"
+#include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/run.hpp"
-#include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 
 namespace cairn {
