@@ -5,6 +5,7 @@
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
+#include "cairn/kernel/pool.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstring>
@@ -70,6 +71,41 @@ template <shape S, int Axis>
 void check_softmax(float scale, std::initializer_list<int> each_number_of_threads = {1}) {
   check_along_rows<cairn::softmax_op<Axis>, S>(scale, each_number_of_threads);
   check_along_rows<cairn::log_softmax_op<Axis>, S>(scale, each_number_of_threads);
+}
+
+/// One that takes bf16 as its first argument, of which `more` come after.
+template <class Op, shape From, shape To, class... More>
+void check_pooled(int threads, std::initializer_list<const void*> more = {}) {
+  const halves x = drawn(From.count());
+  const std::vector<float> exact_x = widened(x);
+  const auto operands = [more](const void* to, const void* from) {
+    std::vector<const void*> all{to};
+    if (std::string_view(Op::name) == "max_pool2d") all.push_back(nullptr);  // where, which nobody asks
+    all.push_back(from);
+    all.insert(all.end(), more);
+    return all;
+  };
+  guarded<bf16> made(To.count());
+  guarded<float> exact(To.count()), wide(To.count());
+  run_kernel<Op, float, array<From>, More...>(operands(exact.data(), exact_x.data()));
+  run_kernel<Op, floats_rounded, of_halves<From>, More...>(operands(made.data(), x.data()), threads);
+  run_kernel<Op, bf16, of_halves<From>, More...>(operands(wide.data(), x.data()), threads);
+  BOOST_TEST_CONTEXT(std::string_view(Op::name) << ", threads " << threads) {
+    same(made, exact, To.count());
+    BOOST_TEST(std::memcmp(wide.data(), exact.data(), static_cast<std::size_t>(To.count()) * sizeof(float)) == 0);
+  }
+}
+template <cairn::pooling P, shape X>
+void check_pools(int threads = 1) {
+  constexpr shape to = P.result(X);
+  using at = array<to, P.position()>;
+  std::vector<std::uint8_t> where(static_cast<std::size_t>(to.count()));
+  for (std::size_t i = 0; i < where.size(); ++i) where[i] = static_cast<std::uint8_t>(i * 5 % P.positions());
+  check_pooled<cairn::max_pool_op<P>, X, to>(threads);
+  check_pooled<cairn::pool_at_op<P>, X, to, at>(threads, {where.data()});
+  check_pooled<cairn::unpool_op<P, X[1], X[2]>, to, X, at>(threads, {where.data()});
+  check_pooled<cairn::sum_pool_op<P, true>, X, to>(threads);
+  check_pooled<cairn::spread_pool_op<P, true, X[1], X[2]>, to, X>(threads);
 }
 
 template <int N, int C>
@@ -218,6 +254,13 @@ BOOST_AUTO_TEST_CASE(products) {
 BOOST_AUTO_TEST_CASE(attention) {
   check_attention<37, 8, 12>({1, 2});
   check_attention<150, 19, 5>({1, 3});
+}
+
+// Windows side by side, with what none is over; and over each other, whose sums are rounded once.
+BOOST_AUTO_TEST_CASE(pools) {
+  check_pools<cairn::pooling{2}, shape{2, 7, 6, 33}>();
+  check_pools<cairn::pooling{3, 2, 1}, shape{2, 7, 6, 9}>();
+  check_pools<cairn::pooling{3, 1, 1}, shape{3, 67, 65, 17}>(3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

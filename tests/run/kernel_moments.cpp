@@ -43,9 +43,35 @@ void check(Real distance) {
   check_of(&run_kernel<moments_op, Real, array<of>>, Rows, Columns, moments_op::scratch(sizeof(Real), of), distance);
 }
 
+/// Of bf16 bit by bit what they are of these numbers as floats.
+template <int Rows, int Columns>
+void check_halves(int threads) {
+  constexpr shape of{Rows, Columns};
+  std::vector<bf16> x;
+  std::vector<float> exact;
+  for (const float a : numbers<float>(of.count())) exact.push_back(static_cast<float>(x.emplace_back(a + 3)));
+  guarded<float> mean(Columns), variance(Columns), exact_mean(Columns), exact_variance(Columns);
+  guarded<bf16> scratch(moments_op::scratch(2, of).numbers(threads));
+  guarded<float> exact_scratch(moments_op::scratch(4, of).numbers(threads));
+  run_kernel<moments_op, float, array<of, {dtype::bf16}>>({mean.data(), variance.data(), x.data(), scratch.data()},
+                                                          threads);
+  run_kernel<moments_op, float, array<of>>(
+      {exact_mean.data(), exact_variance.data(), exact.data(), exact_scratch.data()}, threads);
+  BOOST_TEST_CONTEXT("rows " << Rows << " columns " << Columns) {
+    BOOST_TEST(std::equal(mean.data(), mean.data() + Columns, exact_mean.data()));
+    BOOST_TEST(std::equal(variance.data(), variance.data() + Columns, exact_variance.data()));
+    BOOST_TEST((mean.intact() && variance.intact() && scratch.intact()));
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(kernel_moments)
+
+BOOST_AUTO_TEST_CASE(of_halves) {
+  for_each(awkward{}, []<int Extent>() { check_halves<303, Extent>(1); });
+  check_halves<20000, 37>(3);
+}
 
 BOOST_AUTO_TEST_CASE(awkward_extents) {
   for_each(awkward{}, []<int Extent>() {
