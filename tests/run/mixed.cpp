@@ -188,7 +188,8 @@ BOOST_AUTO_TEST_CASE(half_the_bytes) {
   constexpr auto of_rows = mean(square(input<"x", 512, 64> | wide));
   constexpr memory_plan rounded = program<of_rows, mixed<bf16>>::memory(), exact = program<of_rows>::memory();
   static_assert(rounded.stored_bytes * 100 <= exact.stored_bytes * 52);
-  static_assert(rounded.peak_bytes * 100 <= exact.peak_bytes * 60);
+  constexpr int most = multiplies_bf16 ? 55 : 62;  // others pack products as floats
+  static_assert(rounded.peak_bytes * 100 <= exact.peak_bytes * most);
   static_assert(rounded.parameter_bytes == exact.parameter_bytes && rounded.gradient_bytes == exact.gradient_bytes);
   BOOST_TEST(rounded.stored_bytes > 0);
 }
