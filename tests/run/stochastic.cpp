@@ -86,6 +86,13 @@ BOOST_AUTO_TEST_CASE(words_of_elements) {
   }
 }
 
+// Where positions are more than whole numbers tell, they come again.
+BOOST_AUTO_TEST_CASE(positions_beyond_whole_numbers) {
+  std::array<double, 4> at{};
+  ir::write_positions(at.data(), (std::int64_t{1} << 31) - 2, 4);
+  BOOST_TEST((at == std::array{2147483646.0, 2147483647.0, 0.0, 1.0}));
+}
+
 BOOST_AUTO_TEST_CASE(numbers_of_all_sorts) {
   using kernel::halves, kernel::lanes;
   const auto rounded = [](float x, std::uint32_t word) {

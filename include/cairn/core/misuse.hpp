@@ -246,7 +246,7 @@ struct no_program_to_train { template <class Silent, class... Facts> struct foun
 // Elements, shapes and bodies.
 struct kind_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: arguments are real numbers (float) or indices (int), as the operation takes them; check "
-  "their order"); } }; };
+  "their order, or as_real(x)"); } }; };
 struct different_types { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: real numbers of different types meet in this operation; convert one: as<double>(x), as_real(x)"); } }; };
 struct raw_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

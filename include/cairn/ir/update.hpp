@@ -71,9 +71,9 @@ constexpr auto all_facts(rule_list<named_rule<Names, Rule>...>) {
 }
 }  // namespace detail
 
-/// The positions of an array in row-major order, of any shape.
+/// The positions of an array in row-major order, of any shape, below 2^31; after these they come again.
 inline void write_positions(double* elements, std::int64_t position, int count) {
-  for (int i = 0; i < count; ++i) elements[i] = static_cast<double>(position + i);
+  for (int i = 0; i < count; ++i) elements[i] = static_cast<double>((position + i) & 0x7fffffff);
 }
 inline constexpr generator in_order{&write_positions};
 
@@ -134,12 +134,6 @@ struct update_operations {
     return out;
   }();
   // By which a parameter is rounded: where its numbers stand, and the words of a key.
-  static_assert(!rounds || [] {
-    for (int i = 0; i < g.leaf_count; ++i) {
-      if (Model::rules.of[i] != none && g.leaf_op(i).made->count > std::int64_t{1} << 31) return false;
-    }
-    return true;
-  }(), "cairn: stochastic rounding draws for at most 2^31 numbers of a parameter");
   static constexpr auto positions = [] {
     std::array<result, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {
