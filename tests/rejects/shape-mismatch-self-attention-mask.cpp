@@ -7,10 +7,10 @@
 
 using namespace cairn;
 
-constexpr auto real = input<"real", 2, 7>;
+constexpr auto kept = input<"kept", 2, 7>;
 #ifdef CAIRN_REJECT
-constexpr auto y = nn::self_attention<"attn", 4>(input<"x", 2, 7, 12>, real);
+constexpr auto y = nn::self_attention<"attn", 4>(input<"x", 2, 7, 12>, kept);
 #else
-constexpr auto y = nn::self_attention<"attn", 4>(input<"x", 2, 7, 12>, reshape<2, 1, 1, 7>(real));
+constexpr auto y = nn::self_attention<"attn", 4>(input<"x", 2, 7, 12>, reshape<2, 1, 1, 7>(kept));
 #endif
 static_assert(an_expression<decltype(y)>);
