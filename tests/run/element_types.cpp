@@ -159,6 +159,13 @@ BOOST_AUTO_TEST_CASE(the_nearest_number_of_half_the_bytes) {
   BOOST_TEST(wrong == 0);
   BOOST_TEST(static_cast<double>(bf16(1.0 + 0x1p-8)) == 1.0);
   BOOST_TEST(static_cast<double>(bf16(1.0 + 0x1.8p-7)) == 1.0 + 0x1p-6);
+  // Doubles whose nearest floats lie at a tie, and they do not.
+  for (const double sign : {1.0, -1.0}) {
+    BOOST_TEST(static_cast<double>(bf16(sign * (1.0 + 0x1p-8 + 0x1p-40))) == sign * (1.0 + 0x1p-7));
+    BOOST_TEST(static_cast<double>(bf16(sign * (1.0 + 0x1.8p-7 - 0x1p-40))) == sign * (1.0 + 0x1p-7));
+    BOOST_TEST(static_cast<double>(bf16(sign * 0x1p200)) == sign * std::numeric_limits<double>::infinity());
+    BOOST_TEST(bf16(sign * 0x1p-200).bits == bf16(sign * 0.0).bits);
+  }
 }
 // In registers as one by one, whether it goes to memory or not; over doubles nothing is rounded.
 BOOST_AUTO_TEST_CASE(halves_in_loops) {

@@ -28,8 +28,7 @@ enum class dtype : std::uint8_t {
 constexpr bool is_rounded(dtype t) { return t >= dtype::bf16; }
 
 /// The upper half of a float: its exponent, and 8 bits of precision. As x86 converts (vcvtneps2bf16): to the nearest,
-/// of two the even one; numbers below the least normal one become zeros, NaN stays quiet. A double becomes the nearest
-/// float first.
+/// of two the even one; numbers below the least normal one become zeros, NaN stays quiet.
 struct bf16 {
   static constexpr cairn::dtype dtype = cairn::dtype::bf16;
   std::uint16_t bits = 0;
@@ -37,7 +36,13 @@ struct bf16 {
   bf16() = default;
   template <std::floating_point Real>
   constexpr explicit bf16(Real x) {
-    const auto all = std::bit_cast<std::uint32_t>(static_cast<float>(x)), size = all & 0x7fffffffU;
+    const auto nearest = static_cast<float>(x);
+    auto all = std::bit_cast<std::uint32_t>(nearest);
+    if constexpr (sizeof(Real) > sizeof nearest) {  // an odd float instead, or what lies beside a tie would become one
+      if (x < 0 ? nearest < x : nearest > x) --all;
+      all |= nearest != x;
+    }
+    const std::uint32_t size = all & 0x7fffffffU;
     const std::uint32_t rounded = all + 0x7fff + (all >> 16 & 1U);
     const std::uint32_t half = size > 0x7f800000U ? all | 0x400000U : size < 0x800000U ? all & 0x80000000U : rounded;
     bits = static_cast<std::uint16_t>(half >> 16);
