@@ -165,8 +165,7 @@ class machine {
  private:
   static constexpr bool multiplies_halves = [] {
     bool any = false;
-    for (int v = 0; v < graph.node_count; ++v)
-      any |= graph.op(v).contraction && graph.op(v).rounded == ir::rounding::takes;
+    for (int v = 0; v < graph.node_count; ++v) any |= graph.op(v).multiplies_halves;
     return any;
   }();
 

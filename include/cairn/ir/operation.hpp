@@ -285,6 +285,7 @@ constexpr operation described_operation() {
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
   o.contraction = Op::contraction;
+  o.multiplies_halves = Op::contraction && rounded == rounding::takes;
   if constexpr (Op::mapped) {
     o.map = axes_read<Op, Tensors...>.data();
   }

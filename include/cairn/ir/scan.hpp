@@ -139,6 +139,7 @@ struct loop_operations {
     o.counts = backward ? figures.backward : figures.forward;
     o.rounded = Target::rounds ? rounding::takes : rounding::typed;
     o.takes_bf16 = backward ? &pulls_bf16 : &takes_bf16;
+    for (int v = 0; v < g.node_count; ++v) o.multiplies_halves |= g.op(v).multiplies_halves;
     return o;
   }
   /// A loop is differentiated once.
