@@ -6,6 +6,7 @@
 #include "cairn/kernel/gemm.hpp"
 #include "kernel_check.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 using cairn::bf16, cairn::product;
@@ -132,6 +133,36 @@ BOOST_AUTO_TEST_CASE(denormal_numbers) {
       .run(scratch.data());
   BOOST_TEST(c == 3);
   BOOST_TEST(0x1p-140F * static_cast<float>(a[1]) > 0);  // elsewhere denormal numbers are numbers
+}
+// They are numbers where blocks of depth are added up, and to who reads tiles.
+BOOST_AUTO_TEST_CASE(denormal_numbers_beside_products) {
+  static constexpr product of{13, 35, 4100};
+  constexpr const auto& plan = cairn::kernel::shared_plan_of<bf16, of>;
+  static_assert(plan.cut.depth < of.k / 2);
+  constexpr std::size_t rows = of.m, columns = of.n, depth = of.k;
+  const auto run = [](const void*, void* const* to, const void* tile, int stride, int row, int column, int height,
+                      int width) {
+    const float* from = static_cast<const float*>(tile);
+    for (int i = row; i < std::min(row + height, of.m); ++i, from += stride)
+      for (int j = 0; j < width; ++j) static_cast<float*>(*to)[i * of.n + column + j] = from[j] * 0x1p-120F;
+  };
+  const auto fetch = [](const void*, void* const*, int, int, int, int) {};
+  std::vector<float> c(rows * columns), read(c);
+  void* to = read.data();
+  const cairn::kernel::tile_reader reader{run, fetch, nullptr, &to};
+  halves a(rows * depth), b(columns * depth, bf16(0x1p-126F));
+  guarded<bf16> scratch(plan.cut.scratch.numbers(1));
+  const auto multiplied = [&](const cairn::kernel::tile_reader* by) {
+    cairn::kernel::multiplication(plan, a.data(), b.data(), c.data(), by).run(scratch.data());
+    return std::ranges::count(by != nullptr ? read : c, 0x1p-127F);
+  };
+  for (std::size_t i = 0; i < rows; ++i) {
+    a[i * depth] = bf16(1.5F);
+    a[(i + 1) * depth - 1] = bf16(-1.0F);
+  }
+  BOOST_TEST(multiplied(nullptr) == rows * columns);
+  for (std::size_t i = 0; i < rows; ++i) a[i * depth] = a[(i + 1) * depth - 1] = bf16(0x1p118F);  // 2^-7 in all
+  BOOST_TEST(multiplied(&reader) == rows * columns);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

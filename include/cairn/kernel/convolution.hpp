@@ -85,7 +85,7 @@ class correlating {
 
   /// `copied`: what tiles read of these rows lies in the scratch already.
   void band(const sweeping& sweep, range rows, bool copied, range panels, number* filters, number* scratch) const {
-    [[maybe_unused]] const as_pairs_are<In, Tile> as_instructions{};
+    const as_pairs_are<!std::is_same_v<In, Tile>> as_instructions{};
     const sweep_cut& cut = sweep.cut;
     In* const copy = copy_in<In>(scratch, cut, widens);
     const image_rows<In> from{read, plan.of, cut};
@@ -113,7 +113,8 @@ class correlating {
           const tile_source source{pixel, pixel * cut.tile_rows, in_step * apart, length / in_step,
                                    runs,  sweep.runs + run};
           from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
-            const tile_target<Sum> to = target(cut, image, row, !first, last ? reader : nullptr);
+            tile_target<Sum> to = target(cut, image, row, !first, last ? reader : nullptr);
+            to.zeros = zeros_in(as_instructions);
             const Tile* in_tiles;
             if constexpr (widens) in_tiles = tiles + (a - copy);
             else in_tiles = a;

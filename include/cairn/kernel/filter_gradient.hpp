@@ -106,7 +106,7 @@ class filter_gradient {
 
   /// `copied`: what tiles read of these rows lies in the scratch already.
   void band(range rows, bool copied, range units, range panels, Sum* sums, number* scratch) const {
-    [[maybe_unused]] const as_pairs_are<In, Tile> as_instructions{};
+    const as_pairs_are<!std::is_same_v<In, Tile>> as_instructions{};
     const sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
     In* const copy = copy_in<In>(scratch, cut, widens);
@@ -125,7 +125,7 @@ class filter_gradient {
     const auto flush = [&] {
       for (int pixel = 0; pixel < plan.of.made[2]; pixel += plan.cut.block_pixels) {
         const int some = std::min(plan.cut.block_pixels, plan.of.made[2] - pixel);
-        block(tiles, first, known, at, pixel, some, units, panels, panel, sums);
+        block(tiles, first, known, at, pixel, some, units, panels, panel, sums, zeros_in(as_instructions));
       }
       first += known;
       known = 0;
@@ -162,7 +162,7 @@ class filter_gradient {
   }
   /// Adds what some pixels of some rows give to the sums of some panels.
   void block(const Tile* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels, range units,
-             range panels, packed* panel, Sum* sums) const {
+             range panels, packed* panel, Sum* sums, const denormals_as_zeros* zeros) const {
     const correlation& of = plan.of;
     const sweep_cut& cut = plan.cut.pixels;
     const int inputs = of.inputs(), tile_rows = plan.cut.tile_rows, tile_columns = plan.cut.tile_columns;
@@ -170,7 +170,7 @@ class filter_gradient {
                        apart = std::int64_t{cut.along.step} * cut.pixel;
     const tile_source source{
         in_step * in_step * apart, in_step * tile_rows, in_step * tile_columns, pixels / in_step, rows, at};
-    const tile_target<Sum> to{sums, plan.cut.sums_apart, first > 0 || pixel > 0, false, nullptr};
+    const tile_target<Sum> to{sums, plan.cut.sums_apart, first > 0 || pixel > 0, false, nullptr, zeros};
     const int begin_of_sums = plan.cut.panels[panels.begin].result;
     for (std::int64_t i = panels.begin; i < panels.end; ++i) {
       const column_panels::columns here = plan.cut.panels[i];

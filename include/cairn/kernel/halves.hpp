@@ -157,25 +157,56 @@ struct half_pairs {
 /// While it lives, denormal numbers count as zeros, as the instructions for bf16 take them.
 class denormals_as_zeros {
 #if XSIMD_WITH_SSE2
-  unsigned before_ = _mm_getcsr();
+  using word = unsigned;
+  static constexpr word flags = 0x8040;
+  static word get() { return _mm_getcsr(); }
+  static void write(word to) { _mm_setcsr(to); }
+#elif defined(__aarch64__)
+  using word = std::uint64_t;
+  static constexpr word flags = 1U << 24;
+  static word get() {
+    word now = 0;
+    asm volatile("mrs %0, fpcr" : "=r"(now));
+    return now;
+  }
+  static void write(word to) { asm volatile("msr fpcr, %0" : : "r"(to)); }
+#else
+  using word = unsigned;
+  static constexpr word flags = 0;
+  static word get() { return 0; }
+  static void write(word) {}
+#endif
+  const word before_ = get();
 
- public:
-  denormals_as_zeros() { set(before_ | 0x8040U); }
-  ~denormals_as_zeros() { set(before_); }
-
- private:
   /// Nothing that is computed from memory moves across.
-  static void set(unsigned flags) {
+  static void set(word to) {
     asm volatile("" ::: "memory");
-    _mm_setcsr(flags);
+    write(to);
     asm volatile("" ::: "memory");
   }
-#else
+
  public:
-  denormals_as_zeros() = default;
-#endif
+  denormals_as_zeros() { set(before_ | flags); }
+  ~denormals_as_zeros() { set(before_); }
   denormals_as_zeros(const denormals_as_zeros&) = delete;
+
+  /// While it lives, they are what they were before `around`, if there is that: for all but products.
+  class suspended {
+    const denormals_as_zeros* around_;
+
+   public:
+    explicit suspended(const denormals_as_zeros* around) : around_(around) {
+      if (around_ != nullptr) set(around_->before_);
+    }
+    ~suspended() {
+      if (around_ != nullptr) set(around_->before_ | flags);
+    }
+    suspended(const suspended&) = delete;
+  };
 };
+/// That of what a thread has set, if it is one.
+constexpr const denormals_as_zeros* zeros_in(const denormals_as_zeros& set) { return &set; }
+constexpr const denormals_as_zeros* zeros_in(const auto& /* other */) { return nullptr; }
 
 /// How the tiles of products read numbers of type In, whose products are summed as Sum: one a step, as the type of
 /// sums; or in pairs, where the processor multiplies these.

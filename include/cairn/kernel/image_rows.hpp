@@ -19,9 +19,6 @@ template <class To, class From>
 To* lent_as(From* scratch) {
   return static_cast<To*>(static_cast<void*>(scratch));
 }
-/// Where tiles read bf16 as floats, these are computed with as pairs are.
-template <class In, class Tile>
-using as_pairs_are = std::conditional_t<std::is_same_v<In, Tile>, int, denormals_as_zeros>;
 
 /// The code of a sweep's tiles, as in shared_plan: of whole tiles and of the last pixels of a row, of whole ones and of
 /// the last columns.

@@ -19,14 +19,20 @@ struct tile_source {
   const std::int64_t* place = &at_start;
 };
 
+struct no_setting {};
+/// What a thread sets while it multiplies: denormal numbers count as for pairs of bf16 where floats are read in place.
+template <bool InPlaceOfPairs>
+using as_pairs_are = std::conditional_t<InPlaceOfPairs, denormals_as_zeros, no_setting>;
+
 /// Where tiles go: into C, of which rows are `apart`, or added to it; or to a reader. A C that is far away, or what the
-/// reader writes, is fetched while a tile is made.
+/// reader writes, is fetched while a tile is made. Only products take denormal numbers as zeros.
 template <class Sum>
 struct tile_target {
   Sum* c;
   std::int64_t apart;
   bool add, far;
   const tile_reader* reader;
+  const denormals_as_zeros* zeros = nullptr;
 
   Sum* at(int row, int column) const { return c + row * apart + column; }
   [[gnu::noinline]] void fetch_tile(int row, int column, int rows, int columns) const {
@@ -38,6 +44,7 @@ struct tile_target {
   /// Takes a tile that is to be read, or whose columns do not fill its registers.
   void take(Sum* tile, int stride, int row, int column, int rows, int columns) const {
     constexpr int width = lanes<Sum>::width;
+    const denormals_as_zeros::suspended here_they_are_not(zeros);
     for (int i = 0; i < rows && (add || reader == nullptr); ++i) {
       Sum *const here = tile + i * stride, *const there = at(row + i, column);
       for (int j = 0; j < columns; j += width) {
@@ -62,7 +69,8 @@ template <class In, class Sum, int Rows, int Registers, bool RowsApart>
   using read = factor<In, Sum>;
   constexpr int width = vec::width, in_step = read::in_step;
   constexpr int reached = RowsApart ? 3 : Rows, pointers = (Rows + reached - 1) / reached;  // rows by one pointer
-  const bool direct = to.reader == nullptr && columns == Registers * width;
+  const bool direct =
+      to.reader == nullptr && columns == Registers * width && (to.zeros == nullptr || !to.add);
   for (const int bottom = row + height; row < bottom; row += Rows, a += from.below) {
     if (to.far) to.fetch_tile(row, column, Rows, columns);
     vec sum[Rows][Registers];
@@ -123,8 +131,7 @@ struct product_numbers {
   using sum = sum_of<In>;
   using packed = typename factor<In, sum>::number;
   static constexpr int in_step = factor<packed, sum>::in_step;
-  struct nothing {};
-  using setting = std::conditional_t<std::is_same_v<In, bf16> && in_step == 1, denormals_as_zeros, nothing>;
+  using setting = as_pairs_are<std::is_same_v<In, bf16> && in_step == 1>;
 
   template <int Rows, int Registers, bool RowsApart>
   static constexpr auto column = &column_of_tiles<packed, sum, Rows, Registers, RowsApart>;
