@@ -52,7 +52,7 @@ std::vector<Real> numbers(std::int64_t n, Real scale = 1) {
 inline float normal(float x) { return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
 inline float add_product(cairn::bf16 a, cairn::bf16 b, float sum) {
   const float x = normal(static_cast<float>(a)), y = normal(static_cast<float>(b));
-#if defined(__FMA__)
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return normal(std::fma(x, y, sum));
 #else
   return normal(normal(x * y) + sum);
