@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """Programs for devices print on an AArch64 processor, which QEMU emulates, what they print on this one with registers
-of the same width."""
+of the same width; and tests of kernels for bf16 pass there."""
 
 import subprocess
 import tempfile
@@ -9,35 +9,43 @@ from pathlib import Path
 from compilers import finish, for_each, top
 
 programs = ["examples/embedded.cpp", "tests/install/embedded.cpp"]
-flags = ["-std=c++20", "-O2", "-fno-exceptions", "-fno-rtti", "-static", f"-I{top}/include"]
+suites = ["tests/run/kernel_halves.cpp", "tests/run/kernel_convolution_halves.cpp"]
+flags = ["-std=c++20", "-O2", "-static", f"-I{top}/include"]
+for_devices = ["-fno-exceptions", "-fno-rtti"]
+there = "aarch64-linux-gnu-g++"
+runner = "#define BOOST_TEST_MODULE cairn\n#include <boost/test/included/unit_test.hpp>\n"
 libraries = ["boost", "xsimd"]  # headers alone; the others of /usr/include are this processor's
 
 
-def printed(program, *command):
-    """What it prints where the compiler makes it; else what is wrong."""
-    done = subprocess.run([*command[1:], *flags, top / program, "-o", command[0]], text=True, capture_output=True)
+def printed(made, compiler, *command):
+    """Whether the compiler makes it, and it runs well; and what it prints, or what is wrong."""
+    done = subprocess.run([compiler, *flags, *command, "-o", made], text=True, capture_output=True)
     if done.returncode == 0:
-        run = ["qemu-aarch64"] if "aarch64" in command[1] else []
-        done = subprocess.run([*run, command[0]], text=True, capture_output=True)
+        run = ["qemu-aarch64"] if compiler == there else []
+        done = subprocess.run([*run, made], text=True, capture_output=True)
     return done.returncode == 0, done.stdout + done.stderr
 
 
-def judge(program):
+def judge(source):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for library in libraries:
             (folder / library).symlink_to(f"/usr/include/{library}")
-        here = printed(program, folder / "here", "g++", "-march=x86-64")
-        there = printed(program, folder / "there", "aarch64-linux-gnu-g++", "-isystem", name)
-    return here[0] and there == here, here[1], there[1]
+        if source in suites:
+            main = folder / "main.cpp"
+            main.write_text(runner)
+            return printed(folder / "there", there, f"-I{top}/tests", "-isystem", name, top / source, main)
+        of_there = printed(folder / "there", there, *for_devices, "-isystem", name, top / source)
+        of_here = printed(folder / "here", "g++", *for_devices, "-march=x86-64", top / source)
+    return of_here[0] and of_there == of_here, f"here:\n{of_here[1]}there:\n{of_there[1]}"
 
 
 def main():
-    failed = 0
-    for program, (equal, here, there) in zip(programs, for_each(judge, programs)):
-        print("ok  " if equal else f"FAIL here:\n{here}there:\n{there}", program, flush=True)
-        failed += not equal
-    finish(len(programs) - failed, failed)
+    sources, failed = programs + suites, 0
+    for source, (well, text) in zip(sources, for_each(judge, sources)):
+        print("ok  " if well else f"FAIL {text}", source, flush=True)
+        failed += not well
+    finish(len(sources) - failed, failed)
 
 
 if __name__ == "__main__":
