@@ -49,11 +49,10 @@ std::vector<T> drawn_numbers(std::int64_t count, const initial& start, int bound
   }
   return numbers;
 }
-/// The bytes of argument number I in a program over Real.
-template <class E, class Real>
+/// The bytes of argument number I, which a kernel reads as numbers of type T.
+template <class E, class T>
 std::vector<std::byte> drawn_bytes(seed s, int number) {
-  const auto numbers =
-      drawn_numbers<stored_as<E::element.type, Real>>(E::shape.count(), start_of<E>, E::element.bound, s, number);
+  const auto numbers = drawn_numbers<T>(E::shape.count(), start_of<E>, E::element.bound, s, number);
   const auto bytes = std::as_bytes(std::span(numbers));
   return {bytes.begin(), bytes.end()};
 }
@@ -195,12 +194,27 @@ inline constexpr bool is_mistake = wrong<E>;
 template <class First, class... Rest>
 inline constexpr bool is_mistake<std::tuple<First, Rest...>> = wrong<First>;
 
-template <class Op, class Real, class... A>
+/// By type of a program's numbers.
+template <class Op, class Numbers, class... A>
 std::string kernel_fault(seed s) {
-  constexpr const ir::operation& op = ir::operation_of<Op, ir::target<Real, 0, true>, tensor_of<A>...>;
+  constexpr const ir::operation& op = ir::operation_of<Op, ir::target<Numbers, 0, true>, tensor_of<A>...>;
   return [s]<int... I>(std::integer_sequence<int, I...>) {
-    return kernel_trial(op, {drawn_bytes<A, Real>(s, I)...}).fault();
+    return kernel_trial(op, {drawn_bytes<A, std::conditional_t<op.takes_bf16(I), bf16,
+                                                               stored_as<A::element.type, real_type_of<Numbers>>>>(
+                                s, I)...})
+        .fault();
   }(std::make_integer_sequence<int, static_cast<int>(sizeof...(A))>{});
+}
+/// The same of a kernel that reads or makes bf16 where real numbers are stored so.
+template <class Op, class... A>
+std::string mixed_kernel_fault(seed s) {
+  constexpr const ir::operation& op = ir::operation_of<Op, ir::target<floats_rounded, 0, true>, tensor_of<A>...>;
+  std::string fault;
+  if constexpr (op.rounded == ir::rounding::takes || op.wide != nullptr) {
+    fault = kernel_fault<Op, floats_rounded, A...>(s);
+    if (!fault.empty()) fault += ", in mixed<bf16>";
+  }
+  return fault;
 }
 /// Arrays for all inputs among the arguments.
 template <class... A>
@@ -280,7 +294,8 @@ std::string program_fault(seed s) {
 /// the same bits from the same arguments, run twice, on any number of threads, whatever lay in the memory of its
 /// results and its scratch before and lies beside its operands; with a result that nobody reads, or over the argument
 /// that it `overwrites`; that it writes nothing but its results and its scratch; and, where it gives tiles, or takes or
-/// gives rows, the same beside loops as alone. Where it has a gradient: that a step has the same bits whatever lay in
+/// gives rows, the same beside loops as alone. All but the last in floats, in doubles, and in mixed<bf16> where it takes
+/// or makes that. Where it has a gradient: that a step has the same bits whatever lay in
 /// its arena, and that the gradients of those leaves that are parameters are the differences. Where it has neither:
 /// that its value has the same bits twice, whatever lay in the arena.
 /// Parameters start as they say, other numbers are drawn from `s`. Rejects what make<Op> does.
@@ -293,6 +308,7 @@ template <class Op, auto... Leaves>
     if constexpr (detail::has_kernel<Op>) {
       fault = detail::kernel_fault<Op, float, std::remove_const_t<decltype(Leaves)>...>(s);
       if (fault.empty()) fault = detail::kernel_fault<Op, double, std::remove_const_t<decltype(Leaves)>...>(s);
+      if (fault.empty()) fault = detail::mixed_kernel_fault<Op, std::remove_const_t<decltype(Leaves)>...>(s);
     }
     if (fault.empty()) fault = detail::program_fault<Op, Leaves...>(s);
   }

@@ -50,6 +50,17 @@ template <class Real, class X>
 void compute(writes_past_end_op, signature<Real, X> of, void* const* operands) {
   doubled(of, operands)[X::shape.count() + 2] = 1;
 }
+struct writes_past_halves_op : doubled_op {
+  static constexpr bool takes_bf16(int) { return true; }
+};
+template <class Real, class X>
+void compute(writes_past_halves_op, signature<Real, X>, void* const* operands) {
+  const auto* x = static_cast<const kernel::taken_of<Real, X>*>(operands[1]);
+  using made = kernel::sum_of<Real>;
+  made* const y = static_cast<made*>(operands[0]);
+  for (std::int64_t i = 0; i < X::shape.count(); ++i) y[i] = 2 * static_cast<made>(x[i]);
+  if constexpr (std::is_same_v<Real, bf16>) y[X::shape.count() + 2] = 1;
+}
 struct writes_before_scratch_op : reads_scratch_op {};
 template <class Real, class X>
 void compute(writes_before_scratch_op, signature<Real, X> of, void* const* operands) {
@@ -248,6 +259,11 @@ BOOST_AUTO_TEST_CASE(memory_that_is_not_its_own) {
   BOOST_TEST(of_x<broken::writes_before_scratch_op>() ==
              "doubled: it writes 1 bytes before its beginning, of its scratch");
   BOOST_TEST(of_x<broken::writes_argument_op>() == "doubled: it writes over argument 0");
+}
+BOOST_AUTO_TEST_CASE(what_reads_or_makes_bf16) {
+  BOOST_TEST(tells(of_x<broken::writes_past_halves_op>(), "doubled: it writes 10 bytes past", ", in mixed<bf16>"));
+  BOOST_TEST((check_operation<matmul_op<false, true>, param<"a", 5, 7>, param<"b", 9, 7>>()));
+  BOOST_TEST((check_operation<softmax_op<-1>, param<"a", 5, 7>>()));
 }
 BOOST_AUTO_TEST_CASE(what_else_a_kernel_may_not_depend_on) {
   BOOST_TEST(tells(of_x<broken::remembers_op>(), "doubled: result 0, number 2, is ", "a second time"));
