@@ -154,7 +154,8 @@ struct half_pairs {
   }
 };
 
-/// While it lives, denormal numbers count as zeros, as the instructions for bf16 take them.
+/// While it lives, denormal numbers count as zeros, as the instructions for bf16 take them. (AArch64 looks at results
+/// before it rounds them to the least normal number.)
 class denormals_as_zeros {
 #if XSIMD_WITH_SSE2
   using word = unsigned;
