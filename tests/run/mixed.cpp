@@ -82,6 +82,11 @@ static_assert(types_of(words_d, "softmax_error") == types{1, 0} && types_of<0>(w
 static_assert(types_of<0>(words_d, "cross_entropy") == types{1, 0} && types_of(words_d, "cross_entropy") == types{0, 1});
 static_assert(types_of(words_d, "scatter_add") == types{0, 1} && types_of<0>(words_d, "scatter_add") == types{1, 0});
 
+// Gradients of three parameters are those that one kernel makes, in floats.
+constexpr auto attended = nn::attention(param<"q", 1, 24, 2, 8>, param<"k", 1, 24, 2, 8>, param<"v", 1, 24, 2, 8>);
+constexpr const auto& attending = detail::compiled_of<mean(attended), true, mixed<bf16>>::schedule;
+static_assert(types_of(attending, "attention_gradients") == types{0, 1});
+
 constexpr bool all_floats(const auto& values, const int* of, int count) {
   for (int i = 0; i < count; ++i) {
     if (of[i] != ir::none && values.made(of[i]).element.type == dtype::bf16) return false;

@@ -105,8 +105,7 @@ struct rule_of {
     }();
 
     template <class Tensor, class G1>
-    static constexpr void append_one(builder& b, int argument, const bool* wanted, int* gradient) {
-      const int first = b.node_count;
+    static constexpr void append_one(builder& b, int first, int argument, const bool* wanted, int* gradient) {
       if constexpr (!std::same_as<G1, no_gradient>) {
         if (!wanted[argument]) return;
         int more = lowering<G1>::template into<Target>(b);
@@ -127,7 +126,7 @@ struct rule_of {
       return b.append(&operation_of<expand_op<Tensor::shape>, Target, tensor<Tensor::element>>, &number);
     }
 
-    using append_pointer = void (*)(builder&, int, const bool*, int*);
+    using append_pointer = void (*)(builder&, int, int, const bool*, int*);
     /// From the last argument: a layer's weights. Then its input may die, and not live beside its gradient.
     static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
       constexpr append_pointer rules[]{&append_one<Tensors, fitted_type<Tensors, G>>...};
@@ -146,8 +145,9 @@ struct rule_of {
       }
       for (int r = 0; r < results; ++r) b.bindings.push(b.value(node + r));
       for (int i = 0; i < arity; ++i) b.bindings.push(b.unconverted(b.argument(node, i)));
+      const int first = b.node_count;  // what the rule makes itself, for any of its gradients
       for (int which = arity; which-- > 0;)
-        rules[which](b, b.differentiated(b.argument(node, which)), wanted, gradient);
+        rules[which](b, first, b.differentiated(b.argument(node, which)), wanted, gradient);
       b.tags = tags;
       b.close(before);
     }
