@@ -5,6 +5,8 @@
 #include "cairn/core/target.hpp"
 #include "cairn/kernel/simd.hpp"
 
+#include <algorithm>
+
 namespace cairn::kernel {
 
 /// Floats of a register as bf16, and back: lane by lane what the type itself does.
@@ -34,17 +36,23 @@ struct halves {
   }
   /// The first n numbers and zeros, or all of a register where n is more; and back.
   [[gnu::always_inline]] static type load(const bf16* from, std::int64_t n) {
-    type x{};
-    if (n >= width) {
-      std::memcpy(&x, from, sizeof x);
-    } else {
-#if XSIMD_WITH_AVX512BW
-      x = reinterpret_cast<type>(_mm256_maskz_loadu_epi16(static_cast<__mmask16>((1U << n) - 1), from));
-#else
-      std::memcpy(&x, from, static_cast<std::size_t>(n) * sizeof *from);
-#endif
-    }
+    if (n < width) return load_between(from, 0, static_cast<int>(n));
+    type x;
+    std::memcpy(&x, from, sizeof x);
     return x;
+  }
+  /// Numbers [begin, end) (both from 0 to width) and zeros; reads nothing else.
+  [[gnu::always_inline]] static type load_between(const bf16* from, int begin, int end) {
+#if XSIMD_WITH_AVX512BW
+    const auto which = static_cast<__mmask16>((1U << end) - (1U << std::min(begin, end)));
+    return reinterpret_cast<type>(_mm256_maskz_loadu_epi16(which, from));
+#else
+    std::uint16_t part[width] = {};
+    for (int i = begin; i < end; ++i) part[i] = from[i].bits;
+    type x;
+    std::memcpy(&x, part, sizeof x);
+    return x;
+#endif
   }
   [[gnu::always_inline]] static void store(type x, bf16* to, std::int64_t n) {
     if (n >= width) {
@@ -80,9 +88,18 @@ struct half_pairs {
 
   /// Pairs that lie one after the other: the first `numbers`, and zeros.
   [[gnu::always_inline]] static half_pairs load(const bf16* from, int numbers = 2 * width) {
-    half_pairs out{};
-    if (numbers >= 2 * width) std::memcpy(&out.value, from, sizeof out.value);
-    else std::memcpy(&out.value, from, static_cast<std::size_t>(numbers) * sizeof *from);
+    half_pairs out;
+    if (numbers >= 2 * width) {
+      std::memcpy(&out.value, from, sizeof out.value);
+    } else {
+#if XSIMD_WITH_AVX512BW
+      out.value = reinterpret_cast<halves::words>(_mm512_maskz_loadu_epi16((1U << numbers) - 1, from));
+#else
+      std::uint16_t part[2 * width] = {};
+      for (int i = 0; i < numbers; ++i) part[i] = from[i].bits;
+      std::memcpy(&out.value, part, sizeof out.value);
+#endif
+    }
     return out;
   }
   /// One pair in all lanes.

@@ -23,6 +23,14 @@ struct held {
     if constexpr (!rounds) return type::load(from, n);
     else return widened(from, n);
   }
+  /// Whether some numbers of a register may be loaded alone: [begin, end), and zeros.
+  static constexpr bool in_parts = std::is_same_v<type, lanes<number>> || std::is_same_v<number, bf16>;
+  [[gnu::always_inline]] static type load_between(const number* from, int begin, int end)
+    requires(in_parts)
+  {
+    if constexpr (rounds) return halves::floats(halves::load_between(from, begin, end));
+    else return type::load_between(from, begin, end);
+  }
   [[gnu::always_inline]] static void store(const type& x, number* to) {
     if constexpr (!rounds) x.store(to);
     else narrow(x, to, type::width);

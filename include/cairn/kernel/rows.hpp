@@ -106,13 +106,12 @@ template <class Held>
   using number = typename Held::number;
   number part[Held::type::width] = {};
   if (row == nullptr) return Held::load(part);
-  if constexpr (std::is_same_v<typename Held::type, lanes<number>>) {
+  if constexpr (Held::in_parts) {
     const bool all_in_runs = a.map.outside == edge::zero || (i >= a.begin && i + n <= a.end);
     if (a.stride == 1 && all_in_runs && a.begin < a.end) {
       const auto lane_of = [i, n](int at) { return static_cast<int>(std::clamp<std::int64_t>(at - i, 0, n)); };
-      const auto first = lanes<number>::load_between(row + i + a.before, lane_of(a.begin), lane_of(a.cut));
-      return masked(first, lane_of(a.cut),
-                    lanes<number>::load_between(row + i + a.after, lane_of(a.cut), lane_of(a.end)));
+      const auto first = Held::load_between(row + i + a.before, lane_of(a.begin), lane_of(a.cut));
+      return masked(first, lane_of(a.cut), Held::load_between(row + i + a.after, lane_of(a.cut), lane_of(a.end)));
     }
   }
   for (int k = 0; k < std::min<int>(n, Held::type::width); ++k) {  // n is no more, which g++ cannot know
