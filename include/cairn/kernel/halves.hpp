@@ -22,11 +22,24 @@ struct halves {
     const auto all = reinterpret_cast<words>(x.value), size = all & 0x7fffffffU;
     const words rounded = all + 0x7fffU + (all >> 16 & 1U);
     const words normal = size < 0x800000U ? all & 0x80000000U : rounded;
-    return __builtin_convertvector((size > 0x7f800000U ? all | 0x400000U : normal) >> 16, type);
+    const words half = (size > 0x7f800000U ? all | 0x400000U : normal) >> 16;
+#if XSIMD_WITH_AVX512F
+    return reinterpret_cast<type>(_mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(half)));
+#else
+    return __builtin_convertvector(half, type);
+#endif
 #endif
   }
   [[gnu::always_inline]] static lanes<float> floats(type x) {
-    return {reinterpret_cast<lanes<float>::vector>(__builtin_convertvector(x, words) << 16)};
+    return {reinterpret_cast<lanes<float>::vector>(wide(x) << 16)};
+  }
+  /// Each in the lower half of a word.
+  [[gnu::always_inline]] static words wide(type x) {
+#if XSIMD_WITH_AVX512F  // g++ takes five instructions
+    return reinterpret_cast<words>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(x)));
+#else
+    return __builtin_convertvector(x, words);
+#endif
   }
   /// The two of each pair in each other's place.
   [[gnu::always_inline]] static type exchanged(type x) {
@@ -110,9 +123,7 @@ struct half_pairs {
   }
   /// Numbers of two rows; without a second one zeros beside the first.
   [[gnu::always_inline]] static half_pairs of_rows(const bf16* first, const bf16* second, int count) {
-    const auto row = [count](const bf16* from) {
-      return __builtin_convertvector(halves::load(from, count), halves::words);
-    };
+    const auto row = [count](const bf16* from) { return halves::wide(halves::load(from, count)); };
     return {second == nullptr ? row(first) : row(first) | row(second) << 16};
   }
   [[gnu::always_inline]] lanes<float> first() const { return as_floats(value << 16); }
