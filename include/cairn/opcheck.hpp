@@ -294,10 +294,10 @@ std::string program_fault(seed s) {
 /// the same bits from the same arguments, run twice, on any number of threads, whatever lay in the memory of its
 /// results and its scratch before and lies beside its operands; with a result that nobody reads, or over the argument
 /// that it `overwrites`; that it writes nothing but its results and its scratch; and, where it gives tiles, or takes or
-/// gives rows, the same beside loops as alone. All but the last in floats, in doubles, and in mixed<bf16> where it takes
-/// or makes that. Where it has a gradient: that a step has the same bits whatever lay in
-/// its arena, and that the gradients of those leaves that are parameters are the differences. Where it has neither:
-/// that its value has the same bits twice, whatever lay in the arena.
+/// gives rows, the same beside loops as alone. All but the last in floats, in doubles, and in mixed<bf16> where it
+/// takes or makes that. Where it has a gradient: that a step has the same bits whatever lay in its arena, and that the
+/// gradients of those leaves that are parameters are the differences. Where it has neither: that its value has the same
+/// bits twice, whatever lay in the arena.
 /// Parameters start as they say, other numbers are drawn from `s`. Rejects what make<Op> does.
 template <class Op, auto... Leaves>
   requires(sizeof...(Leaves) > 0 && (an_expression<std::remove_const_t<decltype(Leaves)>> && ...))
