@@ -23,6 +23,9 @@ constexpr auto of_loop = sum(matmul(
     scan<4, "steps">([](auto h) { return tanh(matmul(h, param<"u", 16, 16>)); }, carried(input<"x", 8, 16>)), weight));
 constexpr auto hidden = matmul(input<"x", 8, 16>, weight);
 constexpr auto of_input = sum(hidden * (input<"z", 8, 16> | nn::layer_norm<"n">) * (input<"z", 8, 16> | nn::rms_norm<"r">));
+// Far from zero: rounded, its numbers would be one and the same.
+constexpr auto far = input<"z", 8, 16> + constant<1000.0>;
+constexpr auto of_far = sum(hidden * (far | nn::layer_norm<"n">) * (far | nn::batch_norm<"b">));
 // Convolutions: of one channel, of groups of an odd number of channels, by strides, depthwise, transposed.
 constexpr auto of_images = models::classify(reshape<8, 16>(
     models::images | nn::conv2d<"in", 6, 3, models::around> |
@@ -68,6 +71,7 @@ BOOST_AUTO_TEST_CASE(floats_that_kernels_take) {
   near_floats<of_sum>();
   near_floats<of_loop>();
   near_floats<of_input>();
+  near_floats<of_far>();
   near_floats<of_images>();
   near_floats<of_heads>();
   near_floats<of_table>();

@@ -12,6 +12,7 @@ struct moments_op : op {
   using rule = rule::at_least_two_axes;
   static constexpr bool sums(int) { return true; }
   static constexpr bool takes_bf16(int) { return true; }
+  static constexpr int exact = 0;
   static constexpr std::array<shape, 2> result(const shape& x) {
     const shape features = x.rank < 2 ? no_shape : shape{x[-1]};
     return {features, features};

@@ -10,6 +10,7 @@ namespace detail {
 struct of_rows : op {
   static constexpr bool sums(int) { return true; }
   static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr int exact = 0;
   static constexpr bool gives_rows(const shape&, const auto&...) { return true; }
   static constexpr shape one_a_row(const shape& x) {
     return x.rank == 0 ? no_shape : reduced(x, axis_set{1} << (x.rank - 1), true);
@@ -53,6 +54,7 @@ struct sums_of_norm : of_rows {
     return static_cast<int>(std::clamp<std::int64_t>(rows(x) / 128, 1, 64));
   }
   static constexpr bool takes_bf16(int i) { return i < 2; }
+  static constexpr int exact = 1;
   static constexpr workspace scratch(int bytes, const shape& g, const auto&...) {
     return {2 * sections(g) * std::int64_t{g[-1]} * sums_in(bytes)};
   }

@@ -96,6 +96,7 @@ struct builder {
   constexpr int append(const operation* op, const int* of) {
     if (op->rounded == rounding::typed) return append_as_it_is(op, of);
     if (op->rounded == rounding::follows) return append_following(op, of);
+    if (!same_address(op->exact, nullptr) && is_exact(of[op->exact_argument])) op = op->exact;
     stack<int> taken;
     for (int i = 0; i < op->arguments; ++i)
       taken.push(op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
@@ -119,6 +120,10 @@ struct builder {
   constexpr int differentiated(int v) const {
     const int of = unconverted(v);
     return nodes[of].op->converts ? argument(of, 0) : of;
+  }
+  /// Whether it is a float that nothing rounded.
+  constexpr bool is_exact(int v) const {
+    return !is_bf16(v) && nodes[v].rounded == none && !nodes[v].op->converts;
   }
   /// Whether the gradient of a value is of floats: the value was not rounded, or is as exact.
   constexpr bool is_float(int v) const { return is_weight(v) || (!is_bf16(v) && nodes[v].rounded == none); }

@@ -109,6 +109,8 @@ struct operation {
   rounding rounded = rounding::typed;
   bool (*takes_bf16)(int) = nullptr;  ///< by argument: what its kernel is compiled for
   const operation* wide = nullptr;    ///< the same, but its results are floats, where its kernel makes bf16
+  const operation* exact = nullptr;   ///< the same, but it takes floats, for where this argument is such
+  int exact_argument = 0;
   bool converts = false;              ///< rounds or widens for this
   const axis_map* map = nullptr;  ///< by axis
   workspace scratch = {};

@@ -261,6 +261,12 @@ inline constexpr operation operation_of = described_operation<Op, Target, false,
 template <class Op, class Target, class... Tensors>
 inline constexpr operation wide_operation_of = described_operation<Op, Target, true, Tensors...>();
 
+/// The same operation, whose kernel takes floats alone.
+template <class Op>
+struct exact_operation : Op {
+  static constexpr bool takes_bf16(int) { return false; }
+};
+
 template <class Op, class Target, bool Wide, class... Tensors>
 constexpr operation described_operation() {
   using real = typename Target::real;
@@ -282,6 +288,11 @@ constexpr operation described_operation() {
   o.rounded = rounded;
   o.takes_bf16 = &kernel::takes_bf16;
   if constexpr (makes) o.wide = &wide_operation_of<Op, Target, Tensors...>;
+  if constexpr (Op::exact >= 0 && Target::rounds && rounded == rounding::takes &&
+                ((Tensors::element.type == dtype::real) && ...)) {
+    o.exact = &operation_of<exact_operation<Op>, Target, Tensors...>;
+    o.exact_argument = Op::exact;
+  }
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
   o.contraction = Op::contraction;
