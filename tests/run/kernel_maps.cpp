@@ -52,7 +52,7 @@ void check(const std::vector<axis>& axes, int threads) {
   for (const axis& a : axes) maps.push_back(ir::mapped_along(a.map, a.extent, apart /= a.extent, a.mapped));
 
   std::vector<number> in(static_cast<std::size_t>(from));
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<number>(i % 251 + 1);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<number>(static_cast<Real>(i % 251 + 1));
   guarded<number> out(to);
   using copied = expand_op<shape{}>;
   using loop = kernel::loop<
@@ -73,7 +73,8 @@ void check(const std::vector<axis>& axes, int threads) {
       nowhere |= i < 0;
       at += i * stride;
     }
-    BOOST_TEST(out.data()[o] == (nowhere ? number{} : in[static_cast<std::size_t>(at)]));
+    const auto value = [](number x) { return static_cast<Real>(x); };
+    BOOST_TEST(value(out.data()[o]) == (nowhere ? 0 : value(in[static_cast<std::size_t>(at)])));
   }
 }
 
@@ -83,6 +84,7 @@ void check_all(const std::vector<axis>& axes, int threads = 1) {
   check<float, dtype::i32>(axes, threads);
   check<double, dtype::i32>(axes, threads);
   check<float, dtype::u8>(axes, threads);
+  check<float, dtype::bf16>(axes, threads);
 }
 
 constexpr axis whole(int n) { return {n, {}, n}; }

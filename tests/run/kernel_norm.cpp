@@ -5,6 +5,7 @@
 #include "cairn/kernel/rotary.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cstring>
 #include <mutex>
 
 #include "kernel_check.hpp"
@@ -162,6 +163,57 @@ void check_rotary(int threads = 1) {
   }
 }
 
+/// Of bf16, what kernels tell of rows is what they tell of the same numbers as floats, bit by bit.
+template <int R, int C>
+void check_halves(int threads = 1) {
+  using halves = array<shape{R, C}, element_type{dtype::bf16}>;
+  using floats = array<shape{R, C}>;
+  using of_row = array<shape{R, 1}>;
+  using of_column = array<shape{C}>;
+  const std::vector<bf16> g = drawn_halves(R * C), x = drawn_halves(R * C, 3);
+  const auto as_floats = [](const std::vector<bf16>& from) {
+    std::vector<float> to;
+    for (const bf16 e : from) to.push_back(static_cast<float>(e));
+    return to;
+  };
+  const std::vector<float> exact_g = as_floats(g), exact_x = as_floats(x), mean = numbers<float>(R),
+                           scale = numbers<float>(R), weight = numbers<float>(C);
+  guarded<float> room(normalized_sums_op::scratch(4, shape{R, C}).numbers(threads));
+  // Results of rows and of columns, of bf16 and of floats.
+  guarded<float> rows[2][2]{{guarded<float>(R), guarded<float>(R)}, {guarded<float>(R), guarded<float>(R)}};
+  guarded<float> columns[2][2]{{guarded<float>(C), guarded<float>(C)}, {guarded<float>(C), guarded<float>(C)}};
+  const auto same = [](guarded<float>(&made)[2][2], int count) {
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+    bool all = true;
+    for (int r = 0; r < 2; ++r)
+      all &= made[0][r].intact() && std::memcmp(made[0][r].data(), made[1][r].data(), bytes) == 0;
+    return all;
+  };
+  BOOST_TEST_CONTEXT(R << " rows of " << C << ", threads " << threads) {
+    run_kernel<row_moments_op<eps>, bf16, halves>({rows[0][0].data(), rows[0][1].data(), x.data()}, threads);
+    run_kernel<row_moments_op<eps>, float, floats>({rows[1][0].data(), rows[1][1].data(), exact_x.data()});
+    BOOST_TEST(same(rows, R));
+    run_kernel<row_scale_op<eps>, bf16, halves>({rows[0][0].data(), x.data()}, threads);
+    run_kernel<row_scale_op<eps>, float, floats>({rows[1][0].data(), exact_x.data()});
+    BOOST_TEST(same(rows, R));
+    run_kernel<normalized_sums_op, bf16, halves, halves, of_row, of_row, of_column>(
+        {rows[0][0].data(), rows[0][1].data(), columns[0][0].data(), columns[0][1].data(), g.data(), x.data(),
+         mean.data(), scale.data(), weight.data(), room.data()},
+        threads);
+    run_kernel<normalized_sums_op, float, floats, floats, of_row, of_row, of_column>(
+        {rows[1][0].data(), rows[1][1].data(), columns[1][0].data(), columns[1][1].data(), exact_g.data(),
+         exact_x.data(), mean.data(), scale.data(), weight.data(), room.data()});
+    BOOST_TEST((same(rows, R) && same(columns, C)));
+    run_kernel<scaled_sums_op, bf16, halves, halves, of_row, of_column>(
+        {rows[0][0].data(), columns[0][0].data(), g.data(), x.data(), scale.data(), weight.data(), room.data()},
+        threads);
+    run_kernel<scaled_sums_op, float, floats, floats, of_row, of_column>(
+        {rows[1][0].data(), columns[1][0].data(), exact_g.data(), exact_x.data(), scale.data(), weight.data(),
+         room.data()});
+    BOOST_TEST((same(rows, R) && same(columns, C)));
+    BOOST_TEST(room.intact());
+  }
+}
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(kernel_norm)
@@ -192,6 +244,11 @@ BOOST_AUTO_TEST_CASE(constant_rows) {
 BOOST_AUTO_TEST_CASE(shared_by_threads) {
   check_moments<float, 1009, 611>(0, {1, 2, 3, 5});
   check_sums<float, 1409, 200>({1, 2, 3, 5});
+}
+BOOST_AUTO_TEST_CASE(of_halves) {
+  for_each(awkward{}, []<int Extent>() { check_halves<5, Extent>(); });
+  check_halves<300, 133>(3);
+  check_halves<1001, 67>(2);
 }
 BOOST_AUTO_TEST_CASE(features_turned) {
   for_each(sizes<1, 2, 3, 8, 15, 16, 17, 33>{}, []<int Half>() { check_rotary<float, 2, 3, 2, 2 * Half>(); });

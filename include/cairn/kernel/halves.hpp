@@ -25,6 +25,10 @@ struct halves {
     const words half = (size > 0x7f800000U ? all | 0x400000U : normal) >> 16;
 #if XSIMD_WITH_AVX512F
     return reinterpret_cast<type>(_mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(half)));
+#elif XSIMD_WITH_AVX2
+    const __m256i all_halves = reinterpret_cast<__m256i>(half);
+    return reinterpret_cast<type>(
+        _mm_packus_epi32(_mm256_castsi256_si128(all_halves), _mm256_extracti128_si256(all_halves, 1)));
 #else
     return __builtin_convertvector(half, type);
 #endif
@@ -35,8 +39,10 @@ struct halves {
   }
   /// Each in the lower half of a word.
   [[gnu::always_inline]] static words wide(type x) {
-#if XSIMD_WITH_AVX512F  // g++ takes five instructions
+#if XSIMD_WITH_AVX512F  // g++ takes five instructions, and two
     return reinterpret_cast<words>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(x)));
+#elif XSIMD_WITH_AVX2
+    return reinterpret_cast<words>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(x)));
 #else
     return __builtin_convertvector(x, words);
 #endif
