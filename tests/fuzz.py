@@ -907,7 +907,7 @@ def written(operations, seeds, counted=True):
         if not m.detaches:  # or what differences find is no gradient
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if counted:
-            text.append(f"BOOST_AUTO_TEST_CASE(allocations_of_{seed}) {{ allocates_nothing<{options}>(); }}")
+            text.append(f"BOOST_AUTO_TEST_CASE(allocations_of_{seed}) {{ allocates_nothing<{options}{', mixed<bf16>' * m.mixed}>(); }}")
     return "\n".join(text) + "\n"
 
 

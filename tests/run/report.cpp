@@ -286,6 +286,20 @@ in all                                    2 operations   304 FLOP          4 %
 )");
 }
 
+BOOST_AUTO_TEST_CASE(what_is_stored_as_bf16_is_told) {
+  static constexpr auto loss = sum(input<"x", 8, 6> | nn::linear<"in", 16> | nn::tanh);
+  const auto written = []<class... Option>(std::type_identity<std::tuple<Option...>>) {
+    std::ostringstream dumped, drawn;
+    dump::all<loss, Option...>(dumped);
+    report::dot<program<loss, Option...>>(drawn);
+    return std::array{dumped.str(), drawn.str()};
+  };
+  for (const std::string& text : written(std::type_identity<std::tuple<mixed<bf16>>>{}))
+    BOOST_TEST(text.find("bf16") != std::string::npos);
+  for (const std::string& text : written(std::type_identity<std::tuple<>>{}))
+    BOOST_TEST(text.find("bf16") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(pieces_are_read_by_who_reads_what_they_are_joined_to) {
   constexpr auto left = nn::linear<"left", 3>(input<"x", 8, 16>);
   constexpr auto right = nn::linear<"right", 5>(input<"x", 8, 16>);

@@ -34,6 +34,8 @@ using once = step_of<sum(t)>;  // the boundary is stored, the interior computed 
 static_assert(stored<once> == row && reads<once>("transpose") && !reads<once>("softmax"));
 static_assert(segment<once>("s").boundary_bytes == row && segment<once>("s").interior_bytes == row);
 static_assert(recomputed<once>("s") == 2 && segment<once>("s").recomputed_flops == 8 + 5 * 8);
+using at_half = step_of<sum(ckpt<"s", boundaries<bf16>>(f, h))>;
+static_assert(stored<at_half> == row / 2 && segment<at_half>("s").boundary_bytes == row / 2);
 static_assert(runs_of<once>("gelu") == runs{1, 1} && runs_of<once>("softmax") == runs{1, 1});
 // Forward: gelu, softmax (which counts as five), sum. Backward: mul, sum, sub, mul of softmax, gelu_slope, mul of gelu;
 // transpose and expand only move.
