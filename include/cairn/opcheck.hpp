@@ -194,15 +194,15 @@ inline constexpr bool is_mistake = wrong<E>;
 template <class First, class... Rest>
 inline constexpr bool is_mistake<std::tuple<First, Rest...>> = wrong<First>;
 
+/// What a kernel reads of an argument.
+template <bool Halves, class A, class Numbers>
+using number_read = std::conditional_t<Halves, bf16, stored_as<A::element.type, real_type_of<Numbers>>>;
 /// By type of a program's numbers.
 template <class Op, class Numbers, class... A>
 std::string kernel_fault(seed s) {
   constexpr const ir::operation& op = ir::operation_of<Op, ir::target<Numbers, 0, true>, tensor_of<A>...>;
   return [s]<int... I>(std::integer_sequence<int, I...>) {
-    return kernel_trial(op, {drawn_bytes<A, std::conditional_t<op.takes_bf16(I), bf16,
-                                                               stored_as<A::element.type, real_type_of<Numbers>>>>(
-                                s, I)...})
-        .fault();
+    return kernel_trial(op, {drawn_bytes<A, number_read<op.takes_bf16(I), A, Numbers>>(s, I)...}).fault();
   }(std::make_integer_sequence<int, static_cast<int>(sizeof...(A))>{});
 }
 /// The same of a kernel that reads or makes bf16 where real numbers are stored so.
