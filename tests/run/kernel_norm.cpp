@@ -207,9 +207,9 @@ void check_halves(int threads = 1) {
     run_kernel<scaled_sums_op, bf16, halves, halves, of_row, of_column>(
         {rows[0][0].data(), columns[0][0].data(), g.data(), x.data(), scale.data(), weight.data(), room.data()},
         threads);
-    run_kernel<scaled_sums_op, float, floats, floats, of_row, of_column>(
-        {rows[1][0].data(), columns[1][0].data(), exact_g.data(), exact_x.data(), scale.data(), weight.data(),
-         room.data()});
+    run_kernel<scaled_sums_op, float, floats, floats, of_row, of_column>({rows[1][0].data(), columns[1][0].data(),
+                                                                          exact_g.data(), exact_x.data(), scale.data(),
+                                                                          weight.data(), room.data()});
     BOOST_TEST((same(rows, R) && same(columns, C)));
     BOOST_TEST(room.intact());
   }

@@ -98,8 +98,7 @@ struct builder {
     if (op->rounded == rounding::follows) return append_following(op, of);
     if (!same_address(op->exact, nullptr) && is_exact(of[op->exact_argument])) op = op->exact;
     stack<int> taken;
-    for (int i = 0; i < op->arguments; ++i)
-      taken.push(op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
+    for (int i = 0; i < op->arguments; ++i) taken.push(op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
     const int made = append_as_it_is(op, taken.begin());
     for (int v = made; v < made + op->results; ++v) {
       if (nodes[v].made->rounds) nodes[v].rounded = append_as_it_is(nodes[v].made->round, &v);
@@ -122,11 +121,9 @@ struct builder {
     return nodes[of].op->converts ? argument(of, 0) : of;
   }
   /// Whether it is a float that nothing rounded.
-  constexpr bool is_exact(int v) const {
-    return !is_bf16(v) && nodes[v].rounded == none && !nodes[v].op->converts;
-  }
+  constexpr bool is_exact(int v) const { return !is_bf16(v) && nodes[v].rounded == none && !nodes[v].op->converts; }
   /// Whether the gradient of a value is of floats: the value was not rounded, or is as exact.
-  constexpr bool is_float(int v) const { return is_weight(v) || (!is_bf16(v) && nodes[v].rounded == none); }
+  constexpr bool is_float(int v) const { return is_weight(v) || is_exact(v); }
   /// The value in floats, for a sum of gradients or for who is outside. What a kernel made is not rounded; nor, from
   /// value `first` on, what one makes in bf16: that is made in floats instead.
   constexpr int in_floats(int v, int first = 0) {

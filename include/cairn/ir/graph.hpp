@@ -105,13 +105,13 @@ struct operation {
   bool joins = false;
   bool contraction = false;
   bool multiplies_halves = false;  ///< a contraction of bf16, or a loop with one in its body
-  bool updates = false;           ///< its results take the places of a parameter, which is argument 0, and its moments
+  bool updates = false;            ///< its results take the places of a parameter, which is argument 0, and its moments
   rounding rounded = rounding::typed;
   bool (*takes_bf16)(int) = nullptr;  ///< by argument: what its kernel is compiled for
   const operation* wide = nullptr;    ///< the same, but its results are floats, where its kernel makes bf16
   const operation* exact = nullptr;   ///< the same, but it takes floats, for where this argument is such
   int exact_argument = 0;
-  bool converts = false;              ///< rounds or widens for this
+  bool converts = false;          ///< rounds or widens for this
   const axis_map* map = nullptr;  ///< by axis
   workspace scratch = {};
   int number_bytes = 0;  ///< of a number of scratch
