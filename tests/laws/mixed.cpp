@@ -26,6 +26,10 @@ constexpr auto of_input = sum(hidden * (input<"z", 8, 16> | nn::layer_norm<"n">)
 // Far from zero: rounded, its numbers would be one and the same.
 constexpr auto far = input<"z", 8, 16> + constant<1000.0>;
 constexpr auto of_far = sum(hidden * (far | nn::layer_norm<"n">) * (far | nn::batch_norm<"b">));
+// Of floats that nothing rounded, the largest is the float that it is, or it would be none of them.
+constexpr auto shifted = input<"z", 8, 16> + param<"b", 16>;
+constexpr auto of_extrema =
+    sum(hidden * (max<-1>(shifted, keepdim) - min<0>(shifted))) + max(square(shifted)) + mean(square(max<-1>(hidden)));
 // Convolutions: of one channel, of groups of an odd number of channels, by strides, depthwise, transposed.
 constexpr auto of_images = models::classify(reshape<8, 16>(
     models::images | nn::conv2d<"in", 6, 3, models::around> |
@@ -72,6 +76,7 @@ BOOST_AUTO_TEST_CASE(floats_that_kernels_take) {
   near_floats<of_loop>();
   near_floats<of_input>();
   near_floats<of_far>();
+  near_floats<of_extrema>();
   near_floats<of_images>();
   near_floats<of_heads>();
   near_floats<of_table>();

@@ -58,6 +58,11 @@ BOOST_AUTO_TEST_CASE(beside_segments) {
   laws_within<models::saved_in_blocks, 0>();
   laws_within<models::dropped_in_blocks, 0>();
 }
+BOOST_AUTO_TEST_CASE(of_rounded_values) {
+  laws_within<blocks<6>, 70, mixed<bf16>>();
+  laws_within<normed, 30, mixed<bf16>>();
+  laws_within<images, 0, mixed<bf16>, update<adamw_options{}>>();
+}
 #ifdef _OPENMP
 BOOST_AUTO_TEST_CASE(with_threads) { laws_within<blocks<6>, 50, threads<2>>(); }
 #endif

@@ -118,6 +118,12 @@ BOOST_AUTO_TEST_CASE(bits_of_attention_do_not_depend_on_their_number) {
 BOOST_AUTO_TEST_CASE(rounded_bits_do_not_depend_on_their_number) {
   same_for_any_number_of_threads<seen, float, mixed<bf16>>(bind<"photos">(numbers<float>(6 * 33 * 31 * 13)));
   same_for_any_number_of_threads<looked, float, mixed<bf16>>(bind<"tokens">(numbers<float>(290 * 40)));
+  same_for_any_number_of_threads<loss, float, mixed<bf16>>(bind<"images">(numbers<float>(rows * features)));
+  std::vector<std::int32_t> at(rows);
+  for (std::size_t row = 0; row < rows; ++row) at[row] = static_cast<std::int32_t>(row * row % 89);
+  const auto scores = numbers<float>(rows * classes);
+  same_for_any_number_of_threads<ordered, float, mixed<bf16>>(bind<"scores">(scores), bind<"answers">(at));
+  same_for_any_number_of_threads<normed, float, mixed<bf16>>(bind<"scores">(scores), bind<"answers">(at));
 }
 
 // Parameters that a step rounds by chance.

@@ -301,6 +301,32 @@ void predicts_the_same(const std::string& kept) {
   BOOST_CHECK_THROW(step.load(kept_file(kept)), mismatch_error);  // x and result are not expected
 }
 
+// What a program that rounds keeps is floats, in files, too: its run is one of floats, which either kind goes on with.
+BOOST_AUTO_TEST_CASE(runs_that_round) {
+  const folder here;
+  const auto path = here.path / "run.safetensors";
+  using rounded = program<loss, update<adamw_options{}>, mixed<bf16>>;
+  const auto go_on = [](auto& step, int from, int to) {
+    for (int i = from; i < to; ++i) step.train({.lr = 0.01}, bind<"x">(batch(i)));
+  };
+  rounded whole, before, after;
+  whole.init(seed{7}), before.init(seed{7});
+  go_on(whole, 0, 6), go_on(before, 0, 3);
+  before.save(path);
+  for (const auto& one : file::reader(path).tensors()) BOOST_TEST((one.type == file::dtype::f32), one.name);
+  after.load(path);
+  trained exact;
+  exact.load(path);
+  BOOST_TEST(all_numbers(exact) == all_numbers(before));
+  exact.save(path);
+  go_on(after, 3, 6), go_on(exact, 3, 6);
+  BOOST_TEST(all_numbers(after) == all_numbers(whole));
+  BOOST_TEST(all_numbers(exact) != all_numbers(whole));
+  after.load(path);
+  go_on(after, 3, 6);
+  BOOST_TEST(all_numbers(after) == all_numbers(whole));
+}
+
 BOOST_AUTO_TEST_CASE(modules_of_pytorch_predict_the_same) {
   constexpr auto x = input<"x", 8, 6>;
   predicts_the_same<x | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::linear<"fc2", 2>, x>("module.safetensors");

@@ -13,6 +13,7 @@ template <extremum Which, axis_set Axes, bool Keep>
 struct extremum_op : op {
   static constexpr fixed_string name = Which == extremum::largest ? "max" : "min";
   using rule = rule::axes_exist;
+  static constexpr bool sums(int) { return true; }  // x attains it, which of a float may not be rounded
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto y, auto x) {

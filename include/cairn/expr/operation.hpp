@@ -87,7 +87,7 @@ struct op {
   /// Whether its kernel makes a result in bf16 where real numbers are stored so: each number is rounded once. Then Real
   /// is `floats_rounded`, and an argument of bf16 has elements of that type.
   static constexpr bool makes_bf16(int /*result*/, const auto&...) { return false; }
-  /// Whether a result is a sum or a statistic: then it stays a float where others are rounded to bf16.
+  /// Whether a result is a sum, an extremum or a statistic: then it stays a float where others are rounded to bf16.
   static constexpr bool sums(int /*result*/) { return false; }
   /// Working space of its kernel, in such numbers.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
