@@ -168,6 +168,7 @@ constexpr bool kernels_get_their_types() {
     const ir::operation& op = g.op(v);
     if (op.rounded != ir::rounding::takes && op.rounded != ir::rounding::widens) continue;
     for (int i = 0; i < op.arguments; ++i) {
+      if (ir::is_constant(g.op(g.argument(v, i)).what)) continue;  // for a loop: there is no such gradient
       const element_type given = g.made(g.argument(v, i)).element;
       const bool wanted = op.takes_bf16(i);
       if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;

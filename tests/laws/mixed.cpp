@@ -30,6 +30,27 @@ constexpr auto of_far = sum(hidden * (far | nn::layer_norm<"n">) * (far | nn::ba
 constexpr auto shifted = input<"z", 8, 16> + param<"b", 16>;
 constexpr auto of_extrema =
     sum(hidden * (max<-1>(shifted, keepdim) - min<0>(shifted))) + max(square(shifted)) + mean(square(max<-1>(hidden)));
+// What the user has rounded, by a loop: carried on, of which nobody reads the last; collected, which nobody reads; and read
+// in each step.
+constexpr auto each_row = each(input<"xs", 4, 8, 16>);
+constexpr auto follow = [](auto h, auto x) { return tanh(matmul(as_real(h), param<"u", 16, 16>) + x * param<"v", 16>); };
+constexpr auto carried_rounded = [](auto h, auto x) {
+  const auto next = follow(h, x);
+  return std::tuple{as<bf16>(next), next};
+};
+constexpr auto collected_rounded = [](auto h, auto x) {
+  const auto next = follow(h, x);
+  return std::tuple{next, as<bf16>(next)};
+};
+constexpr auto read_rounded = [](auto h, auto x, auto w) {
+  const auto next = tanh(matmul(h, as_real(w)) + x);
+  return std::tuple{next, next};
+};
+constexpr auto nothing = zeros<8, 16>;
+constexpr auto of_rounded_loops =
+    mean(square(std::get<1>(scan<4, "carry">(carried_rounded, carried(as<bf16>(nothing)), each_row)))) +
+    mean(square(std::get<0>(scan<4, "collect">(collected_rounded, carried(nothing), each_row)))) +
+    mean(square(std::get<1>(scan<4, "read">(read_rounded, carried(nothing), each_row, as<bf16>(weight)))));
 // Convolutions: of one channel, of groups of an odd number of channels, by strides, depthwise, transposed.
 constexpr auto of_images = models::classify(reshape<8, 16>(
     models::images | nn::conv2d<"in", 6, 3, models::around> |
@@ -77,6 +98,7 @@ BOOST_AUTO_TEST_CASE(floats_that_kernels_take) {
   near_floats<of_input>();
   near_floats<of_far>();
   near_floats<of_extrema>();
+  near_floats<of_rounded_loops>();
   near_floats<of_images>();
   near_floats<of_heads>();
   near_floats<of_table>();

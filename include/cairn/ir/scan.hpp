@@ -188,9 +188,9 @@ struct loop_operations {
     tag* const tags = std::exchange(b.tags, nullptr);
     int given[pulled_arguments];
     int n = 0;
-    const int nothing = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::numbers>);
+    const int nothing = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::real>);  // never converted
     for (int r = 0; r < g.result_count; ++r) {
-      const int known = gradient[node + r];  // of floats, as all that a loop makes
+      const int known = gradient[node + r];
       if (g.cotangents[r] != none) given[n++] = known != 0 ? known : nothing;
     }
     for (int r = 0; r < of::results; ++r) {
