@@ -108,6 +108,22 @@ static_assert([] {
   return true;
 }());
 
+// One value becomes a state, wherever that is said.
+constexpr auto filled = relu(matmul(input<"x", 8, 8>, param<"w", 8, 8>));
+constexpr auto filling = [](auto h, auto next) { return updated(tanh(h), state<"/last", initial{}, 8, 8>, next); };
+static_assert(program<mean(block<"b">(filling, block<"a">(filling, filled, filled), filled)), mixed<bf16>>::flops().forward > 0);
+
+// What is made of parameters alone is there once, however many bodies read it; and a copy of a weight that several read is
+// not kept from forward to backward.
+constexpr auto scaled_by = layer([](auto h) { return h * softmax(param<"/scale", 24, 16>) | nn::linear<"fc", 16>; });
+constexpr auto scaled = mean(input<"h", 24, 16> | repeat<3, "block">([](auto) { return ckpt<"s">(scaled_by); }));
+static_assert(types_of(graph_of<scaled>, "softmax") == types{1, 0});
+constexpr auto sharing =
+    mean(input<"h", 24, 64> | repeat<3, "block">([](auto) { return ckpt<"s">(shared(nn::linear<"/fc", 64>) | nn::gelu); }));
+static_assert(program<sharing, mixed<bf16>>::memory().stored_bytes == program<sharing>::memory().stored_bytes / 2);
+static_assert(program<sharing, mixed<bf16>>::segments()[1].boundary_bytes ==
+              program<sharing>::segments()[1].boundary_bytes / 2);
+
 // Where a user says so, numbers stay floats, or are rounded though they are of parameters.
 constexpr auto precise = tanh(as<float>(images | nn::flatten | nn::linear<"in", 64>) * 2_c);
 constexpr auto coarse = as_real(tanh(as<bf16>(param<"w", 64>)));
@@ -186,6 +202,40 @@ BOOST_AUTO_TEST_CASE(near_floats) {
     BOOST_TEST(relative > 1e-5, name);
     BOOST_TEST(relative < 0.04, name << " is off by " << relative);
   });
+}
+
+// Who is outside gets floats that were not rounded, though others read the same numbers as bf16.
+int rounded_in(auto view) {
+  int count = 0;
+  for (const float x : view) count += x == static_cast<float>(bf16(x));
+  return count;
+}
+BOOST_AUTO_TEST_CASE(results_are_floats) {
+  constexpr auto product = matmul(input<"x", 64, 32>, param<"w", 32, 32>);
+  constexpr auto by_element = mean(square(product * param<"s", 64, 32>));
+  constexpr auto average = state<"average", initial{}, 64, 32>;
+  constexpr auto averaged = updated(by_element, average, 0.7_c * average + 0.3_c * product);
+  program<outputs(averaged, tanh(product)), mixed<bf16>> step;
+  step.init(seed{1});
+  auto x = drawn();
+  x.resize(64 * 32);
+  step.value_and_grad(bind<"x">(x));  // after one step the average is one bf16, added to nothing
+  const auto [loss, activations] = step.value_and_grad(bind<"x">(x));
+  BOOST_TEST(rounded_in(activations) < 32);
+  BOOST_TEST(rounded_in(step.grad<"s">()) < 128);  // two factors of bf16
+  BOOST_TEST(rounded_in(step.grad<"w">()) < 32);
+  BOOST_TEST(rounded_in(step.param<"average">()) < 512);  // sums of two bf16
+}
+// A type that the user asks for holds for single numbers, too.
+BOOST_AUTO_TEST_CASE(single_numbers) {
+  constexpr auto dot = matmul(as<bf16>(input<"x", 1, 8>), as<bf16>(input<"y", 8, 1>));
+  program<sum(param<"w", 1>)> step;
+  std::vector<float> x = drawn();
+  x.resize(8);
+  predictor<dot> of_typed{step};
+  const bf16 typed = of_typed(bind<"x">(x), bind<"y">(x))(0, 0);
+  predictor<as_real(dot), mixed<bf16>> of_real{step};
+  BOOST_TEST(of_real(bind<"x">(x), bind<"y">(x))(0, 0) == static_cast<float>(typed));
 }
 
 BOOST_AUTO_TEST_CASE(half_the_bytes) {

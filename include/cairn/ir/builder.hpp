@@ -5,6 +5,7 @@
 #include "cairn/ir/graph.hpp"
 
 #include <limits>
+#include <utility>
 
 namespace cairn::ir {
 
@@ -125,10 +126,11 @@ struct builder {
   /// Whether the gradient of a value is of floats: the value was not rounded, or is as exact.
   constexpr bool is_float(int v) const { return is_weight(v) || is_exact(v); }
   /// The value in floats, for a sum of gradients or for who is outside. What a kernel made is not rounded; nor, from
-  /// value `first` on, what one makes in bf16: that is made in floats instead.
+  /// value `first` on, what is made in bf16: that is made in floats instead.
   constexpr int in_floats(int v, int first = 0) {
     if (nodes[v].op->converts && is_bf16(v)) return argument(v, 0);
-    return is_bf16(v) && v >= first && !same_address(nodes[v].op->wide, nullptr) ? made_wide(v) : widened(v);
+    const bool again = is_bf16(v) && v >= first && !same_address(in_floats_by(v), nullptr);
+    return again ? made_in_floats(v) : widened(v);
   }
 
  private:
@@ -149,21 +151,26 @@ struct builder {
     if (is_bf16(v) || same_address(nodes[v].made->round, nullptr)) return v;
     return nodes[v].rounded != none ? nodes[v].rounded : converted(nodes[v].made->round, v);
   }
-  /// A conversion of v, once a region, or once for all where that is of parameters.
+  /// A conversion of v: one for a region and those in it.
   constexpr int converted(const operation* by, int v) {
     if (const int known_as = nodes[v].converted; known_as != none) {
       const node& there = nodes[known_as];
       const bool ordinary = there.home == there.region || there.home == home_now;
-      if (ordinary && (there.region == region_now || there.region == 0)) return known_as;
+      if (ordinary && common(there.region, region_now) == there.region) return known_as;
     }
     const int made = compute(by, &v);
     return nodes[v].converted = made;
   }
-  /// A value that a kernel makes in bf16, in floats: made once in a region.
-  constexpr int made_wide(int v) {
-    const operation* const by = nodes[v].op->wide;
+  /// What makes a value in floats that is bf16: an operation by elements itself, whose result follows its arguments.
+  constexpr const operation* in_floats_by(int v) const {
+    const operation* const op = nodes[v].op;
+    return op->rounded == rounding::follows && !moves(v) ? op : op->wide;
+  }
+  /// A value that is made in bf16, in floats: made once in a region.
+  constexpr int made_in_floats(int v) {
+    const operation* const by = in_floats_by(v);
     for (int u = v + 1; u < node_count; ++u) {
-      const bool same = same_address(nodes[u].op, by) && nodes[u].region == region_now;
+      const bool same = same_address(nodes[u].op, by) && nodes[u].region == region_now && !is_bf16(u);
       if (same && nodes[u].number == nodes[v].number && computes(u, by, arguments + nodes[v].first)) return u;
     }
     stack<int> of;
@@ -315,8 +322,11 @@ struct builder {
     }
   }
 
-  /// Has a state become `next` after the step.
-  constexpr void update(int state, int next) {
+  /// Has a state become a value after the step, in floats, which are made where the value is.
+  constexpr void update(int state, int v) {
+    const int region = std::exchange(region_now, nodes[v].region);
+    const int next = in_floats(v);
+    region_now = region;
     int& after = leaves[state].after;
     if (after != none && after != next) wrong.updated_twice = state;
     after = next;
@@ -354,7 +364,8 @@ struct builder {
     bool equal = same_address(nodes[v].op, op);
     for (int i = 0; equal && i < op->arguments; ++i) {
       const int a = argument(v, i);
-      equal = a == of[i] || (is_constant(nodes[a].op->what) && same_address(nodes[a].op, nodes[of[i]].op));
+      equal = a == of[i] || unconverted(a) == of[i] ||
+              (is_constant(nodes[a].op->what) && same_address(nodes[a].op, nodes[of[i]].op));
     }
     return equal;
   }
@@ -370,7 +381,10 @@ struct builder {
   constexpr void move_out(int v, int to) {
     if (nodes[v].region == to || is_leaf(nodes[v].op->what)) return;
     const int head = v - nodes[v].number;
-    for (int r = 0; r < nodes[v].op->results; ++r) nodes[head + r].region = nodes[head + r].home = to;
+    for (int u = head; u < head + nodes[v].op->results; ++u) {
+      nodes[u].region = nodes[u].home = to;
+      if (const int r = nodes[u].rounded; r != none) nodes[r].region = nodes[r].home = to;
+    }
     for (int i = 0; i < nodes[v].op->arguments; ++i) {
       const int a = argument(v, i);
       move_out(a, common(nodes[a].region, to));

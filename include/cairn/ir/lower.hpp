@@ -180,10 +180,10 @@ struct lowering<expr<Op, A...>> {
       constexpr const tensor_type& becomes = type::results[static_cast<std::size_t>(next.result)];
       static_assert(becomes == nth<I>::shape && becomes.element == nth<I>::element,
                     "cairn: a state becomes a value of its own shape and type");
-      b.update(lowering<nth<I>>::template leaf<Target>(b), b.in_floats(made + next.result));
+      b.update(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
     } else if constexpr (next.argument >= 0) {
       using value = nth<static_cast<std::size_t>(next.argument)>;
-      int v = b.in_floats(lowering<value>::template into<Target>(b));
+      int v = lowering<value>::template into<Target>(b);
       if (is_kept(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
       b.update(lowering<nth<I>>::template leaf<Target>(b), v);
     }

@@ -160,7 +160,8 @@ constexpr result result_described() {
   constexpr dtype type = taken ? dtype::real : Made.element.type;
   result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
   if constexpr (rounds) r.round = &rounding_to_bf16<real, only>;
-  r.rounds = rounds && !Op::sums(R) && Made.count() > 1 && !is_next_state<Op>(R, sizeof...(Tensors));
+  const bool is_typed = Made.element.type == dtype::bf16;  // by the user
+  r.rounds = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
   return r;
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>

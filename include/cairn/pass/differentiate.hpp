@@ -56,9 +56,13 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
   for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
 
+  ir::region regions[Graph::size.regions + 1] = {};
+  for (int r = 0; r < g.region_count; ++r) regions[r] = g.regions[r];
+
   ir::builder b;
   b.nodes = out.nodes;
   b.arguments = out.arguments;
+  b.regions = regions;
   b.node_count = out.turn = g.node_count;
   b.argument_count = g.argument_count;
   ir::spread_wanted(b, g.node_count - 1, wanted);

@@ -36,6 +36,9 @@ struct need_finder {
     return d.nodes[v].op->what == ir::role::map && d.nodes[v].made->bytes == d.nodes[d.argument(v, 0)].made->bytes;
   }
 
+  /// Whether it is a parameter, or an input, in another type: made again from there, as it is read.
+  constexpr bool copies_leaf(int v) const { return d.nodes[v].op->converts && is_leaf(d.argument(v, 0)); }
+
   constexpr void find_live() {
     for (int i = 0; i < g.output_count; ++i) out.live[g.outputs[i]] = true;
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -66,9 +69,9 @@ struct need_finder {
   /// Leaves, constants, outputs and what backward reads anyway cost nothing. All else costs its bytes, or, if it is
   /// cheap, what it is made of costs; and all that may be made of a value share its cost. What is made again for a
   /// kernel is written and lives on as if it were kept, so it costs its bytes; nothing, where that kernel is of the
-  /// gradient of the same body, which comes soon and has it written anyway. Boundaries are kept, never cheap, and so is
-  /// what maps move in whole. In a segment the same tells what would be cheap, were it a block: what is made of its own
-  /// values that cost nothing.
+  /// gradient of the same body, which comes soon and has it written anyway. Boundaries are kept, never cheap, but for
+  /// copies of leaves, and so is what maps move in whole. In a segment the same tells what would be cheap, were it a
+  /// block: what is made of its own values that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
     bool boundary[nodes] = {};
@@ -92,7 +95,7 @@ struct need_finder {
         const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
         shares[a] += asks;
         if (v < d.turn) {
-          boundary[a] |= shared != in.of[v] || (asks && moves_all(v));
+          boundary[a] |= (shared != in.of[v] && !copies_leaf(a)) || (asks && moves_all(v));
         } else {
           kept[a] = std::min(kept[a], in.saved[a] ? 0 : in.all[shared].depth);
           if (written[a] == none && n.op->what == ir::role::kernel) written[a] = n.region;
