@@ -20,8 +20,11 @@ from compilers import compilers, finish, for_each, top
 optimizations = ["-O0", "-O2", "-O3", "-O3 -flto"]
 processors = {  # and what the processor must have
     "x86-64": "",
+    "sandybridge": "avx pclmulqdq aes xsave",
     "x86-64-v3": "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave",
     "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
+    "cooperlake": "avx512f avx512bw avx512cd avx512dq avx512vl avx512_vnni avx512_bf16 clflushopt clwb",
+    "sapphirerapids": "amx_tile amx_bf16 amx_int8 avx512_fp16",
 }
 flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_TEST_DYN_LINK", "-Iinclude"]
 false_alarms = {"g++": ["-Wno-restrict"], "clang++-19": []}  # GCC bug 105651

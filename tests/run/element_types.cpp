@@ -163,6 +163,8 @@ BOOST_AUTO_TEST_CASE(the_nearest_number_of_half_the_bytes) {
   for (const double sign : {1.0, -1.0}) {
     BOOST_TEST(static_cast<double>(bf16(sign * (1.0 + 0x1p-8 + 0x1p-40))) == sign * (1.0 + 0x1p-7));
     BOOST_TEST(static_cast<double>(bf16(sign * (1.0 + 0x1.8p-7 - 0x1p-40))) == sign * (1.0 + 0x1p-7));
+    const bf16 in_loops = kernel::held<dtype::bf16, float>::nearest(sign * (1.0 + 0x1p-8 + 0x1p-40));
+    BOOST_TEST(static_cast<double>(in_loops) == sign * (1.0 + 0x1p-7));
     BOOST_TEST(static_cast<double>(bf16(sign * 0x1p200)) == sign * std::numeric_limits<double>::infinity());
     BOOST_TEST(bf16(sign * 0x1p-200).bits == bf16(sign * 0.0).bits);
   }

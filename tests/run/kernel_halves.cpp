@@ -7,6 +7,8 @@
 #include "kernel_check.hpp"
 
 #include <algorithm>
+#include <cfenv>
+#include <cmath>
 #include <cstring>
 
 using cairn::bf16, cairn::product;
@@ -133,6 +135,17 @@ BOOST_AUTO_TEST_CASE(denormal_numbers) {
       .run(scratch.data());
   BOOST_TEST(c == 3);
   BOOST_TEST(0x1p-140F * static_cast<float>(a[1]) > 0);  // elsewhere denormal numbers are numbers
+}
+// What the thread notes of its numbers meanwhile stays noted.
+BOOST_AUTO_TEST_CASE(exceptions_stay) {
+  const volatile float one = 1, zero = 0;
+  std::feclearexcept(FE_ALL_EXCEPT);
+  {
+    const cairn::kernel::denormals_as_zeros inside;
+    const volatile float infinite = one / zero;
+    BOOST_TEST(std::isinf(infinite));
+  }
+  BOOST_TEST(std::fetestexcept(FE_DIVBYZERO) == FE_DIVBYZERO);
 }
 // They are numbers where blocks of depth are added up, and to who reads tiles.
 BOOST_AUTO_TEST_CASE(denormal_numbers_beside_products) {

@@ -87,7 +87,8 @@ constexpr int place_of_tap(const correlation& of, int axis, const sweep_axis& al
 }
 
 /// The columns of a product in panels as wide as its tiles, those of a group after those of another. Some are made at a
-/// time, so that what is packed or summed for them takes little room.
+/// time, a block, so that what is packed or summed for them takes little room; no block is larger than the first, for
+/// the narrow panels at the ends of groups are spread over all.
 struct column_panels {
   int groups = 0, results = 0, width = 0;  ///< results of a group
   int block = 1;                           ///< panels at a time
@@ -109,14 +110,10 @@ struct column_panels {
   constexpr range block_from(std::int64_t panel) const {
     return {panel, std::min<std::int64_t>(panel + block, count())};
   }
-  /// The most columns of a block.
+  /// The columns of the first block.
   constexpr int widest() const {
-    std::int64_t most = 0;
-    for (int at = 0; at < count(); at += block) {
-      const range here = results_of(block_from(at));
-      most = std::max(most, here.end - here.begin);
-    }
-    return static_cast<int>(most);
+    const range here = results_of(block_from(0));
+    return static_cast<int>(here.end - here.begin);
   }
   /// Has at most so many bytes made at a time, or a panel.
   constexpr void cut(std::int64_t panel_bytes, std::int64_t most) {
@@ -144,14 +141,15 @@ struct sweep_cut {
   /// A packed filter is one panel after another, each of a tile's columns in the order in which tiles read them.
   constexpr int panel_columns(int column) const { return std::min(tile_columns, columns - column); }
   constexpr std::int64_t panel_rows() const { return std::int64_t{runs} * length; }
-  /// Where a panel begins.
+  /// Where a panel begins, or the last one ends.
   constexpr std::int64_t panel_at(std::int64_t panel) const {
-    if (panel == panels.count()) return std::int64_t{panels.groups} * columns * panel_rows();
     const column_panels::columns here = panels[panel];
     return (std::int64_t{here.group} * columns + here.first) * panel_rows();
   }
-  /// The numbers of all panels of a block.
-  constexpr std::int64_t block_numbers() const { return panel_at(std::min(panels.block, panels.count())); }
+  /// The most numbers of the panels of a block.
+  constexpr std::int64_t block_numbers() const {
+    return panels.count() == 0 ? 0 : panel_at(std::min(panels.block, panels.count()));
+  }
   /// The row of a panel where number `at` of run `run` is.
   constexpr std::int64_t row_of(int run, int at) const {
     const int block = at / block_length * block_length;
@@ -162,7 +160,7 @@ struct sweep_cut {
 constexpr int sum_bytes(int bytes) { return bytes * sums_in(bytes); }
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
-/// Of a packed filter, and of the sums of its gradient. Where bands are many, filters are small: few are copied again.
+/// Of a packed filter, and of the sums of its gradient.
 inline constexpr std::int64_t most_packed_bytes = 2 * 1024 * 1024, most_summed_bytes = 1024 * 1024;
 /// Tiles of few rows have more columns where there are registers, so that as many sums are under way.
 constexpr int tile_columns_of(const correlation& of, int tile_rows, int bytes) {
@@ -248,8 +246,8 @@ constexpr std::int64_t room_of_band(const sweep_cut& cut, int bytes, const tile_
   const int line = 64 / bytes;
   return (cut.band_numbers + line - 1) / line * line * (by.wide ? sums_in(bytes) : 1);
 }
-/// The working space of a correlation: a band for each thread, and the packed filter; where every channel has its own,
-/// {taps, channels}.
+/// The working space of a correlation: a band for each thread, and a block of the packed filter; where every channel has
+/// its own, all of it as {taps, channels}.
 constexpr workspace scratch_of(const correlation& of, int bytes) {
   workspace out{0, parts_of(of.work(), std::int64_t{of.made[0]} * of.made[1])};
   const tile_reading by = reading_of(of, bytes);
@@ -264,15 +262,15 @@ constexpr workspace scratch_of(const correlation& of, int bytes) {
 }
 
 /// The gradient of a filter, a product over the pixels of the result: of runs of taps and channels, as rows, with the
-/// results' gradients, as columns, whose sums {taps, channels, results} are turned at last.
+/// results' gradients, as columns, whose sums {taps, channels, results} are turned block by block.
 struct filter_cut {
   sweep_cut pixels;  ///< those of the forward pass
   int tile_rows = 0, tile_columns = 0;
   column_panels panels;
   int block_rows = 1, block_pixels = 0;  ///< of the result: some rows, or a part of one
   bool in_pairs = false;                 ///< of pixels, where the processor multiplies such and a row has no odd one
-  std::int64_t panel = 0;
-  int sums_apart = 0;  ///< rows of the sums of a block of panels
+  std::int64_t packed_numbers = 0;       ///< of the gradients that a panel's tiles read at a time
+  int sums_apart = 0;                    ///< how far rows of sums lie apart: the columns of a block of panels
 
   /// Tiles of rows, which threads share.
   constexpr std::int64_t units() const {
@@ -289,9 +287,13 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   const int depth = depth_of(cut.tile_columns, bytes, 512);
   cut.block_pixels = even_blocks(of.made[2], depth, bytes == 2 ? 2 : 1);
   cut.block_rows = even_blocks(cut.pixels.band, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
-  cut.panel = std::int64_t{cut.block_rows} * std::min(cut.block_pixels, of.made[2]) * cut.tile_columns;
+  cut.packed_numbers = std::int64_t{cut.block_rows} * std::min(cut.block_pixels, of.made[2]) * cut.tile_columns;
   cut.panels = {of.moves.groups, of.results(), cut.tile_columns};
-  cut.panels.cut(cut.pixels.panel_rows() * cut.tile_columns * sum_bytes(bytes), most_summed_bytes);
+  // Each thread copies the pixels of each band. If one band has all, its copy does for all blocks; else there is one
+  // block, or pixels would be copied again for each.
+  if (cut.pixels.band == std::int64_t{of.made[0]} * of.made[1])
+    cut.panels.cut(cut.pixels.panel_rows() * cut.tile_columns * sum_bytes(bytes), most_summed_bytes);
+  else cut.panels.block = cut.panels.count();
   cut.sums_apart = cut.panels.widest();
   return cut;
 }
@@ -303,7 +305,7 @@ constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
     return {band, parts_of(of.work(), sections_of(of)), sums, sums};
   }
   const std::int64_t sums = cut.sums() * sums_in(bytes), line = 64 / bytes;
-  const std::int64_t panel = cut.panel * (cut.in_pairs ? 1 : sums_in(bytes));
+  const std::int64_t panel = cut.packed_numbers * (cut.in_pairs ? 1 : sums_in(bytes));
   return {band + (panel + line - 1) / line * line, parts_of(of.work(), cut.units()), sums, sums};
 }
 

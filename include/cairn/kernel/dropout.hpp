@@ -1,11 +1,10 @@
-// Dropout: random numbers are drawn as many at a time as a register of counters has.
+// Dropout: elements are dropped by their random words.
 #pragma once
 
-#include "cairn/core/philox.hpp"
 #include "cairn/expr/dropout.hpp"
 #include "cairn/kernel/halves.hpp"
+#include "cairn/kernel/random.hpp"
 #include "cairn/kernel/run.hpp"
-#include "cairn/kernel/stochastic.hpp"
 #include "cairn/kernel/threads.hpp"
 
 namespace cairn {

@@ -11,7 +11,7 @@ namespace cairn::kernel {
 template <class In, class Sum, class Stored>
 [[gnu::always_inline]] inline lanes<Sum> load_filter(const Stored* from, int count) {
   const lanes<Sum> x = load_row_as<Sum>(from, 0, count);
-  if constexpr (sizeof(In) < sizeof(Stored)) return halves::floats(halves::of(x));
+  if constexpr (std::is_same_v<In, bf16> && !std::is_same_v<Stored, bf16>) return halves::floats(halves::of(x));
   else return x;
 }
 /// to[k] = from[i * apart + k] of all i below `count`, for k below `length`, at most a register of both.

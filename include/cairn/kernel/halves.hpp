@@ -1,4 +1,4 @@
-// bf16 in registers, one by one and in pairs: beside simd.hpp the only file that knows an instruction set.
+// bf16 in registers, one by one and in pairs.
 #pragma once
 
 #include "cairn/core/element.hpp"
@@ -188,8 +188,8 @@ struct half_pairs {
   }
 };
 
-/// While it lives, denormal numbers count as zeros, as the instructions for bf16 take them. (AArch64 looks at results
-/// before it rounds them to the least normal number.)
+/// While it lives, denormal numbers count as zeros, as the instructions for bf16 take them, on x86 and AArch64. (Which
+/// looks at results before it rounds them to the least normal number.)
 class denormals_as_zeros {
 #if XSIMD_WITH_SSE2
   using word = unsigned;
@@ -213,15 +213,16 @@ class denormals_as_zeros {
 #endif
   const word before_ = get();
 
-  /// Nothing that is computed from memory moves across.
+  /// Sets these flags alone, for what the thread has noted meanwhile stays. Nothing that is computed from memory moves
+  /// across.
   static void set(word to) {
     asm volatile("" ::: "memory");
-    write(to);
+    write((get() & ~flags) | (to & flags));
     asm volatile("" ::: "memory");
   }
 
  public:
-  denormals_as_zeros() { set(before_ | flags); }
+  denormals_as_zeros() { set(flags); }
   ~denormals_as_zeros() { set(before_); }
   denormals_as_zeros(const denormals_as_zeros&) = delete;
 
@@ -234,7 +235,7 @@ class denormals_as_zeros {
       if (around_ != nullptr) set(around_->before_);
     }
     ~suspended() {
-      if (around_ != nullptr) set(around_->before_ | flags);
+      if (around_ != nullptr) set(flags);
     }
     suspended(const suspended&) = delete;
   };

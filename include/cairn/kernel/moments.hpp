@@ -91,7 +91,7 @@ void compute(moments_op, signature<Real, X>, void* const* p, const kernel::launc
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     kernel::moments(static_cast<const Real*>(p[2 + i]), moments_op::rows(X::shape), pieces[i], sections, mean, variance,
                     scratch, how);
-    scratch += (2 * sections + 1) * std::int64_t{pieces[i]};
+    scratch += (2 * sections + 1) * std::int64_t{pieces[i]};  // planned for the columns of all
     if (mean != nullptr) mean += pieces[i];
     if (variance != nullptr) variance += pieces[i];
   }

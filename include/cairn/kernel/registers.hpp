@@ -41,7 +41,7 @@ struct held {
   }
   /// The number nearest to x; of whole ones x itself.
   [[gnu::always_inline]] static number nearest(double x) {
-    if constexpr (rounds) return number(static_cast<Real>(x));
+    if constexpr (rounds && !std::is_same_v<number, bf16>) return number(static_cast<Real>(x));
     else return static_cast<number>(x);
   }
   [[gnu::always_inline]] static type fill(double x) {

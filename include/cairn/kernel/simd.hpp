@@ -1,4 +1,4 @@
-// One register of numbers: the only file that knows xsimd and instruction sets.
+// One register of numbers: the only file that knows xsimd, and with halves.hpp and amx.hpp instruction sets.
 #pragma once
 
 // g++ 12 takes the "undefined" operands inside its own AVX-512 headers for uninitialized variables (PR

@@ -1,0 +1,34 @@
+// Random words, as many at a time as a register of counters has.
+#pragma once
+
+#include "cairn/core/philox.hpp"
+#include "cairn/kernel/simd.hpp"
+
+namespace cairn::kernel {
+
+/// Philox of as many counters at a time as a register holds, lane by lane.
+[[gnu::always_inline]] inline void philox(wide_words (&counter)[4], std::array<std::uint32_t, 2> key) {
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    const wide_words a = counter[0] * wide_words::fill(0xD2511F53);
+    const wide_words b = counter[2] * wide_words::fill(0xCD9E8D57);
+    counter[0] = upper(b) ^ counter[1] ^ wide_words::fill(key[0]);
+    counter[1] = b;
+    counter[2] = upper(a) ^ counter[3] ^ wide_words::fill(key[1]);
+    counter[3] = a;
+    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+  }
+}
+
+/// Elements that are drawn at once: four for each counter.
+inline constexpr int drawn_at_once = 4 * wide_words::width;
+/// The words of elements 4 n to 4 n + drawn_at_once - 1 of a stream: `philox`, lane by lane.
+[[gnu::always_inline]] inline void draw(const random_stream& stream, std::uint32_t n, std::uint32_t* words) {
+  const auto operation = seed{stream.operation}.key();
+  wide_words counter[4] = {wide_words::count_from(n), wide_words::fill(stream.step), wide_words::fill(operation[0]),
+                           wide_words::fill(operation[1])};
+  philox(counter, stream.from.key());
+  wide_words::store(counter, words);
+}
+
+}  // namespace cairn::kernel
