@@ -143,8 +143,7 @@ constexpr auto first_result(std::tuple<Y...> results) {
 /// The same value, if it is a number that a loop may compute, as what a loop does compute.
 template <an_expression X>
 constexpr auto by_a_loop(X x) {
-  if constexpr (kind_of(X::element.type) == kind::real && !(is_state<X> || is_rounded(X::element.type)))
-    return x * 1_c;
+  if constexpr (kind_of(X::element.type) == kind::real && !(is_state<X> || is_rounded(X::element.type))) return x * 1_c;
   else return x;
 }
 /// What a predictor returned.
@@ -197,12 +196,17 @@ inline constexpr bool is_mistake<std::tuple<First, Rest...>> = wrong<First>;
 /// What a kernel reads of an argument.
 template <bool Halves, class A, class Numbers>
 using number_read = std::conditional_t<Halves, bf16, stored_as<A::element.type, real_type_of<Numbers>>>;
-/// By type of a program's numbers.
+/// By type of a program's numbers; of what makes bf16 in floats, too.
 template <class Op, class Numbers, class... A>
 std::string kernel_fault(seed s) {
-  constexpr const ir::operation& op = ir::operation_of<Op, ir::target<Numbers, 0, true>, tensor_of<A>...>;
+  static constexpr const ir::operation& op = ir::operation_of<Op, ir::target<Numbers, 0, true>, tensor_of<A>...>;
   return [s]<int... I>(std::integer_sequence<int, I...>) {
-    return kernel_trial(op, {drawn_bytes<A, number_read<op.takes_bf16(I), A, Numbers>>(s, I)...}).fault();
+    std::string fault;
+    for (const ir::operation* const form : {&op, op.wide}) {
+      if (form != nullptr && fault.empty())
+        fault = kernel_trial(*form, {drawn_bytes<A, number_read<op.takes_bf16(I), A, Numbers>>(s, I)...}).fault();
+    }
+    return fault;
   }(std::make_integer_sequence<int, static_cast<int>(sizeof...(A))>{});
 }
 /// The same of a kernel that reads or makes bf16 where real numbers are stored so.
