@@ -53,7 +53,8 @@ constexpr auto kept = [](auto q, auto k, auto v) {
   constexpr auto values = cache<"values", 1, length, 1, width / heads>;
   const auto all_k = placed<1>(keys, at, nn::rotary(k, at));
   const auto all_v = placed<1>(values, at, v);
-  return std::tuple{nn::rotary(q, at), updated(all_k, keys, all_k), updated(all_v, values, all_v), arange<length> <= at};
+  return std::tuple{nn::rotary(q, at), updated(all_k, keys, all_k), updated(all_v, values, all_v),
+                    arange<length> <= at};
 };
 template <nn::transformer_options O, auto OnHeads>
 constexpr auto blocks = repeat<2, "layers">([](auto) { return nn::transformer_block<heads, O, nn::gelu, OnHeads>; });
@@ -202,9 +203,10 @@ void rounded_goes_on(auto at) {
   const auto whole = of_whole(bind<"text">(written)), unrounded = exact(bind<"text">(written));
   double worst = 0, worst_of_rounding = 0;
   auto there = whole.begin();
-  for (std::int32_t i = 0; i < length; ++i) {
+  for (std::size_t i = 0; i < length; ++i) {
     const std::array<std::int32_t, 1> last{written[i]};
-    for (const float x : at(next, bind<"letter">(last), i)) worst = worse(worst, std::abs(x - *there++));
+    for (const float x : at(next, bind<"letter">(last), static_cast<std::int32_t>(i)))
+      worst = worse(worst, std::abs(x - *there++));
   }
   for (std::size_t i = 0; i < whole.size(); ++i)
     worst_of_rounding = worse(worst_of_rounding, std::abs(whole.data()[i] - unrounded.data()[i]));
