@@ -248,7 +248,8 @@ struct kind_mismatch { template <class Silent, class... Facts> struct found : Si
   "cairn [kind-mismatch]: arguments are real numbers (float) or indices (int), as the operation takes them; check "
   "their order, or as_real(x)"); } }; };
 struct different_types { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: real numbers of different types meet in this operation; convert one: as<double>(x), as_real(x)"); } }; };
+  "cairn [kind-mismatch]: real numbers of different types meet in this operation, and that of the program is none of as<float>(x) "
+  "or another; convert one: as_real(x), as<double>(x)"); } }; };
 struct raw_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: a plain number cannot enter an expression, which is a type without a value; write 0.5_c "
   "or constant<0.5>"); } }; };
@@ -415,8 +416,8 @@ struct clip_without_update { template <class Silent, class... Facts> struct foun
   "cairn [no-update]: gradients are clipped where the step uses them: clip<...> goes with update<...>"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
-  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, budget<...>, fit<...>, threads<...>, mixed<bf16>, plain, "
-  "check_finite and any_size"); } }; };
+  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, budget<...>, fit<...>, threads<...>, "
+  "mixed<...>, plain, check_finite and any_size"); } }; };
 struct other_numbers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: the numbers of a program are real<float> or real<double>; half the bytes of floats takes "
   "mixed<bf16>, without real"); } }; };
