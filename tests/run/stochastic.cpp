@@ -1,12 +1,13 @@
 // Parameters that are stored as bf16 alone: what rounds them is drawn as it should be, by seed, parameter and element;
 // small updates count on average; and a run that is saved goes on with the same bits. Their laws: tests/laws/mixed.cpp.
-#include "folder.hpp"
-
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/file/saving.hpp>
+#include <cairn/train/loop.hpp>
 #include <cmath>
 #include <vector>
+
+#include "folder.hpp"
 
 using namespace cairn;
 
@@ -278,7 +279,8 @@ BOOST_AUTO_TEST_CASE(files_of_others) {
   predictor<logits, halved> shared{rounded}, from_file{other};
   const auto one = shared(bind<"words">(b.words)), two = from_file(bind<"words">(b.words));
   BOOST_TEST(std::equal(one.begin(), one.end(), two.begin(), two.end()));
-  static_assert(predictor<logits, halved>::memory().parameter_bytes < program<loss, halved>::memory().parameter_bytes + 1);
+  static_assert(predictor<logits, halved>::memory().parameter_bytes <
+                program<loss, halved>::memory().parameter_bytes + 1);
 }
 
 // Parameters are written as floats, and views of them are bf16; states stay floats.
@@ -290,14 +292,19 @@ BOOST_AUTO_TEST_CASE(written) {
   BOOST_TEST(static_cast<float>(step.param<"fc.bias">().data()[0]) == 1);
   BOOST_TEST(static_cast<float>(step.param<"fc.bias">().data()[3]) == -3);
   static_assert(std::same_as<decltype(step.param<"fc.bias">()), tensor_view<bf16, 1>>);
+  decltype(step) other;
+  other.set(bind<"fc.bias">(step.param<"fc.bias">()));
+  BOOST_TEST(static_cast<float>(other.param<"fc.bias">().data()[3]) == -3);
   static_assert(std::same_as<decltype(step.param<"norm.running_mean">()), tensor_view<float, 1>>);
 }
 // Averages are floats, and have no room where parameters are.
 BOOST_AUTO_TEST_CASE(averages_stay) {
   program<wide, halved, update<averaged<adamw_options>{}>> step;
-  BOOST_CHECK_EXCEPTION(step.exchange("average"), program_error, [](const program_error& e) {
+  const auto refused = [](const program_error& e) {
     return std::string_view(e.what()).find("moments are floats") != std::string_view::npos;
-  });
+  };
+  BOOST_CHECK_EXCEPTION(step.exchange("average"), program_error, refused);
+  BOOST_CHECK_EXCEPTION(train::loop(step, {.average = "average"}), program_error, refused);  // not after an epoch
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -86,10 +86,12 @@ constexpr auto problem_of_name() {
 template <class Real, class Wanted, class Bound, template <fixed_string...> class Fact = fact::input>
 constexpr auto problem_of_bound() {
   using name = about<Fact, Bound::name>;
-  // Parameters that are stored as bf16 are written by real numbers, too.
+  using stored = stored_as<Wanted::element.type, Real>;
+  // Parameters that are stored as bf16 are written by real numbers, or by such.
   constexpr bool rounded = Wanted::op.what == ir::role::parameter && is_rounded(Wanted::element.type);
-  using element = stored_as<rounded ? dtype::real : Wanted::element.type, Real>;
-  if constexpr (!std::is_same_v<typename Bound::element, element>) {
+  using element = std::conditional_t<rounded, Real, stored>;
+  using given = typename Bound::element;
+  if constexpr (!std::is_same_v<given, element> && !std::is_same_v<given, stored>) {
     return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>, fact::got<typename Bound::element>>{};
   } else if constexpr (!Bound::dynamic && !extents_fit(Bound::known, Wanted::shape)) {
     return mistake<bound_shape_mismatch, top_scope, name, fact::expected<tensor_fact<Wanted>>,

@@ -24,8 +24,8 @@ constexpr auto problem_of_threads() {
 
 /// A training step of a model; parameters, their gradients and the arena are one allocation.
 /// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
-/// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, threads<4>, update<adamw_options{}>,
-/// clip<1.0>, clip_value<0.5>, any_size.
+/// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, fit<4_MiB>, threads<4>, mixed<bf16>,
+/// mixed<bf16, stochastic_rounding>, update<adamw_options{}>, clip<1.0>, clip_value<0.5>, any_size.
 /// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
 /// wrt<...> that it does not depend on; a segment in which nothing needs a gradient, or that keeps no less than it
 /// frees; one name for two leaves or for two random operations; two updates of one state; a first output of indices.
@@ -40,8 +40,7 @@ class program {
  public:
   using real_type = typename compiled::real;
   /// What parameters are stored as, but for states, which are always real_type.
-  using parameter_type =
-      std::conditional_t<detail::rounds_weights<typename compiled::model::numbers>, bf16, real_type>;
+  using parameter_type = std::conditional_t<detail::rounds_weights<typename compiled::model::numbers>, bf16, real_type>;
   /// The most threads that a step uses.
   static constexpr int threads = compiled::threads;
 
@@ -229,14 +228,18 @@ class program {
     return std::ranges::any_of(detail::kept_by<compiled>,
                                [=](const kept_tensor& t) { return t.moment == name && !name.empty(); });
   }
-  /// Has the moments of this name and their parameters change places, those of all rules that keep one: to run with
-  /// averages of the parameters, and then with the parameters again. Moments are zero before the first step. Throws
-  /// program_error where there are none, or where parameters are bf16 and could not hold them.
-  void exchange(std::string_view moment) {
+  /// Throws program_error where `exchange` would.
+  static void check_exchange(std::string_view moment) {
     if (!std::same_as<parameter_type, real_type>)
       refuse(program_error("cairn: moments are floats, and have no room among parameters that are stored as bf16"));
     if (!has_moment(moment))
       refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
+  }
+  /// Has the moments of this name and their parameters change places, those of all rules that keep one: to run with
+  /// averages of the parameters, and then with the parameters again. Moments are zero before the first step. Throws
+  /// program_error where there are none, or where parameters are bf16 and could not hold them.
+  void exchange(std::string_view moment) {
+    check_exchange(moment);
     for (const kept_tensor& one : detail::kept_by<compiled>) {
       if (one.moment != moment) continue;
       const auto of = static_cast<std::size_t>(one.extents.count());

@@ -113,7 +113,7 @@ template <auto Output, class... Options>
 class program_stand_in {
  public:
   using real_type = typename request<Options...>::real;
-  using parameter_type = real_type;
+  using parameter_type = std::conditional_t<request<Options...>::rounds_parameters, bf16, real_type>;
   static constexpr int threads = 1;
   static constexpr unknown_memory memory() { return {}; }
   static constexpr unknown_flops flops() { return {}; }
@@ -139,7 +139,7 @@ class program_stand_in {
   double gradient_norm() const { return 0; }
   void zero_grad() {}
   template <fixed_string>
-  view_stand_in<real_type> param() {
+  view_stand_in<parameter_type> param() {
     return {};
   }
   template <fixed_string>
@@ -151,6 +151,7 @@ class program_stand_in {
     return {};
   }
   static constexpr bool has_moment(std::string_view) { return true; }
+  static void check_exchange(std::string_view) {}
   void exchange(std::string_view) {}
   void save(const auto&, const auto&...) {}
   /// No texts, of the type that files have where they are included.
@@ -159,7 +160,7 @@ class program_stand_in {
     if constexpr (std::same_as<decltype(problem_of_files<Path>()), sound>)
       return decltype(kept_files<Path>::load(kept_run{}, path, part...)){};
   }
-  std::span<real_type> parameters() { return {}; }
+  std::span<parameter_type> parameters() { return {}; }
   std::span<real_type> gradients() { return {}; }
   random_state& random() { return random_; }
   std::span<std::byte> arena() { return {}; }

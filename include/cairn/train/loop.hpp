@@ -105,9 +105,7 @@ class loop {
   /// Goes on from what is saved, if that is asked for and there is any. Throws as load does, file::write_error where
   /// there can be no such folder, and file::file_error where it has a run that is not to be resumed.
   explicit loop(Program& program, loop_options options) : program_(program), options_(std::move(options)) {
-    if (!options_.average.empty() && !Program::has_moment(options_.average))
-      refuse(program_error(
-          file::text_of({"cairn: no rule of this program keeps a moment '", options_.average, "' to validate with"})));
+    if (!options_.average.empty()) Program::check_exchange(options_.average);
     if (options_.folder.empty()) return;
     if (options_.resume && !Program::updates_parameters)
       refuse(program_error(
