@@ -246,8 +246,8 @@ constexpr std::int64_t room_of_band(const sweep_cut& cut, int bytes, const tile_
   const int line = 64 / bytes;
   return (cut.band_numbers + line - 1) / line * line * (by.wide ? sums_in(bytes) : 1);
 }
-/// The working space of a correlation: a band for each thread, and a block of the packed filter; where every channel has
-/// its own, all of it as {taps, channels}.
+/// The working space of a correlation: a band for each thread, and a block of the packed filter; where every channel
+/// has its own, all of it as {taps, channels}.
 constexpr workspace scratch_of(const correlation& of, int bytes) {
   workspace out{0, parts_of(of.work(), std::int64_t{of.made[0]} * of.made[1])};
   const tile_reading by = reading_of(of, bytes);

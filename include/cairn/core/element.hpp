@@ -39,8 +39,8 @@ struct bf16 {
     const auto nearest = static_cast<float>(x);
     auto all = std::bit_cast<std::uint32_t>(nearest);
     if constexpr (sizeof(Real) > sizeof nearest) {
-      // Cut off toward zero, with the last bit set where anything was cut off: so the second rounding sees on which side
-      // of a tie x lies.
+      // Cut off toward zero, with the last bit set where anything was cut off: so the second rounding sees on which
+      // side of a tie x lies.
       if (x < 0 ? nearest < x : nearest > x) --all;
       all |= nearest != x;
     }

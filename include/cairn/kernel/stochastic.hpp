@@ -27,8 +27,8 @@ namespace cairn::kernel {
 
 /// Where the numbers of a register stand, one after the other, and the two words of a key, in lanes.
 using whole_lanes = packed<std::int32_t, lanes<float>::width>;
-/// Elements of a parameter, rounded by what belongs to them and to this key. They stand one after the other, so the first
-/// of each is all that is read: positions are generated for whole rows.
+/// Elements of a parameter, rounded by what belongs to them and to this key. They stand one after the other, so the
+/// first of each is all that is read: positions are generated for whole rows.
 [[gnu::always_inline]] inline lanes<float> stochastically_rounded(const lanes<float>& x, const whole_lanes& element,
                                                                   const whole_lanes& low, const whole_lanes& high) {
   const auto word = [](const whole_lanes& of) { return static_cast<std::uint32_t>(of.value[0]); };
