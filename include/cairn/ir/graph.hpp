@@ -78,7 +78,9 @@ struct result {
   bool elsewhere = false;             ///< lies in memory that the user of the program gives
   bool rewritten = false;             ///< who reads it writes over it: there is one reader for each time it is made
   const operation *round = nullptr, *widen = nullptr;  ///< to bf16, where that may be asked for, and back
-  bool rounds = false;                                 ///< it is read as bf16, though a kernel makes floats
+  /// It becomes bf16: what a kernel makes in floats, by a conversion; what elements make, where an argument is bf16. But
+  /// sums, next states and single numbers do not. What moves numbers keeps their type.
+  bool rounds = false;
 
   /// Its gradient, or what becomes of it before it is rounded: the same in floats.
   constexpr const result& in_floats() const;

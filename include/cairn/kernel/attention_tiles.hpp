@@ -103,7 +103,7 @@ void multiply_tiles(const In* a, std::int64_t apart_a, const In* b, std::int64_t
                     std::int64_t apart_c, int rows, int columns, bool add, Along along) {
   constexpr int tile_rows = attention_tiles::tile_rows, width = lanes<Sum>::width;
   const auto in_steps = [](std::int64_t n) { return (n + in_step<In> - 1) / in_step<In>; };
-  const as_pairs_are<std::is_same_v<In, bf16> && !in_pairs<In>> as_instructions{};
+  const setting_for<In, typename factor<In, float>::number> as_instructions{};
   const tile_target<Sum> to{c, apart_c, add, false, nullptr, zeros_in(as_instructions)};
   for (int j = 0; j < columns; j += 2 * width, b += 2 * width * in_step<In> * (apart_b == 0 ? in_steps(depth) : 1)) {
     const bool pair = columns - j > width;

@@ -85,7 +85,7 @@ class correlating {
 
   /// `copied`: what tiles read of these rows lies in the scratch already.
   void band(const sweeping& sweep, range rows, bool copied, range panels, number* filters, number* scratch) const {
-    const as_pairs_are<!std::is_same_v<In, Tile>> as_instructions{};
+    const setting_for<In, Tile> as_instructions{};
     const sweep_cut& cut = sweep.cut;
     In* const copy = copy_in<In>(scratch, cut, widens);
     const image_rows<In> from{read, plan.of, cut};

@@ -105,7 +105,7 @@ class filter_gradient {
 
   /// `copied`: what tiles read of these rows lies in the scratch already.
   void band(range rows, bool copied, range units, range panels, Sum* sums, number* scratch) const {
-    const as_pairs_are<!std::is_same_v<In, Tile>> as_instructions{};
+    const setting_for<In, Tile> as_instructions{};
     const sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
     In* const copy = copy_in<In>(scratch, cut, widens);

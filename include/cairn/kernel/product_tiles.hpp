@@ -20,9 +20,11 @@ struct tile_source {
 };
 
 struct no_setting {};
-/// What a thread sets while it multiplies: denormal numbers count as for pairs of bf16 where floats are read in place.
-template <bool InPlaceOfPairs>
-using as_pairs_are = std::conditional_t<InPlaceOfPairs, denormals_as_zeros, no_setting>;
+/// What a thread sets while it multiplies numbers of In that tiles read as `Read`: of bf16 as floats, denormal numbers
+/// are zeros, as the instruction for pairs takes them.
+template <class In, class Read>
+using setting_for =
+    std::conditional_t<std::is_same_v<In, bf16> && !std::is_same_v<Read, bf16>, denormals_as_zeros, no_setting>;
 
 /// Where tiles go: into C, of which rows are `apart`, or added to it; or to a reader. A C that is far away, or what the
 /// reader writes, is fetched while a tile is made. Only products take denormal numbers as zeros.
@@ -130,7 +132,7 @@ struct product_numbers {
   using sum = sum_of<In>;
   using packed = typename factor<In, sum>::number;
   static constexpr int in_step = factor<packed, sum>::in_step;
-  using setting = as_pairs_are<std::is_same_v<In, bf16> && in_step == 1>;
+  using setting = setting_for<In, packed>;
 
   template <int Rows, int Registers, bool RowsApart>
   static constexpr auto column = &column_of_tiles<packed, sum, Rows, Registers, RowsApart>;
