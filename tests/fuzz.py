@@ -887,6 +887,7 @@ class body:
         self.of.updates = self.of.chance(0.2)  # a step changes the parameters itself
         self.of.placed = self.of.chance(0.25)
         self.of.mixed = self.of.chance(0.2)
+        self.of.drawn = self.of.mixed and self.of.updates and not self.of.accumulates and self.of.chance(0.5)
 
 
 def written(operations, seeds, counted=True):
@@ -898,16 +899,17 @@ def written(operations, seeds, counted=True):
         options += f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
         options += ", some_threads" * m.threads
         stepping = options + (", accumulate_gradients" if m.accumulates else ", update<adamw_options{}>" * m.updates)
-        stepping += ", mixed<bf16>" * m.mixed
+        rounding = ", mixed<bf16, stochastic_rounding>" if m.drawn else ", mixed<bf16>" * m.mixed
+        stepping += rounding
         within = f", in_less<{stepping}>" * m.placed
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
                  f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_{'loops' if m.loops else 'any'}<{stepping}{within}>(); }}"]
-        if m.updates and not m.accumulates:
-            text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{', mixed<bf16>' * m.mixed}>(); }}")
+        if m.updates and not m.accumulates and not m.drawn:
+            text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{rounding}>(); }}")
         if not m.detaches:  # or what differences find is no gradient
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if counted:
-            text.append(f"BOOST_AUTO_TEST_CASE(allocations_of_{seed}) {{ allocates_nothing<{options}{', mixed<bf16>' * m.mixed}>(); }}")
+            text.append(f"BOOST_AUTO_TEST_CASE(allocations_of_{seed}) {{ allocates_nothing<{options}{rounding}>(); }}")
     return "\n".join(text) + "\n"
 
 

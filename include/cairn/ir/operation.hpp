@@ -266,6 +266,7 @@ inline constexpr operation wide_operation_of = described_operation<Op, Target, t
 template <class Op>
 struct exact_operation : Op {
   static constexpr bool takes_bf16(int) { return false; }
+  static constexpr bool takes_weights(int) { return false; }
 };
 
 template <class Op, class Target, bool Wide, class... Tensors>
