@@ -3,7 +3,8 @@
 
 static   each file of tests/static, which are rows of static_assert: to compile is to pass
 headers  each header alone, included twice, without the warnings that users ask for. Headers of which each includes the
-         one before are compiled at once, in that order: before each comes nothing but what it includes itself
+         one before are compiled at once, in that order: before each comes nothing but what it includes itself; and a
+         program for each of some processors that have code of their own, which few are built for
 
 With one compiler: an include that is missing is so for both, and matrix.py has what is static with the other.
 """
@@ -25,6 +26,14 @@ def headers():
     included = re.compile(r'^ *# *include [<"](cairn/[^">]+)', re.MULTILINE)
     return {" ".join(chain): "".join(f"#include <{name}>\n" for name in chain * 2)
             for chain in chains(names, lambda name: included.findall((root / name).read_text()))}
+
+
+processors = ["sandybridge", "sapphirerapids"]  # registers of AVX alone, and tiles of AMX
+program = """#include <cairn/cairn.hpp>
+using namespace cairn;
+constexpr auto loss = sum(input<"x", 8, 64> | nn::linear<"fc", 64> | nn::gelu);
+int main() { program<loss, mixed<bf16, stochastic_rounding>, update<adamw_options{}>>().init(seed{1}); }
+"""
 
 
 def chains(names, included):
@@ -50,7 +59,11 @@ def accepted(job):
 
 def main(suite, part=""):
     texts, options = {"static": (static(), []), "headers": (headers(), ["-Wshadow", "-Wpedantic"])}[suite]
-    jobs = [(compilers[0], name, texts[name], *options) for name in sorted(texts) if part in name]
+    jobs = [(compilers[0], name, texts[name], *options) for name in sorted(texts)]
+    if suite == "headers":
+        jobs += [(compiler, f"{compiler} for {processor}", program, f"-march={processor}")
+                 for compiler in compilers for processor in processors]
+    jobs = [job for job in jobs if part in job[1]]
     failed = 0
     for (_, name, *_), (ok, printed) in zip(jobs, for_each(accepted, jobs)):
         print("ok  " if ok else "FAIL", name, flush=True)
