@@ -129,6 +129,10 @@ constexpr auto precise = tanh(as<float>(images | nn::flatten | nn::linear<"in", 
 constexpr auto coarse = as_real(tanh(as<bf16>(param<"w", 64>)));
 constexpr auto both = sum(as_real(precise) * coarse);
 static_assert(types_of(graph_of<both>, "tanh") == types{1, 1});
+constexpr auto precise_rows =
+    as_real(softmax(matmul(as<float>(images | nn::flatten), as<float>(param<"exact", 192, 16>)) * constant<0.125>));
+static_assert(types_of<0>(graph_of<sum(precise_rows)>, "matmul") == types{0, 1});
+static_assert(types_of(graph_of<sum(precise_rows)>, "softmax") == types{0, 1});
 
 constexpr double length(auto view) {
   double sum = 0;
@@ -325,6 +329,18 @@ BOOST_AUTO_TEST_CASE(typed_values) {
   constexpr auto doubled = [](auto h) { return h * 2_c; };
   takes_typed<as_real(scan<3, "s">(doubled, carried(rows))), as_real(scan<3, "s">(doubled, carried(once_more(rows)))),
               mixed<bf16>>(bind<"table">(table));
+}
+
+// As floats they have the bits of a program of floats.
+BOOST_AUTO_TEST_CASE(floats_where_asked_for) {
+  program<sum(precise_rows)> step;
+  step.init(seed{1});
+  predictor<precise_rows> exact{step};
+  predictor<precise_rows, mixed<bf16>> mixed_with{step};
+  const auto x = drawn();
+  const auto y = exact(bind<"images">(x)), z = mixed_with(bind<"images">(x));
+  BOOST_TEST(std::vector<float>(y.begin(), y.end()) == std::vector<float>(z.begin(), z.end()),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(states_become_floats) {
