@@ -313,7 +313,8 @@ BOOST_AUTO_TEST_CASE(runs_that_round) {
   whole.init(seed{7}), before.init(seed{7});
   go_on(whole, 0, 6), go_on(before, 0, 3);
   before.save(path);
-  for (const auto& one : file::reader(path).tensors()) BOOST_TEST((one.type == file::dtype::f32), one.name);
+  const file::reader saved(path);
+  for (const auto& one : saved.tensors()) BOOST_TEST((one.type == file::dtype::f32), one.name);
   after.load(path);
   trained exact;
   exact.load(path);
