@@ -1,4 +1,4 @@
-// rejects: cairn \[kind-mismatch\]: real numbers of different types meet in this operation, and that of the program is none of as<float>\(x\) or another; convert one
+// rejects: cairn \[kind-mismatch\]: real numbers of different types meet in this operation, and as<float>\(x\) is another than the program's
 // rejects: operation<cairn::fixed_string<8>\{"minimum"\}, float ?\[8\]\[4\], double ?\[4\]>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/convert.hpp"

@@ -248,8 +248,8 @@ struct kind_mismatch { template <class Silent, class... Facts> struct found : Si
   "cairn [kind-mismatch]: arguments are real numbers (float) or indices (int), as the operation takes them; check "
   "their order, or as_real(x)"); } }; };
 struct different_types { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: real numbers of different types meet in this operation, and that of the program is none of as<float>(x) "
-  "or another; convert one: as_real(x), as<double>(x)"); } }; };
+  "cairn [kind-mismatch]: real numbers of different types meet in this operation, and as<float>(x) is another than the program's, "
+  "which as_real(x) gives; convert one: as<double>(x), as_real(x)"); } }; };
 struct raw_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: a plain number cannot enter an expression, which is a type without a value; write 0.5_c "
   "or constant<0.5>"); } }; };
