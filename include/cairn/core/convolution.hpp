@@ -160,7 +160,8 @@ struct sweep_cut {
 constexpr int sum_bytes(int bytes) { return bytes * sums_in(bytes); }
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
-/// Of a packed filter, and of the sums of its gradient.
+/// Of a packed filter, and of the sums of its gradient. Where bands of pixels are several, they are copied again for
+/// each block, by each thread: some 500 products for a number that is copied.
 inline constexpr std::int64_t most_packed_bytes = 2 * 1024 * 1024, most_summed_bytes = 1024 * 1024;
 /// Tiles of few rows have more columns where there are registers, so that as many sums are under way.
 constexpr int tile_columns_of(const correlation& of, int tile_rows, int bytes) {
@@ -289,11 +290,7 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   cut.block_rows = even_blocks(cut.pixels.band, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
   cut.packed_numbers = std::int64_t{cut.block_rows} * std::min(cut.block_pixels, of.made[2]) * cut.tile_columns;
   cut.panels = {of.moves.groups, of.results(), cut.tile_columns};
-  // Each thread copies the pixels of each band. If one band has all, its copy does for all blocks; else there is one
-  // block, or pixels would be copied again for each.
-  if (cut.pixels.band == std::int64_t{of.made[0]} * of.made[1])
-    cut.panels.cut(cut.pixels.panel_rows() * cut.tile_columns * sum_bytes(bytes), most_summed_bytes);
-  else cut.panels.block = cut.panels.count();
+  cut.panels.cut(cut.pixels.panel_rows() * cut.tile_columns * sum_bytes(bytes), most_summed_bytes);
   cut.sums_apart = cut.panels.widest();
   return cut;
 }

@@ -38,12 +38,13 @@ class filter_gradient {
     if (plan.of.depthwise()) return each_channel(scratch, parts);
     Sum* const sums = lent_as<Sum>(scratch + parts * plan.scratch.each);
     const std::int64_t rows = std::int64_t{plan.of.made[0]} * plan.of.made[1], panels = plan.cut.panels.count();
+    const bool one_band = rows <= plan.cut.pixels.band;
     for (std::int64_t at = 0; at < panels; at += plan.cut.panels.block) {
       const range some = plan.cut.panels.block_from(at);
       in_parts(parts, [=, this](int part) {
         const range own = share(plan.cut.units(), 1, part, parts);
         for (std::int64_t row = 0; row < rows; row += plan.cut.pixels.band)
-          band({row, std::min(row + plan.cut.pixels.band, rows)}, at > 0, own, some, sums,
+          band({row, std::min(row + plan.cut.pixels.band, rows)}, one_band && at > 0, own, some, sums,
                scratch + part * plan.scratch.each);
       });
       in_parts(parts, [=, this](int part) { unpack(sums, some, part, parts); });
