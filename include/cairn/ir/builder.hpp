@@ -70,6 +70,7 @@ struct builder {
   /// is computed once, however many bodies need it: outside of those that do not share it. But not what a segment is
   /// there for.
   constexpr int compute(const operation* op, const int* of) {
+    op = form_for(op, of);
     bool fixed = op->arguments > 0 && !same_address(tags, nullptr) && !regions[home_now].own_parameters;
     for (int i = 0; fixed && i < op->arguments; ++i) fixed = is_fixed(of[i]);
     if (!fixed) return append(op, of);
@@ -97,7 +98,7 @@ struct builder {
   constexpr int append(const operation* op, const int* of) {
     if (op->rounded == rounding::typed) return append_as_it_is(op, of);
     if (op->rounded == rounding::follows) return append_following(op, of);
-    if (!same_address(op->exact, nullptr) && is_exact(of[op->exact_argument])) op = op->exact;
+    op = form_for(op, of);
     stack<int> taken;
     for (int i = 0; i < op->arguments; ++i) taken.push(op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
     const int made = append_as_it_is(op, taken.begin());
@@ -110,6 +111,10 @@ struct builder {
   // Values that are stored rounded to bf16. A kernel makes floats, and a conversion, which a loop does, rounds them; a
   // conversion of what an argument is to what a kernel takes is no part of what is differentiated.
 
+  /// An operation as it takes these arguments: floats alone, where the one that counts is such.
+  constexpr const operation* form_for(const operation* op, const int* of) const {
+    return !same_address(op->exact, nullptr) && is_exact(of[op->exact_argument]) ? op->exact : op;
+  }
   /// What is read in place of a result.
   constexpr int value(int v) const { return nodes[v].rounded != none ? nodes[v].rounded : v; }
   /// The value that an argument is, where it is converted for the operation that takes it.
@@ -118,7 +123,7 @@ struct builder {
   }
   /// The value whose gradient that of v is.
   constexpr int differentiated(int v) const {
-    const int of = unconverted(v);
+    const int of = nodes[v].copy_of != none ? nodes[v].copy_of : unconverted(v);
     return nodes[of].op->converts ? argument(of, 0) : of;
   }
   /// Whether it is a float that nothing rounded.
@@ -130,7 +135,7 @@ struct builder {
   constexpr int in_floats(int v, int first = 0) {
     if (nodes[v].op->converts && is_bf16(v)) return argument(v, 0);
     const bool again = is_bf16(v) && v >= first && !same_address(in_floats_by(v), nullptr);
-    return again ? made_in_floats(v) : widened(v);
+    return again ? made_in_floats(v, first) : widened(v);
   }
 
  private:
@@ -161,22 +166,27 @@ struct builder {
     const int made = compute(by, &v);
     return nodes[v].converted = made;
   }
-  /// What makes a value in floats that is bf16: an operation by elements itself, whose result follows its arguments.
+  /// What makes a value in floats that is bf16: where the result follows the arguments, the operation itself.
   constexpr const operation* in_floats_by(int v) const {
     const operation* const op = nodes[v].op;
-    return op->rounded == rounding::follows && !moves(v) ? op : op->wide;
+    return op->rounded == rounding::follows ? op : op->wide;
   }
-  /// A value that is made in bf16, in floats: made once in a region.
-  constexpr int made_in_floats(int v) {
+  /// A value that is made in bf16, in floats: made once in a region, of the same arguments, or, if it moves these, of
+  /// their floats.
+  constexpr int made_in_floats(int v, int first) {
     const operation* const by = in_floats_by(v);
-    for (int u = v + 1; u < node_count; ++u) {
+    for (int u = v + 1; u < node_count && !moves(v); ++u) {
       const bool same = same_address(nodes[u].op, by) && nodes[u].region == region_now && !is_bf16(u);
       if (same && nodes[u].number == nodes[v].number && computes(u, by, arguments + nodes[v].first)) return u;
     }
     stack<int> of;
-    for (int i = 0; i < by->arguments; ++i) of.push(argument(v, i));
-    const int number = nodes[v].number;
-    return append_as_it_is(by, of.begin()) + number;
+    for (int i = 0; i < by->arguments; ++i) of.push(moves(v) ? in_floats(argument(v, i), first) : argument(v, i));
+    const int number = nodes[v].number, made = append_as_it_is(by, of.begin());
+    for (int r = 0; r < by->results; ++r) {
+      nodes[made + r].copy_of = v - number + r;
+      nodes[made + r].order = nodes[v].order;
+    }
+    return made + number;
   }
   /// An operation that computes what it is given: rounded if an argument is. What moves a parameter moves its type.
   constexpr int append_following(const operation* op, const int* of) {
@@ -324,9 +334,9 @@ struct builder {
 
   /// Has a state become a value after the step, in floats, which are made where the value is.
   constexpr void update(int state, int v) {
-    const int region = std::exchange(region_now, nodes[v].region);
+    const int region = std::exchange(region_now, nodes[v].region), home = std::exchange(home_now, nodes[v].home);
     const int next = in_floats(v);
-    region_now = region;
+    region_now = region, home_now = home;
     int& after = leaves[state].after;
     if (after != none && after != next) wrong.updated_twice = state;
     after = next;

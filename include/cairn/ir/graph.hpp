@@ -78,8 +78,8 @@ struct result {
   bool elsewhere = false;             ///< lies in memory that the user of the program gives
   bool rewritten = false;             ///< who reads it writes over it: there is one reader for each time it is made
   const operation *round = nullptr, *widen = nullptr;  ///< to bf16, where that may be asked for, and back
-  /// It becomes bf16: what a kernel makes in floats, by a conversion; what elements make, where an argument is bf16. But
-  /// sums, next states and single numbers do not. What moves numbers keeps their type.
+  /// It becomes bf16: what a kernel makes in floats, by a conversion; what elements make, where an argument is bf16.
+  /// But sums, next states and single numbers do not. What moves numbers keeps their type.
   bool rounds = false;
 
   /// Its gradient, or what becomes of it before it is rounded: the same in floats.
@@ -165,8 +165,9 @@ struct node {
   int home;    ///< the region in which it was written: of a gradient, where that was asked for
   int order;   ///< how many gradients lie between it and what is not one
 
-  // In other types: none, or the value that is read in its place, and one that some of its readers take.
-  int rounded = none, converted = none;
+  // In other types: none, or the value that is read in its place, one that some of its readers take, and, of a value
+  // that is made once more in floats, the first one, whose gradient its own is.
+  int rounded = none, converted = none, copy_of = none;
 };
 
 /// A named leaf.

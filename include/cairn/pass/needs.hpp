@@ -37,7 +37,7 @@ struct need_finder {
   }
 
   /// Whether it is a parameter, or an input, in another type: made again from there, as it is read.
-  constexpr bool copies_leaf(int v) const { return d.nodes[v].op->converts && is_leaf(d.argument(v, 0)); }
+  constexpr bool copies_leaf(int v) const { return d.nodes[v].op->converts && is_leaf(out.root[d.argument(v, 0)]); }
 
   constexpr void find_live() {
     for (int i = 0; i < g.output_count; ++i) out.live[g.outputs[i]] = true;
