@@ -79,8 +79,8 @@ struct op {
   /// it makes, and takes else, are floats; but one that moves numbers of any kind makes bf16 of such. The first of its
   /// arguments is one, or none is.
   static constexpr bool takes_bf16(int /*argument*/) { return false; }
-  /// Of what it takes so the argument that counts, for statistics: where this is a float that nothing rounded, as an
-  /// input, its kernel takes floats alone. -1 for none.
+  /// Of what it takes so the argument that counts, for statistics and what moves numbers: where this is a float that
+  /// nothing rounded, as an input, its kernel takes floats alone, and what moves numbers makes such. -1 for none.
   static constexpr int exact = -1;
   /// Whether it does so where parameters are bf16 alone: rows of a table, a filter, which it takes as floats, too.
   static constexpr bool takes_weights(int /*argument*/) { return false; }

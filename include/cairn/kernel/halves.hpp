@@ -188,8 +188,8 @@ struct half_pairs {
   }
 };
 
-/// While it lives, denormal numbers count as zeros, as the instructions for bf16 take them, on x86 and AArch64. (Which
-/// looks at results before it rounds them to the least normal number.)
+/// While it lives, denormal numbers count as zeros, as the instructions for bf16 take them, on x86 and AArch64. (The
+/// latter looks at results before it rounds them to the least normal number.)
 class denormals_as_zeros {
 #if XSIMD_WITH_SSE2
   using word = unsigned;

@@ -70,7 +70,7 @@ struct cost_counter {
       else if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.made->bytes;
       for (int i = 0; n.number == 0 && i < n.op->arguments; ++i) {
         const int a = need.root[d.arguments[n.first + i]];
-        const bool made_again = need.cheap[a] && in.of[a] == 0;
+        const bool made_again = need.cheap[a] && in.of[a] == 0;  // of what is read inside: a copy of a leaf
         if (is_leaf(a) || need.constant[a] || made_again || in.of[a] == in.of[v]) continue;
         const int shared = in.common(in.of[a], in.of[v]);
         for (int at = in.of[v]; at != shared; at = in.all[at].parent) {
