@@ -120,6 +120,7 @@ void check_texts(const report::profiled& p) {
   report::profile_table(table, p);
   report::trace(trace, p);
   report::page(page, p);
+  BOOST_TEST((table.view().find("\nthe arena is fullest in the ") != table.view().npos) == !Step::segments().empty());
   BOOST_TEST(is_json(trace.view()));
   const std::string_view begin = "<script type=\"application/json\" id=\"profile\">";
   const std::string text = page.str(), data = text.substr(std::min(text.find(begin) + begin.size(), text.size()));

@@ -20,6 +20,7 @@ struct with_segments {
   static constexpr memory_plan memory() { return {1536, 4096, 8192, 8192}; }
   static constexpr flop_counts flops() { return {1'000'000, 2'000'000, 500'000}; }
   static constexpr loop_counts loops() { return {}; }
+  static constexpr peak_plan peak() { return {4096, 16384, "block.9.ff", true}; }
   static constexpr auto segments() {
     return std::array{segment_plan{"block.8.ff", 128, 1024, 3, 1000},  segment_plan{"block.8.ff.in", 64, 512, 1, 500},
                       segment_plan{"block.9.ff", 128, 1024, 3, 1000},  segment_plan{"block.9.ff.in", 64, 512, 2, 500},
@@ -187,7 +188,38 @@ steps of loops                   0        2,000        0 %
 work in all             3.50 MFLOP   3.00 MFLOP      117 %
 time on 1 thread           12.3 ms      10.0 ms      123 %
 time on 16 threads          1.3 ms       1.5 ms       84 %
+the arena is fullest in the backward pass, in segment block.9.ff
 )");
+}
+
+BOOST_AUTO_TEST_CASE(a_peak_above_plain_is_named) {
+  constexpr nn::window around{.padding = 1};
+  constexpr auto branch = nn::batch_norm<"bn"> | nn::relu | nn::conv2d<"conv", 16, 3, around>;
+  constexpr auto images = input<"x", 2, 8, 8, 3> | nn::conv2d<"in", 16, 3, around>;
+  constexpr auto one = mean(square(images | block<"a">(ckpt<"res">(nn::residual(branch | block<"b">(branch))))));
+  constexpr peak_plan p = program<one>::peak();
+  static_assert(p.peak_bytes == program<one>::memory().peak_bytes);
+  static_assert(p.plain_peak_bytes == program<one, plain>::memory().peak_bytes);
+  static_assert(p.is_above_plain() && p.in_backward && p.segment == "a.res");
+  static_assert(program<one>::memory().stored_bytes < program<one, plain>::memory().stored_bytes);
+  static_assert(!program<one, plain>::peak().is_above_plain() && program<one, plain>::peak().segment.empty());
+  std::ostringstream out;
+  report::step_table<program<one>, program<one, plain>>(out);
+  const std::string raised = "the arena is fullest in the backward pass, in segment a.res\n"
+                             "segments make the arena larger: " +
+                             report::bytes(p.peak_bytes) + ", and " + report::bytes(p.plain_peak_bytes) +
+                             " without them\n";
+  BOOST_TEST(out.str().ends_with(raised));
+}
+
+BOOST_AUTO_TEST_CASE(a_peak_outside_of_segments) {
+  constexpr auto wide = nn::linear<"wide", 512> | nn::tanh;
+  constexpr auto ff = ckpt<"ff">(nn::linear<"fc1", 16> | nn::tanh | nn::linear<"fc2", 8> | nn::tanh);
+  constexpr auto headed = mean(square(input<"x", 16, 8> | block<"a">(ff) | block<"b">(ff) | wide));
+  static_assert(program<headed>::peak().segment.empty() && !program<headed>::peak().is_above_plain());
+  std::ostringstream out;
+  report::peak_lines(out, program<headed>::peak());
+  BOOST_TEST(out.str().ends_with("ward pass, outside of segments\n"));
 }
 
 BOOST_AUTO_TEST_CASE(touched_lines_are_counted_once_and_whole) {

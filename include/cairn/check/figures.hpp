@@ -34,6 +34,17 @@ struct segment_plan {
   std::int64_t recomputed_flops;
 };
 
+/// Where the arena of a step is fullest, next to the arena that the same program has without segments. A segment saves
+/// stored bytes, but the values that its backward pass recomputes are alive all at once, so segments can also make an
+/// arena larger: `static_assert(!program<loss>::peak().is_above_plain())`.
+struct peak_plan {
+  std::int64_t peak_bytes;        ///< the arena, as in memory_plan
+  std::int64_t plain_peak_bytes;  ///< the arena of the same program with `plain`
+  std::string_view segment;       ///< path of the innermost segment around the fullest step; empty where there is none
+  bool in_backward;               ///< whether the fullest step follows the forward pass
+  constexpr bool is_above_plain() const { return peak_bytes > plain_peak_bytes; }
+};
+
 namespace detail {
 // As constants of their own, so that a program needs nothing else of its plan at run time.
 
@@ -70,6 +81,18 @@ inline constexpr auto segments_in = [] {
                   Compiled::costs.interior_bytes[i], again.operations, again.flops};
   }
   return out;
+}();
+
+/// Plans the program a second time, without segments. Only programs that are asked for it take that time to compile.
+template <class Compiled>
+inline constexpr peak_plan peak_in = [] {
+  using plain = pass::compiled<typename Compiled::model, pass::marks{pass::all_blocks}, Compiled::threads>;
+  constexpr const auto& f = Compiled::steps;
+  constexpr const auto& live = Compiled::slots.live;
+  const auto fullest = std::max_element(live, live + f.step_count) - live;
+  const int origin = Compiled::schedule.origin[f.members[f.steps[fullest].code]];
+  return peak_plan{Compiled::layout.peak_bytes, plain::layout.peak_bytes,
+                   segment_names<Compiled>::of(Compiled::segments.of[origin]), fullest >= f.turn};
 }();
 }  // namespace detail
 

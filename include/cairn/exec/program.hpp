@@ -53,6 +53,9 @@ class program {
   /// The segments in the order of the forward pass.
   static constexpr auto segments() { return detail::segments_in<compiled>; }
 
+  /// Where the arena is fullest, and whether segments make it larger than that of the program without them.
+  static constexpr peak_plan peak() { return detail::peak_in<compiled>; }
+
   /// Whether a step changes the parameters, by train.
   static constexpr bool updates_parameters = compiled::model::purpose::updates_parameters;
   /// Whether gradients of parameters are there after a step.

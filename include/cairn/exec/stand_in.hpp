@@ -83,6 +83,12 @@ struct unknown_memory {
   unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes, cache_bytes, elsewhere_bytes;
   constexpr unknown total_bytes() const { return {}; }
 };
+struct unknown_peak {
+  unknown peak_bytes, plain_peak_bytes;
+  std::string_view segment;
+  bool in_backward = false;
+  constexpr bool is_above_plain() const { return false; }
+};
 struct unknown_flops {
   unknown forward, backward, recomputed;
   constexpr unknown total() const { return {}; }
@@ -119,6 +125,7 @@ class program_stand_in {
   static constexpr unknown_flops flops() { return {}; }
   static constexpr unknown_loops loops() { return {}; }
   static constexpr std::array<segment_plan, 0> segments() { return {}; }
+  static constexpr unknown_peak peak() { return {}; }
   static constexpr bool updates_parameters = false;
   static constexpr bool keeps_gradients = false;
   static constexpr bool is_random() { return false; }

@@ -38,7 +38,9 @@ profiled profile(Program& step, const Bound&... inputs) {
   std::vector<double> seconds;
   step.step_by_step([&](auto run) { seconds = detail::time_steps(run, a.steps.size(), Rounds); }, inputs...);
   const int threads = kernel::threads_at_hand(Program::threads);
-  return detail::profile_of(a, seconds, roof_of<typename Program::real_type>(threads), Rounds, threads);
+  profiled measured = detail::profile_of(a, seconds, roof_of<typename Program::real_type>(threads), Rounds, threads);
+  if constexpr (!Program::segments().empty()) measured.peak = Program::peak();
+  return measured;
 }
 
 namespace detail {
@@ -104,6 +106,7 @@ inline void print_segments(std::ostream& out, const profiled& p) {
            time(sums[0] / g.count), time(sums[1] / g.count), time(sums[2] / g.count), bytes(g.first.interior_bytes)});
   }
   t.print(out << '\n');
+  if (p.peak) peak_lines(out, *p.peak);
 }
 inline void print_longest(std::ostream& out, const profiled& p, std::size_t most) {
   std::vector<const profiled_step*> longest;

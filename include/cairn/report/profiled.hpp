@@ -35,6 +35,7 @@ struct profiled {
   std::vector<profiled_step> steps{};
   roof limits{};
   int rounds = 0, threads = 1;
+  std::optional<peak_plan> peak{};  ///< of a program with segments
 
   double seconds() const {
     double sum = 0;

@@ -171,6 +171,15 @@ std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   return static_cast<std::int64_t>(line) * std::ranges::count(touched, true);
 }
 
+/// Says where the arena of a program with segments is fullest, and whether the segments make it larger than plain.
+inline void peak_lines(std::ostream& out, const peak_plan& p) {
+  out << "the arena is fullest in the " << (p.in_backward ? "backward" : "forward") << " pass, "
+      << (p.segment.empty() ? "outside of segments" : "in segment ") << p.segment << '\n';
+  if (p.is_above_plain())
+    out << "segments make the arena larger: " << bytes(p.peak_bytes) << ", and " << bytes(p.plain_peak_bytes)
+        << " without them\n";
+}
+
 /// What touched_bytes measured of two programs.
 struct touched {
   std::int64_t checkpointed, plain;
@@ -203,7 +212,7 @@ void segment_table(std::ostream& out) {
 
 /// Bytes and operations of a step with segments beside plain: `step_table<program<loss>, program<loss,
 /// plain>>`. With `measured`, the predicted size of the arena stands beside what was touched of it; each of `times` is
-/// a row.
+/// a row. Below the table stands where the arena is fullest, and whether segments make it larger.
 template <class Checkpointed, class Plain>
 void step_table(std::ostream& out, std::optional<touched> measured = std::nullopt, std::span<const timed> times = {}) {
   constexpr memory_plan m = Checkpointed::memory(), p = Plain::memory();
@@ -236,6 +245,7 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
         microseconds(time.plain));
   }
   t.print(out);
+  if constexpr (!Checkpointed::segments().empty()) peak_lines(out, Checkpointed::peak());
 }
 
 }  // namespace cairn::report
