@@ -80,18 +80,27 @@ BOOST_AUTO_TEST_SUITE(stochastic)
 // The words are those of a random_stream, wherever a register begins.
 BOOST_AUTO_TEST_CASE(words_of_elements) {
   const random_stream stream{seed{0x0123456789abcdef}};
-  for (const std::uint32_t first : {0U, 1U, 2U, 7U, 16U, 1029U, 0x7ffffff0U}) {
+  for (const std::uint32_t first : {0U, 1U, 2U, 7U, 16U, 1029U, 0x7ffffff9U, 0xffffffc0U}) {
     const kernel::halves::words drawn = kernel::words_from(first, stream);
     for (std::uint32_t k = 0; k < kernel::halves::width; ++k)
       BOOST_TEST(drawn[k] == stream((first + k) / 4)[(first + k) % 4]);
   }
 }
 
-// Where positions are more than whole numbers tell, they come again.
+// A position is the 32 bits of a whole number, so an element beyond 2^31 has words of its own in registers of any width.
 BOOST_AUTO_TEST_CASE(positions_beyond_whole_numbers) {
-  std::array<double, 4> at{};
-  ir::write_positions(at.data(), (std::int64_t{1} << 31) - 2, 4);
-  BOOST_TEST((at == std::array{2147483646.0, 2147483647.0, 0.0, 1.0}));
+  const random_stream stream{seed{5}};
+  for (const std::int64_t first : {(std::int64_t{1} << 31) - 2, std::int64_t{1} << 31, (std::int64_t{1} << 32) - 64}) {
+    std::array<double, 4> at{};
+    ir::write_positions(at.data(), first, 4);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const std::int64_t element = first + static_cast<std::int64_t>(i);
+      const auto position = static_cast<std::uint32_t>(static_cast<std::int32_t>(at[i]));
+      BOOST_TEST(position == element);
+      BOOST_TEST(kernel::words_from(position, stream)[0] ==
+                 stream(static_cast<std::uint32_t>(element / 4))[static_cast<std::size_t>(element % 4)]);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(numbers_of_all_sorts) {

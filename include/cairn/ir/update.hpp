@@ -71,9 +71,10 @@ constexpr auto all_facts(rule_list<named_rule<Names, Rule>...>) {
 }
 }  // namespace detail
 
-/// The positions of an array in row-major order, of any shape, below 2^31; after these they come again.
+/// Writes the positions of an array in row-major order, of any shape. Positions are the 32 bits of a whole number, so
+/// from 2^31 on they are negative, and all positions below 2^32 are different.
 inline void write_positions(double* elements, std::int64_t position, int count) {
-  for (int i = 0; i < count; ++i) elements[i] = static_cast<double>((position + i) & 0x7fffffff);
+  for (int i = 0; i < count; ++i) elements[i] = static_cast<double>(static_cast<std::int32_t>(position + i));
 }
 inline constexpr generator in_order{&write_positions};
 
@@ -142,6 +143,14 @@ struct update_operations {
     }
     return out;
   }();
+  static_assert(
+      !rounds || [] {
+        for (int i = 0; i < g.leaf_count; ++i) {
+          if (Model::rules.of[i] != none && g.leaf_op(i).made->count > std::int64_t{1} << 32) return false;
+        }
+        return true;
+      }(),
+      "stochastic rounding draws for at most 2^32 elements of a parameter");
   static constexpr auto places = [] {
     std::array<operation, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {
