@@ -101,6 +101,13 @@ def program_faults(name, compiler):
     return "" if good else f"its errors are not those that it quotes\n{printed}"
 
 
+def printed_faults(name):
+    """Of a page whose blocks are one program, and whose text blocks are what the program prints."""
+    page = (top / name).read_text()
+    printed, shown = output("".join(blocks(page, "cpp"))), "".join(blocks(page, "text"))
+    return "" if printed == shown else f"it prints\n{printed}"
+
+
 def stale_references(page, folder):
     """Of a page with tables: links to no file, and what the last cell of a row quotes that no file linked there has.
     Each such cell has both, or says `none`."""
@@ -126,7 +133,8 @@ def main():
     read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp")]
     stale = "\n".join(stale_references((top / "docs/conformance.md").read_text(), top / "docs"))
     pages = ((f"{name} with {compilers[-1]}", program_faults(name, compilers[-1])) for name in programs)
-    checks = chain(commands.faults(), operations.faults(), [("docs/conformance.md", stale)], faults(*read), pages)
+    numbers = [("docs/numbers.md", printed_faults("docs/numbers.md"))]
+    checks = chain(commands.faults(), operations.faults(), [("docs/conformance.md", stale)], faults(*read), pages, numbers)
     for what, wrong in checks:
         print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
         passed += not wrong
