@@ -123,10 +123,11 @@ inline void pack_step(const bf16* from, std::int64_t apart, int count, int steps
 inline void pack_step_transposed(const bf16* from, std::int64_t apart, int count, int steps, int rows, bf16* to) {
   constexpr int width = half_pairs::width;
   for (int i = 0; i < rows; i += width) {
+    const int left = std::max(count - i, 0);
     half_pairs square[width] = {};
     for (int p = 0; p < steps; p += 2) {
       const bf16* const first = from + p * apart + i;
-      square[p / 2] = half_pairs::of_rows(first, p + 1 < steps ? first + apart : nullptr, count - i);
+      square[p / 2] = half_pairs::of_rows(first, p + 1 < steps ? first + apart : nullptr, left);
     }
     half_pairs::transpose(square);
     for (int r = 0; r < width; ++r) square[r].store(to + (i + r) * 2 * width);
