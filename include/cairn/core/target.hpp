@@ -1,6 +1,8 @@
 // The processor that is compiled for, as far as plans depend on it.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 namespace cairn {
 
 /// Bytes of one SIMD register.
