@@ -66,8 +66,20 @@ class rejects_finds(in_a_folder):
         self.assertEqual(alone, [seen for seen in alone_in_clang if "twin" not in seen])
         return alone_in_clang
 
+    def faults_alone(self, text):
+        """The faults of a case with each compiler."""
+        case = self.write("case.cpp", text)
+        return [rejects.judged([case], each, rejects.without_quotes[each])[case].faults for each in compilers]
+
     def test_nothing_wrong(self):
         self.assertEqual(self.faults(good), [])
+
+    def test_options(self):
+        case = ("// rejects: 3 is not 4\n// options: -DOPTION\n#ifdef OPTION\n"
+                'static_assert(false, "3 is not 4");\n#endif\n')
+        self.assertEqual(rejects.own_options(self.write("case.cpp", case)), ["-DOPTION"])
+        alone = [self.faults_alone(text) for text in (case, case.replace("-DOPTION", "-DANOTHER"))]
+        self.assertEqual(alone, [[[], []], [["0 errors"], ["0 errors"]]])
 
     def test_a_twin_that_does_not_compile(self):
         broken = "#ifndef CAIRN_REJECT\nint x = nonsense;\n#endif\n"
@@ -368,6 +380,12 @@ class layering_finds(unittest.TestCase):
     def test_an_unknown_folder_and_a_relative_path(self):
         self.assertEqual(self.faults("misc/a.hpp", ""), 1)
         self.assertEqual(self.faults("expr/a.hpp", '#include "../pass/b.hpp"\n'), 1)
+
+    def test_what_is_included_first(self):
+        ours, other = '#include "cairn/core/compiler.hpp"\n', "#include <vector>\n"
+        self.assertTrue(layering.begins_with_ours(f"// {other}{ours}{other}"))
+        for text in ("", other, other + ours, f"// {ours}"):
+            self.assertFalse(layering.begins_with_ours(text))
 
     def test_a_processor(self):
         for text in ("_mm512_mul_epu32(a, b);\n", "__m128i word;\n", "#if XSIMD_WITH_AVX\n", "#ifdef __AVX__\n",

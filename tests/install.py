@@ -90,6 +90,25 @@ def linked(folder, compiler):
     program = folder / f"outside-{compiler}"
     call(compiler, *objects, *libraries, "-o", program, folder=folder)
     call(program, folder=folder)
+    mixed(folder, compiler, flags, objects, libraries)
+
+
+def mixed(folder, compiler, flags, objects, libraries):
+    """A file for another processor ends a program that works without the file, wherever the linker reads the file."""
+    source, other = folder / f"other-{compiler}.cpp", folder / f"other-{compiler}.o"
+    source.write_text("#include <cairn/core/blocking.hpp>\n")
+    for option, is_other in (("-march=x86-64", False), ("-march=x86-64-v3", True)):
+        call(compiler, *strict, *flags, option, "-c", source, "-o", other, folder=folder)
+        for order in ([other, *objects], [*objects, other]):
+            program = folder / f"mixed-{compiler}"
+            call(compiler, *order, *libraries, "-o", program, folder=folder)
+            if not is_other:
+                call(program, folder=folder)
+                continue
+            done = subprocess.run([program], capture_output=True, text=True)
+            equal((done.returncode, done.stdout), (-signal.SIGABRT, ""))
+            equal(re.sub('"baseline[^"]*"', "...", done.stderr), "cairn: files of this program are compiled for "
+                  "different processors, ... and ...; compile all with one -march\n")
 
 
 def with_libraries(folder, compiler):

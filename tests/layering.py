@@ -2,6 +2,7 @@
 """The order of the library's folders: layering.py
 
 A folder includes itself and the folders above it in `order`; a header beside the folders may include them all.
+Each header first includes one of cairn's, so all begin with core/compiler.hpp, which refuses compilers and options.
 xsimd stays where `homes` says, xtensor outside, and what runs in constant evaluation keeps to plain arrays. The passes, the
 programs and the kernels that drive others know operations by what these declare: none is named there. Also, each
 program of tests, examples and bench is named in a build file, and each model of tests/models in a test of the
@@ -43,6 +44,12 @@ def rank(header):
     return order.index(folder) if folder in order else len(order)
 
 
+def begins_with_ours(text):
+    """Returns true if the first header that is included is cairn's."""
+    first = include.search(comment.sub("", text))
+    return bool(first) and first[2].startswith("cairn/")
+
+
 def faults(header, text, operations):
     """What is wrong with the header include/cairn/`header`; `operations` matches what names one."""
     folder = header.split("/")[0]
@@ -80,6 +87,9 @@ def main():
     strings = set(chain(*(named.findall(text) for header, text in texts.items() if header.startswith("expr/"))))
     operations = re.compile("|".join([*(rf"\b{name}\b" for name in types), *(f'"{name}"' for name in strings)]))
     found = {f"include/cairn/{header}": list(faults(header, text, operations)) for header, text in texts.items()}
+    for header in texts.keys() - {"core/compiler.hpp"}:
+        if not begins_with_ours(texts[header]):
+            found[f"include/cairn/{header}"].append("first includes a header that is not cairn's")
     found["operations"] = [] if len(types) > 20 and len(strings) > 20 else ["too few are found to look for"]
     for folder, build_file in lists.items():
         text = (top / build_file).read_text()

@@ -1,6 +1,8 @@
 // Addresses compared in constant evaluation.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <type_traits>
 
 namespace cairn {

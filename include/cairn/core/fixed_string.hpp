@@ -1,6 +1,8 @@
 // Names as template arguments.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <string_view>

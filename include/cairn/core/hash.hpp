@@ -1,6 +1,8 @@
 // Numbers for names: FNV-1a.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <cstdint>
 #include <string_view>
 

@@ -1,6 +1,8 @@
 // Where the elements of a tensor lie in another one of the same rank: parts, borders, turns, repetitions.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <cstdint>
 
 namespace cairn {

@@ -7,13 +7,6 @@
 // in one line: both must be short. A macro would make rows of these structs, and each message six lines longer.
 #pragma once
 
-// clang stops at the warning, which is fatal: the only error, though nothing of what follows would compile.
-#if defined(__clang__) ? __clang_major__ < 19 : __GNUC__ < 12
-#pragma GCC diagnostic fatal "-W#warnings"
-#warning cairn needs g++ 12, clang 19, or a newer one
-#error cairn needs g++ 12, clang 19, or a newer one
-#endif
-
 #include "cairn/core/facts.hpp"
 
 namespace cairn {

@@ -1,6 +1,8 @@
 // How work is cut into parts for threads. The plan counts working space by it, without knowing any kernel.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <algorithm>
 #include <cstdint>
 

@@ -1,6 +1,8 @@
 // Random numbers without state: each is a function of a key and a counter.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <array>
 #include <cstdint>
 

@@ -1,6 +1,8 @@
 // What becomes of a call that cannot be done at run time.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>

@@ -5,6 +5,8 @@
 // What comes after the loop, a loss, is the turn: it is reversed before any step.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>

@@ -1,6 +1,8 @@
 // Extents of tensors: row-major, known at compile time.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <algorithm>
 #include <concepts>
 #include <cstddef>

@@ -1,6 +1,8 @@
 // How arrays leave: numbers that somebody else owns, in rows.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <algorithm>
 #include <array>
 #include <concepts>

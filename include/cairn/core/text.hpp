@@ -1,6 +1,8 @@
 // Texts of errors. Cold and out of line: that they can be thrown must cost programs little code.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <cstdint>
 #include <initializer_list>
 #include <string>

@@ -1,6 +1,8 @@
 // Where a small window stands as it moves over images.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 namespace cairn::nn {
 
 /// How the window of a convolution or a pool moves, along all axes of the image alike, in pixels: PyTorch's words.

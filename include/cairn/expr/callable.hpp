@@ -5,6 +5,8 @@
 // is ambiguous beside a function that does too, and then no body is looked at.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <concepts>
 #include <cstddef>
 #include <type_traits>

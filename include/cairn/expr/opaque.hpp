@@ -3,6 +3,8 @@
 // long the type is that it returns.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <type_traits>
 
 namespace cairn::detail {

@@ -1,6 +1,8 @@
 // Which body an expression belongs to: the top level, or the body of one application of a function.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <concepts>
 
 namespace cairn {

@@ -1,6 +1,8 @@
 // An open file, and calls that the system may interrupt or do in part.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>

@@ -1,6 +1,8 @@
 // A named tensor, as files hold it.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,6 +1,8 @@
 // Texts and numbers in JSON, for a trace and a page.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <charconv>
 #include <cstdio>
 #include <string>

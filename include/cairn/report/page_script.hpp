@@ -1,6 +1,8 @@
 // The script of the page of a profile.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <string_view>
 
 namespace cairn::report::detail {

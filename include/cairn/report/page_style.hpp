@@ -1,6 +1,8 @@
 // The page of a profile but for its data and its script.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <string_view>
 
 namespace cairn::report::detail {

@@ -1,6 +1,8 @@
 // Shows how far training has come: one line redrawn on a terminal, plain lines elsewhere.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>

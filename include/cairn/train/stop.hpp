@@ -1,6 +1,8 @@
 // Being asked to stop, by Ctrl-C or by who ends the machine's programs.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <array>
 #include <atomic>
 #include <csignal>

@@ -1,0 +1,12 @@
+// rejects: cairn \[fast-math\]: numbers
+// options: -fassociative-math -fno-signed-zeros -fno-trapping-math
+#ifdef CAIRN_REJECT
+// g++ -std=c++20 -O3 -march=native -fassociative-math -fno-signed-zeros -fno-trapping-math -Iinclude model.cpp -lz
+#else
+// g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz
+#endif
+#include <cairn/cairn.hpp>
+using namespace cairn;
+
+constexpr auto loss = mean(log(input<"x", 8> * param<"w", 8>));
+using train_step = program<loss>;
