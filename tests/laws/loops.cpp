@@ -41,10 +41,21 @@ BOOST_AUTO_TEST_CASE(with_frozen_parameters) { laws_of_loops<models::looped_with
 BOOST_AUTO_TEST_CASE(that_update) { laws<models::looped<revolve<2>>, update<adamw_options{}>>(); }
 BOOST_AUTO_TEST_CASE(among_placed_segments) { laws_of_loops<models::looped_in_segments, fit<24_KiB>>(); }
 BOOST_AUTO_TEST_CASE(recurrent) { laws<models::recurrent<segment_every<8>>>(); }
+BOOST_AUTO_TEST_CASE(in_roles) { laws_of_loops<models::looped_in_roles<revolve<2>>>(); }
+BOOST_AUTO_TEST_CASE(in_roles_that_update) {
+  laws_of_loops<models::looped_in_roles<store_all>, update<adamw_options{}>>();
+}
+BOOST_AUTO_TEST_CASE(follow_differences) {
+  follows_differences<models::looped<revolve<2>>>();
+  follows_differences<models::looped_in_roles<segment_every<5>>>();
+}
 BOOST_AUTO_TEST_CASE(every_policy_has_the_same_bits) {
   have_same_bits<models::looped<store_all>, models::looped<revolve<2>>, models::looped<two_level<3, 2>>,
                  models::looped<segment_every<1>>, models::looped<segment_every<3>>, models::looped<segment_every<7>>>();
   have_same_bits<models::recurrent<store_all>, models::recurrent<segment_every<8>>, models::recurrent<revolve<4>>>();
+  have_same_bits<models::looped_in_roles<store_all>, models::looped_in_roles<revolve<1>>,
+                 models::looped_in_roles<two_level<4, 2>>, models::looped_in_roles<segment_every<5>>,
+                 models::looped_in_roles<fit<1>>>();
   have_same_bits<other_recurrent<store_all>, other_recurrent<revolve<2>>>();
 }
 

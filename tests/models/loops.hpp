@@ -41,6 +41,20 @@ constexpr auto looped_with_state = [] {
   return classify(scan<5, "step", Policy>(body, carried(x | nn::linear<"in", 12>)));
 }();
 
+/// A loop whose values have several roles: one is carried, the same in all steps, and read after the loop; another is
+/// the rows of the steps, twice, and the same in all steps; and a parameter is an argument that the body reads, too.
+inline constexpr auto in_roles = [](auto h, auto row, auto again, auto all, auto same, auto w) {
+  return tanh(h * row + matmul(h * param<"/w", 12>, transpose(all)) * again) * w + tanh(same);
+};
+template <class Policy>
+constexpr auto looped_in_roles = [] {
+  const auto h = tanh(x | nn::linear<"start", 12>);
+  const auto loop = layer([](auto v, auto r) {
+    return scan<12, "step", Policy>(in_roles, carried(v), each(r, r), r, v, param<"/w", 12>);
+  });
+  return classify(ckpt<"s", allow_useless>(loop, h, square(param<"rows", 12, 12>)) * h);
+}();
+
 /// Two layers of an LSTM over 32 steps, which begin with states that are computed; what goes from one to the other is
 /// dropped in part.
 template <class Policy>

@@ -176,11 +176,12 @@ struct loop_operations {
     return out;
   }();
 
-  /// Whether no argument before this one is the same value, and has its gradient summed.
-  static constexpr bool is_first(const builder& b, int node, int argument) {
-    bool first = true;
-    for (int i = 0; i < argument; ++i)
-      first &= !of::added_up.of[i] || b.argument(node, i) != b.argument(node, argument);
+  /// Returns true if the gradient of argument number `argument` is summed over the steps, and no earlier argument of
+  /// which this is true is the same value. Its sum goes on from the gradient that the value has so far.
+  static constexpr bool goes_on(const builder& b, int node, int argument) {
+    const auto value = [&](int i) { return b.differentiated(b.argument(node, i)); };
+    bool first = of::added_up.of[argument];
+    for (int i = 0; i < argument; ++i) first &= !of::added_up.of[i] || value(i) != value(argument);
     return first;
   }
   static constexpr void append_gradients(builder& b, int node, const bool* wanted, int* gradient) {
@@ -201,16 +202,20 @@ struct loop_operations {
     for (int i = 0; i < of::arguments; ++i) {
       if (!of::added_up.of[i]) continue;
       const int argument = b.differentiated(b.argument(node, i)), so_far = gradient[argument];
-      given[n++] = so_far != 0 && is_first(b, node, i) ? so_far : nothing;
+      given[n++] = so_far != 0 && goes_on(b, node, i) ? so_far : nothing;
     }
     given[n++] = nothing;
-    int next = b.append(&pullback, given);
-    for (int i = 0; i < of::arguments; ++i) {
-      if (!of::wanted.of[i]) continue;
-      const int argument = b.differentiated(b.argument(node, i)), both[]{gradient[argument], next++};
-      if (!wanted[argument]) continue;
-      const bool added = both[0] == 0 || (of::added_up.of[i] && is_first(b, node, i));
-      gradient[argument] = added ? both[1] : b.append(&sums[static_cast<std::size_t>(i)], both);
+    const int pulled = b.append(&pullback, given);
+    // A value may be several arguments. A sum that goes on contains the gradient so far and takes its place. Such sums
+    // come first, and every other gradient of the value is then added.
+    for (const bool first : {true, false}) {
+      int next = pulled;
+      for (int i = 0; i < of::arguments; ++i) {
+        if (!of::wanted.of[i]) continue;
+        const int argument = b.differentiated(b.argument(node, i)), both[]{gradient[argument], next++};
+        if (!wanted[argument] || goes_on(b, node, i) != first) continue;
+        gradient[argument] = first || both[0] == 0 ? both[1] : b.append(&sums[static_cast<std::size_t>(i)], both);
+      }
     }
     b.tags = tags;
     b.close(before);
