@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-using cairn::adamw, cairn::sgd;
+using cairn::adamw, cairn::rule_optimizer, cairn::sgd;
 
 namespace {
 
@@ -154,6 +154,73 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(moments_are_kept_and_set, Real, reals) {
     run(step, second, other_adam, other_descent);
   }
   BOOST_TEST(first.p == second.p, boost::test_tools::per_element());
+}
+
+// The largest gradients, and the smallest, in every order and of both signs, with rates of all sizes.
+BOOST_AUTO_TEST_CASE_TEMPLATE(finite_gradients_leave_all_numbers_finite, Real, reals) {
+  using limits = std::numeric_limits<Real>;
+  const std::vector<Real> extreme{
+      limits::max(),      -limits::max(),    std::sqrt(limits::max()) * 10, 1, 0, -limits::denorm_min(),
+      limits::min() * 10, -limits::max() / 3};
+  const auto check = [&](auto rule) {
+    for (const double rate : {0.0, 1e-3, 1e3}) {
+      fake_program<Real> program;
+      rule_optimizer optimizer{program, rule};
+      optimizer.lr(rate);
+      for (std::size_t step = 0; step < 40; ++step) {
+        for (std::size_t i = 0; i < program.size; ++i)
+          program.g[i] = program.padding(i) ? 0 : extreme[(i * i + step * (i % 5 + step / 10)) % extreme.size()];
+        optimizer.update();
+        const auto finite = [](Real x) { return std::isfinite(x); };
+        BOOST_REQUIRE(std::ranges::all_of(program.p, finite));
+        for (std::size_t k = 0; k < rule.moments.size(); ++k)
+          BOOST_REQUIRE(std::ranges::all_of(optimizer.moment(k), finite));
+      }
+    }
+  };
+  check(cairn::sgd_options{});
+  check(cairn::sgd_options{.weight_decay = 0.1});
+  check(cairn::sgd_options{.momentum = 0.9, .weight_decay = 0.1});
+  check(cairn::sgd_options{.momentum = 0.99, .nesterov = true});
+  check(cairn::adamw_options{});
+  check(cairn::adamw_options{.beta1 = 0, .beta2 = 0, .epsilon = 0});
+  check(cairn::adamw_options{.beta1 = 0.999, .beta2 = 0.1, .epsilon = 0, .weight_decay = 1});
+  check(cairn::averaged{cairn::adamw_options{}, 0.9});
+  check(cairn::averaged{cairn::sgd_options{.momentum = 0.9}, 0.9});
+}
+// A huge gradient is a step of the rate, as in PyTorch while its squares are finite; then the mean of squares decays.
+BOOST_AUTO_TEST_CASE_TEMPLATE(huge_gradients_take_steps_of_the_rate, Real, reals) {
+  for (const double huge : {1e18, 1e20, static_cast<double>(std::numeric_limits<Real>::max())}) {
+    fake_program<Real> program;
+    adamw optimizer{program, {.lr = 0.1, .weight_decay = 0}};
+    std::ranges::fill(program.p, Real{1});
+    const auto after = [&](double gradient) {
+      std::ranges::fill(program.g, static_cast<Real>(gradient));
+      optimizer.update();
+      return program.p[12];
+    };
+    const auto near = boost::test_tools::tolerance(static_cast<Real>(1e-6));
+    BOOST_TEST(after(huge) == Real(0.9), near);  // these are PyTorch 2.15's, of 1e20 in float and in double
+    BOOST_TEST(after(1) == Real(0.832994223), near);
+    BOOST_TEST(after(1) == Real(0.781198502), near);
+  }
+}
+BOOST_AUTO_TEST_CASE_TEMPLATE(infinite_gradients_are_not_taken_for_large_ones, Real, reals) {
+  const auto check = [](auto rule) {
+    for (const Real bad : {std::numeric_limits<Real>::infinity(), -std::numeric_limits<Real>::infinity(),
+                           std::numeric_limits<Real>::quiet_NaN()}) {
+      fake_program<Real> program;
+      rule_optimizer optimizer{program, rule};
+      program.differentiate(1);
+      program.g[12] = bad;
+      optimizer.update();
+      for (std::size_t i = 0; i < program.size; ++i) BOOST_TEST(std::isnan(program.p[i]) == (i == 12));
+    }
+  };
+  check(cairn::sgd_options{});
+  check(cairn::sgd_options{.momentum = 0.9, .nesterov = true});
+  check(cairn::adamw_options{});
+  check(cairn::averaged{cairn::adamw_options{}, 0.9});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

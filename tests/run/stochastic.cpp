@@ -116,6 +116,10 @@ BOOST_AUTO_TEST_CASE(numbers_of_all_sorts) {
   BOOST_TEST(rounded(-1 - ulp / 2, half - 1) == -1);
   BOOST_TEST(rounded(-1 - ulp / 2, half) == -1 - ulp);
   BOOST_TEST(rounded(2 - ulp / 4, all) == 2);  // into the next power of two
+  constexpr float largest = 0x1.fep127F;       // of bf16
+  BOOST_TEST(rounded(std::numeric_limits<float>::max(), all) == largest);
+  BOOST_TEST(rounded(-std::numeric_limits<float>::max(), all) == -largest);
+  BOOST_TEST(rounded(largest, all) == largest);
   BOOST_TEST(std::isinf(rounded(std::numeric_limits<float>::infinity(), all)));
   BOOST_TEST(std::isnan(rounded(std::numeric_limits<float>::quiet_NaN(), all)));
   BOOST_TEST(std::isnan(rounded(std::bit_cast<float>(0x7f800001U), 0)));

@@ -255,6 +255,58 @@ BOOST_AUTO_TEST_CASE(a_long_gradient_has_the_same_length_on_any_number_of_thread
   BOOST_TEST(three.gradient_norm() == one.gradient_norm());
 #endif
 }
+// Gradients of all sizes have a length, of which the step makes the one that is asked for.
+template <class Real, class... Options>
+void clip_gradients_of(std::initializer_list<double> sizes) {
+  constexpr auto of_inputs = sum(param_from<"w", initial{}, 4> * input<"x", 4>);
+  program<of_inputs, update<sgd_options{}>, clip<0.5>, check_finite, Options...> step;
+  for (const double size : sizes) {
+    step.init(seed{1});
+    const std::vector<Real> x(4, static_cast<Real>(size));
+    const auto exact = static_cast<double>(x[0]);
+    step.train({.lr = 1}, bind<"x">(x));
+    const double length =
+        exact > std::numeric_limits<double>::max() / 2 ? std::numeric_limits<double>::max() : 2 * exact;
+    const auto near = boost::test_tools::tolerance(1e-6);
+    BOOST_TEST(step.gradient_norm() == length, near);
+    const auto w = static_cast<double>(step.template param<"w">()(0));
+    BOOST_TEST(w == (length > 0.5 ? -exact * (0.5 / length) : -exact), near);
+  }
+}
+BOOST_AUTO_TEST_CASE(gradients_of_any_size_have_a_length) {
+  clip_gradients_of<float>({2e22, 1e19, 3.4e38, 1, 1e-20, 1e-25, 1e-40});
+  clip_gradients_of<float, mixed<bf16>>({0x1p70, 0x1p-70});
+  clip_gradients_of<double, real<double>>({2e22, 1e160, 1.7e308, 1e-150, 1e-170, 1e-310});
+}
+BOOST_AUTO_TEST_CASE(lengths_of_many_numbers) {
+  constexpr std::int64_t most = 3'000'000;
+  std::vector<float> same(most, 0.1F), large(most, 1e25F);
+  std::vector<double> wide(most, 1e200), narrow(most, 1e-200);
+  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{100'003}, most}) {
+    const double root = std::sqrt(static_cast<double>(n));
+    for (const int threads : {1, 3}) {
+      const auto near = boost::test_tools::tolerance(1e-12);
+      BOOST_TEST(kernel::length_of(same.data(), n, threads) == root * static_cast<double>(0.1F), near);
+      BOOST_TEST(kernel::length_of(large.data(), n, threads) == root * static_cast<double>(1e25F), near);
+      BOOST_TEST(kernel::length_of(wide.data(), n, threads) == root * 1e200, near);
+      BOOST_TEST(kernel::length_of(narrow.data(), n, threads) == root * 1e-200, near);
+    }
+  }
+  wide[7] = std::numeric_limits<double>::infinity();
+  narrow[7] = std::numeric_limits<double>::quiet_NaN();
+  BOOST_TEST(std::isinf(kernel::length_of(wide.data(), most, 1)));
+  BOOST_TEST(std::isnan(kernel::length_of(narrow.data(), most, 1)));
+}
+BOOST_AUTO_TEST_CASE(an_infinite_gradient_is_refused_before_anything_is_updated) {
+  constexpr auto roots = sum(sqrt(param_from<"w", initial{}, 4> + input<"x", 4>));  // at 0 the slope alone is infinite
+  program<roots, update<adamw_options{}>, clip<0.5>, check_finite> step;
+  step.init(seed{1});
+  BOOST_CHECK_THROW(step.train(bind<"x">(std::vector<float>{1, 2, 3, 0})), gradient_error);
+  BOOST_TEST(std::isinf(step.gradient_norm()));
+  BOOST_TEST(step.steps() == 0);
+  BOOST_TEST(step.param<"w">()(0) == 0);
+  BOOST_TEST((step.moment<"w", "exp_avg">()(0) == 0));
+}
 BOOST_AUTO_TEST_CASE(a_length_that_is_no_number_is_not_a_short_one) {
   constexpr auto broken =
       mean(x * param_from<"a", initial::constant(1), 12>) + mean(sqrt(abs(x * param_from<"b", initial{}, 12>)));

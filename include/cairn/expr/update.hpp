@@ -30,6 +30,26 @@ namespace cairn {
 //     }
 //   };
 
+struct saturated_op : elementwise_op {
+  static constexpr fixed_string name = "saturated";
+  static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, no_gradient{}); }
+};
+struct squarable_op : elementwise_op {
+  static constexpr fixed_string name = "squarable";
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
+};
+/// For rules: x, or where x overflowed although `from` is finite, the largest number of its sign.
+template <an_operand X, an_operand From>
+constexpr made<saturated_op, X, From> saturated(X, From) {
+  return {};
+}
+/// For rules: x, or where the square of x would overflow, the largest number of its sign whose square does not. Of an
+/// infinite x it is NaN.
+template <an_operand X>
+constexpr made<squarable_op, X> squarable(X) {
+  return {};
+}
+
 /// What a training step is told: the learning rate, that of its rules where it is not said.
 struct train_options {
   std::optional<double> lr = {};

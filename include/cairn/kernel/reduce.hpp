@@ -6,6 +6,10 @@
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/threads.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 namespace cairn {
 
 namespace kernel {
@@ -208,17 +212,38 @@ template <class Fold, class Real>
 template <shape From, axis_set Axes>
 inline constexpr reduction reduction_of = as_pairs(From, Axes);
 
-/// The length of a vector of n numbers.
+/// Computes the sum of the squares of n numbers, each multiplied by `scale`, in double.
 template <class Real>
-[[gnu::noinline]] double length_of(const Real* in, std::int64_t n, int threads) {
-  const auto of_section = [in](std::int64_t begin, std::int64_t count) {
-    const auto square = [from = in + begin, count](std::int64_t i) {
-      const auto x = load_row(from, i, count, Real{0});
+[[gnu::noinline]] double sum_of_squares(const Real* in, std::int64_t n, double scale, int threads) {
+  const auto of_section = [in, scale](std::int64_t begin, std::int64_t count) {
+    const auto square = [from = in + begin, count, by = lanes<double>::fill(scale)](std::int64_t i) {
+      const auto x = load_row_as<double>(from, i, count) * by;
       return x * x;
     };
-    return several<Real, 1>{{fold_row<adding, Real>(count, square)}};
+    return several<double, 1>{{fold_row<adding, double>(count, square)}};
   };
-  return std::sqrt(static_cast<double>(fold_all<adding, Real, 1>(n, 40 * n, threads, of_section).of[0]));
+  return fold_all<adding, double, 1>(n, 40 * n, threads, of_section).of[0];
+}
+
+/// Computes the length of a vector of n numbers. The squares of all floats are doubles. Squares of doubles may be too
+/// large or too small; then the numbers are first divided by a power of two near the largest. The length of finite
+/// numbers is finite: a length above the largest double is returned as the largest double.
+template <class Real>
+double length_of(const Real* in, std::int64_t n, int threads) {
+  const double squares = sum_of_squares(in, n, 1, threads);
+  if constexpr (std::is_same_v<Real, double>) {
+    constexpr double digits_are_safe = 0x1p-900;  // what smaller squares lose is below a last place of this sum
+    if (!(squares >= digits_are_safe && std::isfinite(squares))) {
+      double largest = 0;
+      for (std::int64_t i = 0; i < n; ++i) largest = std::abs(in[i]) > largest ? std::abs(in[i]) : largest;
+      if (largest > 0 && std::isfinite(largest)) {
+        const double scale = std::ldexp(1, std::clamp(-std::ilogb(largest), -1022, 1022));
+        const double length = std::sqrt(sum_of_squares(in, n, scale, threads)) / scale;
+        return length > std::numeric_limits<double>::max() ? std::numeric_limits<double>::max() : length;
+      }
+    }
+  }
+  return std::sqrt(squares);
 }
 
 /// The reduction of an argument over axes, by the code of its sort alone.

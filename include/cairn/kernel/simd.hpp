@@ -193,6 +193,10 @@ struct lanes {
   [[gnu::always_inline]] friend mask greater(lanes a, lanes b) { return a.value > b.value; }
   [[gnu::always_inline]] friend mask equal(lanes a, lanes b) { return a.value == b.value; }
   [[gnu::always_inline]] friend lanes select(mask which, lanes a, lanes b) { return {which ? a.value : b.value}; }
+  /// a between -most and most; NaN stays NaN, in the processor's order of operands.
+  [[gnu::always_inline]] friend lanes between(lanes a, lanes most) {
+    return {xsimd::min(batch(most.value), xsimd::max(batch(-most.value), batch(a.value))).data};
+  }
   /// a where it is greater, else b; so b where either is NaN.
   [[gnu::always_inline]] friend lanes max(lanes a, lanes b) { return select(greater(a, b), a, b); }
 
@@ -349,6 +353,20 @@ template <class Real>
   if (i + lanes<Real>::width <= n) return lanes<Real>::load(row + i);
   return lanes<Real>::load(row + i, static_cast<int>(n - i), rest);
 }
+/// A register of doubles, of floats in memory. What g++ makes of a vector's conversion takes several times as long.
+[[gnu::always_inline]] inline lanes<double> doubles_of(const float* from) {
+#if XSIMD_WITH_AVX512F
+  return {_mm512_cvtps_pd(_mm256_loadu_ps(from))};
+#elif XSIMD_WITH_AVX
+  return {_mm256_cvtps_pd(_mm_loadu_ps(from))};
+#elif XSIMD_WITH_SSE2
+  return {_mm_cvtps_pd(_mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(from))))};
+#else
+  lanes<double> out;
+  for (int i = 0; i < lanes<double>::width; ++i) out.value[i] = from[i];
+  return out;
+#endif
+}
 /// As Reals, numbers that may be of another type.
 template <class Real, class Stored>
 [[gnu::always_inline]] inline lanes<Real> load_row_as(const Stored* row, std::int64_t i, std::int64_t n) {
@@ -356,6 +374,8 @@ template <class Real, class Stored>
     return load_row(row, i, n);
   } else {
     constexpr int width = lanes<Real>::width;
+    if constexpr (std::is_same_v<Real, double> && std::is_same_v<Stored, float>)
+      if (i + width <= n) return doubles_of(row + i);
     Real part[width] = {};
     for (int k = 0; k < width && i + k < n; ++k) part[k] = static_cast<Real>(row[i + k]);
     return lanes<Real>::load(part);
@@ -480,6 +500,10 @@ constexpr bool equal(Real a, Real b) {
 template <std::floating_point Real>
 constexpr Real select(bool which, Real a, Real b) {
   return which ? a : b;
+}
+template <std::floating_point Real>
+constexpr Real between(Real a, Real most) {
+  return a > most ? most : a < -most ? -most : a;
 }
 template <std::floating_point Real>
 constexpr Real max(Real a, Real b) {

@@ -18,11 +18,13 @@ namespace cairn::kernel {
 }
 
 /// x rounded to a number of bf16: away from zero with the probability of the fraction of its last place, by the upper
-/// half of each word. What is not finite stays as it is.
+/// half of each word. Beyond the largest number of bf16, it is that number. What is not finite stays as it is.
 [[gnu::always_inline]] inline lanes<float> rounded_by(const halves::words& words, const lanes<float>& x) {
+  constexpr std::uint32_t exponent = 0x7f800000U, upper_half = 0xffff0000U;
   const auto all = reinterpret_cast<halves::words>(x.value);
-  const auto moved = (all + (words >> 16)) & 0xffff0000U;
-  return {reinterpret_cast<lanes<float>::vector>((all & 0x7f800000U) == 0x7f800000U ? all : moved)};
+  const auto moved = (all + (words >> 16)) & upper_half;
+  const auto finite = (moved & exponent) == exponent ? all & upper_half : moved;
+  return {reinterpret_cast<lanes<float>::vector>((all & exponent) == exponent ? all : finite)};
 }
 
 /// Where the numbers of a register stand, one after the other, and the two words of a key, in lanes.

@@ -6,9 +6,40 @@
 #include "cairn/kernel/stochastic.hpp"
 
 #include <array>
+#include <concepts>
+#include <limits>
 #include <tuple>
 
 namespace cairn {
+
+namespace kernel {
+template <class Real>
+Real number_in(const lanes<Real>&);
+template <std::floating_point Real>
+Real number_in(const Real&);
+
+/// A number so far below the root of the largest that a mean of such squares is finite, too, whatever the last places
+/// of the mean are rounded to.
+template <class Real>
+inline constexpr Real largest_root = [] {
+  Real root = 1 - std::numeric_limits<Real>::epsilon();
+  for (int i = 0; i < std::numeric_limits<Real>::max_exponent / 2; ++i) root *= 2;
+  return root;
+}();
+}  // namespace kernel
+
+template <class V>
+[[gnu::always_inline]] inline V lanewise(saturated_op, V x, V from) {
+  using kernel::between;
+  using real = decltype(kernel::number_in(x));
+  return between(x, kernel::all<V>(std::numeric_limits<real>::max())) - (from - from);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(squarable_op, V x) {
+  using kernel::between;
+  using real = decltype(kernel::number_in(x));
+  return between(x, kernel::all<V>(kernel::largest_root<real>)) - (x - x);
+}
 
 namespace kernel {
 // What a rule says of numbers, each of them a register. Compilers compute once what is said twice.

@@ -145,12 +145,16 @@ class rule_optimizer {
   void update_with(const Numbers& numbers) noexcept {
     if constexpr (detail::rule_with<Rule, static_cast<int>(Moments)>) {
       [&]<std::size_t... N, std::size_t... M>(std::index_sequence<N...>, std::index_sequence<M...>) {
-        detail::for_each_register<Real>(of_.parameters.size(), threads_, [&](std::size_t i, auto... count) {
-          const auto next = kernel::updated_by<Rule, Moments>(
-              lanes::load(&of_.parameters[i], count...), lanes::load(&of_.gradients[i], count...),
-              lanes::fill(static_cast<Real>(numbers[N]))..., lanes::load(&moments_[M][i], count...)...);
-          next[0].store(&of_.parameters[i], count...);
-          (next[M + 1].store(&moments_[M][i], count...), ...);
+        const std::array<lanes, sizeof...(N)> number{lanes::fill(static_cast<Real>(numbers[N]))...};
+        const std::array<Real*, Moments> moment{moments_[M].data()...};
+        Real* const parameter = of_.parameters.data();
+        const Real* const gradient = of_.gradients.data();
+        detail::for_each_register<Real>(of_.parameters.size(), threads_, [=](std::size_t i, auto... count) {
+          const auto next = kernel::updated_by<Rule, Moments>(lanes::load(parameter + i, count...),
+                                                              lanes::load(gradient + i, count...), number[N]...,
+                                                              lanes::load(moment[M] + i, count...)...);
+          next[0].store(parameter + i, count...);
+          (next[M + 1].store(moment[M] + i, count...), ...);
         });
       }(std::make_index_sequence<std::tuple_size_v<Numbers>>{}, std::make_index_sequence<Moments>{});
     }

@@ -1,8 +1,11 @@
-// The usual update rules, as options: of the optimizers, and of update<...>, which has them in the step.
+// The usual update rules, as options: of the optimizers, and of update<...>, which has them in the step. No finite
+// gradient makes a parameter or a moment infinite or NaN: what overflows becomes the largest finite number. An infinite
+// gradient makes NaN of its parameter.
 #pragma once
 
 #include "cairn/expr/update.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -22,13 +25,13 @@ struct sgd_options {
     return {rate, weight_decay, momentum, nesterov ? momentum : 1, nesterov ? 1.0 : 0.0};
   }
   static constexpr auto next(auto p, auto g, auto rate, auto decay, auto, auto, auto) {
-    return std::tuple{p - rate * (g + decay * p)};
+    return std::tuple{saturated(p - rate * saturated(g + decay * p, g), g)};
   }
   static constexpr auto next(auto p, auto g, auto rate, auto decay, auto momentum, auto by_velocity, auto by_slope,
                              auto velocity) {
-    const auto slope = g + decay * p;
-    const auto v = momentum * velocity + slope;
-    return std::tuple{p - rate * (by_velocity * v + by_slope * slope), v};
+    const auto slope = saturated(g + decay * p, g);
+    const auto v = saturated(momentum * velocity + slope, g);
+    return std::tuple{saturated(p - rate * saturated(by_velocity * v + by_slope * slope, g), g), v};
   }
 };
 
@@ -43,17 +46,21 @@ struct adamw_options {
 
   static constexpr std::array<std::string_view, 2> moments{"exp_avg", "exp_avg_sq"};
   /// Both means are divided by what they lack of a mean over all steps; so that these divisions are no work of every
-  /// number, they are in the rate and in epsilon.
+  /// number, they are in the rate and in epsilon. Epsilon is at least 1e-18, so that no mean divided by it overflows.
   std::array<double, 5> numbers(double rate, std::int64_t step) const {
     const auto n = static_cast<double>(step);
     const double lack = std::sqrt(1 - std::pow(beta2, n));
-    return {rate * lack / (1 - std::pow(beta1, n)), 1 - rate * weight_decay, 1 - beta1, 1 - beta2, epsilon * lack};
+    return {rate * lack / (1 - std::pow(beta1, n)), 1 - rate * weight_decay, 1 - beta1, 1 - beta2,
+            std::max(epsilon * lack, 1e-18)};
   }
-  static constexpr auto next(auto p, auto g, auto rate, auto keep, auto new1, auto new2, auto least, auto mean,
+  /// A gradient whose square would overflow counts as one whose square does not: a step depends on how the gradients of
+  /// several steps compare, and not on their size.
+  static constexpr auto next(auto p, auto gradient, auto rate, auto keep, auto new1, auto new2, auto least, auto mean,
                              auto square) {
+    const auto g = squarable(gradient);
     const auto m = mean + new1 * (g - mean);
     const auto s = square + new2 * (g * g - square);
-    return std::tuple{keep * p - rate * (m / (sqrt(s) + least)), m, s};
+    return std::tuple{saturated(keep * p - rate * (m / (sqrt(s) + least)), g), m, s};
   }
 };
 
@@ -91,7 +98,9 @@ struct averaged {
       const auto all = std::tuple{rest...};
       const auto average = std::get<sizeof...(N)>(all);
       return std::apply(
-          [=](auto next, auto... kept) { return std::tuple{next, average + share * (next - average), kept...}; },
+          [=](auto next, auto... kept) {
+            return std::tuple{next, average + share * saturated(next - average, g), kept...};
+          },
           Rule::next(p, g, std::get<N>(all)..., std::get<sizeof...(N) + 1 + M>(all)...));
     }(std::make_index_sequence<count>{}, std::make_index_sequence<sizeof...(Rest) - count - 1>{});
   }
