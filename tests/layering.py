@@ -20,7 +20,7 @@ homes = {
     r"xtensor/|xtl/": r"(?!)",  # nowhere
 }
 x86 = re.compile(r"\b(_mm\d*_|__m\d|__(AVX|SSE|AMX|x86)|_tile_|XSIMD_WITH)")
-knows_x86 = ["kernel/simd.hpp", "kernel/halves.hpp", "kernel/amx.hpp", "core/target.hpp"]
+knows_x86 = ["kernel/simd.hpp", "kernel/float_mode.hpp", "kernel/halves.hpp", "kernel/amx.hpp", "core/target.hpp"]
 blind = re.compile(r"(pass|check|exec|train|report)/.*|kernel/(run|tiles|loop|threads|simd|packed|registers|gemm)\.hpp")
 slow_in_constexpr = re.compile(r"\bstd::(?:ranges::)?(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
 lists = {

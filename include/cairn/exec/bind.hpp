@@ -1,4 +1,4 @@
-// How arrays enter a program: named, checked, never copied.
+// How arrays enter a program: named, checked, never copied. Temporary containers are moved in.
 #pragma once
 
 #include "cairn/core/refuse.hpp"
@@ -58,9 +58,10 @@ namespace detail {
   if (!extents_fit(given, wanted)) refuse(extent_error(name, text_of(wanted), text_of(given), what));
   if (!row_major) refuse(extent_error(name, "a contiguous row-major array", "other strides", what));
 }
-/// Throws extent_error where numbers of so many bytes do not lie at a multiple of these.
+/// Throws extent_error where numbers of so many bytes lie nowhere, or not at a multiple of these.
 [[gnu::noinline]] inline void check_address(std::string_view what, std::string_view name, const void* data,
                                             std::size_t size) {
+  if (data == nullptr) refuse(extent_error(name, "an address", "null", what));
   const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % size);
   if (off == 0) return;
   refuse(extent_error(name, text_of({"an address that is a multiple of ", text_of(static_cast<std::int64_t>(size))}),
@@ -133,10 +134,16 @@ struct bound {
 namespace detail {
 template <class A>
 concept an_array = shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
+
+/// Returns true for an array whose numbers end with it, as those of a container do and those of a view do not.
+template <class A>
+concept a_container = an_array<A> && std::is_object_v<A> && !std::is_array_v<A> &&
+                      std::constructible_from<std::remove_const_t<A>, A> && !std::ranges::borrowed_range<A>;
 }  // namespace detail
 
 /// Binds an array to the input `Name` for one step: a span, C array, std::array, contiguous range, view, or an
-/// xtensor container or view. Static extents are checked by the compiler, dynamic ones when the step begins.
+/// xtensor container or view. Static extents are checked by the compiler, dynamic ones when the step begins. The array
+/// must live as long as what is returned.
 template <fixed_string Name, class A>
 auto bind(const A& array) {
   if constexpr (!detail::an_array<A>) {
@@ -167,6 +174,32 @@ auto bind(const A& array) {
     using element = std::remove_cvref_t<std::ranges::range_value_t<A>>;
     return bound<Name, element[]>{std::ranges::data(array), shape(detail::extent_of(std::ranges::size(array)))};
   }
+}
+
+namespace detail {
+/// Keeps an array; a base, so that it exists before what refers to it.
+template <class A>
+struct array_keeper {
+  A kept;
+};
+/// A container and a binding to it.
+template <fixed_string Name, class A>
+struct bound_container : private array_keeper<A>, public decltype(cairn::bind<Name>(std::declval<const A&>())) {
+  using binding = decltype(cairn::bind<Name>(std::declval<const A&>()));
+
+  explicit bound_container(A array)
+      : array_keeper<A>{std::move(array)}, binding(cairn::bind<Name>(std::as_const(this->kept))) {}
+  bound_container(const bound_container& other)
+      : array_keeper<A>(other), binding(cairn::bind<Name>(std::as_const(this->kept))) {}
+  bound_container(bound_container&& other) noexcept : bound_container(std::move(other.kept)) {}
+  bound_container& operator=(const bound_container&) = delete;
+};
+}  // namespace detail
+
+/// Binds a temporary container, which is moved into what is returned.
+template <fixed_string Name, detail::a_container A>
+auto bind(A&& array) {
+  return detail::bound_container<Name, std::remove_const_t<A>>(std::forward<A>(array));
 }
 
 namespace detail {

@@ -5,7 +5,8 @@
 
 namespace cairn {
 
-/// The forward pass of any expression, sharing the parameters of a program by name; the program must outlive it.
+/// The forward pass of any expression, sharing the parameters of a program by name. It goes on with them when the program
+/// is moved, and throws program_error after the program was destroyed or assigned over.
 /// Nothing is random in it, and no state changes but caches, which are its own: dropout leaves its argument as it is.
 /// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
 /// Rejects: a parameter that the program does not have, or has in another shape.
@@ -27,13 +28,15 @@ class predictor {
     requires(!detail::runs<Trained, true, TrainedOptions...>)
   explicit predictor(program<Trained, TrainedOptions...>&, std::span<std::byte> = {}) : memory_(0) {}
 
-  /// Allocates memory().peak_bytes + memory().cache_bytes bytes, once.
+  /// Allocates memory().peak_bytes + memory().cache_bytes bytes, once, and 64 in front of them; 64 more if the program
+  /// lives in the caller's memory and has no other predictor.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
-  /// Lives in the first so many bytes of the caller's memory. Throws memory_error.
+  /// Lives in the first so many bytes of the caller's memory. Throws memory_error. Allocates nothing; so, if the program
+  /// lives in the caller's memory, too, and nothing of it is on the heap, the end of the program is not noticed.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
@@ -86,13 +89,17 @@ class predictor {
   }
 
   /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call. Then caches
-  /// are what `updated` says.
+  /// are what `updated` says. Throws as value_and_grad does, and rounds as it does.
   template <class... Bound>
   auto operator()(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
     memory_.check();
+    program_.check();
+    detail::check_written(unchecked_leaves_, parameters_);
+    unchecked_leaves_ = {};
     machine_.check_snapshots();
+    const kernel::default_float_mode mode;
     if constexpr (std::same_as<problem, sound>) {
       machine_.read(inputs...);
       machine_.run(0, machine::step_count);
@@ -127,6 +134,10 @@ class predictor {
     using owner = program<Trained, TrainedOptions...>;
     place();
     if constexpr (std::same_as<sharing_with<owner>, sound>) {
+      trained.memory_.check();
+      program_ = trained.memory_.share(memory_.is_on_heap());
+      parameters_ = trained.memory_.data();
+      unchecked_leaves_ = owner::all_leaves;
       for (int i = 0; i < machine::leaf_count; ++i) {
         if (machine::leaf(i).what == ir::role::parameter)
           machine_.leaf_base(i) = trained.owned().leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
@@ -136,6 +147,11 @@ class predictor {
 
   memory_block memory_;
   machine machine_;
+  // Of a program whose parameters are used here: whether it lives, and where its parameters are until they were found
+  // to be written.
+  detail::memory_share program_;
+  std::byte* parameters_ = nullptr;
+  std::span<const detail::runtime_leaf> unchecked_leaves_;
 };
 
 /// Where no predictor can be made.

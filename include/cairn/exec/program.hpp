@@ -7,6 +7,8 @@
 #include "cairn/exec/kept.hpp"
 #include "cairn/exec/machine.hpp"
 #include "cairn/exec/stand_in.hpp"
+#include "cairn/exec/unwritten.hpp"
+#include "cairn/kernel/float_mode.hpp"
 
 #include <cstring>
 #include <vector>
@@ -14,6 +16,9 @@
 namespace cairn {
 
 namespace detail {
+template <class Real>
+struct trained_blocks;
+
 /// The mistake of asking for threads where there are none, or sound.
 template <int Threads>
 constexpr auto problem_of_threads() {
@@ -63,7 +68,7 @@ class program {
   /// Whether operations in it are random.
   static constexpr bool is_random() { return machine::key_count > 0; }
 
-  /// Allocates memory().total_bytes() bytes, once.
+  /// Allocates memory().total_bytes() bytes, once, and 64 in front of them.
   program() : program(memory_block(bytes_needed)) {}
   /// Lives in the first memory().total_bytes() bytes of the caller's memory, which must outlive it; allocates nothing.
   /// Throws memory_error where they are too few, or do not start at a multiple of 64 bytes.
@@ -79,8 +84,10 @@ class program {
   /// Accumulated gradients are zero again.
   void init(seed s) {
     memory_.check();
+    const kernel::default_float_mode mode;
     counters_ = {{s, 0}, 0};
     written_ = true;
+    half_updated_ = false;
     if constexpr (accumulates) zero_grad();
     std::fill_n(machine_.base(pass::moment_base), memory().moment_bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -95,11 +102,13 @@ class program {
   /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or
   /// label_error before anything is computed, and program_error where nobody initialized or wrote the parameters, or
   /// said where snapshots lie that are elsewhere; with check_finite, loss_error or gradient_error after a step whose
-  /// loss or gradients are not finite, which leaves states as they were.
+  /// loss or gradients are not finite, which leaves states as they were. The processor rounds to nearest in it and keeps
+  /// subnormal numbers, whatever the caller's mode is.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
     static_assert(report_of<problem>{}.shown);
+    const kernel::default_float_mode mode;
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) machine_.run(0, machine::step_count);
     machine_.write_late([](int) { return true; });
@@ -113,11 +122,13 @@ class program {
 
   /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
   /// rules make of them. With check_finite, throws loss_error, and where clip<...> keeps the gradients gradient_error,
-  /// before any parameter is changed.
+  /// before any parameter is changed. An exception of an operation of the caller's own can leave some parameters
+  /// updated and others not. Then steps and `save` throw program_error until `init` or `load`.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
     static_assert(report_of<problem>{}.shown);
+    const kernel::default_float_mode mode;
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
       write_numbers(given);
@@ -125,7 +136,9 @@ class program {
       if constexpr (checks) check_loss();
       machine_.run(machine::turn, machine::all_gradients);
       if constexpr (keeps_gradients) limit_gradients();
+      half_updated_ = true;
       machine_.run(machine::all_gradients, machine::step_count);
+      half_updated_ = false;
       ++counters_.steps;
     }
     machine_.write_late([](int base) { return !keeps_gradients || base != pass::gradient_base; });
@@ -159,17 +172,27 @@ class program {
         }
       } const guard{*this, counters, before};
       if constexpr (updates_parameters) write_numbers({});
-      use([this](int i) { machine_.run(i, i + 1); });
+      use([this](int i) {
+        const kernel::default_float_mode mode;
+        machine_.run(i, i + 1);
+      });
     }
   }
 
   /// How many steps changed the parameters: to keep and to set.
-  std::int64_t steps() const { return counters_.steps; }
-  void steps(std::int64_t taken) { counters_.steps = taken; }
+  std::int64_t steps() const {
+    memory_.check();
+    return counters_.steps;
+  }
+  void steps(std::int64_t taken) {
+    memory_.check();
+    counters_.steps = taken;
+  }
   /// With clip<...>: the length of all gradients together in the last step, before they were clipped.
   double gradient_norm() const
     requires keeps_gradients
   {
+    memory_.check();
     return gradient_norm_;
   }
 
@@ -187,18 +210,19 @@ class program {
     using problem = decltype(detail::problem_of_writing<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
     if constexpr (std::same_as<problem, sound>) {
+      memory_.check();
+      const kernel::default_float_mode mode;
       (arrays.check(machine::extents_of(detail::written_leaf<compiled, Bound>), 0, "parameter"), ...);
       (write(detail::written_leaf<compiled, Bound>, arrays.data), ...);
     }
   }
 
-  /// A parameter or a state, as a view through which it may be written.
+  /// A parameter or a state, as a view through which it may be written. Numbers that were never written are -0.
   template <fixed_string Name>
   auto param() {
     using problem = decltype(detail::problem_of_parameter<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
     constexpr int i = compiled::graph.find(ir::role::parameter, Name);
-    written_ = true;
     if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
     else return detail::view_stand_in<real_type>{};
   }
@@ -211,6 +235,15 @@ class program {
     constexpr int i = detail::gradient_leaf<compiled, Name>;
     if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(gradient_at(i));
     else return detail::view_stand_in<real_type>{};
+  }
+  /// The same views to read alone.
+  template <fixed_string Name>
+  auto param() const {
+    return detail::read_only(const_cast<program&>(*this).template param<Name>());
+  }
+  template <fixed_string Name>
+  auto grad() const {
+    return detail::read_only(const_cast<program&>(*this).template grad<Name>());
   }
 
   /// What the rule of update<...> keeps of a parameter, by the name that it gives: `step.moment<"fc1.weight",
@@ -279,8 +312,10 @@ class program {
     memory_.check();
     return {reinterpret_cast<parameter_type*>(memory_.data()), block_size};
   }
+  std::span<const parameter_type> parameters() const { return const_cast<program&>(*this).parameters(); }
   /// Calls visit(i) for each number of parameters() that is no padding.
   void for_each_trained(auto visit) const {
+    memory_.check();
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (!leaf.trained) continue;
@@ -293,6 +328,11 @@ class program {
     requires keeps_gradients
   {
     return {reinterpret_cast<real_type*>(owned().base(pass::gradient_base)), block_size};
+  }
+  std::span<const real_type> gradients() const
+    requires keeps_gradients
+  {
+    return const_cast<program&>(*this).gradients();
   }
   /// The report that they are not kept.
   template <class Number = real_type>
@@ -315,8 +355,7 @@ class program {
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(report_of<problem>{}.shown);
-    memory_.check();
-    if (!written_) check_written();
+    check_usable();
     if constexpr (std::same_as<problem, sound>) detail::kept_files<Path>::save(kept(), path, texts...);
   }
   /// Goes on from such a file, or begins with parameters and states of one of PyTorch's; returns its texts. With
@@ -328,8 +367,10 @@ class program {
     static_assert(report_of<problem>{}.shown);
     memory_.check();
     if constexpr (std::same_as<problem, sound>) {
+      const kernel::default_float_mode mode;
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
       written_ = true;
+      if constexpr (sizeof...(part) == 0) half_updated_ = false;
       if constexpr (accumulates) zero_grad();
       return texts;
     }
@@ -343,17 +384,19 @@ class program {
  private:
   template <auto, class...>
   friend class predictor;
+  template <class>
+  friend struct detail::trained_blocks;
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
   static constexpr std::size_t block_size =
       static_cast<std::size_t>(compiled::places.trained_bytes) / sizeof(parameter_type);
 
   static constexpr const auto& rules = ir::rules_of<typename compiled::model>;
   static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
+  static constexpr std::span all_leaves{machine::leaves.data(), static_cast<std::size_t>(machine::leaf_count)};
 
   template <class Problem, class... Bound>
   void begin_step(const Bound&... inputs) {
-    memory_.check();
-    if (!written_) check_written();
+    check_usable();
     machine_.check_snapshots();
     if constexpr (std::same_as<Problem, sound>) {
       machine_.read(inputs...);
@@ -437,7 +480,7 @@ class program {
     Number* const numbers = stored_at<Number>(i);
     random_sequence draw(s, leaf.hash);
     for (Number& value : std::span(numbers, static_cast<std::size_t>(leaf.count)))
-      value = static_cast<Number>(static_cast<real_type>(detail::drawn_by(leaf.start, draw)));
+      value = static_cast<Number>(static_cast<real_type>(detail::drawn_by(leaf.start, draw)) + real_type{0});
     const int zero_row = leaf.start.zero_row;
     if (zero_row < 0) return;
     const std::int64_t row = leaf.count / machine::extents_of(i)[0];
@@ -452,12 +495,15 @@ class program {
     else std::memmove(stored_at<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
     written_ = true;
   }
-  /// Throws program_error where there are parameters, of which nobody initialized or wrote any.
-  void check_written() {
-    const std::span all(memory_.data(), static_cast<std::size_t>(memory().parameter_bytes));
-    written_ |= all.empty() || std::ranges::any_of(all, [](std::byte b) { return b != std::byte{}; });
-    if (!written_)
-      refuse(program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})"));
+  /// Throws program_error if the program was moved from, if there are parameters and none was initialized or written,
+  /// or if an exception left a step while it updated parameters.
+  void check_usable() {
+    memory_.check();
+    if (!written_) detail::check_written(all_leaves, memory_.data());
+    written_ = true;
+    if (half_updated_)
+      refuse(program_error("cairn: an exception left a step of this program while it updated parameters: some are "
+                           "updated, others are not; call init(seed{1}), or load a file"));
   }
   static void for_each_leaf(auto visit) {
     [&]<int... I>(std::integer_sequence<int, I...>) {
@@ -471,6 +517,7 @@ class program {
     machine_.base(pass::gradient_base) = machine_.base(pass::moment_base) + memory().moment_bytes;
     machine_.base(pass::arena_base) = machine_.base(pass::gradient_base) + memory().gradient_bytes;
     machine_.place_leaves(at);
+    detail::mark_unwritten(all_leaves, at);
   }
 
   memory_block memory_;
@@ -479,7 +526,8 @@ class program {
   double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
-  bool written_ = false;  // its parameters, or they may have been
+  bool written_ = false;       // a parameter was, as far as is known
+  bool half_updated_ = false;  // an exception left train
 };
 
 /// A step of a program of either sort, at the learning rates of its rules.

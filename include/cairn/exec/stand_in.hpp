@@ -108,6 +108,16 @@ struct view_stand_in : tensor_view<Number, max_rank> {
   }
 };
 
+/// A view of the same numbers that cannot change them.
+template <class Number, std::size_t Rank>
+tensor_view<const Number, Rank> read_only(const tensor_view<Number, Rank>& view) {
+  return view;
+}
+template <class Number>
+view_stand_in<Number> read_only(const view_stand_in<Number>& view) {
+  return view;
+}
+
 /// As many values as there are outputs, or the one.
 template <class... E>
 auto for_each_output(output_list<E...>, auto value) {
@@ -146,11 +156,11 @@ class program_stand_in {
   double gradient_norm() const { return 0; }
   void zero_grad() {}
   template <fixed_string>
-  view_stand_in<parameter_type> param() {
+  view_stand_in<parameter_type> param() const {
     return {};
   }
   template <fixed_string>
-  view_stand_in<real_type> grad() {
+  view_stand_in<real_type> grad() const {
     return {};
   }
   template <fixed_string, fixed_string>
@@ -167,8 +177,8 @@ class program_stand_in {
     if constexpr (std::same_as<decltype(problem_of_files<Path>()), sound>)
       return decltype(kept_files<Path>::load(kept_run{}, path, part...)){};
   }
-  std::span<parameter_type> parameters() { return {}; }
-  std::span<real_type> gradients() { return {}; }
+  std::span<parameter_type> parameters() const { return {}; }
+  std::span<real_type> gradients() const { return {}; }
   random_state& random() { return random_; }
   std::span<std::byte> arena() { return {}; }
   void for_each_trained(auto) const {}

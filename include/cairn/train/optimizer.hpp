@@ -72,16 +72,23 @@ template <class Real>
 struct trained_blocks {
   std::span<Real> parameters;
   std::span<const Real> gradients;
+  memory_share memory;
 
+  /// `may_allocate` is as in memory_block::share.
   template <class Program>
-  explicit trained_blocks(Program& program)
-      : parameters(parameters_of<Real>(program)), gradients(gradients_of<Real>(program)) {}
+  trained_blocks(Program& program, bool may_allocate)
+      : parameters(parameters_of<Real>(program)), gradients(gradients_of<Real>(program)) {
+    if constexpr (requires { program.memory_.share(may_allocate); }) memory = program.memory_.share(may_allocate);
+  }
   trained_blocks(const trained_blocks&) = default;
   trained_blocks(trained_blocks&& other) noexcept
-      : parameters(std::exchange(other.parameters, {})), gradients(other.gradients) {}
+      : parameters(std::exchange(other.parameters, {})),
+        gradients(other.gradients),
+        memory(std::move(other.memory)) {}
   trained_blocks& operator=(trained_blocks other) noexcept {
     parameters = other.parameters;
     gradients = other.gradients;
+    memory = std::move(other.memory);
     return *this;
   }
 };
@@ -101,7 +108,8 @@ using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
 
 }  // namespace detail
 
-/// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp). The program must outlive it.
+/// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp). It goes along when the program is
+/// moved. After the program was destroyed or assigned over, `update` throws program_error.
 ///
 ///   rule_optimizer lions{step, lion{}};
 template <class Real, class Rule>
@@ -109,7 +117,7 @@ class rule_optimizer {
  public:
   template <class Program>
   explicit rule_optimizer(Program& program, Rule rule = {})
-      : of_(program), rule_(rule), threads_(detail::threads_of<Program>()) {
+      : of_(program, detail::moments_of(rule) > 0), rule_(rule), threads_(detail::threads_of<Program>()) {
     static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
     for (int k = 0; k < detail::moments_of(rule); ++k)
       moments_[static_cast<std::size_t>(k)].resize(of_.parameters.size());
@@ -118,6 +126,17 @@ class rule_optimizer {
     requires std::is_arithmetic_v<Number>
   rule_optimizer(Program& program, Number) : rule_optimizer(program) {
     static_assert(report_of<detail::not_options<Number>>{}.shown);
+  }
+
+  rule_optimizer(const rule_optimizer&) = default;
+  rule_optimizer(rule_optimizer&&) noexcept = default;
+  rule_optimizer& operator=(rule_optimizer other) noexcept {  // also of itself
+    std::swap(of_, other.of_);
+    std::swap(moments_, other.moments_);
+    std::swap(rule_, other.rule_);
+    std::swap(threads_, other.threads_);
+    std::swap(steps_, other.steps_);
+    return *this;
   }
 
   double lr() const { return rule_.lr; }
@@ -129,8 +148,11 @@ class rule_optimizer {
   std::int64_t steps() const { return steps_; }
   void steps(std::int64_t taken) { steps_ = taken; }
 
-  /// Changes the parameters by one step along the gradients; allocates nothing.
-  void update() noexcept {
+  /// Changes the parameters by one step along the gradients; allocates nothing. Throws program_error if the program was
+  /// destroyed or assigned over; then nothing has changed.
+  void update() {
+    of_.memory.check();
+    const kernel::default_float_mode mode;
     const auto numbers = rule_.numbers(rule_.lr, ++steps_);
     constexpr std::size_t most = Rule::moments.size();
     [&]<std::size_t... Count>(std::index_sequence<Count...>) {

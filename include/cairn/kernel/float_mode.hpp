@@ -1,0 +1,53 @@
+// How the processor rounds, which each thread can set for itself, and which a program must not depend on.
+#pragma once
+
+#include <cstdint>
+
+namespace cairn::kernel {
+
+/// While this object exists, its thread rounds to nearest and keeps subnormal numbers, as a new process does; then the
+/// thread rounds again as before. A library that is linked with -ffast-math can set flush-to-zero for a whole process.
+/// Masks and flags of exceptions stay as they are. Known for x86 with SSE and for AArch64; elsewhere, the mode is left
+/// alone.
+class default_float_mode {
+ public:
+  default_float_mode() : before_(mode()) {
+    if (before_ != 0) [[unlikely]] set_mode(0);
+  }
+  ~default_float_mode() {
+    if (before_ != 0) [[unlikely]] set_mode(before_);
+  }
+  default_float_mode(const default_float_mode&) = delete;
+
+ private:
+#if defined(__SSE__)
+  using word = std::uint32_t;
+  static constexpr word mode_bits = 0xe040;  // of MXCSR: flush to zero, rounding, denormals are zeros
+  static word control() {
+    word bits;
+    asm volatile("stmxcsr %0" : "=m"(bits) : : "memory");
+    return bits;
+  }
+  static void set_control(word bits) { asm volatile("ldmxcsr %0" : : "m"(bits) : "memory"); }
+#elif defined(__aarch64__)
+  using word = std::uint64_t;
+  static constexpr word mode_bits = 0x3c80007;  // of FPCR: default NaN, rounding, flush to zero, and what FEAT_AFP alters
+  static word control() {
+    word bits;
+    asm volatile("mrs %0, fpcr" : "=r"(bits) : : "memory");
+    return bits;
+  }
+  static void set_control(word bits) { asm volatile("msr fpcr, %0" : : "r"(bits) : "memory"); }
+#else
+  using word = std::uint32_t;
+  static constexpr word mode_bits = 0;
+  static word control() { return 0; }
+  static void set_control(word) {}
+#endif
+  static word mode() { return control() & mode_bits; }
+  static void set_mode(word mode) { set_control((control() & ~mode_bits) | mode); }
+
+  word before_;
+};
+
+}  // namespace cairn::kernel
