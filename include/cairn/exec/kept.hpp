@@ -21,10 +21,12 @@ struct kept_tensor {
   pass::place at;
 };
 
-/// How far a run has come: which random numbers the next step draws, and how many steps changed the parameters.
+/// How far a run has come: which random numbers the next step draws, how many steps changed the parameters, and the
+/// moment that has changed places with the parameters, empty where none has.
 struct run_counters {
   random_state random;
   std::int64_t steps = 0;
+  std::string_view exchanged = {};
 };
 
 /// What is kept, and where: the same for all models.
@@ -34,6 +36,13 @@ struct kept_run {
   std::size_t real_bytes;  ///< of the program's real numbers, which are floats or doubles
   run_counters* counters;  ///< null where there are none, in a predictor
 
+  /// The name of a moment as the program has it, which lives as long as the process; empty where no rule keeps one.
+  static constexpr std::string_view moment_in(std::span<const kept_tensor> tensors, std::string_view name) {
+    for (const kept_tensor& one : tensors) {
+      if (one.moment == name) return one.moment;
+    }
+    return {};
+  }
   std::byte* at(const kept_tensor& one) const { return bases[one.at.base] + one.at.offset; }
   std::size_t count(const kept_tensor& one) const { return static_cast<std::size_t>(one.extents.count()); }
   std::size_t bytes(const kept_tensor& one) const {

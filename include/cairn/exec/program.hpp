@@ -122,13 +122,15 @@ class program {
 
   /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
   /// rules make of them. With check_finite, throws loss_error, and where clip<...> keeps the gradients gradient_error,
-  /// before any parameter is changed. An exception of an operation of the caller's own can leave some parameters
-  /// updated and others not. Then steps and `save` throw program_error until `init` or `load`.
+  /// before any parameter is changed. Throws program_error while a moment stands in the place of the parameters. An
+  /// exception of an operation of the caller's own can leave some parameters updated and others not. Then steps and
+  /// `save` throw program_error until `init` or `load`.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
     static_assert(report_of<problem>{}.shown);
     const kernel::default_float_mode mode;
+    if (!counters_.exchanged.empty()) refuse_exchanged("before training goes on");
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
       write_numbers(given);
@@ -272,10 +274,13 @@ class program {
       refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
   }
   /// Has the moments of this name and their parameters change places, those of all rules that keep one: to run with
-  /// averages of the parameters, and then with the parameters again. Moments are zero before the first step. Throws
-  /// program_error where there are none, or where parameters are bf16 and could not hold them.
+  /// averages of the parameters, and then with the parameters again. Moments are zero before the first step. Files
+  /// remember it. Throws program_error where there are none, where parameters are bf16 and could not hold them, or
+  /// where another moment is in their place.
   void exchange(std::string_view moment) {
     check_exchange(moment);
+    if (!counters_.exchanged.empty() && counters_.exchanged != moment)
+      refuse_exchanged(detail::text_of({"before exchange(\"", moment, "\")"}));
     for (const kept_tensor& one : detail::kept_by<compiled>) {
       if (one.moment != moment) continue;
       const auto of = static_cast<std::size_t>(one.extents.count());
@@ -283,6 +288,8 @@ class program {
       const kept_tensor& parameter = detail::kept_by<compiled>[detail::kept_moment<compiled>(one.name, {})];
       std::swap_ranges(numbers, numbers + of, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
     }
+    counters_.exchanged =
+        counters_.exchanged.empty() ? kept_run::moment_in(detail::kept_by<compiled>, moment) : std::string_view{};
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -456,6 +463,12 @@ class program {
     for_each_gradient([](std::string_view name, auto gradient) {
       detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
     });
+  }
+  [[noreturn, gnu::cold]] void refuse_exchanged(std::string_view before) const {
+    refuse(program_error(detail::text_of({"cairn: the moment '", counters_.exchanged,
+                                          "' stands in the place of the parameters, since exchange(\"",
+                                          counters_.exchanged, "\") or a file that was saved then; call exchange(\"",
+                                          counters_.exchanged, "\") once more ", before})));
   }
   kept_run kept() { return {detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), &counters_}; }
   machine& owned() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <fcntl.h>
 #include <span>
 #include <string>
@@ -18,10 +19,14 @@ namespace cairn::file::detail {
 /// What the kernel calls an open file. Nothing here throws: calls that fail leave the reason in errno.
 class descriptor {
  public:
+  descriptor() = default;
   descriptor(const std::string& path, int how, ::mode_t mode = 0)
       : number_(::open(path.c_str(), how | O_CLOEXEC, mode)) {}
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
+  descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  descriptor& operator=(descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
   ~descriptor() {
     if (number_ >= 0) ::close(number_);
   }
@@ -32,6 +37,12 @@ class descriptor {
   /// Fills `bytes` as far as the file goes; returns how many there were, or -1.
   std::ptrdiff_t read(std::span<std::byte> bytes) const {
     return in_parts(bytes, [this](std::byte* at, std::size_t size) { return ::read(number_, at, size); });
+  }
+  /// The same from a place in the file on; the place at which `read` goes on stays.
+  std::ptrdiff_t read_at(std::uint64_t place, std::span<std::byte> bytes) const {
+    return in_parts(bytes, [&, this](std::byte* at, std::size_t size) {
+      return ::pread(number_, at, size, static_cast<::off_t>(place) + (at - bytes.data()));
+    });
   }
   /// Whether all of `bytes` was written.
   bool write(std::span<const std::byte> bytes) const {
@@ -65,7 +76,7 @@ class descriptor {
     return static_cast<std::ptrdiff_t>(done);
   }
 
-  int number_;
+  int number_ = -1;
 };
 
 }  // namespace cairn::file::detail

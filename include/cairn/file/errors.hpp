@@ -13,6 +13,18 @@ namespace cairn::file {
 
 using cairn::detail::text_of;
 
+namespace detail {
+/// Text of a file as a message has it: at most `longest` bytes, each of them printable in ASCII. So no text of a file
+/// moves a cursor, turns the direction of writing, or looks like a line of ours.
+[[gnu::cold]] inline std::string printable(std::string_view text, std::size_t longest = 200) {
+  std::string shown(text.substr(0, longest));
+  for (char& c : shown) c = c < ' ' || c > '~' ? '?' : c;
+  return shown += text.size() > longest ? "..." : "";
+}
+/// The same in quotes.
+[[gnu::cold]] inline std::string shown(std::string_view text) { return text_of({"'", printable(text, 64), "'"}); }
+}  // namespace detail
+
 /// A file cannot be read or written, or is not what it should be: one of the three below.
 struct file_error : std::runtime_error {
   std::string path, expected, actual;
@@ -42,7 +54,9 @@ struct write_error : file_error {
   int reason;
 
   [[gnu::cold]] write_error(std::string_view file, std::string_view wanted, int why)
-      : file_error(file, wanted, std::generic_category().message(why)), reason(why) {}
+      : write_error(file, wanted, why, std::generic_category().message(why)) {}
+  [[gnu::cold]] write_error(std::string_view file, std::string_view wanted, int why, std::string_view given)
+      : file_error(file, wanted, given), reason(why) {}
 };
 
 }  // namespace cairn::file

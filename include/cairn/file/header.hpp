@@ -33,14 +33,6 @@ struct entry {
   std::uint64_t begin = 0, end = 0;
 };
 
-/// A name in a message: short, and nothing that moves a cursor.
-[[gnu::cold]] inline std::string shown(std::string_view name) {
-  constexpr std::size_t longest = 64;
-  std::string text = "'";
-  for (const char c : name.substr(0, longest)) text += (c >= 0 && c < ' ') || c == 0x7F ? '?' : c;
-  return text + (name.size() > longest ? "...'" : "'");
-}
-
 /// What nlohmann's parser calls with one word of JSON after another. Nesting and number are bounded here, for whatever
 /// does not belong where it stands ends the parsing: the functions return whether to go on.
 class header_reader {

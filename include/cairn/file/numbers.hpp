@@ -5,6 +5,8 @@
 #include "cairn/file/errors.hpp"
 #include "cairn/file/tensor.hpp"
 
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,7 +17,7 @@
 
 namespace cairn::file {
 
-/// Elements that cannot be copied: they are of a type that has no numbers here, or are not as many.
+/// Elements that cannot be copied: they are of a type that has no numbers here, are not as many, or are out of range.
 struct number_error : std::invalid_argument {
   std::string expected, actual;
 
@@ -49,13 +51,60 @@ void with_element(dtype type, std::size_t size, std::size_t count, F with) {
   }
 }
 
+/// The nearest number of another type.
+template <class Real, class Element>
+Real nearest(Element element) {
+  if constexpr (!std::is_same_v<Real, bf16>) return static_cast<Real>(element);
+  else if constexpr (!std::is_same_v<Element, std::int64_t>) return bf16(static_cast<double>(element));
+  else {
+    // Of 64 bits a double has 53. The others are cut off, and the last bit is set where any was 1: so the second rounding
+    // sees on which side of a tie the number lies.
+    constexpr std::uint64_t below = 0x7ff;
+    auto size = static_cast<std::uint64_t>(element < 0 ? ~element : element) + (element < 0);
+    if (size >> 53 != 0) size = (size & ~below) | ((size & below) != 0 ? below + 1 : 0);
+    const auto exact = static_cast<double>(size);
+    return bf16(element < 0 ? -exact : exact);
+  }
+}
+
+template <class Real>
+inline constexpr dtype dtype_of_real = std::is_same_v<Real, bf16>    ? dtype::bf16
+                                       : std::is_same_v<Real, float> ? dtype::f32
+                                                                     : dtype::f64;
+
+/// The first number that is finite, and infinite in the type Real; a zero where there is none.
+template <class Real>
+double first_beyond(dtype type, std::span<const std::byte> from, std::size_t count) {
+  double found = 0;
+  with_element(type, from.size(), count, [&](auto element) {
+    if constexpr (sizeof element > sizeof(Real) && !std::is_integral_v<decltype(element)>) {
+      for (std::size_t i = 0; i < count && found == 0; ++i) {
+        std::memcpy(&element, from.data() + i * sizeof element, sizeof element);
+        const auto number = static_cast<double>(element);
+        if (std::isfinite(number) && std::isinf(static_cast<double>(nearest<Real>(element)))) found = number;
+      }
+    }
+  });
+  return found;
+}
+/// Texts of messages: what is expected of numbers that are converted, and a number.
+template <class Real>
+std::string expected_numbers() {
+  return text_of({"numbers within the range of ", name_of(dtype_of_real<Real>)});
+}
+[[gnu::cold]] inline std::string digits_of(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
 template <class Real>
 void read_numbers(dtype type, std::span<const std::byte> from, std::span<Real> to) {
+  if (const double beyond = first_beyond<Real>(type, from, to.size()); beyond != 0)
+    refuse(number_error(expected_numbers<Real>(), digits_of(beyond)));
   with_element(type, from.size(), to.size(), [&](auto element) {
     for (std::size_t i = 0; i < to.size(); ++i) {
       std::memcpy(&element, from.data() + i * sizeof element, sizeof element);
-      if constexpr (std::is_same_v<Real, bf16>) to[i] = bf16(static_cast<double>(element));
-      else to[i] = static_cast<Real>(element);
+      to[i] = nearest<Real>(element);
     }
   });
 }
@@ -67,7 +116,8 @@ constexpr bool has_numbers(dtype type) {
   return type == dtype::f32 || type == dtype::f64 || type == dtype::bf16 || type == dtype::i32 || type == dtype::i64;
 }
 
-/// The elements of a tensor as numbers, each the nearest. These throw number_error.
+/// The elements of a tensor as numbers, each the nearest. These throw number_error, also for a finite number that would
+/// become infinite; then nothing was copied.
 inline void copy_numbers(const tensor& from, std::span<float> to) { detail::read_numbers(from.type, from.bytes, to); }
 inline void copy_numbers(const tensor& from, std::span<double> to) { detail::read_numbers(from.type, from.bytes, to); }
 inline void copy_numbers(const tensor& from, std::span<bf16> to) { detail::read_numbers(from.type, from.bytes, to); }

@@ -26,28 +26,75 @@ namespace cairn::file {
 
 static_assert(std::endian::native == std::endian::little, "cairn: numbers in files are little-endian, and not turned");
 
+namespace detail {
+/// A safetensors file whose header was read and checked. Its tensors are read when they are asked for: memory and time
+/// grow with the header alone.
+class opened {
+ public:
+  /// Throws read_error, and format_error for whatever breaks a rule of the format.
+  explicit opened(const std::string& path)
+      : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {  // else to open a pipe would wait for a writer
+    const std::uint64_t size = size_of_file();
+    std::uint64_t length = 0;
+    if (size < sizeof length) refuse(format_error(path, "8 bytes, the length of a header", std::to_string(size)));
+    read(0, std::as_writable_bytes(std::span(&length, 1)));
+    data_size_ = size - sizeof length;
+    check_header_length(path, length);
+    if (length > data_size_)
+      refuse(format_error(path, text_of({std::to_string(length), " bytes of header"}), std::to_string(data_size_)));
+    data_size_ -= length;
+    data_begin_ = sizeof length + length;
+    std::string text(length, ' ');
+    read(sizeof length, std::as_writable_bytes(std::span(text)));
+    header_reader header = checked_header(path, text, data_size_);
+    entries = std::move(header.entries);
+    metadata = std::move(header.metadata);
+  }
+
+  std::vector<entry> entries;  ///< sorted by name
+  file::metadata metadata;
+
+  /// The tensor of this name; null where there is none.
+  const entry* find(std::string_view name) const {
+    const auto at = std::lower_bound(entries.begin(), entries.end(), name,
+                                     [](const entry& one, std::string_view wanted) { return one.about.name < wanted; });
+    return at != entries.end() && at->about.name == name ? &*at : nullptr;
+  }
+  std::uint64_t data_size() const { return data_size_; }
+
+  /// Fills `bytes` with those of the tensors from byte `begin` on.
+  void read_data(std::uint64_t begin, std::span<std::byte> bytes) const { read(data_begin_ + begin, bytes); }
+
+ private:
+  std::uint64_t size_of_file() const {
+    struct stat about{};
+    if (!file_ || ::fstat(file_.number(), &about) != 0) refuse(read_error(path_, "a readable file", errno));
+    if (!S_ISREG(about.st_mode)) refuse(format_error(path_, "a file", "a folder, pipe or device"));
+    return static_cast<std::uint64_t>(about.st_size);
+  }
+  void read(std::uint64_t place, std::span<std::byte> bytes) const {
+    const std::ptrdiff_t count = file_.read_at(place, bytes);
+    if (count < 0) refuse(read_error(path_, "a readable file", errno));
+    if (count < std::ssize(bytes)) refuse(format_error(path_, "the file as long as it was", "an early end"));
+  }
+
+  std::string path_;
+  descriptor file_;
+  std::uint64_t data_begin_ = 0, data_size_ = 0;
+};
+}  // namespace detail
+
 /// A safetensors file, read and checked. Memory grows with what is there, not with what the file announces.
 class reader {
  public:
   /// Throws read_error, and format_error for whatever breaks a rule of the format.
   explicit reader(const std::string& path) {
-    // Without O_NONBLOCK, to open a pipe would wait for who writes.
-    const detail::descriptor file(path, O_RDONLY | O_NONBLOCK);
-    const std::uint64_t size = size_of(path, file);
-    std::uint64_t length = 0;
-    if (size < sizeof length) refuse(format_error(path, "8 bytes, the length of a header", std::to_string(size)));
-    fill(path, file, std::as_writable_bytes(std::span(&length, 1)));
-    const std::uint64_t rest = size - sizeof length;
-    detail::check_header_length(path, length);
-    if (length > rest)
-      refuse(format_error(path, text_of({std::to_string(length), " bytes of header"}), std::to_string(rest)));
-
-    auto header = read_header(path, file, length, rest - length);
-    metadata_ = std::move(header.metadata);
-    bytes_ = std::make_unique_for_overwrite<std::byte[]>(rest - length);
-    fill(path, file, {bytes_.get(), rest - length});
-    tensors_.reserve(header.entries.size());
-    for (auto& [about, begin, end] : header.entries) {
+    detail::opened file(path);
+    metadata_ = std::move(file.metadata);
+    bytes_ = std::make_unique_for_overwrite<std::byte[]>(file.data_size());
+    file.read_data(0, {bytes_.get(), file.data_size()});
+    tensors_.reserve(file.entries.size());
+    for (auto& [about, begin, end] : file.entries) {
       about.bytes = {bytes_.get() + begin, end - begin};
       tensors_.push_back(std::move(about));
     }
@@ -64,24 +111,6 @@ class reader {
   }
 
  private:
-  static std::uint64_t size_of(const std::string& path, const detail::descriptor& file) {
-    struct stat about{};
-    if (!file || ::fstat(file.number(), &about) != 0) refuse(read_error(path, "a readable file", errno));
-    if (!S_ISREG(about.st_mode)) refuse(format_error(path, "a file", "a folder, pipe or device"));
-    return static_cast<std::uint64_t>(about.st_size);
-  }
-  static void fill(const std::string& path, const detail::descriptor& file, std::span<std::byte> bytes) {
-    const std::ptrdiff_t count = file.read(bytes);
-    if (count < 0) refuse(read_error(path, "a readable file", errno));
-    if (count < std::ssize(bytes)) refuse(format_error(path, "the file as long as it was", "an early end"));
-  }
-  static detail::header_reader read_header(const std::string& path, const detail::descriptor& file,
-                                           std::uint64_t length, std::uint64_t data_size) {
-    std::string text(length, ' ');
-    fill(path, file, std::as_writable_bytes(std::span(text)));
-    return detail::checked_header(path, text, data_size);
-  }
-
   std::unique_ptr<std::byte[]> bytes_;
   std::vector<tensor> tensors_;
   file::metadata metadata_;

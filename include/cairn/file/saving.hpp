@@ -1,16 +1,18 @@
 // Runs in files: `step.save("run.safetensors")`, `step.load("run.safetensors")`, and `predictor<logits>
 // predict{"run.safetensors"}`. The format is safetensors, names and layouts are those of PyTorch's state dicts, so that
-// either reads what the other wrote. Beside parameters and states a run has moments, as "optimizer.fc1.weight.exp_avg",
-// and, as texts, how many steps changed the parameters, the seed, and how many steps drew from it. Compiled once,
-// whatever the model.
+// either reads what the other wrote. In addition to parameters and states a run has moments, as
+// "optimizer.fc1.weight.exp_avg", and texts: how many steps changed the parameters, the seed, how many steps drew from
+// it, and the moment that stands in the place of the parameters, where one does. Compiled once, whatever the model.
 #pragma once
 
 #include "cairn/exec/predictor.hpp"
 #include "cairn/file/safetensors.hpp"
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +37,8 @@ struct partly {
 namespace detail {
 
 inline constexpr std::string_view steps_text = "cairn.steps", seed_text = "cairn.seed",
-                                  random_text = "cairn.random_step", before_moments = "optimizer.";
+                                  random_text = "cairn.random_step", exchanged_text = "cairn.exchanged",
+                                  before_moments = "optimizer.";
 
 inline std::string name_in_file(const kept_tensor& entry) {
   return entry.moment.empty() ? std::string(entry.name) : text_of({before_moments, entry.name, ".", entry.moment});
@@ -59,22 +62,48 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
   texts[std::string(steps_text)] = std::to_string(run.counters->steps);
   texts[std::string(seed_text)] = std::to_string(run.counters->random.from.value);
   texts[std::string(random_text)] = std::to_string(run.counters->random.step);
+  texts.erase(std::string(exchanged_text));  // of another file, whose texts are saved again
+  if (!run.counters->exchanged.empty()) texts.emplace(exchanged_text, run.counters->exchanged);
   texts.try_emplace("format", "pt");  // as PyTorch's users say that layouts are theirs
   file::write(path, tensors, texts);
 }
 
-/// One file being loaded: what is found of each tensor, and all that does not fit.
+/// Names to look for.
+class sorted_names {
+ public:
+  explicit sorted_names(std::vector<std::string> names) : names_(std::move(names)) { std::ranges::sort(names_); }
+
+  bool has(std::string_view name) const { return std::ranges::binary_search(names_, name, std::less<>{}); }
+  /// Returns true if one of the names is that of a block around `name`.
+  bool has_block_of(std::string_view name) const {
+    for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+      if (has(name.substr(0, dot))) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// One file being loaded: first names and shapes are compared, then numbers are read and checked, and then all that is
+/// kept changes.
 class run_loader {
  public:
   run_loader(const kept_run& run, const std::string& path) : run_(run), path_(path), in_(path) {}
 
   file::metadata all() {
-    const bool moments =
-        std::ranges::any_of(in_.tensors(), [this](const file::tensor& t) { return is_moment(t.name); });
+    const sorted_names own = names([](const kept_tensor& entry) { return entry.moment.empty(); });
+    const auto is_moment = [&](std::string_view name) {
+      // A block may be called optimizer, too.
+      return name.starts_with(before_moments) && !own.has(name) && own.has_block_of(name.substr(before_moments.size()));
+    };
+    const bool moments = std::ranges::any_of(in_.entries, is_moment, &name_of);
     for (const kept_tensor& entry : run_.tensors) {
       if (entry.moment.empty() || moments) look_for(entry, name_in_file(entry), true);
     }
-    if (run_.counters != nullptr) name_unexpected();
+    if (run_.counters != nullptr) name_unexpected(is_moment);
+    read();
     const run_counters counters = counters_there(moments);
     copy();
     // Of a file that is no run, moments begin anew.
@@ -82,7 +111,7 @@ class run_loader {
       if (!entry.moment.empty() && !moments) std::fill_n(run_.at(entry), run_.bytes(entry), std::byte{});
     }
     if (run_.counters != nullptr) *run_.counters = counters;
-    return in_.metadata();
+    return std::move(in_.metadata);
   }
 
   file::metadata part(const partly& wanted) {
@@ -96,47 +125,44 @@ class run_loader {
       look_for(entry, name, !anything);
     }
     if (found_.empty() && faults_.empty()) faults_.push_back({std::string(wanted.block), "no tensor of such names"});
+    read();
     copy();
-    return in_.metadata();
+    return std::move(in_.metadata);
   }
 
  private:
   struct pair {
     const kept_tensor* to;
-    const file::tensor* from;
+    const file::detail::entry* from;
+    file::tensor read = {};
   };
   struct tensor_fault {
     std::string name, told;
   };
 
-  /// Whether it is a moment of a parameter of this program, whichever rule kept it. A block may be called optimizer,
-  /// too.
-  bool is_moment(std::string_view name) const {
-    if (!name.starts_with(before_moments)) return false;
-    const std::string_view of = name.substr(before_moments.size());
-    bool found = false;
-    for (const kept_tensor& own : run_.tensors) {
-      if (own.moment.empty() && own.name == name) return false;
-      found = found || (own.name != of && is_of_block(own.name, of));
+  static const std::string& name_of(const file::detail::entry& entry) { return entry.about.name; }
+  sorted_names names(auto is_wanted) const {
+    std::vector<std::string> all;
+    for (const kept_tensor& entry : run_.tensors) {
+      if (is_wanted(entry)) all.push_back(name_in_file(entry));
     }
-    return found;
+    return sorted_names(std::move(all));
   }
   void look_for(const kept_tensor& entry, const std::string& name, bool required) {
-    const file::tensor* const there = in_.find(name);
+    const file::detail::entry* const there = in_.find(name);
     if (there == nullptr && !required) return;
     const auto wanted = extents_of(entry.extents);
     if (there == nullptr) fault(name, text_of(wanted), "nothing");
-    else if (there->shape != wanted) fault(name, text_of(wanted), text_of(there->shape));
-    else if (!file::has_numbers(there->type)) fault(name, "F32, F64, BF16, I32 or I64", file::name_of(there->type));
+    else if (there->about.shape != wanted) fault(name, text_of(wanted), text_of(there->about.shape));
+    else if (!file::has_numbers(there->about.type))
+      fault(name, "F32, F64, BF16, I32 or I64", file::name_of(there->about.type));
     else found_.push_back({&entry, there});
   }
   /// A program need not have moments, nor PyTorch's count of the batches that a batch norm saw.
-  void name_unexpected() {
-    std::vector<std::string> known;
-    for (const kept_tensor& entry : run_.tensors) known.push_back(name_in_file(entry));
-    std::ranges::sort(known);
-    for (const file::tensor& entry : in_.tensors()) {
-      if (!std::ranges::binary_search(known, entry.name) && (keeps_moments() || !is_moment(entry.name)) &&
+  void name_unexpected(auto is_moment) {
+    const sorted_names known = names([](const kept_tensor&) { return true; });
+    for (const auto& [entry, begin, end] : in_.entries) {
+      if (!known.has(entry.name) && (keeps_moments() || !is_moment(entry.name)) &&
           !entry.name.ends_with("num_batches_tracked"))
         fault(entry.name, "nothing", text_of(entry.shape));
     }
@@ -144,19 +170,20 @@ class run_loader {
   void fault(std::string_view name, std::string_view expected, std::string_view actual) {
     faults_.push_back({std::string(name), text_of({"expected ", expected, ", got ", actual})});
   }
-  /// Whether it is a moment of a parameter that does not fit either.
-  bool follows_another(std::string_view name) const {
-    return name.starts_with(before_moments) && std::ranges::any_of(faults_, [&](const tensor_fault& f) {
-      const std::string_view of = name.substr(before_moments.size());
-      return f.name != of && is_of_block(f.name, of);
-    });
+  void refuse_faults() const {
+    if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", told_faults()));
   }
+  /// Names at most 20, and no moment of a parameter that does not fit either.
   std::string told_faults() const {
     constexpr int most = 20;
+    std::vector<std::string> all;
+    for (const tensor_fault& f : faults_) all.push_back(f.name);
+    const sorted_names named(std::move(all));
     std::string text = "others:";
     int count = 0;
     for (const auto& [name, told] : faults_) {
-      if (!follows_another(name) && ++count <= most) text += text_of({"\n  ", name, ": ", told});
+      if (name.starts_with(before_moments) && named.has_block_of(name.substr(before_moments.size()))) continue;
+      if (++count <= most) text += text_of({"\n  ", file::detail::printable(name), ": ", told});
     }
     if (count > most) text += text_of({"\n  and ", std::to_string(count - most), " more"});
     return text;
@@ -165,45 +192,78 @@ class run_loader {
   /// these begin anew.
   run_counters counters_there(bool moments) const {
     if (run_.counters == nullptr) return {};
+    constexpr std::int64_t most_steps = std::int64_t{1} << 62;  // so that a run can go on
     run_counters counters = *run_.counters;
-    read(seed_text, counters.random.from.value);
-    read(random_text, counters.random.step);
+    read_text(seed_text, counters.random.from.value);
+    read_text(random_text, counters.random.step);
     counters.steps = 0;
-    read(steps_text, counters.steps);
-    if (counters.steps < 0 || counters.steps == std::numeric_limits<std::int64_t>::max())
-      refuse(file::format_error(path_, "a number of steps", std::to_string(counters.steps)));
+    read_text(steps_text, counters.steps);
+    if (counters.steps < 0 || counters.steps > most_steps)
+      refuse(file::format_error(path_, "a number of steps from 0 to 2^62", std::to_string(counters.steps)));
+    counters.exchanged = {};
     if (keeps_moments() && !moments) counters.steps = 0;
+    const auto exchanged = in_.metadata.find(exchanged_text);
+    if (moments && keeps_moments() && exchanged != in_.metadata.end()) {
+      counters.exchanged = kept_run::moment_in(run_.tensors, exchanged->second);
+      if (counters.exchanged.empty())
+        refuse(file::format_error(path_, text_of({"a moment of the program as ", exchanged_text}),
+                                  file::detail::shown(exchanged->second)));
+    }
     return counters;
   }
   bool keeps_moments() const {
     return std::ranges::any_of(run_.tensors, [](const kept_tensor& t) { return !t.moment.empty(); });
   }
   template <class Number>
-  void read(std::string_view name, Number& to) const {
-    const auto text = in_.metadata().find(name);
-    if (text == in_.metadata().end()) return;
+  void read_text(std::string_view name, Number& to) const {
+    const auto text = in_.metadata.find(name);
+    if (text == in_.metadata.end()) return;
     const std::string& digits = text->second;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
     if (error != std::errc{} || end != digits.data() + digits.size())
-      refuse(file::format_error(path_, text_of({"a whole number as ", name}), digits));
+      refuse(file::format_error(path_, text_of({"a whole number as ", name}), file::detail::shown(digits)));
   }
-  void copy() {
-    if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", told_faults()));
-    for (const auto& [to, from] : found_) {
-      if (to->type == dtype::bf16) copy<bf16>(*from, *to);
-      else if (run_.real_bytes == sizeof(double)) copy<double>(*from, *to);
-      else copy<float>(*from, *to);
+
+  /// Reads the numbers of what was found, if all was. Throws where one of them is beyond the program's type.
+  void read() {
+    refuse_faults();
+    std::size_t size = 0;
+    for (const pair& one : found_) size += one.from->end - one.from->begin;
+    bytes_ = std::make_unique_for_overwrite<std::byte[]>(size);
+    std::byte* at = bytes_.get();
+    for (pair& one : found_) {
+      const std::span bytes(at, one.from->end - one.from->begin);
+      in_.read_data(one.from->begin, bytes);
+      one.read = one.from->about;
+      one.read.bytes = bytes;
+      at += bytes.size();
+      with_number_of(*one.to, [&]<class Number>(Number) {
+        const double beyond = file::detail::first_beyond<Number>(one.read.type, bytes, run_.count(*one.to));
+        if (beyond != 0)
+          fault(one.read.name, file::detail::expected_numbers<Number>(), file::detail::digits_of(beyond));
+      });
+    }
+    refuse_faults();
+  }
+  void copy() const {
+    for (const pair& one : found_) {
+      with_number_of(*one.to, [&]<class Number>(Number) {
+        file::copy_numbers(one.read, std::span(reinterpret_cast<Number*>(run_.at(*one.to)), run_.count(*one.to)));
+      });
     }
   }
-  template <class Number>
-  void copy(const file::tensor& from, const kept_tensor& to) const {
-    file::copy_numbers(from, std::span(reinterpret_cast<Number*>(run_.at(to)), run_.count(to)));
+  /// Calls `use` with a number of the type of which the program keeps it.
+  void with_number_of(const kept_tensor& one, auto use) const {
+    if (one.type == dtype::bf16) use(bf16{});
+    else if (run_.real_bytes == sizeof(double)) use(double{});
+    else use(float{});
   }
 
   kept_run run_;
   std::string path_;
-  file::reader in_;
+  file::detail::opened in_;
   std::vector<pair> found_;
+  std::unique_ptr<std::byte[]> bytes_;  ///< of what was found
   std::vector<tensor_fault> faults_;
 };
 
