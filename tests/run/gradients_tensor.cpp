@@ -86,8 +86,8 @@ BOOST_AUTO_TEST_CASE(softmaxes) {
 }
 BOOST_AUTO_TEST_CASE(means_and_variances) {
   constexpr auto of = layer([](auto x) {
-    const auto [mean, variance] = make<moments_op>(x);
-    return mean * variance + tanh(variance);
+    const auto [mean, scale, variance] = make<moments_op<0.1>>(x);
+    return mean * variance + tanh(variance * scale) + scale;
   });
   constexpr auto loss = weighted(exp(t) | of);
   check<loss + sum(square(grad(loss, t)))>();

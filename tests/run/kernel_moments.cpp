@@ -1,4 +1,5 @@
-// Mean and variance of columns against plain sums: awkward extents, sections, a mean that is far from zero.
+// Mean and variance of columns and of groups of columns against plain sums: awkward extents, sections, means far from
+// zero and from the first rows, numbers whose squares overflow.
 #include "cairn/kernel/moments.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -10,57 +11,147 @@ using namespace kernel_check;
 
 namespace {
 
+constexpr double eps = 1e-5;
+
+/// The mean and the variance of n numbers, of which number(i) gives one.
+struct exact_moments {
+  long double mean = 0, variance = 0;  // doubles would err as much as what they judge
+
+  exact_moments(std::int64_t n, auto number) {
+    for (std::int64_t i = 0; i < n; ++i) mean += number(i) / static_cast<long double>(n);
+    for (std::int64_t i = 0; i < n; ++i) variance += std::pow(number(i) - mean, 2) / static_cast<long double>(n);
+  }
+};
+
+// Rows are summed in blocks of 32, and of the sums of blocks no digits are lost; numbers are below 1.
 template <class Real>
 void check_of(kernel_pointer moments, int rows, int columns, const workspace& working, Real distance) {
   auto x = numbers<Real>(std::int64_t{rows} * columns);
   for (Real& a : x) a += distance;
-  std::vector<Real> mean, variance;
+  std::vector<Real> mean, scale, variance;
   for (int j = 0; j < columns; ++j) {
-    long double sum = 0, square = 0;  // doubles would err as much as what they judge
-    for (int i = 0; i < rows; ++i) sum += x[static_cast<std::size_t>(i * columns + j)] / static_cast<long double>(rows);
-    for (int i = 0; i < rows; ++i) square += std::pow(x[static_cast<std::size_t>(i * columns + j)] - sum, 2) / rows;
-    mean.push_back(static_cast<Real>(sum));
-    variance.push_back(static_cast<Real>(square));
+    const exact_moments of(rows, [&](std::int64_t i) { return x[static_cast<std::size_t>(i * columns + j)]; });
+    mean.push_back(static_cast<Real>(of.mean / 2));
+    scale.push_back(static_cast<Real>(2 / std::sqrt(of.variance + eps)));
+    variance.push_back(static_cast<Real>(of.variance));
   }
   for (const int threads : {1, 3}) {
-    guarded<Real> m(columns), v(columns), scratch(working.numbers(threads));
-    moments({m.data(), v.data(), x.data(), scratch.data()}, threads);
-    const double error = (std::sqrt(rows) + 8) * epsilon<Real>;
+    guarded<Real> m(columns), s(columns), v(columns), scratch(working.numbers(threads));
+    moments({m.data(), s.data(), v.data(), x.data(), scratch.data()}, threads);
+    const double error = 32 * epsilon<Real>;
+    const auto mean_error = [&](auto) { return error / 2 + epsilon<Real> / 4 * std::abs(distance); };
+    const auto scale_error = [&](std::int64_t i) {
+      const double of = scale[static_cast<std::size_t>(i)];
+      return of * of * of / 8 * error + 2 * epsilon<Real> * of;
+    };
     BOOST_TEST_CONTEXT("rows " << rows << " columns " << columns) {
-      BOOST_TEST(
-          worst(m.data(), mean.data(), columns, [&](auto) { return error + epsilon<Real> * std::abs(distance); }) <= 1);
-      BOOST_TEST(worst(v.data(), variance.data(), columns, [&](auto) { return 4 * error; }) <= 1);
-      BOOST_TEST((m.intact() && v.intact() && scratch.intact()));
+      BOOST_TEST(worst(m.data(), mean.data(), columns, mean_error) <= 1);
+      BOOST_TEST(worst(s.data(), scale.data(), columns, scale_error) <= 1);
+      BOOST_TEST(worst(v.data(), variance.data(), columns, [&](auto) { return error; }) <= 1);
+      BOOST_TEST((m.intact() && s.intact() && v.intact() && scratch.intact()));
     }
     guarded<Real> alone(columns);
-    moments({nullptr, alone.data(), x.data(), scratch.data()}, threads);
+    moments({nullptr, nullptr, alone.data(), x.data(), scratch.data()}, threads);
     BOOST_TEST(std::equal(alone.data(), alone.data() + columns, v.data()));
   }
 }
 template <class Real, int Rows, int Columns>
 void check(Real distance) {
+  using op = moments_op<eps>;
   constexpr shape of{Rows, Columns};
-  check_of(&run_kernel<moments_op, Real, array<of>>, Rows, Columns, moments_op::scratch(sizeof(Real), of), distance);
+  check_of(&run_kernel<op, Real, array<of>>, Rows, Columns, op::scratch(sizeof(Real), of), distance);
+}
+
+/// Groups of columns, of which each has a mean of its own, far apart.
+template <class Real, int N, int Rows, int Columns, int Groups>
+void check_groups(Real apart) {
+  using op = group_moments_op<Groups, eps>;
+  constexpr shape of{N, Rows, Columns};
+  constexpr int together = Columns / Groups;
+  auto x = numbers<Real>(of.count());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += apart * static_cast<Real>(i % Columns);
+  std::vector<Real> mean, scale;
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < Columns; ++j) {
+      const exact_moments group(Rows * together, [&](std::int64_t k) {
+        return x[static_cast<std::size_t>((i * Rows + k / together) * Columns + j / together * together +
+                                          k % together)];
+      });
+      mean.push_back(static_cast<Real>(group.mean / 2));
+      scale.push_back(static_cast<Real>(2 / std::sqrt(group.variance + eps)));
+    }
+  for (const int threads : {1, 3}) {
+    guarded<Real> m(N * Columns), s(N * Columns), scratch(op::scratch(sizeof(Real), of).numbers(threads));
+    run_kernel<op, Real, array<of>>({m.data(), s.data(), x.data(), scratch.data()}, threads);
+    const auto relative = [](const std::vector<Real>& to) {
+      return [&to](std::int64_t i) { return 32 * epsilon<Real> * std::abs(to[static_cast<std::size_t>(i)]) + 1e-30; };
+    };
+    BOOST_TEST_CONTEXT(N << " examples, rows " << Rows << " columns " << Columns << " groups " << Groups) {
+      BOOST_TEST(worst(m.data(), mean.data(), N * Columns,
+                       [&](std::int64_t i) { return relative(mean)(i) + 32 * epsilon<Real>; }) <= 1);
+      BOOST_TEST(worst(s.data(), scale.data(), N * Columns, relative(scale)) <= 1);
+      BOOST_TEST((m.intact() && s.intact() && scratch.intact()));
+    }
+  }
 }
 
 /// Of bf16 bit by bit what they are of these numbers as floats.
 template <int Rows, int Columns>
 void check_halves(int threads) {
+  using op = moments_op<eps>;
   constexpr shape of{Rows, Columns};
   std::vector<bf16> x;
   std::vector<float> exact;
   for (const float a : numbers<float>(of.count())) exact.push_back(static_cast<float>(x.emplace_back(a + 3)));
   guarded<float> mean(Columns), variance(Columns), exact_mean(Columns), exact_variance(Columns);
-  guarded<bf16> scratch(moments_op::scratch(2, of).numbers(threads));
-  guarded<float> exact_scratch(moments_op::scratch(4, of).numbers(threads));
-  run_kernel<moments_op, float, array<of, {dtype::bf16}>>({mean.data(), variance.data(), x.data(), scratch.data()},
-                                                          threads);
-  run_kernel<moments_op, float, array<of>>(
-      {exact_mean.data(), exact_variance.data(), exact.data(), exact_scratch.data()}, threads);
+  guarded<bf16> scratch(op::scratch(2, of).numbers(threads));
+  guarded<float> exact_scratch(op::scratch(4, of).numbers(threads));
+  run_kernel<op, float, array<of, {dtype::bf16}>>({mean.data(), nullptr, variance.data(), x.data(), scratch.data()},
+                                                  threads);
+  run_kernel<op, float, array<of>>(
+      {exact_mean.data(), nullptr, exact_variance.data(), exact.data(), exact_scratch.data()}, threads);
   BOOST_TEST_CONTEXT("rows " << Rows << " columns " << Columns) {
     BOOST_TEST(std::equal(mean.data(), mean.data() + Columns, exact_mean.data()));
     BOOST_TEST(std::equal(variance.data(), variance.data() + Columns, exact_variance.data()));
     BOOST_TEST((mean.intact() && variance.intact() && scratch.intact()));
+  }
+}
+
+/// Runs the kernel over {rows, columns} without eps.
+template <class Real, int Rows, int Columns>
+struct moments_now {
+  Real half_mean[Columns], twice_scale[Columns], variance[Columns];
+
+  explicit moments_now(const std::vector<Real>& x) {
+    using op = moments_op<0.0>;
+    constexpr shape of{Rows, Columns};
+    std::vector<Real> scratch(static_cast<std::size_t>(op::scratch(sizeof(Real), of).numbers(1)));
+    run_kernel<op, Real, array<of>>({half_mean, twice_scale, variance, x.data(), scratch.data()});
+  }
+};
+
+/// Columns of which every other is huge: no power of two changes a bit, and none that is not huge.
+template <class Real>
+void check_huge() {
+  constexpr int rows = 300, columns = 7, most = std::numeric_limits<Real>::max_exponent;
+  using moments = moments_now<Real, rows, columns>;
+  const auto x = numbers<Real>(rows * columns);
+  const moments plain(x);
+  for (const int power : {most / 2 - 3, most / 2, most / 2 + 1, most * 3 / 4, most - 2, most}) {
+    auto scaled = x;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (i % columns % 2 == 0) scaled[i] = std::ldexp(x[i], power);
+    }
+    const moments huge(scaled);
+    for (int j = 0; j < columns; ++j) {
+      const int by = j % 2 == 0 ? power : 0;
+      BOOST_TEST_CONTEXT("2^" << by << " column " << j) {
+        BOOST_TEST(huge.half_mean[j] == std::ldexp(plain.half_mean[j], by));
+        BOOST_TEST(std::abs(huge.twice_scale[j] - std::ldexp(plain.twice_scale[j], -by)) <=
+                   std::numeric_limits<Real>::denorm_min());
+        BOOST_TEST(huge.variance[j] == std::ldexp(plain.variance[j], 2 * by));  // or infinite
+      }
+    }
   }
 }
 
@@ -82,6 +173,41 @@ BOOST_AUTO_TEST_CASE(awkward_extents) {
 BOOST_AUTO_TEST_CASE(sections_and_far_means) {
   check<float, 20000, 5>(100);
   check<double, 9000, 70>(1e4);
+}
+BOOST_AUTO_TEST_CASE(of_groups) {
+  for_each(few{}, []<int Extent>() { check_groups<float, 3, Extent, 6, 2>(0); });
+  check_groups<float, 2, 1000, 24, 3>(10);
+  check_groups<float, 1, 20000, 10, 5>(0.01F);
+  check_groups<double, 70, 90, 33, 1>(1);
+  check_groups<double, 5, 1, 35, 7>(1);
+}
+BOOST_AUTO_TEST_CASE(huge_columns) {
+  check_huge<float>();
+  check_huge<double>();
+}
+// The origin is taken from rows that are unlike all others, and corrected.
+BOOST_AUTO_TEST_CASE(origins_far_from_the_mean) {
+  constexpr int rows = 32000;
+  auto x = numbers<float>(rows);
+  for (std::size_t i = 0; i < rows; i += rows / 16) x[i] = 1e6F;
+  const moments_now<float, rows, 1> now(x);
+  const exact_moments exact(rows, [&x](std::int64_t i) { return x[static_cast<std::size_t>(i)]; });
+  BOOST_TEST(std::abs(now.half_mean[0] / (exact.mean / 2) - 1) <= 2 * epsilon<float>);
+  BOOST_TEST(std::abs(now.variance[0] / exact.variance - 1) <= 1e-6);
+}
+// Equal numbers have no variance, and a million of two numbers have theirs.
+BOOST_AUTO_TEST_CASE(equal_numbers_and_a_million) {
+  constexpr int rows = 1'000'000;
+  for (const float c : {0.1F, 3.7e9F, -3.3e38F}) {
+    const moments_now<float, rows, 1> now(std::vector<float>(rows, c));
+    BOOST_TEST(now.half_mean[0] == c / 2);
+    BOOST_TEST(now.variance[0] == 0);
+  }
+  std::vector<float> x(rows);
+  for (std::size_t i = 0; i < rows; ++i) x[i] = i % 2 == 0 ? 1000.001F : 999.999F;
+  const moments_now<float, rows, 1> now(x);
+  const exact_moments exact(rows, [&x](std::int64_t i) { return x[static_cast<std::size_t>(i)]; });
+  BOOST_TEST(std::abs(now.variance[0] / exact.variance - 1) <= 1e-6);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -38,8 +38,8 @@ bool follow_kernel(std::vector<const void*> operands, int rows, int threads) {
   return std::ranges::count(f.visits, 1) == rows;
 }
 
-// A mean is rounded once more than it errs; the variance errs by as much as that of columns does, and 1 / sqrt(v + eps)
-// by half its cube times that.
+// A mean is rounded once more than it errs; the variance errs by as much as that of columns does, and 2 / sqrt(v + eps)
+// by an eighth of its cube times that.
 template <class Real, int Rows, int Columns>
 void check_moments(Real distance, std::initializer_list<int> each_number_of_threads = {1}) {
   using of = array<shape{Rows, Columns}>;
@@ -51,7 +51,7 @@ void check_moments(Real distance, std::initializer_list<int> each_number_of_thre
   const auto scale_error = [&](const std::vector<Real>& exact, double of_square) {
     return [&exact, of_square](std::int64_t i) {
       const double s = exact[static_cast<std::size_t>(i)];
-      return s * s * s / 2 * of_square + 4 * epsilon<Real> * s;
+      return s * s * s / 8 * of_square + 4 * epsilon<Real> * s;
     };
   };
   for (const int threads : each_number_of_threads) {
@@ -60,7 +60,7 @@ void check_moments(Real distance, std::initializer_list<int> each_number_of_thre
     run_kernel<row_moments_op<eps>, Real, of>({nullptr, alone.data(), x.data()}, threads);
     run_kernel<row_scale_op<eps>, Real, of>({r.data(), x.data()}, threads);
     BOOST_TEST_CONTEXT("rows " << Rows << " columns " << Columns << " threads " << threads) {
-      const auto mean_error = [&](auto) { return error + epsilon<Real> / 2 * (1 + std::abs(distance)); };
+      const auto mean_error = [&](auto) { return error / 2 + epsilon<Real> / 4 * (1 + std::abs(distance)); };
       BOOST_TEST(worst(m.data(), mean.data(), Rows, mean_error) <= 1);
       BOOST_TEST(worst(s.data(), scale.data(), Rows, scale_error(scale, 4 * error)) <= 1);
       const double square = 1 + double{distance} * double{distance};
@@ -73,7 +73,8 @@ void check_moments(Real distance, std::initializer_list<int> each_number_of_thre
   }
 }
 
-// Terms are below 4, and each sum has as many roundings as terms.
+// Terms are below 2, and at most 68 roundings lie between a term and its sum: in blocks of 64 rows, and of 4096 numbers
+// of a row in at least 4 * 2 lanes, no digits are lost of sums of blocks. Three more are those of a term.
 template <class Real, int Rows, int Columns>
 void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
   using of = array<shape{Rows, Columns}>;
@@ -88,39 +89,38 @@ void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
                          weight.data(), Rows, Columns, (*all)[0].data(), (*all)[1].data(), (*all)[2].data(),
                          (*all)[3].data());
   }
-  const auto bound = [](int terms) {
-    return [terms](std::int64_t) { return 4 * (terms + 4) * (std::sqrt(terms) + 1) * epsilon<Real>; };
-  };
+  const auto of_column = [](std::int64_t) { return (std::min(Rows, 64) + 7) * std::sqrt(2.0) * Rows * epsilon<Real>; };
+  const auto of_row = [](std::int64_t) { return (std::min(Columns / 8, 512) + 10) * 2 * epsilon<Real>; };
   for (const int threads : each_number_of_threads) {
     const auto scratch_size = normalized_sums_op::scratch(0, of::shape).numbers(threads);
-    guarded<Real> of_mean(Rows), of_scale(Rows), of_weight(Columns), of_bias(Columns), scratch(scratch_size);
-    guarded<Real> weight_alone(Columns), scale_followed(Rows), weight_followed(Columns);
+    guarded<Real> level(Rows), tilt(Rows), of_weight(Columns), of_bias(Columns), scratch(scratch_size);
+    guarded<Real> weight_alone(Columns), tilt_followed(Rows), weight_followed(Columns);
     run_kernel<normalized_sums_op, Real, of, of, row, row, column>(
-        {of_mean.data(), of_scale.data(), of_weight.data(), of_bias.data(), g.data(), x.data(), mean.data(),
+        {level.data(), tilt.data(), of_weight.data(), of_bias.data(), g.data(), x.data(), mean.data(),
          scale.data(), weight.data(), scratch.data()},
         threads);
     BOOST_TEST_CONTEXT("rows " << Rows << " columns " << Columns << " threads " << threads) {
-      BOOST_TEST(worst(of_mean.data(), expected[0].data(), Rows, bound(Columns)) <= 1);
-      BOOST_TEST(worst(of_scale.data(), expected[1].data(), Rows, bound(Columns)) <= 1);
-      BOOST_TEST(worst(of_weight.data(), expected[2].data(), Columns, bound(Rows)) <= 1);
-      BOOST_TEST(worst(of_bias.data(), expected[3].data(), Columns, bound(Rows)) <= 1);
+      BOOST_TEST(worst(level.data(), expected[0].data(), Rows, of_row) <= 1);
+      BOOST_TEST(worst(tilt.data(), expected[1].data(), Rows, of_row) <= 1);
+      BOOST_TEST(worst(of_weight.data(), expected[2].data(), Columns, of_column) <= 1);
+      BOOST_TEST(worst(of_bias.data(), expected[3].data(), Columns, of_column) <= 1);
       run_kernel<normalized_sums_op, Real, of, of, row, row, column>(
           {nullptr, nullptr, weight_alone.data(), nullptr, g.data(), x.data(), mean.data(), scale.data(), weight.data(),
            scratch.data()},
           threads);
       BOOST_TEST(std::equal(weight_alone.data(), weight_alone.data() + Columns, of_weight.data()));
       BOOST_TEST((follow_kernel<normalized_sums_op, Real, of, of, row, row, column>(
-          {nullptr, scale_followed.data(), weight_followed.data(), nullptr, g.data(), x.data(), mean.data(),
+          {nullptr, tilt_followed.data(), weight_followed.data(), nullptr, g.data(), x.data(), mean.data(),
            scale.data(), weight.data(), scratch.data()},
           Rows, threads)));
-      BOOST_TEST(std::equal(scale_followed.data(), scale_followed.data() + Rows, of_scale.data()));
+      BOOST_TEST(std::equal(tilt_followed.data(), tilt_followed.data() + Rows, tilt.data()));
       BOOST_TEST(std::equal(weight_followed.data(), weight_followed.data() + Columns, of_weight.data()));
       run_kernel<scaled_sums_op, Real, of, of, row, column>(
-          {of_scale.data(), of_weight.data(), g.data(), x.data(), scale.data(), weight.data(), scratch.data()},
+          {tilt.data(), of_weight.data(), g.data(), x.data(), scale.data(), weight.data(), scratch.data()},
           threads);
-      BOOST_TEST(worst(of_scale.data(), without[1].data(), Rows, bound(Columns)) <= 1);
-      BOOST_TEST(worst(of_weight.data(), without[2].data(), Columns, bound(Rows)) <= 1);
-      for (auto* buffer : {&of_mean, &of_scale, &of_weight, &of_bias, &scratch}) BOOST_TEST(buffer->intact());
+      BOOST_TEST(worst(tilt.data(), without[1].data(), Rows, of_row) <= 1);
+      BOOST_TEST(worst(of_weight.data(), without[2].data(), Columns, of_column) <= 1);
+      for (auto* buffer : {&level, &tilt, &of_weight, &of_bias, &scratch}) BOOST_TEST(buffer->intact());
     }
   }
 }
@@ -233,13 +233,74 @@ BOOST_AUTO_TEST_CASE(sums_of_awkward_extents) {
 }
 // A row of equal numbers, however large, has no variance.
 BOOST_AUTO_TEST_CASE(constant_rows) {
-  for (const float c : {0.F, 1.F, -1e4F, 3e7F}) {
+  for (const float c : {0.F, 0.1F, -1e4F, 3e7F, 3.7e9F, -3.3e38F}) {
     const std::vector<float> x(3 * 101, c);
     float mean[3], scale[3];
     run_kernel<row_moments_op<eps>, float, array<shape{3, 101}>>({mean, scale, x.data()});
-    BOOST_TEST(std::abs(mean[1] - c) <= std::abs(c) * epsilon<float>);
-    BOOST_TEST(scale[1] == 1 / std::sqrt(static_cast<float>(eps)), boost::test_tools::tolerance(2e-6F));
+    BOOST_TEST(mean[1] == c / 2);
+    BOOST_TEST(std::abs(scale[1] / (2 / std::sqrt(eps)) - 1) <= epsilon<float>);
   }
+}
+// No power of two changes a bit, up to the largest numbers, of which squares, sums and differences overflow; where eps
+// counts for nothing.
+template <class Real>
+void check_huge() {
+  constexpr int rows = 5, columns = 70, most = std::numeric_limits<Real>::max_exponent;
+  using of = array<shape{rows, columns}>;
+  const auto x = numbers<Real>(rows * columns);
+  std::vector<Real> mean(rows), scale(rows), root(rows), now(rows), huge;
+  const auto all = [&](const std::vector<Real>& from, std::vector<Real>& m, std::vector<Real>& s, std::vector<Real>& r) {
+    run_kernel<row_moments_op<0.0>, Real, of>({m.data(), s.data(), from.data()});
+    run_kernel<row_scale_op<0.0>, Real, of>({r.data(), from.data()});
+  };
+  all(x, mean, scale, root);
+  for (const int power : {most / 2 - 3, most / 2, most / 2 + 1, most * 3 / 4, most - 2, most}) {
+    huge = x;
+    for (Real& a : huge) a = std::ldexp(a, power);
+    std::vector<Real> m(rows), s(rows), r(rows);
+    all(huge, m, s, r);
+    for (std::size_t i = 0; i < rows; ++i) {
+      BOOST_TEST_CONTEXT("2^" << power << " row " << i) {
+        BOOST_TEST(m[i] == std::ldexp(mean[i], power));
+        // The least numbers have fewer digits.
+        const double least = std::numeric_limits<Real>::denorm_min();
+        BOOST_TEST(std::abs(s[i] - std::ldexp(scale[i], -power)) <= least);
+        BOOST_TEST(std::abs(r[i] - std::ldexp(root[i], -power)) <= least);
+      }
+    }
+  }
+}
+BOOST_AUTO_TEST_CASE(huge_rows) {
+  check_huge<float>();
+  check_huge<double>();
+}
+// Sums of many equal terms lose no digits: a row of a million numbers, and weights over a million rows.
+BOOST_AUTO_TEST_CASE(a_million_terms) {
+  constexpr int n = 1'000'000;
+  std::vector<float> x(n), g(n, 0.1F), scratch(static_cast<std::size_t>(normalized_sums_op::scratch(4, shape{1, n}).numbers(1)));
+  for (std::size_t i = 0; i < n; ++i) x[i] = i % 4 == 0 ? 0.103F : 0.099F;
+  double mean = 0, square = 0, sum_of_g = 0;
+  for (const float e : x) mean += double{e} / n;
+  for (const float e : x) square += (e - mean) * (e - mean) / n;
+  for (const float e : g) sum_of_g += double{e};
+  float half_mean, twice_scale, level, tilt, weight, bias;
+  run_kernel<row_moments_op<0.0>, float, array<shape{1, n}>>({&half_mean, &twice_scale, x.data()});
+  BOOST_TEST(std::abs(2 * half_mean / mean - 1) <= epsilon<float>);
+  BOOST_TEST(std::abs(twice_scale * std::sqrt(square) / 2 - 1) <= 1e-6);
+  const std::vector<float> ones(n, 1), back(n, -0.5F), twice(n, 2);  // the normalized x is x + 1
+  double sum_of_products = 0;
+  for (const float e : x) sum_of_products += 0.1F * double{e + 1};
+  using row = array<shape{1, n}>;
+  using column = array<shape{n, 1}>;
+  using one = array<shape{1, 1}>;
+  run_kernel<normalized_sums_op, float, row, row, one, one, array<shape{n}>>(
+      {&level, &tilt, nullptr, nullptr, g.data(), x.data(), back.data(), twice.data(), ones.data(), scratch.data()});
+  BOOST_TEST(std::abs(level * n / sum_of_g - 1) <= 1e-6);
+  BOOST_TEST(std::abs(tilt * n / sum_of_products - 1) <= 1e-6);
+  run_kernel<normalized_sums_op, float, column, column, column, column, array<shape{1}>>(
+      {nullptr, nullptr, &weight, &bias, g.data(), x.data(), back.data(), twice.data(), ones.data(), scratch.data()});
+  BOOST_TEST(std::abs(weight / sum_of_products - 1) <= 1e-6);
+  BOOST_TEST(std::abs(bias / sum_of_g - 1) <= 1e-6);
 }
 BOOST_AUTO_TEST_CASE(shared_by_threads) {
   check_moments<float, 1009, 611>(0, {1, 2, 3, 5});

@@ -100,6 +100,9 @@ struct op {
   static constexpr bool detaches = false;
   /// Is constant wherever it has a derivative, as a comparison is: gives its arguments no gradient, which is right.
   static constexpr bool piecewise_constant = false;
+  /// Whether argument number i is a function of the others, and the gradient that reaches these through it is a part of
+  /// theirs: then it gets no gradient itself.
+  static constexpr bool in_other_gradients(int /*argument*/) { return false; }
   /// The argument that it is in a program, which trains, or in a predictor; -1 where it is an operation of its own.
   static constexpr int stands_for(bool /*training*/) { return -1; }
   /// What argument number i, a state, is when the step of a program is over; or, a cache, the call of a predictor.

@@ -158,7 +158,8 @@ struct rule_of {
   template <int I, class Tensor, class G>
   static constexpr auto problem_of_one() {
     if constexpr (std::same_as<G, no_gradient>) {
-      constexpr bool right = Op::detaches || Op::piecewise_constant || kind_of(Tensor::element.type) != kind::real;
+      constexpr bool right = Op::detaches || Op::piecewise_constant || Op::in_other_gradients(I) ||
+                             kind_of(Tensor::element.type) != kind::real;
       if constexpr (right) return sound{};
       else return mistake<gradient_missing, top_scope, what, fact::argument<I>>{};
     } else if constexpr (wrong<G>) {

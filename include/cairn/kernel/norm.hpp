@@ -4,107 +4,194 @@
 
 #include "cairn/expr/norm.hpp"
 #include "cairn/kernel/elementwise.hpp"
-#include "cairn/kernel/reduce.hpp"
+#include "cairn/kernel/moments.hpp"
 
 namespace cairn {
 
 namespace kernel {
 
-/// mean, scale {rows} of `in` {rows, columns}: scale is 1 / sqrt(variance + eps), or, if not Centered, 1 / sqrt(mean
-/// square + eps). What lies off a first mean corrects it.
+/// N sums over a row, of which at(i) gives the registers from number i on. Long rows are summed in blocks, and the sums
+/// of blocks in double.
+template <int N, class Sum>
+[[gnu::always_inline]] inline several<double, N> sums_of_row(std::int64_t columns, auto at) {
+  constexpr std::int64_t block = 4096;
+  several<double, N> all{};
+  for (std::int64_t begin = 0; begin < columns; begin += block) {
+    const std::int64_t n = std::min(block, columns - begin);
+    const several<Sum, N> some = fold_row<adding, Sum>(n, [begin, &at](std::int64_t i) { return at(begin + i); });
+    for (int k = 0; k < N; ++k) all.of[k] += static_cast<double>(some.of[k]);
+  }
+  return all;
+}
+
+/// The moments of a row times a unit. Squares are of what lies off a first mean, which the sum of this corrects; where
+/// that mean was rounded too far away, they are taken again, off the corrected one. If not Centered, the origin is 0.
 template <bool Centered, class Sum, class In>
-[[gnu::noinline]] void row_moments(const In* in, std::int64_t rows, std::int64_t columns, Sum eps, Sum* mean,
-                                   Sum* scale, const launch& how) {
+moments_of<Sum> moments_of_row(const In* row, std::int64_t columns, Sum eps, Sum unit) {
   using vec = lanes<Sum>;
-  const Sum share_of = 1 / static_cast<Sum>(columns);
-  const auto of_row = [=](std::int64_t row) {
-    const In* const from = in + row * columns;
-    Sum origin = 0;
-    if constexpr (Centered)
-      origin = share_of * fold_row<adding, Sum>(columns, [=](auto i) { return load_row_as<Sum>(from, i, columns); });
-    const several<Sum, 2> sums = fold_row<adding, Sum>(columns, [=](std::int64_t i) {
-      vec off = load_row_as<Sum>(from, i, columns);
-      if constexpr (Centered) {
-        off = off - vec::fill(origin);
+  const double share_of = 1 / static_cast<double>(columns);
+  const vec units = vec::fill(unit);
+  moments_of<Sum> found{eps, unit};
+  if constexpr (!Centered) {
+    const auto square = [=](std::int64_t i) {
+      const vec x = load_row_as<Sum>(row, i, columns) * units;
+      return several<vec, 1>{{x * x}};
+    };
+    found.take(0, share_of * sums_of_row<1, Sum>(columns, square).of[0]);
+  } else {
+    const auto number = [=](std::int64_t i) {
+      return several<vec, 1>{{load_row_as<Sum>(row, i, columns) * units}};
+    };
+    found.origin = static_cast<Sum>(share_of * sums_of_row<1, Sum>(columns, number).of[0]);
+    constexpr int most = 3;
+    for (int tries = 1;; ++tries) {
+      const vec back = vec::fill(-found.origin);
+      const auto off_and_square = [=](std::int64_t i) {
+        vec off = fused(load_row_as<Sum>(row, i, columns), units, back);
         if (i + vec::width > columns) off = masked(off, static_cast<int>(std::max<std::int64_t>(columns - i, 0)));
-      }
-      return several<vec, 2>{{off, off * off}};
-    });
-    const Sum off = Centered ? share_of * sums.of[0] : 0, square = share_of * sums.of[1] - off * off;
-    if (mean != nullptr) mean[row] = origin + off;
-    if (scale != nullptr) scale[row] = 1 / std::sqrt(std::max(square, Sum{}) + eps);
-  };
+        return several<vec, 2>{{off, off * off}};
+      };
+      const several<double, 2> sums = sums_of_row<2, Sum>(columns, off_and_square);
+      found.take(share_of * sums.of[0], share_of * sums.of[1]);
+      if (tries == most || !found.too_far()) break;
+      found.origin = found.corrected_origin();
+    }
+  }
+  return found;
+}
+
+/// Half the mean and twice the scale {rows} of `in` {rows, columns}: the scale is 1 / sqrt(variance + eps), or, if not
+/// Centered, 1 / sqrt(mean square + eps). Rows whose squares overflow are read once more, in a unit.
+template <bool Centered, class Sum, class In>
+[[gnu::noinline]] void row_moments(const In* in, std::int64_t rows, std::int64_t columns, Sum eps, Sum* half_mean,
+                                   Sum* twice_scale, const launch& how) {
   shares{40 * rows * columns, rows}(how.threads, [=, &how](range own) {
     how.in_rows(own, columns * static_cast<int>(sizeof(In)), [=](range some) {
-      for (auto row = some.begin; row < some.end; ++row) of_row(row);
+      for (auto row = some.begin; row < some.end; ++row) {
+        const In* const from = in + row * columns;
+        moments_of<Sum> found{eps, 0, 0, 0, std::numeric_limits<double>::infinity()};
+        for (const Sum unit : {Sum{1}, unit_of_huge<Sum>}) {
+          if (!found.finite()) found = moments_of_row<Centered>(from, columns, eps, unit);
+        }
+        if (half_mean != nullptr) half_mean[row] = found.half_mean();
+        if (twice_scale != nullptr) twice_scale[row] = found.twice_scale();
+      }
     });
   });
 }
 
-/// The gradients of y = (x - mean) scale weight + bias that are sums, from g {rows, columns}; null where nobody reads
-/// one. Where there are neither mean nor bias, `mean` is null.
+/// Sums of which the gradients of y = (x - mean) scale weight + bias are made, from g {rows, columns}, half the mean and
+/// twice the scale; null where nobody reads one. `level` and `tilt` {rows} are the means over each row of g weight, and
+/// of that times the normalized x. Where there are neither mean nor bias, `half_mean` is null.
 template <class Sum, class In = Sum>
 struct norm_sums {
-  std::int64_t rows, columns;
+  std::int64_t rows, columns, work;
   int sections;
   const In *g, *x;
-  const Sum *mean, *scale, *weight;
-  Sum *of_mean, *of_scale, *of_weight, *of_bias;
-  Sum* scratch;  ///< {sections, 2, columns}
+  const Sum *half_mean, *twice_scale, *weight;
+  Sum *level, *tilt, *of_weight, *of_bias;
+  Sum* scratch;  ///< {sections, 2, columns}, and for each part {2, 2, columns}
 
   using vec = lanes<Sum>;
 
   [[gnu::noinline]] void run(const launch& how) const {
-    const bool of_columns = of_weight != nullptr || of_bias != nullptr;
-    shares{80 * rows * columns, sections}(how.threads, [=, this, &how](range own) {
+    const int parts = std::min(parts_of(work, sections), how.threads);
+    in_parts(parts, [this, parts, &how](int part) {
+      const range own = share(sections, 1, part, parts);
       for (auto s = own.begin; s < own.end; ++s) {
-        Sum* const sums = scratch + 2 * s * columns;
-        if (of_columns) std::fill(sums, sums + 2 * columns, Sum{0});
-        how.in_rows(share(rows, 1, static_cast<int>(s), sections), columns * static_cast<int>(sizeof(In)),
-                    [=, this](range some) { add(some, of_columns ? sums : nullptr); });
+        const range of_section = share(rows, 1, static_cast<int>(s), sections);
+        column_sums sums{scratch + 2 * s * columns, scratch + (2 * sections + 4 * part) * columns};
+        if (of_columns()) clear(sums);
+        how.in_rows(of_section, columns * static_cast<int>(sizeof(In)),
+                    [this, &sums](range some) { add(some, sums); });
+        if (of_columns()) close(sums);
       }
     });
-    if (!of_columns) return;
+    if (!of_columns()) return;
     for (const bool bias : {false, true}) {
       Sum* const to = bias ? of_bias : of_weight;
       for (std::int64_t j = 0; to != nullptr && j < columns; j += vec::width) {
-        vec sum = vec::fill(0);
-        for (int s = 0; s < sections; ++s) sum = sum + load_row(scratch + (2 * s + bias) * columns, j, columns);
-        store_row(sum, to, j, columns);
+        exact_sum<vec> sum = exact_sum<vec>::start();
+        for (int s = 0; s < sections; ++s) sum.add(load_row(scratch + (2 * s + bias) * columns, j, columns));
+        store_row(sum.value(), to, j, columns);
       }
     }
   }
 
  private:
-  vec off(std::int64_t row, std::int64_t j) const {
-    const vec here = load_row_as<Sum>(x + row * columns, j, columns);
-    return mean == nullptr ? here : here - vec::fill(mean[row]);
+  /// Rows of which sums of columns are added one to the next; of the sums of such blocks no digits are lost.
+  static constexpr std::int64_t block = 64;
+  /// Sums {2, columns} for weight and bias of some rows: of complete blocks, and of the rows of the last one so far,
+  /// and, behind the latter, what rounding has lost of the former.
+  struct column_sums {
+    Sum *total, *last;
+    std::int64_t rows = 0;  ///< of the last block
+  };
+
+  bool of_columns() const { return of_weight != nullptr || of_bias != nullptr; }
+  void clear(const column_sums& sums) const {
+    std::fill_n(sums.total, 2 * columns, Sum{0});
+    std::fill_n(sums.last, 4 * columns, Sum{0});
   }
-  /// The sums of each row, and, of a few rows at a time, what they add to those of the columns.
-  void add(range some, Sum* sums) const {
-    const std::int64_t few = std::max<std::int64_t>(4 * 1024 / (columns * static_cast<int>(sizeof(In))), 1);
-    for (auto begin = some.begin; begin < some.end; begin += few) {
-      const range now{begin, std::min(begin + few, some.end)};
-      for (auto row = now.begin; row < now.end; ++row) add_row(row);
-      for (std::int64_t j = 0; sums != nullptr && j < columns; j += vec::width) {
-        vec of_w = load_row(sums, j, columns), of_b = load_row(sums + columns, j, columns);
-        for (auto row = now.begin; row < now.end; ++row) {
-          const vec here = load_row_as<Sum>(g + row * columns, j, columns);
-          of_w = fused(here, off(row, j) * vec::fill(scale[row]), of_w);
-          of_b = of_b + here;
-        }
-        store_row(of_w, sums, j, columns);
-        store_row(of_b, sums + columns, j, columns);
-      }
+  /// Adds the sum of a block to those before.
+  [[gnu::always_inline]] void fold(const column_sums& sums, vec of_block, std::int64_t j, std::int64_t end) const {
+    Sum* const lost = sums.last + 2 * columns;
+    exact_sum<vec> all{load_row(sums.total, j, end), load_row(lost, j, end)};
+    all.add(of_block);
+    store_row(all.sum, sums.total, j, end);
+    store_row(all.lost, lost, j, end);
+  }
+  void close(const column_sums& sums) const {
+    for (std::int64_t j = 0; j < 2 * columns; j += vec::width) {
+      if (sums.rows > 0) fold(sums, load_row(sums.last, j, 2 * columns), j, 2 * columns);
+      const Sum* const lost = sums.last + 2 * columns;
+      store_row(load_row(sums.total, j, 2 * columns) + load_row(lost, j, 2 * columns), sums.total, j, 2 * columns);
     }
   }
+
+  /// The normalized numbers of a row from number j on.
+  vec normal(std::int64_t row, std::int64_t j) const {
+    const vec back = vec::fill(half_mean == nullptr ? 0 : -half_mean[row]);
+    return fused(load_row_as<Sum>(x + row * columns, j, columns), vec::fill(Sum{0.5}), back) *
+           vec::fill(twice_scale[row]);
+  }
+  /// The sums of each row, and, of a few rows at a time, what they add to those of the columns.
+  void add(range some, column_sums& sums) const {
+    const std::int64_t few = std::max<std::int64_t>(4 * 1024 / (columns * static_cast<int>(sizeof(In))), 1);
+    for (range now{some.begin, some.begin}; now.begin < some.end; now.begin = now.end) {
+      now.end = std::min({now.begin + few, now.begin + block - sums.rows, some.end});
+      for (auto row = now.begin; row < now.end; ++row) add_row(row);
+      if (of_columns()) add_columns(now, sums);
+    }
+  }
+  void add_columns(range now, column_sums& sums) const {
+    const bool first = sums.rows == 0, full = sums.rows + now.end - now.begin == block;
+    for (std::int64_t j = 0; j < columns; j += vec::width) {
+      vec of_w = first ? vec::fill(0) : load_row(sums.last, j, columns);
+      vec of_b = first ? vec::fill(0) : load_row(sums.last + columns, j, columns);
+      for (auto row = now.begin; row < now.end; ++row) {
+        const vec here = load_row_as<Sum>(g + row * columns, j, columns);
+        of_w = fused(here, normal(row, j), of_w);
+        of_b = of_b + here;
+      }
+      if (full) {
+        fold(sums, of_w, j, columns);
+        fold({sums.total + columns, sums.last + columns}, of_b, j, columns);
+      } else {
+        store_row(of_w, sums.last, j, columns);
+        store_row(of_b, sums.last + columns, j, columns);
+      }
+    }
+    sums.rows = full ? 0 : sums.rows + now.end - now.begin;
+  }
   void add_row(std::int64_t row) const {
-    const several<Sum, 2> both = fold_row<adding, Sum>(columns, [this, row](std::int64_t j) {
+    const several<double, 2> both = sums_of_row<2, Sum>(columns, [this, row](std::int64_t j) {
       const vec slope = load_row_as<Sum>(g + row * columns, j, columns) * load_row(weight, j, columns);
-      return several<vec, 2>{{slope, slope * off(row, j)}};
+      return several<vec, 2>{{slope, slope * normal(row, j)}};
     });
-    if (of_mean != nullptr) of_mean[row] = -scale[row] * both.of[0];
-    if (of_scale != nullptr) of_scale[row] = both.of[1];
+    const double share_of = 1 / static_cast<double>(columns);
+    if (level != nullptr) level[row] = static_cast<Sum>(share_of * both.of[0]);
+    if (tilt != nullptr) tilt[row] = static_cast<Sum>(share_of * both.of[1]);
   }
 };
 
@@ -134,8 +221,8 @@ void compute(normalized_sums_op op, signature<Real, G, More...>, void* const* p,
   using sum = kernel::sum_of<Real>;
   const auto in = [p](int i) { return static_cast<const Real*>(p[i]); };
   const auto at = [p](int i) { return static_cast<sum*>(p[i]); };
-  kernel::norm_sums<sum, Real>{op.rows(G::shape), G::shape[-1], op.sections(G::shape), in(4), in(5), at(6), at(7),
-                               at(8), at(0), at(1), at(2), at(3), at(9)}
+  kernel::norm_sums<sum, Real>{op.rows(G::shape), G::shape[-1], op.work(G::shape), op.sections(G::shape), in(4), in(5),
+                               at(6), at(7), at(8), at(0), at(1), at(2), at(3), at(9)}
       .run(how);
 }
 template <class Real, class G, class... More>
@@ -143,19 +230,37 @@ void compute(scaled_sums_op op, signature<Real, G, More...>, void* const* p, con
   using sum = kernel::sum_of<Real>;
   const auto in = [p](int i) { return static_cast<const Real*>(p[i]); };
   const auto at = [p](int i) { return static_cast<sum*>(p[i]); };
-  kernel::norm_sums<sum, Real>{op.rows(G::shape), G::shape[-1], op.sections(G::shape), in(2), in(3), nullptr, at(4),
-                               at(5), nullptr, at(0), at(1), nullptr, at(6)}
+  kernel::norm_sums<sum, Real>{op.rows(G::shape), G::shape[-1], op.work(G::shape), op.sections(G::shape), in(2), in(3),
+                               nullptr, at(4), at(5), nullptr, at(0), at(1), nullptr, at(6)}
       .run(how);
 }
 
+namespace kernel {
+/// (x - mean) scale, from half the mean and twice the scale.
 template <class V>
-[[gnu::always_inline]] inline V lanewise(normalized_op, V x, V mean, V scale, V weight, V bias) {
+[[gnu::always_inline]] inline V normal(V x, V half_mean, V twice_scale) {
+  return fused(x, all<V>(0.5), -half_mean) * twice_scale;
+}
+}  // namespace kernel
+
+template <int Groups, class V>
+[[gnu::always_inline]] inline V lanewise(normalized_op<Groups>, V x, V mean, V scale, V weight, V bias) {
   using kernel::fused;
-  return fused((x - mean) * scale, weight, bias);
+  return fused(kernel::normal(x, mean, scale), weight, bias);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(scaled_op, V x, V scale, V weight) {
-  return x * scale * weight;
+  return x * scale * (weight * kernel::all<V>(0.5));
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(normalized_slope_op, V g, V x, V mean, V scale, V weight, V level, V tilt) {
+  using kernel::fused;
+  const V across = fused(kernel::normal(x, mean, scale), -tilt, -level);
+  return fused(g, weight, across) * (scale * kernel::all<V>(0.5));
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(times_normalized_op, V g, V x, V mean, V scale) {
+  return g * kernel::normal(x, mean, scale);
 }
 
 }  // namespace cairn

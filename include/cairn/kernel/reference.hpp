@@ -132,7 +132,7 @@ void scatter_add(const Real* in, const std::int32_t* at, Real* out, const shape&
   std::transform(sums.begin(), sums.end(), out, [](double x) { return static_cast<Real>(x); });
 }
 
-/// mean {rows}, scale = 1 / sqrt(variance + eps) and root = 1 / sqrt(mean square + eps) of x {rows, columns}.
+/// Half the mean {rows}, scale = 2 / sqrt(variance + eps) and root = 2 / sqrt(mean square + eps) of x {rows, columns}.
 template <class Real>
 void row_moments(const Real* x, int rows, int columns, double eps, Real* mean, Real* scale, Real* root) {
   for (int i = 0; i < rows; ++i, x += columns) {
@@ -140,29 +140,31 @@ void row_moments(const Real* x, int rows, int columns, double eps, Real* mean, R
     for (int j = 0; j < columns; ++j) sum += x[j] / static_cast<long double>(columns);
     for (int j = 0; j < columns; ++j) off += (x[j] - sum) * (x[j] - sum) / columns;
     for (int j = 0; j < columns; ++j) square += static_cast<long double>(x[j]) * x[j] / columns;
-    mean[i] = static_cast<Real>(sum);
-    scale[i] = static_cast<Real>(1 / std::sqrt(off + eps));
-    root[i] = static_cast<Real>(1 / std::sqrt(square + eps));
+    mean[i] = static_cast<Real>(sum / 2);
+    scale[i] = static_cast<Real>(2 / std::sqrt(off + eps));
+    root[i] = static_cast<Real>(2 / std::sqrt(square + eps));
   }
 }
 
-/// The gradients of mean {rows}, scale {rows}, weight {columns} and bias {columns} from g {rows, columns}, which is
-/// that of (x - mean) scale weight + bias.
+/// The means over each row {rows} of g weight and of g weight times the normalized x, and the gradients of weight and
+/// bias {columns}, from g {rows, columns}, which is the gradient of (x - mean) scale weight + bias; half the mean and
+/// twice the scale {rows}.
 template <class Real>
-void norm_sums(const Real* g, const Real* x, const Real* mean, const Real* scale, const Real* weight, int rows,
-               int columns, Real* of_mean, Real* of_scale, Real* of_weight, Real* of_bias) {
+void norm_sums(const Real* g, const Real* x, const Real* half_mean, const Real* twice_scale, const Real* weight,
+               int rows, int columns, Real* level, Real* tilt, Real* of_weight, Real* of_bias) {
   std::vector<double> sums(2 * static_cast<std::size_t>(columns));
   for (int i = 0; i < rows; ++i) {
-    double row = 0, off_row = 0;
+    double row = 0, tilted = 0;
     for (int j = 0; j < columns; ++j) {
-      const double slope = g[i * columns + j], off = double{x[i * columns + j]} - double{mean[i]};
+      const double slope = g[i * columns + j];
+      const double normal = (double{x[i * columns + j]} / 2 - double{half_mean[i]}) * twice_scale[i];
       row += slope * weight[j];
-      off_row += slope * weight[j] * off;
-      sums[static_cast<std::size_t>(j)] += slope * off * scale[i];
+      tilted += slope * weight[j] * normal;
+      sums[static_cast<std::size_t>(j)] += slope * normal;
       sums[static_cast<std::size_t>(columns + j)] += slope;
     }
-    of_mean[i] = static_cast<Real>(-row * scale[i]);
-    of_scale[i] = static_cast<Real>(off_row);
+    level[i] = static_cast<Real>(row / columns);
+    tilt[i] = static_cast<Real>(tilted / columns);
   }
   for (int j = 0; j < columns; ++j) {
     of_weight[j] = static_cast<Real>(sums[static_cast<std::size_t>(j)]);

@@ -31,14 +31,11 @@ struct batch_norm_layer : layer_base {
     const auto running_mean = state<Name + fixed_string{".running_mean"}, initial{}, features>;
     const auto running_var = state<Name + fixed_string{".running_var"}, initial{.fill = 1}, features>;
 
-    const auto [m, v] = make<moments_op>(x);
-    const auto mean = in_training(updated(m, running_mean, running_mean * 0.9_c + m * 0.1_c), running_mean);
-    const auto var =
-        in_training(updated(v, running_var, running_var * 0.9_c + v * constant<0.1 * unbiased>), running_var);
-    const auto scale = weight / sqrt(var + constant<Eps>);
-    // All that is small first: so backward needs sums of g and g x alone, which one pass makes. They lose digits where
-    // a mean is many deviations away from 0, as PyTorch's forward pass does.
-    return cairn::detail::result_of_layer<Name>(weight, (mean * -scale + bias) + x * scale);
+    const auto [m, s, v] = make<moments_op<Eps>>(x);
+    const auto mean = in_training(updated(m, running_mean, running_mean * 0.9_c + m * 0.2_c), running_mean * 0.5_c);
+    const auto scale = in_training(updated(s, running_var, running_var * 0.9_c + v * constant<0.1 * unbiased>),
+                                   2_c / sqrt(running_var + constant<Eps>));
+    return cairn::detail::result_of_layer<Name>(weight, make<normalized_op<features>>(x, mean, scale, weight, bias));
   }
 };
 

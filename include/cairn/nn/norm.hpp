@@ -1,6 +1,7 @@
 // Normalizations of each example by itself.
 #pragma once
 
+#include "cairn/expr/moments.hpp"
 #include "cairn/expr/norm.hpp"
 #include "cairn/expr/shared.hpp"
 #include "cairn/expr/view.hpp"
@@ -32,7 +33,7 @@ struct layer_norm_layer : layer_base {
     const auto weight = detail::weight_of_norm<Name, decltype(x)>;
     const auto bias = detail::bias_of_norm<Name, decltype(x)>;
     const auto [mean, scale] = make<row_moments_op<Eps>>(x);
-    return cairn::detail::result_of_layer<Name>(weight, make<normalized_op>(x, mean, scale, weight, bias));
+    return cairn::detail::result_of_layer<Name>(weight, make<normalized_op<0>>(x, mean, scale, weight, bias));
   }
 };
 
@@ -67,22 +68,10 @@ struct group_norm_layer : layer_base {
     } else {
       const auto rows = reshape<X::shape[0], -1, X::shape[-1]>(x);
       const auto weight = detail::weight_of_norm<Name, X>;
-      const auto mean = of_groups(rows);
-      const auto variance = of_groups(square(rows - mean));
-      const auto scale = weight / sqrt(variance + constant<Eps>);
-      // All that is one for a channel first: then one loop reads the pixels.
-      const auto scaled = (rows - mean) * scale + detail::bias_of_norm<Name, X>;
-      return cairn::detail::result_of_layer<Name>(weight, make<cairn::reshape_op<X::shape>>(scaled));
+      const auto [mean, scale] = make<group_moments_op<Groups, Eps>>(rows);
+      const auto y = make<normalized_op<Groups>>(rows, mean, scale, weight, detail::bias_of_norm<Name, X>);
+      return cairn::detail::result_of_layer<Name>(weight, make<cairn::reshape_op<X::shape>>(y));
     }
-  }
-
- private:
-  /// The mean of x {N, pixels, channels} over pixels and the channels of a group, for each channel: {N, 1, channels}.
-  template <class X>
-  static constexpr auto of_groups(X x) {
-    constexpr shape groups{X::shape[0], Groups, X::shape[-1] / Groups};
-    const auto of_group = mean<-1>(make<cairn::reshape_op<groups>>(mean<1>(x)), keepdim);
-    return reshape<X::shape[0], 1, X::shape[-1]>(make<expand_op<groups>>(of_group));
   }
 };
 
