@@ -46,7 +46,7 @@ template <class In, class Real>
   constexpr int width = lanes<Real>::width;
   Real* const origin = scratch + 2 * sections * columns;
   const std::int64_t some = std::min<std::int64_t>(rows, 16);
-  fold_rows<adding>(in, some, columns, origin, false, {0, columns});
+  fold_rows<adding>(in, some, columns, origin, {0, columns});
   for (std::int64_t j = 0; j < columns; ++j) origin[j] /= static_cast<Real>(some);
   shares{40 * rows * columns, sections}(threads, [=](range own) {
     for (std::int64_t s = own.begin; s < own.end; ++s) {
