@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "kernel_check.hpp"
+#include "long_sums.hpp"
 
 using cairn::shape;
 using namespace kernel_check;
@@ -22,8 +23,9 @@ void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape tabl
   cairn::reference::gather(in.data(), at.data(), expected.data(), table, count);
   cairn::reference::scatter_add(laid.data(), at.data(), sums.data(), table, count);
   guarded<Real> out(parts), got_sums(table.count());
+  guarded<std::int32_t> sorted(count + table[1]);
   gather({out.data(), in.data(), at.data()}, threads);
-  scatter_add({got_sums.data(), laid.data(), at.data()}, threads);
+  scatter_add({got_sums.data(), laid.data(), at.data(), sorted.data()}, threads);
 
   // As many numbers below 1 have partial sums of about the root of that, and as many roundings.
   const double roundings = std::sqrt(count) * count * epsilon<Real>;
@@ -33,6 +35,7 @@ void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape tabl
     BOOST_TEST(worst(got_sums.data(), sums.data(), table.count(), [&](std::int64_t) { return roundings; }) <= 1);
     BOOST_TEST(out.intact());
     BOOST_TEST(got_sums.intact());
+    BOOST_TEST(sorted.intact());
   }
 }
 template <class Real, int Outer, int Extent, int Inner, int Count>
@@ -62,9 +65,11 @@ template <class Real, int Outer, int Extent, int Inner, int Count>
 std::vector<Real> sums_by(int threads) {
   const auto at = labels(Count, Extent);
   std::vector<Real> in(Outer * Count * Inner), out(Outer * Extent * Inner);
+  std::vector<std::int32_t> sorted(Count + Extent);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<Real>(1) / static_cast<Real>(i % 1013 + 1);
   run_kernel<cairn::scatter_add_op<1, Extent>, Real, array<shape{Outer, Count, Inner}>,
-             array<shape{Count}, cairn::index_below(Extent)>>({out.data(), in.data(), at.data()}, threads);
+             array<shape{Count}, cairn::index_below(Extent)>>({out.data(), in.data(), at.data(), sorted.data()},
+                                                              threads);
   return out;
 }
 
@@ -78,8 +83,9 @@ void check_sums_of_bf16(int threads = 1) {
   for (const float x : numbers<float>(Outer * Count * Inner)) laid.emplace_back(x);
   const std::vector<float> as_floats(laid.begin(), laid.end());
   guarded<float> sums(Outer * Extent * Inner), expected(Outer * Extent * Inner);
-  cairn::kernel::scatter_add(to, laid.data(), sums.data(), threads);
-  cairn::kernel::scatter_add(to, as_floats.data(), expected.data());
+  std::vector<std::int32_t> sorted(Count + Extent);
+  cairn::kernel::scatter_add(to, laid.data(), sums.data(), sorted.data(), threads);
+  cairn::kernel::scatter_add(to, as_floats.data(), expected.data(), sorted.data());
   BOOST_TEST(std::equal(expected.data(), expected.data() + Outer * Extent * Inner, sums.data()));
   BOOST_TEST(sums.intact());
 }
@@ -175,8 +181,9 @@ void check_padding(int threads) {
   auto laid = numbers<float>(count * inner);
   const auto at = labels(count, Extent);
   guarded<float> sums(Extent * inner);
+  guarded<std::int32_t> sorted(count + Extent);
   run_kernel<cairn::scatter_add_op<0, Extent, padding>, float, array<shape{count, inner}>, positions>(
-      {sums.data(), laid.data(), at.data()}, threads);
+      {sums.data(), laid.data(), at.data(), sorted.data()}, threads);
   for (std::size_t i = 0; i < count; ++i)
     if (at[i] == padding) std::fill_n(laid.begin() + static_cast<std::ptrdiff_t>(i) * inner, inner, 0.F);
   std::vector<float> expected(static_cast<std::size_t>(Extent * inner));
@@ -185,11 +192,40 @@ void check_padding(int threads) {
   BOOST_TEST(std::ranges::count(at, padding) > 0);
   BOOST_TEST(worst(sums.data(), expected.data(), Extent * inner, [&](auto) { return roundings; }) <= 1);
   BOOST_TEST(sums.intact());
+  BOOST_TEST(sorted.intact());
 }
 BOOST_AUTO_TEST_CASE(nothing_at_padding) {
   check_padding<7>(1);
   check_padding<1000>(1);
   check_padding<90000>(3);
+}
+
+// All but a few of many runs lead to one position, which gets their sum to the last digits.
+template <class Real, int Outer, int Inner, int Count>
+void check_long_sums() {
+  using positions = array<shape{Count}, cairn::index_below(3)>;
+  std::vector<std::int32_t> at(Count, 1), sorted(Count + 3);
+  at.front() = at.back() = 0;
+  for (const long_sums::terms sort : long_sums::sorts) {
+    const auto laid = long_sums::numbers<Real>(std::int64_t{Outer} * Count * Inner, sort);
+    guarded<Real> sums(Outer * 3 * Inner), by_three(Outer * 3 * Inner);
+    const auto added = &run_kernel<cairn::scatter_add_op<1, 3>, Real, array<shape{Outer, Count, Inner}>, positions>;
+    added({sums.data(), laid.data(), at.data(), sorted.data()}, 1);
+    added({by_three.data(), laid.data(), at.data(), sorted.data()}, 3);
+    for (int k = 0; k < Outer; ++k) {
+      for (int j = 0; j < Inner; ++j) {
+        const Real* const first = laid.data() + (std::int64_t{k} * Count + 1) * Inner + j;
+        BOOST_TEST(long_sums::error(sums.data()[(k * 3 + 1) * Inner + j], first, Count - 2, Inner) < 1);
+      }
+    }
+    BOOST_TEST(std::equal(sums.data(), sums.data() + Outer * 3 * Inner, by_three.data()));
+  }
+}
+BOOST_AUTO_TEST_CASE(sums_of_many) {
+  check_long_sums<float, 1, 1, 1'000'000>();
+  check_long_sums<float, 1, 5, 100'000>();
+  check_long_sums<float, 2, 2100, 1'000>();
+  check_long_sums<double, 1, 3, 100'000>();
 }
 
 // Enough for three threads: they share columns, or what lies outside of the axis.

@@ -19,6 +19,10 @@ struct comparing {
     const auto beats = Which == extremum::largest ? greater(a, b) : greater(b, a);
     return select(beats, a, select(equal(a, a), b, a));
   }
+  template <class V>
+  [[gnu::always_inline]] static void join(V& total, V& /* surplus */, const V& part) {
+    total = of(total, part);
+  }
 };
 
 /// Where the extremum of a row first stands.

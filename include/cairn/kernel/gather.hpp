@@ -3,12 +3,12 @@
 #pragma once
 
 #include "cairn/expr/gather.hpp"
-#include "cairn/kernel/halves.hpp"
-#include "cairn/kernel/run.hpp"
+#include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/softmax.hpp"
 #include "cairn/kernel/threads.hpp"
 
 #include <cstring>
+#include <numeric>
 
 namespace cairn {
 
@@ -49,22 +49,52 @@ template <class Index, class Number, class Made>
   });
 }
 
-/// Some rows and columns of out {extent, inner} = the sums of the rows of `in` {count, inner} that are laid at each
-/// position.
-template <class Index, class In, class Sum>
-void add_rows(const positions<Index>& x, const In* in, Sum* out, range rows, range columns) {
-  const std::int64_t inner = x.table.inner;
-  const auto zero = [out](std::int64_t begin, std::int64_t end) {
-    std::memset(out + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(Sum));
+/// Which of the indices lead to each position, in their order: those between the end of the position before it and its
+/// own.
+struct sorted_indices {
+  std::int32_t *ends, *of;
+
+  /// Sorts them by counting; `to` has room for a number each, and for one of each position.
+  template <class Index>
+  sorted_indices(const positions<Index>& x, std::int32_t* to) : ends(to), of(to + x.table.extent) {
+    std::fill_n(ends, x.table.extent, 0);
+    for_each(x, [this](std::int64_t, Index at) { ++ends[at]; });
+    std::exclusive_scan(ends, ends + x.table.extent, ends, 0);
+    for_each(x, [this](std::int64_t i, Index at) { of[ends[at]++] = static_cast<std::int32_t>(i); });
+  }
+  range at(std::int64_t position) const { return {position == 0 ? 0 : ends[position - 1], ends[position]}; }
+
+ private:
+  template <class Index>
+  static void for_each(const positions<Index>& x, auto visit) {
+    for (std::int64_t i = 0; i < x.count; ++i)
+      if (x.at[i] != x.padding) visit(i, x.at[i]);
+  }
+};
+
+/// Some columns of to = the sums of those of the runs that lead to one position; of many in sections.
+template <class In, class Sum>
+void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::int64_t count, Sum* to, range columns) {
+  const auto add_run = [=](std::int64_t k, Sum* sum, range some, bool first) {
+    const In* const run = in + runs[k] * inner;
+    for (auto j = some.begin; j < some.end; j += lanes<Sum>::width) {
+      const auto more = load_row_as<Sum>(run, j, some.end);
+      store_row(first ? more : load_row(sum, j, some.end) + more, sum, j, some.end);
+    }
   };
-  if (columns.end - columns.begin == inner) zero(rows.begin * inner, rows.end * inner);
-  else
-    for (auto row = rows.begin; row < rows.end; ++row) zero(row * inner + columns.begin, row * inner + columns.end);
-  for (std::int64_t i = 0; i < x.count; ++i, in += inner) {
-    if (x.at[i] == x.padding || x.at[i] < rows.begin || x.at[i] >= rows.end) continue;
-    Sum* const to = out + x.at[i] * inner;
-    for (auto j = columns.begin; j < columns.end; j += lanes<Sum>::width)
-      store_row(load_row(to, j, columns.end) + load_row_as<Sum>(in, j, columns.end), to, j, columns.end);
+  if (count <= section) {
+    if (count == 0) std::fill(to + columns.begin, to + columns.end, Sum{0});
+    for (std::int64_t k = 0; k < count; ++k) add_run(k, to, columns, k == 0);
+    return;
+  }
+  open_columns<adding, Sum, 1> sums;
+  sums.total[0] = to;
+  for (auto j = columns.begin; j < columns.end; j += sums.most) {
+    sums.start({j, std::min(j + sums.most, columns.end)});
+    for (std::int64_t k = 0; k < count; ++k) {
+      add_run(k, sums.open(0), sums.columns, k % section == 0);
+      if ((k + 1) % section == 0 || k + 1 == count) sums.join(sums.columns);
+    }
   }
 }
 
@@ -72,20 +102,29 @@ void add_rows(const positions<Index>& x, const In* in, Sum* out, range rows, ran
 /// number is summed by one thread, in the order of the indices, whichever thread it is: they share what lies outside of
 /// the axis, or else the positions, where most get nothing, or else the columns.
 template <class Index, class In, class Sum>
-[[gnu::noinline]] void scatter_add(const positions<Index>& x, const In* in, Sum* out, int threads = 1) {
+[[gnu::noinline]] void scatter_add(const positions<Index>& x, const In* in, Sum* out, std::int32_t* scratch,
+                                   int threads = 1) {
+  const sorted_indices sorted(x, scratch);
   const std::int64_t outer = x.table.outer, inner = x.table.inner;
   const std::int64_t step = x.count * inner, table = x.table.extent * inner;
+  const auto sum_rows = [=](std::int64_t k, range rows, range columns) {
+    for (auto row = rows.begin; row < rows.end; ++row) {
+      const range own = sorted.at(row);
+      sum_runs(in + k * step, inner, sorted.of + own.begin, own.end - own.begin, out + k * table + row * inner,
+               columns);
+    }
+  };
   const range rows{0, x.table.extent}, columns{0, inner};
   const std::int64_t work = 40 * outer * (2 * step + table);
   constexpr std::int64_t line = 64 / sizeof(Sum);
   if (outer > 1) {
-    shares{work, outer}(threads, [=, &x](range own) {
-      for (auto k = own.begin; k < own.end; ++k) add_rows(x, in + k * step, out + k * table, rows, columns);
+    shares{work, outer}(threads, [=](range own) {
+      for (auto k = own.begin; k < own.end; ++k) sum_rows(k, rows, columns);
     });
   } else if (rows.end > x.count) {
-    shares{work, rows.end}(threads, [=, &x](range own) { add_rows(x, in, out, own, columns); });
+    shares{work, rows.end}(threads, [=](range own) { sum_rows(0, own, columns); });
   } else {
-    shares{work, inner, line}(threads, [=, &x](range own) { add_rows(x, in, out, rows, own); });
+    shares{work, inner, line}(threads, [=](range own) { sum_rows(0, rows, own); });
   }
 }
 
@@ -119,7 +158,7 @@ void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void*
   const kernel::positions<index> at{kernel::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count(),
                                     Padding};
   kernel::scatter_add(at, static_cast<const kernel::taken_of<Real, X>*>(p[1]),
-                      static_cast<kernel::sum_of<Real>*>(p[0]), threads);
+                      static_cast<kernel::sum_of<Real>*>(p[0]), static_cast<std::int32_t*>(p[3]), threads);
 }
 template <class Real, class I>
 void compute(one_hot_op, signature<Real, I>, void* const* p, int threads) {

@@ -62,7 +62,10 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     } else if (Sum != sums::columns && t.rows > 1) {
       shares{work, t.rows}(threads, [&t, operands](range own) { rows(t, operands, own, {0, t.columns}); });
     } else {
-      shares{work, t.columns, width}(threads, [&t, operands](range own) { rows(t, operands, {0, t.rows}, own); });
+      shares{work, t.columns, width}(threads, [&t, operands](range own) {
+        if constexpr (Sum == sums::columns) sum_columns(t, operands, own);
+        else rows(t, operands, {0, t.rows}, own);
+      });
     }
   }
 
@@ -256,12 +259,26 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       }
     }
   }
-  static void rows(const loop_table& t, void* const* operands, range rows, range columns) {
-    if constexpr (any_joined) return rows_of_pieces(t, operands, rows, columns);
-    for (cursor c(t, operands, rows); c.row < c.end; c.next(t, operands)) one_row(t, c, columns);
+  using open_sums = open_columns<adding, Real, std::max(sum_count, 1)>;
+  /// Sums of some columns. Those of many rows are added up apart, section by section.
+  static void sum_columns(const loop_table& t, void* const* operands, range own) {
+    if (t.rows <= section) return rows(t, operands, {0, t.rows}, own);
+    open_sums open;
+    void* at[arrays];
+    std::copy_n(operands, arrays, at);
+    for (int k = 0; k < sum_count; ++k) open.total[k] = static_cast<Real*>(operands[totals.at[k].result]);
+    for (auto j = own.begin; j < own.end; j += open.most) {
+      open.start({j, std::min(j + open.most, own.end)});
+      for (int k = 0; k < sum_count; ++k) at[totals.at[k].result] = open.open(k);
+      rows(t, at, {0, t.rows}, open.columns, &open);
+    }
+  }
+  static void rows(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open = nullptr) {
+    if constexpr (any_joined) return rows_of_pieces(t, operands, rows, columns, open);
+    for (cursor c(t, operands, rows); c.row < c.end; c.next(t, operands)) one_row(t, c, columns, open);
   }
   /// Each row in whole, for processors fetch ahead what is read and written in order; of many pieces some at a time.
-  static void rows_of_pieces(const loop_table& t, void* const* operands, range rows, range columns) {
+  static void rows_of_pieces(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open) {
     constexpr int most = 16;
     piece all[most];
     for (int r = 0, n = 0; r < t.range_count; n = 0) {
@@ -273,27 +290,32 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       }
       for (auto row = rows.begin; row < rows.end; ++row) {
         for (int i = 0; i < n; ++i) {
-          one_row(all[i].table, all[i].next, all[i].columns);
+          one_row(all[i].table, all[i].next, all[i].columns, open);
           all[i].next.next(all[i].table, all[i].at);
         }
       }
     }
   }
-  [[gnu::always_inline]] static void one_row(const loop_table& t, const cursor& c, range columns) {
+  [[gnu::always_inline]] static void one_row(const loop_table& t, const cursor& c, range columns,
+                                             [[maybe_unused]] open_sums* open) {
     if constexpr (Sum == sums::rows) {
       const auto sums_of_row = sum_along(t, c.now, 0, t.columns);
       for (int k = 0; k < sum_count; ++k)
         reinterpret_cast<Real*>(c.now.at[totals.at[k].result])[c.row] = sums_of_row.of[k];
     } else {
+      const bool first = c.row % section == 0;
       for (std::int64_t i = columns.begin; i < columns.end;) {
         places here = c.now;
         const std::int64_t end = in_order(t, here, i, columns.end);
-        for (; i + width <= end; i += width) add<true>(t, here, c.row == 0, i, whole);
+        for (; i + width <= end; i += width) add<true>(t, here, first, i, whole);
         if (i >= columns.end) break;
         const int left = static_cast<int>(std::min<std::int64_t>(columns.end - i, width));
-        if constexpr (any_mapped) add_at_edge(t, c.now, c.row == 0, i, left);
-        else add<true>(t, here, c.row == 0, i, {left, true});
+        if constexpr (any_mapped) add_at_edge(t, c.now, first, i, left);
+        else add<true>(t, here, first, i, {left, true});
         i += left;
+      }
+      if constexpr (Sum == sums::columns) {
+        if (open != nullptr && ((c.row + 1) % section == 0 || c.row + 1 == t.rows)) open->join(columns);
       }
     }
   }
@@ -312,15 +334,15 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     return end;
   }
   /// Registers of which not all elements are in order: few, so that their code is no part of the loop's.
-  [[gnu::noinline]] static void add_at_edge(const loop_table& t, const places& here, bool first_row, std::int64_t i,
+  [[gnu::noinline]] static void add_at_edge(const loop_table& t, const places& here, bool first, std::int64_t i,
                                             int count) {
-    if (count == width) add<false>(t, here, first_row, i, whole);
-    else add<false>(t, here, first_row, i, {count, true});
+    if (count == width) add<false>(t, here, first, i, whole);
+    else add<false>(t, here, first, i, {count, true});
   }
 
-  /// A step; where columns are summed, its values are added to their sums.
+  /// A step; where columns are summed, its values are added to their sums, or are the `first` of a section.
   template <bool InOrder>
-  [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first_row,
+  [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first,
                                          std::int64_t i, lanes_used n) {
     if constexpr (Sum != sums::columns) {
       step<InOrder>(t, here, i, n);
@@ -329,7 +351,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       const several<V, sum_count> more = step<InOrder>(t, here, i, n);
       for (int k = 0; k < sum_count; ++k) {
         Real* const to = reinterpret_cast<Real*>(here.at[totals.at[k].result]) + i;
-        const V sum = (first_row ? V::fill(0) : n.tail ? V::load(to, n.count) : V::load(to)) + more.of[k];
+        const V sum = (first ? V::fill(0) : n.tail ? V::load(to, n.count) : V::load(to)) + more.of[k];
         if (n.tail) sum.store(to, n.count);
         else sum.store(to);
       }

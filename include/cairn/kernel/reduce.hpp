@@ -4,6 +4,7 @@
 #include "cairn/expr/reduce.hpp"
 #include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/run.hpp"
+#include "cairn/kernel/sections.hpp"
 #include "cairn/kernel/threads.hpp"
 
 #include <algorithm>
@@ -47,13 +48,48 @@ constexpr reduction as_pairs(const shape& from, axis_set axes) {
   return r;
 }
 
-/// What a reduction does with one more number, or register, and what it starts from.
+/// Registers, or numbers, of so many reductions that are made at once.
+template <class V, int N>
+struct several {
+  V of[N];
+
+  template <class X>
+  [[gnu::always_inline]] static several fill(X x) {
+    several all;
+    for (V& v : all.of) v = V::fill(x);
+    return all;
+  }
+  [[gnu::always_inline]] friend several operator+(several a, const several& b) {
+    for (int k = 0; k < N; ++k) a.of[k] = a.of[k] + b.of[k];
+    return a;
+  }
+  [[gnu::always_inline]] friend several masked(several a, int n) {
+    for (V& v : a.of) v = masked(v, n);
+    return a;
+  }
+  [[gnu::always_inline]] friend auto folded(const several& a, auto combine) {
+    several<decltype(folded(a.of[0], combine)), N> out;
+    for (int k = 0; k < N; ++k) out.of[k] = folded(a.of[k], combine);
+    return out;
+  }
+};
+template <class V, int N>
+[[gnu::always_inline]] inline void join(several<V, N>& total, several<V, N>& surplus, const several<V, N>& part) {
+  for (int k = 0; k < N; ++k) join(total.of[k], surplus.of[k], part.of[k]);
+}
+
+/// What a reduction does with one more number, or register, what it starts from, and how it takes the reduction of a
+/// section in.
 struct adding {
   template <class Real>
   static constexpr Real start = 0;
   template <class V>
   [[gnu::always_inline]] static V of(V a, V b) {
     return a + b;
+  }
+  template <class V>
+  [[gnu::always_inline]] static void join(V& total, V& surplus, const V& part) {
+    kernel::join(total, surplus, part);
   }
 };
 
@@ -82,50 +118,85 @@ void fold_columns(const In* in, std::int64_t rows, std::int64_t stride, Real* ou
 template <class Real>
 inline constexpr int chunk = 4 * lanes<Real>::width;
 
-/// out {columns} = the reduction of `in` {rows, columns} over the rows, and of `out` if `add`, for some of the columns.
-/// Long rows are read a few at a time, along the rows, for processors fetch ahead few streams.
-template <class Fold, class In, class Real>
-[[gnu::noinline]] void fold_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, bool add,
-                                 range own) {
-  constexpr int width = lanes<Real>::width;
-  const std::int64_t some = columns <= chunk<Real> ? rows : std::min<std::int64_t>(rows, 8);
-  for (std::int64_t row = 0; row < rows; row += some, add = true) {
-    const std::int64_t count = std::min(some, rows - row);
-    const In* const from = in + row * columns;
-    std::int64_t j = own.begin;
-    for (; j + chunk<Real> <= own.end; j += chunk<Real>)
-      fold_columns<Fold, 4>(from + j, count, columns, out + j, add, width);
-    for (; j < own.end; j += width)
-      fold_columns<Fold, 1>(from + j, count, columns, out + j, add,
-                            static_cast<int>(std::min<std::int64_t>(width, own.end - j)));
+/// Takes the reductions of a section of rows into the totals of n columns.
+template <class Fold, class Real>
+[[gnu::noinline]] void join_columns(const Real* part, Real* surplus, Real* total, std::int64_t n) {
+  using vec = lanes<Real>;
+  for (std::int64_t j = 0; j < n; j += vec::width) {
+    vec sum = load_row(total, j, n), over = load_row(surplus, j, n);
+    Fold::join(sum, over, load_row(part, j, n));
+    store_row(sum, total, j, n);
+    store_row(over, surplus, j, n);
   }
 }
+/// N reductions of the columns [begin, end), of which `total` holds the sections that are complete. As many columns at
+/// a time as leave the first-level cache room for rows.
+template <class Fold, class Real, int N>
+struct open_columns {
+  static constexpr std::int64_t most = std::max<std::int64_t>(4096 / (N * chunk<Real> * sizeof(Real)), 1) * chunk<Real>;
+  range columns;
+  Real* total[N];  ///< where column 0 lies
+  alignas(64) Real part[N][most], surplus[N][most];
 
-/// Registers, or numbers, of so many reductions that are made at once.
-template <class V, int N>
-struct several {
-  V of[N];
-
-  template <class X>
-  [[gnu::always_inline]] static several fill(X x) {
-    several all;
-    for (V& v : all.of) v = V::fill(x);
-    return all;
+  void start(range some) {
+    columns = some;
+    for (int k = 0; k < N; ++k) {
+      std::fill(total[k] + some.begin, total[k] + some.end, Fold::template start<Real>);
+      std::fill_n(surplus[k], some.end - some.begin, Real{0});
+    }
   }
-  [[gnu::always_inline]] friend several operator+(several a, const several& b) {
-    for (int k = 0; k < N; ++k) a.of[k] = a.of[k] + b.of[k];
-    return a;
-  }
-  [[gnu::always_inline]] friend several masked(several a, int n) {
-    for (V& v : a.of) v = masked(v, n);
-    return a;
-  }
-  [[gnu::always_inline]] friend auto folded(const several& a, auto combine) {
-    several<decltype(folded(a.of[0], combine)), N> out;
-    for (int k = 0; k < N; ++k) out.of[k] = folded(a.of[k], combine);
-    return out;
+  /// Where the reduction of the open section of column 0 would lie.
+  Real* open(int k) { return part[k] - columns.begin; }
+  void join(range some) {
+    for (int k = 0; k < N; ++k)
+      join_columns<Fold>(open(k) + some.begin, surplus[k] + some.begin - columns.begin, total[k] + some.begin,
+                         some.end - some.begin);
   }
 };
+
+/// out = the reduction of some columns of `in` over `rows` rows, `stride` apart, and of `out` if `add`, row after row.
+template <class Fold, class In, class Real>
+void fold_section(const In* in, std::int64_t rows, std::int64_t stride, Real* out, bool add,
+                                    range own) {
+  constexpr int width = lanes<Real>::width;
+  std::int64_t j = own.begin;
+  for (; j + chunk<Real> <= own.end; j += chunk<Real>)
+    fold_columns<Fold, 4>(in + j, rows, stride, out + j, add, width);
+  for (; j < own.end; j += width)
+    fold_columns<Fold, 1>(in + j, rows, stride, out + j, add,
+                          static_cast<int>(std::min<std::int64_t>(width, own.end - j)));
+}
+/// So many rows are read at a time, for processors fetch ahead few streams, in which long rows are.
+template <class Real>
+std::int64_t rows_at_a_time(std::int64_t columns) {
+  return columns <= chunk<Real> ? section : 8;
+}
+/// Takes rows into some of the open columns.
+template <class Fold, class In, class Real>
+void fold_into(open_columns<Fold, Real, 1>& sums, const In* in, std::int64_t rows, std::int64_t stride, range own) {
+  const std::int64_t some = rows_at_a_time<Real>(stride);
+  for (std::int64_t row = 0; row < rows; row += some) {
+    const std::int64_t count = std::min(some, rows - row), end = row + count;
+    fold_section<Fold>(in + row * stride, count, stride, sums.open(0), row % section != 0, own);
+    if (end % section == 0 || end == rows) sums.join(own);
+  }
+}
+/// out {columns} = the reduction of `in` {rows, columns} over the rows, for some of the columns.
+template <class Fold, class In, class Real>
+[[gnu::noinline]] void fold_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, range own) {
+  if (rows <= section) {
+    const std::int64_t some = rows_at_a_time<Real>(columns);
+    for (std::int64_t row = 0; row < rows; row += some)
+      fold_section<Fold>(in + row * columns, std::min(some, rows - row), columns, out, row > 0, own);
+    return;
+  }
+  open_columns<Fold, Real, 1> sums;
+  sums.total[0] = out;
+  for (auto j = own.begin; j < own.end; j += sums.most) {
+    sums.start({j, std::min(j + sums.most, own.end)});
+    fold_into(sums, in, rows, columns, sums.columns);
+  }
+}
 
 /// The reduction of n numbers, of which at(i) gives the register from number i on, and behind the last the start: four
 /// registers of partial ones, so that an addition need not wait for the one before.
@@ -134,14 +205,20 @@ template <class Fold, class Real>
   using vec = decltype(at(n));
   constexpr int width = lanes<Real>::width;
   const vec start = vec::fill(Fold::template start<Real>);
-  vec part[4] = {start, start, start, start};
-  std::int64_t i = 0;
-  for (; i + 4 * width <= n; i += 4 * width)
+  vec total = start, surplus{};
+  for (std::int64_t i = 0;;) {
+    const bool first = i == 0;
+    const std::int64_t end = std::min(n, i + section * 4 * width);
+    vec part[4] = {start, start, start, start};
+    for (; i + 4 * width <= end; i += 4 * width)
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) part[j] = Fold::of(part[j], at(i + j * width));
-  for (; i < n; i += width) part[0] = Fold::of(part[0], at(i));
-  return folded(Fold::of(Fold::of(part[0], part[1]), Fold::of(part[2], part[3])),
-                [](auto x, auto y) { return Fold::of(x, y); });
+      for (int j = 0; j < 4; ++j) part[j] = Fold::of(part[j], at(i + j * width));
+    for (; i < end; i += width) part[0] = Fold::of(part[0], at(i));
+    const vec all = Fold::of(Fold::of(part[0], part[1]), Fold::of(part[2], part[3]));
+    if (first) total = all;
+    else Fold::join(total, surplus, all);
+    if (i >= n) return folded(total, [](auto x, auto y) { return Fold::of(x, y); });
+  }
 }
 template <class Fold, class Real>
 Real fold_row(const Real* in, std::int64_t n) {
@@ -154,33 +231,17 @@ template <class Fold, class Real, int N>
 several<Real, N> fold_all(std::int64_t n, std::int64_t work, int threads, auto of_section) {
   if (n < 16 * 1024) return of_section(std::int64_t{0}, n);
   constexpr std::int64_t most = 64;
-  const std::int64_t section = (n + most - 1) / most, sections = (n + section - 1) / section;
+  const std::int64_t length = (n + most - 1) / most, sections = (n + length - 1) / length;
   Real parts[N][most];
-  shares{work, sections}(threads, [&parts, n, section, &of_section](range own) {
+  shares{work, sections}(threads, [&parts, n, length, &of_section](range own) {
     for (auto s = own.begin; s < own.end; ++s) {
-      const several<Real, N> part = of_section(s * section, std::min(section, n - s * section));
+      const several<Real, N> part = of_section(s * length, std::min(length, n - s * length));
       for (int k = 0; k < N; ++k) parts[k][s] = part.of[k];
     }
   });
   several<Real, N> out;
   for (int k = 0; k < N; ++k) out.of[k] = fold_row<Fold>(parts[k], sections);
   return out;
-}
-
-/// out = the reduction over the pairs from number `number` on, and of `out` if `add`.
-template <class Fold, class Real>
-void reduce_pairs(const reduction& r, int number, const Real* in, Real* out, bool add) {
-  const auto& pair = r.at[static_cast<std::size_t>(number)];
-  if (number + 1 < r.pairs) {
-    for (std::int64_t gone = 0; gone < pair.gone; ++gone)
-      for (std::int64_t kept = 0; kept < pair.kept; ++kept, in += pair.in)
-        reduce_pairs<Fold>(r, number + 1, in, out + kept * pair.out, add || gone > 0);
-  } else if (pair.kept == 1) {
-    const Real total = fold_row<Fold>(in, pair.gone);
-    *out = add ? Fold::of(*out, total) : total;
-  } else {
-    fold_rows<Fold>(in, pair.gone, pair.kept, out, add, {0, pair.kept});
-  }
 }
 
 /// out = the reduction of n numbers.
@@ -195,17 +256,83 @@ template <class Fold, class Real>
 template <class Fold, class Real>
 [[gnu::noinline]] void reduce_rows(const Real* in, std::int64_t rows, std::int64_t columns, Real* out, int threads) {
   shares{40 * rows * columns, columns, chunk<Real>}(
-      threads, [=](range own) { fold_rows<Fold>(in, rows, columns, out, false, own); });
+      threads, [=](range own) { fold_rows<Fold>(in, rows, columns, out, own); });
 }
-/// out = the reduction of `in` over several pairs. Threads share what the outermost keeps, if nothing of it is gone.
+/// out = the reduction of `in` over a pair within what another keeps.
+template <class Fold, class Real>
+[[gnu::noinline]] void reduce_each(std::int64_t kept, const reduction::pair& pair, const Real* in, Real* out,
+                                   int threads) {
+  const std::int64_t step = pair.gone * pair.kept;
+  shares{40 * kept * step, kept}(threads, [=, &pair](range own) {
+    for (auto k = own.begin; k < own.end; ++k) {
+      if (pair.kept == 1) out[k] = fold_row<Fold>(in + k * step, pair.gone);
+      else fold_rows<Fold>(in + k * step, pair.gone, pair.kept, out + k * pair.kept, {0, pair.kept});
+    }
+  });
+}
+
+/// Reductions over several pairs. Up to pair `cut` one index of each is kept at a time; of this pair some, so that all
+/// that they keep fits into open columns.
+template <class Fold, class Real>
+struct nested_reduction {
+  const reduction& r;
+  open_columns<Fold, Real, 1> sums;
+  std::size_t cut = 0;
+
+  explicit nested_reduction(const reduction& over) : r(over) {
+    while (r.at[cut].out > sums.most) ++cut;
+  }
+  /// How often what is kept is cut at most.
+  std::int64_t units() const {
+    std::int64_t n = 1;
+    for (std::size_t k = 0; k <= cut; ++k) n *= r.at[k].kept;
+    return n;
+  }
+  void run(const Real* in, Real* out, range own) {
+    const auto& pair = r.at[cut];
+    for (auto unit = own.begin; unit < own.end;) {
+      const std::int64_t first = unit % pair.kept;
+      const std::int64_t n = std::min({own.end - unit, pair.kept - first, sums.most / pair.out});
+      std::int64_t from = first * pair.in, to = first * pair.out, rest = unit / pair.kept;
+      for (std::size_t k = cut; k-- > 0; rest /= r.at[k].kept) {
+        from += rest % r.at[k].kept * r.at[k].in;
+        to += rest % r.at[k].kept * r.at[k].out;
+      }
+      sums.total[0] = out + to;
+      sums.start({0, n * pair.out});
+      visit(0, in + from, 0, n);
+      unit += n;
+    }
+  }
+
+ private:
+  /// Pairs from number `at` on, of what is kept from column `to` on; of pair `cut` some.
+  void visit(std::size_t at, const Real* in, std::int64_t to, std::int64_t some) {
+    const auto& pair = r.at[at];
+    const auto last = static_cast<std::size_t>(r.pairs - 1);
+    const range own{to, to + (at < cut ? 1 : at == cut ? some : pair.kept) * pair.out};
+    if (at == last) return fold_into(sums, in - to, pair.gone, pair.kept, own);
+    const bool of_numbers = at + 1 == last && r.at[last].kept == 1;
+    for (std::int64_t gone = 0; gone < pair.gone; ++gone, in += pair.in * pair.kept) {
+      const Real* from = in;
+      for (std::int64_t j = own.begin; j < own.end; j += pair.out, from += pair.in) {
+        if (of_numbers) take(fold_row<Fold>(from, r.at[last].gone), sums.open(0)[j], gone % section == 0);
+        else visit(at + 1, from, j, some);
+      }
+      if (of_numbers && ((gone + 1) % section == 0 || gone + 1 == pair.gone)) sums.join(own);
+    }
+  }
+  static void take(Real more, Real& sum, bool first) {
+    sum = Fold::of(first ? Fold::template start<Real> : sum, more);
+  }
+};
+
+/// out = the reduction of `in` over several pairs. Threads share what is kept.
 template <class Fold, class Real>
 [[gnu::noinline]] void reduce_nested(const reduction& r, std::int64_t count, const Real* in, Real* out, int threads) {
-  const auto& first = r.at[0];
-  if (first.gone > 1) return reduce_pairs<Fold>(r, 0, in, out, false);
-  shares{40 * count, first.kept}(threads, [&r, &first, in, out](range own) {
-    for (auto kept = own.begin; kept < own.end; ++kept)
-      reduce_pairs<Fold>(r, 1, in + kept * first.in, out + kept * first.out, false);
-  });
+  if (r.pairs == 2 && r.at[0].gone == 1) return reduce_each<Fold>(r.at[0].kept, r.at[1], in, out, threads);
+  shares{40 * count, nested_reduction<Fold, Real>(r).units()}(
+      threads, [&r, in, out](range own) { nested_reduction<Fold, Real>(r).run(in, out, own); });
 }
 
 /// Which axes stay as 1 makes no difference here.
