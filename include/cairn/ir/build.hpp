@@ -57,16 +57,17 @@ constexpr sizes size_of() {
   }
 }
 
-/// A result that shows what a step changes, a state or where it `updates` these a parameter, is a copy of it: that
-/// comes before who reads the result.
+/// Returns the value that is returned in place of `result`, which is a copy in two cases.
+/// (1) The result is a leaf that the step changes: a state or, if the step `updates` parameters, a parameter. The change
+/// comes before the reader.
+/// (2) The result is an input. Views of results must not lead to arrays of the caller.
 template <class Target, class Output, bool Updates>
 constexpr int kept_result(builder& b, int result) {
   const int root = b.root(result);
-  for (int i = 0; i < b.leaf_count; ++i) {
-    const bool changes = b.leaves[i].after != none || (Updates && b.nodes[root].op->trainable);
-    if (b.leaves[i].node == root && changes) return b.append(&copy_of<Target, tensor_of<Output>>, &result);
-  }
-  return result;
+  const operation& op = *b.nodes[root].op;
+  bool copied = (Updates && op.trainable) || (op.what == role::input && Output::shape.rank > 0);
+  for (int i = 0; i < b.leaf_count; ++i) copied |= b.leaves[i].node == root && b.leaves[i].after != none;
+  return copied ? b.append(&copy_of<Target, tensor_of<Output>>, &result) : result;
 }
 
 /// Notes how much of each table was written, and that what states become are outputs, too.
