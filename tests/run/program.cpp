@@ -284,8 +284,8 @@ BOOST_AUTO_TEST_CASE(an_input_that_the_step_writes_is_refused) {
   twin.init(seed{3});
   predictor<y> predict{step};
   const auto is_refused = [](const extent_error& e) {
-    return e.what() == std::string("cairn: input 'in': expected an array that the step does not write, got a result of an "
-                                   "earlier step or other memory of this program or predictor; copy it first");
+    return e.what() == std::string("cairn: input 'in': expected an array that the step does not write, got a result of "
+                                   "an earlier step or other memory of this program or predictor; copy it first");
   };
   const auto refuses = [&](auto& of, const auto& array) {
     BOOST_CHECK_EXCEPTION(static_cast<void>(of(bind<"in">(array))), extent_error, is_refused);
@@ -304,7 +304,8 @@ BOOST_AUTO_TEST_CASE(an_input_that_the_step_writes_is_refused) {
   static_cast<void>(twin.value_and_grad(bind<"in">(numbers)));
   BOOST_TEST(std::get<0>(steps(bind<"in">(predicted))) == std::get<0>(twin.value_and_grad(bind<"in">(copy))));
   const std::vector<float> weights(step.param<"w">().begin(), step.param<"w">().end());
-  BOOST_TEST(std::get<0>(steps(bind<"in">(step.param<"w">()))) == std::get<0>(twin.value_and_grad(bind<"in">(weights))));
+  const auto expected = twin.value_and_grad(bind<"in">(weights));
+  BOOST_TEST(std::get<0>(steps(bind<"in">(step.param<"w">()))) == std::get<0>(expected));
   BOOST_TEST(std::ranges::equal(step.gradients(), twin.gradients()));
   program<trained, update<sgd_options{}>> updating;
   updating.init(seed{3});
@@ -452,7 +453,7 @@ BOOST_AUTO_TEST_CASE(a_predictor_does_not_live_where_its_program_keeps_numbers) 
   constexpr std::size_t wanted = predictor<logits<4>>::memory().peak_bytes;
   const std::vector<float> before(step.parameters().begin(), step.parameters().end());
   BOOST_CHECK_EXCEPTION((predictor<logits<4>>{step, memory}), memory_error, [](const memory_error& e) {
-    return std::string_view(e.what()).starts_with("cairn: bytes of memory that the program or predictor already uses: ");
+    return std::string_view(e.what()).starts_with("cairn: bytes of memory that the program or predictor already uses");
   });
   BOOST_CHECK_THROW((predictor<logits<4>>{step, std::as_writable_bytes(step.gradients())}), memory_error);
   BOOST_TEST(std::ranges::equal(step.parameters(), before));

@@ -33,8 +33,8 @@ class predictor {
   explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
-  /// Lives in the first so many bytes of the caller's memory. Throws memory_error, also for memory that holds parameters,
-  /// states, moments or gradients of the program.
+  /// Lives in the first so many bytes of the caller's memory. Throws memory_error, also for memory in which the program
+  /// has parameters, states, moments or gradients.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)

@@ -57,10 +57,10 @@ constexpr sizes size_of() {
   }
 }
 
-/// Returns the value that is returned in place of `result`, which is a copy in two cases.
-/// (1) The result is a leaf that the step changes: a state or, if the step `updates` parameters, a parameter. The change
-/// comes before the reader.
-/// (2) The result is an input. Views of results must not lead to arrays of the caller.
+/// Returns what a program returns for `result`: the value itself, or a copy of it in two cases.
+/// (1) The value is a leaf that the step changes before the caller reads it: a state or, if the step `Updates`
+/// parameters, a parameter.
+/// (2) The value is an input. A view of it would be a writable view of the caller's array, which may not live as long.
 template <class Target, class Output, bool Updates>
 constexpr int kept_result(builder& b, int result) {
   const int root = b.root(result);
