@@ -272,6 +272,64 @@ BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
   BOOST_TEST(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)) == expected);
 }
 
+// What a step writes cannot be its input: a result, a gradient, a state, and where the step updates them a parameter.
+BOOST_AUTO_TEST_CASE(an_input_that_the_step_writes_is_refused) {
+  constexpr auto in = input<"in", 4, 3>;
+  constexpr auto w = param<"w", 4, 3>;
+  constexpr auto past = state<"past", initial{}, 4, 3>;
+  constexpr auto y = nn::tanh(in * w);
+  constexpr auto trained = outputs(mean(square(updated(y, past, y))), y);
+  program<trained> step, twin;
+  step.init(seed{3});
+  twin.init(seed{3});
+  predictor<y> predict{step};
+  const auto is_refused = [](const extent_error& e) {
+    return e.what() == std::string("cairn: input 'in': expected an array that the step does not write, got a result of "
+                                   "an earlier step or other memory of this program or predictor; copy it first");
+  };
+  const auto refuses = [&](auto& of, const auto& array) {
+    BOOST_CHECK_EXCEPTION(static_cast<void>(of(bind<"in">(array))), extent_error, is_refused);
+  };
+  auto steps = [&](const auto& bound) { return step.value_and_grad(bound); };
+  const auto predicted = predict(bind<"in">(numbers));
+  refuses(predict, predicted);
+  refuses(predict, std::span(predicted.data() - 1, 12));
+  const auto [loss, result] = steps(bind<"in">(numbers));
+  refuses(steps, result);
+  refuses(steps, step.grad<"w">());
+  refuses(steps, step.param<"past">());
+  BOOST_TEST(step.random().step == 1U);
+  // Right are results of others, copies, and parameters that stay as they are.
+  const std::vector<float> copy(predicted.begin(), predicted.end());
+  static_cast<void>(twin.value_and_grad(bind<"in">(numbers)));
+  BOOST_TEST(std::get<0>(steps(bind<"in">(predicted))) == std::get<0>(twin.value_and_grad(bind<"in">(copy))));
+  const std::vector<float> weights(step.param<"w">().begin(), step.param<"w">().end());
+  const auto expected = twin.value_and_grad(bind<"in">(weights));
+  BOOST_TEST(std::get<0>(steps(bind<"in">(step.param<"w">()))) == std::get<0>(expected));
+  BOOST_TEST(std::ranges::equal(step.gradients(), twin.gradients()));
+  program<trained, update<sgd_options{}>> updating;
+  updating.init(seed{3});
+  auto trains = [&](const auto& bound) { return updating.train({.lr = 0.1}, bound); };
+  refuses(trains, updating.param<"w">());
+}
+BOOST_AUTO_TEST_CASE(a_result_lies_in_memory_of_the_program) {
+  constexpr auto in = input<"in", 4, 3>;
+  constexpr auto at = indices<"at", 9, 2>;
+  constexpr auto w = param<"w", 3>;
+  program<outputs(sum(in * w), in, reshape<6, 2>(in), at, w)> step;
+  step.init(seed{3});
+  const auto [l, same, shaped, places, weights] =
+      step.value_and_grad(bind<"in">(std::vector<float>(numbers.begin(), numbers.end())), bind<"at">(std::array{3, 8}));
+  BOOST_TEST(std::ranges::equal(same, numbers));
+  BOOST_TEST(std::ranges::equal(shaped, numbers));
+  BOOST_TEST(std::ranges::equal(places, std::array{3, 8}));
+  const auto in_arena = [&](const void* p) { return p >= step.arena().data() && p < &step.arena().back(); };
+  BOOST_TEST((in_arena(same.data()) && in_arena(shaped.data()) && in_arena(places.data())));
+  BOOST_TEST(weights.data() == step.param<"w">().data());
+  static_assert(std::is_same_v<decltype(weights.data()), const float*>);
+  static_assert(std::is_same_v<decltype(same.data()), float*>);
+}
+
 BOOST_AUTO_TEST_CASE(outputs_come_as_a_tuple) {
   constexpr auto out = outputs(loss<4>, accuracy(logits<4>, y<4>), logits<4>);
   program<out> step;
@@ -388,6 +446,23 @@ BOOST_AUTO_TEST_CASE(a_predictor_lives_there_too) {
   BOOST_TEST(std::ranges::equal(own(bind<"x">(numbers)), given(bind<"x">(numbers))));
 }
 
+BOOST_AUTO_TEST_CASE(a_predictor_does_not_live_where_its_program_keeps_numbers) {
+  alignas(64) static std::byte memory[needed];
+  train_step step{memory};
+  step.init(seed{3});
+  constexpr std::size_t wanted = predictor<logits<4>>::memory().peak_bytes;
+  const std::vector<float> before(step.parameters().begin(), step.parameters().end());
+  BOOST_CHECK_EXCEPTION((predictor<logits<4>>{step, memory}), memory_error, [](const memory_error& e) {
+    return std::string_view(e.what()).starts_with("cairn: bytes of memory that the program or predictor already uses");
+  });
+  BOOST_CHECK_THROW((predictor<logits<4>>{step, std::as_writable_bytes(step.gradients())}), memory_error);
+  BOOST_TEST(std::ranges::equal(step.parameters(), before));
+  // Between steps the arena is free.
+  static_assert(train_step::memory().peak_bytes >= wanted);
+  predictor<logits<4>> own{step}, given{step, step.arena()};
+  BOOST_TEST(std::ranges::equal(own(bind<"x">(numbers)), given(bind<"x">(numbers))));
+}
+
 BOOST_AUTO_TEST_CASE(parameters_are_written_whole_or_not_at_all) {
   train_step step;
   step.init(seed{3});
@@ -402,6 +477,17 @@ BOOST_AUTO_TEST_CASE(parameters_are_written_whole_or_not_at_all) {
   step.set(bind<"fc1.bias">(bias), bind<"head.weight">(wrong));
   BOOST_TEST(std::ranges::equal(step.param<"fc1.bias">(), bias));
   BOOST_TEST(std::ranges::count(step.param<"head.weight">(), 0.0F) == 8);
+}
+BOOST_AUTO_TEST_CASE(parameters_are_not_exchanged_through_views) {
+  program<sum(param<"a", 3> * param<"b", 3>)> step;
+  step.init(seed{3});
+  const std::vector<float> a(step.param<"a">().begin(), step.param<"a">().end());
+  BOOST_CHECK_EXCEPTION(step.set(bind<"a">(step.param<"b">()), bind<"b">(step.param<"a">())), extent_error,
+                        [](const extent_error& e) { return e.input == "a"; });
+  BOOST_TEST(std::ranges::equal(step.param<"a">(), a));
+  step.set(bind<"a">(step.param<"a">()), bind<"b">(std::array<float, 3>{}));
+  step.set(bind<"b">(step.param<"a">()));
+  BOOST_TEST(std::ranges::equal(step.param<"b">(), a));
 }
 
 BOOST_AUTO_TEST_CASE(parameters_and_gradients_are_walked_through_by_name) {

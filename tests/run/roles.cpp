@@ -1,4 +1,4 @@
-// One value in several roles: as several arguments of a loop or of an operation. Its gradient is the sum over all roles.
+// One value in several roles: as several arguments of a loop or an operation. Its gradient is the sum over all roles.
 #include "gradients.hpp"
 
 #include <algorithm>

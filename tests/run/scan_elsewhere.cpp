@@ -163,6 +163,28 @@ BOOST_AUTO_TEST_CASE(memory_must_be_given) {
   in_memory.init(seed{1});
   BOOST_TEST(in_memory.value_and_grad(bind<"xs">(x)) == loss);
 }
+BOOST_AUTO_TEST_CASE(memory_in_use_is_refused) {
+  constexpr auto own = static_cast<std::size_t>(step_there::memory().total_bytes());
+  const given memory(own + step_there::memory().elsewhere_bytes);
+  step_there step{memory.bytes().first(own)};
+  step.init(seed{1});
+  const std::span parameters = std::as_writable_bytes(step.parameters());
+  const std::vector before(parameters.begin(), parameters.end());
+  const auto refuses = [&](std::size_t begin, std::size_t common) {
+    BOOST_CHECK_EXCEPTION(step.keep_snapshots_in(memory.bytes().subspan(begin)), memory_error,
+                          [&](const memory_error& e) { return e.expected == 0 && e.actual == common; });
+  };
+  BOOST_CHECK_THROW(step.keep_snapshots_in(memory.bytes()), memory_error);
+  refuses(own - 64, 64);
+  BOOST_TEST(std::ranges::equal(parameters, before));
+  BOOST_CHECK_THROW(step.value_and_grad(bind<"xs">(x)), program_error);
+  const std::span snapshots = memory.bytes().subspan(own);
+  step.keep_snapshots_in(snapshots);
+  step.keep_snapshots_in(snapshots);
+  static_cast<void>(step.value_and_grad(bind<"xs">(x)));
+  const std::span numbers(reinterpret_cast<float*>(snapshots.data()), std::size(x));
+  BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"xs">(numbers))), extent_error);
+}
 BOOST_AUTO_TEST_CASE(other_memory_between_steps) {
   const given memory(step_there::memory().elsewhere_bytes), other(step_there::memory().elsewhere_bytes);
   step_there step;

@@ -18,7 +18,7 @@ namespace cairn {
 /// Bytes to which the memory of a program is aligned: a cache line, and the widest register.
 inline constexpr std::size_t memory_alignment = 64;
 
-/// Memory given to a program that is too small or not aligned.
+/// Memory given to a program that is too small, not aligned, or in use.
 struct memory_error : std::invalid_argument {
   [[gnu::cold]] memory_error(std::string_view what, std::size_t wanted, std::size_t given)
       : std::invalid_argument(
@@ -93,6 +93,17 @@ class memory_share {
  private:
   memory_record* record_ = nullptr;
 };
+
+/// Returns how many bytes two parts of memory share.
+inline std::size_t common_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  const auto begin = [](std::span<const std::byte> s) { return reinterpret_cast<std::uintptr_t>(s.data()); };
+  const auto first = std::max(begin(a), begin(b)), last = std::min(begin(a) + a.size(), begin(b) + b.size());
+  return first < last ? last - first : 0;
+}
+/// Throws memory_error where the caller's memory shares bytes with memory that a program or predictor uses.
+inline void check_shared(std::size_t bytes) {
+  if (bytes > 0) refuse(memory_error("bytes of memory that the program or predictor already uses", 0, bytes));
+}
 }  // namespace detail
 
 /// Zeroed bytes, aligned: allocated and owned, or the caller's. What is moved from has none.

@@ -19,7 +19,8 @@
 
 namespace cairn {
 
-/// An array whose extents are not those of the input or the parameter of that name, or that is not aligned.
+/// An array whose extents are not those of the input or the parameter of that name, that is not aligned, or that lies
+/// where a step writes.
 struct extent_error : std::invalid_argument {
   [[gnu::cold]] extent_error(std::string_view name, std::string_view wanted, std::string_view given,
                              std::string_view what = "input")
@@ -66,6 +67,14 @@ namespace detail {
   if (off == 0) return;
   refuse(extent_error(name, text_of({"an address that is a multiple of ", text_of(static_cast<std::int64_t>(size))}),
                       text_of({text_of(off), " more"}), what));
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_written(std::string_view name) {
+  refuse(extent_error(name, "an array that the step does not write",
+                      "a result of an earlier step or other memory of this program or predictor; copy it first"));
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_also_set(std::string_view name) {
+  refuse(extent_error(name, "an array that this call does not write", "another parameter that it sets; copy it first",
+                      "parameter"));
 }
 /// Throws label_error where an index is not in [0, bound).
 [[gnu::noinline]] inline void check_indices(std::string_view name, const std::int32_t* index, std::int64_t count,
@@ -121,6 +130,10 @@ struct bound {
   shape extents = known;
   bool row_major = true;
 
+  /// The memory of an array of these extents.
+  std::span<const std::byte> bytes(const shape& wanted) const {
+    return std::as_bytes(std::span(data, static_cast<std::size_t>(wanted.count())));
+  }
   /// Checks extents, address and indices against an input or what else has this name.
   void check(const shape& wanted, [[maybe_unused]] int limit = 0, std::string_view what = "input") const {
     if constexpr (dynamic) detail::check_extents(what, Name, wanted, extents, row_major);

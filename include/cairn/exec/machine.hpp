@@ -98,9 +98,34 @@ class machine {
   std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
   std::byte* at(const pass::place& p) const { return bases_[p.base] + p.offset; }
 
+  /// What a part of memory holds: values of one step, snapshots of loops, or numbers that stay from step to step. A step
+  /// may change such numbers (changed) or does not (fixed).
+  enum class holding : std::uint8_t { values, snapshots, fixed, changed };
+  /// Returns how many bytes `memory` shares with the first part of this machine's memory that it meets, of those parts
+  /// for which is_meant(holding) is true.
+  std::size_t shared_bytes(std::span<const std::byte> memory, auto is_meant) const {
+    constexpr bool updates = Compiled::model::purpose::updates_parameters;
+    std::size_t shared = 0;
+    const auto look = [&](int which, std::int64_t bytes, holding what) {
+      if (shared == 0 && is_meant(what))
+        shared = common_bytes(memory, {bases_[which], static_cast<std::size_t>(bytes)});
+    };
+    look(pass::arena_base, Compiled::layout.peak_bytes, holding::values);
+    look(pass::gradient_base, Compiled::places.gradient_bytes, holding::changed);
+    look(pass::moment_base, Compiled::places.moment_bytes, holding::changed);
+    look(pass::elsewhere_base, Compiled::places.elsewhere_bytes, holding::snapshots);
+    for (int i = 0; i < leaf_count; ++i) {
+      const bool changed = leaf(i).updated || (updates && leaf(i).trained);
+      if (ir::is_kept(leaf(i).what))
+        look(pass::leaf_base + i, leaf(i).bytes, changed ? holding::changed : holding::fixed);
+    }
+    return shared;
+  }
+
   /// Has snapshots lie in this memory, which stays as it is until a step. Throws memory_error.
   void keep_snapshots_in(std::span<std::byte> given) {
     check_memory(given, elsewhere_bytes);
+    check_shared(shared_bytes(given.first(elsewhere_bytes), [](holding what) { return what != holding::snapshots; }));
     base(pass::elsewhere_base) = given.data();
   }
   /// Throws program_error where there is no memory for them.
@@ -114,6 +139,7 @@ class machine {
   template <class... Bound>
   void read(const Bound&... bound) {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
+    (check_unwritten(bound, input_of<Compiled, Bound>::shape), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
     base(pass::constant_base) = bytes_of(executable<Compiled>::constants.at);
     base(pass::position_base) = bytes_of(ir::first_position());
@@ -141,11 +167,12 @@ class machine {
     }
   }
 
-  /// The numbers of a result, in its own type.
+  /// The numbers of a result, in its own type. A result that is a parameter cannot be written through its view.
   template <int I>
   auto numbers() const {
-    using number = stored_as<graph.made(graph.outputs[I]).element.type, real>;
     constexpr pass::place place = Compiled::layout.of[Compiled::schedule.outputs[I]];
+    using made = stored_as<graph.made(graph.outputs[I]).element.type, real>;
+    using number = std::conditional_t<(place.base >= pass::leaf_base), const made, made>;
     return std::span(reinterpret_cast<number*>(at(place)), static_cast<std::size_t>(extents_of_result<I>.count()));
   }
   /// A number for a scalar, a view for a tensor.
@@ -171,6 +198,13 @@ class machine {
 
   template <int I>
   static constexpr shape extents_of_result = graph.made(graph.outputs[I]).extents;
+
+  /// Throws extent_error if an array lies where a step writes.
+  template <class Bound>
+  void check_unwritten(const Bound& array, const shape& extents) const {
+    if (shared_bytes(array.bytes(extents), [](holding what) { return what != holding::fixed; }) > 0)
+      refuse_written(Bound::name);
+  }
 
   /// Kernels only read what is bound; the table of bases is one for all memory.
   template <class T>

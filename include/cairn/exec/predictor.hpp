@@ -35,12 +35,13 @@ class predictor {
   explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
-  /// Lives in the first so many bytes of the caller's memory. Throws memory_error. Allocates nothing; so, if the program
-  /// lives in the caller's memory, too, and nothing of it is on the heap, the end of the program is not noticed.
+  /// Lives in the first so many bytes of the caller's memory. Throws memory_error, also for memory in which the program
+  /// has parameters, states, moments or gradients. Allocates nothing; so, if the program lives in the caller's memory,
+  /// too, and nothing of it is on the heap, the end of the program is not noticed.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
-      : predictor(trained, memory_block(given, bytes_needed)) {
+      : predictor(trained, memory_block(apart_from(trained, given), bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
 
@@ -111,6 +112,14 @@ class predictor {
  private:
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes + memory().cache_bytes);
 
+  template <class Program>
+  static std::span<std::byte> apart_from(Program& trained, std::span<std::byte> given) {
+    using holding = typename Program::machine::holding;
+    detail::check_shared(trained.owned().shared_bytes(
+        given.first(std::min(given.size(), bytes_needed)),
+        [](holding what) { return what == holding::fixed || what == holding::changed; }));
+    return given;
+  }
   void place() {
     machine_.base(pass::arena_base) = memory_.data();
     machine_.place_leaves(memory_.data() + memory().peak_bytes, ir::role::cache);

@@ -206,7 +206,7 @@ class program {
   }
 
   /// Writes parameters and states, of any array that bind takes: `step.set(bind<"fc1.weight">(w))`. Throws extent_error
-  /// before anything is written.
+  /// before anything is written, also for an array that is another parameter of the same call.
   template <class... Bound>
   void set(const Bound&... arrays) {
     using problem = decltype(detail::problem_of_writing<compiled, Bound...>());
@@ -215,6 +215,9 @@ class program {
       memory_.check();
       const kernel::default_float_mode mode;
       (arrays.check(machine::extents_of(detail::written_leaf<compiled, Bound>), 0, "parameter"), ...);
+      (check_set_alone<Bound::name, detail::written_leaf<compiled, Bound>...>(
+           arrays.bytes(machine::extents_of(detail::written_leaf<compiled, Bound>))),
+       ...);
       (write(detail::written_leaf<compiled, Bound>, arrays.data), ...);
     }
   }
@@ -500,6 +503,15 @@ class program {
     std::fill_n(numbers + row * zero_row, row, Number{});
   }
 
+  /// Throws extent_error if an array is, in part, another parameter or state than Name of those that a call sets.
+  template <fixed_string Name, int... Leaf>
+  void check_set_alone(std::span<const std::byte> array) {
+    for (const int i : {Leaf...}) {
+      const std::span<const std::byte> other(owned().leaf_base(i), static_cast<std::size_t>(machine::leaf(i).bytes));
+      if (i != compiled::graph.find(ir::role::parameter, Name) && detail::common_bytes(array, other) > 0)
+        detail::refuse_also_set(Name);
+    }
+  }
   template <class Number>
   void write(int leaf, const Number* numbers) {
     if (machine::leaf(leaf).rounded)

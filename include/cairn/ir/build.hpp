@@ -57,16 +57,17 @@ constexpr sizes size_of() {
   }
 }
 
-/// A result that shows what a step changes, a state or where it `updates` these a parameter, is a copy of it: that
-/// comes before who reads the result.
+/// Returns what a program returns for `result`: the value itself, or a copy of it in two cases.
+/// (1) The value is a leaf that the step changes before the caller reads it: a state or, if the step `Updates`
+/// parameters, a parameter.
+/// (2) The value is an input. A view of it would be a writable view of the caller's array, which may not live as long.
 template <class Target, class Output, bool Updates>
 constexpr int kept_result(builder& b, int result) {
   const int root = b.root(result);
-  for (int i = 0; i < b.leaf_count; ++i) {
-    const bool changes = b.leaves[i].after != none || (Updates && b.nodes[root].op->trainable);
-    if (b.leaves[i].node == root && changes) return b.append(&copy_of<Target, tensor_of<Output>>, &result);
-  }
-  return result;
+  const operation& op = *b.nodes[root].op;
+  bool copied = (Updates && op.trainable) || (op.what == role::input && Output::shape.rank > 0);
+  for (int i = 0; i < b.leaf_count; ++i) copied |= b.leaves[i].node == root && b.leaves[i].after != none;
+  return copied ? b.append(&copy_of<Target, tensor_of<Output>>, &result) : result;
 }
 
 /// Notes how much of each table was written, and that what states become are outputs, too.
