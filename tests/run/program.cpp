@@ -106,6 +106,30 @@ BOOST_AUTO_TEST_CASE(initialization_is_pytorchs_and_seeded) {
   BOOST_TEST(!std::ranges::equal(step.parameters(), again.parameters()));
 }
 
+// These two names have one 32-bit hash. The parameters are drawn from two sequences, in any order of the model; a parameter
+// without such a neighbour is drawn as always.
+BOOST_AUTO_TEST_CASE(no_two_parameters_start_alike) {
+  static_assert(hash_of("costarring.weight") == hash_of("liquid.weight"));
+  constexpr auto big = x<4> | nn::linear<"big", 4>;
+  constexpr auto first = nn::linear<"costarring", 4>;
+  constexpr auto second = nn::linear<"liquid", 4>;
+  program<sum(big | first | second)> step;
+  program<sum(big | second | first)> turned;
+  program<sum(big | first)> alone;
+  program<sum(big | second)> other_alone;
+  for (const std::uint64_t from : {1, 2}) {
+    const auto start = [from](auto&... all) { (all.init(seed{from}), ...); };
+    start(step, turned, alone, other_alone);
+    BOOST_TEST(!std::ranges::equal(step.param<"costarring.bias">(), step.param<"liquid.bias">()));
+    BOOST_TEST(std::ranges::equal(step.param<"costarring.bias">(), turned.param<"costarring.bias">()));
+    BOOST_TEST(std::ranges::equal(step.param<"liquid.bias">(), turned.param<"liquid.bias">()));
+    BOOST_TEST(std::ranges::equal(step.param<"big.bias">(), alone.param<"big.bias">()));
+    // One of both keeps the numbers that it has by itself.
+    BOOST_TEST((std::ranges::equal(step.param<"costarring.bias">(), alone.param<"costarring.bias">()) !=
+                std::ranges::equal(step.param<"liquid.bias">(), other_alone.param<"liquid.bias">())));
+  }
+}
+
 // Weights and biases, by what feeds one output; of transposed filters PyTorch counts what one input feeds, by group.
 BOOST_AUTO_TEST_CASE(filters_start_as_pytorchs) {
   constexpr auto photos = input<"photos", 1, 3, 3, 24>;

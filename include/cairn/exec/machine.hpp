@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <numbers>
 #include <span>
+#include <utility>
 
 namespace cairn::detail {
 
@@ -44,7 +45,7 @@ struct runtime_leaf {
   std::int64_t count, bytes, offset, gradient_offset;
   initial start;
   std::uint32_t hash;    ///< of its name
-  std::uint64_t number;  ///< likewise, of a key
+  std::uint64_t number;  ///< a longer hash of it
   pass::place next;      ///< of a state that a step updates: what it becomes
 };
 
@@ -81,6 +82,17 @@ class machine {
   }();
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
   static constexpr const shape& extents_of(int i) { return graph.leaf_op(i).made->extents; }
+
+  /// The number of the random sequence that a parameter or an input is drawn from: the hash of its name, and in the
+  /// upper half how many leaves of its role with this hash come before it, in the order of their longer hashes. So no
+  /// two have the same sequence, and where no hash is equal, a sequence depends on the name alone.
+  static std::uint64_t sequence_of(int i) {
+    const auto place = [](int leaf_number) { return std::pair{leaf(leaf_number).number, leaf_number}; };
+    std::uint64_t before = 0;
+    for (int j = 0; j < leaf_count; ++j)
+      before += leaf(j).hash == leaf(i).hash && leaf(j).what == leaf(i).what && place(j) < place(i);
+    return before << 32 | leaf(i).hash;
+  }
 
   /// Throws program_error where the system does not lend the tiles that products of bf16 are compiled for.
   machine() {

@@ -494,7 +494,7 @@ class program {
   void draw_parameter(int i, seed s) {
     const detail::runtime_leaf& leaf = machine::leaf(i);
     Number* const numbers = stored_at<Number>(i);
-    random_sequence draw(s, leaf.hash);
+    random_sequence draw(s, machine::sequence_of(i));
     for (Number& value : std::span(numbers, static_cast<std::size_t>(leaf.count)))
       value = static_cast<Number>(static_cast<real_type>(detail::drawn_by(leaf.start, draw)) + real_type{0});
     const int zero_row = leaf.start.zero_row;

@@ -28,7 +28,7 @@ class value_runner {
       const runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != ir::role::input && leaf.what != ir::role::parameter) continue;
       machine_.leaf_base(i) = leaves_.emplace_back(static_cast<std::size_t>(leaf.bytes)).data();
-      draw(i, random_sequence(s, leaf.hash));
+      draw(i, random_sequence(s, machine::sequence_of(i)));
     }
   }
   void operator()() { machine_.run(0, machine::step_count); }
