@@ -35,8 +35,8 @@ class predictor {
   explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
-  /// Lives in the first so many bytes of the caller's memory, and allocates nothing. Throws memory_error. A program that
-  /// lives in the caller's memory, too, must outlive this predictor, which does not notice its end.
+  /// Lives in the first so many bytes of the caller's memory, and allocates nothing. Throws memory_error. A program
+  /// that is in the caller's memory, too, must outlive this predictor, which does not notice the program's end.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
