@@ -3,6 +3,7 @@
 
 #include "cairn/cairn.hpp"
 #include "cairn/data/ahead.hpp"
+#include "cairn/data/windows.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
@@ -368,6 +369,37 @@ BOOST_AUTO_TEST_CASE(batches_ahead_are_the_same_batches) {
   left.begin();
   BOOST_CHECK_THROW(left.begin(), std::logic_error);
   auto unused = data::ahead(data::batches<4>(examples(), seed{3}, 0));
+}
+BOOST_AUTO_TEST_CASE(batches_ahead_may_be_moved_at_any_time) {
+  auto plain = data::batches<4>(examples(), seed{3}, 1);
+  auto begun = data::ahead(data::batches<4>(examples(), seed{3}, 1));
+  auto unused = data::ahead(data::batches<4>(examples(), seed{4}, 1));
+  auto at = begun.begin();
+  unused = std::move(begun);  // whose own never began
+  auto last = std::move(unused);
+  int count = 0;
+  for (auto [expected_x, expected_y] : plain) {
+    const auto [x, y] = *at;
+    BOOST_TEST(std::equal(x.data(), x.data() + 24, expected_x.data()));
+    BOOST_TEST(std::ranges::equal(y, expected_y));
+    if (++count == 3) begun = std::move(last);
+    ++at;
+  }
+  BOOST_TEST((at == begun.end()));
+  BOOST_CHECK_THROW(last.begin(), std::logic_error);
+  BOOST_CHECK_THROW(begun.begin(), std::logic_error);
+}
+BOOST_AUTO_TEST_CASE(batches_that_were_moved_are_not_others) {
+  auto shuffled_ones = data::batches<4>(examples(), seed{3}, 1);
+  auto at = shuffled_ones.begin();
+  auto moved = std::move(shuffled_ones);
+  BOOST_CHECK_THROW(*at, std::logic_error);
+  const std::vector<std::int32_t> tokens(100, 1);
+  auto windows = data::windows<2, 4>(tokens, seed{1}, 0);
+  auto window = windows.begin();
+  auto others = std::move(windows);
+  BOOST_CHECK_THROW(*window, std::logic_error);
+  BOOST_TEST((*others.begin()).inputs(0, 0) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 // What users do with programs and predictors.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/hana/contains.hpp>
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/fuse.hpp>
@@ -9,9 +10,12 @@
 #include <cairn/cairn.hpp>
 #include <cairn/named.hpp>
 #include <cmath>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <ranges>
 #include <span>
+#include <thread>
 #include <vector>
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xtensor.hpp>
@@ -46,6 +50,7 @@ template <int B>
 constexpr auto logits = x<B> | model;
 template <int B>
 constexpr auto loss = cross_entropy(logits<B>, y<B>);
+constexpr auto first_bias = param<"fc1.bias", 5>;
 
 using train_step = program<loss<4>>;
 
@@ -264,6 +269,45 @@ BOOST_AUTO_TEST_CASE(every_kind_of_array_binds_alike) {
   BOOST_TEST(step.value_and_grad(bind<"x">(rows), bind<"y">(classes)) == expected);
 }
 
+// Each is kept in a variable, and copied and moved, before other numbers lie where a temporary ends.
+BOOST_AUTO_TEST_CASE(a_temporary_container_is_kept_and_an_array_of_somebody_else_is_not) {
+  train_step step;
+  step.init(seed{3});
+  const float expected = step.value_and_grad(bind<"x">(numbers), bind<"y">(classes));
+  const auto passes = [&](auto bound) {
+    const auto copied = bound;
+    const auto moved = std::move(bound);
+    const std::vector<float> noise(12, 100), more(12, -100);
+    return step.value_and_grad(copied, bind<"y">(classes)) == expected &&
+           step.value_and_grad(moved, bind<"y">(classes)) == expected;
+  };
+  std::vector<float> vector(numbers.begin(), numbers.end());
+  const auto fresh = [&] { return vector; };
+  const auto unchangeable = [&]() -> const std::vector<float> { return vector; };
+  const auto of_xtensor = [&] {
+    xt::xtensor<float, 2> tensor = xt::zeros<float>({4, 3});
+    std::ranges::copy(numbers, tensor.begin());
+    return tensor;
+  };
+  const auto array = [] { return numbers; };
+  const auto from_vector = bind<"x">(fresh());
+  const auto from_constant = bind<"x">(unchangeable());
+  const auto from_tensor = bind<"x">(of_xtensor());
+  const auto from_array = bind<"x">(array());
+  BOOST_TEST(passes(from_vector));
+  BOOST_TEST(passes(from_constant));
+  BOOST_TEST(passes(from_tensor));
+  BOOST_TEST(passes(from_array));
+  const auto of_vector = bind<"x">(vector);
+  const auto of_span = bind<"x">(std::span<const float>(vector));
+  const auto of_view = bind<"x">(tensor_view(vector.data(), std::array<std::size_t, 2>{4, 3}));
+  BOOST_TEST(passes(of_vector));
+  vector[0] += 1;
+  BOOST_TEST(!passes(of_vector));
+  BOOST_TEST(!passes(of_span));
+  BOOST_TEST(!passes(of_view));
+}
+
 BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
   train_step step;
   step.init(seed{3});
@@ -291,6 +335,17 @@ BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
         static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(wrong))), label_error,
         [&](const label_error& e) { return e.input == "y" && e.index == 2 && e.expected == 2 && e.actual == bad; });
   }
+  const float* const nowhere = nullptr;
+  const auto refused = [](const extent_error& e) {
+    return e.what() == std::string("cairn: input 'x': expected an address, got null");
+  };
+  BOOST_CHECK_EXCEPTION(
+      static_cast<void>(step.value_and_grad(bind<"x">(std::span(nowhere, 12)), bind<"y">(classes))), extent_error,
+      refused);
+  BOOST_CHECK_EXCEPTION(
+      static_cast<void>(step.value_and_grad(bind<"x">(std::span<const float, 12>(nowhere, 12)), bind<"y">(classes))),
+      extent_error, refused);
+  BOOST_CHECK_THROW(step.set(bind<"head.bias">(std::span(nowhere, 2))), extent_error);
   BOOST_TEST(std::ranges::equal(step.parameters(), parameters));
   BOOST_TEST(std::ranges::equal(step.gradients(), gradients));
   BOOST_TEST(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)) == expected);
@@ -458,8 +513,16 @@ BOOST_AUTO_TEST_CASE(too_little_or_misaligned_memory_is_left_alone) {
   BOOST_CHECK_EXCEPTION(train_step{std::span(memory).subspan(4)}, memory_error,
                         [](const memory_error& e) { return e.expected == 0 && e.actual == 4; });
   BOOST_TEST(std::ranges::count(memory, std::byte{0xee}) == std::ssize(memory));
+  std::byte* const nowhere = nullptr;
+  BOOST_CHECK_EXCEPTION((train_step{std::span(nowhere, needed)}), memory_error,
+                        [](const memory_error& e) { return e.expected == needed && e.actual == 0; });
+  BOOST_CHECK_EXCEPTION(train_step{std::span<std::byte>{}}, memory_error,
+                        [](const memory_error& e) { return e.expected == needed && e.actual == 0; });
   train_step step;
   BOOST_CHECK_THROW((predictor<logits<4>>{step, std::span(memory).subspan(1)}), memory_error);
+  step.init(seed{3});
+  predictor<first_bias> of_none{step, std::span<std::byte>{}};  // whose result is a parameter
+  BOOST_TEST(of_none()(4) == step.param<"fc1.bias">()(4));
 }
 
 BOOST_AUTO_TEST_CASE(a_predictor_lives_there_too) {
@@ -485,6 +548,25 @@ BOOST_AUTO_TEST_CASE(a_predictor_does_not_live_where_its_program_keeps_numbers) 
   static_assert(train_step::memory().peak_bytes >= wanted);
   predictor<logits<4>> own{step}, given{step, step.arena()};
   BOOST_TEST(std::ranges::equal(own(bind<"x">(numbers)), given(bind<"x">(numbers))));
+}
+
+// Two programs in one place, one after the other; a predictor of the first is none of the second.
+BOOST_AUTO_TEST_CASE(the_end_of_a_program_there_is_noticed) {
+  alignas(64) static std::byte memory[needed], of_predictor[predictor<logits<4>>::memory().peak_bytes];
+  std::optional<train_step> step(std::in_place, memory);
+  step->init(seed{3});
+  predictor<logits<4>> first{*step}, second{*step};
+  sgd plainly{*step, {.lr = 1}};
+  adamw optimizer{*step};
+  predictor<logits<4>> third{*step, of_predictor};
+  for (auto* each : {&first, &second, &third}) static_cast<void>((*each)(bind<"x">(numbers)));
+  optimizer.update();
+  step.emplace(memory);
+  step->init(seed{4});
+  for (auto* each : {&first, &second, &third})
+    BOOST_CHECK_THROW(static_cast<void>((*each)(bind<"x">(numbers))), program_error);
+  BOOST_CHECK_THROW(optimizer.update(), program_error);
+  static_cast<void>(predictor<logits<4>>(*step)(bind<"x">(numbers)));
 }
 
 BOOST_AUTO_TEST_CASE(parameters_are_written_whole_or_not_at_all) {
@@ -579,6 +661,33 @@ BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {
   run(by_set);
   by_init.init(seed{1});
   run(by_init);
+  // Nor is to read them.
+  train_step read;
+  BOOST_TEST(read.param<"head.bias">()(1) == 0);
+  read.for_each_parameter([](std::string_view, auto view) { BOOST_TEST(std::ranges::count(view, 0) == std::ssize(view)); });
+  const train_step& seen = read;
+  static_assert(std::same_as<decltype(seen.param<"head.bias">()), tensor_view<const float, 1>>);
+  static_assert(std::same_as<decltype(seen.grad<"head.bias">()), tensor_view<const float, 1>>);
+  BOOST_TEST(seen.param<"head.bias">().data() == read.parameters().data() + (seen.param<"head.bias">().data() - seen.parameters().data()));
+  BOOST_TEST(seen.gradients().data() == read.gradients().data());
+  BOOST_CHECK_THROW(run(read), program_error);
+  predictor<logits<4>> predict{read};
+  for (int i = 0; i < 2; ++i) {
+    BOOST_CHECK_EXCEPTION(static_cast<void>(predict(bind<"x">(numbers))), program_error, [](const program_error& e) {
+      return e.what() ==
+             std::string("cairn: the parameters were neither initialized nor written; call init(seed{1})");
+    });
+  }
+  read.param<"head.bias">().fill(0);
+  static_cast<void>(predict(bind<"x">(numbers)));
+  run(read);
+  program<mean(param_from<"zero", initial::constant(-0.0), 3>)> of_zeros;
+  of_zeros.init(seed{1});
+  BOOST_TEST(predictor<mean(param<"zero", 3>)>(of_zeros)() == 0);
+  program<mean(param<"w", 3>), mixed<bf16>, update<sgd_options{}>> rounded;
+  BOOST_CHECK_THROW(static_cast<void>(rounded.train()), program_error);
+  rounded.param<"w">().fill(static_cast<decltype(rounded)::parameter_type>(0.0F));
+  static_cast<void>(rounded.train());
   program<sum(x<4>), wrt<"x">> without_any;
   static_cast<void>(without_any.value_and_grad(bind<"x">(numbers)));
 }
@@ -611,6 +720,12 @@ BOOST_AUTO_TEST_CASE(a_program_that_was_moved_from_refuses) {
   BOOST_CHECK_EXCEPTION(static_cast<void>(first.gradients()), program_error, refused);
   BOOST_CHECK_EXCEPTION(static_cast<void>(first.arena()), program_error, refused);
   BOOST_CHECK_EXCEPTION(static_cast<void>(first.random()), program_error, refused);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(first.steps()), program_error, refused);
+  BOOST_CHECK_EXCEPTION(first.steps(1), program_error, refused);
+  BOOST_CHECK_EXCEPTION(first.for_each_trained([](std::size_t) {}), program_error, refused);
+  BOOST_CHECK_EXCEPTION(first.for_each_parameter([](std::string_view, auto) {}), program_error, refused);
+  BOOST_CHECK_EXCEPTION(first.for_each_gradient([](std::string_view, auto) {}), program_error, refused);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(std::as_const(first).param<"head.bias">()), program_error, refused);
   BOOST_CHECK_EXCEPTION((predictor<logits<4>>(first)), program_error, refused);
   BOOST_CHECK_EXCEPTION((sgd{first, {.lr = 1}}), program_error, refused);
   auto predicts = std::move(predict);
@@ -625,6 +740,96 @@ BOOST_AUTO_TEST_CASE(a_program_that_was_moved_from_refuses) {
   first = std::move(second);
   BOOST_TEST(run(first) == run(twin));
   BOOST_CHECK_EXCEPTION(static_cast<void>(run(second)), program_error, refused);
+
+  using updating = program<loss<4>, update<adamw_options{}>, clip<1.0>>;
+  updating clipped;
+  const updating next_clipped = std::move(clipped);
+  BOOST_TEST(next_clipped.gradient_norm() == 0);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(clipped.gradient_norm()), program_error, refused);
+  BOOST_CHECK_EXCEPTION((clipped.moment<"head.bias", "exp_avg">()), program_error, refused);
+  BOOST_CHECK_EXCEPTION(clipped.exchange("exp_avg"), program_error, refused);
+}
+
+BOOST_AUTO_TEST_CASE(a_move_to_itself_changes_nothing) {
+  train_step step, twin;
+  step.init(seed{3});
+  twin.init(seed{3});
+  predictor<logits<4>> predict{step};
+  adamw optimizer{step}, twins{twin};
+  const auto run = [](auto& of) { return of.value_and_grad(bind<"x">(numbers), bind<"y">(classes)); };
+  const auto to_itself = [](auto& any, auto& same) { any = std::move(same); };
+  for (int i = 0; i < 3; ++i) {
+    BOOST_TEST(run(step) == run(twin));
+    optimizer.update();
+    twins.update();
+    to_itself(step, step);
+    to_itself(predict, predict);
+    to_itself(optimizer, optimizer);
+    optimizer = std::as_const(optimizer);
+  }
+  BOOST_TEST(std::ranges::equal(step.parameters(), twin.parameters()));
+  BOOST_TEST(predict(bind<"x">(numbers))(0, 0) == predictor<logits<4>>(twin)(bind<"x">(numbers))(0, 0));
+}
+
+// With predictors and optimizers of each sort, and copies of optimizers.
+BOOST_AUTO_TEST_CASE(what_outlives_its_program_throws) {
+  const auto refused = [](const program_error& e) {
+    return e.what() == std::string("cairn: the program of this predictor or optimizer was destroyed or assigned over; "
+                                   "make another one of a program that lives");
+  };
+  const auto ends = [&](auto end) {
+    auto step = std::make_unique<train_step>();
+    step->init(seed{3});
+    alignas(64) static std::byte memory[predictor<logits<4>>::memory().peak_bytes];
+    predictor<logits<4>> predict{*step}, there{*step, memory};
+    adamw optimizer{*step};
+    sgd plainly{*step, {.lr = 1}};
+    predictor<logits<4>> moved = std::move(predict);
+    adamw copied = optimizer;
+    end(step);
+    BOOST_CHECK_EXCEPTION(static_cast<void>(moved(bind<"x">(numbers))), program_error, refused);
+    BOOST_CHECK_EXCEPTION(static_cast<void>(there(bind<"x">(numbers))), program_error, refused);
+    BOOST_CHECK_EXCEPTION(optimizer.update(), program_error, refused);
+    BOOST_CHECK_EXCEPTION(plainly.update(), program_error, refused);
+    BOOST_CHECK_EXCEPTION(copied.update(), program_error, refused);
+    BOOST_TEST(optimizer.steps() == 0);
+    train_step another;
+    another.init(seed{3});
+    moved = predictor<logits<4>>(another);
+    optimizer = adamw{another};
+    static_cast<void>(moved(bind<"x">(numbers)));
+    optimizer.update();
+  };
+  ends([](auto& step) { step.reset(); });
+  ends([](auto& step) { *step = train_step(); });
+  ends([](auto& step) { const train_step moved = std::move(*step); });
+}
+
+// The program ends while predictors of it run on other threads: none of them reads what was freed.
+BOOST_AUTO_TEST_CASE(a_program_may_end_while_predictors_run) {
+  std::atomic<int> begun = 0, threw = 0, wrong = 0;
+  auto step = std::make_unique<train_step>();
+  step->init(seed{3});
+  const float expected = predictor<logits<4>>(*step)(bind<"x">(numbers))(3, 1);
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        predictor<logits<4>> predict{*step};
+        const float read = std::as_const(*step).param<"head.bias">()(0) + step->param<"head.bias">()(1);
+        begun += std::isfinite(read);
+        try {
+          for (;;) wrong += predict(bind<"x">(numbers))(3, 1) != expected;
+        } catch (const program_error&) {
+          ++threw;
+        }
+      });
+    }
+    while (begun < 3) std::this_thread::yield();
+    step.reset();
+  }
+  BOOST_TEST(threw == 3);
+  BOOST_TEST(wrong == 0);
 }
 
 BOOST_AUTO_TEST_CASE(an_array_off_by_a_byte_is_refused) {

@@ -3,6 +3,7 @@
 
 #include "cairn/data/batches.hpp"
 
+#include <memory>
 #include <semaphore>
 #include <stdexcept>
 #include <thread>
@@ -10,55 +11,43 @@
 namespace cairn::data {
 
 /// The batches of a range, in the same order and with the same numbers; while one is used, the next is gathered on a
-/// thread of its own. To be gone through once.
+/// thread of its own. To be gone through once. It may be moved at any time.
 template <int B>
 class ahead_range {
- public:
-  explicit ahead_range(batch_range<B> batches) : batches_(std::move(batches)) {
-    for (slot& one : slots_) one.images.resize(B * batches_.features());
-  }
-  ahead_range(ahead_range&& other) : ahead_range(std::move(other.batches_)) {}  // before it has begun
-  ~ahead_range() {
-    worker_.request_stop();
-    free_.release();
-  }
+  struct worker;
 
-  std::int64_t size() const { return batches_.size(); }
+ public:
+  explicit ahead_range(batch_range<B> batches) : worker_(std::make_unique<worker>(std::move(batches))) {}
+
+  /// How many batches there are; none after a move.
+  std::int64_t size() const { return worker_ ? worker_->batches.size() : 0; }
 
   class iterator {
    public:
     using value_type = batch<B>;
     using difference_type = std::ptrdiff_t;
 
-    batch<B> operator*() const { return range_->slots_[place_ % 2].prepared; }
+    batch<B> operator*() const { return of_->slots[place_ % 2].prepared; }
     iterator& operator++() {
-      range_->free_.release();
-      if (++place_ < range_->size()) range_->ready_.acquire();
+      of_->free.release();
+      if (++place_ < of_->batches.size()) of_->ready.acquire();
       return *this;
     }
     void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& at, std::default_sentinel_t) { return at.place_ == at.range_->size(); }
+    friend bool operator==(const iterator& at, std::default_sentinel_t) { return at.place_ == at.of_->batches.size(); }
 
    private:
     friend ahead_range;
-    explicit iterator(ahead_range& range) : range_(&range) {}
-    ahead_range* range_;
+    explicit iterator(worker& of) : of_(&of) {}
+    worker* of_;
     std::int64_t place_ = 0;
   };
-  /// Starts the thread. Throws std::logic_error the second time.
+  /// Starts the thread. Throws std::logic_error the second time, and after a move.
   iterator begin() {
-    if (worker_.joinable()) refuse(std::logic_error("cairn: batches ahead can be gone through once"));
-    worker_ = std::jthread([this](std::stop_token stop) {
-      for (std::int64_t place = 0; place < size(); ++place) {
-        free_.acquire();
-        if (stop.stop_requested()) return;
-        slot& own = slots_[place % 2];
-        own.prepared = batches_.gathered(place, own.images.data(), own.labels);
-        ready_.release();
-      }
-    });
-    if (size() > 0) ready_.acquire();
-    return iterator(*this);
+    if (!worker_ || worker_->thread.joinable())
+      refuse(std::logic_error("cairn: batches ahead can be gone through once, and not after they were moved"));
+    worker_->start();
+    return iterator(*worker_);
   }
   std::default_sentinel_t end() const { return {}; }
 
@@ -68,11 +57,35 @@ class ahead_range {
     std::array<std::int32_t, B> labels{};
     batch<B> prepared{{nullptr, {}}, std::span<const std::int32_t, B>(labels)};
   };
+  /// What the thread and iterators use. It stays where it is when the range is moved.
+  struct worker {
+    batch_range<B> batches;
+    slot slots[2];
+    std::counting_semaphore<4> free{2}, ready{0};
+    std::jthread thread;  // the last: it ends before what it uses
 
-  batch_range<B> batches_;
-  slot slots_[2];
-  std::counting_semaphore<4> free_{2}, ready_{0};
-  std::jthread worker_;  // the last: it ends before what it uses
+    explicit worker(batch_range<B> given) : batches(std::move(given)) {
+      for (slot& one : slots) one.images.resize(B * batches.features());
+    }
+    ~worker() {
+      thread.request_stop();
+      free.release();
+    }
+    void start() {
+      thread = std::jthread([this](std::stop_token stop) {
+        for (std::int64_t place = 0; place < batches.size(); ++place) {
+          free.acquire();
+          if (stop.stop_requested()) return;
+          slot& own = slots[place % 2];
+          own.prepared = batches.gathered(place, own.images.data(), own.labels);
+          ready.release();
+        }
+      });
+      if (batches.size() > 0) ready.acquire();
+    }
+  };
+
+  std::unique_ptr<worker> worker_;
 };
 
 /// `for (auto [x, y] : data::ahead(data::batches<128>(set, seed{1}, epoch)))`.

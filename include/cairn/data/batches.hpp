@@ -12,6 +12,7 @@
 #include <iterator>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,8 @@ class ahead_range;
 
 /// The whole batches of a data set, which must outlive it; the last size() % B examples of an epoch are left
 /// out. In order, batches are views of the data set itself. Shuffled, they are gathered in a buffer that is
-/// allocated once. Iterating allocates nothing.
+/// allocated once. Iterating allocates nothing. An iterator of shuffled batches throws std::logic_error after they were
+/// moved.
 template <int B>
 class batch_range {
   static_assert(B > 0);
@@ -43,6 +45,7 @@ class batch_range {
   }
   /// Shuffled: every permutation is equally likely, and is a function of the seed and the epoch.
   batch_range(const dataset& set, seed s, std::int64_t epoch) : batch_range(set) {
+    is_shuffled_ = true;
     order_.resize(set.labels.size());
     std::iota(order_.begin(), order_.end(), 0U);
     random_sequence random(s, static_cast<std::uint64_t>(epoch));
@@ -84,10 +87,11 @@ class batch_range {
   /// A batch in memory of the caller's, unless it can be a view of the set.
   batch<B> gathered(std::int64_t place, float* images, std::array<std::int32_t, B>& labels) const {
     const auto first = static_cast<std::size_t>(place) * B;
-    if (order_.empty()) {
+    if (!is_shuffled_) {
       return {{&set_->images[first * features()], {B, features()}},
               std::span<const std::int32_t, B>(&set_->labels[first], B)};
     }
+    if (order_.empty()) refuse(std::logic_error("cairn: these batches were moved; begin anew with the others"));
     for (std::size_t i = 0; i < B; ++i) {
       const std::size_t example = order_[first + i];
       std::copy_n(&set_->images[example * features()], features(), images + i * features());
@@ -97,7 +101,8 @@ class batch_range {
   }
 
   const dataset* set_;
-  std::vector<std::uint32_t> order_;  // empty: in order
+  bool is_shuffled_ = false;
+  std::vector<std::uint32_t> order_;  // if shuffled; empty after a move
   std::vector<float> images_;
   std::array<std::int32_t, B> labels_{};
 };

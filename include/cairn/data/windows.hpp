@@ -12,6 +12,7 @@
 #include <limits>
 #include <ranges>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 namespace cairn::data {
@@ -25,7 +26,7 @@ struct window_batch {
 };
 
 /// Windows of tokens, which must outlive it. They are copied to two buffers that are allocated once; iterating
-/// allocates nothing.
+/// allocates nothing. An iterator throws std::logic_error after its windows were moved.
 template <int B, int T>
 class window_range {
   static_assert(B > 0 && T > 0);
@@ -80,6 +81,7 @@ class window_range {
   std::int64_t stream_length() const { return (std::ssize(tokens_) - 1) / B; }
 
   window_batch<B, T> at(std::int64_t place) {
+    if (inputs_.empty()) refuse(std::logic_error("cairn: these windows were moved; begin anew with the others"));
     random_sequence random(seed_, epoch_ << 32 | static_cast<std::uint64_t>(place));
     for (int b = 0; b < B; ++b) {
       const std::int64_t from =

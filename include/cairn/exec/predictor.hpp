@@ -5,8 +5,8 @@
 
 namespace cairn {
 
-/// The forward pass of any expression, sharing the parameters of a program by name. It goes on with them when the program
-/// is moved, and throws program_error after the program was destroyed or assigned over.
+/// The forward pass of any expression, sharing the parameters of a program by name. It goes on with them when the
+/// program is moved, and throws program_error after the program was destroyed or assigned over.
 /// Nothing is random in it, and no state changes but caches, which are its own: dropout leaves its argument as it is.
 /// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
 /// Rejects: a parameter that the program does not have, or has in another shape.
@@ -28,16 +28,16 @@ class predictor {
     requires(!detail::runs<Trained, true, TrainedOptions...>)
   explicit predictor(program<Trained, TrainedOptions...>&, std::span<std::byte> = {}) : memory_(0) {}
 
-  /// Allocates memory().peak_bytes + memory().cache_bytes bytes, once, and 64 in front of them; 64 more if the program
-  /// lives in the caller's memory and has no other predictor.
+  /// Allocates memory().peak_bytes + memory().cache_bytes bytes, once, and 64 in front of them. The first predictor
+  /// of a program in the caller's memory allocates 64 more.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
-  /// Lives in the first so many bytes of the caller's memory. Throws memory_error, also for memory in which the program
-  /// has parameters, states, moments or gradients. Allocates nothing; so, if the program lives in the caller's memory,
-  /// too, and nothing of it is on the heap, the end of the program is not noticed.
+  /// Lives in the first so many bytes of the caller's memory, and allocates nothing. Throws memory_error, also for memory
+  /// in which the program has parameters, states, moments or gradients. A program that is in the caller's memory, too,
+  /// must outlive this predictor, which does not notice the program's end.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)

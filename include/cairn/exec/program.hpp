@@ -102,8 +102,8 @@ class program {
   /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or
   /// label_error before anything is computed, and program_error where nobody initialized or wrote the parameters, or
   /// said where snapshots lie that are elsewhere; with check_finite, loss_error or gradient_error after a step whose
-  /// loss or gradients are not finite, which leaves states as they were. The processor rounds to nearest in it and keeps
-  /// subnormal numbers, whatever the caller's mode is.
+  /// loss or gradients are not finite, which leaves states as they were. The step rounds to nearest and keeps subnormal
+  /// numbers, whatever mode of the processor the caller has set.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());

@@ -31,7 +31,7 @@ class default_float_mode {
   static void set_control(word bits) { asm volatile("ldmxcsr %0" : : "m"(bits) : "memory"); }
 #elif defined(__aarch64__)
   using word = std::uint64_t;
-  static constexpr word mode_bits = 0x3c80007;  // of FPCR: default NaN, rounding, flush to zero, and what FEAT_AFP alters
+  static constexpr word mode_bits = 0x3c80007;  // of FPCR: default NaN, rounding, flush to zero, FEAT_AFP
   static word control() {
     word bits;
     asm volatile("mrs %0, fpcr" : "=r"(bits) : : "memory");

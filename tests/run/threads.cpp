@@ -1,0 +1,289 @@
+// What a step owes to those who call it: the modes of processors, exceptions of operations that are not the library's,
+// and threads, also of a process that was forked. Bits by number of threads: tests/laws/threads.cpp.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
+#include <cfenv>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <thread>
+#include <vector>
+
+using namespace cairn;
+
+namespace own {
+/// Its argument. Throws in the call whose number is `last_call`.
+struct fuse_op : elementwise_op {
+  static constexpr fixed_string name = "fuse";
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
+  static inline std::atomic<int> calls = 0, last_call = -1;
+  static inline std::atomic<bool> called_on_another_thread = false;
+  static inline const std::thread::id first_thread = std::this_thread::get_id();
+};
+template <class V>
+V lanewise(fuse_op, V x) {
+  if (std::this_thread::get_id() != fuse_op::first_thread) fuse_op::called_on_another_thread = true;
+  if (fuse_op::calls++ == fuse_op::last_call) throw std::runtime_error("the fuse blew");
+  return x;
+}
+constexpr auto fuse = layer([](auto x) { return make<fuse_op>(x); });
+}  // namespace own
+
+namespace {
+
+#ifdef _OPENMP
+constexpr int most_threads = 3;
+#else
+constexpr int most_threads = 1;
+#endif
+
+// Each row has one number that is not 0, so that all of x w is subnormal. The product and its gradient have work for two
+// threads, and so has an optimizer.
+constexpr int rows = 96, features = 192, width = 256;
+constexpr auto x = input<"x", rows, features>;
+constexpr auto tiny = ckpt<"s", allow_useless>(
+    layer([](auto x) { return matmul(x, param<"w", features, width>) * 1e30_c; }) | nn::tanh, x);
+constexpr auto loss = mean(square(tiny)) * 1e18_c;
+
+std::vector<float> one_of_each_row() {
+  std::vector<float> numbers(rows * features);
+  for (std::size_t i = 0; i < rows; ++i) numbers[i * features + i] = 1e-20F * (1 + static_cast<float>(i) / 77);
+  return numbers;
+}
+const std::vector<float> numbers = one_of_each_row();
+
+template <class Program>
+void start(Program& step) {
+  step.init(seed{1});
+  for (float& w : step.parameters()) w *= 0x1p-63F;  // which no mode rounds
+}
+/// Bits of the loss, of gradients and of parameters after steps with an optimizer beside them.
+template <int Threads, class... Options>
+std::vector<float> trained() {
+  program<loss, threads<Threads>, Options...> step;
+  start(step);
+  adamw optimizer{step, {.lr = 1e-20}};
+  std::vector<float> seen;
+  for (int i = 0; i < 2; ++i) {
+    seen.push_back(step.value_and_grad(bind<"x">(numbers)));
+    optimizer.update();
+  }
+  seen.insert(seen.end(), step.gradients().begin(), step.gradients().end());
+  seen.insert(seen.end(), step.parameters().begin(), step.parameters().end());
+  return seen;
+}
+/// The same of an optimizer in the step, of a predictor, and of numbers as they begin.
+template <int Threads>
+std::vector<float> trained_inside() {
+  program<loss, threads<Threads>, update<adamw_options{.lr = 1e-20}>, clip<1e-3>> step;
+  step.init(seed{2});
+  std::vector<float> seen(step.parameters().begin(), step.parameters().end());
+  start(step);
+  seen.push_back(step.train(bind<"x">(numbers)));
+  seen.insert(seen.end(), step.parameters().begin(), step.parameters().end());
+  predictor<tiny, threads<Threads>> predict{step};
+  const auto predicted = predict(bind<"x">(numbers));
+  seen.insert(seen.end(), predicted.begin(), predicted.end());
+  return seen;
+}
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+/// Some products, of which each mode rounds one in another way.
+std::vector<float> products() {
+  std::vector<float> all;
+  for (const float a : {1.1F, -1.1F, 1.3F, -1.3F, 1.7F, 1e-20F}) {
+    const volatile float one = a, another = a * 1.1F;
+    all.push_back(one * another);
+  }
+  return all;
+}
+
+#if defined(__SSE__)
+constexpr std::uint64_t flush_to_zero = 0x8040;
+std::uint64_t control() { return _mm_getcsr() & 0xffc0; }
+void set_control(std::uint64_t bits) { _mm_setcsr(static_cast<unsigned>(bits)); }
+#elif defined(__aarch64__)
+constexpr std::uint64_t flush_to_zero = 1 << 24;
+std::uint64_t control() {
+  std::uint64_t bits;
+  asm volatile("mrs %0, fpcr" : "=r"(bits));
+  return bits;
+}
+void set_control(std::uint64_t bits) { asm volatile("msr fpcr, %0" : : "r"(bits)); }
+#endif
+
+/// Calls use(set) for each mode of the processor, where set() sets it for its thread.
+void for_each_mode(auto use) {
+  for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) use([=] { std::fesetround(rounding); });
+  use([] { set_control(control() | flush_to_zero); });
+}
+struct mode_as_before {
+  std::uint64_t before = control();
+  ~mode_as_before() { set_control(before); }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(threads_and_modes)
+
+BOOST_AUTO_TEST_CASE(a_step_does_not_depend_on_the_mode_of_its_thread) {
+  const auto beside = trained<1>(), plainly = trained<1, plain>(), inside = trained_inside<1>();
+  BOOST_TEST(same_bits(beside, plainly));
+  BOOST_TEST(beside[0] > 0.0F);
+  const auto rounded_to_nearest = products();
+  for_each_mode([&](auto set) {
+    const mode_as_before guard;
+    set();
+    const std::uint64_t mode = control();
+    const bool differs = !same_bits(products(), rounded_to_nearest);
+    const bool same = same_bits(trained<1>(), beside) && same_bits(trained_inside<1>(), inside);
+    const bool stays = control() == mode;
+    set_control(guard.before);
+    BOOST_TEST(differs);
+    BOOST_TEST(same);
+    BOOST_TEST(stays);
+  });
+}
+
+// The operation is called in the forward pass, and again in the backward pass when `head` is already updated.
+constexpr auto fused = input<"x", 4, 200> | ckpt<"s">(nn::linear<"fc", 128> | own::fuse | nn::linear<"mid", 32>) |
+                       nn::tanh | nn::linear<"head", 2>;
+constexpr auto fused_loss = mean(square(fused));
+const std::vector<float> fused_numbers(4 * 200, 0.25F);
+
+/// Runs a step whose operation throws in the backward pass.
+void blow(auto run) {
+  own::fuse_op::calls = 0;
+  run();
+  own::fuse_op::last_call = own::fuse_op::calls - 1;
+  own::fuse_op::calls = 0;
+  BOOST_CHECK_EXCEPTION(run(), std::runtime_error,
+                        [](const std::runtime_error& e) { return std::string(e.what()) == "the fuse blew"; });
+  own::fuse_op::last_call = -1;
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_halfway_through_updates_is_not_passed_over) {
+  using step_type = program<fused_loss, update<sgd_options{.lr = 0.1}>>;
+  step_type step, twin;
+  const auto run = [&] { return step.train(bind<"x">(fused_numbers)); };
+  const auto parameters = [&] { return std::vector(step.parameters().begin(), step.parameters().end()); };
+  const auto refused = [](const program_error& e) {
+    return std::string(e.what()) ==
+           "cairn: an exception left a step of this program while it updated parameters: some are updated, others are "
+           "not; call init(seed{1}), or load a file";
+  };
+  step.init(seed{1});
+  std::vector<float> before;
+  blow([&] {
+    before = parameters();
+    run();
+  });
+  BOOST_TEST(!same_bits(parameters(), before));  // so there is something to refuse
+  BOOST_TEST(step.steps() == 1);
+  BOOST_CHECK_EXCEPTION(run(), program_error, refused);
+  step_type moved = std::move(step);
+  BOOST_CHECK_EXCEPTION(moved.train(bind<"x">(fused_numbers)), program_error, refused);
+  step = std::move(moved);
+  step.init(seed{1});
+  twin.init(seed{1});
+  BOOST_TEST(run() == twin.train(bind<"x">(fused_numbers)));
+  BOOST_TEST(run() == twin.train(bind<"x">(fused_numbers)));
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_before_updates_changes_no_parameter) {
+  program<fused_loss, update<sgd_options{.lr = 0.1}>, clip<1.0>> clipped, twin;
+  clipped.init(seed{1});
+  twin.init(seed{1});
+  std::vector<float> before;
+  blow([&] {
+    before.assign(clipped.parameters().begin(), clipped.parameters().end());
+    clipped.train(bind<"x">(fused_numbers));
+  });
+  BOOST_TEST(same_bits({clipped.parameters().begin(), clipped.parameters().end()}, before));
+  twin.train(bind<"x">(fused_numbers));
+  BOOST_TEST(clipped.train(bind<"x">(fused_numbers)) == twin.train(bind<"x">(fused_numbers)));
+
+  program<fused_loss> beside;
+  beside.init(seed{1});
+  const float expected = beside.value_and_grad(bind<"x">(fused_numbers));
+  blow([&] { static_cast<void>(beside.value_and_grad(bind<"x">(fused_numbers))); });
+  BOOST_TEST(beside.value_and_grad(bind<"x">(fused_numbers)) == expected);
+}
+
+#ifdef _OPENMP
+/// Has OpenMP lend this many threads, also on a machine with fewer cores.
+struct threads_lent {
+  int before = omp_get_max_threads();
+  threads_lent() { omp_set_num_threads(most_threads); }
+  ~threads_lent() { omp_set_num_threads(before); }
+};
+/// Calls set() on those threads of a step that `wanted` is true of.
+void on_threads(auto wanted, auto set) {
+#pragma omp parallel num_threads(most_threads)
+  if (wanted(omp_get_thread_num())) set();
+}
+
+BOOST_AUTO_TEST_CASE(a_step_does_not_depend_on_the_mode_of_any_other_thread) {
+  const threads_lent lent;
+  const auto beside = trained<1>(), inside = trained_inside<1>();
+  BOOST_TEST(same_bits(trained<most_threads>(), beside));
+  for_each_mode([&](auto set) {
+    for (const bool is_caller : {true, false}) {
+      const std::uint64_t before = control();
+      on_threads([=](int thread) { return (thread == 0) == is_caller; }, set);
+      const bool same =
+          same_bits(trained<most_threads>(), beside) && same_bits(trained_inside<most_threads>(), inside);
+      on_threads([](int) { return true; }, [=] { set_control(before); });
+      BOOST_TEST(same);
+    }
+  });
+}
+
+// With work for two threads.
+constexpr auto wide = mean(square(make<own::fuse_op>(param<"w", 512, 200>)));
+
+BOOST_AUTO_TEST_CASE(an_exception_comes_out_of_any_thread) {
+  const threads_lent lent;
+  program<wide, threads<most_threads>> step;
+  step.init(seed{1});
+  const float expected = step.value_and_grad();
+  BOOST_TEST(own::fuse_op::called_on_another_thread.exchange(false));
+  for (const int call : {0, 1000, 3000}) {
+    own::fuse_op::calls = 0;
+    own::fuse_op::last_call = call;
+    BOOST_CHECK_THROW(step.value_and_grad(), std::runtime_error);
+    own::fuse_op::last_call = -1;
+  }
+  BOOST_TEST(step.value_and_grad() == expected);
+}
+
+// libgomp waits in the child for threads that only the parent has.
+BOOST_AUTO_TEST_CASE(a_forked_process_has_the_same_bits_on_one_thread) {
+  const threads_lent lent;
+  const auto expected = trained<most_threads>();
+  const pid_t child = fork();
+  if (child == 0) _exit(same_bits(trained<most_threads>(), expected) ? 0 : 1);
+  int status = 0;
+  pid_t ended = 0;
+  for (int i = 0; i < 6000 && ended == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ended = waitpid(child, &status, WNOHANG);
+  }
+  BOOST_TEST(ended == child);
+  if (ended != child) {
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+  }
+  BOOST_TEST(status == 0);
+  BOOST_TEST(same_bits(trained<most_threads>(), expected));
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()
