@@ -38,6 +38,8 @@ class ahead_range {
     }
     void operator++(int) { ++*this; }
     friend bool operator==(const iterator& at, std::default_sentinel_t) { return at.place_ == at.range_->size(); }
+    /// As of the batches themselves.
+    std::string description() const { return range_->batches_.description(); }
 
    private:
     friend ahead_range;
