@@ -358,4 +358,89 @@ BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
   BOOST_CHECK_THROW(predictor<result>{(here.path / "nowhere.safetensors")}, file::read_error);
 }
 
+// Averages that stand in the place of the parameters do so in a file, too.
+BOOST_AUTO_TEST_CASE(a_file_says_that_averages_are_exchanged) {
+  using averaging = program<loss, update<averaged{adamw_options{}, 0.9}>>;
+  const folder here;
+  const std::string path = here.path / "averages.safetensors";
+  const auto go_on = [](averaging& step) {
+    for (int i = 0; i < 3; ++i) step.train({.lr = 0.01}, bind<"x">(batch(i)));
+  };
+  averaging whole, loaded;
+  whole.init(seed{1});
+  go_on(whole);
+  whole.exchange("average");
+  const auto averages = all_numbers(whole);
+  whole.save(path);
+  BOOST_CHECK_EXCEPTION(go_on(whole), program_error, [](const auto& e) { return has(e.what(), "exchange(\"average\")"); });
+  BOOST_TEST(all_numbers(whole) == averages);
+  whole.exchange("average");
+  go_on(whole);
+
+  const file::metadata texts = loaded.load(path);
+  BOOST_TEST(texts.at("cairn.exchanged") == "average");
+  BOOST_TEST(all_numbers(loaded) == averages);  // to predict with
+  BOOST_CHECK_THROW(go_on(loaded), program_error);
+  BOOST_CHECK_THROW(loaded.exchange("exp_avg"), program_error);
+  loaded.exchange("average");
+  go_on(loaded);
+  BOOST_TEST(all_numbers(loaded) == all_numbers(whole));
+  loaded.save(path, texts);  // the text of the other file is no more true
+  BOOST_TEST(!file::reader(path).metadata().contains("cairn.exchanged"));
+
+  program<loss> beside;  // has no moments: the averages are its parameters
+  whole.exchange("average");
+  whole.save(path);
+  beside.load(path);
+  beside.save(here.path / "beside.safetensors");
+  BOOST_TEST(!file::reader(here.path / "beside.safetensors").metadata().contains("cairn.exchanged"));
+  loaded.load(path);
+  loaded.init(seed{1});
+  go_on(loaded);
+  const file::reader in(path);
+  auto damaged = in.metadata();
+  damaged["cairn.exchanged"] = "no moment\n";
+  file::write(path, std::vector(in.tensors().begin(), in.tensors().end()), damaged);
+  BOOST_CHECK_EXCEPTION(loaded.load(path), file::format_error, [](const auto& e) { return e.actual == "'no moment?'"; });
+}
+
+BOOST_AUTO_TEST_CASE(numbers_that_would_be_infinite_are_refused_by_name) {
+  const folder here;
+  const std::string path = here.path / "f64.safetensors";
+  program<loss, real<double>> wide;
+  wide.init(seed{1});
+  wide.param<"fc1.weight">()(3, 2) = 1e300;
+  wide.param<"fc2.weight">()(1, 2) = std::numeric_limits<double>::infinity();
+  wide.save(path);
+  trained narrow;
+  narrow.init(seed{2});
+  const auto before = all_numbers(narrow);
+  BOOST_CHECK_EXCEPTION(narrow.load(path), mismatch_error, [](const auto& e) {
+    return has(e.what(), "\n  fc1.weight: expected numbers within the range of F32, got 1e+300") && !has(e.what(), "fc2");
+  });
+  BOOST_TEST(all_numbers(narrow) == before);
+  wide.param<"fc1.weight">()(3, 2) = -3e38;
+  wide.save(path);
+  narrow.load(path);
+  BOOST_TEST((narrow.param<"fc1.weight">()(3, 2)) == -3e38F);
+  BOOST_TEST(std::isinf(narrow.param<"fc2.weight">()(1, 2)));
+}
+
+// Names are compared before numbers are read, and each name is looked for once.
+BOOST_AUTO_TEST_CASE(files_of_many_names_or_of_many_bytes_are_refused_soon) {
+  const folder here;
+  const std::string path = here.path / "many.safetensors", big = here.path / "big.safetensors";
+  std::vector<file::tensor> tensors;
+  for (int i = 0; i < 100'000; ++i)
+    tensors.push_back({text_of({"optimizer.fc1.weight.", std::to_string(i)}), file::dtype::f32, {0}, {}});
+  file::write(path, tensors);
+  trained step;
+  step.init(seed{1});
+  const auto seconds = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+  const double start = seconds();
+  BOOST_CHECK_THROW(step.load(path), mismatch_error);
+  program<loss>().load(path, partly{});
+  BOOST_CHECK(seconds() - start < 20);  // of a quadratic search, minutes
+}
+
 BOOST_AUTO_TEST_SUITE_END()
