@@ -5,6 +5,7 @@
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
+#include "cairn/core/decimal.hpp"
 #include "cairn/exec/kernel_trial.hpp"
 #include "cairn/exec/predictor.hpp"
 #include "cairn/expr/convert.hpp"
@@ -109,10 +110,9 @@ constexpr auto weighted_sum(std::tuple<Y...> results) {
 }
 
 inline std::string gradient_text(const gradient_deviation& worst) {
-  char numbers[160];
-  std::snprintf(numbers, sizeof numbers, ", number %zu: %.9g, but %.9g by differences, a deviation of %.2g", worst.at,
-                worst.gradient, worst.quotient, worst.relative);
-  return text_of({"the gradient of ", worst.name, numbers});
+  return text_of({"the gradient of ", worst.name, ", number ", std::to_string(worst.at), ": ",
+                  significant(worst.gradient, 9), ", but ", significant(worst.quotient, 9),
+                  " by differences, a deviation of ", significant(worst.relative, 2)});
 }
 inline std::string gradient_fault(const gradient_deviation& worst) {
   return worst.relative <= gradient_tolerance ? std::string() : gradient_text(worst);

@@ -58,4 +58,50 @@ BOOST_AUTO_TEST_CASE(only_as_many_and_of_types_that_have_numbers) {
                         [](const auto& e) { return e.expected == "F32, F64, BF16, I32 or I64" && e.actual == "U64"; });
 }
 
+template <class From>
+std::uint16_t bf16_of(From number) {
+  const file::tensor one{"", std::is_same_v<From, double> ? file::dtype::f64 : file::dtype::i64, {},
+                         std::as_bytes(std::span(&number, 1))};
+  return numbers<cairn::bf16>(one)[0].bits;
+}
+// Of bf16 and 64 bits, a number lies above the middle of two neighbours by its last bit alone.
+BOOST_AUTO_TEST_CASE(whole_numbers_become_the_nearest_bf16) {
+  for (int top = 9; top < 63; ++top) {
+    const std::int64_t one = std::int64_t{1} << top, half = one >> 8;  // of the distance of two numbers of bf16
+    const std::uint16_t below = cairn::bf16(static_cast<double>(one)).bits;
+    BOOST_TEST(bf16_of(one + half) == below);  // a tie goes to the even one
+    BOOST_TEST(bf16_of(one + half + 1) == below + 1);
+    BOOST_TEST(bf16_of(one + half - 1) == below);
+    BOOST_TEST(bf16_of(one + 3 * half) == below + 2);
+    BOOST_TEST(bf16_of(one + 3 * half - 1) == below + 1);
+    BOOST_TEST(bf16_of(-(one + half + 1)) == ((below + 1) | 0x8000));
+    BOOST_TEST(bf16_of(-(one + half - 1)) == (below | 0x8000));
+  }
+  constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+  BOOST_TEST(bf16_of(least) == cairn::bf16(-0x1p63).bits);
+  BOOST_TEST(bf16_of(most) == cairn::bf16(0x1p63).bits);
+  BOOST_TEST(bf16_of(std::int64_t{0}) == 0);
+  BOOST_TEST(bf16_of(std::int64_t{-1}) == cairn::bf16(-1.0).bits);
+}
+
+BOOST_AUTO_TEST_CASE(no_finite_number_becomes_infinite) {
+  const auto infinite = std::numeric_limits<double>::infinity();
+  std::array<double, 3> doubles{1, infinite, 0x1.ffffffp127};  // the last would be rounded to 2^128
+  const file::tensor all{"a", file::dtype::f64, {3}, std::as_bytes(std::span(doubles))};
+  std::array<float, 3> to{7, 7, 7};
+  BOOST_CHECK_EXCEPTION(file::copy_numbers(all, std::span(to)), file::number_error, [](const auto& e) {
+    return e.expected == "numbers within the range of F32" && e.actual == "3.4028235677973366e+38";
+  });
+  BOOST_TEST(to[0] == 7);
+  doubles[2] = 0x1.fffffeffffp127;  // the largest float is nearer
+  file::copy_numbers(all, std::span(to));
+  BOOST_TEST(to[2] == std::numeric_limits<float>::max());
+  BOOST_TEST(std::isinf(to[1]));
+  const float largest = std::numeric_limits<float>::max();
+  cairn::bf16 half{};
+  BOOST_CHECK_THROW(file::copy_numbers({"a", file::dtype::f32, {1}, std::as_bytes(std::span(&largest, 1))},
+                                       std::span(&half, 1)),
+                    file::number_error);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

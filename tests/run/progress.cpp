@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "run/comma_locale.hpp"
+
 using cairn::clock_text, cairn::epoch_plan, cairn::progress, cairn::progress_line;
 
 namespace {
@@ -94,6 +96,13 @@ BOOST_AUTO_TEST_CASE(terminals_are_redrawn_at_most_ten_times_a_second) {
 BOOST_AUTO_TEST_CASE(an_epoch_cut_short_ends_its_line) {
   BOOST_TEST(shown(80, 1, 3).back() == '\n');
   BOOST_TEST(shown(80, 1, 0).empty());
+}
+
+BOOST_AUTO_TEST_CASE(numbers_have_points_in_any_locale) {
+  const std::string before = progress_line(plan, 37, 0.56789, 0.1);
+  const comma_locale commas;
+  BOOST_TEST(progress_line(plan, 37, 0.56789, 0.1) == before);
+  BOOST_TEST(before.find("0.5679") != before.npos, before);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "run/comma_locale.hpp"
+
 using namespace cairn;
 
 namespace {
@@ -433,6 +435,30 @@ BOOST_AUTO_TEST_CASE(a_timeline_counts_gradients_that_one_of_two_programs_keeps)
   BOOST_TEST(count_of(report::detail::grouped(updating::memory().peak_bytes) + " bytes live at most", text) == 1);
   BOOST_TEST(count_of(">in it: at most", text) == 1);
   BOOST_TEST(count_of(">A &amp; B: at most", text) == 1);
+}
+
+/// All that is reported as text of a program, at streams of the global locale.
+std::string all_reports() {
+  using step = program<loss>;
+  using stored = program<loss, plain>;
+  std::ostringstream out;
+  report::segment_table<step>(out);
+  report::step_table<step, stored>(out);
+  report::residuals<step>(out);
+  report::dot<step>(out);
+  dump::all<loss>(out);
+  report::timeline<step, stored>(out);
+  report::frontier<loss>(out);
+  report::frontier_picture<loss>(out);
+  return out.str();
+}
+BOOST_AUTO_TEST_CASE(numbers_have_points_in_any_locale) {
+  const std::string before = all_reports();
+  const comma_locale commas;
+  std::ostringstream out;
+  out << 1000.5;
+  BOOST_REQUIRE(out.str() == "1.000,5");
+  BOOST_TEST((all_reports() == before));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,9 @@
 #include "cairn/cairn.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <ctime>
+#include <filesystem>
+#include <sys/resource.h>
 #include <vector>
 
 #include "run/folder.hpp"
@@ -349,13 +352,142 @@ BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
   step.save((here.path / "run.safetensors"), file::metadata{});
   const file::reader in((here.path / "run.safetensors"));
   auto texts = in.metadata();
-  for (const char* const steps : {"3x", "-1", "", "9223372036854775807", "99999999999999999999"}) {
+  for (const char* const steps : {"3x", "-1", "", "4611686018427387905", "9223372036854775807",
+                                  "99999999999999999999"}) {
     texts["cairn.steps"] = steps;
     file::write(here.path / "run.safetensors", std::vector(in.tensors().begin(), in.tensors().end()), texts);
     BOOST_CHECK_THROW(step.load(here.path / "run.safetensors"), file::format_error);
   }
   BOOST_TEST(all_numbers(step) == before);
   BOOST_CHECK_THROW(predictor<result>{(here.path / "nowhere.safetensors")}, file::read_error);
+}
+
+// Averages that stand in the place of the parameters do so in a file, too.
+BOOST_AUTO_TEST_CASE(a_file_says_that_averages_are_exchanged) {
+  using averaging = program<loss, update<averaged{adamw_options{}, 0.9}>>;
+  const folder here;
+  const std::string path = here.path / "averages.safetensors";
+  const auto go_on = [](averaging& step) {
+    for (int i = 0; i < 3; ++i) step.train({.lr = 0.01}, bind<"x">(batch(i)));
+  };
+  averaging whole, loaded;
+  whole.init(seed{1});
+  go_on(whole);
+  whole.exchange("average");
+  const auto averages = all_numbers(whole);
+  whole.save(path);
+  BOOST_CHECK_EXCEPTION(go_on(whole), program_error, [](const auto& e) { return has(e.what(), "exchange(\"average\")"); });
+  BOOST_TEST(all_numbers(whole) == averages);
+  whole.exchange("average");
+  go_on(whole);
+
+  const file::metadata texts = loaded.load(path);
+  BOOST_TEST(texts.at("cairn.exchanged") == "average");
+  BOOST_TEST(all_numbers(loaded) == averages);  // to predict with
+  BOOST_CHECK_THROW(go_on(loaded), program_error);
+  BOOST_CHECK_THROW(loaded.exchange("exp_avg"), program_error);
+  loaded.exchange("average");
+  go_on(loaded);
+  BOOST_TEST(all_numbers(loaded) == all_numbers(whole));
+  loaded.save(path, texts);  // the text of the other file is no more true
+  BOOST_TEST(!file::reader(path).metadata().contains("cairn.exchanged"));
+
+  program<loss> beside;  // has no moments: the averages are its parameters
+  whole.exchange("average");
+  whole.save(path);
+  beside.load(path);
+  beside.save(here.path / "beside.safetensors");
+  BOOST_TEST(!file::reader(here.path / "beside.safetensors").metadata().contains("cairn.exchanged"));
+  loaded.load(path);
+  loaded.init(seed{1});
+  go_on(loaded);
+  const file::reader in(path);
+  auto damaged = in.metadata();
+  damaged["cairn.exchanged"] = "no moment\n";
+  file::write(path, std::vector(in.tensors().begin(), in.tensors().end()), damaged);
+  BOOST_CHECK_EXCEPTION(loaded.load(path), file::format_error, [](const auto& e) { return e.actual == "'no moment?'"; });
+}
+
+BOOST_AUTO_TEST_CASE(numbers_that_would_be_infinite_are_refused_by_name) {
+  const folder here;
+  const std::string path = here.path / "f64.safetensors";
+  program<loss, real<double>> wide;
+  wide.init(seed{1});
+  wide.param<"fc1.weight">()(3, 2) = 1e300;
+  wide.param<"fc2.weight">()(1, 2) = std::numeric_limits<double>::infinity();
+  wide.save(path);
+  trained narrow;
+  narrow.init(seed{2});
+  const auto before = all_numbers(narrow);
+  BOOST_CHECK_EXCEPTION(narrow.load(path), mismatch_error, [](const auto& e) {
+    return has(e.what(), "\n  fc1.weight: expected numbers within the range of F32, got 1e+300") && !has(e.what(), "fc2");
+  });
+  BOOST_TEST(all_numbers(narrow) == before);
+  wide.param<"fc1.weight">()(3, 2) = -3e38;
+  wide.save(path);
+  narrow.load(path);
+  BOOST_TEST((narrow.param<"fc1.weight">()(3, 2)) == -3e38F);
+  BOOST_TEST(std::isinf(narrow.param<"fc2.weight">()(1, 2)));
+}
+
+/// Processor seconds that a call takes.
+double seconds_of(auto call) {
+  const std::clock_t start = std::clock();
+  call();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+BOOST_AUTO_TEST_CASE(many_names_are_refused_in_the_time_that_it_takes_to_read_them) {
+  const folder here;
+  const std::string path = here.path / "many.safetensors";
+  std::vector<file::tensor> tensors;
+  for (int i = 0; i < 50'000; ++i)
+    tensors.push_back({"optimizer.fc1.weight." + std::to_string(i), file::dtype::f32, {0}, {}});
+  file::write(path, tensors);
+  trained step;
+  step.init(seed{1});
+  const double read = seconds_of([&] { const file::reader in(path); });
+  const double refused = seconds_of([&] { BOOST_CHECK_THROW(step.load(path), mismatch_error); });
+  BOOST_TEST(refused < 8 * read);  // a search through all names for each takes a hundred times as long
+}
+
+BOOST_AUTO_TEST_CASE(names_are_compared_before_numbers_are_read) {
+  const folder here;
+  const std::string header = R"({"a":{"dtype":"U8","shape":[2147483648],"data_offsets":[0,2147483648]}})";
+  const std::uint64_t length = header.size();
+  const auto path = here.plain("big.safetensors", std::string(reinterpret_cast<const char*>(&length), 8) + header);
+  std::filesystem::resize_file(path, 8 + header.size() + (std::uintmax_t{1} << 31));  // it takes no room on the disk
+  trained step;
+  step.init(seed{1});
+  const auto most_memory = [] {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss;
+  };
+  const long before = most_memory();
+  BOOST_CHECK_THROW(step.load(path), mismatch_error);
+  BOOST_TEST(most_memory() - before < 64 * 1024);  // KiB
+}
+
+BOOST_AUTO_TEST_CASE(text_of_a_file_is_shown_without_what_moves_a_cursor) {
+  const folder here;
+  const std::string path = here.path / "text.safetensors", long_name(1'000'000, 'x');
+  file::write(path, std::vector<file::tensor>{{"\x1b[2J\ncairn: all is well", file::dtype::f32, {0}, {}},
+                                              {"\u202eright to left", file::dtype::f32, {0}, {}},
+                                              {long_name, file::dtype::f32, {0}, {}}});
+  const std::string said = said_of<trained>(path);
+  BOOST_TEST(has(said, "\n  ?[2J?cairn: all is well: expected nothing, got {0}"), said);
+  BOOST_TEST(has(said, "\n  ???right to left: expected nothing"), said);
+  BOOST_TEST(said.size() < 4000U);
+  trained step;
+  step.init(seed{1});
+  step.save(path, file::metadata{});
+  const file::reader in(path);
+  auto texts = in.metadata();
+  texts["cairn.seed"] = "1\n\x1b[2J" + long_name;
+  file::write(path, std::vector(in.tensors().begin(), in.tensors().end()), texts);
+  BOOST_CHECK_EXCEPTION(step.load(path), file::format_error, [](const auto& e) {
+    return e.actual.starts_with("'1??[2Jxxx") && e.actual.size() < 100;
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -70,10 +70,22 @@ constexpr axis_set stretched_axes(const shape& from, const shape& to) {
   return axes;
 }
 
+/// The extents of an array that is bound. Unlike those of a tensor, they may pass 2^31: a flat array stands for a tensor
+/// of any shape.
+struct array_extents {
+  int rank = 0;
+  std::int64_t extent[max_rank] = {};
+
+  friend constexpr bool operator==(const array_extents& given, const shape& wanted) {
+    return given.rank == wanted.rank && std::equal(given.extent, given.extent + given.rank, wanted.extent);
+  }
+};
+
 namespace detail {
-/// Whether an array has the extents of an input; a flat one stands for any shape of as many elements.
-constexpr bool extents_fit(const shape& given, const shape& wanted) {
-  return given == wanted || (given.rank <= 1 && given.count() == wanted.count());
+/// Returns true if an array has the extents of an input, or is flat and has as many elements.
+constexpr bool extents_fit(const array_extents& given, const shape& wanted) {
+  const std::int64_t flat = given.rank == 0 ? 1 : given.extent[0];
+  return given == wanted || (given.rank <= 1 && flat == wanted.count());
 }
 }  // namespace detail
 

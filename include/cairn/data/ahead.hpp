@@ -35,6 +35,8 @@ class ahead_range {
     }
     void operator++(int) { ++*this; }
     friend bool operator==(const iterator& at, std::default_sentinel_t) { return at.place_ == at.of_->batches.size(); }
+    /// As of the batches themselves.
+    std::string description() const { return of_->batches.description(); }
 
    private:
     friend ahead_range;

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ class batch_range {
   /// Shuffled: every permutation is equally likely, and is a function of the seed and the epoch.
   batch_range(const dataset& set, seed s, std::int64_t epoch) : batch_range(set) {
     is_shuffled_ = true;
+    seed_ = s;
     order_.resize(set.labels.size());
     std::iota(order_.begin(), order_.end(), 0U);
     random_sequence random(s, static_cast<std::uint64_t>(epoch));
@@ -68,6 +70,8 @@ class batch_range {
     iterator& operator++() { return ++place_, *this; }
     iterator operator++(int) { return {range_, place_++}; }
     friend bool operator==(const iterator&, const iterator&) = default;
+    /// What the batches are, but for the epoch: saved with a run of train::loop, which does not go on with others.
+    std::string description() const { return range_->description(); }
 
    private:
     friend batch_range;
@@ -79,6 +83,10 @@ class batch_range {
   iterator end() { return {this, size()}; }
 
  private:
+  std::string description() const {
+    return text_of({"batches of ", text_of(B), " of ", text_of(set_->size()), " examples, ",
+                    !is_shuffled_ ? "in order" : "shuffled by seed " + std::to_string(seed_.value)});
+  }
   std::size_t features() const { return static_cast<std::size_t>(set_->features); }
 
   friend class ahead_range<B>;
@@ -102,6 +110,7 @@ class batch_range {
 
   const dataset* set_;
   bool is_shuffled_ = false;
+  seed seed_;                         // by which it is shuffled
   std::vector<std::uint32_t> order_;  // if shuffled; empty after a move
   std::vector<float> images_;
   std::array<std::int32_t, B> labels_{};

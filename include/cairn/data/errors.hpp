@@ -1,6 +1,7 @@
 // What is wrong with data, as exceptions: each says what was expected and what was there instead.
 #pragma once
 
+#include "cairn/core/decimal.hpp"
 #include "cairn/core/refuse.hpp"
 #include "cairn/core/text.hpp"
 
@@ -52,9 +53,9 @@ struct option_error : std::invalid_argument {
   std::string expected, actual;
 
   [[gnu::cold]] option_error(std::string_view what, std::string_view wanted, double given)
-      : std::invalid_argument(text_of({what, ": expected ", wanted, ", got ", std::to_string(given)})),
+      : std::invalid_argument(text_of({what, ": expected ", wanted, ", got ", cairn::detail::exact(given)})),
         expected(wanted),
-        actual(std::to_string(given)) {}
+        actual(cairn::detail::exact(given)) {}
 };
 
 }  // namespace cairn::data

@@ -13,6 +13,7 @@
 #include <ranges>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace cairn::data {
@@ -62,6 +63,8 @@ class window_range {
     iterator& operator++() { return ++place_, *this; }
     iterator operator++(int) { return {range_, place_++}; }
     friend bool operator==(const iterator&, const iterator&) = default;
+    /// What the windows are, but for the epoch: saved with a run of train::loop, which does not go on with others.
+    std::string description() const { return range_->description(); }
 
    private:
     friend window_range;
@@ -78,6 +81,10 @@ class window_range {
     if (std::ssize(tokens) < least) refuse(size_error("tokens for a batch of windows", least, std::ssize(tokens)));
   }
 
+  std::string description() const {
+    return text_of({text_of(B), " windows of ", text_of(T), " of ", text_of(std::ssize(tokens_)), " tokens, ",
+                    drawn_ ? "drawn by seed " + std::to_string(seed_.value) : "in order"});
+  }
   std::int64_t stream_length() const { return (std::ssize(tokens_) - 1) / B; }
 
   window_batch<B, T> at(std::int64_t place) {

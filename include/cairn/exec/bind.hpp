@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <ranges>
 #include <span>
 #include <stdexcept>
@@ -47,15 +46,20 @@ struct label_error : std::out_of_range {
 };
 
 namespace detail {
-[[gnu::cold]] inline std::string text_of(const shape& s) {
+[[gnu::cold]] inline std::string text_of(const array_extents& s) {
   std::string text = "{";
   for (int axis = 0; axis < s.rank; ++axis) text += text_of({axis > 0 ? ", " : "", text_of(s.extent[axis])});
   return text += '}';
 }
+[[gnu::cold]] inline std::string text_of(const shape& s) {
+  array_extents extents{s.rank};
+  std::copy_n(s.extent, s.rank, extents.extent);
+  return text_of(extents);
+}
 
 /// Throws extent_error where they do not fit.
 [[gnu::noinline]] inline void check_extents(std::string_view what, std::string_view name, const shape& wanted,
-                                            const shape& given, bool row_major) {
+                                            const array_extents& given, bool row_major) {
   if (!extents_fit(given, wanted)) refuse(extent_error(name, text_of(wanted), text_of(given), what));
   if (!row_major) refuse(extent_error(name, "a contiguous row-major array", "other strides", what));
 }
@@ -84,11 +88,6 @@ namespace detail {
   }
 }
 
-/// An extent of an array; one that is no int is not taken for a smaller one.
-constexpr int extent_of(std::size_t n) {
-  return static_cast<int>(std::min<std::size_t>(n, std::numeric_limits<int>::max()));
-}
-
 /// A container of static extents as a C array of its elements; of anything else, its type.
 template <class A>
 struct as_c_array {
@@ -105,8 +104,8 @@ template <class T, std::size_t N>
 struct as_c_array<std::span<T, N>> : as_c_array<T[N]> {};
 
 template <class Array, std::size_t... Axis>
-constexpr shape extents_of(std::index_sequence<Axis...>) {
-  return shape{extent_of(std::extent_v<Array, Axis>)...};
+constexpr array_extents extents_of(std::index_sequence<Axis...>) {
+  return {sizeof...(Axis), {static_cast<std::int64_t>(std::extent_v<Array, Axis>)...}};
 }
 
 /// What a view has, and xtensor's containers and views.
@@ -124,10 +123,10 @@ struct bound {
   using array = Array;
   using element = std::remove_all_extents_t<Array>;
   static constexpr bool dynamic = std::is_unbounded_array_v<Array>;
-  static constexpr shape known = detail::extents_of<Array>(std::make_index_sequence<std::rank_v<Array>>{});
+  static constexpr array_extents known = detail::extents_of<Array>(std::make_index_sequence<std::rank_v<Array>>{});
 
   const element* data;
-  shape extents = known;
+  array_extents extents = known;
   bool row_major = true;
 
   /// The memory of an array of these extents.
@@ -164,10 +163,10 @@ auto bind(const A& array) {
         mistake<no_array, top_scope, about<fact::input, Name>, fact::given<typename detail::showing<A>::type>>>{};
   } else if constexpr (detail::shaped_array<A>) {
     using element = std::remove_cvref_t<decltype(*array.data())>;
-    shape extents;
+    array_extents extents;
     for (auto n : array.shape()) {
       if (extents.rank == max_rank) refuse(extent_error(Name, "at most 6 axes", "more"));
-      extents.extent[extents.rank++] = detail::extent_of(static_cast<std::size_t>(n));
+      extents.extent[extents.rank++] = static_cast<std::int64_t>(n);
     }
     if constexpr (requires { array.strides(); }) {
       bool row_major = true;
@@ -185,7 +184,7 @@ auto bind(const A& array) {
     return given{reinterpret_cast<const typename given::element*>(std::ranges::data(array))};
   } else {
     using element = std::remove_cvref_t<std::ranges::range_value_t<A>>;
-    return bound<Name, element[]>{std::ranges::data(array), shape(detail::extent_of(std::ranges::size(array)))};
+    return bound<Name, element[]>{std::ranges::data(array), {1, {static_cast<std::int64_t>(std::ranges::size(array))}}};
   }
 }
 

@@ -1,6 +1,7 @@
 // One kernel run by itself, as steps run it, in memory that is watched: what the laws of operations are told by.
 #pragma once
 
+#include "cairn/core/decimal.hpp"
 #include "cairn/core/text.hpp"
 #include "cairn/exec/arena.hpp"
 #include "cairn/ir/graph.hpp"
@@ -68,8 +69,7 @@ inline std::string element_text(const std::byte* at, element_type of, std::int64
   const double number = bytes == 2   ? static_cast<double>(read(bf16{}))
                         : bytes == 4 ? static_cast<double>(read(float{}))
                                      : read(double{});
-  std::snprintf(text, sizeof text, "%.9g", number);
-  return std::isnan(number) ? "nan" : text;
+  return std::isnan(number) ? "nan" : significant(number, 9);
 }
 
 /// How a kernel is run, beyond its arguments.

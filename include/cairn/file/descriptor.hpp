@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <span>
 #include <string>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -54,6 +55,14 @@ class descriptor {
   bool sync() const {
     int state = 0;
     do state = ::fsync(number_);
+    while (state != 0 && errno == EINTR);
+    return state == 0;
+  }
+  /// Whether no other descriptor has a lock on the file; then this one has, until it is closed. A lock ends with its
+  /// process, and is one for all containers.
+  bool lock() const {
+    int state = 0;
+    do state = ::flock(number_, LOCK_EX | LOCK_NB);
     while (state != 0 && errno == EINTR);
     return state == 0;
   }

@@ -3,8 +3,10 @@
 
 #include "cairn/report/account.hpp"
 #include "cairn/report/print.hpp"
+#include "cairn/report/stream.hpp"
 #include "cairn/report/tables.hpp"
 
+#include <locale>
 #include <map>
 
 namespace cairn::report {
@@ -22,6 +24,7 @@ struct dot_writer {
   }
   std::string line_of(int v) const {
     std::ostringstream text;
+    text.imbue(std::locale::classic());
     const value& of = a[a.root(v)];
     if (of.what == ir::role::constant) text << of.number;
     else if (of.what == ir::role::generated) text << "of positions";
@@ -98,7 +101,10 @@ struct dot_writer {
 /// Writes the forward pass in the DOT language: a box for each value, around them a box for each segment. Blue is what
 /// is stored for backward, and where it enters a segment; dashed, what is computed again; parameters stand in grey with
 /// what reads them.
-inline void dot(std::ostream& out, const account& a) { detail::dot_writer{out, a, {}}.write(); }
+inline void dot(std::ostream& out, const account& a) {
+  const detail::plain_numbers guard(out);
+  detail::dot_writer{out, a, {}}.write();
+}
 template <class Program>
 void dot(std::ostream& out) {
   dot(out, account_of<Program>());

@@ -5,6 +5,7 @@
 #include "cairn/check/model.hpp"
 #include "cairn/kernel/kernels.hpp"  // the tables point to the kernels
 #include "cairn/report/print.hpp"
+#include "cairn/report/stream.hpp"
 
 namespace cairn::dump {
 
@@ -17,6 +18,7 @@ std::string_view path_of(int segment) {
 /// The model as the user wrote it.
 template <class Compiled>
 void graph(std::ostream& out) {
+  const report::detail::plain_numbers guard(out);
   const auto& g = Compiled::graph;
   out << "graph: " << g.node_count << " values, " << Compiled::segments.count - 1 << " segments\n";
   for (int v = 0; v < g.node_count; ++v) {
@@ -36,6 +38,7 @@ void graph(std::ostream& out) {
 /// What differentiation appends to the graph, and which value is the gradient of which parameter.
 template <class Compiled>
 void gradient(std::ostream& out) {
+  const report::detail::plain_numbers guard(out);
   const auto& g = Compiled::graph;
   const auto& d = Compiled::gradient;
   out << "gradient: " << d.node_count - d.turn << " values more\n";
@@ -49,6 +52,7 @@ void gradient(std::ostream& out) {
 /// The order of a step. Forward values that are stored for backward are marked, and so is what is recomputed.
 template <class Compiled>
 void schedule(std::ostream& out) {
+  const report::detail::plain_numbers guard(out);
   const auto& g = Compiled::graph;
   const auto& s = Compiled::schedule;
   out << "schedule: " << s.turn << " values forward, " << s.node_count - s.turn << " backward\n";
@@ -66,6 +70,7 @@ void schedule(std::ostream& out) {
 /// The steps that run: kernels, and loops over all their values at once. `>` marks what is written to memory.
 template <class Compiled>
 void steps(std::ostream& out) {
+  const report::detail::plain_numbers guard(out);
   const auto& s = Compiled::schedule;
   const auto& f = Compiled::steps;
   const auto& l = Compiled::loops;
@@ -93,6 +98,7 @@ void steps(std::ostream& out) {
 /// them.
 template <class Compiled>
 void memory(std::ostream& out) {
+  const report::detail::plain_numbers guard(out);
   const auto& s = Compiled::schedule;
   const auto& f = Compiled::steps;
   const auto& a = Compiled::layout;
@@ -123,6 +129,7 @@ void memory(std::ostream& out) {
 /// The bytes of a step.
 template <class Compiled>
 void bytes(std::ostream& out) {
+  const report::detail::plain_numbers guard(out);
   constexpr memory_plan m = detail::memory_in<Compiled>;
   out << "bytes: " << m.stored_bytes << " stored at the turn, " << m.peak_bytes << " in the arena at the peak, "
       << m.parameter_bytes << " of parameters, " << m.gradient_bytes << " of gradients";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/check/frontier.hpp"
+#include "cairn/report/stream.hpp"
 #include "cairn/report/svg_plot.hpp"
 
 namespace cairn::report {
@@ -106,12 +107,14 @@ struct frontier_drawing : svg_plot {
 /// nothing to place it says so.
 template <auto Loss, class... Options>
 void frontier(std::ostream& out) {
+  const detail::plain_numbers guard(out);
   detail::print_frontier(out, detail::plot_of<Loss, Options...>());
 }
 
 /// Draws it, as an SVG image.
 template <auto Loss, class... Options>
 void frontier_picture(std::ostream& out) {
+  const detail::plain_numbers guard(out);
   const detail::frontier_plot plot = detail::plot_of<Loss, Options...>();
   detail::frontier_drawing{
       {out, {plot.most_work(), 1000, detail::flop_units, 1.02, 8}, {plot.largest(), 1024, detail::byte_units, 1.08, 6}},

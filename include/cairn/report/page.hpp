@@ -5,7 +5,9 @@
 #include "cairn/report/page_script.hpp"
 #include "cairn/report/page_style.hpp"
 #include "cairn/report/profiled.hpp"
+#include "cairn/report/stream.hpp"
 
+#include <locale>
 #include <ostream>
 
 namespace cairn::report {
@@ -92,6 +94,7 @@ struct page_writer {
     if (h.value < 0) return row("scratch", "of the step", "", 3, by.segment);
     const value& v = p.plan[h.value];
     std::ostringstream extents;
+    extents.imbue(std::locale::classic());
     extents << extents_of{v.extents, v.type};
     row(v.operation, origin_of(p.plan, layers, h.value), extents.str(), static_cast<int>(part_of(p.plan, h.value)),
         v.segment);
@@ -131,6 +134,7 @@ struct page_writer {
 /// Writes the page: the arena over the time of a step, with what lies where and how long, and the figures of parts,
 /// segments, operations and steps as tables that can be sorted.
 inline void page(std::ostream& out, const profiled& p) {
+  const detail::plain_numbers guard(out);
   out << detail::page_head << detail::page_style << detail::page_body;
   detail::page_writer{out, p}.data();
   out << "</script>\n" << detail::page_script << "</body>\n</html>\n";

@@ -4,6 +4,7 @@
 #include "cairn/ir/graph.hpp"
 
 #include <iomanip>
+#include <locale>
 #include <ostream>
 #include <sstream>
 
@@ -12,6 +13,7 @@ namespace cairn::report {
 /// Writes parts one after another, then blanks up to `width` characters.
 void print_column(std::ostream& out, int width, const auto&... parts) {
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   (text << ... << parts);
   out << text.view() << std::setw(width - static_cast<int>(text.view().size())) << "";
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cairn/report/profiled.hpp"
+#include "cairn/report/stream.hpp"
 
 namespace cairn::report {
 
@@ -128,6 +129,7 @@ inline void print_longest(std::ostream& out, const profiled& p, std::size_t most
 /// bytes that it does not store; then the longest steps of the plan. "Of the roof": of the speed that the processor
 /// has for so many operations and bytes; of a step, also which of both limit it.
 inline void profile_table(std::ostream& out, const profiled& p) {
+  const detail::plain_numbers guard(out);
   using namespace detail;
   if (p.steps.empty()) return;
   const roof& r = p.limits;

@@ -3,6 +3,7 @@
 
 #include "cairn/report/account.hpp"
 #include "cairn/report/print.hpp"
+#include "cairn/report/stream.hpp"
 #include "cairn/report/tables.hpp"
 
 namespace cairn::report {
@@ -173,6 +174,7 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     if (!a[v].stored) continue;
     const auto at = static_cast<std::size_t>(v);
     std::ostringstream extents;
+    extents.imbue(std::locale::classic());
     extents << extents_of{a[v].extents, a[v].type};
     int made = v;  // by an operation that is no conversion: the type of elements stands beside it
     while (a[made].converted) made = a.root(a.argument(made, 0));
@@ -222,6 +224,7 @@ inline std::vector<kept_part> folded(const std::vector<kept_part>& all, auto sam
 /// in which it stands. Equal segments share their lines, which show the figures of one of them. Last, where there are
 /// any, the parameters that several operations of the forward pass read.
 inline void residuals(std::ostream& out, const account& a) {
+  const detail::plain_numbers guard(out);
   using detail::kept_part;
   const std::vector<kept_part> parts = detail::kept_parts(a);
   const auto times = [](int n) { return n > 1 ? std::to_string(n) + " x" : ""; };

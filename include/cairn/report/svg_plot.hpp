@@ -1,6 +1,7 @@
 // Bytes by work, as an SVG image: its axes, and what pictures of plans are drawn with.
 #pragma once
 
+#include "cairn/core/decimal.hpp"
 #include "cairn/report/tables.hpp"
 
 #include <cmath>
@@ -34,11 +35,7 @@ struct svg_plot {
 
   double x(std::int64_t flops) const { return left + (right - left) * static_cast<double>(flops) / work.end; }
   double y(std::int64_t bytes) const { return bottom - (bottom - top) * static_cast<double>(bytes) / size.end; }
-  static std::string px(double at) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f", at);
-    return text;
-  }
+  static std::string px(double at) { return cairn::detail::with_places(at, 1); }
 
   void text(double at_x, double at_y, std::string_view kind, const auto& what) {
     out << "<text x='" << px(at_x) << "' y='" << px(at_y) << "' class='" << kind << "'>" << what << "</text>\n";

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "cairn/check/figures.hpp"
+#include "cairn/core/decimal.hpp"
+#include "cairn/report/stream.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -24,9 +25,7 @@ inline std::string scaled(std::int64_t n, double base, std::span<const char* con
   std::size_t unit = 0;
   for (; value >= base && unit + 1 < units.size(); ++unit) value /= base;
   const int digits = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  char text[48];
-  std::snprintf(text, sizeof text, "%.*f %s", digits, value, units[unit]);
-  return text;
+  return cairn::detail::with_places(value, digits) + ' ' + units[unit];
 }
 
 /// 3145728 as 3,145,728.
@@ -43,16 +42,12 @@ inline std::string grouped(std::int64_t n) {
 /// `part` of `whole` in percent; nothing where there is no whole.
 inline std::string percent(std::int64_t part, std::int64_t whole) {
   if (whole == 0) return "";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
-  return text;
+  return cairn::detail::with_places(100 * static_cast<double>(part) / static_cast<double>(whole), 0) + " %";
 }
 
 /// 12345 microseconds as 12.3 ms.
 inline std::string milliseconds(std::int64_t microseconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f ms", static_cast<double>(microseconds) / 1000);
-  return text;
+  return cairn::detail::with_places(static_cast<double>(microseconds) / 1000, 1) + " ms";
 }
 /// time on 2 threads.
 inline std::string on_threads(int n) { return "time on " + std::to_string(n) + (n == 1 ? " thread" : " threads"); }
@@ -195,6 +190,7 @@ struct timed {
 /// one of them. Where there are none it says so.
 template <class Program>
 void segment_table(std::ostream& out) {
+  const detail::plain_numbers guard(out);
   static constexpr auto segments = Program::segments();
   if (segments.empty()) {
     out << "no segments\n";
@@ -215,6 +211,7 @@ void segment_table(std::ostream& out) {
 /// a row. Below the table stands where the arena is fullest, and whether segments make it larger.
 template <class Checkpointed, class Plain>
 void step_table(std::ostream& out, std::optional<touched> measured = std::nullopt, std::span<const timed> times = {}) {
+  const detail::plain_numbers guard(out);
   constexpr memory_plan m = Checkpointed::memory(), p = Plain::memory();
   constexpr flop_counts f = Checkpointed::flops(), q = Plain::flops();
   detail::table t({"a step", "segments", "plain", "of plain"});

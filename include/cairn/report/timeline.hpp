@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/report/account.hpp"
+#include "cairn/report/stream.hpp"
 #include "cairn/report/svg_plot.hpp"
 
 namespace cairn::report {
@@ -147,6 +148,7 @@ struct timeline_writer : svg_plot {
 /// optimizer beside it, count as its bytes.
 template <class First, class Second>
 void timeline(std::ostream& out, timeline_names names = {}) {
+  const detail::plain_numbers guard(out);
   const account ours = account_of<First>(), theirs = account_of<Second>();
   const std::int64_t most = std::max(detail::kept_more(ours, theirs) + detail::most_live(ours),
                                      detail::kept_more(theirs, ours) + detail::most_live(theirs));

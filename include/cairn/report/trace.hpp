@@ -4,6 +4,7 @@
 
 #include "cairn/report/json.hpp"
 #include "cairn/report/profiled.hpp"
+#include "cairn/report/stream.hpp"
 
 #include <ostream>
 
@@ -74,6 +75,9 @@ struct trace_writer {
 
 /// Writes the steps one after another, each as long as its median: the parts, the segments by their depth, the kernels,
 /// and the bytes of the arena that live.
-inline void trace(std::ostream& out, const profiled& p) { detail::trace_writer{out, p}.write(); }
+inline void trace(std::ostream& out, const profiled& p) {
+  const detail::plain_numbers guard(out);
+  detail::trace_writer{out, p}.write();
+}
 
 }  // namespace cairn::report

@@ -4,6 +4,7 @@
 
 #include "cairn/file/saving.hpp"
 #include "cairn/train/progress.hpp"
+#include "cairn/train/run_facts.hpp"
 #include "cairn/train/run_folder.hpp"
 #include "cairn/train/schedule.hpp"
 #include "cairn/train/stop.hpp"
@@ -26,6 +27,9 @@ struct loop_options {
   /// Where the run is saved, with its log; nowhere if empty. It goes on from what is there where `resume` is true.
   std::string folder = {};
   bool resume = false;
+  /// Goes on although the data, the optimizer or an option is another than that of the run so far. Where the data is
+  /// another, the epoch under way begins anew.
+  bool accepts_changes = false;
   int keep = 2;                 ///< of what was saved, so many last ones; the best stays beside
   std::int64_t save_every = 0;  ///< steps; at the end of each epoch alone if 0
   std::int64_t log_every = 0;   ///< the same
@@ -52,12 +56,6 @@ struct loop_state {
 enum class ending : std::uint8_t { done, no_better, asked };
 
 namespace detail {
-template <class Number>
-std::string exact(Number number) {
-  char text[64];
-  const auto end = std::to_chars(text, text + sizeof text, number).ptr;  // doubles: the shortest that comes back
-  return {text, end};
-}
 /// Calls use(name, number) for each part of a loop's state, as it is saved.
 void for_each_part(auto& state, auto use) {
   use("loop.epoch", state.epoch);
@@ -80,10 +78,14 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
     const std::string text = found == texts.end() ? "nothing" : found->second;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
     if (error != std::errc{} || end != text.data() + text.size())
-      refuse(file::format_error(path, file::text_of({"a number as ", name}), text));
+      refuse(file::format_error(path, file::text_of({"a number as ", name}), file::detail::shown(text)));
   });
-  if (s.epoch < 0 || s.position < 0 || s.step < 0 || s.rows < 0)
-    refuse(file::format_error(path, "epoch, position, step and rows of a loop, none below 0", "others"));
+  constexpr std::int64_t most = std::int64_t{1} << 62;  // so that a run can go on
+  const bool counts = s.epoch >= 0 && s.epoch < std::numeric_limits<int>::max() && s.position >= 0 &&
+                      s.position <= s.step && s.step <= most && s.rows >= 0 && s.rows <= most &&
+                      s.best_epoch >= -1 && s.best_epoch < s.epoch;
+  if (!counts)
+    refuse(file::format_error(path, "epoch, position, step, rows and best epoch of a loop that can go on", "others"));
   return s;
 }
 struct no_validation {};
@@ -98,12 +100,14 @@ struct no_validation {};
 ///       [&] { return accuracy(step); });
 ///
 /// The program must outlive it. SIGINT and SIGTERM end it after the step that is under way, saved where there is a
-/// folder. What the program's rules keep is saved with it; an optimizer beside the program is not.
+/// folder. What the program's rules keep is saved with it; an optimizer beside the program is not. As long as the loop
+/// lives, no other one uses its folder.
 template <class Program>
 class loop {
  public:
   /// Goes on from what is saved, if that is asked for and there is any. Throws as load does, file::write_error where
-  /// there can be no such folder, and file::file_error where it has a run that is not to be resumed.
+  /// there can be no such folder or another run has it, and file::file_error where it has a run that is not to be
+  /// resumed, or one with another optimizer or other options.
   explicit loop(Program& program, loop_options options) : program_(program), options_(std::move(options)) {
     if (!options_.average.empty()) Program::check_exchange(options_.average);
     if (options_.folder.empty()) return;
@@ -111,20 +115,24 @@ class loop {
       refuse(program_error(
           "cairn: a run with an optimizer beside its program cannot be resumed, for the optimizer would begin anew; "
           "have the program update<...> its parameters"));
+    facts_ = detail::facts_of(program_);
+    facts_.emplace("run.higher_is_better", options_.higher_is_better ? "true" : "false");
+    facts_.emplace("run.average", options_.average);
     folder_.emplace(options_.folder);
-    folder_->take();
+    lock_ = folder_->take();
     const std::string path = folder_->newest();
-    if (path.empty() && !folder_->is_new())
-      refuse(file::file_error(options_.folder, "a step-*.safetensors to go on from, or an empty folder",
-                              "the best alone"));
-    if (!path.empty() && !options_.resume)
+    if (path.empty()) {
+      for (const std::string& left : {folder_->best(), folder_->log()}) {
+        if (std::filesystem::exists(left))
+          refuse(file::file_error(options_.folder, "a step-*.safetensors to go on from, or an empty folder",
+                                  file::text_of({left, " alone"})));
+      }
+      log_.emplace(folder_->log(), 0);
+    } else if (options_.resume) {
+      resume(path);
+    } else {
       refuse(file::file_error(options_.folder, "a folder without a run, or .resume = true to go on with it", "a run"));
-    if (!path.empty()) {
-      state_ = detail::state_in(path, file::reader(path).metadata());  // before anything changes
-      program_.load(path);
     }
-    log_.emplace(folder_->log(), state_.rows);
-    state_.rows = log_->rows();  // fewer where the log was removed
   }
 
   /// data(epoch) gives the batches of an epoch, with a size(); go(rate, batch) does a step and returns its loss;
@@ -133,6 +141,7 @@ class loop {
   ending operator()(Data data, Go go, Validate validate = {}) {
     const stop_requests requests;
     start_ = std::chrono::steady_clock::now();
+    save_best();  // in case the run so far was killed, or the disk was full, when it was due
     constexpr bool validates = !std::same_as<Validate, detail::no_validation>;
     while (state_.epoch < options_.epochs && !(validates && is_late())) {
       if (!run_epoch(data, go, requests)) return ending::asked;
@@ -148,27 +157,81 @@ class loop {
   using real = typename Program::real_type;
   static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
+  /// Has the program go on from a file. Changes nothing where it throws.
+  void resume(const std::string& path) {
+    saved_ = file::detail::opened(path).metadata;
+    state_ = detail::state_in(path, saved_);
+    if (state_.step != folder_->newest_step())
+      refuse(file::format_error(path, "as many steps as its name says", detail::exact(state_.step)));
+    if (state_.step > 0) rate_ = options_.rate(state_.step - 1);
+    refuse_others(facts());
+    log_.emplace(folder_->log(), state_.step);
+    state_.rows = log_->rows();  // fewer where the log was removed
+    program_.load(path);
+    for (const auto& [name, text] : saved_) {
+      if (name.starts_with("run.")) facts_.emplace(name, text);  // of the data, until an epoch begins
+    }
+    best_is_due_ = state_.position == 0 && state_.epoch > 0 && state_.best_epoch == state_.epoch - 1;
+  }
+  /// What the run is, as far as it is known.
+  file::metadata facts() const {
+    file::metadata all = facts_;
+    if (state_.step > 0) all.insert_or_assign("run.rate", detail::significant(rate_, 9));
+    return all;
+  }
+  /// Throws where the run that is saved is another one, unless that is accepted; returns true if it is another one.
+  bool refuse_others(const file::metadata& now) const {
+    const std::string others = detail::others_among(saved_, now);
+    if (!others.empty() && !options_.accepts_changes)
+      refuse(file::file_error(options_.folder, "the run as it was, or .accepts_changes = true", "another:" + others));
+    return !others.empty();
+  }
+  static file::metadata facts_of_data(const auto& batches, const auto& begin) {
+    return {{"run.batches", detail::exact(static_cast<std::int64_t>(batches.size()))},
+            {"run.data", detail::description_of(begin)}};
+  }
+  /// Before an epoch: compares its data with that of the run that goes on, and saves what a new run begins with. Data
+  /// may differ from epoch to epoch, so that of the last epoch under way is compared.
+  void begin_epoch(auto& data, const file::metadata& now) {
+    if (!saved_.empty()) {
+      file::metadata last = now;
+      if (state_.position == 0 && state_.epoch > 0) {
+        auto batches = data(state_.epoch - 1);
+        last = facts_of_data(batches, batches.begin());
+      }
+      if (refuse_others(last)) state_.position = 0, state_.loss_sum = 0;
+      saved_.clear();
+    }
+    for (const auto& [name, text] : now) facts_.insert_or_assign(name, text);
+    if (folder_ && folder_->newest().empty()) save();
+    if (log_) log_->begin();
+  }
+
   bool is_late() const { return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience; }
   /// Whether it came to its end: in its last step an epoch that is asked to stop ends as any other.
   bool run_epoch(auto& data, auto& go, const stop_requests& requests) {
     auto batches = data(state_.epoch);
     const auto size = static_cast<std::int64_t>(batches.size());
+    auto at = batches.begin();
+    begin_epoch(data, facts_of_data(batches, at));
+    if (state_.position > size)
+      refuse(file::format_error(options_.folder, "a position within the epoch of " + detail::exact(size) + " batches",
+                                detail::exact(state_.position)));
     std::optional<progress<>> bar;
     if (options_.shows_progress)
       bar.emplace(
           epoch_plan{state_.epoch, options_.epochs, std::max<std::int64_t>(size - state_.position, 1), options_.batch});
-    auto at = batches.begin();
     std::ranges::advance(at, state_.position, batches.end());
     for (; at != batches.end(); ++at) {
-      const double rate = options_.rate(state_.step);
-      const auto loss = static_cast<double>(go(rate, *at));
+      rate_ = options_.rate(state_.step);
+      const auto loss = static_cast<double>(go(rate_, *at));
       ++state_.step;
       ++state_.position;
       state_.loss_sum += loss;
       if (bar) bar->advance(loss);
       if (state_.position == size) break;
       const bool stops = requests.received() != 0;
-      if (is_turn(options_.log_every)) write_row(rate, loss, nothing);
+      if (is_turn(options_.log_every)) write_row(loss, nothing);
       if (stops || is_turn(options_.save_every)) save();
       if (stops) return false;
     }
@@ -187,14 +250,16 @@ class loop {
       if (better || (state_.best_epoch < 0 && !std::isnan(result))) {
         state_.best = result;
         state_.best_epoch = state_.epoch;
-        if (folder_) program_.save(folder_->best(), detail::texts_of(state_));
+        best_is_due_ = true;
       }
     }
-    write_row(options_.rate(state_.step - 1), mean, result);
+    write_row(mean, result);
     ++state_.epoch;
     state_.position = 0;
     state_.loss_sum = 0;
+    // In this order: without the best, a run that ends here goes on and saves the best then.
     save();
+    save_best();
   }
   /// Has a program run with its averages while it lives.
   class exchanged {
@@ -212,28 +277,42 @@ class loop {
     const std::string& moment_;
   };
 
+  file::metadata texts() const {
+    file::metadata all = facts();
+    all.merge(detail::texts_of(state_));
+    return all;
+  }
   void save() {
     if (!folder_) return;
-    program_.save(folder_->saved_at(state_.step), detail::texts_of(state_));
+    program_.save(folder_->saved_at(state_.step), texts());
     folder_->keep_last(options_.keep);
+  }
+  void save_best() {
+    if (!std::exchange(best_is_due_, false) || !folder_) return;
+    const exchanged averages(program_, options_.average);
+    program_.save(folder_->best(), texts());
   }
   double gradient_norm() {
     if constexpr (!Program::keeps_gradients) return nothing;
     else if constexpr (Program::updates_parameters) return program_.gradient_norm();
     else return kernel::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
   }
-  void write_row(double rate, double loss, double validation) {
+  void write_row(double loss, double validation) {
     if (!log_) return;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    log_->write({state_.step, state_.epoch, rate, loss, gradient_norm(), validation, passed.count()});
+    log_->write({state_.step, state_.epoch, rate_, loss, gradient_norm(), validation, passed.count()});
     state_.rows = log_->rows();
   }
 
   Program& program_;
   loop_options options_;
   std::optional<run_folder> folder_;
+  file::detail::descriptor lock_;  ///< of the folder
   std::optional<run_log> log_;
   loop_state state_;
+  file::metadata facts_, saved_;  ///< what the run is, and what the file says from which it goes on
+  double rate_ = 0;               ///< of the last step
+  bool best_is_due_ = false;      ///< to be saved as the best
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -1,7 +1,7 @@
 // Shows how far training has come: one line redrawn on a terminal, plain lines elsewhere.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
+#include "cairn/core/decimal.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -48,8 +48,8 @@ inline std::string progress_line(const epoch_plan& plan, std::int64_t done, doub
   char text[160];
   std::snprintf(text, sizeof text, "epoch %d/%d ", plan.epoch + 1, plan.epochs);
   std::string line = text;
-  std::snprintf(text, sizeof text, "%3d%%  loss %.4g  %.0f examples/s  %s", static_cast<int>(100 * part), loss, rate,
-                time.c_str());
+  std::snprintf(text, sizeof text, "%3d%%  loss %s  %s examples/s  %s", static_cast<int>(100 * part),
+                detail::significant(loss, 4).c_str(), detail::with_places(rate, 0).c_str(), time.c_str());
   if (columns == 0) return line + text;
 
   const auto room = static_cast<std::size_t>(columns - 1);

@@ -7,14 +7,18 @@
 #include <atomic>
 #include <csignal>
 #include <cstddef>
+#include <mutex>
 
 namespace cairn::train {
 
-/// While it lives, the first SIGINT or SIGTERM does nothing but to be noted; the next one of either has its usual
-/// effect. A signal that is ignored stays so. At most one of these lives at a time.
+/// While one lives, the first SIGINT or SIGTERM does nothing but to be noted; the next one of either ends the process. A
+/// signal that is ignored stays so. Where several live, in threads or one within another, a signal asks all of them, and
+/// when the last one ends, signals are what they were before the first.
 class stop_requests {
  public:
   stop_requests() {
+    const std::lock_guard guard(mutex_);
+    if (living_++ > 0) return;
     received_ = 0;
     struct sigaction noting{};
     noting.sa_handler = [](int number) {
@@ -33,6 +37,8 @@ class stop_requests {
   stop_requests(const stop_requests&) = delete;
   stop_requests& operator=(const stop_requests&) = delete;
   ~stop_requests() {
+    const std::lock_guard guard(mutex_);
+    if (--living_ > 0) return;
     for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
   }
 
@@ -43,7 +49,9 @@ class stop_requests {
   static constexpr std::array signals{SIGINT, SIGTERM};
   static inline std::atomic<int> received_ = 0;
   static_assert(std::atomic<int>::is_always_lock_free);  // else a handler must not touch it
-  std::array<struct sigaction, signals.size()> before_{};
+  static inline std::mutex mutex_;  ///< of the two below
+  static inline int living_ = 0;
+  static inline std::array<struct sigaction, signals.size()> before_{};
 };
 
 }  // namespace cairn::train

@@ -1,0 +1,22 @@
+// Streams that write numbers as programs read them.
+#pragma once
+
+#include <locale>
+#include <ostream>
+
+namespace cairn::report::detail {
+
+/// While it lives, a stream writes numbers with decimal points and without separators of thousands, whatever its locale.
+class plain_numbers {
+ public:
+  explicit plain_numbers(std::ostream& out) : out_(out), before_(out.imbue(std::locale::classic())) {}
+  plain_numbers(const plain_numbers&) = delete;
+  plain_numbers& operator=(const plain_numbers&) = delete;
+  ~plain_numbers() { out_.imbue(before_); }
+
+ private:
+  std::ostream& out_;
+  std::locale before_;
+};
+
+}  // namespace cairn::report::detail

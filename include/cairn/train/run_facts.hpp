@@ -1,0 +1,79 @@
+// What makes a run the run that it is, as texts that are saved with it: a run that goes on with something else is
+// refused.
+#pragma once
+
+#include "cairn/core/decimal.hpp"
+#include "cairn/exec/program.hpp"
+#include "cairn/file/header.hpp"
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cairn::train::detail {
+
+using cairn::detail::exact, cairn::detail::significant, cairn::detail::text_of;
+
+std::string text_of_rule(const auto& rule) {
+  std::string text;
+  for (int i = 0; i < cairn::detail::moments_of(rule); ++i)
+    text += text_of({rule.moments[static_cast<std::size_t>(i)], " "});
+  text += text_of({"with ", significant(rule.lr, 6)});
+  // In the second step every option of the usual rules is in one of these numbers.
+  for (const double number : rule.numbers(1, 2)) text += text_of({", ", significant(number, 6)});
+  return text;
+}
+template <fixed_string... Name, auto... Rule>
+std::string text_of_rules(cairn::detail::named_rule<cairn::detail::name_list<Name...>, Rule...>) {
+  std::string text;
+  ((text += text_of({Name, " "})), ...);
+  ((text += text_of_rule(Rule)), ...);
+  return text;
+}
+template <class... Named>
+std::string text_of_rules(cairn::detail::rule_list<Named...>) {
+  std::string text;
+  ((text += text_of({text.empty() ? "" : "; ", text_of_rules(Named{})})), ...);
+  return text;
+}
+
+/// The inputs of a program with their extents, the batch size among them; and how it updates its parameters.
+template <auto Output, class... Options>
+file::metadata facts_of(const program<Output, Options...>&) {
+  using model = typename cairn::detail::compiled_of<Output, true, Options...>::model;
+  std::string inputs;
+  for (int i = 0; i < model::graph.leaf_count; ++i) {
+    if (model::graph.leaf_op(i).what == ir::role::input)
+      inputs += text_of({inputs.empty() ? "" : ", ", model::graph.name(model::graph.leaves[i]), " ",
+                         cairn::detail::text_of(model::graph.leaf_op(i).made->extents)});
+  }
+  std::string rules = text_of_rules(typename model::purpose::updates{});
+  if constexpr (constexpr auto clip = model::purpose::clip; clip.how != cairn::detail::clipping::none)
+    rules += text_of({"; clip", clip.how == cairn::detail::clipping::value ? "_value " : " ", significant(clip.at, 6)});
+  return {{"run.inputs", inputs}, {"run.optimizer", rules}};
+}
+
+/// What a range of batches says of itself, through std::views too, whose iterators know what they are made of: the text
+/// of at.description(), as iterators of data::batches have it. Empty where none says anything.
+template <class Iterator>
+std::string description_of(const Iterator& at) {
+  if constexpr (requires { { at.description() } -> std::convertible_to<std::string>; }) return at.description();
+  else if constexpr (requires { at.base(); }) return description_of(at.base());
+  else return {};
+}
+
+/// A line for each text that is another than what is saved, or not saved.
+inline std::string others_among(const file::metadata& saved, const file::metadata& now) {
+  const auto in_quotes = [](std::string_view text) { return text_of({"'", file::detail::printable(text), "'"}); };
+  std::string lines;
+  for (const auto& [name, text] : now) {
+    const auto found = saved.find(name);
+    if (found != saved.end() && found->second == text) continue;
+    const std::string before = found == saved.end() ? "nothing" : in_quotes(found->second);
+    lines += text_of({"\n  ", name, ": expected ", before, ", got ", in_quotes(text)});
+  }
+  return lines;
+}
+
+}  // namespace cairn::train::detail
