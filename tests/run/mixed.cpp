@@ -63,7 +63,7 @@ static_assert(types_of<0>(d, "convolution") == types{1, 0} && types_of<1>(d, "co
 static_assert(types_of<0>(d, "filter_gradient") == types{1, 0} && types_of<1>(d, "filter_gradient") == types{1, 0});
 static_assert(types_of(d, "filter_gradient") == types{0, 1});
 // What is computed by elements is bf16, statistics and losses are floats.
-static_assert(types_of(g, "gelu") == types{4, 0} && types_of(g, "normalized") == types{3, 0});
+static_assert(types_of(g, "gelu") == types{4, 0} && types_of(g, "normalized") == types{4, 0});
 static_assert(types_of(g, "row_moments") == types{0, 3} && types_of(g, "moments") == types{0, 1});
 static_assert(types_of(g, "cross_entropy") == types{0, 1});
 

@@ -130,14 +130,13 @@ static_assert(steps_of<make<row_scale_op<>>(exp(x))> == "[exp row_scale]");
 // Backward makes all sums as it goes through rows, and adds what else there is of the gradient.
 static_assert(steps<step_of<sum(square((w | nn::layer_norm<"ln">) + w))>> ==
               "[row_moments normalized add square] sum | [expand mul normalized add mul] "
-              "[normalized_sums mul mul add sub mul mul mul mul sub mul add]");
+              "[normalized_sums normalized_slope add]");
 
 // Also before what updates weights by the sums, or adds to those of the steps before.
 constexpr auto of_norm = w + (gelu(w) | nn::layer_norm<"ln">);
 static_assert(steps<step_of<sum(square(of_norm)), update<adamw_options{}>>> ==
               "[gelu] [row_moments normalized add square] sum | [expand mul gelu normalized add mul] "
-              "[normalized_sums mul mul sub mul mul mul mul sub mul add gelu_slope mul add] "
-              "[update] [update] [update]");
+              "[normalized_sums normalized_slope gelu_slope mul add] [update] [update] [update]");
 
 // ---- A sum of what a loop computes is made as it goes: over everything, rows or columns; several over
 // the same axes.
@@ -254,9 +253,9 @@ static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 1>> ==
 // A convolution's tiles go to the loop that follows: bias, batch norm in prediction, relu, the sum of a residual block.
 constexpr auto pixels = input<"pixels", 2, 4, 4, 8>;
 constexpr auto unit = nn::conv2d_without_bias<"c", 8, 3, nn::window{.padding = 1}> | nn::batch_norm<"n">;
-static_assert(steps<forward_of<pixels | unit | nn::relu>> == "[add sqrt div neg mul add] [convolution mul add relu]");
+static_assert(steps<forward_of<pixels | unit | nn::relu>> == "[mul add sqrt div] [convolution normalized relu]");
 static_assert(steps<forward_of<pixels | nn::residual(unit) | nn::relu>> ==
-              "[add sqrt div neg mul add] [convolution mul add add relu]");
+              "[mul add sqrt div] [convolution normalized add relu]");
 
 // ---- Heads of one projection are read where they lie, also through a reshape, and so are rows of a product; not what
 // has its heads elsewhere, nor what is computed elementwise.

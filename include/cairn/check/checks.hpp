@@ -130,6 +130,36 @@ struct states_become_one_value {
   }
 };
 
+/// A batch norm over one row, and the first state that it updates; none where there is none.
+struct one_row {
+  int norm = ir::none, state = ir::none;
+};
+template <class Graph>
+constexpr one_row find_one_row(const Graph& g) {
+  one_row found;
+  bool depends[Graph::capacity] = {};
+  for (int v = 0; v < g.node_count; ++v) {
+    if (found.norm == ir::none && g.op(v).of_single_numbers) found.norm = v;
+    depends[v] = found.norm != ir::none && g.head(v) == found.norm;
+    for (int i = 0; i < g.op(v).arguments; ++i) depends[v] |= depends[g.argument(v, i)];
+  }
+  for (int i = g.leaf_count; i-- > 0;) {
+    if (g.leaves[i].after != ir::none && depends[g.leaves[i].after]) found.state = i;
+  }
+  return found;
+}
+struct batches_have_rows {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& g = Compiled::graph;
+    constexpr one_row found = find_one_row(g);
+    if constexpr (found.state == ir::none) return sound{};
+    else
+      return mistake<one_row_batch_norm, top_scope, about<fact::state, leaf_name<Compiled, found.state>>,
+                     fact::given<tensor_fact<value_of<Compiled, g.argument(found.norm, 0)>>>>{};
+  }
+};
+
 /// The first problem that a check finds with one of the names in a list.
 template <class Compiled, class Check, fixed_string... Name>
 constexpr auto first_problem_with(name_list<Name...>) {

@@ -35,6 +35,7 @@ struct moments_op : detail::moments_of_columns {
     return {features, features, features};
   }
   static constexpr std::int64_t rows(const shape& x) { return x.count() / x[-1]; }
+  static constexpr bool of_single_numbers(const shape& x) { return rows(x) == 1; }
   static constexpr workspace scratch(int bytes, const shape& x) { return {scratch_of(bytes, rows(x), x[-1])}; }
   static constexpr bool reads_pieces(int, const shape&) { return true; }
   static constexpr auto vjp(auto of_mean, auto of_scale, auto of_variance, auto mean, auto scale, auto, auto x) {

@@ -89,6 +89,8 @@ struct op {
   static constexpr bool makes_bf16(int /*result*/, const auto&...) { return false; }
   /// Whether a result is a sum, an extremum or a statistic: then it stays a float where others are rounded to bf16.
   static constexpr bool sums(int /*result*/) { return false; }
+  /// Whether it takes statistics of one number each, so that nothing comes through the normalization by these.
+  static constexpr bool of_single_numbers(const auto&...) { return false; }
   /// Working space of its kernel, in such numbers.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
 

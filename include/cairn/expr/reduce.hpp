@@ -23,6 +23,14 @@ struct sum_op : op {
   }
 };
 
+/// x less a mean that may be rounded. The gradient does not go through the mean: what is made of the result is the same
+/// for each origin, since the mean of the result is taken off in its turn.
+struct off_origin_op : sub_op {
+  static constexpr fixed_string name = "off_origin";
+  static constexpr bool in_other_gradients(int argument) { return argument == 1; }
+  static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, no_gradient{}); }
+};
+
 /// Keeps reduced axes with extent 1: `sum<-1>(x, keepdim)`.
 struct keepdim_t {};
 inline constexpr keepdim_t keepdim{};
@@ -101,7 +109,8 @@ struct var_form : reducing_form<"var"> {
   static constexpr bool fits = ((std::same_as<Option, keepdim_t> || std::same_as<Option, biased_t>) && ...);
   template <class X, class... Option>
   static constexpr auto of(X x, Option...) {
-    const auto off_mean = made_silently<sub_op>(x, averaged<true, Axes...>(x));
+    const auto off_origin = made_silently<off_origin_op>(x, averaged<true, Axes...>(x));
+    const auto off_mean = made_silently<sub_op>(off_origin, averaged<true, Axes...>(off_origin));
     const auto total = summed<(std::same_as<Option, keepdim_t> || ...), Axes...>(made_silently<square_op>(off_mean));
     constexpr std::int64_t results = decltype(total)::shape.count();
     constexpr std::int64_t freedom = X::shape.count() - ((std::same_as<Option, biased_t> || ...) ? 0 : results);

@@ -106,6 +106,7 @@ struct operation {
   std::uint64_t reads_pieces = 0;                  ///< a bit for each argument
   bool joins = false;
   bool contraction = false;
+  bool of_single_numbers = false;
   bool multiplies_halves = false;  ///< a contraction of bf16, or a loop with one in its body
   bool updates = false;            ///< its results take the places of a parameter, which is argument 0, and its moments
   rounding rounded = rounding::typed;

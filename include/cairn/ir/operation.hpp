@@ -318,6 +318,7 @@ constexpr operation described_operation() {
     o.scratch = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     o.joins = Op::joins(Tensors::shape...);
+    o.of_single_numbers = Op::of_single_numbers(Tensors::shape...);
     o.reads_rows = &Op::reads_rows;
     for (int i = 0; i < std::min(o.arguments, 64); ++i)
       o.reads_pieces |= std::uint64_t{Op::reads_pieces(i, Tensors::shape...)} << i;

@@ -187,7 +187,9 @@ struct norm_sums {
   void add_row(std::int64_t row) const {
     const several<double, 2> both = sums_of_row<2, Sum>(columns, [this, row](std::int64_t j) {
       const vec slope = load_row_as<Sum>(g + row * columns, j, columns) * load_row(weight, j, columns);
-      return several<vec, 2>{{slope, slope * normal(row, j)}};
+      vec tilted = slope * normal(row, j);  // past the end the normalized numbers may be infinite
+      if (j + vec::width > columns) tilted = masked(tilted, static_cast<int>(std::max<std::int64_t>(columns - j, 0)));
+      return several<vec, 2>{{slope, tilted}};
     });
     const double share_of = 1 / static_cast<double>(columns);
     if (level != nullptr) level[row] = static_cast<Sum>(share_of * both.of[0]);
