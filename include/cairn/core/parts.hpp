@@ -24,6 +24,9 @@ constexpr range share(std::int64_t n, std::int64_t unit, int part, int parts) {
   return {std::min(n, units * part / parts * unit), std::min(n, units * (part + 1) / parts * unit)};
 }
 
+/// The most terms of a sum that are added one after another: kernel/sections.hpp.
+inline constexpr int section_terms = 32;
+
 /// Working space of a kernel, in numbers of the type in which it computes: `each` for every part of its work, and a
 /// block of `block` for every part out of `all`, of which no two need the same.
 struct workspace {
