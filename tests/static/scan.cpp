@@ -119,12 +119,17 @@ static_assert(std::get<1>(scan<3, "s">([](auto h, auto i) { return std::tuple{h,
 template <class Policy, class... Options>
 using trained = program<loss<Policy>, Options...>;
 
-// Counts.
-static_assert(trained<store_all>::loops() == loop_counts{50, 50, 50});
-static_assert(trained<revolve<1>>::loops() == loop_counts{50 + 50 * 51 / 2, 0, 50});
-static_assert(trained<revolve<50>>::loops() == loop_counts{100, 49, 50});
-static_assert(trained<two_level<10, 1>>::loops() == loop_counts{50 + 5 * 55, 4, 50});
-static_assert(trained<segment_every<10>>::loops() == loop_counts{100, 4, 5});
+// Counts, and the bytes of open sums of gradients: those of `w` and `a` for more than 32 steps.
+constexpr std::int64_t of_sums = (16 * 16 + 16) * 4;
+static_assert(trained<store_all>::loops() == loop_counts{50, 50, 50, of_sums});
+static_assert(trained<revolve<1>>::loops() == loop_counts{50 + 50 * 51 / 2, 0, 50, of_sums});
+static_assert(trained<revolve<50>>::loops() == loop_counts{100, 49, 50, of_sums});
+static_assert(trained<two_level<10, 1>>::loops() == loop_counts{50 + 5 * 55, 4, 50, of_sums});
+static_assert(trained<segment_every<10>>::loops() == loop_counts{100, 4, 5, of_sums});
+template <int T>
+constexpr auto decay = sum(scan<T, "step">([](auto h) { return h * param<"w", 16>; }, carried(input<"h", 16>)));
+static_assert(program<decay<32>>::loops().sum_bytes == 0 && program<decay<33>>::loops().sum_bytes == 64);
+static_assert(program<decay<33>>::memory().peak_bytes == program<decay<32>>::memory().peak_bytes + 64 + 64);  // a state
 
 // Operations: forward is the same; what is evaluated again is recomputed.
 constexpr flop_counts all = trained<store_all>::flops(), few = trained<revolve<1>>::flops();
@@ -175,7 +180,7 @@ template <int T>
 constexpr auto wide = scan<T, "step">([](auto h) { return tanh(h * param<"w", 8192>); }, carried(param<"h0", 8, 8192>));
 template <int T>
 constexpr std::int64_t bytes_of_wide = program<sum(wide<T>)>::memory().peak_bytes;
-static_assert(bytes_of_wide<1'000'001> - bytes_of_wide<5> == 999'996 * std::int64_t{8 * 8192 * 4});
+static_assert(bytes_of_wide<1'000'001> - bytes_of_wide<41> == 999'960 * std::int64_t{8 * 8192 * 4});
 
 // A gradient that nobody asks for is not summed, and has no memory.
 static_assert(trained<revolve<9>, freeze<"step">>::memory().peak_bytes == trained<revolve<9>>::memory().peak_bytes);
@@ -193,6 +198,7 @@ static_assert(bytes_read_in<store_all> < 3 * 50 * state);  // the states, too
 // Neither the plan nor what it costs to make it depends on the number of steps.
 constexpr auto long_loss = mean(scan<100'000, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
 constexpr auto short_loss = mean(scan<10, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
-static_assert(program<long_loss>::memory().peak_bytes == program<short_loss>::memory().peak_bytes);
+static_assert(program<long_loss>::memory().peak_bytes ==
+              program<short_loss>::memory().peak_bytes + program<long_loss>::loops().sum_bytes);
 
 }  // namespace

@@ -34,6 +34,7 @@ struct blocking {
   bool by_rows = false;  ///< threads share the rows of C, or else its columns
   int parts = 1;
   std::int64_t panel = 0;  ///< of B, in numbers as they are packed
+  std::int64_t open = 0;   ///< sums of C's open section, in whole lines, where blocks along k are more than a section
   workspace scratch;
 
   /// What threads share, and of how many of these a part is a multiple.
@@ -58,6 +59,7 @@ constexpr blocking blocking_of(product p, int bytes) {
   // multiple where there are several blocks of it.
   cut.depth = even_blocks(p.k, !halves ? 384 : p.k <= 4096 ? 4096 : 768, cut.least_depth);
   if (cut.depth < p.k && cut.depth * bytes % 1024 == 0) cut.depth += 64 / bytes;
+  if ((p.k + cut.depth - 1) / cut.depth > section_blocks) cut.open = (std::int64_t{p.m} * p.n + 15) / 16 * 16;
   const bool filled = cut.filled_depth(p.k) > p.k || cut.filled_rows(p.m) > p.m;
   if (halves) {
     p.m = cut.filled_rows(p.m);
@@ -95,6 +97,7 @@ constexpr blocking blocking_of(product p, int bytes) {
     cut.panel *= in_step;
     cut.scratch = {2 * cut.scratch.each, cut.scratch.parts, 2 * cut.scratch.block, 2 * cut.scratch.all};
   }
+  cut.scratch.shared = (halves ? 2 : 1) * cut.open;
   return cut;
 }
 

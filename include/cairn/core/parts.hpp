@@ -26,17 +26,22 @@ constexpr range share(std::int64_t n, std::int64_t unit, int part, int parts) {
   return {std::min(n, units * part / parts * unit), std::min(n, units * (part + 1) / parts * unit)};
 }
 
-/// Working space of a kernel, in numbers of the type in which it computes: `each` for every part of its work, and a
-/// block of `block` for every part out of `all`, of which no two need the same.
+/// The most terms of a sum that are added one after another: kernel/sections.hpp.
+inline constexpr int section_terms = 32;
+/// The most blocks of a product's inner axis that are added one after another.
+inline constexpr int section_blocks = 128;
+
+/// Working space of a kernel, in numbers of the type in which it computes: `each` for every part of its work, a block
+/// of `block` for every part out of `all`, of which no two need the same, and what all parts share.
 struct workspace {
   std::int64_t each = 0;
   int parts = 1;
-  std::int64_t block = 0, all = 0;
+  std::int64_t block = 0, all = 0, shared = 0;
 
   /// For so many threads.
   constexpr std::int64_t numbers(int threads) const {
     const int some = std::min(parts, threads);
-    return some * each + std::min(some * block, all);
+    return some * each + std::min(some * block, all) + shared;
   }
 };
 

@@ -16,15 +16,17 @@ namespace cairn {
 /// How often the body of a loop is evaluated, how often a state is saved, and how often one is gone on from.
 struct loop_counts {
   std::int64_t evaluations = 0, saves = 0, loads = 0;
+  std::int64_t sum_bytes = 0;  ///< of working space in which gradients are summed over more than section_terms steps
 
   constexpr loop_counts& operator+=(const loop_counts& more) {
     evaluations += more.evaluations;
     saves += more.saves;
     loads += more.loads;
+    sum_bytes += more.sum_bytes;
     return *this;
   }
   friend constexpr loop_counts operator*(std::int64_t n, const loop_counts& of) {
-    return {n * of.evaluations, n * of.saves, n * of.loads};
+    return {n * of.evaluations, n * of.saves, n * of.loads, of.sum_bytes};
   }
   friend constexpr bool operator==(const loop_counts&, const loop_counts&) = default;
 };

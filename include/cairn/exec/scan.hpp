@@ -4,6 +4,7 @@
 #include "cairn/core/hash.hpp"
 #include "cairn/core/philox.hpp"
 #include "cairn/exec/executable.hpp"
+#include "cairn/kernel/reduce.hpp"
 #include "cairn/pass/scan.hpp"
 
 #include <charconv>
@@ -67,6 +68,7 @@ class loop_runner {
     bases_[pass::kept_base] = recorded_ = part(parts.kept);
     unread_ = part(parts.unread);
     zeros_ = part(parts.zeros);
+    open_ = part(parts.sums);
     bases_[pass::scratch_base] = scratch;
     for (int i = 0; i < of::arguments; ++i) bases_[pass::leaf_base + i] = arguments_[i];
     for (int k = 0; k < plan::carried_count; ++k) first_.at[k] = arguments_[carried[k].leaf];
@@ -243,8 +245,9 @@ class loop_runner {
       std::byte* const whole = gradients_[i];
       const bool of_step = i < Loop::carried_count + Loop::each_count;
       const int base = plan::gradient_base + i;
-      bases_[base] = whole == nullptr ? unread_ + unread.at[base]
-                                      : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
+      bases_[base] = whole == nullptr                        ? unread_ + unread.at[base]
+                     : plan::open_sums.at[i] != ir::none ? open_ + plan::open_sums.at[i]
+                                                             : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
     }
     for (int i = turn; i < plan::f.step_count; ++i) {
       const int leaf = plan::only_for.of[i];
@@ -256,6 +259,20 @@ class loop_runner {
       if (!some) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));
     }
     pulled_ = next;
+    if (t % section_terms == 0) end_section();
+  }
+  /// Takes the open sums of gradients into their totals.
+  void end_section() const {
+    using real = typename plan::compiled::real;
+    for (int i = Loop::carried_count; i < of::arguments; ++i) {
+      if (gradients_[i] == nullptr || plan::open_sums.at[i] == ir::none) continue;
+      auto* const total = reinterpret_cast<real*>(gradients_[i]);
+      auto* const open = reinterpret_cast<real*>(open_ + plan::open_sums.at[i]);
+      const std::int64_t n = g.leaf_op(i).made->count;
+      kernel::shares{4 * 40 * n, n, kernel::lanes<real>::width}(threads_, [=](range own) {
+        kernel::join_columns<kernel::adding>(open + own.begin, total + own.begin, own.end - own.begin);
+      });
+    }
   }
   /// Sums go on from what there is, or begin with -0, to which any number is added without a change. What has no
   /// gradient is 0.
@@ -271,6 +288,8 @@ class loop_runner {
       if (!sums || so_far_[Leaf] == nothing_)
         std::fill_n(reinterpret_cast<number*>(at), made.count, static_cast<number>(none ? real{0} : -real{0}));
       else if (so_far_[Leaf] != at) std::memcpy(at, so_far_[Leaf], static_cast<std::size_t>(made.bytes));
+      if constexpr (plan::open_sums.at[Leaf] != ir::none)
+        std::fill_n(reinterpret_cast<real*>(open_ + plan::open_sums.at[Leaf]), made.count, -real{0});
     }
   }
   template <int... Leaf>
@@ -309,7 +328,7 @@ class loop_runner {
   std::byte* arguments_[of::arguments] = {};
   std::byte* so_far_[of::arguments] = {};
   std::byte *nothing_ = nullptr, *kept_ = nullptr;
-  std::byte *states_, *snapshots_, *pulls_, *unread_, *zeros_;
+  std::byte *states_, *snapshots_, *pulls_, *unread_, *zeros_, *open_;
   std::byte* bases_[plan::base_count] = {};
   state first_, pulled_;  ///< with which the loop begins, and the gradient of the state at hand
   // Steps that left what backward reads: where that lies, which they are, the state before them and the one behind.

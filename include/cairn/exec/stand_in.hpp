@@ -94,7 +94,7 @@ struct unknown_flops {
   constexpr unknown total() const { return {}; }
 };
 struct unknown_loops {
-  unknown evaluations, saves, loads;
+  unknown evaluations, saves, loads, sum_bytes;
 };
 
 /// A view of whatever rank is expected.

@@ -48,7 +48,7 @@ struct matmul_op : op {
 
   static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
     const cairn::product each = one(a, b);
-    if (products(a, b) > 1) return tiling::none;
+    if (products(a, b) > 1 || blocking_of(each, bytes).open > 0) return tiling::none;
     return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
   /// One product has a loop round its tiles; of several, tiles are rounded that are complete at once.

@@ -20,7 +20,7 @@ struct comparing {
     return select(beats, a, select(equal(a, a), b, a));
   }
   template <class V>
-  [[gnu::always_inline]] static void join(V& total, V& /* surplus */, const V& part) {
+  [[gnu::always_inline]] static void join(V& total, const V& part) {
     total = of(total, part);
   }
 };

@@ -75,16 +75,14 @@ struct sorted_indices {
 /// Some columns of to = the sums of those of the runs that lead to one position; of many in sections.
 template <class In, class Sum>
 void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::int64_t count, Sum* to, range columns) {
-  const auto add_run = [=](std::int64_t k, Sum* sum, range some, bool first) {
+  const auto add_run = [=](std::int64_t k, Sum* sum, range some) {
     const In* const run = in + runs[k] * inner;
-    for (auto j = some.begin; j < some.end; j += lanes<Sum>::width) {
-      const auto more = load_row_as<Sum>(run, j, some.end);
-      store_row(first ? more : load_row(sum, j, some.end) + more, sum, j, some.end);
-    }
+    for (auto j = some.begin; j < some.end; j += lanes<Sum>::width)
+      store_row(load_row(sum, j, some.end) + load_row_as<Sum>(run, j, some.end), sum, j, some.end);
   };
-  if (count <= section) {
-    if (count == 0) std::fill(to + columns.begin, to + columns.end, Sum{0});
-    for (std::int64_t k = 0; k < count; ++k) add_run(k, to, columns, k == 0);
+  if (count <= section_terms) {
+    std::fill(to + columns.begin, to + columns.end, Sum{0});
+    for (std::int64_t k = 0; k < count; ++k) add_run(k, to, columns);
     return;
   }
   open_columns<adding, Sum, 1> sums;
@@ -92,8 +90,8 @@ void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::i
   for (auto j = columns.begin; j < columns.end; j += sums.most) {
     sums.start({j, std::min(j + sums.most, columns.end)});
     for (std::int64_t k = 0; k < count; ++k) {
-      add_run(k, sums.open(0), sums.columns, k % section == 0);
-      if ((k + 1) % section == 0 || k + 1 == count) sums.join(sums.columns);
+      add_run(k, sums.open(0), sums.columns);
+      sums.end_row(k + 1, count, sums.columns);
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "cairn/core/blocking.hpp"
 #include "cairn/kernel/amx.hpp"
 #include "cairn/kernel/packing.hpp"
+#include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/threads.hpp"
 
 namespace cairn::kernel {
@@ -105,7 +106,8 @@ inline constexpr auto plan_of = [] {
 
 /// One product: C = op(A) op(B). Rows of A and of B as they are stored lie `apart`. Where a reader gets the tiles, C
 /// holds sums until they are complete, if k is greater than the depth. Each number of C is summed in an order that only
-/// the shape and the processor decide; of bf16 the shape alone, but for those with AMX.
+/// the shape and the processor decide; of bf16 the shape alone, but for those with AMX. Blocks along k are summed in
+/// sections where they are many.
 template <class Plan>
 class multiplication {
   using In = typename Plan::in;
@@ -128,17 +130,19 @@ class multiplication {
   [[gnu::noinline]] void run(In* scratch, int threads = 1) const {
     const product& of = plan.of;
     const blocking& cut = plan.cut;
-    if (cut.parts == 1 || threads == 1) return run_alone(scratch);
+    Sum* const open = cut.open > 0 ? static_cast<Sum*>(static_cast<void*>(scratch)) : nullptr;
+    scratch += cut.scratch.shared;
+    if (cut.parts == 1 || threads == 1) return run_alone(scratch, open);
     const int parts = std::min(cut.parts, threads);
-    in_parts(parts, [this, &of, &cut, scratch, parts](int part) {
+    in_parts(parts, [this, &of, &cut, scratch, open, parts](int part) {
       const range own = share(cut.extent(of), cut.unit(), part, parts);
       const int begin = static_cast<int>(own.begin), end = static_cast<int>(own.end);
       packed_number* const panel = numbers(scratch + part * cut.scratch.each);
       if (cut.by_rows) {
         packed_number* const packed = numbers(scratch + parts * cut.scratch.each);
-        block(panel, packed + std::min(begin, part * cut.rows) * std::int64_t{cut.depth}, begin, end, 0, of.n);
+        block(panel, packed + std::min(begin, part * cut.rows) * std::int64_t{cut.depth}, begin, end, 0, of.n, open);
       } else {
-        block(panel, panel + cut.panel, 0, of.m, begin, end);
+        block(panel, panel + cut.panel, 0, of.m, begin, end, open);
       }
     });
   }
@@ -146,13 +150,13 @@ class multiplication {
  private:
   static packed_number* numbers(In* scratch) { return static_cast<packed_number*>(static_cast<void*>(scratch)); }
 
-  void run_alone(In* scratch) const {
+  void run_alone(In* scratch, Sum* open) const {
     packed_number* const panel = numbers(scratch);
-    if constexpr (Plan::shared) block(panel, panel + plan.cut.panel, 0, plan.of.m, 0, plan.of.n);
-    else run_in_one(panel);
+    if constexpr (Plan::shared) block(panel, panel + plan.cut.panel, 0, plan.of.m, 0, plan.of.n, open);
+    else run_in_one(panel, open);
   }
-  [[gnu::flatten]] void run_in_one(packed_number* panel) const {
-    block(panel, panel + plan.cut.panel, 0, plan.of.m, 0, plan.of.n);
+  [[gnu::flatten]] void run_in_one(packed_number* panel, Sum* open) const {
+    block(panel, panel + plan.cut.panel, 0, plan.of.m, 0, plan.of.n, open);
   }
   /// How far rows of A and of B lie apart; as far as they are long where code is compiled for its extents.
   std::int64_t rows_of_a() const {
@@ -161,8 +165,8 @@ class multiplication {
   std::int64_t rows_of_b() const {
     return Plan::shared && given_b != 0 ? given_b : plan.of.transpose_b ? plan.of.k : plan.of.n;
   }
-  /// Rows [top, bottom) and columns [left, right) of C.
-  void block(packed_number* panel, packed_number* packed, int top, int bottom, int left, int right) const {
+  /// Rows [top, bottom) and columns [left, right) of C; what blocks along k add up to is summed in `open`, if any.
+  void block(packed_number* panel, packed_number* packed, int top, int bottom, int left, int right, Sum* open) const {
     const typename Plan::setting as_instructions_want{};
     const product& of = plan.of;
     const blocking& cut = plan.cut;
@@ -173,7 +177,7 @@ class multiplication {
       for (int p = 0; p < of.k; p += cut.depth) {
         const int given = std::min(cut.depth, of.k - p), steps = cut.filled_depth(given);
         const tile_target<Sum> to{
-            c, of.n, p > 0, cut.far_c, p + given == of.k ? reader : nullptr, zeros_in(as_instructions_want)};
+            open == nullptr ? c : open, of.n, p > 0, cut.far_c, p + given == of.k ? reader : nullptr, zeros_in(as_instructions_want)};
         const In* const in_a = a + (of.transpose_a ? p * apart_a + i : i * apart_a + p);
         const packed_number* const block_a = cut.pack_a ? pack_a(in_a, count, given, steps, packed) : in_place(in_a);
         const std::int64_t row_a = cut.strips ? steps : of.transpose_a ? 1 : cut.pack_a ? cut.depth : apart_a;
@@ -193,7 +197,19 @@ class multiplication {
           if (whole < count)
             plan.tiles(true, last, block_a + whole * row_a, block_b, rest, to, i + whole, j, columns, count - whole);
         }
+        if (open != nullptr) end_block(open, {i, i + count}, {left, right}, p, given);
       }
+    }
+  }
+
+  /// Takes the sums of a section of blocks into C after the last of them.
+  [[gnu::noinline]] void end_block(Sum* open, range rows, range columns, int p, int given) const {
+    const std::int64_t apart = plan.of.n, count = columns.end - columns.begin;
+    const bool last = p + given == plan.of.k || (p / plan.cut.depth + 1) % section_blocks == 0;
+    for (auto row = rows.begin; row < rows.end; ++row) {
+      const std::int64_t at = row * apart + columns.begin;
+      if (p == 0) std::fill_n(c + at, count, Sum{0});
+      if (last) join_columns<adding>(open + at, c + at, count);
     }
   }
 

@@ -262,7 +262,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   using open_sums = open_columns<adding, Real, std::max(sum_count, 1)>;
   /// Sums of some columns. Those of many rows are added up apart, section by section.
   static void sum_columns(const loop_table& t, void* const* operands, range own) {
-    if (t.rows <= section) return rows(t, operands, {0, t.rows}, own);
+    if (t.rows <= section_terms) return rows(t, operands, {0, t.rows}, own);
     open_sums open;
     void* at[arrays];
     std::copy_n(operands, arrays, at);
@@ -303,19 +303,18 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       for (int k = 0; k < sum_count; ++k)
         reinterpret_cast<Real*>(c.now.at[totals.at[k].result])[c.row] = sums_of_row.of[k];
     } else {
-      const bool first = c.row % section == 0;
       for (std::int64_t i = columns.begin; i < columns.end;) {
         places here = c.now;
         const std::int64_t end = in_order(t, here, i, columns.end);
-        for (; i + width <= end; i += width) add<true>(t, here, first, i, whole);
+        for (; i + width <= end; i += width) add<true>(t, here, c.row == 0, i, whole);
         if (i >= columns.end) break;
         const int left = static_cast<int>(std::min<std::int64_t>(columns.end - i, width));
-        if constexpr (any_mapped) add_at_edge(t, c.now, first, i, left);
-        else add<true>(t, here, first, i, {left, true});
+        if constexpr (any_mapped) add_at_edge(t, c.now, c.row == 0, i, left);
+        else add<true>(t, here, c.row == 0, i, {left, true});
         i += left;
       }
       if constexpr (Sum == sums::columns) {
-        if (open != nullptr && ((c.row + 1) % section == 0 || c.row + 1 == t.rows)) open->join(columns);
+        if (open != nullptr) open->end_row(c.row + 1, t.rows, columns);
       }
     }
   }
@@ -334,15 +333,15 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     return end;
   }
   /// Registers of which not all elements are in order: few, so that their code is no part of the loop's.
-  [[gnu::noinline]] static void add_at_edge(const loop_table& t, const places& here, bool first, std::int64_t i,
+  [[gnu::noinline]] static void add_at_edge(const loop_table& t, const places& here, bool first_row, std::int64_t i,
                                             int count) {
-    if (count == width) add<false>(t, here, first, i, whole);
-    else add<false>(t, here, first, i, {count, true});
+    if (count == width) add<false>(t, here, first_row, i, whole);
+    else add<false>(t, here, first_row, i, {count, true});
   }
 
-  /// A step; where columns are summed, its values are added to their sums, or are the `first` of a section.
+  /// A step; where columns are summed, its values are added to their sums.
   template <bool InOrder>
-  [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first,
+  [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first_row,
                                          std::int64_t i, lanes_used n) {
     if constexpr (Sum != sums::columns) {
       step<InOrder>(t, here, i, n);
@@ -351,7 +350,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       const several<V, sum_count> more = step<InOrder>(t, here, i, n);
       for (int k = 0; k < sum_count; ++k) {
         Real* const to = reinterpret_cast<Real*>(here.at[totals.at[k].result]) + i;
-        const V sum = (first ? V::fill(0) : n.tail ? V::load(to, n.count) : V::load(to)) + more.of[k];
+        const V sum = (first_row ? V::fill(0) : n.tail ? V::load(to, n.count) : V::load(to)) + more.of[k];
         if (n.tail) sum.store(to, n.count);
         else sum.store(to);
       }

@@ -40,9 +40,12 @@ double mean_of_rows(const Rows& x, std::int64_t work, const launch& how, Term te
   double sums[most];
   shares{work, sections}(how.threads, [&](range own) {
     for (auto s = own.begin; s < own.end; ++s) {
-      double sum = 0;
+      double sum = 0, rest = 0;
       how.in_rows(share(x.rows, 1, static_cast<int>(s), sections), x.row_bytes(), [&](range some) {
-        for (auto row = some.begin; row < some.end; ++row) sum += term(row);
+        for (auto row = some.begin; row < some.end; ++row) {
+          rest += static_cast<double>(term(row));
+          join(sum, rest);
+        }
       });
       sums[s] = sum;
     }

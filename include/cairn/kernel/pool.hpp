@@ -3,10 +3,7 @@
 #pragma once
 
 #include "cairn/expr/pool.hpp"
-#include "cairn/kernel/halves.hpp"
-#include "cairn/kernel/run.hpp"
 #include "cairn/kernel/softmax.hpp"
-#include "cairn/kernel/threads.hpp"
 
 namespace cairn {
 
@@ -105,16 +102,31 @@ template <pooling P, class In, class Made, class At>
   });
 }
 
+/// The sum of at(i, j) for i < rows and j < columns, at most Most each; of many in sections.
+template <class V, int Most>
+[[gnu::always_inline]] inline V sum_of_window(std::int64_t rows, std::int64_t columns, auto at) {
+  V total{}, row{};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if constexpr (Most * Most <= section_terms) {
+      for (std::int64_t j = 0; j < columns; ++j) total = total + at(i, j);
+    } else {
+      row = row + sum_in_sections<V>(columns, [&](std::int64_t j) { return at(i, j); });
+      join(total, row);
+    }
+  }
+  return total;
+}
+
 /// out = the sum of each window times `share`.
 template <pooling P, class In, class Made>
 [[gnu::noinline]] void sum_pool(const pooled_images& x, const In* in, sum_of<In> share, Made* out, int threads = 1) {
   using vec = lanes<sum_of<In>>;
   over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
-      vec sum = vec::fill(0);
-      for (auto i = tall.begin; i < tall.end; ++i)
-        for (auto j = wide.begin; j < wide.end; ++j)
-          sum = sum + load_row_as<sum_of<In>>(in + corner + (i * x.width + j) * x.channels, c, x.channels);
+      const vec sum = sum_of_window<vec, P.extent>(tall.end - tall.begin, wide.end - wide.begin, [&](auto i, auto j) {
+        return load_row_as<sum_of<In>>(in + corner + ((tall.begin + i) * x.width + wide.begin + j) * x.channels, c,
+                                       x.channels);
+      });
       store_row(sum * vec::fill(share), out + to, c, x.channels);
     }
   });
@@ -145,14 +157,13 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
         for (std::int64_t place = 0; place < x.width; ++place) {
           const range wide = windows_over<P>(place, x.columns);
           for (std::int64_t c = 0; c < x.channels; c += vec::width) {
-            vec sum = vec::fill(0);
-            for (auto i = tall.begin; i < tall.end; ++i) {
-              for (auto j = wide.begin; j < wide.end; ++j) {
-                const auto down = y + P.padding - i * P.stride, right = place + P.padding - j * P.stride;
-                sum =
-                    sum + of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(down * P.extent + right));
-              }
-            }
+            const auto at = [&](auto k, auto l) {
+              const auto i = tall.begin + k, j = wide.begin + l;
+              const auto down = y + P.padding - i * P.stride, right = place + P.padding - j * P.stride;
+              return of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(down * P.extent + right));
+            };
+            constexpr int most = (P.extent - 1) / P.stride + 1;
+            const vec sum = sum_of_window<vec, most>(tall.end - tall.begin, wide.end - wide.begin, at);
             store_row(sum, out + (row * x.width + place) * x.channels, c, x.channels);
           }
         }

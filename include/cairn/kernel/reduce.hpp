@@ -74,12 +74,12 @@ struct several {
   }
 };
 template <class V, int N>
-[[gnu::always_inline]] inline void join(several<V, N>& total, several<V, N>& surplus, const several<V, N>& part) {
-  for (int k = 0; k < N; ++k) join(total.of[k], surplus.of[k], part.of[k]);
+[[gnu::always_inline]] inline void join(several<V, N>& total, several<V, N>& part) {
+  for (int k = 0; k < N; ++k) join(total.of[k], part.of[k]);
 }
 
-/// What a reduction does with one more number, or register, what it starts from, and how it takes the reduction of a
-/// section in.
+/// What a reduction does with one more number, or register, what it starts from, and how it takes in the reduction of a
+/// section, of which it leaves that with which the next begins.
 struct adding {
   template <class Real>
   static constexpr Real start = 0;
@@ -88,8 +88,8 @@ struct adding {
     return a + b;
   }
   template <class V>
-  [[gnu::always_inline]] static void join(V& total, V& surplus, const V& part) {
-    kernel::join(total, surplus, part);
+  [[gnu::always_inline]] static void join(V& total, V& part) {
+    kernel::join(total, part);
   }
 };
 
@@ -120,37 +120,38 @@ inline constexpr int chunk = 4 * lanes<Real>::width;
 
 /// Takes the reductions of a section of rows into the totals of n columns.
 template <class Fold, class Real>
-[[gnu::noinline]] void join_columns(const Real* part, Real* surplus, Real* total, std::int64_t n) {
+[[gnu::noinline]] void join_columns(Real* part, Real* total, std::int64_t n) {
   using vec = lanes<Real>;
   for (std::int64_t j = 0; j < n; j += vec::width) {
-    vec sum = load_row(total, j, n), over = load_row(surplus, j, n);
-    Fold::join(sum, over, load_row(part, j, n));
+    vec sum = load_row(total, j, n), more = load_row(part, j, n);
+    Fold::join(sum, more);
     store_row(sum, total, j, n);
-    store_row(over, surplus, j, n);
+    store_row(more, part, j, n);
   }
 }
-/// N reductions of the columns [begin, end), of which `total` holds the sections that are complete. As many columns at
-/// a time as leave the first-level cache room for rows.
+/// N reductions of some columns: totals of the sections that are complete, and the reductions of the open one. As many
+/// columns as leave the first-level cache room for rows.
 template <class Fold, class Real, int N>
 struct open_columns {
   static constexpr std::int64_t most = std::max<std::int64_t>(4096 / (N * chunk<Real> * sizeof(Real)), 1) * chunk<Real>;
   range columns;
   Real* total[N];  ///< where column 0 lies
-  alignas(64) Real part[N][most], surplus[N][most];
+  alignas(64) Real part[N][most];
 
   void start(range some) {
     columns = some;
     for (int k = 0; k < N; ++k) {
       std::fill(total[k] + some.begin, total[k] + some.end, Fold::template start<Real>);
-      std::fill_n(surplus[k], some.end - some.begin, Real{0});
+      std::fill_n(part[k], some.end - some.begin, Fold::template start<Real>);
     }
   }
-  /// Where the reduction of the open section of column 0 would lie.
+  /// Where the open reduction of column 0 would lie.
   Real* open(int k) { return part[k] - columns.begin; }
-  void join(range some) {
+  /// So many rows are in the columns of `some`, of `rows`: takes their section in where that is its last.
+  void end_row(std::int64_t row, std::int64_t rows, range some) {
+    if (row % section_terms != 0 && row != rows) return;
     for (int k = 0; k < N; ++k)
-      join_columns<Fold>(open(k) + some.begin, surplus[k] + some.begin - columns.begin, total[k] + some.begin,
-                         some.end - some.begin);
+      join_columns<Fold>(open(k) + some.begin, total[k] + some.begin, some.end - some.begin);
   }
 };
 
@@ -169,22 +170,22 @@ void fold_section(const In* in, std::int64_t rows, std::int64_t stride, Real* ou
 /// So many rows are read at a time, for processors fetch ahead few streams, in which long rows are.
 template <class Real>
 std::int64_t rows_at_a_time(std::int64_t columns) {
-  return columns <= chunk<Real> ? section : 8;
+  return columns <= chunk<Real> ? section_terms : 8;
 }
 /// Takes rows into some of the open columns.
 template <class Fold, class In, class Real>
 void fold_into(open_columns<Fold, Real, 1>& sums, const In* in, std::int64_t rows, std::int64_t stride, range own) {
   const std::int64_t some = rows_at_a_time<Real>(stride);
   for (std::int64_t row = 0; row < rows; row += some) {
-    const std::int64_t count = std::min(some, rows - row), end = row + count;
-    fold_section<Fold>(in + row * stride, count, stride, sums.open(0), row % section != 0, own);
-    if (end % section == 0 || end == rows) sums.join(own);
+    const std::int64_t count = std::min(some, rows - row);
+    fold_section<Fold>(in + row * stride, count, stride, sums.open(0), true, own);
+    sums.end_row(row + count, rows, own);
   }
 }
 /// out {columns} = the reduction of `in` {rows, columns} over the rows, for some of the columns.
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void fold_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, range own) {
-  if (rows <= section) {
+  if (rows <= section_terms) {
     const std::int64_t some = rows_at_a_time<Real>(columns);
     for (std::int64_t row = 0; row < rows; row += some)
       fold_section<Fold>(in + row * columns, std::min(some, rows - row), columns, out, row > 0, own);
@@ -205,18 +206,18 @@ template <class Fold, class Real>
   using vec = decltype(at(n));
   constexpr int width = lanes<Real>::width;
   const vec start = vec::fill(Fold::template start<Real>);
-  vec total = start, surplus{};
+  vec total, rest = start;
   for (std::int64_t i = 0;;) {
     const bool first = i == 0;
-    const std::int64_t end = std::min(n, i + section * 4 * width);
-    vec part[4] = {start, start, start, start};
+    const std::int64_t end = std::min(n, i + section_terms * 4 * width);
+    vec part[4] = {rest, start, start, start};
     for (; i + 4 * width <= end; i += 4 * width)
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) part[j] = Fold::of(part[j], at(i + j * width));
     for (; i < end; i += width) part[0] = Fold::of(part[0], at(i));
-    const vec all = Fold::of(Fold::of(part[0], part[1]), Fold::of(part[2], part[3]));
-    if (first) total = all;
-    else Fold::join(total, surplus, all);
+    rest = Fold::of(Fold::of(part[0], part[1]), Fold::of(part[2], part[3]));
+    if (first) total = std::exchange(rest, start);
+    else Fold::join(total, rest);
     if (i >= n) return folded(total, [](auto x, auto y) { return Fold::of(x, y); });
   }
 }
@@ -316,14 +317,11 @@ struct nested_reduction {
     for (std::int64_t gone = 0; gone < pair.gone; ++gone, in += pair.in * pair.kept) {
       const Real* from = in;
       for (std::int64_t j = own.begin; j < own.end; j += pair.out, from += pair.in) {
-        if (of_numbers) take(fold_row<Fold>(from, r.at[last].gone), sums.open(0)[j], gone % section == 0);
+        if (of_numbers) sums.open(0)[j] = Fold::of(sums.open(0)[j], fold_row<Fold>(from, r.at[last].gone));
         else visit(at + 1, from, j, some);
       }
-      if (of_numbers && ((gone + 1) % section == 0 || gone + 1 == pair.gone)) sums.join(own);
+      if (of_numbers) sums.end_row(gone + 1, pair.gone, own);
     }
-  }
-  static void take(Real more, Real& sum, bool first) {
-    sum = Fold::of(first ? Fold::template start<Real> : sum, more);
   }
 };
 

@@ -2,9 +2,7 @@
 #pragma once
 
 #include "cairn/expr/softmax.hpp"
-#include "cairn/kernel/halves.hpp"
-#include "cairn/kernel/run.hpp"
-#include "cairn/kernel/threads.hpp"
+#include "cairn/kernel/reduce.hpp"
 
 #include <limits>
 
@@ -38,13 +36,17 @@ sum_of<In> row_largest(const In* row, int n) {
   return largest(most);
 }
 
+/// The sum, in one register, of what at(i) gives for the registers of a row.
+template <class V>
+[[gnu::always_inline]] inline V sum_of_row(int n, auto at) {
+  return sum_in_sections<V>((n + V::width - 1) / V::width, [=](std::int64_t k) { return at(static_cast<int>(k) * V::width); });
+}
+
 /// sum exp(x - shift) over a row.
 template <class In>
 sum_of<In> row_sum_exp(const In* row, int n, sum_of<In> shift) {
   using vec = lanes<sum_of<In>>;
-  vec total = vec::fill(0);
-  for (int i = 0; i < n; i += vec::width) total = total + exp(load_logits(row, i, n) - vec::fill(shift));
-  return sum(total);
+  return sum(sum_of_row<vec>(n, [=](int i) { return exp(load_logits(row, i, n) - vec::fill(shift)); }));
 }
 
 /// The softmax of a row, a register at a time: for results that are rounded, so that no exponentials are stored.
@@ -81,12 +83,11 @@ void normalize_row(const In* in, Out* out, int n) {
     softmax_of_row(in, n).store(out);
   } else {
     const vec most = vec::fill(row_largest(in, n));
-    vec total = vec::fill(0);
-    for (int i = 0; i < n; i += vec::width) {
+    const vec total = sum_of_row<vec>(n, [=](int i) {
       const vec e = exp(load_logits(in, i, n) - most);
-      total = total + e;
       store_row(e, out, i, n);
-    }
+      return e;
+    });
     const vec scale = vec::fill(1 / sum(total));
     for (int i = 0; i < n; i += vec::width) store_row(load_row(out, i, n) * scale, out, i, n);
   }
@@ -102,12 +103,12 @@ void normalize_columns(const In* in, Out* out, int n, std::int64_t stride, range
     const auto store = [&](vec x, int i) { store_row(x, out + i * stride, j, stride); };
     vec most = load(in, 0);
     for (int i = 1; i < n; ++i) most = max(load(in, i), most);
-    vec total = vec::fill(0);
-    for (int i = 0; i < n; ++i) {
+    const vec total = sum_in_sections<vec>(n, [&](std::int64_t k) {
+      const int i = static_cast<int>(k);
       const vec e = exp(load(in, i) - most);
-      total = total + e;
       if constexpr (stores) store(e, i);
-    }
+      return e;
+    });
     if constexpr (Form == normalized::softmax) {
       const vec scale = vec::fill(1) / total;
       for (int i = 0; i < n; ++i) store((stores ? load(out, i) : exp(load(in, i) - most)) * scale, i);

@@ -207,16 +207,31 @@ struct loop_plan {
   static constexpr std::int64_t kept_bytes(std::int64_t steps) {
     return (steps - 1) * carried.kept_bytes + steps * places.kept_bytes;
   }
+  /// Gradients that are summed over many steps are summed in sections: by leaf, where in working space the sum of the
+  /// open section lies, or none. Gradients of other types than the program's are rounded step by step.
+  static constexpr auto open_sums = [] {
+    struct {
+      std::int64_t at[of::arguments + 1] = {}, bytes = 0;
+    } out;
+    for (int i = 0; i < of::arguments; ++i) {
+      const auto& made = g.leaf_op(i).made->in_floats();
+      const bool summed = of::added_up.of[i] && s.gradient[i] != none;
+      const bool opens = Loop::steps > section_terms && summed && made.element.type == dtype::real;
+      out.at[i] = opens ? std::exchange(out.bytes, out.bytes + aligned(made.bytes)) : none;
+    }
+    return out;
+  }();
+
   /// The parts of working space, in order: the arena; two states, snapshots of backward alone, and two gradients of
-  /// states; what a step leaves for backward, where nobody keeps it, or all of a segment; and stand-ins.
+  /// states; what a step leaves for backward, where nobody keeps it, or all of a segment; stand-ins; and open sums.
   struct parts {
-    std::int64_t arena, states, snapshots, pulled, kept, unread, zeros;
-    constexpr std::int64_t bytes() const { return arena + states + snapshots + pulled + kept + unread + zeros; }
+    std::int64_t arena, states, snapshots, pulled, kept, unread, zeros, sums;
+    constexpr std::int64_t bytes() const { return arena + states + snapshots + pulled + kept + unread + zeros + sums; }
   };
   static constexpr parts parts_of(bool back) {
     using policy = typename Loop::policy;
-    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread<false>.bytes, 0};
-    parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread<true>.bytes, zero_bytes};
+    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread<false>.bytes, 0, 0};
+    parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread<true>.bytes, zero_bytes, open_sums.bytes};
     if constexpr (!policy::keeps_steps) {
       out.states = (records && carried.kept_bytes == state_bytes ? 1 : 2) * state_bytes;  // 1: the one behind a segment
       out.snapshots = policy::slots_of_backward * state_bytes;
@@ -249,7 +264,7 @@ struct loop_plan {
     out.backward_flops = again * forward.flops + recorded * recording.flops + steps * backward.flops;
     out.forward = {steps, 0, 0};
     out.forward += steps * forward.loops;
-    out.backward = {again + recorded, counts.saves, counts.loads};
+    out.backward = {again + recorded, counts.saves, counts.loads, open_sums.bytes};
     out.backward += again * forward.loops;
     out.backward += recorded * recording.loops;
     out.backward += steps * backward.loops;
