@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 using cairn::clock_text, cairn::epoch_plan, cairn::progress, cairn::progress_line;
@@ -94,6 +95,12 @@ BOOST_AUTO_TEST_CASE(terminals_are_redrawn_at_most_ten_times_a_second) {
 BOOST_AUTO_TEST_CASE(an_epoch_cut_short_ends_its_line) {
   BOOST_TEST(shown(80, 1, 3).back() == '\n');
   BOOST_TEST(shown(80, 1, 0).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_without_steps_is_refused) {
+  for (const epoch_plan& wrong : {epoch_plan{.steps = 0}, epoch_plan{.steps = -1}, epoch_plan{.epochs = 0},
+                                  epoch_plan{.batch = 0}, epoch_plan{.epoch = -1}})
+    BOOST_CHECK_THROW((progress<fake_world>{wrong}), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

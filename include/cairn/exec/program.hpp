@@ -109,12 +109,13 @@ class program {
   }
 
   /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
-  /// rules make of them. With check_finite, throws loss_error, and where clip<...> keeps the gradients gradient_error,
-  /// before any parameter is changed.
+  /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite. With check_finite,
+  /// throws loss_error, and where clip<...> keeps the gradients gradient_error, before any parameter is changed.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
     static_assert(report_of<problem>{}.shown);
+    detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
       write_numbers(given);
@@ -162,7 +163,10 @@ class program {
 
   /// How many steps changed the parameters: to keep and to set.
   std::int64_t steps() const { return counters_.steps; }
-  void steps(std::int64_t taken) { counters_.steps = taken; }
+  void steps(std::int64_t taken) {
+    detail::check_settings("program", std::array{setting::not_negative("steps", static_cast<double>(taken))});
+    counters_.steps = taken;
+  }
   /// With clip<...>: the length of all gradients together in the last step, before they were clipped.
   double gradient_norm() const
     requires keeps_gradients
