@@ -119,7 +119,8 @@ void train(Step& step, const arguments& given, const plan& epoch, auto batches, 
            const auto&... bound) {
   use(given.threads);
   step.init(seed{given.seed});
-  const cosine rate{.peak = given.lr, .steps = given.epochs * epoch.steps, .warm_up = given.warm_up};
+  const std::int64_t steps = given.epochs * epoch.steps;
+  const cosine rate{.peak = given.lr, .steps = steps, .warm_up = std::min(given.warm_up, steps - 1)};
   cairn::train::loop loop{step,
                           {.epochs = given.epochs,
                            .rate = rate,

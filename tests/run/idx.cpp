@@ -149,6 +149,16 @@ BOOST_AUTO_TEST_CASE(reads_images_with_their_labels) {
   BOOST_TEST(out.labels == (std::vector<std::int32_t>{3, 1}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(pixels_that_do_not_differ_are_not_standardized) {
+  const data::labelled_images blank{{{2, 1, 1}, {77, 77}}, {{2}, {0, 1}}};
+  const data::pixel_moments moments(blank.images.bytes);
+  BOOST_TEST(moments.deviation == 0);
+  BOOST_CHECK_EXCEPTION(data::standardized(blank, moments, 2), data::option_error, [](const data::option_error& e) {
+    return std::string_view(e.what()).starts_with("deviation of pixels: expected above 0, got 0");
+  });
+  BOOST_CHECK_THROW(data::pixel_moments({}), data::size_error);
+}
+
 BOOST_AUTO_TEST_CASE(rejects_images_and_labels_that_do_not_fit) {
   const folder temp;
   const auto images = temp.plain("images", idx({2, 1, 2}, "abcd"));

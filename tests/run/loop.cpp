@@ -211,6 +211,34 @@ BOOST_AUTO_TEST_CASE(it_ends_early_where_nothing_gets_better) {
   BOOST_TEST(epoch == 4U);  // the second was the best, and two did not beat it
 }
 
+BOOST_AUTO_TEST_CASE(options_that_cannot_be_meant_are_refused) {
+  program_of step;
+  step.init(seed{1});
+  const auto refuses = [&](const train::loop_options& options, std::string_view text) {
+    const auto says = [&](const std::invalid_argument& e) { return e.what() == text; };
+    BOOST_CHECK_EXCEPTION((train::loop{step, options}), std::invalid_argument, says);
+  };
+  refuses({.epochs = 0}, "cairn: loop_options.epochs: expected 1 or more, got 0");
+  refuses({.rate = nullptr}, "cairn: loop_options.rate: expected a function, got 0");
+  refuses({.resume = true}, "cairn: loop_options.resume: expected false without a .folder, got 1");
+  refuses({.keep = 0}, "cairn: loop_options.keep: expected 1 or more, got 0");
+  refuses({.save_every = -1}, "cairn: loop_options.save_every: expected 0 or more, finite, got -1");
+  refuses({.log_every = -1}, "cairn: loop_options.log_every: expected 0 or more, finite, got -1");
+  refuses({.patience = -1}, "cairn: loop_options.patience: expected 0 or more, finite, got -1");
+  refuses({.batch = 0}, "cairn: loop_options.batch: expected 1 or more, got 0");
+  const auto refuses_without_validation = [&](const train::loop_options& options, std::string_view text) {
+    const auto says = [&](const std::invalid_argument& e) { return e.what() == text; };
+    train::loop run{step, options};
+    BOOST_CHECK_EXCEPTION(run(shuffled, going(step, nothing)), std::invalid_argument, says);
+    BOOST_TEST(step.steps() == 0);
+  };
+  refuses_without_validation({.patience = 2}, "cairn: loop_options.patience: expected 0 without a validation, got 2");
+  refuses_without_validation({.higher_is_better = true},
+                             "cairn: loop_options.higher_is_better: expected false without a validation, got 1");
+  refuses_without_validation({.average = "average"},
+                             "cairn: loop_options.average: expected empty without a validation, got 1");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_not_a_number_is_never_the_best) {
   program_of step;
   step.init(seed{1});

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <stdexcept>
+#include <string_view>
 #include <vector>
 
 using cairn::adamw, cairn::rule_optimizer, cairn::sgd;
@@ -221,6 +223,37 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(infinite_gradients_are_not_taken_for_large_ones, R
   check(cairn::sgd_options{.momentum = 0.9, .nesterov = true});
   check(cairn::adamw_options{});
   check(cairn::averaged{cairn::adamw_options{}, 0.9});
+}
+
+BOOST_AUTO_TEST_CASE(optimizers_refuse_what_cannot_be_meant) {
+  fake_program<float> program;
+  const auto refuses = [&](auto rule, std::string_view text) {
+    BOOST_CHECK_EXCEPTION((rule_optimizer{program, rule}), std::invalid_argument,
+                          [&](const auto& e) { return e.what() == text; });
+  };
+  refuses(cairn::adamw_options{.beta1 = 1}, "cairn: adamw_options.beta1: expected 0 or more, below 1, got 1");
+  refuses(cairn::adamw_options{.beta2 = 1}, "cairn: adamw_options.beta2: expected 0 or more, below 1, got 1");
+  refuses(cairn::adamw_options{.beta1 = -0.5}, "cairn: adamw_options.beta1: expected 0 or more, below 1, got -0.5");
+  refuses(cairn::adamw_options{.epsilon = -1}, "cairn: adamw_options.epsilon: expected 0 or more, finite, got -1");
+  refuses(cairn::adamw_options{.lr = -1}, "cairn: adamw_options.lr: expected 0 or more, finite, got -1");
+  refuses(cairn::adamw_options{.weight_decay = -1},
+          "cairn: adamw_options.weight_decay: expected 0 or more, finite, got -1");
+  refuses(cairn::sgd_options{.momentum = -0.5}, "cairn: sgd_options.momentum: expected 0 to 1, got -0.5");
+  refuses(cairn::sgd_options{.momentum = 90}, "cairn: sgd_options.momentum: expected 0 to 1, got 90");
+  refuses(cairn::sgd_options{.weight_decay = -1},
+          "cairn: sgd_options.weight_decay: expected 0 or more, finite, got -1");
+  refuses(cairn::sgd_options{.nesterov = true}, "cairn: sgd_options.momentum: expected above 0 with .nesterov, got 0");
+  refuses(cairn::averaged{cairn::sgd_options{}, 1},
+          "cairn: averaged<cairn::sgd_options>.decay: expected 0 or more, below 1, got 1");
+  refuses(cairn::averaged{cairn::adamw_options{.beta2 = 2}},
+          "cairn: averaged<cairn::adamw_options>.beta2: expected 0 or more, below 1, got 2");
+
+  adamw optimizer{program, {.lr = 0.25}};
+  for (const double rate : {-0.5, std::nan(""), HUGE_VAL}) BOOST_CHECK_THROW(optimizer.lr(rate), std::invalid_argument);
+  BOOST_CHECK_THROW(optimizer.steps(-1), std::invalid_argument);
+  BOOST_TEST(optimizer.lr() == 0.25);
+  BOOST_TEST(optimizer.steps() == 0);
+  optimizer.lr(0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 #include "run/comma_locale.hpp"
@@ -103,6 +104,12 @@ BOOST_AUTO_TEST_CASE(numbers_have_points_in_any_locale) {
   const comma_locale commas;
   BOOST_TEST(progress_line(plan, 37, 0.56789, 0.1) == before);
   BOOST_TEST(before.find("0.5679") != before.npos, before);
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_without_steps_is_refused) {
+  for (const epoch_plan& wrong : {epoch_plan{.steps = 0}, epoch_plan{.steps = -1}, epoch_plan{.epochs = 0},
+                                  epoch_plan{.batch = 0}, epoch_plan{.epoch = -1}})
+    BOOST_CHECK_THROW((progress<fake_world>{wrong}), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

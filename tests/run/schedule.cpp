@@ -1,6 +1,9 @@
 #include "cairn/train/schedule.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <string_view>
 #include <utility>
 
 using cairn::constant_rate, cairn::cosine, cairn::step_rate;
@@ -40,9 +43,23 @@ BOOST_AUTO_TEST_CASE(step_rate_falls_as_step_lr_does) {
     BOOST_TEST(warmed(step) == rate, near);
 }
 
-BOOST_AUTO_TEST_CASE(step_rate_refuses_to_fall_after_no_steps) {
-  for (const int every : {0, -1})
-    BOOST_CHECK_THROW((step_rate{.peak = 0.05, .every = every}(3)), std::invalid_argument);
+// Each setting is named, with what it may be and what it is.
+BOOST_AUTO_TEST_CASE(rates_refuse_what_cannot_be_meant) {
+  const auto refuses = [](auto rate, std::string_view text) {
+    BOOST_CHECK_EXCEPTION(rate(3), std::invalid_argument, [&](const auto& e) { return e.what() == text; });
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  refuses(cosine{.peak = 1, .steps = 0}, "cairn: cosine.steps: expected 1 or more, got 0");
+  refuses(cosine{.peak = -1, .steps = 9}, "cairn: cosine.peak: expected 0 or more, finite, got -1");
+  refuses(cosine{.peak = 1, .steps = 9, .warm_up = 9}, "cairn: cosine.warm_up: expected below .steps, got 9");
+  refuses(cosine{.peak = 1, .steps = 9, .warm_up = -1}, "cairn: cosine.warm_up: expected 0 or more, got -1");
+  refuses(step_rate{.peak = 1, .every = 0}, "cairn: step_rate.every: expected 1 or more, got 0");
+  refuses(step_rate{.peak = 1, .every = -1}, "cairn: step_rate.every: expected 1 or more, got -1");
+  refuses(step_rate{.peak = 1, .every = 3, .factor = -0.5},
+          "cairn: step_rate.factor: expected 0 or more, finite, got -0.5");
+  refuses(step_rate{.peak = infinity, .every = 3}, "cairn: step_rate.peak: expected 0 or more, finite, got inf");
+  refuses(constant_rate{.peak = std::nan("")}, "cairn: constant_rate.peak: expected 0 or more, finite, got nan");
+  refuses(constant_rate{.peak = 1, .warm_up = -5}, "cairn: constant_rate.warm_up: expected 0 or more, got -5");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

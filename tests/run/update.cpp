@@ -337,6 +337,20 @@ BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_value) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_rate_that_cannot_be_meant_changes_nothing) {
+  program<dropped, update<adamw_options{}>> step;
+  step.init(seed{1});
+  const auto before = all_parameters(step);
+  for (const double rate : {-0.5, std::nan(""), HUGE_VAL})
+    BOOST_CHECK_EXCEPTION(step.train({.lr = rate}, rows(0), classes(0)), std::invalid_argument, [](const auto& e) {
+      return std::string_view(e.what()).starts_with("cairn: train.lr: expected 0 or more, finite, got ");
+    });
+  BOOST_CHECK_THROW(step.steps(-1), std::invalid_argument);
+  BOOST_TEST(all_parameters(step) == before);
+  BOOST_TEST(step.steps() == 0);
+  BOOST_TEST(step.random().step == 0U);
+  step.train({.lr = 0}, rows(0), classes(0));
+}
 BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_changes_nothing) {
   program<dropped, update<adamw_options{}>, check_finite> step, untouched;
   step.init(seed{1});

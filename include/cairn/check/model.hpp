@@ -86,10 +86,15 @@ constexpr auto first_repeated_option() {
 template <class... Options>
 using repeated_option_of = typename decltype(first_repeated_option<0, Options...>())::type;
 
-/// The problem of the first of these objects that is no update rule, or sound.
+/// The problem of the first of these objects that is no update rule or has a setting that means nothing, or sound.
 template <class... Names, auto... Rule>
 constexpr auto problem_of_rules(rule_list<named_rule<Names, Rule>...>) {
-  return first_problem(problem_of_rule<std::remove_const_t<decltype(Rule)>, moments_if_rule<Rule>()>()...);
+  return first_problem([] {
+    using rule = std::remove_const_t<decltype(Rule)>;
+    using problem = decltype(problem_of_rule<rule, moments_if_rule<Rule>()>());
+    if constexpr (!std::same_as<problem, sound>) return problem{};
+    else return problem_of_settings<rule_settings<Rule>, top_scope, fact::in<>, fact::given<rule>>();
+  }()...);
 }
 /// The first of them of which a loop cannot hold the numbers, or sound.
 template <clipping Clip, bool Stochastic, class... Names, auto... Rule>

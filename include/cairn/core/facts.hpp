@@ -106,6 +106,8 @@ template <double Delta>
 struct delta;
 template <double Share>
 struct label_smoothing;
+template <fixed_string Name, double Value, fixed_string Range>
+struct setting;
 template <int N>
 struct threads;
 template <int N>

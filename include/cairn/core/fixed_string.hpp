@@ -28,6 +28,15 @@ constexpr auto operator+(const fixed_string<N>& a, const fixed_string<M>& b) {
   return joined;
 }
 
+/// A text of so many characters as a template argument.
+template <std::size_t Length>
+constexpr fixed_string<Length + 1> fixed(std::string_view text) {
+  fixed_string<Length + 1> out;
+  std::copy_n(text.data(), Length, out.text);
+  out.text[Length] = '\0';  // clang prints only what was written
+  return out;
+}
+
 /// The decimal digits of I: `digits<12>` is "12".
 template <int I>
   requires(I >= 0)

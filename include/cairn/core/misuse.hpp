@@ -161,6 +161,8 @@ struct delta_of_huber { template <class Silent, class... Facts> struct found : S
   "cairn [wrong-arguments]: huber<delta>(result, target) takes a delta above 0; it is 1 where none is given"); } }; };
 struct share_of_classes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: label_smoothing is a share that all classes have alike, from 0 to 1"); } }; };
+struct meaningless_setting { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [meaningless-setting]: this setting has a value that cannot be meant; the note shows which it may have"); } }; };
 struct function_of_positions { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: generated<2, 3>(f) takes a function that captures nothing, of an int for each axis, and "
   "that returns a number"); } }; };

@@ -166,11 +166,12 @@ inline labelled_images read_labelled_images(const std::string& images_file, cons
   return set;
 }
 
-/// Mean and standard deviation of pixels, as numbers from 0 to 1.
+/// Mean and standard deviation of pixels, as numbers from 0 to 1. Throws size_error where there are none.
 struct pixel_moments {
   double mean, deviation;
 
   explicit pixel_moments(std::span<const std::uint8_t> pixels) {
+    if (pixels.empty()) refuse(size_error("pixels to take moments of, at least", 1, 0));
     std::uint64_t sum = 0, squares = 0;  // exact
     for (const std::uint64_t pixel : pixels) {
       sum += pixel;
@@ -183,8 +184,10 @@ struct pixel_moments {
   }
 };
 
-/// The set with (pixel - mean) / deviation in place of each pixel.
+/// The set with (pixel - mean) / deviation in place of each pixel. Throws option_error where the deviation is not above
+/// 0, as that of pixels that are all alike.
 inline dataset standardized(const labelled_images& set, const pixel_moments& moments, int classes) {
+  if (!(moments.deviation > 0)) refuse(option_error("deviation of pixels", "above 0", moments.deviation));
   std::array<float, 256> value{};
   for (int pixel = 0; pixel < 256; ++pixel) {
     value[static_cast<std::size_t>(pixel)] = static_cast<float>((pixel / 255.0 - moments.mean) / moments.deviation);

@@ -121,15 +121,16 @@ class program {
   }
 
   /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
-  /// rules make of them. With check_finite, throws loss_error, and where clip<...> keeps the gradients gradient_error,
-  /// before any parameter is changed. Throws program_error while a moment stands in the place of the parameters. An
-  /// exception of an operation of the caller's own can leave some parameters updated and others not. Then steps and
-  /// `save` throw program_error until `init` or `load`.
+  /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite, and program_error while a
+  /// moment stands in the place of the parameters. With check_finite, throws loss_error, and where clip<...> keeps the
+  /// gradients gradient_error, before any parameter is changed. An exception of an operation of the caller's own can
+  /// leave some parameters updated and others not. Then steps and `save` throw program_error until `init` or `load`.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
     static_assert(report_of<problem>{}.shown);
     const kernel::default_float_mode mode;
+    detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
     if (!counters_.exchanged.empty()) refuse_exchanged("before training goes on");
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
@@ -188,6 +189,7 @@ class program {
   }
   void steps(std::int64_t taken) {
     memory_.check();
+    detail::check_settings("program", std::array{setting::not_negative("steps", static_cast<double>(taken))});
     counters_.steps = taken;
   }
   /// With clip<...>: the length of all gradients together in the last step, before they were clipped.

@@ -127,9 +127,18 @@ struct clamp_form : form_of<"clamp", 3, two_arguments> {
 };
 template <double Slope>
 struct leaky_relu_form : form_of_one<"leaky_relu"> {
-  static constexpr auto of(an_expression auto x) {
-    const auto positive = made_silently<compare_op<comparison::less>>(constant<0>, x);
-    return made_silently<where_op>(positive, x, made_silently<mul_op>(x, constant<Slope>));
+  static constexpr std::array all{setting("slope", Slope, setting::is_finite(Slope), "a finite number")};
+
+  template <an_expression X>
+  static constexpr auto of(X x) {
+    using what = fact::operation<"leaky_relu">;
+    using problem = decltype(problem_of_settings<leaky_relu_form, typename X::owner, fact::in<>, what>());
+    if constexpr (wrong<X> || std::same_as<problem, sound>) {
+      const auto positive = made_silently<compare_op<comparison::less>>(constant<0>, x);
+      return made_silently<where_op>(positive, x, made_silently<mul_op>(x, constant<Slope>));
+    } else {
+      return problem{};
+    }
   }
 };
 }  // namespace detail

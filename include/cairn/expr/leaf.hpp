@@ -67,6 +67,9 @@ struct initial {
   static constexpr initial constant(double a) { return {.fill = a}; }
   static constexpr initial uniform(double bound) { return {.drawn = law::uniform, .width = bound}; }
   static constexpr initial normal(double deviation) { return {.drawn = law::normal, .width = deviation}; }
+  constexpr std::array<setting, 2> settings() const {
+    return {setting::not_negative("width", width), setting("fill", fill, fill == fill, "a number")};
+  }
   /// Uniform, bound sqrt(6 / fan in), for what a relu follows: torch.nn.init.kaiming_uniform_ (He et al., 2015).
   static constexpr initial kaiming(std::int64_t fan_in) {
     return uniform(detail::square_root(6 / static_cast<double>(fan_in)));
@@ -120,6 +123,15 @@ template <fixed_string Name, bool Trainable, initial Init, int... Extents>
 struct checked_parameter<Name, Trainable, Init, Extents...> {
   using type = surfaced<mistake<rule::zero_row_of_parameter, top_scope, about<fact::in, Name>,
                                 fact::extents<Extents...>, fact::zero_row<Init.zero_row>>>;
+};
+template <initial Init>
+struct initial_settings {
+  static constexpr auto all = Init.settings();
+};
+template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+requires(proper<Extents...>&& first_refused(Init.settings()) <
+         2) struct checked_parameter<Name, Trainable, Init, Extents...> {
+  using type = surfaced<decltype(problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>())>;
 };
 }  // namespace detail
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cairn/core/misuse.hpp"
+#include "cairn/core/setting.hpp"
 #include "cairn/expr/expression.hpp"
 
 #include <tuple>
@@ -218,6 +219,21 @@ constexpr auto first_problem(First first, Rest... rest) {
 /// A new mistake in the body Owner.
 template <class Misuse, class Owner, class... Facts>
 using mistake = poison<Misuse, Owner, fact::in<>, Facts...>;
+
+/// The mistake of the first of Listed::all, an array of settings, whose value is not allowed; or sound.
+template <class Listed, class Owner, class Path, class... Facts>
+constexpr auto problem_of_settings() {
+  constexpr std::span<const setting> all(Listed::all);
+  constexpr std::size_t i = detail::first_refused(all);
+  if constexpr (i == all.size()) {
+    return sound{};
+  } else {
+    constexpr const setting& wrong = all[i];
+    return poison<
+        meaningless_setting, Owner, Path, Facts...,
+        fact::setting<fixed<wrong.name.size()>(wrong.name), wrong.value, fixed<wrong.range.size()>(wrong.range)>>{};
+  }
+}
 
 /// The first mistake among the arguments of something made in the body Owner.
 template <class Owner, class... A>

@@ -59,8 +59,13 @@ struct rotary_form : form_of<"rotary", 2, two_arguments> {
   template <an_expression X, an_expression P>
   static constexpr auto of(X x, P positions) {
     constexpr int features = X::shape.rank == 0 ? 1 : X::shape[-1];
-    return made_silently<turned_op<false>>(x, made_silently<waves_op<features, Base, true>>(positions));
+    using what = fact::operation<"rotary">;
+    using problem = decltype(problem_of_settings<rotary_form, owner_of<X, P>, fact::in<>, what>());
+    if constexpr (wrong<X> || wrong<P> || std::same_as<problem, sound>)
+      return made_silently<turned_op<false>>(x, made_silently<waves_op<features, Base, true>>(positions));
+    else return problem{};
   }
+  static constexpr std::array all{setting("base", Base, Base > 0 && setting::is_finite(Base), "above 0, finite")};
 };
 }  // namespace detail
 

@@ -5,6 +5,7 @@
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/options.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,6 +17,7 @@ namespace cairn {
 // What a rule is. An object of options, which may be a template argument, with
 //   lr                   the learning rate where none is given
 //   moments              names of the numbers that it keeps of each parameter from step to step; they begin at zero
+//   settings()           optional: a std::array<setting, N> that says which values the options may have
 //   moment_count()       optional: how many of these it keeps, where that depends on the options
 //   numbers(lr, step)    a std::array<double, N> of what is the same for all parameters in a step, counted from 1
 //   next(p, g, numbers..., moments...)  static: expressions, in a std::tuple, of what the parameter becomes and then
@@ -158,6 +160,23 @@ constexpr auto problem_of_rule() {
   else if constexpr (rule_with<Rule, Moments>) return mistake<moments_alike, top_scope, fact::given<Rule>>{};
   else return first_problem(mistake_in_next<Rule, Moments>(), not_one{});
 }
+/// The settings of a rule, its rate among them.
+template <class Rule>
+constexpr auto settings_of(const Rule& rule) {
+  constexpr auto rate = [](double lr) { return setting::not_negative("lr", lr); };
+  if constexpr (requires { rule.settings(); }) {
+    return [&]<std::size_t... I>(const auto& all, std::index_sequence<I...>) {
+      return std::array{rate(rule.lr), all[I]...};
+    }
+    (rule.settings(), std::make_index_sequence<std::tuple_size_v<decltype(rule.settings())>>{});
+  } else {
+    return std::array{rate(rule.lr)};
+  }
+}
+template <auto Rule>
+struct rule_settings {
+  static constexpr auto all = settings_of(Rule);
+};
 /// How many moments a rule keeps at most, where it is one.
 template <class Rule>
 constexpr int most_moments() {

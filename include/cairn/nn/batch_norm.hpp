@@ -13,7 +13,7 @@ struct batch_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"batch_norm", Name>(x));
+    using problem = decltype(detail::problem_of_features<"batch_norm", Name, Eps>(x));
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};
     } else {

@@ -3,10 +3,16 @@
 
 #include "cairn/expr/mistake.hpp"
 
+#include <array>
+
 namespace cairn::nn::detail {
 
-/// What is wrong with an argument of the layer Name, which is a Kind; or sound.
-template <fixed_string Kind, fixed_string Name, class X>
+template <double... Eps>
+struct norm_settings {
+  static constexpr std::array<setting, sizeof...(Eps)> all{setting::not_negative("eps", Eps)...};
+};
+/// What is wrong with an argument of the layer Name, which is a Kind, and with its eps, if it has one; or sound.
+template <fixed_string Kind, fixed_string Name, double... Eps, class X>
 constexpr auto problem_of_features(X x) {
   using owner = typename X::owner;
   using what = fact::operation<Kind, tensor_fact<X>>;
@@ -17,7 +23,7 @@ constexpr auto problem_of_features(X x) {
   } else if constexpr (X::shape.rank < 2) {
     return poison<rule::at_least_two_axes, owner, fact::in<Name>, what>{};
   } else {
-    return sound{};
+    return problem_of_settings<norm_settings<Eps...>, owner, fact::in<Name>>();
   }
 }
 

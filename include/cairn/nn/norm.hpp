@@ -23,7 +23,7 @@ struct layer_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"layer_norm", Name>(x));
+    using problem = decltype(detail::problem_of_features<"layer_norm", Name, Eps>(x));
     if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
     else return normalized(x);
   }
@@ -42,7 +42,7 @@ struct rms_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"rms_norm", Name>(x));
+    using problem = decltype(detail::problem_of_features<"rms_norm", Name, Eps...>(x));
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};
     } else {
@@ -58,7 +58,7 @@ struct group_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"group_norm", Name>(x));
+    using problem = decltype(detail::problem_of_features<"group_norm", Name, Eps>(x));
     constexpr int count = std::max(Groups, 1);
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};

@@ -2,6 +2,7 @@
 // goes on, whenever it ended, with the same bits. All of it is optional; a loop of one's own needs none.
 #pragma once
 
+#include "cairn/core/setting.hpp"
 #include "cairn/file/saving.hpp"
 #include "cairn/train/progress.hpp"
 #include "cairn/train/run_facts.hpp"
@@ -9,6 +10,7 @@
 #include "cairn/train/schedule.hpp"
 #include "cairn/train/stop.hpp"
 
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -39,6 +41,23 @@ struct loop_options {
   std::string average = {};
   bool shows_progress = true;
   std::int64_t batch = 1;  ///< examples in a step: the progress bar shows how many a second
+
+  std::array<setting, 8> settings() const {
+    return {setting::at_least_one("epochs", epochs),
+            {"rate", 0, bool(rate), "a function"},
+            {"resume", 1, !resume || !folder.empty(), "false without a .folder"},
+            setting::at_least_one("keep", keep),
+            setting::not_negative("save_every", static_cast<double>(save_every)),
+            setting::not_negative("log_every", static_cast<double>(log_every)),
+            setting::not_negative("patience", patience),
+            setting::at_least_one("batch", static_cast<double>(batch))};
+  }
+  /// Those that say what is done with validations, of a run without.
+  std::array<setting, 3> settings_without_validation() const {
+    return {{{"patience", static_cast<double>(patience), patience == 0, "0 without a validation"},
+             {"higher_is_better", 1, !higher_is_better, "false without a validation"},
+             {"average", 1, average.empty(), "empty without a validation"}}};
+  }
 };
 
 /// How far a run has come; what of it is saved with the program.
@@ -107,8 +126,10 @@ class loop {
  public:
   /// Goes on from what is saved, if that is asked for and there is any. Throws as load does, file::write_error where
   /// there can be no such folder or another run has it, and file::file_error where it has a run that is not to be
-  /// resumed, or one with another optimizer or other options.
+  /// resumed, or one with another optimizer or other options. Throws std::invalid_argument where an option has a value
+  /// that cannot be meant.
   explicit loop(Program& program, loop_options options) : program_(program), options_(std::move(options)) {
+    cairn::detail::check_settings("loop_options", options_.settings());
     if (!options_.average.empty()) Program::check_exchange(options_.average);
     if (options_.folder.empty()) return;
     if (options_.resume && !Program::updates_parameters)
@@ -136,13 +157,15 @@ class loop {
   }
 
   /// data(epoch) gives the batches of an epoch, with a size(); go(rate, batch) does a step and returns its loss;
-  /// validate() says how good the program is.
+  /// validate() says how good the program is. Without it, throws std::invalid_argument where
+  /// an option says what is done with validations.
   template <class Data, class Go, class Validate = detail::no_validation>
   ending operator()(Data data, Go go, Validate validate = {}) {
     const stop_requests requests;
     start_ = std::chrono::steady_clock::now();
     save_best();  // in case the run so far was killed, or the disk was full, when it was due
     constexpr bool validates = !std::same_as<Validate, detail::no_validation>;
+    if (!validates) cairn::detail::check_settings("loop_options", options_.settings_without_validation());
     while (state_.epoch < options_.epochs && !(validates && is_late())) {
       if (!run_epoch(data, go, requests)) return ending::asked;
       end_epoch(validate);

@@ -1,6 +1,7 @@
 // Optimizers: one pass over a program's flat blocks of parameters and gradients, by a rule.
 #pragma once
 
+#include "cairn/core/type_name.hpp"
 #include "cairn/exec/stand_in.hpp"
 #include "cairn/expr/mistake.hpp"
 #include "cairn/kernel/simd.hpp"
@@ -110,6 +111,7 @@ using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
 
 /// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp). It goes along when the program is
 /// moved. After the program was destroyed or assigned over, `update` throws program_error.
+/// Throws std::invalid_argument where a setting of the rule has a value that cannot be meant.
 ///
 ///   rule_optimizer lions{step, lion{}};
 template <class Real, class Rule>
@@ -119,6 +121,7 @@ class rule_optimizer {
   explicit rule_optimizer(Program& program, Rule rule = {})
       : of_(program, detail::moments_of(rule) > 0), rule_(rule), threads_(detail::threads_of<Program>()) {
     static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
+    detail::check_settings(detail::type_name<Rule>(), detail::settings_of(rule));
     for (int k = 0; k < detail::moments_of(rule); ++k)
       moments_[static_cast<std::size_t>(k)].resize(of_.parameters.size());
   }
@@ -140,13 +143,20 @@ class rule_optimizer {
   }
 
   double lr() const { return rule_.lr; }
-  void lr(double rate) { rule_.lr = rate; }
+  /// Throws std::invalid_argument where the rate is negative or not finite.
+  void lr(double rate) {
+    detail::check_settings(detail::type_name<Rule>(), std::array{setting::not_negative("lr", rate)});
+    rule_.lr = rate;
+  }
 
   /// What the rule keeps of each number of the program's parameters(), and how many steps that is of: to keep and to
   /// set. Moments are in the order of Rule::moments; empty where the options ask for none.
   std::span<Real> moment(std::size_t k) { return moments_[k]; }
   std::int64_t steps() const { return steps_; }
-  void steps(std::int64_t taken) { steps_ = taken; }
+  void steps(std::int64_t taken) {
+    detail::check_settings("optimizer", std::array{setting::not_negative("steps", static_cast<double>(taken))});
+    steps_ = taken;
+  }
 
   /// Changes the parameters by one step along the gradients; allocates nothing. Throws program_error if the program was
   /// destroyed or assigned over; then nothing has changed.

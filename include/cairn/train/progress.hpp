@@ -2,8 +2,10 @@
 #pragma once
 
 #include "cairn/core/decimal.hpp"
+#include "cairn/core/setting.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -21,6 +23,12 @@ struct epoch_plan {
   int epochs = 1;
   std::int64_t steps = 1;
   std::int64_t batch = 1;
+
+  constexpr std::array<setting, 4> settings() const {
+    return {setting::not_negative("epoch", epoch), setting::at_least_one("epochs", epochs),
+            setting::at_least_one("steps", static_cast<double>(steps)),
+            setting::at_least_one("batch", static_cast<double>(batch))};
+  }
 };
 
 /// Minutes and seconds, with hours where there are any: 0:07, 12:30, 1:00:00.
@@ -78,12 +86,15 @@ struct outside_world {
 };
 
 /// Shows the progress of one epoch while it lives: `progress bar{{.epoch = 0, .epochs = 5, .steps = 468}}`,
-/// then `bar.advance(loss)` after each step. The loss shown is the mean over the epoch.
+/// then `bar.advance(loss)` after each step. The loss shown is the mean over the epoch. Throws std::invalid_argument
+/// where a setting of the plan has a value that cannot be meant.
 template <class World = outside_world>
 class progress {
  public:
   explicit progress(const epoch_plan& plan, std::FILE* file = stderr)
-      : plan_(plan), file_(file), terminal_(World::columns(file) > 0), start_(World::seconds()) {}
+      : plan_(plan), file_(file), terminal_(World::columns(file) > 0), start_(World::seconds()) {
+    detail::check_settings("epoch_plan", plan.settings());
+  }
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
   ~progress() {

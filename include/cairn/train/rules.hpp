@@ -17,8 +17,13 @@ struct sgd_options {
   double lr = 1e-3;
   double momentum = 0;
   double weight_decay = 0;  // as an L2 penalty: added to the gradient
-  bool nesterov = false;
+  bool nesterov = false;    // which takes a momentum
 
+  constexpr std::array<setting, 3> settings() const {
+    return {{{"momentum", momentum, momentum >= 0 && momentum <= 1, "0 to 1"},
+             setting::not_negative("weight_decay", weight_decay),
+             {"momentum", momentum, !nesterov || momentum != 0, "above 0 with .nesterov"}}};
+  }
   static constexpr std::array<std::string_view, 1> moments{"momentum_buffer"};
   constexpr int moment_count() const { return momentum != 0 ? 1 : 0; }
   constexpr std::array<double, 5> numbers(double rate, std::int64_t) const {
@@ -44,6 +49,10 @@ struct adamw_options {
   double epsilon = 1e-8;
   double weight_decay = 1e-2;  // decoupled: shrinks the parameter itself
 
+  constexpr std::array<setting, 4> settings() const {
+    return {setting::below_one("beta1", beta1), setting::below_one("beta2", beta2),
+            setting::not_negative("epsilon", epsilon), setting::not_negative("weight_decay", weight_decay)};
+  }
   static constexpr std::array<std::string_view, 2> moments{"exp_avg", "exp_avg_sq"};
   /// Both means are divided by what they lack of a mean over all steps; so that these divisions are no work of every
   /// number, they are in the rate and in epsilon. Epsilon is at least 1e-18, so that no mean divided by it overflows.
@@ -73,6 +82,13 @@ struct averaged {
   double decay = 0.999;
   double lr = rule.lr;
 
+  constexpr auto settings() const {
+    const auto of_rule = detail::settings_of(rule);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::array{setting::below_one("decay", decay), of_rule[I]...};
+    }
+    (std::make_index_sequence<std::tuple_size_v<decltype(detail::settings_of(rule))>>{});
+  }
   static constexpr std::size_t count = static_cast<std::size_t>(detail::numbers_of<Rule>);
   template <std::size_t Values>  // the rule's numbers, the average, and as many moments as the rule may keep
   static constexpr bool goes_on = Values > count&& detail::rule_with<Rule, static_cast<int>(Values - count) - 1>;

@@ -1,14 +1,14 @@
 // Learning rates as functions of the step: `optimizer.lr(schedule(step))`, steps counted from 0.
-// Any function of the step will do; these are the usual ones.
+// Any function of the step will do; these are the usual ones. They throw std::invalid_argument where a setting has a
+// value that cannot be meant.
 #pragma once
 
-#include "cairn/core/refuse.hpp"
-#include "cairn/core/text.hpp"
+#include "cairn/core/setting.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
-#include <stdexcept>
 
 namespace cairn {
 
@@ -17,16 +17,27 @@ constexpr double warm_up(std::int64_t step, std::int64_t steps) {
   return step < steps ? static_cast<double>(step + 1) / static_cast<double>(steps + 1) : 1;
 }
 
+namespace detail {
+constexpr setting warm_up_setting(std::int64_t steps) {
+  return {"warm_up", static_cast<double>(steps), steps >= 0, "0 or more"};
+}
+}  // namespace detail
+
 /// `peak` at every step after the warm-up.
 struct constant_rate {
   double peak;
   std::int64_t warm_up = 0;
 
-  constexpr double operator()(std::int64_t step) const { return peak * cairn::warm_up(step, warm_up); }
+  constexpr double operator()(std::int64_t step) const {
+    detail::check_settings("constant_rate", settings());
+    return peak * cairn::warm_up(step, warm_up);
+  }
+  constexpr std::array<setting, 2> settings() const {
+    return {setting::not_negative("peak", peak), detail::warm_up_setting(warm_up)};
+  }
 };
 
 /// `peak`, and after every `every` steps the product with `factor`: torch.optim.lr_scheduler.StepLR.
-/// Throws std::invalid_argument where `every` is not above 0.
 struct step_rate {
   double peak;
   std::int64_t every;
@@ -34,10 +45,12 @@ struct step_rate {
   std::int64_t warm_up = 0;
 
   double operator()(std::int64_t step) const {
-    if (every < 1)
-      refuse(std::invalid_argument(
-          detail::text_of({"cairn: step_rate: expected .every of at least 1, got ", detail::text_of(every)})));
+    detail::check_settings("step_rate", settings());
     return peak * cairn::warm_up(step, warm_up) * std::pow(factor, static_cast<double>(step / every));
+  }
+  constexpr std::array<setting, 4> settings() const {
+    return {setting::not_negative("peak", peak), setting::at_least_one("every", static_cast<double>(every)),
+            setting::not_negative("factor", factor), detail::warm_up_setting(warm_up)};
   }
 };
 
@@ -49,10 +62,17 @@ struct cosine {
   std::int64_t warm_up = 0;
 
   constexpr double operator()(std::int64_t step) const {
+    detail::check_settings("cosine", settings());
     if (step >= steps) return 0;
     if (step <= warm_up) return peak * cairn::warm_up(step, warm_up);
     const auto part = static_cast<double>(step - warm_up) / static_cast<double>(steps - warm_up);
     return peak * (1 + std::cos(std::numbers::pi * part)) / 2;
+  }
+  constexpr std::array<setting, 4> settings() const {
+    return {setting::not_negative("peak", peak),
+            setting::at_least_one("steps", static_cast<double>(steps)),
+            detail::warm_up_setting(warm_up),
+            {"warm_up", static_cast<double>(warm_up), warm_up < steps, "below .steps"}};
   }
 };
 
