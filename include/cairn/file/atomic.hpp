@@ -22,8 +22,8 @@ namespace cairn::file {
 namespace detail {
 
 inline std::int64_t nanoseconds_now() {
-  using namespace std::chrono;
-  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 /// When this process first asked: no file that it writes has an earlier time in its name.
 inline std::int64_t first_time() {
