@@ -184,6 +184,52 @@ def names(folder, scope, text):
     return found
 
 
+# Declarations of a name that others have before cairn, and `using namespace std` as the only one.
+declared = {
+    "std": None,
+    "object": "extern int {};",
+    "class": "struct {} {{}};",
+    "template": "template <class> struct {} {{}};",
+}
+keywords = set("""alignas alignof auto bool break case catch char char8_t class concept const const_cast consteval
+    constexpr constinit continue decltype default delete do double else enum explicit extern false float for friend goto
+    if inline int long mutable namespace new noexcept not nullptr operator or private protected public
+    reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
+    thread_local throw true try typedef typename union unsigned using void volatile while xor""".split())
+# Namespaces of libraries, and names that the system's headers make macros or declare as functions of the compiler.
+taken = {"boost", "cairn", "hana", "nlohmann", "std", "xsimd", "asm", "defined", "main"}
+
+
+def identifiers():
+    """All names in cairn's headers."""
+    found = set()
+    for header in (top / "include").rglob("*.hpp"):
+        code = re.sub(r'R"(\w*)\((.|\n)*?\)\1"', "", header.read_text())
+        code = re.sub(r'//.*|"(\\.|[^"\\\n])*"|^ *#.*(\\\n.*)*$', "", code, flags=re.MULTILINE)
+        found |= set(re.findall(r"(?<![\w.'])[A-Za-z]\w*", code))
+    return found - keywords - taken
+
+
+def hidden(folder, kind):
+    """Behind names of others: std's, or each name that cairn's headers contain and the system's do not."""
+    text = others + "".join(f"#include <{name}>\n" for name in ("fcntl.h", "nlohmann/json.hpp", "sys/ioctl.h", "sys/stat.h",
+                                                                "zlib.h"))
+    if kind == "std":
+        text += "using namespace std;\n"
+    else:
+        printed = subprocess.run(["clang++-19", "-std=c++20", "-dM", "-E", "-x", "c++", "-"], input=text, text=True,
+                                 capture_output=True, check=True).stdout
+        macros = set(re.findall(r"^#define (\w+)", printed, re.MULTILINE))
+        free = sorted(identifiers() - macros - names(folder, "", text))
+        if len(free) < 3000:
+            raise fault(f"{len(free)} names are too few")
+        text += "\n".join(["namespace theirs {", *map(declared[kind].format, free), "}\nusing namespace theirs;\n"])
+    before = folder / f"before-{kind}.hpp"
+    before.write_text(text)
+    call("clang++-19", "-std=c++20", f"-I{top}/include", "-include", before, "-fsyntax-only", outside / "hidden.cpp",
+         folder=folder)
+
+
 def shared(folder):
     """No name of cairn but those above is also a name of std or POSIX."""
     ours = names(folder, "cairn", "".join(f"#include <{header}>\n" for header in files(top / "include")))
@@ -204,6 +250,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         jobs = [(installed, folder), (found, folder), (subproject, folder), (shared, folder)]
+        jobs += [(hidden, folder, kind) for kind in declared]
         each = (linked, with_libraries, beside, embedded)
         jobs += [(check, folder, compiler) for check in each for compiler in compilers]
         results = chain([judge(jobs[0])], for_each(judge, jobs[1:]))

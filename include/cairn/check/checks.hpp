@@ -421,7 +421,7 @@ struct segments_are_parts {
       return sound{};
     } else {
       using peeled = pass::compiled<typename Compiled::model, pass::marks{.blocks = 1}, Compiled::threads>;
-      if constexpr (Compiled::layout.peak_bytes < peeled::layout.peak_bytes) return sound{};
+      if constexpr (peeled::layout.peak_bytes > Compiled::layout.peak_bytes) return sound{};
       else
         return mistake<whole_model_in_segment, top_scope,
                        about<fact::segment, region_name<Compiled, Compiled::segments.all[whole].region>>,

@@ -236,7 +236,7 @@ template <class Op, class... A>
 constexpr auto reason_of_shapes() {
   using highest = typename highest<A...>::type;
   if constexpr (requires { typename Op::asked; }) return std::tuple<std::type_identity<typename Op::asked>>{};
-  else if constexpr (!rank_from<highest>::itself && ((A::shape.rank < highest::shape.rank) || ...))
+  else if constexpr (!rank_from<highest>::itself && ((highest::shape.rank > A::shape.rank) || ...))
     return std::tuple<std::type_identity<typename rank_from<highest>::type>>{};
   else return std::tuple<>{};
 }

@@ -53,7 +53,7 @@ struct rotary_form : form_of<"rotary", 2, two_arguments> {
 
   template <an_expression X>
   static constexpr auto of(X x) {
-    if constexpr (wrong<X> || X::shape.rank < 3) return of(x, arange<1>);
+    if constexpr (wrong<X> || 3 > X::shape.rank) return of(x, arange<1>);
     else return of(x, arange<X::shape[-3]>);
   }
   template <an_expression X, an_expression P>

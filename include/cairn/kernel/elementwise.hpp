@@ -190,6 +190,7 @@ inline constexpr bool is_several<std::tuple<V...>> = true;
 /// value has the same bits in whichever loop it is computed.
 template <class Real, dtype T, class Made>
 [[gnu::always_inline]] inline void put_result(void* result, const Made& made) {
+  using kernel::barrier;
   auto x = kernel::converted<kernel::register_of<T, Real>>(made);
   barrier(x);
   *static_cast<kernel::register_of<T, Real>*>(result) = x;

@@ -94,7 +94,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     in_pieces(*static_cast<const loop_table*>(constants), operands, all,
               [=](const loop_table& t, void* const* at, range some) {
                 const auto* from = first;
-                for (cursor c(t, at, {row, row + height}); c.row < c.end; c.next(t, at), from += stride) {
+                for (cursor c(t, at, {row, row + height}); c.end > c.row; c.next(t, at), from += stride) {
                   std::int64_t i = some.begin;
                   for (; i + width <= some.end; i += width) step(t, c.now, i, whole, from + i);
                   if (i < some.end) step(t, c.now, i, {static_cast<int>(some.end - i), true}, from + i);
@@ -275,7 +275,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
   static void rows(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open = nullptr) {
     if constexpr (any_joined) return rows_of_pieces(t, operands, rows, columns, open);
-    for (cursor c(t, operands, rows); c.row < c.end; c.next(t, operands)) one_row(t, c, columns, open);
+    for (cursor c(t, operands, rows); c.end > c.row; c.next(t, operands)) one_row(t, c, columns, open);
   }
   /// Each row in whole, for processors fetch ahead what is read and written in order; of many pieces some at a time.
   static void rows_of_pieces(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open) {

@@ -56,6 +56,9 @@ template <class Real, class... Tensors>
 struct signature {};
 
 namespace detail {
+/// Declares the name, so that no class or object of a user's hides the kernels.
+void compute();
+
 template <class Op, class Real, class... Tensors>
 void call_kernel(void* const* operands, const kernel::launch& how) {
   constexpr signature<computed_as<Real, Tensors...>, Tensors...> arguments;

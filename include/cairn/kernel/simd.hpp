@@ -24,6 +24,12 @@
 
 namespace cairn::kernel {
 
+// Names of the friends of registers, which alone only argument-dependent lookup finds. A class or an object of the same
+// name outside of cairn, as std::greater after `using namespace std`, would hide them: unless this namespace has
+// functions of these names.
+void barrier(), equal(), erf(), exp2_below(), folded(), fused(), greater(), largest(), masked(), select(), settled(),
+    upper(), where_at_least();
+
 /// As many numbers as one register holds. Operations work lane by lane; `sum` and `largest` work across
 /// lanes.
 ///

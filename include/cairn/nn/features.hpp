@@ -20,7 +20,7 @@ constexpr auto problem_of_features(X x) {
     return x;
   } else if constexpr (kind_of(X::element.type) != kind::real) {
     return poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>{};
-  } else if constexpr (X::shape.rank < 2) {
+  } else if constexpr (2 > X::shape.rank) {
     return poison<rule::at_least_two_axes, owner, fact::in<Name>, what>{};
   } else {
     return problem_of_settings<norm_settings<Eps...>, owner, fact::in<Name>>();

@@ -225,12 +225,12 @@ constexpr const auto& pack() {
     constexpr const auto &large = detail::packing_of_largest<Slots, false>,
                          &long_lived = detail::packing_of_largest<Slots, true>;
     constexpr const auto& other = large.peak_bytes <= long_lived.peak_bytes ? large : long_lived;
-    return other.peak_bytes < one.peak_bytes ? other : one;
+    return one.peak_bytes > other.peak_bytes ? other : one;
   } else if constexpr (detail::next_fullest(Slots, start) == none) {
     return one;
   } else {
     constexpr const auto& other = pack<Slots, Tries - 1, start>();
-    return other.peak_bytes < one.peak_bytes ? other : one;
+    return one.peak_bytes > other.peak_bytes ? other : one;
   }
 }
 

@@ -27,7 +27,7 @@ struct unbeaten {
 
   constexpr void add(const Point& next) {
     int begin = 0;
-    while (begin < count && of[begin].peak_bytes < next.peak_bytes) ++begin;
+    while (begin < count && next.peak_bytes > of[begin].peak_bytes) ++begin;
     const int rival = begin < count && of[begin].peak_bytes == next.peak_bytes ? begin : begin - 1;
     if (rival >= 0 && of[rival].recomputed_flops <= next.recomputed_flops) return;
     int end = begin;

@@ -91,7 +91,7 @@ struct reader_finder {
   constexpr bool read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
   /// Whether a copy of a map takes much less than what it is of, which may go then.
   constexpr bool is_small(int map, int of) const {
-    return 4 * s.made(map).bytes < 3 * s.made(of).bytes && !ir::is_leaf(op_of(of).what);
+    return 3 * s.made(of).bytes > 4 * s.made(map).bytes && !ir::is_leaf(op_of(of).what);
   }
   /// What is read in backward, too, is copied, unless its argument is always there; and so are small parts of an
   /// argument, all of them, where some that are read later would keep more of it alive than is read of it. Where a part

@@ -48,7 +48,7 @@ struct cost_counter {
       const bool clone = of < d.turn;
       if (clone && in.all[s.segment[v]].depth >= std::max(in.visible[of], 1)) {
         int& found = outermost[of];
-        if (found == 0 || in.all[s.segment[v]].depth < in.all[found].depth) found = s.segment[v];
+        if (found == 0 || in.all[found].depth > in.all[s.segment[v]].depth) found = s.segment[v];
       }
       if (n.number > 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) {

@@ -101,7 +101,7 @@ struct segment_finder {
       const bool view = n.op->what == ir::role::view;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = d.arguments[n.first + i];
-        if (d.nodes[a].order < n.order) continue;
+        if (n.order > d.nodes[a].order) continue;
         int seen = out.all[out.common(home(a), home(v))].depth;
         if (view && home(a) == home(v)) seen = std::min(seen, out.visible[v]);
         out.visible[a] = std::min(out.visible[a], seen);

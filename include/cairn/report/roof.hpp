@@ -78,6 +78,7 @@ double measure_flops(int threads) {
 /// a = b + c x, two read and one written, of `count` numbers each; a multiple of a register's.
 template <class Real>
 [[gnu::noinline]] void triad(Real* a, const Real* b, const Real* c, Real x, std::int64_t count) {
+  using kernel::fused;
   using numbers = kernel::lanes<Real>;
   for (std::int64_t i = 0; i < count; i += numbers::width)
     fused(numbers::load(c + i), numbers::fill(x), numbers::load(b + i)).store(a + i);

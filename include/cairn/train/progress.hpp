@@ -80,7 +80,7 @@ struct outside_world {
   /// The width of a terminal; 0 if the file is none.
   static int columns(std::FILE* file) {
     if (isatty(fileno(file)) == 0) return 0;
-    winsize size{};
+    struct winsize size{};
     return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
   }
 };
