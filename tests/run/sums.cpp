@@ -65,7 +65,8 @@ BOOST_AUTO_TEST_CASE(gradients_of_biases) {
   constexpr auto x = input<"x", 1'000'000, 2>;
   program<outputs(sum((input<"one", 1'000'000, 1> | nn::linear<"fc", 2>) * x), mean<0>(x), mean(x))> dense;
   dense.init(seed{1});
-  const auto [loss, of_columns, of_all] = dense.value_and_grad(bind<"one">(std::span(ones).first(1'000'000)), bind<"x">(tenths));
+  const auto [loss, of_columns, of_all] =
+      dense.value_and_grad(bind<"one">(std::span(ones).first(1'000'000)), bind<"x">(tenths));
   all_terms_count(dense.grad<"fc.bias">()(0), 1'000'000);
   all_terms_count(of_columns(1), 1);
   all_terms_count(of_all, 1);
@@ -85,8 +86,9 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_table_in_bf16) {
   program<sum(y), mixed<bf16>> step;
   step.init(seed{1});
   const std::vector<std::int32_t> at(100'000, 3);
-  step.value_and_grad(bind<"at">(at), bind<"x">(std::span(ones).first(200'000)));
-  BOOST_TEST(step.grad<"table">()(3, 1) == 100'000);
+  step.value_and_grad(bind<"at">(at), bind<"x">(std::span(tenths).first(200'000)));
+  const double rounded = static_cast<float>(bf16{0.1F});
+  BOOST_TEST(std::abs(step.grad<"table">()(3, 1) / (100'000 * rounded) - 1) < margin<float>);
 }
 BOOST_AUTO_TEST_CASE(losses_over_many_rows) {
   program<cross_entropy(input<"x", 1'000'000, 2> * param<"w", 2>, labels<"at", 2, 1'000'000>)> step;
