@@ -6,7 +6,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include "kernel_check.hpp"
-#include "long_sums.hpp"
 
 using cairn::shape;
 using namespace kernel_check;
@@ -198,34 +197,6 @@ BOOST_AUTO_TEST_CASE(nothing_at_padding) {
   check_padding<7>(1);
   check_padding<1000>(1);
   check_padding<90000>(3);
-}
-
-// All but a few of many runs lead to one position, which gets their sum to the last digits.
-template <class Real, int Outer, int Inner, int Count>
-void check_long_sums() {
-  using positions = array<shape{Count}, cairn::index_below(3)>;
-  std::vector<std::int32_t> at(Count, 1), sorted(Count + 3);
-  at.front() = at.back() = 0;
-  for (const long_sums::terms sort : long_sums::sorts) {
-    const auto laid = long_sums::numbers<Real>(std::int64_t{Outer} * Count * Inner, sort);
-    guarded<Real> sums(Outer * 3 * Inner), by_three(Outer * 3 * Inner);
-    const auto added = &run_kernel<cairn::scatter_add_op<1, 3>, Real, array<shape{Outer, Count, Inner}>, positions>;
-    added({sums.data(), laid.data(), at.data(), sorted.data()}, 1);
-    added({by_three.data(), laid.data(), at.data(), sorted.data()}, 3);
-    for (int k = 0; k < Outer; ++k) {
-      for (int j = 0; j < Inner; ++j) {
-        const Real* const first = laid.data() + (std::int64_t{k} * Count + 1) * Inner + j;
-        BOOST_TEST(long_sums::error(sums.data()[(k * 3 + 1) * Inner + j], first, Count - 2, Inner) < 1);
-      }
-    }
-    BOOST_TEST(std::equal(sums.data(), sums.data() + Outer * 3 * Inner, by_three.data()));
-  }
-}
-BOOST_AUTO_TEST_CASE(sums_of_many) {
-  check_long_sums<float, 1, 1, 1'000'000>();
-  check_long_sums<float, 1, 5, 100'000>();
-  check_long_sums<float, 2, 2100, 1'000>();
-  check_long_sums<double, 1, 3, 100'000>();
 }
 
 // Enough for three threads: they share columns, or what lies outside of the axis.

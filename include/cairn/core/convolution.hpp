@@ -272,10 +272,16 @@ struct filter_cut {
   bool in_pairs = false;                 ///< of pixels, where the processor multiplies such and a row has no odd one
   std::int64_t packed_numbers = 0;       ///< of the gradients that a panel's tiles read at a time
   int sums_apart = 0;                    ///< how far rows of sums lie apart: the columns of a block of panels
+  bool sectioned = false;                ///< blocks of pixels are more than a section
 
   /// Tiles of rows, which threads share.
   constexpr std::int64_t units() const {
     return std::int64_t{pixels.runs} * ((pixels.length + tile_rows - 1) / tile_rows);
+  }
+  /// The first row of sums of a unit, or the end of the last one's.
+  constexpr std::int64_t row_of(std::int64_t unit) const {
+    const std::int64_t of_run = units() / pixels.runs;
+    return unit / of_run * pixels.length + unit % of_run * tile_rows;
   }
   constexpr std::int64_t sums() const { return pixels.panel_rows() * sums_apart; }
 };
@@ -292,16 +298,19 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   cut.panels = {of.moves.groups, of.results(), cut.tile_columns};
   cut.panels.cut(cut.pixels.panel_rows() * cut.tile_columns * sum_bytes(bytes), most_summed_bytes);
   cut.sums_apart = cut.panels.widest();
+  const auto times = [](std::int64_t extent, int length) { return (extent + length - 1) / length; };
+  const std::int64_t bands = times(std::int64_t{of.made[0]} * of.made[1], cut.pixels.band);
+  cut.sectioned = bands * times(cut.pixels.band, cut.block_rows) * times(of.made[2], cut.block_pixels) > section_blocks;
   return cut;
 }
 constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
   const filter_cut cut = cut_of_filter(of, bytes);
   const std::int64_t band = room_of_band(cut.pixels, bytes, reading_of_filter(of, bytes));
   if (of.depthwise()) {
-    const std::int64_t sums = sections_of(of) * of.filter.count() * sums_in(bytes);
+    const std::int64_t sums = 2 * sections_of(of) * of.filter.count() * sums_in(bytes);
     return {band, parts_of(of.work(), sections_of(of)), sums, sums};
   }
-  const std::int64_t sums = cut.sums() * sums_in(bytes), line = 64 / bytes;
+  const std::int64_t sums = (cut.sectioned ? 2 : 1) * cut.sums() * sums_in(bytes), line = 64 / bytes;
   const std::int64_t panel = cut.packed_numbers * (cut.in_pairs ? 1 : sums_in(bytes));
   return {band + (panel + line - 1) / line * line, parts_of(of.work(), cut.units()), sums, sums};
 }

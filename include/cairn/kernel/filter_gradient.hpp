@@ -4,6 +4,7 @@
 
 #include "cairn/kernel/filters.hpp"
 #include "cairn/kernel/image_rows.hpp"
+#include "cairn/kernel/reduce.hpp"
 
 namespace cairn::kernel {
 
@@ -42,10 +43,11 @@ class filter_gradient {
     for (std::int64_t at = 0; at < panels; at += plan.cut.panels.block) {
       const range some = plan.cut.panels.block_from(at);
       in_parts(parts, [=, this](int part) {
-        const range own = share(plan.cut.units(), 1, part, parts);
+        block_sums to(plan, share(plan.cut.units(), 1, part, parts), some, sums);
         for (std::int64_t row = 0; row < rows; row += plan.cut.pixels.band)
-          band({row, std::min(row + plan.cut.pixels.band, rows)}, one_band && at > 0, own, some, sums,
+          band({row, std::min(row + plan.cut.pixels.band, rows)}, one_band && at > 0, to,
                scratch + part * plan.scratch.each);
+        to.end_section();
       });
       in_parts(parts, [=, this](int part) { unpack(sums, some, part, parts); });
     }
@@ -53,6 +55,32 @@ class filter_gradient {
 
  private:
   image_rows<In> images() const { return {read, plan.of, plan.cut.pixels}; }
+
+  /// Where a thread adds up what blocks of pixels give to some units and panels. Where blocks are many, those of a
+  /// section are added up apart.
+  struct block_sums {
+    const filter_cut& cut;
+    range units, panels;
+    Sum *total, *open;
+    std::int64_t blocks = 0;
+
+    block_sums(const filter_plan<Tile, Sum>& plan, range of_units, range of_panels, Sum* to)
+        : cut(plan.cut), units(of_units), panels(of_panels), total(to), open(to) {
+      if (!cut.sectioned) return;
+      open += cut.sums();
+      std::fill(total + begin(), total + end(), Sum{0});
+    }
+    void end_block() {
+      if (++blocks % section_blocks == 0) end_section();
+    }
+    void end_section() {
+      if (cut.sectioned) join_columns<adding>(open + begin(), total + begin(), end() - begin());
+    }
+
+   private:
+    std::int64_t begin() const { return cut.row_of(units.begin) * cut.sums_apart; }
+    std::int64_t end() const { return cut.row_of(units.end) * cut.sums_apart; }
+  };
 
   /// Of filters of one channel each: sums of sections of rows, added up in order.
   void each_channel(number* scratch, int parts) const {
@@ -64,21 +92,21 @@ class filter_gradient {
       const range own = share(sections, 1, part, parts);
       for (auto section = own.begin; section < own.end; ++section) {
         const range rows = share(all, 1, static_cast<int>(section), sections);
-        Sum* const to = sums + section * size;
-        std::fill_n(to, size, Sum{});
+        Sum* const to = sums + 2 * section * size;
+        std::fill_n(to, 2 * size, Sum{});
         for (auto at = rows.begin; at < rows.end; at += plan.cut.pixels.band)
-          add_each_channel({at, std::min(at + plan.cut.pixels.band, rows.end)}, copy, to);
+          add_each_channel({at, std::min(at + plan.cut.pixels.band, rows.end)}, copy, to, to + size);
       }
     });
     const int channels = plan.of.read[3], taps = plan.of.taps();
     for (int i = 0; i < size; ++i) {
       Sum sum = 0;
-      for (int section = 0; section < sections; ++section) sum += sums[section * size + i];
+      for (int section = 0; section < sections; ++section) sum += sums[2 * section * size + i];
       made[i % channels * taps + i / channels] = sum;
     }
   }
-  /// Four taps of a register of channels at a time.
-  void add_each_channel(range rows, In* copy, Sum* to) const {
+  /// Four taps of a register of channels at a time; some pixels of a row are added to `open`, and their sums to `to`.
+  void add_each_channel(range rows, In* copy, Sum* to, Sum* open) const {
     using vec = lanes<Sum>;
     constexpr int width = vec::width, most = 4;
     const sweep_cut& cut = plan.cut.pixels;
@@ -91,21 +119,30 @@ class filter_gradient {
       for (int c = 0; c < channels; c += width) {
         for (int t = 0; t < cut.runs; t += most) {
           const int taps = std::min(most, cut.runs - t);
-          vec sum[most];
-          for (int i = 0; i < taps; ++i) sum[i] = load_row(to + std::int64_t{t + i} * channels, c, channels);
-          for (int k = 0; k < plan.of.made[2]; ++k) {
-            const vec by = load_row_as<Sum>(g + std::int64_t{k} * channels, c, channels);
-            for (int i = 0; i < taps; ++i)
-              sum[i] = fused(load_row_as<Sum>(a + plan.runs[t + i] + k * apart, c, channels), by, sum[i]);
+          for (int begin = 0, end; begin < plan.of.made[2]; begin = end) {
+            end = std::min(begin + section_blocks, plan.of.made[2]);
+            vec sum[most];
+            for (int i = 0; i < taps; ++i) sum[i] = load_row(open + std::int64_t{t + i} * channels, c, channels);
+            for (int k = begin; k < end; ++k) {
+              const vec by = load_row_as<Sum>(g + std::int64_t{k} * channels, c, channels);
+              for (int i = 0; i < taps; ++i)
+                sum[i] = fused(load_row_as<Sum>(a + plan.runs[t + i] + k * apart, c, channels), by, sum[i]);
+            }
+            for (int i = 0; i < taps; ++i) {
+              const std::int64_t at = std::int64_t{t + i} * channels;
+              vec total = load_row(to + at, c, channels);
+              join(total, sum[i]);
+              store_row(total, to + at, c, channels);
+              store_row(sum[i], open + at, c, channels);
+            }
           }
-          for (int i = 0; i < taps; ++i) store_row(sum[i], to + std::int64_t{t + i} * channels, c, channels);
         }
       }
     });
   }
 
   /// `copied`: what tiles read of these rows lies in the scratch already.
-  void band(range rows, bool copied, range units, range panels, Sum* sums, number* scratch) const {
+  void band(range rows, bool copied, block_sums& sums, number* scratch) const {
     const setting_for<In, Tile> as_instructions{};
     const sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
@@ -125,7 +162,8 @@ class filter_gradient {
     const auto flush = [&] {
       for (int pixel = 0; pixel < plan.of.made[2]; pixel += plan.cut.block_pixels) {
         const int some = std::min(plan.cut.block_pixels, plan.of.made[2] - pixel);
-        block(tiles, first, known, at, pixel, some, units, panels, panel, sums, zeros_in(as_instructions));
+        block(tiles, first, known, at, pixel, some, panel, sums, zeros_in(as_instructions));
+        sums.end_block();
       }
       first += known;
       known = 0;
@@ -161,16 +199,17 @@ class filter_gradient {
     }
   }
   /// Adds what some pixels of some rows give to the sums of some panels.
-  void block(const Tile* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels, range units,
-             range panels, packed* panel, Sum* sums, const denormals_as_zeros* zeros) const {
+  void block(const Tile* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels,
+             packed* panel, const block_sums& sums, const denormals_as_zeros* zeros) const {
     const correlation& of = plan.of;
+    const range units = sums.units, panels = sums.panels;
     const sweep_cut& cut = plan.cut.pixels;
     const int inputs = of.inputs(), tile_rows = plan.cut.tile_rows, tile_columns = plan.cut.tile_columns;
     const std::int64_t tiles = (cut.length + tile_rows - 1) / tile_rows,
                        apart = std::int64_t{cut.along.step} * cut.pixel;
     const tile_source source{
         in_step * in_step * apart, in_step * tile_rows, in_step * tile_columns, pixels / in_step, rows, at};
-    const tile_target<Sum> to{sums, plan.cut.sums_apart, first > 0 || pixel > 0, false, nullptr, zeros};
+    const tile_target<Sum> to{sums.open, plan.cut.sums_apart, sums.blocks > 0, false, nullptr, zeros};
     const int begin_of_sums = plan.cut.panels[panels.begin].result;
     for (std::int64_t i = panels.begin; i < panels.end; ++i) {
       const column_panels::columns here = plan.cut.panels[i];

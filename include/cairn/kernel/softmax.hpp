@@ -39,7 +39,8 @@ sum_of<In> row_largest(const In* row, int n) {
 /// The sum, in one register, of what at(i) gives for the registers of a row.
 template <class V>
 [[gnu::always_inline]] inline V sum_of_row(int n, auto at) {
-  return sum_in_sections<V>((n + V::width - 1) / V::width, [=](std::int64_t k) { return at(static_cast<int>(k) * V::width); });
+  return sum_in_sections<V>((n + V::width - 1) / V::width,
+                            [=](std::int64_t k) { return at(static_cast<int>(k) * V::width); });
 }
 
 /// sum exp(x - shift) over a row.

@@ -1,0 +1,104 @@
+// Gradients and losses that are sums of many terms keep their digits, and loops sum theirs alike with every policy.
+#include <cairn/cairn.hpp>
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <vector>
+
+using namespace cairn;
+
+namespace {
+
+/// Sections of 32 terms lose 16 roundings at most where all terms are alike; a few follow.
+template <class Real>
+constexpr double margin = 20 * std::numeric_limits<Real>::epsilon() / 2;
+constexpr double term = 0.1F;
+void all_terms_count(double sum, double terms, double most = margin<float>) {
+  BOOST_TEST(std::abs(sum / (terms * term) - 1) < most);
+}
+const std::vector<float> ones(2'000'000, 1.F), tenths(2'000'000, 0.1F);
+
+/// The gradient of a parameter that is multiplied by the same number in each step, and once outside.
+template <int T, class Policy, class Real, class... Options>
+std::vector<Real> of_steps() {
+  constexpr auto body = [](auto h, auto x) { return std::tuple{tanh(h + x), x * param<"w", 3>}; };
+  constexpr auto loop = scan<T, "step", Policy>(body, carried(input<"h", 3>), each(input<"x", T, 3>));
+  constexpr auto loss = sum(std::get<1>(loop)) + sum(std::get<0>(loop)) + sum(param<"step.w", 3> * input<"h", 3>);
+  program<loss, Options...> step;
+  step.init(seed{1});
+  const std::vector<Real> h(3, static_cast<Real>(0.1)), x(3 * T, static_cast<Real>(0.1));
+  step.value_and_grad(bind<"h">(h), bind<"x">(x));
+  const auto w = step.template grad<"step.w">();
+  return {w.data(), w.data() + 3};
+}
+template <int T>
+void check_loop() {
+  const auto w = of_steps<T, store_all, float>();
+  all_terms_count(w[0], T + 1);
+  BOOST_TEST((of_steps<T, revolve<7>, float>() == w));
+  BOOST_TEST((of_steps<T, segment_every<8>, float>() == w));
+  const auto exact = of_steps<T, store_all, double, real<double>>();
+  BOOST_TEST(std::abs(exact[0] / ((T + 1) * 0.1) - 1) < margin<double>);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sums)
+
+BOOST_AUTO_TEST_CASE(gradients_over_the_steps_of_a_loop) {
+  check_loop<33>();
+  check_loop<1'000>();
+  all_terms_count(of_steps<100'000, store_all, float>()[0], 100'001);
+}
+// Each loop has sections of its own.
+BOOST_AUTO_TEST_CASE(gradients_over_the_steps_of_nested_loops) {
+  constexpr auto outer = [](auto h, auto x) {
+    return scan<500, "in">([](auto in, auto y) { return in + y * param<"w", 1>; }, carried(h), each(x));
+  };
+  program<sum(scan<400, "out">(outer, carried(zeros<1>), each(input<"x", 400, 500, 1>)))> step;
+  step.init(seed{1});
+  step.value_and_grad(bind<"x">(std::span(tenths).first(200'000)));
+  all_terms_count(step.grad<"out.in.w">()(0), 200'000, 2 * margin<float>);
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_biases) {
+  constexpr auto x = input<"x", 1'000'000, 2>;
+  program<outputs(sum((input<"one", 1'000'000, 1> | nn::linear<"fc", 2>) * x), mean<0>(x), mean(x))> dense;
+  dense.init(seed{1});
+  const auto [loss, of_columns, of_all] =
+      dense.value_and_grad(bind<"one">(std::span(ones).first(1'000'000)), bind<"x">(tenths));
+  all_terms_count(dense.grad<"fc.bias">()(0), 1'000'000);
+  all_terms_count(of_columns(1), 1);
+  all_terms_count(of_all, 1);
+
+  constexpr auto pixels = input<"x", 10, 200, 500, 2>;
+  constexpr auto filtered = (input<"one", 10, 200, 500, 1> | nn::conv2d<"conv", 2, 1>) * pixels;
+  program<outputs(sum(filtered), global_average(pixels), mean<-1>(input<"y", 2, 1'000'000>))> images;
+  images.init(seed{1});
+  const auto [total, averages, rows] = images.value_and_grad(bind<"one">(std::span(ones).first(1'000'000)),
+                                                             bind<"x">(tenths), bind<"y">(tenths));
+  all_terms_count(images.grad<"conv.bias">()(0), 1'000'000);
+  all_terms_count(averages(9, 1), 1);
+  all_terms_count(rows(1), 1);
+}
+BOOST_AUTO_TEST_CASE(gradients_of_a_table_in_bf16) {
+  constexpr auto y = gather<0>(param<"table", 4, 2>, indices<"at", 4, 100'000>) * input<"x", 100'000, 2>;
+  program<sum(y), mixed<bf16>> step;
+  step.init(seed{1});
+  const std::vector<std::int32_t> at(100'000, 3);
+  step.value_and_grad(bind<"at">(at), bind<"x">(std::span(tenths).first(200'000)));
+  const double rounded = static_cast<float>(bf16{0.1F});
+  BOOST_TEST(std::abs(step.grad<"table">()(3, 1) / (100'000 * rounded) - 1) < margin<float>);
+}
+BOOST_AUTO_TEST_CASE(losses_over_many_rows) {
+  program<cross_entropy(input<"x", 1'000'000, 2> * param<"w", 2>, labels<"at", 2, 1'000'000>)> step;
+  step.init(seed{1});
+  step.param<"w">()(0) = 1, step.param<"w">()(1) = 3;
+  const std::vector<std::int32_t> at(1'000'000, 1);
+  const double loss = step.value_and_grad(bind<"x">(tenths), bind<"at">(at));
+  const double slope = 1 / (1 + std::exp(2 * term));
+  BOOST_TEST(std::abs(loss / std::log1p(std::exp(-2 * term)) - 1) < margin<float>);
+  BOOST_TEST(std::abs(step.grad<"w">()(0) / (term * slope) - 1) < margin<float>);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
