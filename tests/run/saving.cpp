@@ -441,7 +441,7 @@ BOOST_AUTO_TEST_CASE(many_names_are_refused_in_the_time_that_it_takes_to_read_th
   const std::string path = here.path / "many.safetensors";
   std::vector<file::tensor> tensors;
   for (int i = 0; i < 50'000; ++i)
-    tensors.push_back({"optimizer.fc1.weight." + std::to_string(i), file::dtype::f32, {0}, {}});
+    tensors.push_back({"optimizer.other." + std::to_string(i), file::dtype::f32, {0}, {}});
   file::write(path, tensors);
   trained step;
   step.init(seed{1});

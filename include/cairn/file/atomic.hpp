@@ -60,7 +60,7 @@ class replacement {
     if (!folder_ && errno != EACCES) fail("a folder to write in");
     struct stat old{};
     const bool is_new = ::stat(path_.c_str(), &old) != 0;
-    if (is_new && errno != ENOENT) fail("a file that can be replaced");
+    if (path_.empty() || (is_new && errno != ENOENT)) fail("a file that can be replaced");
     if (!is_new && S_ISDIR(old.st_mode)) fail("a file that can be replaced", EISDIR);
     if (!is_new && !S_ISREG(old.st_mode)) refuse(write_error(said_, "a file", EEXIST, "a pipe or device"));
     open_file(is_new ? 0666 : 0600);
@@ -112,18 +112,18 @@ class replacement {
   /// that was killed, or that is under way, right before its last step; this step is then done for that save.
   void give_name() {
     name_ = text_of({before_name(), after_unfinished});
+    is_shared_ = true;
     const std::string own = text_of({"/proc/self/fd/", text_of(file_.number())});
     while (::linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
       if (errno != EEXIST) fail("a folder to write in");
       put_in_place();
     }
-    has_name_ = is_shared_ = true;
+    has_name_ = true;
   }
-  /// Another save may have done the last step of this one, or may do it now: then the name leads nowhere.
+  /// Another save may have done the last step of this one: then the name leads nowhere.
   void put_in_place() {
-    if (std::rename(name_.c_str(), path_.c_str()) == 0) return;
-    const int reason = errno;
-    if (!is_shared_ || ::access(name_.c_str(), F_OK) == 0) fail("a file that can be replaced", reason);
+    if (std::rename(name_.c_str(), path_.c_str()) != 0 && !(is_shared_ && errno == ENOENT))
+      fail("a file that can be replaced");
   }
 
   std::string before_name() const {
