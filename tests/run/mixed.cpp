@@ -82,6 +82,15 @@ static_assert(types_of(words_d, "softmax_error") == types{1, 0} && types_of<0>(w
 static_assert(types_of<0>(words_d, "cross_entropy") == types{1, 0} && types_of(words_d, "cross_entropy") == types{0, 1});
 static_assert(types_of(words_d, "scatter_add") == types{0, 1} && types_of<0>(words_d, "scatter_add") == types{1, 0});
 
+// An extremum is one of its argument's numbers, so it is stored as they are, and a net of maxima keeps half the bytes.
+constexpr auto halves_and_floats = sum(max<-1>(reshape<24, 8, 2>(matmul(input<"x", 24, 16>, param<"w", 16, 16>)))) +
+                                   sum(square(min<0>(input<"z", 24, 16> + param<"b", 16>)));
+static_assert(types_of<0>(graph_of<halves_and_floats>, "max") == types{1, 0});
+static_assert(types_of<0>(graph_of<halves_and_floats>, "min") == types{0, 1});
+constexpr auto maxout = layer([](auto x) { return max<-1>(reshape<64, 32, 2>(x | nn::linear<"fc", 64>)); });
+constexpr auto of_maxima = mean(square(input<"x", 64, 32> | block<"a">(maxout) | block<"b">(maxout) | block<"c">(maxout)));
+static_assert(2 * program<of_maxima, mixed<bf16>>::memory().stored_bytes <= program<of_maxima>::memory().stored_bytes);
+
 // Gradients of three parameters are those that one kernel makes, in floats.
 constexpr auto attended = nn::attention(param<"q", 1, 24, 2, 8>, param<"k", 1, 24, 2, 8>, param<"v", 1, 24, 2, 8>);
 constexpr const auto& attending = detail::compiled_of<mean(attended), true, mixed<bf16>>::schedule;

@@ -13,7 +13,9 @@ template <extremum Which, axis_set Axes, bool Keep>
 struct extremum_op : op {
   static constexpr fixed_string name = Which == extremum::largest ? "max" : "min";
   using rule = rule::axes_exist;
-  static constexpr bool sums(int) { return true; }  // x attains it, which of a float may not be rounded
+  // The extremum is one of the numbers of x, so it is stored as x is. One that was rounded would equal none of them.
+  static constexpr bool takes_bf16(int) { return true; }
+  static constexpr int exact = 0;
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto y, auto x) {

@@ -262,10 +262,10 @@ inline constexpr operation operation_of = described_operation<Op, Target, false,
 template <class Op, class Target, class... Tensors>
 inline constexpr operation wide_operation_of = described_operation<Op, Target, true, Tensors...>();
 
-/// The same operation, whose kernel takes floats alone. What moves numbers makes such.
+/// The same operation, whose kernel takes floats alone. Its results are floats that nothing rounds.
 template <class Op>
 struct exact_operation : Op {
-  static constexpr bool sums(int r) { return Op::sums(r) || Op::argument_kind(0) == kind::any; }
+  static constexpr bool sums(int) { return true; }
   static constexpr bool takes_bf16(int) { return false; }
   static constexpr bool takes_weights(int) { return false; }
 };

@@ -28,7 +28,7 @@ struct comparing {
 /// Where the extremum of a row first stands.
 template <extremum Which, class Real>
 int position_in_row(const Real* row, int n) {
-  const Real best = fold_row<comparing<Which>>(row, n);
+  const Real best = fold_row<comparing<Which>, Real>(row, n);
   int i = 0;
   while (best == best ? row[i] != best : row[i] == row[i]) ++i;
   return i;
@@ -65,7 +65,8 @@ template <extremum Which, class Real>
 
 template <extremum Which, axis_set Axes, bool Keep, class Real, class X>
 void compute(extremum_op<Which, Axes, Keep>, signature<Real, X>, void* const* p, int threads) {
-  kernel::reduce<kernel::comparing<Which>, X, Axes>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
+  kernel::reduce<kernel::comparing<Which>, X, Axes>(static_cast<const Real*>(p[1]),
+                                                    static_cast<kernel::sum_of<Real>*>(p[0]), threads);
 }
 template <extremum Which, int Axis, bool Keep, class Real, class X>
 void compute(position_op<Which, Axis, Keep>, signature<Real, X>, void* const* p, int threads) {

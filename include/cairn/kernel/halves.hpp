@@ -96,6 +96,11 @@ template <class Real>
   const lanes<Real> x = load_row_as<Real>(row, i, n);
   return i + halves::width <= n ? x : masked(x, static_cast<int>(n - i), lanes<Real>::fill(rest));
 }
+template <class Real>
+[[gnu::always_inline]] inline lanes<Real> load_row_as(const std::type_identity_t<Real>* row, std::int64_t i,
+                                                      std::int64_t n, Real rest) {
+  return load_row(row, i, n, rest);
+}
 [[gnu::always_inline]] inline void store_row(const lanes<float>& x, bf16* row, std::int64_t i, std::int64_t n) {
   halves::store(halves::of(x), row + i, n - i);
 }

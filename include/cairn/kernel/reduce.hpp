@@ -221,9 +221,10 @@ template <class Fold, class Real>
     if (i >= n) return folded(total, [](auto x, auto y) { return Fold::of(x, y); });
   }
 }
-template <class Fold, class Real>
-Real fold_row(const Real* in, std::int64_t n) {
-  return fold_row<Fold, Real>(n, [in, n](std::int64_t i) { return load_row(in, i, n, Fold::template start<Real>); });
+template <class Fold, class Real, class In>
+Real fold_row(const In* in, std::int64_t n) {
+  return fold_row<Fold, Real>(
+      n, [in, n](std::int64_t i) { return load_row_as<Real>(in, i, n, Fold::template start<Real>); });
 }
 
 /// N reductions of n numbers each, of which section(begin, length) reduces some. Many are reduced in sections, the same
@@ -241,32 +242,32 @@ several<Real, N> fold_all(std::int64_t n, std::int64_t work, int threads, auto o
     }
   });
   several<Real, N> out;
-  for (int k = 0; k < N; ++k) out.of[k] = fold_row<Fold>(parts[k], sections);
+  for (int k = 0; k < N; ++k) out.of[k] = fold_row<Fold, Real>(parts[k], sections);
   return out;
 }
 
 /// out = the reduction of n numbers.
-template <class Fold, class Real>
-[[gnu::noinline]] void reduce_all(const Real* in, std::int64_t n, Real* out, int threads) {
+template <class Fold, class In, class Real>
+[[gnu::noinline]] void reduce_all(const In* in, std::int64_t n, Real* out, int threads) {
   const auto of_section = [in](std::int64_t begin, std::int64_t count) {
-    return several<Real, 1>{{fold_row<Fold>(in + begin, count)}};
+    return several<Real, 1>{{fold_row<Fold, Real>(in + begin, count)}};
   };
   *out = fold_all<Fold, Real, 1>(n, 40 * n, threads, of_section).of[0];
 }
 /// out {columns} = the reduction of `in` {rows, columns} over the rows. Threads share the columns.
-template <class Fold, class Real>
-[[gnu::noinline]] void reduce_rows(const Real* in, std::int64_t rows, std::int64_t columns, Real* out, int threads) {
+template <class Fold, class In, class Real>
+[[gnu::noinline]] void reduce_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, int threads) {
   shares{40 * rows * columns, columns, chunk<Real>}(
       threads, [=](range own) { fold_rows<Fold>(in, rows, columns, out, own); });
 }
 /// out = the reduction of `in` over a pair within what another keeps.
-template <class Fold, class Real>
-[[gnu::noinline]] void reduce_each(std::int64_t kept, const reduction::pair& pair, const Real* in, Real* out,
+template <class Fold, class In, class Real>
+[[gnu::noinline]] void reduce_each(std::int64_t kept, const reduction::pair& pair, const In* in, Real* out,
                                    int threads) {
   const std::int64_t step = pair.gone * pair.kept;
   shares{40 * kept * step, kept}(threads, [=, &pair](range own) {
     for (auto k = own.begin; k < own.end; ++k) {
-      if (pair.kept == 1) out[k] = fold_row<Fold>(in + k * step, pair.gone);
+      if (pair.kept == 1) out[k] = fold_row<Fold, Real>(in + k * step, pair.gone);
       else fold_rows<Fold>(in + k * step, pair.gone, pair.kept, out + k * pair.kept, {0, pair.kept});
     }
   });
@@ -274,7 +275,7 @@ template <class Fold, class Real>
 
 /// Reductions over several pairs. Up to pair `cut` one index of each is kept at a time; of this pair some, so that all
 /// that they keep fits into open columns.
-template <class Fold, class Real>
+template <class Fold, class In, class Real>
 struct nested_reduction {
   const reduction& r;
   open_columns<Fold, Real, 1> sums;
@@ -289,7 +290,7 @@ struct nested_reduction {
     for (std::size_t k = 0; k <= cut; ++k) n *= r.at[k].kept;
     return n;
   }
-  void run(const Real* in, Real* out, range own) {
+  void run(const In* in, Real* out, range own) {
     const auto& pair = r.at[cut];
     for (auto unit = own.begin; unit < own.end;) {
       const std::int64_t first = unit % pair.kept;
@@ -308,16 +309,16 @@ struct nested_reduction {
 
  private:
   /// Pairs from number `at` on, of what is kept from column `to` on; of pair `cut` some.
-  void visit(std::size_t at, const Real* in, std::int64_t to, std::int64_t some) {
+  void visit(std::size_t at, const In* in, std::int64_t to, std::int64_t some) {
     const auto& pair = r.at[at];
     const auto last = static_cast<std::size_t>(r.pairs - 1);
     const range own{to, to + (at < cut ? 1 : at == cut ? some : pair.kept) * pair.out};
     if (at == last) return fold_into(sums, in - to, pair.gone, pair.kept, own);
     const bool of_numbers = at + 1 == last && r.at[last].kept == 1;
     for (std::int64_t gone = 0; gone < pair.gone; ++gone, in += pair.in * pair.kept) {
-      const Real* from = in;
+      const In* from = in;
       for (std::int64_t j = own.begin; j < own.end; j += pair.out, from += pair.in) {
-        if (of_numbers) sums.open(0)[j] = Fold::of(sums.open(0)[j], fold_row<Fold>(from, r.at[last].gone));
+        if (of_numbers) sums.open(0)[j] = Fold::of(sums.open(0)[j], fold_row<Fold, Real>(from, r.at[last].gone));
         else visit(at + 1, from, j, some);
       }
       if (of_numbers) sums.end_row(gone + 1, pair.gone, own);
@@ -326,11 +327,11 @@ struct nested_reduction {
 };
 
 /// out = the reduction of `in` over several pairs. Threads share what is kept.
-template <class Fold, class Real>
-[[gnu::noinline]] void reduce_nested(const reduction& r, std::int64_t count, const Real* in, Real* out, int threads) {
+template <class Fold, class In, class Real>
+[[gnu::noinline]] void reduce_nested(const reduction& r, std::int64_t count, const In* in, Real* out, int threads) {
   if (r.pairs == 2 && r.at[0].gone == 1) return reduce_each<Fold>(r.at[0].kept, r.at[1], in, out, threads);
-  shares{40 * count, nested_reduction<Fold, Real>(r).units()}(
-      threads, [&r, in, out](range own) { nested_reduction<Fold, Real>(r).run(in, out, own); });
+  shares{40 * count, nested_reduction<Fold, In, Real>(r).units()}(
+      threads, [&r, in, out](range own) { nested_reduction<Fold, In, Real>(r).run(in, out, own); });
 }
 
 /// Which axes stay as 1 makes no difference here.
@@ -372,8 +373,8 @@ double length_of(const Real* in, std::int64_t n, int threads) {
 }
 
 /// The reduction of an argument over axes, by the code of its sort alone.
-template <class Fold, class X, axis_set Axes, class Real>
-void reduce(const Real* in, Real* out, int threads) {
+template <class Fold, class X, axis_set Axes, class In, class Real>
+void reduce(const In* in, Real* out, int threads) {
   constexpr const reduction& r = reduction_of<X::shape, Axes>;
   if constexpr (r.pairs > 1) reduce_nested<Fold>(r, X::shape.count(), in, out, threads);
   else if constexpr (r.at[0].kept == 1) reduce_all<Fold>(in, r.at[0].gone, out, threads);

@@ -24,9 +24,7 @@ inline constexpr Real nothing = -std::numeric_limits<Real>::infinity();
 /// From row[i] on of a row of n numbers.
 template <class In>
 [[gnu::always_inline]] inline lanes<sum_of<In>> load_logits(const In* row, std::int64_t i, std::int64_t n) {
-  constexpr auto rest = nothing<sum_of<In>>;
-  if constexpr (std::is_same_v<In, bf16>) return load_row_as<float>(row, i, n, rest);
-  else return load_row(row, i, n, rest);
+  return load_row_as<sum_of<In>>(row, i, n, nothing<sum_of<In>>);
 }
 
 template <class In>
