@@ -141,7 +141,7 @@ constexpr auto checked = [](auto v) {
   static_assert(!wrong<decltype(block<"in">(smuggler<decltype(w)>{})(v))>);  // a parameter is no placeholder
   return v;
 };
-static_assert(written<block<"out">(checked)(x)> == "x");
+static_assert(written<tanh(block<"out">(checked)(x))> == "tanh(x)");
 constexpr auto deeper = [](auto v) {
   using own = decltype(v);
   return block<"mid">([](auto u) {

@@ -54,6 +54,13 @@ static_assert(stored<step_of<sum(square(folded))>> == row);  // tanh, through th
 static_assert(recomputed<step_of<sum(square(folded))>>("s") == 0);
 static_assert(recomputed<step_of<sum(folded)>>("s") == 1 && stored<step_of<sum(folded)>> == row);
 
+// A boundary from which backward computes an interior again is kept anyway. What a loop makes of it is not kept, too.
+constexpr auto bent = ckpt<"s">([](auto v) { return softmax(tanh(v)); }, h);  // its gradient does not read h
+using made_of_boundary = step_of<sum(bent) + sum(square(exp(h)))>;
+static_assert(stored<made_of_boundary> == row && runs_of<made_of_boundary>("exp") == runs{1, 1});
+using made_of_other = step_of<sum(square(folded)) + sum(square(exp(h)))>;  // no interior is computed again from h
+static_assert(stored<made_of_other> == 2 * row && runs_of<made_of_other>("exp") == runs{1, 0});
+
 // Of a chain only the last segment computes its last operation again: the others' results are boundaries.
 constexpr auto second = ckpt<"b">(f, ckpt<"a">(f, h));
 static_assert(stored<step_of<sum(second)>> == 2 * row);

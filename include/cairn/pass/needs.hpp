@@ -66,7 +66,8 @@ struct need_finder {
   }
 
   /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
-  /// Leaves, constants, outputs and what backward reads anyway cost nothing. All else costs its bytes, or, if it is
+  /// Leaves, constants, outputs and what backward reads anyway cost nothing; so do boundaries of segments whose interior
+  /// backward computes again from them. All else costs its bytes, or, if it is
   /// cheap, what it is made of costs; and all that may be made of a value share its cost. What is made again for a
   /// kernel is written and lives on as if it were kept, so it costs its bytes; nothing, where that kernel is of the
   /// gradient of the same body, which comes soon and has it written anyway. Boundaries are kept, never cheap, but for
@@ -77,6 +78,7 @@ struct need_finder {
     bool boundary[nodes] = {};
     int written[nodes] = {};        // the body of the last kernel of backward that reads it, 0 outside of all, or none
     int kept[nodes] = {};           // the least depth at which backward reads it
+    bool asked[nodes] = {};         // the interior of a segment that backward computes again reads it
     int shares[nodes] = {};         // how often it is read by what backward may make of it outside of segments
     int row[nodes] = {};            // of what is cheap: how many operations in a row
     std::int64_t cost[nodes] = {};  // of what it is made of
@@ -90,12 +92,15 @@ struct need_finder {
       out.cheap[v] = v < d.turn && (in_loops(v) || is_view(v)) && n.op->results == 1 && in.depth_of(v) <= 1 &&
                      !out.constant[v] && !out.output[out.root[v]] && !boundary[out.root[v]];
       const bool asks = out.cheap[v] && in.of[v] == 0 && (kept[v] != nowhere || shares[v] > 0);
+      const bool again = v < d.turn && in.of[v] != 0 && kept[v] != 0 && (asked[v] || kept[v] != nowhere) && !in.saved[v];
       for (int i = 0; i < n.op->arguments; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
         shares[a] += asks;
         if (v < d.turn) {
           boundary[a] |= (shared != in.of[v] && !copies_leaf(a)) || (asks && moves_all(v));
+          asked[a] |= again;
+          if (again && in.of[a] == 0) kept[a] = 0;
         } else {
           kept[a] = std::min(kept[a], in.saved[a] ? 0 : in.all[shared].depth);
           if (written[a] == none && n.op->what == ir::role::kernel) written[a] = n.region;
