@@ -22,7 +22,7 @@ void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape tabl
   cairn::reference::gather(in.data(), at.data(), expected.data(), table, count);
   cairn::reference::scatter_add(laid.data(), at.data(), sums.data(), table, count);
   guarded<Real> out(parts), got_sums(table.count());
-  guarded<std::int32_t> sorted(count + table[1]);
+  guarded<std::int32_t> sorted(count + std::min(count, table[1]));
   gather({out.data(), in.data(), at.data()}, threads);
   scatter_add({got_sums.data(), laid.data(), at.data(), sorted.data()}, threads);
 
@@ -64,7 +64,7 @@ template <class Real, int Outer, int Extent, int Inner, int Count>
 std::vector<Real> sums_by(int threads) {
   const auto at = labels(Count, Extent);
   std::vector<Real> in(Outer * Count * Inner), out(Outer * Extent * Inner);
-  std::vector<std::int32_t> sorted(Count + Extent);
+  std::vector<std::int32_t> sorted(Count + std::min(Count, Extent));
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<Real>(1) / static_cast<Real>(i % 1013 + 1);
   run_kernel<cairn::scatter_add_op<1, Extent>, Real, array<shape{Outer, Count, Inner}>,
              array<shape{Count}, cairn::index_below(Extent)>>({out.data(), in.data(), at.data(), sorted.data()},
@@ -82,7 +82,7 @@ void check_sums_of_bf16(int threads = 1) {
   for (const float x : numbers<float>(Outer * Count * Inner)) laid.emplace_back(x);
   const std::vector<float> as_floats(laid.begin(), laid.end());
   guarded<float> sums(Outer * Extent * Inner), expected(Outer * Extent * Inner);
-  std::vector<std::int32_t> sorted(Count + Extent);
+  std::vector<std::int32_t> sorted(Count + std::min(Count, Extent));
   cairn::kernel::scatter_add(to, laid.data(), sums.data(), sorted.data(), threads);
   cairn::kernel::scatter_add(to, as_floats.data(), expected.data(), sorted.data());
   BOOST_TEST(std::equal(expected.data(), expected.data() + Outer * Extent * Inner, sums.data()));
@@ -180,7 +180,7 @@ void check_padding(int threads) {
   auto laid = numbers<float>(count * inner);
   const auto at = labels(count, Extent);
   guarded<float> sums(Extent * inner);
-  guarded<std::int32_t> sorted(count + Extent);
+  guarded<std::int32_t> sorted(count + std::min(count, Extent));
   run_kernel<cairn::scatter_add_op<0, Extent, padding>, float, array<shape{count, inner}>, positions>(
       {sums.data(), laid.data(), at.data(), sorted.data()}, threads);
   for (std::size_t i = 0; i < count; ++i)

@@ -149,7 +149,7 @@ void check_gather(std::initializer_list<int> each_number_of_threads = {1}) {
     run_kernel<op, float, array<Table>, at>({exact.data(), table.data(), index.data()}, threads);
     same(made, exact, of_result.count());
     using added = cairn::scatter_add_op<Axis, extent>;
-    std::int32_t sorted[count + extent];
+    std::int32_t sorted[2 * count];
     run_kernel<added, bf16, of_halves<of_result>, at>({sums.data(), g.data(), index.data(), sorted}, threads);
     run_kernel<added, float, array<of_result>, at>({exact_sums.data(), exact_g.data(), index.data(), sorted}, threads);
     BOOST_TEST(sums.intact());

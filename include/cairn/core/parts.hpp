@@ -29,7 +29,7 @@ constexpr range share(std::int64_t n, std::int64_t unit, int part, int parts) {
 /// The most terms of a sum that are added one after another: kernel/sections.hpp.
 inline constexpr int section_terms = 32;
 /// The most blocks of a product's inner axis that are added one after another.
-inline constexpr int section_blocks = 128;
+inline constexpr int section_blocks = 256;
 
 /// Working space of a kernel, in numbers of the type in which it computes: `each` for every part of its work, a block
 /// of `block` for every part out of `all`, of which no two need the same, and what all parts share.

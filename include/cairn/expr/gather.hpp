@@ -61,9 +61,10 @@ struct scatter_add_op : op {
     const bool fits = x.rank >= Axis + indices.rank && detail::spliced(x, Axis, indices.rank, indices) == x;
     return fits ? detail::spliced(x, Axis, indices.rank, shape{Extent}) : no_shape;
   }
-  /// Room for the indices in the order of the positions to which they lead.
+  /// Room for the indices in the order of the positions to which they lead, and for ends of as many buckets at most.
   static constexpr workspace scratch(int bytes, const shape&, const shape& indices) {
-    return {(4 * (indices.count() + Extent) + bytes - 1) / bytes};
+    const std::int64_t count = indices.count();
+    return {(4 * (count + std::min<std::int64_t>(count, Extent)) + bytes - 1) / bytes};
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto x, auto indices) {

@@ -108,7 +108,7 @@ class filter_gradient {
   /// Four taps of a register of channels at a time; some pixels of a row are added to `open`, and their sums to `to`.
   void add_each_channel(range rows, In* copy, Sum* to, Sum* open) const {
     using vec = lanes<Sum>;
-    constexpr int width = vec::width, most = 4;
+    constexpr int width = vec::width, most = 4, pixels = 4 * section_terms;
     const sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
     const int channels = plan.of.read[3];
@@ -120,7 +120,7 @@ class filter_gradient {
         for (int t = 0; t < cut.runs; t += most) {
           const int taps = std::min(most, cut.runs - t);
           for (int begin = 0, end; begin < plan.of.made[2]; begin = end) {
-            end = std::min(begin + section_blocks, plan.of.made[2]);
+            end = std::min(begin + pixels, plan.of.made[2]);
             vec sum[most];
             for (int i = 0; i < taps; ++i) sum[i] = load_row(open + std::int64_t{t + i} * channels, c, channels);
             for (int k = begin; k < end; ++k) {

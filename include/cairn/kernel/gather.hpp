@@ -7,6 +7,7 @@
 #include "cairn/kernel/softmax.hpp"
 #include "cairn/kernel/threads.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -49,26 +50,45 @@ template <class Index, class Number, class Made>
   });
 }
 
-/// Which of the indices lead to each position, in their order: those between the end of the position before it and its
-/// own.
+/// The indices that count, in the order of the positions to which they lead; those to one position in their own.
+template <class Index>
 struct sorted_indices {
-  std::int32_t *ends, *of;
+  const positions<Index>& x;
+  std::int64_t buckets, width;  ///< of positions: as many as there are indices at most, and positions in each
+  std::int32_t *ends, *of;      ///< of buckets; the numbers of the indices
 
-  /// Sorts them by counting; `to` has room for a number each, and for one of each position.
-  template <class Index>
-  sorted_indices(const positions<Index>& x, std::int32_t* to) : ends(to), of(to + x.table.extent) {
-    std::fill_n(ends, x.table.extent, 0);
-    for_each(x, [this](std::int64_t, Index at) { ++ends[at]; });
-    std::exclusive_scan(ends, ends + x.table.extent, ends, 0);
-    for_each(x, [this](std::int64_t i, Index at) { of[ends[at]++] = static_cast<std::int32_t>(i); });
+  /// Counts how many lead to each bucket. `to` has room for the indices and the buckets.
+  sorted_indices(const positions<Index>& from, std::int32_t* to)
+      : x(from),
+        buckets(std::min<std::int64_t>(x.table.extent, x.count)),
+        width((x.table.extent + buckets - 1) / buckets),
+        ends(to),
+        of(to + buckets) {
+    std::fill_n(ends, buckets, 0);
+    for_each([this](std::int64_t, std::int64_t bucket) { ++ends[bucket]; });
+    std::exclusive_scan(ends, ends + buckets, ends, 0);
+    for_each([this](std::int64_t i, std::int64_t bucket) { of[ends[bucket]++] = static_cast<std::int32_t>(i); });
+    const auto comes_before = [this](auto a, auto b) { return x.at[a] != x.at[b] ? x.at[a] < x.at[b] : a < b; };
+    for (std::int64_t bucket = 0; width > 1 && bucket < buckets; ++bucket)
+      std::sort(of + begin(bucket), of + ends[bucket], comes_before);
   }
-  range at(std::int64_t position) const { return {position == 0 ? 0 : ends[position - 1], ends[position]}; }
+  /// The first that leads to this position or to one behind it, and how many lead to it.
+  std::int64_t first(std::int64_t position) const {
+    std::int64_t k = begin(position / width);
+    while (k < ends[buckets - 1] && x.at[of[k]] < position) ++k;
+    return k;
+  }
+  std::int64_t count(std::int64_t first, std::int64_t position) const {
+    std::int64_t k = first;
+    while (k < ends[buckets - 1] && x.at[of[k]] == position) ++k;
+    return k - first;
+  }
 
  private:
-  template <class Index>
-  static void for_each(const positions<Index>& x, auto visit) {
+  std::int64_t begin(std::int64_t bucket) const { return bucket == 0 ? 0 : ends[bucket - 1]; }
+  void for_each(auto visit) const {
     for (std::int64_t i = 0; i < x.count; ++i)
-      if (x.at[i] != x.padding) visit(i, x.at[i]);
+      if (x.at[i] != x.padding) visit(i, x.at[i] / width);
   }
 };
 
@@ -105,11 +125,11 @@ template <class Index, class In, class Sum>
   const sorted_indices sorted(x, scratch);
   const std::int64_t outer = x.table.outer, inner = x.table.inner;
   const std::int64_t step = x.count * inner, table = x.table.extent * inner;
-  const auto sum_rows = [=](std::int64_t k, range rows, range columns) {
-    for (auto row = rows.begin; row < rows.end; ++row) {
-      const range own = sorted.at(row);
-      sum_runs(in + k * step, inner, sorted.of + own.begin, own.end - own.begin, out + k * table + row * inner,
-               columns);
+  const auto sum_rows = [=, &sorted](std::int64_t k, range rows, range columns) {
+    std::int64_t first = sorted.first(rows.begin), count = 0;
+    for (auto row = rows.begin; row < rows.end; ++row, first += count) {
+      count = sorted.count(first, row);
+      sum_runs(in + k * step, inner, sorted.of + first, count, out + k * table + row * inner, columns);
     }
   };
   const range rows{0, x.table.extent}, columns{0, inner};
