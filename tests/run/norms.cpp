@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_SUITE(norms)
 
 BOOST_AUTO_TEST_CASE(of_any_size) {
   for (const double factor : {1e-30, 1e-10, 1.0, 1e10, 1e18, 1e19, 1e25, 1e30, 8e37, 3.4e38})
-    check("numbers up to " + std::to_string(factor), rounded(numbers(0), factor), 2e-6);
+    BOOST_TEST_CONTEXT("numbers up to " << factor) check("numbers", rounded(numbers(0), factor), 2e-6);
 }
 BOOST_AUTO_TEST_CASE(of_the_largest_of_both_signs) {
   std::vector<double> of(count, double{std::numeric_limits<float>::max()});
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(of_equal_numbers) {
 // bf16 has 8 bits: what is computed from it is rounded some times.
 BOOST_AUTO_TEST_CASE(of_bf16) {
   for (const double factor : {1.0, 1e19, 1e30, 8e37})
-    check<mixed<bf16>>("bf16 up to " + std::to_string(factor), rounded(numbers(0), factor), 0.02);
+    BOOST_TEST_CONTEXT("numbers up to " << factor) check<mixed<bf16>>("bf16", rounded(numbers(0), factor), 0.02);
 }
 // Finite numbers give predictions that are finite, too, where a running variance is not.
 BOOST_AUTO_TEST_CASE(predictions_after_huge_numbers) {

@@ -17,7 +17,7 @@ struct moments_of_columns : op {
   static constexpr int sections_of(std::int64_t rows) {
     return static_cast<int>(std::clamp<std::int64_t>(rows / 128, 1, 64));
   }
-  /// The sums of each section; and by column the origin, and what is divided by the deviation.
+  /// The sums of each section; and by column the origin, and whether the result is known.
   static constexpr std::int64_t scratch_of(int bytes, std::int64_t rows, int columns) {
     return (2 * sections_of(rows) + 2) * std::int64_t{columns} * sums_in(bytes);
   }
@@ -45,15 +45,24 @@ struct moments_op : detail::moments_of_columns {
   }
 };
 
-/// {N, rows, features} -> {N, 1, features} twice: half the mean of the group that each feature is in, and
-/// 2 / sqrt(variance + eps).
+namespace detail {
+/// {N, groups, 1} -> {N, 1, features}: the number of the group that each feature is in.
+template <int Features, class V>
+constexpr auto for_features(V v) {
+  constexpr shape each{V::shape[0], V::shape[1], Features / V::shape[1]}, together{V::shape[0], 1, Features};
+  if constexpr (each == V::shape) return make<reshape_op<together>>(v);
+  else return make<reshape_op<together>>(make<expand_op<each>>(v));
+}
+}  // namespace detail
+
+/// {N, rows, features} -> {N, groups, 1} twice: half the mean of each group of features, and 2 / sqrt(variance + eps).
 template <int Groups, double Eps>
 struct group_moments_op : detail::moments_of_columns {
   static constexpr fixed_string name = "group_moments";
   using rule = rule::at_least_two_axes;
   static constexpr std::array<shape, 2> result(const shape& x) {
-    const shape features = x.rank != 3 ? no_shape : shape{x[0], 1, x[2]};
-    return {features, features};
+    const shape groups = x.rank != 3 ? no_shape : shape{x[0], Groups, 1};
+    return {groups, groups};
   }
   static constexpr std::int64_t work(const shape& x) { return 40 * x.count(); }
   static constexpr workspace scratch(int bytes, const shape& x) {
@@ -62,9 +71,9 @@ struct group_moments_op : detail::moments_of_columns {
   static constexpr auto vjp(auto of_mean, auto of_scale, auto mean, auto scale, auto x) {
     constexpr shape from = decltype(x)::shape;
     constexpr auto share = constant<static_cast<double>(Groups) / (static_cast<double>(from[1]) * from[2])>;
-    const auto of_off = detail::summed_in_groups<Groups>(detail::through_root(of_scale, scale));
-    const auto of_group = detail::summed_in_groups<Groups>(of_mean);
-    return gradients((of_group - of_off * (x * detail::half - mean)) * (detail::half * share));
+    const auto of_off = detail::for_features<from[2]>(detail::through_root(of_scale, scale));
+    const auto off = x * detail::half - detail::for_features<from[2]>(mean);
+    return gradients((detail::for_features<from[2]>(of_mean) - of_off * off) * (detail::half * share));
   }
 };
 

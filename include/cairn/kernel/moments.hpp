@@ -47,7 +47,7 @@ struct moments_of {
   Real corrected_origin() const { return static_cast<Real>(origin + off); }
   bool finite() const { return variance <= most; }
 
-  Real half_mean() const { return static_cast<Real>((origin + off) * (0.5 / unit)); }
+  Real half_mean() const { return static_cast<Real>((origin + off) * (unit == 1 ? 0.5 : 0.5 / unit)); }
   /// In a unit numbers are so large that eps is nothing beside their variance, if there is one.
   Real twice_scale() const {
     const bool no_eps = unit != 1 && variance > 0;
@@ -102,8 +102,8 @@ void sum_squares(const In* in, std::int64_t rows, std::int64_t stride, Real unit
   }
 }
 
-/// Half the mean, 2 / sqrt(variance + eps) and the variance of groups of `together` columns of `in` {rows, columns},
-/// for each column; null where nobody reads them.
+/// Half the mean, 2 / sqrt(variance + eps) and the variance of each group of `together` columns of `in`
+/// {rows, columns}; null where nobody reads them.
 template <class In, class Real>
 struct column_moments {
   const In* in;
@@ -206,13 +206,13 @@ struct column_moments {
   /// Writes the results of groups that are not known yet; whether all are.
   bool finish(Real unit) const {
     bool all = true;
-    for (std::int64_t j = 0; j < columns; j += together) {
-      if (known()[j] != 0) continue;
-      const moments_of<Real> found = of_group(j, unit);
-      if (half_mean != nullptr) std::fill_n(half_mean + j, together, found.half_mean());
-      if (twice_scale != nullptr) std::fill_n(twice_scale + j, together, found.twice_scale());
-      if (variance != nullptr) std::fill_n(variance + j, together, found.whole_variance());
-      if (found.finite()) known()[j] = 1;
+    for (std::int64_t group = 0; group < columns / together; ++group) {
+      if (known()[group] != 0) continue;
+      const moments_of<Real> found = of_group(group * together, unit);
+      if (half_mean != nullptr) half_mean[group] = found.half_mean();
+      if (twice_scale != nullptr) twice_scale[group] = found.twice_scale();
+      if (variance != nullptr) variance[group] = found.whole_variance();
+      if (found.finite()) known()[group] = 1;
       else all = false;
     }
     return all;
@@ -259,8 +259,8 @@ void compute(group_moments_op<Groups, Eps> op, signature<Real, X>, void* const* 
                                         static_cast<int>(columns / Groups),
                                         sections,
                                         static_cast<sum>(Eps),
-                                        place(0, i * columns),
-                                        place(1, i * columns),
+                                        place(0, i * Groups),
+                                        place(1, i * Groups),
                                         nullptr,
                                         place(3, part * (2 * sections + 2) * columns)}
           .run(examples == 1 ? threads : 1);

@@ -68,7 +68,9 @@ struct group_norm_layer : layer_base {
     } else {
       const auto rows = reshape<X::shape[0], -1, X::shape[-1]>(x);
       const auto weight = detail::weight_of_norm<Name, X>;
-      const auto [mean, scale] = make<group_moments_op<Groups, Eps>>(rows);
+      const auto [of_group, scale_of_group] = make<group_moments_op<Groups, Eps>>(rows);
+      const auto mean = cairn::detail::for_features<X::shape[-1]>(of_group);
+      const auto scale = cairn::detail::for_features<X::shape[-1]>(scale_of_group);
       const auto y = make<normalized_op<Groups>>(rows, mean, scale, weight, detail::bias_of_norm<Name, X>);
       return cairn::detail::result_of_layer<Name>(weight, make<cairn::reshape_op<X::shape>>(y));
     }
