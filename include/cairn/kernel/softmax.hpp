@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/expr/softmax.hpp"
+#include "cairn/kernel/functions.hpp"
 #include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/threads.hpp"
