@@ -94,13 +94,36 @@ struct square_op : elementwise_op {
   static constexpr fixed_string name = "square";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * detail::two * x); }
 };
+struct tanh_op;
+/// The derivative of tanh, from the argument: 1 less the square of the result is 0 where the result rounds to 1, and with
+/// a result of bf16 already at 3.5.
+struct tanh_slope_op : elementwise_op {
+  static constexpr fixed_string name = "tanh_slope";
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * detail::two * y * make<tanh_op>(x))); }
+};
 struct tanh_op : elementwise_op {
   static constexpr fixed_string name = "tanh";
-  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * (detail::one - make<square_op>(y))); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<tanh_slope_op>(x)); }
+};
+/// The derivative of the sigmoid, from the argument, as that of tanh.
+struct sigmoid_slope_op : elementwise_op {
+  static constexpr fixed_string name = "sigmoid_slope";
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * y * make<tanh_op>(detail::half * x))); }
 };
 struct sigmoid_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid";
-  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * y * (detail::one - y)); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sigmoid_slope_op>(x)); }
+};
+/// The derivative of silu: y + x y (1 - y) for the sigmoid y of x.
+struct silu_slope_op : elementwise_op {
+  static constexpr fixed_string name = "silu_slope";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    return gradients(g * make<sigmoid_slope_op>(x) * (detail::two - x * make<tanh_op>(detail::half * x)));
+  }
+};
+struct silu_op : elementwise_op {
+  static constexpr fixed_string name = "silu";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<silu_slope_op>(x)); }
 };
 
 /// log(1 + exp(x)).
@@ -274,9 +297,6 @@ namespace detail {
 struct rsqrt_form : form_of_one<"rsqrt"> {
   static constexpr auto of(an_expression auto x) { return made_silently<div_op>(one, made_silently<sqrt_op>(x)); }
 };
-struct silu_form : form_of_one<"silu"> {
-  static constexpr auto of(an_expression auto x) { return made_silently<mul_op>(x, made_silently<sigmoid_op>(x)); }
-};
 }  // namespace detail
 
 /// 1 / sqrt(x).
@@ -287,27 +307,32 @@ constexpr applied<detail::rsqrt_form, X> rsqrt(X) {
 function_name rsqrt(function_name);
 /// x sigmoid(x), as F.silu (Elfwing et al., 2017).
 template <an_operand X>
-constexpr applied<detail::silu_form, X> silu(X) {
+constexpr made<silu_op, X> silu(X) {
   return {};
 }
 function_name silu(function_name);
 
-/// x to the power of a constant; of negative x NaN.
+namespace detail {
+template <double Exponent, class X>
+constexpr auto power_of(X x);
+}  // namespace detail
+
+/// x to the power of a constant. Where that is not whole, NaN of negative x.
 template <double Exponent>
 struct pow_op : elementwise_op {
   static constexpr fixed_string name = "pow";
   static constexpr auto vjp(auto g, auto, auto x) {
-    return gradients(g * constant<Exponent> * make<pow_op<Exponent - 1>>(x));
+    return gradients(g * constant<Exponent> * detail::power_of<Exponent - 1>(x));
   }
 };
 
 namespace detail {
-/// x to the power N > 0, of products.
-template <int N, class X>
-constexpr auto whole_power(X x) {
-  if constexpr (N == 1) return x;
-  else if constexpr (N % 2 == 0) return made_silently<square_op>(whole_power<N / 2>(x));
-  else return made_silently<mul_op>(x, whole_power<N - 1>(x));
+template <double Exponent, class X>
+constexpr auto power_of(X x) {
+  if constexpr (Exponent == 0.5) return made_silently<sqrt_op>(x);
+  else if constexpr (Exponent == 1) return x;
+  else if constexpr (Exponent == 2) return made_silently<square_op>(x);
+  else return made_silently<pow_op<Exponent>>(x);
 }
 template <class... A>
 inline constexpr bool is_power = false;
@@ -322,10 +347,7 @@ struct power_form {
   template <an_expression X, double E>
   static constexpr auto of(X x, constant_leaf<E>) {
     if constexpr (wrong<X>) return x;
-    else if constexpr (E == 0.5) return made_silently<sqrt_op>(x);
-    else if constexpr (E != static_cast<int>(E)) return made_silently<pow_op<E>>(x);
-    else if constexpr (E > 0) return whole_power<static_cast<int>(E)>(x);
-    else return made_silently<div_op>(one, whole_power<static_cast<int>(-E)>(x));
+    else return power_of<E>(x);
   }
 };
 }  // namespace detail

@@ -5,7 +5,8 @@
 #include "cairn/ir/operation.hpp"
 #include "cairn/kernel/registers.hpp"
 
-#include <numbers>
+#include <array>
+#include <tuple>
 #include <utility>
 
 namespace cairn {
@@ -90,8 +91,7 @@ template <class V>
 }
 template <double Exponent, class V>
 [[gnu::always_inline]] inline V lanewise(pow_op<Exponent>, V a) {
-  using kernel::exp, kernel::log;
-  return exp(kernel::all<V>(Exponent) * log(a));
+  return kernel::pow<Exponent>(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(sqrt_op, V a) {
@@ -111,11 +111,50 @@ template <shape To, class V>
 [[gnu::always_inline]] inline V lanewise(expand_op<To>, V a) {
   return a;
 }
+namespace kernel {
+/// a, but no less than -most, and no more than it; NaN stays.
+template <class V>
+[[gnu::always_inline]] inline V within(V a, double most) {
+  const V above = all<V>(most), below = all<V>(-most);
+  return select(greater(a, above), above, select(greater(below, a), below, a));
+}
+/// 1 / (1 + e) and e / (1 + e) for e = exp(-|a|): the sigmoid of |a|, and what it lacks to 1, with all its digits.
+template <class V>
+[[gnu::always_inline]] inline std::array<V, 2> sigmoids(V a) {
+  const V e = exp(-abs(a)), most = all<V>(1) / (all<V>(1) + e);
+  return {most, e * most};
+}
+}  // namespace kernel
+
+template <class V>
+[[gnu::always_inline]] inline V lanewise(tanh_slope_op, V a) {
+  const auto [most, least] = kernel::sigmoids(a + a);
+  return kernel::all<V>(4) * most * least;
+}
 template <class V>
 [[gnu::always_inline]] inline V lanewise(sigmoid_op, V a) {
-  using kernel::exp;
-  const V one = kernel::all<V>(1);
-  return one / (one + exp(-a));
+  using kernel::sigmoid;
+  return sigmoid(a);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(sigmoid_slope_op, V a) {
+  const auto [most, least] = kernel::sigmoids(a);
+  return most * least;
+}
+// Of minus infinity 0, and not 0 times infinity.
+template <class V>
+[[gnu::always_inline]] inline V lanewise(silu_op, V a) {
+  using kernel::greater, kernel::select, kernel::sigmoid;
+  const V least = kernel::all<V>(-1000);
+  return select(greater(least, a), least, a) * sigmoid(a);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(silu_slope_op, V a) {
+  using kernel::fused, kernel::greater, kernel::select;
+  const auto [most, least] = kernel::sigmoids(a);
+  const auto negative = greater(kernel::all<V>(0), a);
+  const V y = select(negative, least, most);
+  return fused(y * kernel::within(a, 1000), select(negative, most, least), y);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(softplus_op, V a) {
@@ -157,25 +196,17 @@ template <class V>
   return select(equal(a, b), kernel::all<V>(1), kernel::all<V>(0));
 }
 
-namespace kernel {
-/// Phi(x), the normal distribution.
-template <class V>
-[[gnu::always_inline]] inline V normal_distribution(V x) {
-  const V half = all<V>(0.5);
-  return half + half * erf(x * all<V>(std::numbers::sqrt2 / 2));
-}
-}  // namespace kernel
-
 template <class V>
 [[gnu::always_inline]] inline V lanewise(gelu_op, V a) {
-  return a * kernel::normal_distribution(a);
+  using kernel::greater, kernel::normal, kernel::select;
+  const V least = kernel::all<V>(-1000);
+  return select(greater(least, a), least, a) * normal(a).below;
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(gelu_slope_op, V a) {
-  using kernel::exp;
-  constexpr double density_at_zero = 0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2;
-  const V density = kernel::all<V>(density_at_zero) * exp(a * a * kernel::all<V>(-0.5));
-  return kernel::normal_distribution(a) + a * density;
+  using kernel::fused, kernel::normal;
+  const auto [below, density] = normal(a);
+  return fused(kernel::within(a, 1000), density, below);
 }
 
 namespace detail {

@@ -2,7 +2,7 @@
 // loops: whole numbers, truth values, doubles among floats. The words are those of `lanes`.
 #pragma once
 
-#include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/functions.hpp"
 
 #include <limits>
 
@@ -64,6 +64,12 @@ struct packed {
   [[gnu::always_inline]] friend packed tanh(packed a) {
     return each(a, [](T x) { return std::tanh(x); });
   }
+  [[gnu::always_inline]] friend packed sigmoid(packed a) {
+    return each(a, [](T x) { return kernel::sigmoid(x); });
+  }
+  [[gnu::always_inline]] friend normal_distribution<packed> normal(packed a) {
+    return {each(a, [](T x) { return kernel::normal(x).below; }), each(a, [](T x) { return kernel::normal(x).density; })};
+  }
   [[gnu::always_inline]] friend packed erf(packed a) {
     return each(a, [](T x) { return std::erf(x); });
   }
@@ -86,6 +92,11 @@ struct packed {
   [[gnu::always_inline]] friend packed select(mask which, packed a, packed b) { return {which ? a.value : b.value}; }
   [[gnu::always_inline]] friend packed max(packed a, packed b) { return select(greater(a, b), a, b); }
 };
+
+template <double Exponent, class T, int W>
+[[gnu::always_inline]] inline packed<T, W> pow(packed<T, W> a) {
+  return packed<T, W>::each(a, [](T x) { return pow<Exponent>(x); });
+}
 
 /// A real number cut off to a whole one, the nearest that the type has; of NaN 0.
 template <std::integral To, std::floating_point From>

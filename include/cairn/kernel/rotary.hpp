@@ -2,9 +2,9 @@
 #pragma once
 
 #include "cairn/expr/rotary.hpp"
+#include "cairn/kernel/functions.hpp"
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/run.hpp"
-#include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 
 namespace cairn {

@@ -27,8 +27,11 @@ namespace cairn::kernel {
 // Names of the friends of registers, which alone only argument-dependent lookup finds. A class or an object of the same
 // name outside of cairn, as std::greater after `using namespace std`, would hide them: unless this namespace has
 // functions of these names.
-void barrier(), equal(), erf(), exp2_below(), folded(), fused(), greater(), largest(), masked(), select(), settled(),
-    upper(), where_at_least();
+void barrier(), between(), equal(), first_digits(), folded(), fused(), greater(), largest(), masked(), product_error(),
+    scaled(), select(), settled(), upper(), where_at_least();
+
+template <class Lanes>
+Lanes from_bits(typename Lanes::words x);
 
 /// As many numbers as one register holds. Operations work lane by lane; `sum` and `largest` work across
 /// lanes.
@@ -42,6 +45,9 @@ struct lanes {
   static constexpr int width = static_cast<int>(batch::size);
   using vector [[gnu::vector_size(sizeof(Real) * width)]] = Real;
   using mask = decltype(vector{} > vector{});
+  using number = Real;
+  using words [[gnu::vector_size(sizeof(Real) * width)]] =
+      std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
 
   vector value;
 
@@ -147,43 +153,6 @@ struct lanes {
   [[gnu::always_inline]] friend lanes operator/(lanes a, lanes b) { return {a.value / b.value}; }
   [[gnu::always_inline]] friend lanes operator-(lanes a) { return {-a.value}; }
 
-  [[gnu::always_inline]] friend lanes exp(lanes a) {
-    return saturated(a, [](batch x) { return xsimd::exp(x); });
-  }
-  /// 2^a of what is not above 0, in fewer steps: 0 where that has less than all digits, as of minus infinity. 1 and a
-  /// polynomial of what is left of a beside a whole number; relative errors are below 5e-9, and 2e-19 of doubles.
-  [[gnu::always_inline]] friend lanes exp2_below(lanes a) {
-    constexpr bool single = sizeof(Real) == 4;
-    constexpr int digits = single ? 23 : 52, least = single ? -125 : -1021;
-    // To what is added to so large a number only whole numbers are left, in its last bits.
-    const lanes rounding = fill(static_cast<Real>(std::int64_t{3} << (digits - 1)));
-    const lanes shifted = a + rounding, rest = a - (shifted - rounding);
-    lanes sum = fill(static_cast<Real>(exp2_terms[0]));
-#pragma GCC unroll 12
-    for (std::size_t i = 1; i < exp2_terms.size(); ++i) sum = fused(sum, rest, fill(static_cast<Real>(exp2_terms[i])));
-    const lanes power{reinterpret_cast<vector>((reinterpret_cast<mask>(shifted.value) << digits) +
-                                               reinterpret_cast<mask>(fill(1).value))};
-    return select(greater(fill(least), a), fill(0), fused(sum, rest, fill(1)) * power);
-  }
-  [[gnu::always_inline]] friend lanes log(lanes a) {
-#if XSIMD_WITH_AVX512F  // its log does not compile for the later AVX-512 sets (xsimd 8.1)
-    return settled(xsimd::log(xsimd::batch<Real, xsimd::avx512f>(a.value)).data);
-#else
-    return settled(xsimd::log(batch(a.value)).data);
-#endif
-  }
-  [[gnu::always_inline]] friend lanes tanh(lanes a) {
-    return saturated(a, [](batch x) { return xsimd::tanh(x); });
-  }
-  [[gnu::always_inline]] friend lanes erf(lanes a) {
-    return saturated(a, [](batch x) { return xsimd::erf(x); });
-  }
-  [[gnu::always_inline]] friend lanes sin(lanes a) {
-    return wave<0>(a, [](Real x) { return std::sin(x); });
-  }
-  [[gnu::always_inline]] friend lanes cos(lanes a) {
-    return wave<1>(a, [](Real x) { return std::cos(x); });
-  }
   [[gnu::always_inline]] friend lanes sqrt(lanes a) { return {xsimd::sqrt(batch(a.value)).data}; }
   [[gnu::always_inline]] friend lanes abs(lanes a) { return {xsimd::abs(batch(a.value)).data}; }
   /// a * b + c, rounded once where the processor can.
@@ -196,6 +165,23 @@ struct lanes {
 #endif
   }
 
+  /// a 2^power, rounded once, for a between 0.04 and 2 and whole powers from -1300 to 1100; of floats from -170 to 130.
+  [[gnu::always_inline]] friend lanes scaled(lanes a, lanes power) {
+#if XSIMD_WITH_AVX512F
+    if constexpr (sizeof(Real) == 4) return {_mm512_scalef_ps(a.value, power.value)};
+    else return {_mm512_scalef_pd(a.value, power.value)};
+#else
+    // The power itself may be beyond those of normal numbers, but none of its halves is. The last bits of what is added
+    // to `whole` are a whole number.
+    constexpr int digits = sizeof(Real) == 4 ? 23 : 52;
+    const lanes whole = fill(static_cast<Real>(std::int64_t{3} << (digits - 1)));
+    const lanes shifted = power * fill(Real{0.5}) + whole, half = shifted - whole;
+    const auto two_to = [](lanes x) { return from_bits<lanes>((bits(x) << digits) + bits(fill(1))); };
+    return a * two_to(shifted) * two_to(power - half + whole);
+#endif
+  }
+  [[gnu::always_inline]] friend words bits(lanes a) { return reinterpret_cast<words>(a.value); }
+
   [[gnu::always_inline]] friend mask greater(lanes a, lanes b) { return a.value > b.value; }
   [[gnu::always_inline]] friend mask equal(lanes a, lanes b) { return a.value == b.value; }
   [[gnu::always_inline]] friend lanes select(mask which, lanes a, lanes b) { return {which ? a.value : b.value}; }
@@ -203,6 +189,22 @@ struct lanes {
   [[gnu::always_inline]] friend lanes between(lanes a, lanes most) {
     return {xsimd::min(batch(most.value), xsimd::max(batch(-most.value), batch(a.value))).data};
   }
+  /// The error of a product a * b, which is `product`: exact if the processor rounds a * b + c once, or else but for a
+  /// few units in the last place (Dekker, 1971).
+  [[gnu::always_inline]] friend lanes product_error(lanes a, lanes b, lanes product) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return fused(a, b, -product);
+#else
+    const lanes a_high = first_digits(a), a_low = a - a_high, b_high = first_digits(b), b_low = b - b_high;
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
+#endif
+  }
+  /// The first half of the digits of a: products of two of these are exact.
+  [[gnu::always_inline]] friend lanes first_digits(lanes a) {
+    constexpr int rest = sizeof(Real) == 4 ? 12 : 27;
+    return from_bits<lanes>(bits(a) >> rest << rest);
+  }
+
   /// a where it is greater, else b; so b where either is NaN.
   [[gnu::always_inline]] friend lanes max(lanes a, lanes b) { return select(greater(a, b), a, b); }
 
@@ -236,17 +238,6 @@ struct lanes {
   [[gnu::always_inline]] static void transpose(lanes (&row)[width]) { exchange_blocks<width / 2>(row); }
 
  private:
-  /// (2^x - 1) / x from -0.5 to 0.5, equal at the nodes of Chebyshev; the highest power first.
-  static constexpr auto exp2_terms = [] {
-    if constexpr (sizeof(Real) == 4)
-      return std::array{0.000154531629451206902, 0.00133908633646712344, 0.00961808255727785149,
-                        0.0555035711421907782,   0.240226507605681269,   0.693147188026228781};
-    else
-      return std::array{2.57293241773623042e-11, 4.45581790833606449e-10, 7.05489730415549928e-9,
-                        1.01780570877339411e-7,  1.32154868087055628e-6,  0.0000152527338415567726,
-                        0.000154035303933707334, 0.00133335581464064707,  0.00961812910762847949,
-                        0.055504108664821627,    0.240226506959100712,    0.693147180559945309};
-  }();
   [[gnu::always_inline]] static mask lanes_below(int n) {
     static constexpr auto lane = [] {
       std::array<Real, width> index{};
@@ -260,47 +251,6 @@ struct lanes {
     lanes result{x};
     barrier(result);
     return result;
-  }
-
-  /// f(a), where f changes no more beyond 1000 on either side. There, and of NaN, xsimd 8.1 turns doubles into
-  /// integers that cannot hold them, which is undefined even where the result is not used.
-  template <class F>
-  [[gnu::always_inline]] static lanes saturated(lanes a, F f) {
-    if constexpr (sizeof(Real) == 4) {
-      return settled(f(a.value).data);
-    } else {
-      const lanes near = select(greater(a, fill(1000)), fill(1000), max(a, fill(-1000)));
-      return select(equal(a, a), settled(f(near.value).data), a);
-    }
-  }
-
-  /// The sine, `Quarter` quarters of a turn further on. xsimd 8.1 chooses among formulas by the largest of all lanes;
-  /// up to a quarter of a turn it is the same for each, so that a lane's bits do not depend on the others. Multiples of
-  /// a quarter are taken off in three parts, the first two with few bits, so that all but the last product are exact;
-  /// far away, where they would not be, and of NaN, each lane is computed by itself.
-  template <int Quarter, class F>
-  [[gnu::always_inline]] static lanes wave(lanes a, F by_itself) {
-    constexpr bool single = sizeof(Real) == 4;
-    const lanes farthest = fill(single ? Real{8192} : Real{1 << 17});
-    constexpr double first = single ? 1.5703125 : 1.57079632673412561417;
-    constexpr double second = single ? 4.837512969970703125e-4 : 6.07710050630396597660e-11;
-    constexpr double third = single ? 7.549789954891882e-8 : 2.0222662487959506e-21;
-    // To what is added to so large a number only whole numbers are left, in its last bits.
-    const lanes rounding = fill(single ? Real{3 << 22} : static_cast<Real>(std::int64_t{3} << 51));
-    const auto inside = greater(farthest, abs(a));
-    const lanes near = select(inside, a, fill(0));
-    const lanes shifted = near * fill(static_cast<Real>(0.63661977236758134)) + rounding;
-    const lanes turns = shifted - rounding;
-    const lanes rest = near - turns * fill(static_cast<Real>(first)) - turns * fill(static_cast<Real>(second)) -
-                       turns * fill(static_cast<Real>(third));
-    const auto [sine, cosine] = xsimd::sincos(batch(rest.value));
-    const mask quarters = reinterpret_cast<mask>(shifted.value) + Quarter;
-    const lanes size = select((quarters & 1) != 0, settled(cosine.data), settled(sine.data));
-    lanes out = select((quarters & 2) != 0, -size, size);
-    if (largest(select(inside, fill(0), fill(1))) > 0) {
-      for (int i = 0; i < width; ++i) out.value[i] = inside[i] != 0 ? out.value[i] : by_itself(a.value[i]);
-    }
-    return out;
   }
 
   /// Lane i of the result is lane Index(i) of a, or lane Index(i) - width of b.
@@ -347,6 +297,12 @@ struct lanes {
   }
 #endif
 };
+
+/// The numbers that have these bits.
+template <class Lanes>
+[[gnu::always_inline]] inline Lanes from_bits(typename Lanes::words x) {
+  return {reinterpret_cast<typename Lanes::vector>(x)};
+}
 
 /// As many of the numbers from row[i] on as fit into a register, of a row of n; `rest` past its end.
 template <class Real>
@@ -459,30 +415,6 @@ struct wide_words {
 /// The same vocabulary for single numbers, so that a formula written once runs on both.
 template <std::floating_point Real>
 constexpr void barrier(Real&) {}
-template <std::floating_point Real>
-inline Real exp(Real a) {
-  return std::exp(a);
-}
-template <std::floating_point Real>
-inline Real log(Real a) {
-  return std::log(a);
-}
-template <std::floating_point Real>
-inline Real tanh(Real a) {
-  return std::tanh(a);
-}
-template <std::floating_point Real>
-inline Real erf(Real a) {
-  return std::erf(a);
-}
-template <std::floating_point Real>
-inline Real sin(Real a) {
-  return std::sin(a);
-}
-template <std::floating_point Real>
-inline Real cos(Real a) {
-  return std::cos(a);
-}
 template <std::floating_point Real>
 inline Real sqrt(Real a) {
   return std::sqrt(a);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/expr/softmax.hpp"
+#include "cairn/kernel/functions.hpp"
 #include "cairn/kernel/reduce.hpp"
 
 #include <limits>

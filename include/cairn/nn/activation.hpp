@@ -59,7 +59,7 @@ inline constexpr detail::form_layer<cairn::detail::leaky_relu_form<static_cast<d
 inline constexpr detail::operation_layer<log_softmax_op<-1>> log_softmax{};
 inline constexpr detail::operation_layer<relu_op> relu{};
 inline constexpr detail::operation_layer<sigmoid_op> sigmoid{};
-inline constexpr detail::form_layer<cairn::detail::silu_form> silu{};
+inline constexpr detail::operation_layer<silu_op> silu{};
 inline constexpr detail::operation_layer<softmax_op<-1>> softmax{};
 inline constexpr detail::operation_layer<softplus_op> softplus{};
 inline constexpr detail::operation_layer<square_op> square{};
