@@ -28,6 +28,7 @@ constexpr auto operator+(const fixed_string<N>& a, const fixed_string<M>& b) {
   return joined;
 }
 
+namespace detail {
 /// A text of so many characters as a template argument.
 template <std::size_t Length>
 constexpr fixed_string<Length + 1> fixed(std::string_view text) {
@@ -36,6 +37,7 @@ constexpr fixed_string<Length + 1> fixed(std::string_view text) {
   out.text[Length] = '\0';  // clang prints only what was written
   return out;
 }
+}  // namespace detail
 
 /// The decimal digits of I: `digits<12>` is "12".
 template <int I>

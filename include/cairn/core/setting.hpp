@@ -1,5 +1,5 @@
-// Settings: numbers that say how something is to be done. A value that cannot be meant is refused: by the compiler where
-// it is a template argument, else where the setting is first used.
+// Settings: numbers that say how something is to be done. A value that cannot be meant is refused: by the compiler
+// where it is a template argument, else where the setting is first used.
 #pragma once
 
 #include "cairn/core/refuse.hpp"

@@ -220,6 +220,7 @@ constexpr auto first_problem(First first, Rest... rest) {
 template <class Misuse, class Owner, class... Facts>
 using mistake = poison<Misuse, Owner, fact::in<>, Facts...>;
 
+namespace detail {
 /// The mistake of the first of Listed::all, an array of settings, whose value is not allowed; or sound.
 template <class Listed, class Owner, class Path, class... Facts>
 constexpr auto problem_of_settings() {
@@ -234,6 +235,7 @@ constexpr auto problem_of_settings() {
         fact::setting<fixed<wrong.name.size()>(wrong.name), wrong.value, fixed<wrong.range.size()>(wrong.range)>>{};
   }
 }
+}  // namespace detail
 
 /// The first mistake among the arguments of something made in the body Owner.
 template <class Owner, class... A>

@@ -23,7 +23,7 @@ constexpr auto problem_of_features(X x) {
   } else if constexpr (2 > X::shape.rank) {
     return poison<rule::at_least_two_axes, owner, fact::in<Name>, what>{};
   } else {
-    return problem_of_settings<norm_settings<Eps...>, owner, fact::in<Name>>();
+    return cairn::detail::problem_of_settings<norm_settings<Eps...>, owner, fact::in<Name>>();
   }
 }
 
