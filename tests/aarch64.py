@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """Programs for devices print on an AArch64 processor, which QEMU emulates, what they print on this one with registers
-of the same width; and tests of kernels for bf16 pass there."""
+of the same width; and tests of kernels for bf16, and of modes of the processor, pass there."""
 
 import subprocess
 import tempfile
@@ -9,7 +9,7 @@ from pathlib import Path
 from compilers import finish, for_each, top
 
 programs = ["examples/embedded.cpp", "tests/install/embedded.cpp"]
-suites = ["tests/run/kernel_halves.cpp", "tests/run/kernel_convolution_halves.cpp"]
+suites = ["tests/run/kernel_halves.cpp", "tests/run/kernel_convolution_halves.cpp", "tests/run/threads.cpp"]
 flags = ["-std=c++20", "-O2", "-static", f"-I{top}/include"]
 for_devices = ["-fno-exceptions", "-fno-rtti"]
 there = "aarch64-linux-gnu-g++"

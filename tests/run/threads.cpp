@@ -6,7 +6,7 @@
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <cairn/cairn.hpp>
+#include <cairn/embedded.hpp>
 #include <cfenv>
 #include <chrono>
 #include <cstring>

@@ -7,10 +7,9 @@
 #include "cairn/core/parts.hpp"
 #include "cairn/kernel/float_mode.hpp"
 
+#ifdef _OPENMP
 #include <atomic>
 #include <exception>
-
-#ifdef _OPENMP
 #include <omp.h>
 #include <pthread.h>
 #endif
@@ -43,43 +42,40 @@ inline int threads_at_hand([[maybe_unused]] int wanted) {
 #endif
 }
 
-/// Keeps an exception that leaves a part of some work, as none may leave a thread of OpenMP.
-class part_exception {
- public:
+#ifdef _OPENMP
+/// Calls work(body, part) for each part, on a thread of OpenMP each, in the mode of a step. An exception must not leave
+/// such a thread: the first comes when all parts have ended. Compiled once, whatever the work.
+[[gnu::noinline]] inline void call_on_threads(int parts, void (*work)(void* body, int part), void* body) {
+  [[maybe_unused]] std::atomic_flag has_thrown;
+  [[maybe_unused]] std::exception_ptr thrown;
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+  for (int part = 0; part < parts; ++part) {
+    const default_float_mode mode;
 #if __cpp_exceptions
-  void keep_of(auto& body, int part) {
     try {
-      body(part);
+      work(body, part);
     } catch (...) {
-      if (!is_kept_.test_and_set()) kept_ = std::current_exception();
+      if (!has_thrown.test_and_set()) thrown = std::current_exception();
     }
-  }
-  void rethrow() const {
-    if (kept_) std::rethrow_exception(kept_);
-  }
-
- private:
-  std::atomic_flag is_kept_;
-  std::exception_ptr kept_;
 #else
-  static void keep_of(auto& body, int part) { body(part); }
-  static void rethrow() {}
+    work(body, part);
 #endif
-};
+  }
+#if __cpp_exceptions
+  if (thrown) std::rethrow_exception(thrown);
+#endif
+}
+#endif
 
-/// Calls body(part) for each part. Throws an exception that a part threw, when all parts have ended.
+/// Calls body(part) for each part, on as many threads.
 template <class Body>
 void in_parts(int parts, Body body) {
   if (parts == 1) return body(0);
-  part_exception thrown;
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static, 1) num_threads(parts)
+  call_on_threads(parts, [](void* own, int part) { (*static_cast<Body*>(own))(part); }, &body);
+#else
+  for (int part = 0; part < parts; ++part) body(part);
 #endif
-  for (int part = 0; part < parts; ++part) {
-    const default_float_mode mode;
-    thrown.keep_of(body, part);
-  }
-  thrown.rethrow();
 }
 
 /// Some work that can be cut at multiples of `unit`: a share of [0, extent) for each thread, or all of it for one where
