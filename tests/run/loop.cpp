@@ -7,12 +7,15 @@
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <memory>
+#include <ranges>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
 #include "killed_run.hpp"
+#include "run/comma_locale.hpp"
 #include "run/folder.hpp"
 
 using namespace cairn;
@@ -352,6 +355,227 @@ BOOST_AUTO_TEST_CASE(a_run_that_ends_in_its_first_epoch_goes_on) {
   }
 }
 
+/// One epoch of a run, or another one that goes on.
+template <class Program = program_of>
+void go_on(const train::loop_options& options, auto data, auto... validate) {
+  Program step;
+  step.init(seed{1});
+  train::loop run{step, options};
+  const auto go = [&](double rate, const auto& batch) {
+    return step.train({.lr = rate}, bind<"x">(batch.images), bind<"y">(batch.labels));
+  };
+  run(data, go, validate...);
+}
+/// Refuses to go on, in a message that has this; and goes on where that is accepted.
+template <class Program = program_of>
+void refuses(train::loop_options options, auto data, const std::string& line) {
+  const auto before = names_in(options.folder);
+  BOOST_CHECK_EXCEPTION(go_on<Program>(options, data), file::file_error, [&](const auto& e) {
+    BOOST_TEST(std::string(e.what()).find(line) != std::string::npos, e.what());
+    return true;
+  });
+  BOOST_TEST(names_in(options.folder) == before);
+  options.accepts_changes = true;
+  BOOST_CHECK_NO_THROW(go_on<Program>(options, data));
+}
+
+BOOST_AUTO_TEST_CASE(another_run_is_refused_by_name) {
+  const auto other_seed = [](int epoch) { return data::batches<4>(examples(), seed{6}, epoch); };
+  const auto in_order = [](int) { return data::batches<4>(examples()); };
+  data::dataset larger = examples();
+  larger.labels.push_back(0), larger.images.resize(larger.images.size() + 6);
+  const auto more = [&](int epoch) { return data::batches<4>(larger, seed{5}, epoch); };
+  const auto fewer = [](int epoch) { return std::views::take(data::batches<4>(examples(), seed{5}, epoch), 3); };
+  const auto few_of_others = [](int epoch) { return std::views::take(data::batches<4>(examples(), seed{6}, epoch), 3); };
+  constexpr auto loss_of_two =
+      cross_entropy(input<"x", 2, 6> | nn::linear<"fc1", 8> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.25> |
+                        nn::linear<"fc2", 3>, labels<"y", 3, 2>);
+  using batches_of_two = program<loss_of_two, update<averaged{adamw_options{}, 0.9}>, clip<1.0>>;
+  const auto twos = [](int epoch) { return data::batches<2>(examples(), seed{5}, epoch); };
+  using other_beta = program<loss, update<averaged{adamw_options{.beta2 = 0.99}, 0.9}>, clip<1.0>>;
+  using other_decay = program<loss, update<averaged{adamw_options{}, 0.99}>, clip<1.0>>;
+  using other_clip = program<loss, update<averaged{adamw_options{}, 0.9}>, clip<2.0>>;
+
+  for (const int stopped_at : {7, 9}) {  // at the end of an epoch, and within the next
+    const folder here;
+    train::loop_options options{.epochs = 1, .folder = here.path / "run", .shows_progress = false};
+    const auto anew = [&](auto data) {
+      std::filesystem::remove_all(options.folder);
+      int done = 0;
+      program_of step;
+      step.init(seed{1});
+      train::loop_options first = options;
+      first.epochs = 2, first.resume = false;
+      const auto stopping = [&](auto&) {
+        if (++done == stopped_at) std::raise(SIGTERM);
+      };
+      train::loop(step, first)(data, going(step, stopping));
+      options.epochs = 3, options.resume = true;
+    };
+    anew(shuffled);
+    refuses(options, other_seed, "\n  run.data: expected 'batches of 4 of 30 examples, shuffled by seed 5', got 'batches of "
+                                 "4 of 30 examples, shuffled by seed 6'");
+    anew(shuffled);
+    refuses(options, in_order, "\n  run.data: expected");
+    anew(shuffled);
+    refuses(options, more, "got 'batches of 4 of 31 examples");
+    anew(shuffled);
+    refuses(options, fewer, "\n  run.batches: expected '7', got '3'");
+    anew(fewer);
+    refuses(options, few_of_others, "\n  run.data: expected");  // adaptors of std do not hide it
+    anew(shuffled);
+    refuses<batches_of_two>(options, twos, "\n  run.inputs: expected 'x {4, 6}, y {4}', got 'x {2, 6}, y {2}'");
+    anew(shuffled);
+    refuses<other_beta>(options, shuffled, "\n  run.optimizer: expected");
+    anew(shuffled);
+    refuses<other_decay>(options, shuffled, "\n  run.optimizer: expected");
+    anew(shuffled);
+    refuses<other_clip>(options, shuffled, "\n  run.optimizer: expected");
+    anew(shuffled);
+    options.rate = constant_rate{2e-3};
+    refuses(options, shuffled, "\n  run.rate: expected '0.001', got '0.002'");
+    options.rate = constant_rate{1e-3};
+    anew(shuffled);
+    options.higher_is_better = true;
+    refuses(options, shuffled, "\n  run.higher_is_better: expected 'false', got 'true'");
+    options.higher_is_better = false;
+    anew(shuffled);
+    options.average = "average";
+    refuses(options, shuffled, "\n  run.average: expected '', got 'average'");
+    options.average = "";
+    anew(shuffled);
+    options.keep = 5, options.save_every = 3, options.log_every = 2, options.patience = 3;  // these decide no numbers
+    BOOST_CHECK_NO_THROW(go_on(options, shuffled));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(other_data_that_is_accepted_begins_the_epoch_anew) {
+  const folder here;
+  train::loop_options options{.epochs = 1, .folder = here.path / "run", .shows_progress = false};
+  program_of step;
+  step.init(seed{1});
+  int done = 0;
+  const auto stopping = [&](auto&) {
+    if (++done == 5) std::raise(SIGTERM);
+  };
+  train::loop(step, options)(shuffled, going(step, stopping));
+  options.resume = options.accepts_changes = true;
+  const auto fewer = [](int epoch) { return std::views::take(data::batches<4>(examples(), seed{5}, epoch), 3); };
+  train::loop run{step, options};
+  run(fewer, going(step, stopping));
+  BOOST_TEST(done == 8);
+  BOOST_TEST(run.state().step == 8);
+}
+
+BOOST_AUTO_TEST_CASE(the_best_holds_averages_and_the_parameters) {
+  const folder here;
+  program_of step, best, other;
+  step.init(seed{1});
+  train::loop(step, {.folder = here.path / "run", .average = "average", .shows_progress = false})(
+      shuffled, going(step, nothing), [] { return 1.0; });
+  const auto parameters = all_numbers(step);
+  step.exchange("average");
+  const auto texts = best.load(here.path / "run" / "best.safetensors");
+  BOOST_TEST(all_numbers(best) == all_numbers(step));  // the averages, to predict with
+  BOOST_TEST(texts.at("cairn.exchanged") == "average");
+  best.exchange("average");
+  BOOST_TEST(all_numbers(best) == parameters);  // to train on
+}
+
+BOOST_AUTO_TEST_CASE(a_log_is_not_written_over) {
+  const folder here;
+  const auto run = here.path / "run", log = run / "log.csv";
+  train::loop_options options{.folder = run, .log_every = 2, .shows_progress = false};
+  go_on(options, shuffled);
+  const std::string whole = read_bytes(log);
+  const auto rows = log_of(run);
+  options.resume = true, options.epochs = 2;
+
+  for (const std::string& other : {std::string("my,own\n1,2\n"), std::string("\x1b[2J")}) {
+    here.plain("run/log.csv", other);
+    BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
+    BOOST_TEST(read_bytes(log) == other);
+  }
+  std::filesystem::remove(log);
+  std::filesystem::create_directory(log);
+  BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
+  std::filesystem::remove(log);
+
+  // Rows that a crash left torn, and rows of steps that come again.
+  here.plain("run/log.csv", whole + "8,1,0.0" + std::string(9, '\0') + "\n9,1,0.00110,1,0.001,2,,,3\n10,1,0.001,1.5,,,0.1\n12,1");
+  const auto stops = [] {
+    std::raise(SIGTERM);
+    return 1.0;
+  };
+  go_on(options, shuffled, stops);
+  const auto now = log_of(run);
+  BOOST_TEST(std::vector(now.begin(), now.begin() + static_cast<std::ptrdiff_t>(rows.size())) == rows);
+  BOOST_TEST(now.size() == 2 * rows.size() - 1);
+  BOOST_TEST(now[rows.size()].starts_with("8,1,0.001,"), now[rows.size()]);
+
+  // Alone: the steps are elsewhere.
+  for (const auto& name : names_in(run))
+    if (name != "log.csv") std::filesystem::remove(run / name);
+  const std::string alone = read_bytes(log);
+  for (const bool resume : {false, true}) {
+    options.resume = resume;
+    BOOST_CHECK_THROW(go_on(options, shuffled), file::file_error);
+    BOOST_TEST(read_bytes(log) == alone);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(files_of_a_run_keep_modes_and_links) {
+  const folder here;
+  const auto run = here.path / "run";
+  std::filesystem::create_directories(run);
+  const auto elsewhere = here.path / "elsewhere.safetensors";
+  std::filesystem::create_symlink(elsewhere, run / "best.safetensors");
+  train::loop_options options{.folder = run, .shows_progress = false};
+  go_on(options, shuffled, [] { return 2.0; });
+  BOOST_TEST(std::filesystem::is_symlink(run / "best.safetensors"));
+  for (const auto& file : {elsewhere, run / "log.csv"}) std::filesystem::permissions(file, std::filesystem::perms(0600));
+  options.resume = true, options.epochs = 2;
+  go_on(options, shuffled, [] { return 1.0; });
+  for (const auto& file : {elsewhere, run / "log.csv"})
+    BOOST_TEST((std::filesystem::status(file).permissions() == std::filesystem::perms(0600)));
+  BOOST_TEST(file::reader(elsewhere).metadata().at("loop.best") == "1");
+}
+
+BOOST_AUTO_TEST_CASE(a_log_has_points_in_any_locale) {
+  const folder here;
+  const comma_locale commas;
+  go_on({.folder = here.path / "run", .log_every = 2, .shows_progress = false}, shuffled);
+  for (const std::string& row : lines_of(here.path / "run" / "log.csv")) {
+    BOOST_TEST(std::ranges::count(row, ',') == 6, row);
+    if (row[0] != 's') BOOST_TEST(row.find(",0.001,") != row.npos, row);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(states_that_cannot_go_on_are_refused) {
+  const folder here;
+  const auto run = here.path / "run";
+  train::loop_options options{.folder = run, .shows_progress = false};
+  go_on(options, shuffled);
+  options.resume = true, options.epochs = 2;
+  const std::string path = train::run_folder(run).newest();
+  const file::reader in(path);
+  const std::vector tensors(in.tensors().begin(), in.tensors().end());
+  const std::vector<std::pair<std::string, std::string>> absurd{
+      {"loop.epoch", "2147483647"},          {"loop.epoch", "-1"},     {"loop.position", "9223372036854775807"},
+      {"loop.position", "8"},                {"loop.step", "8"},       {"loop.step", "9223372036854775807"},
+      {"loop.rows", "9223372036854775807"}, {"loop.best_epoch", "9"}, {"loop.best", "one\n"},
+      {"cairn.steps", "9223372036854775806"}};
+  for (const auto& [name, text] : absurd) {
+    auto texts = in.metadata();
+    texts[name] = text;
+    file::write(path, tensors, texts);
+    BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
+  }
+  file::write(path, tensors, in.metadata());
+  std::filesystem::copy_file(path, run / "step-9000000000000000000.safetensors");  // which it does not say itself
+  BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_resumed_or_averaged_is_refused_at_once) {
   const folder here;
   program<loss> beside;
@@ -416,6 +640,25 @@ BOOST_AUTO_TEST_CASE(a_second_signal_ends_it_at_once) {
     BOOST_TEST(WIFSIGNALED(status));
     BOOST_TEST(WTERMSIG(status) == second);
   }
+}
+
+BOOST_AUTO_TEST_CASE(loops_at_once_leave_signals_as_they_were) {
+  struct sigaction before{}, now{};
+  ::sigaction(SIGINT, nullptr, &before);
+  {
+    auto first = std::make_unique<train::stop_requests>();
+    const train::stop_requests second;
+    std::raise(SIGINT);
+    BOOST_TEST(first->received() == SIGINT);
+    BOOST_TEST(second.received() == SIGINT);
+    first.reset();  // begun first, and ended first
+    ::sigaction(SIGINT, nullptr, &now);
+    BOOST_TEST((now.sa_handler == SIG_DFL));  // the next one ends the process
+  }
+  ::sigaction(SIGINT, nullptr, &now);
+  BOOST_TEST((now.sa_handler == before.sa_handler));
+  const train::stop_requests later;
+  BOOST_TEST(later.received() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_that_is_ignored_stays_so) {

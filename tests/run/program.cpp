@@ -15,6 +15,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 #include <xtensor/xadapt.hpp>
@@ -407,6 +408,28 @@ BOOST_AUTO_TEST_CASE(a_result_lies_in_memory_of_the_program) {
   BOOST_TEST(weights.data() == step.param<"w">().data());
   static_assert(std::is_same_v<decltype(weights.data()), const float*>);
   static_assert(std::is_same_v<decltype(same.data()), float*>);
+}
+
+// 2^31 numbers take no memory where nothing is written: all of them are zeros but the last, which lies in the one row
+// that is read.
+BOOST_AUTO_TEST_CASE(arrays_may_have_more_elements_than_an_int_can_count) {
+  constexpr auto last_row = sum(slice<0, 65535, 65536>(input<"x", 65536, 32768>)) * param<"w">;
+  constexpr std::size_t count = std::size_t{1} << 31, bytes = (count + 8) * sizeof(float);
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  BOOST_REQUIRE(memory != MAP_FAILED);
+  float* const numbers = static_cast<float*>(memory);
+  numbers[count - 1] = 3;
+  program<last_row> step;
+  step.init(seed{1});
+  step.param<"w">()() = 2;
+  BOOST_TEST(step.value_and_grad(bind<"x">(std::span(numbers, count))) == 6);
+  BOOST_TEST(step.value_and_grad(bind<"x">(std::span<const float, count>(numbers, count))) == 6);
+  BOOST_CHECK_EXCEPTION(step.value_and_grad(bind<"x">(std::span(numbers, count + 8))), extent_error,
+                        [](const auto& e) { return e.expected == "{65536, 32768}" && e.actual == "{2147483656}"; });
+  // 2^32 more elements: a count of 32 bits would not see them.
+  BOOST_CHECK_THROW(step.value_and_grad(bind<"x">(std::span(numbers, 3 * count))), extent_error);
+  ::munmap(memory, bytes);
 }
 
 BOOST_AUTO_TEST_CASE(outputs_come_as_a_tuple) {

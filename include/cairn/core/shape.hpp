@@ -70,6 +70,7 @@ constexpr axis_set stretched_axes(const shape& from, const shape& to) {
   return axes;
 }
 
+namespace detail {
 /// The extents of an array that is bound. Unlike those of a tensor, they may pass 2^31: a flat array stands for a tensor
 /// of any shape.
 struct array_extents {
@@ -81,7 +82,6 @@ struct array_extents {
   }
 };
 
-namespace detail {
 /// Returns true if an array has the extents of an input, or is flat and has as many elements.
 constexpr bool extents_fit(const array_extents& given, const shape& wanted) {
   const std::int64_t flat = given.rank == 0 ? 1 : given.extent[0];

@@ -123,10 +123,10 @@ struct bound {
   using array = Array;
   using element = std::remove_all_extents_t<Array>;
   static constexpr bool dynamic = std::is_unbounded_array_v<Array>;
-  static constexpr array_extents known = detail::extents_of<Array>(std::make_index_sequence<std::rank_v<Array>>{});
+  static constexpr detail::array_extents known = detail::extents_of<Array>(std::make_index_sequence<std::rank_v<Array>>{});
 
   const element* data;
-  array_extents extents = known;
+  detail::array_extents extents = known;
   bool row_major = true;
 
   /// The memory of an array of these extents.
@@ -163,7 +163,7 @@ auto bind(const A& array) {
         mistake<no_array, top_scope, about<fact::input, Name>, fact::given<typename detail::showing<A>::type>>>{};
   } else if constexpr (detail::shaped_array<A>) {
     using element = std::remove_cvref_t<decltype(*array.data())>;
-    array_extents extents;
+    detail::array_extents extents;
     for (auto n : array.shape()) {
       if (extents.rank == max_rank) refuse(extent_error(Name, "at most 6 axes", "more"));
       extents.extent[extents.rank++] = static_cast<std::int64_t>(n);

@@ -209,9 +209,8 @@ class loop {
       refuse(file::file_error(options_.folder, "the run as it was, or .accepts_changes = true", "another:" + others));
     return !others.empty();
   }
-  static file::metadata facts_of_data(const auto& batches, const auto& begin) {
-    return {{"run.batches", detail::exact(static_cast<std::int64_t>(batches.size()))},
-            {"run.data", detail::description_of(begin)}};
+  static file::metadata facts_of_data(std::int64_t size, const auto& begin) {
+    return {{"run.batches", detail::exact(size)}, {"run.data", detail::description_of(begin)}};
   }
   /// Before an epoch: compares its data with that of the run that goes on, and saves what a new run begins with. Data
   /// may differ from epoch to epoch, so that of the last epoch under way is compared.
@@ -220,7 +219,7 @@ class loop {
       file::metadata last = now;
       if (state_.position == 0 && state_.epoch > 0) {
         auto batches = data(state_.epoch - 1);
-        last = facts_of_data(batches, batches.begin());
+        last = facts_of_data(static_cast<std::int64_t>(batches.size()), batches.begin());
       }
       if (refuse_others(last)) state_.position = 0, state_.loss_sum = 0;
       saved_.clear();
@@ -236,7 +235,7 @@ class loop {
     auto batches = data(state_.epoch);
     const auto size = static_cast<std::int64_t>(batches.size());
     auto at = batches.begin();
-    begin_epoch(data, facts_of_data(batches, at));
+    begin_epoch(data, facts_of_data(size, at));
     if (state_.position > size)
       refuse(file::format_error(options_.folder, "a position within the epoch of " + detail::exact(size) + " batches",
                                 detail::exact(state_.position)));

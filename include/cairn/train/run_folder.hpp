@@ -67,8 +67,8 @@ class run_folder {
     const auto all = saved();
     return all.empty() ? -1 : all.back().first;
   }
-  /// Removes all that was saved but the last `count`, and never the last. What was saved before the first step is needed
-  /// until there is something later, and does not count.
+  /// Removes all that was saved but the last `count`, and never the last. What was saved before the first step is
+  /// needed until there is something later, and does not count.
   void keep_last(int count) const {
     const auto all = saved();
     std::error_code error;  // what stays does no harm
@@ -123,8 +123,8 @@ struct log_row {
 /// A file of comma-separated values, which a run that goes on appends to. Numbers that are not there are left out.
 class run_log {
  public:
-  /// Of the rows that are there, those up to a step stay: later ones come again. Rows that a crash left torn are dropped.
-  /// Throws file::file_error where there is something that cannot be read or is no such log. Changes nothing.
+  /// Of the rows that are there, those up to a step stay: later ones come again. Rows that a crash left torn are
+  /// dropped. Throws file::file_error where there is something that cannot be read or is no such log. Changes nothing.
   run_log(const std::string& path, std::int64_t step) : path_(path), text_(file::text_of({titles_, "\n"})) {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) return;

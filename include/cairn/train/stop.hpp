@@ -11,9 +11,9 @@
 
 namespace cairn::train {
 
-/// While one lives, the first SIGINT or SIGTERM does nothing but to be noted; the next one of either ends the process. A
-/// signal that is ignored stays so. Where several live, in threads or one within another, a signal asks all of them, and
-/// when the last one ends, signals are what they were before the first.
+/// While one lives, the first SIGINT or SIGTERM does nothing but to be noted; the next one of either ends the process.
+/// A signal that is ignored stays so. Where several live, in threads or one within another, a signal asks all of them,
+/// and when the last one ends, signals are what they were before the first.
 class stop_requests {
  public:
   stop_requests() {
