@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(no_two_parameters_start_alike) {
   program<sum(big | second | first)> turned;
   program<sum(big | first)> alone;
   program<sum(big | second)> other_alone;
-  for (const std::uint64_t from : {1, 2}) {
+  for (const std::uint64_t from : {1U, 2U}) {
     const auto start = [from](auto&... all) { (all.init(seed{from}), ...); };
     start(step, turned, alone, other_alone);
     BOOST_TEST(!std::ranges::equal(step.param<"costarring.bias">(), step.param<"liquid.bias">()));

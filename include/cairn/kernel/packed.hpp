@@ -85,6 +85,10 @@ struct packed {
   [[gnu::always_inline]] friend packed abs(packed a) {
     return each(a, [](T x) { return std::abs(x); });
   }
+  [[gnu::always_inline]] friend packed fused(packed a, packed b, packed c) {
+    for (int i = 0; i < W; ++i) c.value[i] = kernel::fused(a.value[i], b.value[i], c.value[i]);
+    return c;
+  }
 
   using mask = decltype(vector{} > vector{});
   [[gnu::always_inline]] friend mask greater(packed a, packed b) { return a.value > b.value; }
