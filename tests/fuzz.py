@@ -763,8 +763,8 @@ class body:
         return self.add(f"tanh({v.text} | {text}(boost::hana::make_tuple({', '.join(layers)})))", shape, 1, v)
 
     def roles_in_loop(self, carried):
-        """What a loop reads beside what it carries: how many steps, values of which each reads a part, values that are the
-        same in all, and the name of a parameter among these that the body reads, too. Likely what it carries."""
+        """The number of steps of a loop; values of which each step reads a part; values that are the same in all steps; and
+        the name of a parameter among the last, which the body reads, too. Most values are among those that it carries."""
         drawn = lambda: self.draw.choice(carried) if self.of.chance(0.5) else self.any()
         first = drawn()
         times = first.shape[0] if first.shape and 1 < first.shape[0] < 6 else self.draw.randint(2, 5)
@@ -781,8 +781,8 @@ class body:
     def loop_in_roles(self, carried, segment, inner):
         times, each, same, name = self.roles_in_loop(carried)
         kinds = [v.shape for v in carried] + [v.shape[1:] for v in each] + [v.shape for v in same]
-        inside = body(self.of, [value(f"a{i}", shape, most_bound) for i, shape in enumerate(kinds)], self.depth + segment,
-                      inner)
+        values = [value(f"a{i}", shape, most_bound) for i, shape in enumerate(kinds)]
+        inside = body(self.of, values, self.depth + segment, inner)
         if name:
             a = inside.arguments[0]
             inside.add(f'{a.text} * param<"{name}"{braced(*a.shape)}>', a.shape, a.bound * 1.2, a)
@@ -939,7 +939,7 @@ class body:
         self.of.text.append(f"constexpr auto loss = [] {{\n{lines}}}();")
         names = sorted({n for n in self.names if not n.startswith("/")})
         self.of.frozen = []
-        self.of.wrt, self.of.accumulates = self.of.chance(0.2), self.of.chance(0.15)
+        self.of.wrt, self.of.accumulates = self.of.chance(0.5), self.of.chance(0.15)
         self.of.threads = self.of.chance(0.2)
         self.of.detaches = self.detaches
         if names and self.of.chance(0.25):
