@@ -183,6 +183,18 @@ class body:
         """A value, most likely one that nothing reads yet."""
         return self.draw.choice(self.unread if self.unread and self.of.chance(0.6) else self.values)
 
+    def again(self, v):
+        """A second role for v: the value itself, or a part of it that fits beside it; most often None."""
+        if not self.of.chance(0.25):
+            return None
+        axes = [axis for axis, n in enumerate(v.shape) if n > 1]
+        if not axes or self.of.chance(0.7):
+            return v
+        axis = self.draw.choice(axes)
+        begin = self.draw.randrange(v.shape[axis])
+        shape = v.shape[:axis] + (1,) + v.shape[axis + 1:]
+        return self.add(f"slice<{axis}, {begin}, {begin + 1}>({v.text})", shape, v.bound, v)
+
     def any_places(self):
         """Indices, or None; most likely some that nothing reads yet."""
         from_unread = self.unread_places and self.of.chance(0.6)
@@ -204,7 +216,8 @@ class body:
         return self.add(text.format(v.text), v.shape, bound, v)
 
     def binary(self):
-        a, b = self.any(), self.any()
+        a = self.any()
+        b = self.again(a) or self.any()
         if self.arguments and not self.segment and a.own and self.of.chance(0.05):
             b = self.of.input
         return self.combine(a, b)
@@ -274,7 +287,7 @@ class body:
                     if len(v.shape) > 1 and v.shape[-1 if t else -2] == k]
             if not fits:
                 return None
-            b, t = self.draw.choice(fits)
+            b, t = self.draw.choice([(v, t) for v, t in fits if v is a and self.of.chance(0.5)] or fits)
             n = b.shape[-2 if t else -1]
             right, bound = f"transpose({b.text})" if t else b.text, b.bound
             shape = b.shape
@@ -343,7 +356,9 @@ class body:
             if self.of.chance(0.5):
                 kind, of_keys, other = "cross", draw.choice(extents), draw.choice([features, draw.choice(extents)])
                 memory = f", {self.leaf((images, of_keys, other))}"
-                if other != features:
+                if self.of.chance(0.3):
+                    of_keys, other, memory = tokens, features, f", {x}"
+                elif other != features:
                     self.names.remove(name + ".in_proj_weight")
                     self.names += [f"{name}.{of}_proj_weight" for of in "qkv"]
             text = f'nn::{kind}_attention<"{name}", {heads}, {options}>({x}{memory}{self.mask(tokens, of_keys)})'
@@ -351,6 +366,11 @@ class body:
         else:
             keys = [images, draw.choice(extents), key_heads]
             k, values = self.leaf((*keys, features // heads)), self.leaf((*keys, features // heads))
+            if self.of.chance(0.3):
+                values = k
+            if self.of.chance(0.3):  # also the queries
+                keys[1:] = tokens, heads
+                k = values = f"reshape<{images}, {tokens}, {heads}, {features // heads}>({v.text})"
             self.has |= product_policies - {"save_unbatched_matmuls"}
             form = f'nn::attention<"{self.of.name("d")}", {dropped:g}>' if dropped else "nn::attention"
             text = f"{form}(reshape<{images}, {tokens}, {heads}, {features // heads}>({v.text}), {k}, {values}"
@@ -406,6 +426,9 @@ class body:
         states, made = 1 + (kind == "lstm"), shape[:-1] + (hidden,)
         x = f"reshape{braced(*shape).replace(', ', '<', 1)}>({v.text})"
         begin = [self.leaf(of_state) for _ in range(states)] if self.of.chance(0.5) else []
+        fits = [w for w in self.values if w.shape == of_state]
+        if begin and fits and self.of.chance(0.5):
+            begin = [self.draw.choice(fits).text] * states
         text = f"{layer}({', '.join([x, *begin])})"
         results = states if cell else 1 + states * bool(begin)
         if results == 1:
@@ -531,7 +554,7 @@ class body:
         without = lambda shape: shape[:axis] + shape[axis + 1:]
         fits = [w for w in (self.places if v.below else self.values)
                 if len(w.shape) == len(v.shape) and without(w.shape) == without(v.shape)]
-        parts = [v] + self.draw.choices(fits, k=self.draw.choice([1, 1, 2, 4]))
+        parts = [v] + self.draw.choices([v] if self.of.chance(0.2) else fits, k=self.draw.choice([1, 1, 2, 4]))
         shape = v.shape[:axis] + (sum(w.shape[axis] for w in parts),) + v.shape[axis + 1:]
         if count(shape) > most_elements:
             return None
@@ -629,6 +652,9 @@ class body:
         v, name = self.any(), self.of.name("m")
         self.reusable = False  # a step updates it once
         past = f'state<"{name}", initial{{}}{braced(*v.shape)}>'
+        if self.of.chance(0.5):  # others read it, too
+            self.values.append(value(self.of.name("v"), v.shape, v.bound * 1.1, own=False))
+            self.lines.append(f"const auto {self.values[-1].text} = {past};")
         return self.add(f"updated({v.text} + 0.1_c * {past}, {past}, 0.9_c * {past} + 0.1_c * {v.text})", v.shape,
                         v.bound * 1.1, v)
 
@@ -679,12 +705,16 @@ class body:
         else:
             alone = segment and self.of.chance(0.12)
             arguments = [] if alone else [self.any() for _ in range(self.draw.choice([1, 1, 1, 2, 2, 3]))]
+            if self.of.chance(0.3):
+                arguments = arguments[:1] * len(arguments)
             repeated = 0 < len(arguments) < 3 and self.of.chance(0.25)
+            if repeated and self.of.chance(0.4):
+                return self.loop_in_roles(arguments, segment, inner)
             if arguments and not repeated and self.places and self.of.chance(0.4):
                 arguments.insert(self.draw.randint(0, len(arguments)), self.any_places())
             inside = body(self.of, [value(f"a{i}", v.shape, most_bound, below=v.below)
                                     for i, v in enumerate(arguments)], self.depth + segment, inner)
-            f = inside.function(self.draw.randint(1, 7), repeated)
+            f = inside.function(self.draw.randint(1, 7), len(arguments) * repeated)
             if repeated:
                 return self.repeat(f, arguments, segment)
         # Without a name of its own a body's layers would be those of its first use.
@@ -732,18 +762,48 @@ class body:
         text = f"ckpt_sequential<{self.draw.randint(1, len(layers))}{cut}, allow_useless>"
         return self.add(f"tanh({v.text} | {text}(boost::hana::make_tuple({', '.join(layers)})))", shape, 1, v)
 
-    def loop(self, f, arguments, segment):
+    def roles_in_loop(self, carried):
+        """The number of steps of a loop; values of which each step reads a part; values that are the same in all steps; and
+        the name of a parameter among the last, which the body reads, too. Most values are among those that it carries."""
+        drawn = lambda: self.draw.choice(carried) if self.of.chance(0.5) else self.any()
+        first = drawn()
+        times = first.shape[0] if first.shape and 1 < first.shape[0] < 6 else self.draw.randint(2, 5)
+        each = [v for v in [first] * self.draw.choice([1, 2]) if v.shape and v.shape[0] == times]
+        same = [drawn() for _ in range(self.draw.choice([0, 1, 1, 2]))]
+        name = None
+        if self.of.chance(0.3):
+            shape = carried[0].shape
+            name = self.of.shared.setdefault(("row", shape), "/" + self.of.name("w"))
+            same.append(value(f'param<"{name}"{braced(*shape)}>', shape, 1.2, own=False))
+            self.names.append(name)
+        return times, each, same, name
+
+    def loop_in_roles(self, carried, segment, inner):
+        times, each, same, name = self.roles_in_loop(carried)
+        kinds = [v.shape for v in carried] + [v.shape[1:] for v in each] + [v.shape for v in same]
+        values = [value(f"a{i}", shape, most_bound) for i, shape in enumerate(kinds)]
+        inside = body(self.of, values, self.depth + segment, inner)
+        if name:
+            a = inside.arguments[0]
+            inside.add(f'{a.text} * param<"{name}"{braced(*a.shape)}>', a.shape, a.bound * 1.2, a)
+            inside.names.append(name)
+        f = inside.function(self.draw.randint(1, 7), len(carried))
+        return self.loop(f, carried, segment, times, each, same)
+
+    def loop(self, f, arguments, segment, times=None, each=(), same=()):
         """A body that is planned once. Policies outside see nothing of it, and it has no second gradient."""
-        name, times, has = self.of.name("r"), self.draw.randint(2, 5), set(self.has)
+        name, times, has = self.of.name("r"), times or self.draw.randint(2, 5), set(self.has)
         self.use(f, [name])
         self.has, self.of.slopes, self.of.loops = has, most_slopes, True
         body_of_step = self.segment_of(f, f"layer({f.text})") if segment else f"layer({f.text})"
         policy = self.draw.choice(loop_policies)
-        text = f'scan<{times}, "{name}", {policy}>({body_of_step}, carried({", ".join(v.text for v in arguments)}))'
-        self.read(*arguments)
+        listed = [f'carried({", ".join(v.text for v in arguments)})']
+        listed += [f'each({", ".join(v.text for v in each)})'] * bool(each) + [v.text for v in same]
+        text = f'scan<{times}, "{name}", {policy}>({body_of_step}, {", ".join(listed)})'
+        self.read(*arguments, *each, *same)
         if len(arguments) > 1:
-            return self.taken_apart(f, text, arguments)
-        return self.add(text, *f.results[0][:2], *arguments)
+            return self.taken_apart(f, text, [*arguments, *each, *same])
+        return self.add(text, *f.results[0][:2], *arguments, *each, *same)
 
     def repeat(self, f, arguments, segment):
         if self.of.chance(0.4):
@@ -818,19 +878,20 @@ class body:
         return self.draw.choice(alike) if self.of.chance(0.5) else self.add(f"{a.text} * tanh(mean({main.text}))",
                                                                             a.shape, a.bound, a, main)
 
-    def function(self, operations, keeps_shapes):
+    def function(self, operations, carried):
+        """`carried`: how many arguments it returns in the same shapes, to be called again with these."""
         self.grow(operations)
         main = self.joined()
         if main in self.arguments:
             main = self.unary()
             main = self.joined()
-        if keeps_shapes and main.shape != self.arguments[0].shape:
+        if carried and main.shape != self.arguments[0].shape:
             a = self.arguments[0]
             fits = broadcast(a.shape, main.shape) == a.shape
             main = self.add(f"tanh({a.text} + {main.text if fits else f'mean({main.text})'})", a.shape, 1, a, main)
         others = [v for v in self.values + self.places if v is not main and (v.own or not self.arguments)]
-        if keeps_shapes:
-            results = [main] + [self.in_place_of(a, main) for a in self.arguments[1:]]
+        if carried:
+            results = [main] + [self.in_place_of(a, main) for a in self.arguments[1:carried]]
         else:
             few = 0 if self.of.chance(0.6) else self.draw.choice([1, 1, 2])
             results = [main] + self.draw.sample(others, min(len(others), few))
@@ -878,7 +939,7 @@ class body:
         self.of.text.append(f"constexpr auto loss = [] {{\n{lines}}}();")
         names = sorted({n for n in self.names if not n.startswith("/")})
         self.of.frozen = []
-        self.of.wrt, self.of.accumulates = self.of.chance(0.2), self.of.chance(0.15)
+        self.of.wrt, self.of.accumulates = self.of.chance(0.5), self.of.chance(0.15)
         self.of.threads = self.of.chance(0.2)
         self.of.detaches = self.detaches
         if names and self.of.chance(0.25):

@@ -120,6 +120,68 @@ BOOST_AUTO_TEST_CASE(of_a_bound_input) {
   check<weighted(scan<3, "l">(loops::scaled, carried(in), in)), wrt<"in">>(bind<"in">(numbers));
 }
 
+// ---- Operations, of which all arguments that may be equal are one value; and gradients of these gradients.
+
+/// A sum over a tensor in which each number has a weight of its own.
+template <class X>
+constexpr auto graded(X x) {
+  return []<int... Axis>(X y, std::integer_sequence<int, Axis...>) {
+    return sum(y * generated<X::shape.extent[Axis]...>([](auto... i) {
+                 double weight = 0.5;
+                 ((weight = 0.7 * weight + 0.3 * i), ...);
+                 return weight;
+               }));
+  }(x, std::make_integer_sequence<int, X::shape.rank>{});
+}
+/// How a loss, of a parameter alone, and the norm of its gradient change.
+template <auto Loss, auto Leaf>
+constexpr auto with_slope = Loss + sum(square(grad(Loss, Leaf)));
+constexpr auto square_matrix = param<"m", 3, 3>;
+constexpr auto batch_of_rows = param<"t", 2, 3, 4>;
+
+BOOST_AUTO_TEST_CASE(of_elementwise_operations) {
+  constexpr auto y = graded(x + x) + graded(x * x) + graded(x - sin(x) * x) + graded(x / (x * x + 1_c)) +
+                     graded(maximum(x, x)) + graded(minimum(x, x) * x) + graded(where(x < x, x, x) * x) +
+                     graded(clamp(x, x, x) * x) + graded(x * reshape<1>(slice<0, 1, 2>(x)));
+  check<with_slope<y, x>>();
+}
+BOOST_AUTO_TEST_CASE(of_products_and_joins) {
+  constexpr auto m = square_matrix;
+  constexpr auto y = graded(matmul(m, m)) + graded(matmul(transpose(m), m)) + graded(matmul(m, transpose(m))) +
+                     graded(matmul(transpose(m), transpose(m))) + graded(square(concatenate<0>(m, m, m))) +
+                     graded(square(stack<1>(m, m))) + graded(placed<0>(m, arange<1>, m));
+  check<with_slope<y, square_matrix>>();
+}
+BOOST_AUTO_TEST_CASE(of_losses) {
+  constexpr auto m = square_matrix;
+  constexpr auto y = mse(m, m) + mse(m, m * m) + nn::l1(m, m) + huber(m, m * m) +
+                     binary_cross_entropy_with_logits(m, m) +
+                     cross_entropy(m, arange<3>, reshape<3>(slice<0, 1, 2>(m)), reshape<3>(slice<0, 1, 2>(m)));
+  check<with_slope<y, square_matrix>>();
+}
+BOOST_AUTO_TEST_CASE(of_attention_and_convolution) {
+  constexpr auto q = reshape<2, 3, 2, 2>(batch_of_rows);
+  constexpr auto image = reshape<2, 2, 3, 2>(batch_of_rows);  // {N, H, W, C}, as filters {O, C, rows, columns}
+  constexpr auto y = graded(nn::attention(q, q, q)) + graded(nn::attention(q, q, q, nn::causal)) +
+                     graded(conv2d<nn::window{.padding = 1}>(image, image)) +
+                     graded(conv_transpose2d(image, image));
+  check<y>();
+  check<graded(nn::cross_attention<"at", 2>(batch_of_rows, batch_of_rows))>();
+}
+BOOST_AUTO_TEST_CASE(of_layers) {
+  constexpr auto m = square_matrix;
+  constexpr auto lstm = [](auto v) {
+    const auto [h, c] = nn::lstm_cell<"lstm", 3>(v, v, v);
+    return h * c;
+  };
+  constexpr auto y = graded(lstm(m)) + graded(nn::gru_cell<"gru", 3>(m, m)) + graded(nn::rnn_cell<"rnn", 3>(m, m)) +
+                     graded(m | nn::residual(nn::linear<"f", 3>, nn::linear<"/f", 3>));
+  check<y>();
+  constexpr auto both = [](auto a, auto b, auto c) { return tanh(a * b) + sin(c) * a; };
+  constexpr auto calls = graded(ckpt<"s", allow_useless>(both, m, m, m)) + graded(block<"b">(both, m, m, m));
+  check<with_slope<calls, square_matrix>>();
+}
+
 // The body reads parameters that are stored as bf16, and an argument is one of them in floats.
 constexpr auto halves_loss = [] {
   const auto body = [](auto h, auto s, auto m) {
