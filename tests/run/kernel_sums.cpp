@@ -38,7 +38,7 @@ template <class Real>
 constexpr double in_sections = one_after_another<Real>(cairn::section_terms);
 /// Products add the terms of a block one after another, and then the blocks of a section.
 template <class Real>
-constexpr double in_blocks = one_after_another<Real>(384) + one_after_another<Real>(cairn::section_blocks);
+constexpr double in_blocks = one_after_another<Real>(cairn::most_block_pixels) + one_after_another<Real>(cairn::section_blocks);
 
 /// The sum of some terms, and of their sizes, in a wider type and compensated.
 struct exact_sum {
@@ -242,10 +242,10 @@ BOOST_AUTO_TEST_CASE(of_products) {
   check_product<double, 3, 5, 110'000>();
 }
 BOOST_AUTO_TEST_CASE(of_filters) {
-  check_filter<float, 20, 100, 100, 3, false>();
+  check_filter<float, 30, 100, 100, 3, false>();
   check_filter<float, 10, 100, 100, 3, true>();
   check_filter<float, 1, 1, 300'000, 2, true>();
-  check_filter<double, 140, 30, 30, 19, false>();
+  check_filter<double, 160, 30, 30, 19, false>();
 }
 BOOST_AUTO_TEST_CASE(of_exponentials) {
   check_softmax<float, shape{1, 1'000'000}, -1>();

@@ -160,6 +160,7 @@ struct sweep_cut {
 constexpr int sum_bytes(int bytes) { return bytes * sums_in(bytes); }
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
+inline constexpr int most_block_pixels = 512;  ///< in these rows, of which products are added one after another
 /// Of a packed filter, and of the sums of its gradient. Where bands of pixels are several, they are copied again for
 /// each block, by each thread: some 500 products for a number that is copied.
 inline constexpr std::int64_t most_packed_bytes = 2 * 1024 * 1024, most_summed_bytes = 1024 * 1024;
@@ -291,7 +292,7 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   cut.in_pairs = bytes == 2 && multiplies_bf16 && of.made[2] % 2 == 0;
   cut.tile_rows = even_blocks(cut.pixels.length, most_tile_rows, 1);
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
-  const int depth = depth_of(cut.tile_columns, bytes, 512);
+  const int depth = std::min(depth_of(cut.tile_columns, bytes, most_block_pixels), most_block_pixels);
   cut.block_pixels = even_blocks(of.made[2], depth, bytes == 2 ? 2 : 1);
   cut.block_rows = even_blocks(cut.pixels.band, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
   cut.packed_numbers = std::int64_t{cut.block_rows} * std::min(cut.block_pixels, of.made[2]) * cut.tile_columns;
