@@ -96,8 +96,8 @@ void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
     guarded<Real> level(Rows), tilt(Rows), of_weight(Columns), of_bias(Columns), scratch(scratch_size);
     guarded<Real> weight_alone(Columns), tilt_followed(Rows), weight_followed(Columns);
     run_kernel<normalized_sums_op, Real, of, of, row, row, column>(
-        {level.data(), tilt.data(), of_weight.data(), of_bias.data(), g.data(), x.data(), mean.data(),
-         scale.data(), weight.data(), scratch.data()},
+        {level.data(), tilt.data(), of_weight.data(), of_bias.data(), g.data(), x.data(), mean.data(), scale.data(),
+         weight.data(), scratch.data()},
         threads);
     BOOST_TEST_CONTEXT("rows " << Rows << " columns " << Columns << " threads " << threads) {
       BOOST_TEST(worst(level.data(), expected[0].data(), Rows, of_row) <= 1);
@@ -249,7 +249,8 @@ void check_huge() {
   using of = array<shape{rows, columns}>;
   const auto x = numbers<Real>(rows * columns);
   std::vector<Real> mean(rows), scale(rows), root(rows), now(rows), huge;
-  const auto all = [&](const std::vector<Real>& from, std::vector<Real>& m, std::vector<Real>& s, std::vector<Real>& r) {
+  using list = std::vector<Real>;
+  const auto all = [&](const list& from, list& m, list& s, list& r) {
     run_kernel<row_moments_op<0.0>, Real, of>({m.data(), s.data(), from.data()});
     run_kernel<row_scale_op<0.0>, Real, of>({r.data(), from.data()});
   };
@@ -277,7 +278,8 @@ BOOST_AUTO_TEST_CASE(huge_rows) {
 // Sums of many equal terms lose no digits: a row of a million numbers, and weights over a million rows.
 BOOST_AUTO_TEST_CASE(a_million_terms) {
   constexpr int n = 1'000'000;
-  std::vector<float> x(n), g(n, 0.1F), scratch(static_cast<std::size_t>(normalized_sums_op::scratch(4, shape{1, n}).numbers(1)));
+  constexpr auto room = static_cast<std::size_t>(normalized_sums_op::scratch(4, shape{1, n}).numbers(1));
+  std::vector<float> x(n), g(n, 0.1F), scratch(room);
   for (std::size_t i = 0; i < n; ++i) x[i] = i % 4 == 0 ? 0.103F : 0.099F;
   double mean = 0, square = 0, sum_of_g = 0;
   for (const float e : x) mean += double{e} / n;

@@ -38,7 +38,9 @@ std::vector<std::pair<std::string, std::vector<double>>> normed(const std::vecto
   const std::vector<Real> of(numbers_bound.begin(), numbers_bound.end()), by(times.begin(), times.end());
   const auto results = step.value_and_grad(bind<"x">(of), bind<"c">(by));
   std::vector<std::pair<std::string, std::vector<double>>> out;
-  const auto add = [&out](std::string name, auto view) { out.emplace_back(name, std::vector<double>(view.data(), view.data() + view.size())); };
+  const auto add = [&out](const char* name, auto view) {
+    out.emplace_back(name, std::vector<double>(view.data(), view.data() + view.size()));
+  };
   add("layer_norm", std::get<1>(results));
   add("rms_norm", std::get<2>(results));
   add("batch_norm", std::get<3>(results));

@@ -357,7 +357,7 @@ struct two_updates { template <class Silent, class... Facts> struct found : Sile
   "twice; rename one, or put them into different blocks"); } }; };
 struct one_row_batch_norm { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [one-row-batch-norm]: a batch_norm over one number per feature has nothing to train by: all become the bias; "
-  "make the batch larger, or normalize by layer_norm or group_norm"); } }; };
+  "make the batch larger, or take layer_norm or group_norm"); } }; };
 struct loss_not_scalar { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [loss-not-scalar]: the first output of a program is differentiated and must be a scalar; reduce it with "
   "mean or sum, or give its gradient with cotangent<\"name\">"); } }; };
