@@ -1,6 +1,6 @@
 // rejects: cairn \[meaningless-setting\]: this setting has a value that cannot be meant
 // rejects: fact::given<cairn::sgd_options>
-// rejects: setting<(cairn::)?fixed_string<9>\{"momentum"\}, 0\.0.*, (cairn::)?fixed_string<23>\{"above 0 with \.nesterov"\}>
+// rejects: setting<(cairn::)?fixed_string<9>\{"nesterov"\}, 1\.0.*, (cairn::)?fixed_string<23>\{"false without momentum"\}>
 #include "cairn/check/model.hpp"
 #include "cairn/core/misuse.hpp"
 #include "cairn/train/rules.hpp"

@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(optimizers_refuse_what_cannot_be_meant) {
   refuses(cairn::sgd_options{.momentum = 90}, "cairn: sgd_options.momentum: expected 0 to 1, got 90");
   refuses(cairn::sgd_options{.weight_decay = -1},
           "cairn: sgd_options.weight_decay: expected 0 or more, finite, got -1");
-  refuses(cairn::sgd_options{.nesterov = true}, "cairn: sgd_options.momentum: expected above 0 with .nesterov, got 0");
+  refuses(cairn::sgd_options{.nesterov = true}, "cairn: sgd_options.nesterov: expected false without momentum, got 1");
   refuses(cairn::averaged{cairn::sgd_options{}, 1},
           "cairn: averaged<cairn::sgd_options>.decay: expected 0 or more, below 1, got 1");
   refuses(cairn::averaged{cairn::adamw_options{.beta2 = 2}},

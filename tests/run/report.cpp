@@ -2,6 +2,7 @@
 #include "cairn/report/dump.hpp"
 #include "cairn/report/frontier.hpp"
 #include "cairn/report/residuals.hpp"
+#include "cairn/report/summary.hpp"
 #include "cairn/report/tables.hpp"
 #include "cairn/report/timeline.hpp"
 
@@ -131,6 +132,65 @@ BOOST_AUTO_TEST_CASE(units) {
   BOOST_TEST(report::flops(67'371'008) == "67.4 MFLOP");
   BOOST_TEST(report::flops(999) == "999 FLOP");
   BOOST_TEST(report::flops(9'995'000) == "10.0 MFLOP");
+}
+
+BOOST_AUTO_TEST_CASE(a_summary_has_layers_parameters_and_rules) {
+  constexpr auto block_of = [](auto) {
+    return ckpt<"ff">(
+        nn::residual(nn::layer_norm<"norm"> | nn::linear<"fc1", 1024> | nn::gelu | nn::linear<"fc2", 64>));
+  };
+  constexpr auto words = indices<"words", 50, 4, 8>;
+  constexpr auto trunk = words | nn::embedding<"wte", 64> | repeat<12, "block">(block_of);
+  constexpr auto largest = state<"seen.largest", initial{}>;
+  constexpr auto of_logits = [](auto logits) { return cross_entropy(logits, indices<"next", 50, 4, 8>); };
+  constexpr auto value = of_logits(trunk * param<"scale", 64> | nn::tied_linear<"/wte.weight", 50>);
+  constexpr auto tracked = updated(value, largest, maximum(largest, value));
+  std::ostringstream out;
+  report::summary<program<tracked, update<adamw_options{.weight_decay = 0.1}>,
+                          update<sgd_options{.lr = 0.01, .momentum = 0.9}, "*.bias">, freeze<"block.0.fc1">>>(out);
+  BOOST_TEST(out.str() == R"(layer                 shape            numbers      bytes   trained
+-------------------------------------------------------------------
+wte                   {4, 8, 64}
+  weight              {50, 64}           3,200   12.5 KiB    rule 1
+block.*.norm   12 x   {4, 8, 64}
+  weight              {64}                  64      256 B    rule 1
+  bias                {64}                  64      256 B    rule 2
+block.0.fc1           {4, 8, 1024}
+  weight              {1024, 64}        65,536    256 KiB    frozen
+  bias                {1024}             1,024   4.00 KiB    frozen
+block.*.fc2    12 x   {4, 8, 64}
+  weight              {64, 1024}        65,536    256 KiB    rule 1
+  bias                {64}                  64      256 B    rule 2
+block.*.fc1    11 x   {4, 8, 1024}
+  weight              {1024, 64}        65,536    256 KiB    rule 1
+  bias                {1024}             1,024   4.00 KiB    rule 2
+scale                 {64}                  64      256 B    rule 1
+seen                  {}
+  largest             {}                     1        4 B     state
+trained                              1,524,160   5.81 MiB
+frozen                                  66,560    260 KiB
+state                                        1        4 B
+in all                               1,590,721   6.07 MiB
+rule 1: adamw_options lr 0.001, beta1 0.9, beta2 0.999, epsilon 1e-08, weight_decay 0.1
+rule 2: sgd_options lr 0.01, momentum 0.9, weight_decay 0, nesterov 0
+)");
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);) BOOST_TEST(line.size() <= 100U);
+
+  std::ostringstream beside;
+  report::summary<program<loss, freeze<"in">>>(beside);
+  BOOST_TEST(beside.str() == R"(layer              shape      numbers      bytes   trained
+----------------------------------------------------------
+in                 {8, 16}
+  weight           {16, 6}         96      384 B    frozen
+  bias             {16}            16       64 B    frozen
+block.*.fc   3 x   {8, 16}
+  weight           {16, 16}       256   1.00 KiB       yes
+  bias             {16}            16       64 B       yes
+trained                           816   3.19 KiB
+frozen                            112      448 B
+in all                            928   3.62 KiB
+)");
 }
 
 BOOST_AUTO_TEST_CASE(segments_that_differ_in_numbers_only_share_a_line) {

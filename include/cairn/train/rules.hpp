@@ -22,7 +22,7 @@ struct sgd_options {
   constexpr std::array<setting, 3> settings() const {
     return {{{"momentum", momentum, momentum >= 0 && momentum <= 1, "0 to 1"},
              setting::not_negative("weight_decay", weight_decay),
-             {"momentum", momentum, !nesterov || momentum != 0, "above 0 with .nesterov"}}};
+             {"nesterov", nesterov ? 1.0 : 0.0, !nesterov || momentum != 0, "false without momentum"}}};
   }
   static constexpr std::array<std::string_view, 1> moments{"momentum_buffer"};
   constexpr int moment_count() const { return momentum != 0 ? 1 : 0; }

@@ -1,0 +1,178 @@
+// The layers of a program as a table: their results and parameters, and by which rule each parameter is trained.
+#pragma once
+
+#include "cairn/core/type_name.hpp"
+#include "cairn/exec/program.hpp"
+#include "cairn/report/account.hpp"
+#include "cairn/report/print.hpp"
+#include "cairn/report/tables.hpp"
+
+#include <map>
+#include <sstream>
+
+namespace cairn::report {
+
+namespace detail {
+std::string text_of(const auto&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return text.str();
+}
+
+/// A parameter or a state: its name within its layer, and how it is trained.
+struct summed_leaf {
+  std::string name, shape, trained;
+  std::int64_t numbers, bytes;
+  friend bool operator==(const summed_leaf&, const summed_leaf&) = default;
+};
+/// What has one name before its last dot; how many there are whose names differ in numbers alone.
+struct summed_layer {
+  std::string name, result;
+  std::vector<summed_leaf> leaves;
+  int count = 1;
+};
+
+/// The names of two layers in one, with * in place of numbers that differ; empty where more than numbers differ.
+inline std::string common_name(std::string_view a, std::string_view b) {
+  const auto take_number = [](std::string_view& text) {
+    const std::size_t end = std::min(text.find_first_not_of("0123456789*"), text.size());
+    const std::string_view number = text.substr(0, end);
+    text.remove_prefix(end);
+    return number;
+  };
+  std::string common;
+  while (!a.empty() && !b.empty()) {
+    const std::string_view first = take_number(a), second = take_number(b);
+    if (first.empty() != second.empty()) return {};
+    if (first.empty() && a[0] != b[0]) return {};
+    if (!first.empty()) {
+      common += first == second ? first : "*";
+    } else {
+      common += a[0];
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
+  }
+  return a.empty() && b.empty() ? common : "";
+}
+
+/// What stands for leaf i among those that are trained.
+template <class Compiled>
+std::string trained_by(int i) {
+  using model = typename Compiled::model;
+  const ir::operation& op = Compiled::graph.leaf_op(i);
+  if (!op.trainable) return Compiled::graph.leaves[i].after != ir::none ? "state" : "frozen";
+  if (!model::chosen.trained[i]) return "frozen";
+  return model::rules.of[i] == ir::none ? "yes" : text_of("rule ", model::rules.of[i] + 1);
+}
+
+/// The values of a graph that are computed from parameters and constants alone.
+template <const auto& Graph>
+std::vector<bool> made_of_parameters() {
+  std::vector<bool> out(static_cast<std::size_t>(Graph.node_count));
+  for (int v = 0; v < Graph.node_count; ++v) {
+    const ir::operation& op = Graph.op(v);
+    bool all = op.what == ir::role::parameter || ir::is_constant(op.what) || op.arguments > 0;
+    for (int k = 0; k < op.arguments; ++k) all &= out[static_cast<std::size_t>(Graph.argument(v, k))];
+    out[static_cast<std::size_t>(v)] = all;
+  }
+  return out;
+}
+/// The first value that a leaf and what is no parameter make together; none if there is no such value.
+template <const auto& Graph>
+int first_use(int leaf, const std::vector<bool>& of_parameters) {
+  std::vector<bool> carries(of_parameters.size());
+  carries[static_cast<std::size_t>(Graph.leaves[leaf].node)] = true;
+  for (int v = 0; v < Graph.node_count; ++v) {
+    const auto at = static_cast<std::size_t>(v);
+    bool reads = false;
+    for (int k = 0; k < Graph.op(v).arguments; ++k) reads |= carries[static_cast<std::size_t>(Graph.argument(v, k))];
+    if (reads && !of_parameters[at]) return v;
+    if (reads) carries[at] = true;
+  }
+  return ir::none;
+}
+
+template <class Compiled>
+std::vector<summed_layer> layers_of() {
+  static constexpr const auto& g = Compiled::graph;
+  const std::vector<bool> of_parameters = made_of_parameters<g>();
+  std::vector<summed_layer> layers;
+  std::map<std::string, std::pair<std::size_t, int>> found;  // by name: which it is, and the last first use
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.leaf_op(i).what != ir::role::parameter) continue;
+    const std::string_view name = g.name(g.leaves[i]);
+    const std::size_t dot = std::min(name.rfind('.'), name.size());
+    const std::string layer(name.substr(0, dot == name.size() ? 0 : dot));
+    const auto [at, is_new] = found.try_emplace(layer, layers.size(), ir::none);
+    if (is_new) layers.push_back({layer, "", {}});
+    const ir::result& made = *g.leaf_op(i).made;
+    summed_layer& own = layers[at->second.first];
+    own.leaves.push_back({std::string(name.substr(layer.empty() ? 0 : dot + 1)), text_of(extents_of{made.extents}),
+                          trained_by<Compiled>(i), made.count, made.bytes});
+    at->second.second = std::max(at->second.second, first_use<g>(i, of_parameters));
+  }
+  std::vector<summed_layer> groups;
+  for (summed_layer& own : layers) {
+    if (const int use = found[own.name].second; use != ir::none && !own.name.empty())
+      own.result = text_of(extents_of{g.made(use).extents});
+    const auto group = std::ranges::find_if(groups, [&](const summed_layer& one) {
+      return !common_name(one.name, own.name).empty() && one.result == own.result && one.leaves == own.leaves;
+    });
+    if (group == groups.end()) {
+      groups.push_back(own);
+    } else {
+      group->name = common_name(group->name, own.name);
+      ++group->count;
+    }
+  }
+  return groups;
+}
+
+template <class... Names, auto... Rule>
+void print_rules(std::ostream& out, cairn::detail::rule_list<cairn::detail::named_rule<Names, Rule>...>) {
+  [[maybe_unused]] int number = 0;
+  [[maybe_unused]] const auto print = [&](std::string_view name, std::span<const setting> settings) {
+    out << "rule " << ++number << ": " << name;
+    for (const setting& one : settings) out << (&one == settings.data() ? " " : ", ") << one.name << ' ' << one.value;
+    out << '\n';
+  };
+  (print(cairn::detail::type_name<std::remove_const_t<decltype(Rule)>>(), cairn::detail::rule_settings<Rule>::all),
+   ...);
+}
+}  // namespace detail
+
+/// The parameters and states of a program by layer: shapes, also of the layer's result, which is the value that the
+/// last of its parameters first takes part in; numbers and bytes; and "rule 1" for the first rule of update<...>, "yes"
+/// for what an optimizer beside the program trains, "frozen" or "state". Layers that are alike but for numbers in their
+/// names share their lines, which show those of one of them. Behind the sums, the rules stand with their settings.
+template <class Program>
+void summary(std::ostream& out) {
+  if constexpr (std::same_as<decltype(Program::memory()), memory_plan>) {
+    using compiled = typename detail::compiled_by<Program>::type;
+    detail::table t({"layer", "", "shape", "numbers", "bytes", "trained"}, 3);
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
+    for (const detail::summed_layer& layer : detail::layers_of<compiled>()) {
+      const bool named = !layer.name.empty();
+      if (named)
+        t.add({layer.name, layer.count > 1 ? std::to_string(layer.count) + " x" : "", layer.result, "", "", ""});
+      for (const detail::summed_leaf& leaf : layer.leaves) {
+        t.add({(named ? "  " : "") + leaf.name, "", leaf.shape, detail::grouped(leaf.numbers), bytes(leaf.bytes),
+               leaf.trained});
+        const bool trained = leaf.trained != "frozen" && leaf.trained != "state";
+        for (const char* sum : {trained ? "trained" : leaf.trained.c_str(), "in all"}) {
+          sums[sum].first += layer.count * leaf.numbers;
+          sums[sum].second += layer.count * leaf.bytes;
+        }
+      }
+    }
+    for (const char* sum : {"trained", "frozen", "state", "in all"}) {
+      if (const auto found = sums.find(sum); found != sums.end())
+        t.add({sum, "", "", detail::grouped(found->second.first), bytes(found->second.second), ""});
+    }
+    t.print(out);
+    detail::print_rules(out, typename compiled::model::purpose::updates{});
+  }
+}
+
+}  // namespace cairn::report
