@@ -11,6 +11,26 @@
 
 using namespace cairn;
 
+namespace own {
+/// Its argument, as often as it may be called.
+struct guarded_op : elementwise_op {
+  static constexpr fixed_string name = "guarded";
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
+  static inline int calls_left = 1000;
+};
+template <class V>
+V lanewise(guarded_op, V x) {
+  if (--guarded_op::calls_left < 0) throw std::runtime_error("called too often");
+  return x;
+}
+// The operation is called once in the forward pass, and once in the backward pass, when `last` is updated.
+constexpr auto guarded_loss = [] {
+  const auto guarded = layer([](auto x) { return make<guarded_op>(x); });
+  const auto segment = ckpt<"s", allow_useless>(nn::linear<"first", 1> | guarded | nn::linear<"mid", 4>);
+  return mean(square(param<"start", 1, 4> | segment | nn::tanh | nn::linear<"last", 2>));
+}();
+}  // namespace own
+
 namespace {
 
 constexpr auto x = input<"x", 8, 6>;
@@ -356,6 +376,27 @@ BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
   }
   BOOST_TEST(all_numbers(step) == before);
   BOOST_CHECK_THROW(predictor<result>{(here.path / "nowhere.safetensors")}, file::read_error);
+}
+
+// As a step whose operation throws leaves it: tests/run/threads.cpp.
+BOOST_AUTO_TEST_CASE(a_program_that_is_half_updated_is_loaded_and_not_saved) {
+  const folder here;
+  const auto file = here.path / "run.safetensors";
+  program<own::guarded_loss, update<sgd_options{.lr = 0.1}>> step;
+  step.init(seed{1});
+  step.save(file);
+  const auto before = all_numbers(step);
+  own::guarded_op::calls_left = 1;  // the forward pass, and then no more
+  BOOST_CHECK_THROW(step.train(), std::runtime_error);
+  own::guarded_op::calls_left = 1000;
+  BOOST_TEST(all_numbers(step) != before);
+  BOOST_CHECK_THROW(step.save(file), program_error);
+  BOOST_CHECK_THROW(step.load(here.path / "nowhere.safetensors"), file::read_error);
+  step.load(file, partly{"last"});
+  BOOST_CHECK_THROW(step.train(), program_error);
+  step.load(file);
+  BOOST_TEST(all_numbers(step) == before);
+  static_cast<void>(step.train());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
