@@ -5,7 +5,8 @@ Each file of tests/rejects opens with one or more lines `// rejects: REGEX`. Com
 accepted without a warning; by clang, which is faster at that. With -DCAIRN_REJECT it must be rejected with exactly one error, whose message every REGEX
 matches, in few enough lines to read: without the source lines that it quotes, and which header includes which. Files are named from the project's root, for clang spells a
 lambda as its file's path: how wide a message is must not depend on where the checkout lies. A case that is rejected
-because of the compiler's options has a line `// options: ...` after these. Its twin is compiled without the options.
+because of the compiler's options has a line `// options: ...` after these. The case is compiled in full, and its twin
+without the options.
 
 Many cases are compiled at once, each in a namespace, for most of the time goes into reading headers; so one may lack an
 include that another has. A compiler says once what two of them have in common: what is not in order there is compiled
@@ -22,7 +23,8 @@ import misuse
 from compilers import compile_file, compile_text, compilers, finish, for_each, precompiled, top
 
 most_lines, most_columns = {"g++": 9, "clang++-19": 4}, 400
-# Of a mistake within an operation, or the body of a loop, which is looked at where the graph is made: compilers tell that at length.
+# Of a mistake within an operation, in a condition, or in the body of a loop, which is looked at where the graph is made:
+# compilers tell that at length.
 most_lines_within, most_columns_within = {"g++": 20, "clang++-19": 12}, 700
 at_once = 20
 without_quotes = {"g++": "-fno-diagnostics-show-caret", "clang++-19": "-fno-caret-diagnostics"}
@@ -77,10 +79,10 @@ def diagnostics(printed):
     return [[line for line in lines if not includes.match(line)] for lines in found]
 
 
-def said(sources, compiler, *options):
+def said(sources, compiler, *options, syntax_only=True):
     """Whether all are accepted in silence, and what a compiler says of each source: a list of diagnostics."""
     if len(sources) == 1:
-        accepted, printed = compile_file(compiler, sources[0], *options)
+        accepted, printed = compile_file(compiler, sources[0], *options, syntax_only=syntax_only)
         return accepted and not printed, {sources[0]: diagnostics(printed)}
     texts = {source: (top / source).read_text() for source in sources}
     lines = sorted({line for text in texts.values() for line in text.splitlines() if line.startswith("#include")})
@@ -108,7 +110,7 @@ def judge(source, compiler, diagnostics):
         for regex in expected(source):
             if not regex.search(result.printed):
                 fault(f"no match for {regex.pattern}")
-    within = source.stem.startswith("own-operation-") or source.stem.endswith("-in-loop")
+    within = source.stem.startswith("own-operation-") or source.stem.endswith(("-in-loop", "-in-condition"))
     if result.lines > (most_lines_within if within else most_lines)[compiler]:
         fault("too many lines")
     if result.columns > (most_columns_within if within else most_columns):
@@ -131,8 +133,8 @@ def judged(sources, compiler, *options):
     """The verdict of each source, and its twin where the compiler is clang."""
     said_of_twins = complaints(sources, compiler, *options) if compiler == compilers[-1] else {}
     own = own_options(sources[0]) if len(sources) == 1 else []  # which do not fit what is precompiled
-    rejecting = ["-DCAIRN_REJECT", without_quotes[compiler], *own] if own else ["-DCAIRN_REJECT", *options]
-    _, rejected = said(sources, compiler, *rejecting)
+    rejecting = [without_quotes[compiler], "-S", "-o", "/dev/null", *own] if own else options
+    _, rejected = said(sources, compiler, "-DCAIRN_REJECT", *rejecting, syntax_only=not own)
     found = {source: judge(source, compiler, rejected[source]) for source in sources}
     for source, seen in found.items():
         if seen.faults and len(sources) > 1:

@@ -1,4 +1,4 @@
-// rejects: cairn \[zero-grad-output\]: no gradient of the loss reaches any parameter: it has none, or all are frozen
+// rejects: cairn \[zero-grad-output\]: no parameter of the loss is trained: it has none, or all are frozen
 #include "cairn/core/misuse.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"

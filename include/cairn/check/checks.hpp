@@ -272,7 +272,7 @@ struct gradients_flow {
       return sound{};
     } else {
       constexpr int cut = cut_of(g, Compiled::model::chosen.wanted);
-      if constexpr (cut == ir::none) return mistake<zero_grad_output, top_scope>{};
+      if constexpr (cut == ir::none) return mistake<nothing_trained, top_scope>{};
       else return mistake<zero_grad_output, top_scope, fact::operation<copied<[] { return g.op(cut).name; }>>>{};
     }
   }

@@ -108,7 +108,8 @@ struct steps_of_features { template <class Silent, class... Facts> struct found 
 struct states_of_units { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: each state of a recurrent layer is {layers, N, hidden}, of its cell {N, hidden}"); } }; };
 struct steps_along_first_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: the first axis of what stands in each(...) has as many elements as scan makes steps"); } }; };
+  "cairn [shape-mismatch]: the first axis of what stands in each(...) has as many elements as scan makes steps; with the "
+  "batch first, write each(transpose<1, 0, 2>(x))"); } }; };
 struct one_axis_more { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: what the steps of scan collect gets one axis more, and a tensor has at most 6"); } }; };
 }  // namespace rule
@@ -133,6 +134,17 @@ struct axes_as_arguments { template <class Silent, class... Facts> struct found 
 struct two_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes two arguments: cross_entropy(logits, labels), accuracy(logits, labels), "
   "mse(result, target), gather<0>(table, indices)"); } }; };
+struct one_value { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: std::get takes values apart, and this is one value: scan and layers that return one value give "
+  "that value itself; leave std::get out"); } }; };
+struct truth_of_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: if, ?:, && and ! ask for a value, and an expression has none while the compiler runs; write "
+  "where(x > 0_c, a, b)"); } }; };
+struct one_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: this function goes along one axis; reshape several axes into one before, and back behind"); } }; };
+struct program_of_program { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a program is not made from another: each has its own parameters; save one and load the other, or "
+  "for other outputs of the same parameters use predictor<output> p{step}"); } }; };
 struct table_index_and_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes three expressions: placed<0>(table, index, rows)"); } }; };
 struct one_argument_reduced { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -246,8 +258,11 @@ struct different_types { template <class Silent, class... Facts> struct found : 
   "cairn [kind-mismatch]: real numbers of different types meet in this operation, and as<float>(x) is another than the program's, "
   "which as_real(x) gives; convert one: as<double>(x), as_real(x)"); } }; };
 struct raw_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: a plain number cannot enter an expression, which is a type without a value; write 0.5_c "
-  "or constant<0.5>"); } }; };
+  "cairn [kind-mismatch]: a plain number cannot enter an expression; write 0.5_c or constant<0.5>, and for a number of "
+  "run time input<\"scale\">, which bind<\"scale\"> gives"); } }; };
+struct soft_targets { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [kind-mismatch]: cross_entropy takes class indices alone; with probabilities as targets write "
+  "-mean(sum<-1>(targets * log_softmax(logits)))"); } }; };
 struct bound_shape_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the array has other extents than the input that it is bound to; bind the expected one, "
   "or a flat one of as many elements"); } }; };
@@ -321,8 +336,11 @@ struct model_too_large { template <class Silent, class... Facts> struct found : 
   "cairn [model-too-large]: so many nodes take more steps than a compiler allows a constant; raise its limit, g++ "
   "-fconstexpr-ops-limit=1000000000, clang -fconstexpr-steps=30000000, and add the option any_size"); } }; };
 struct zero_grad_output { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: it has none, or all are frozen, or "
-  "behind the operation named here; take that out, name inputs in wrt<...>, or use predictor<...>"); } }; };
+  "cairn [zero-grad-output]: no gradient of the loss reaches any parameter: all are behind the operation named here; take "
+  "that out, name inputs in wrt<...>, or use predictor<...>"); } }; };
+struct nothing_trained { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [zero-grad-output]: no parameter of the loss is trained: it has none, or all are frozen; add a layer or param<...>, "
+  "leave freeze<...> out, name inputs in wrt<...>, or use predictor<...>"); } }; };
 struct zero_grad_argument { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [zero-grad-argument]: a gradient is asked by a value of this shape on which the scalar does not depend, or "
   "only through detach or indices; take it out of grad"); } }; };

@@ -73,6 +73,11 @@ class program {
   /// Lives in the first memory().total_bytes() bytes of the caller's memory, which must outlive it; allocates nothing.
   /// Throws memory_error where they are too few, or do not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
+  /// A program cannot be made from one of another type.
+  template <auto Other, class... Others, class Problem = program_of_program>
+  explicit program(const program<Other, Others...>&) : program() {
+    static_assert(report_of<mistake<Problem, top_scope>>{}.shown);
+  }
 
   /// Has loops with two_level<P, S, snapshots::elsewhere> keep their snapshots in the first memory().elsewhere_bytes
   /// bytes of the caller's memory, such as a mapped file: each step writes and reads them there, and needs nothing of

@@ -145,11 +145,11 @@ class program_stand_in {
   void keep_snapshots_in(std::span<std::byte>) {}
   void init(seed) {}
   void step_by_step(auto, const auto&...) {}
-  auto value_and_grad(const auto&...) { return for_each_output(as_outputs(Output), real_type{}); }
-  auto train(const auto&...) { return for_each_output(as_outputs(Output), real_type{}); }
+  auto value_and_grad(const auto&...) { return for_each_output(decltype(as_outputs(Output)){}, real_type{}); }
+  auto train(const auto&...) { return for_each_output(decltype(as_outputs(Output)){}, real_type{}); }
   template <class... Bound>
   auto train(const train_options&, const Bound&...) {
-    return for_each_output(as_outputs(Output), real_type{});
+    return for_each_output(decltype(as_outputs(Output)){}, real_type{});
   }
   std::int64_t steps() const { return 0; }
   void steps(std::int64_t) {}
@@ -200,7 +200,7 @@ class predictor_stand_in {
   explicit predictor_stand_in(const auto&) {}
   predictor_stand_in(const auto&, std::span<std::byte>) {}
   void keep_snapshots_in(std::span<std::byte>) {}
-  auto operator()(const auto&...) { return for_each_output(as_outputs(Output), view_stand_in<real_type>{}); }
+  auto operator()(const auto&...) { return for_each_output(decltype(as_outputs(Output)){}, view_stand_in<real_type>{}); }
   template <fixed_string>
   view_stand_in<real_type> cache() {
     return {};

@@ -72,6 +72,15 @@ struct overloads : F, beside<Arguments> {
 };
 template <class F, class... A>
 concept can_be_called = requires(const F& f, A... a) { f(static_cast<A&&>(a)...); };
+/// Returns true if F can be called a second time. Where a body returns values of different types, clang reports that at
+/// the first question, answers yes, and no from then on.
+template <class F, class... A>
+concept can_be_called_again =
+#ifdef __clang__
+    requires(const F& f, A... a) { f(static_cast<A&&>(a)...); };
+#else
+    true;
+#endif
 template <bool Again, class F, class... A>
 inline constexpr bool takes_anything = false;
 template <bool Again, class F, class... A>
@@ -92,7 +101,7 @@ concept deleted =
 template <class F, class... A>
 struct applying {
   static constexpr bool taken = takes_anything<false, F, A...>;
-  static constexpr bool invocable = (static_cast<void>(taken), can_be_called<F, A...>);
+  static constexpr bool invocable = (static_cast<void>(taken), can_be_called<F, A...> && can_be_called_again<F, A...>);
   static constexpr bool broken = [] {
     if constexpr (taken && !invocable) return !deleted<F, A...>;
     else return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/core/element.hpp"
+#include "cairn/core/misuse.hpp"
 #include "cairn/expr/opaque.hpp"
 #include "cairn/expr/scope.hpp"
 
@@ -11,8 +12,14 @@
 
 namespace cairn {
 
-/// Base of every expression, and how argument-dependent lookup finds the operators.
-struct expression {};
+/// Base of every expression, and how argument-dependent lookup finds the operators. To ask it for its truth, as `if`
+/// does, is a mistake.
+struct expression {
+  template <std::same_as<bool> T>
+  explicit constexpr operator T() const {
+    return truth_of_expression::found<std::false_type, T>{};
+  }
+};
 /// A class that is not complete yet is none: its operators are looked up among cairn's, too. Asked so often that
 /// std::derived_from, which also asks for a conversion, and std::is_base_of_v, a constant for each type, would take
 /// compilers noticeably longer.

@@ -124,12 +124,32 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
 
   template <an_expression Logits, an_expression Labels>
   static constexpr auto of(Logits logits, Labels labels) {
-    if constexpr (O == nn::cross_entropy_options{}) return made_silently<cross_entropy_op>(logits, labels);
+    if constexpr (are_soft<Logits, Labels>) return refused_targets(logits, labels);
+    else if constexpr (O == nn::cross_entropy_options{}) return made_silently<cross_entropy_op>(logits, labels);
     else return of(logits, labels, one);
   }
   template <an_expression Logits, an_expression Labels, an_expression ByClass, an_expression ByRow = constant_leaf<1.0>>
   static constexpr auto of(Logits logits, Labels labels, ByClass by_class, ByRow by_row = {}) {
     using owner = owner_of<Logits, Labels, ByClass, ByRow>;
+    if constexpr (are_soft<Logits, Labels>) {
+      return pass_on<owner>(refused_targets(logits, labels));
+    } else {
+      return of_classes<owner>(logits, labels, by_class, by_row);
+    }
+  }
+
+ private:
+  /// Whether real numbers stand in place of class indices.
+  template <class Logits, class Labels>
+  static constexpr bool are_soft = !wrong<Logits> && !wrong<Labels> && kind_of(Logits::element.type) == kind::real &&
+                                   kind_of(Labels::element.type) == kind::real;
+  template <class Logits, class Labels>
+  static constexpr auto refused_targets(Logits, Labels) {
+    return mistake<soft_targets, owner_of<Logits, Labels>,
+                   fact::operation<"cross_entropy", tensor_fact<Logits>, tensor_fact<Labels>>>{};
+  }
+  template <class owner, class Logits, class Labels, class ByClass, class ByRow>
+  static constexpr auto of_classes(Logits logits, Labels labels, ByClass by_class, ByRow by_row) {
     const auto loss = made_silently<row_cross_entropy_op>(logits, classes_of<Logits>(labels));
     if constexpr (wrong<decltype(loss)> || wrong<ByClass> || wrong<ByRow>)
       return pass_on<owner>(loss, by_class, by_row);
@@ -143,7 +163,6 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
     else return wrong_shapes<cross_entropy_form, owner, Logits, Labels, ByClass, ByRow>(std::make_index_sequence<4>{});
   }
 
- private:
   static constexpr bool fits_or_none(const shape& weights, const shape& wanted) {
     return weights == wanted || weights.rank == 0;
   }

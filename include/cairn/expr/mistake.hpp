@@ -324,3 +324,28 @@ template <std::size_t I, class Report, std::size_t N>
 struct std::tuple_element<I, cairn::detail::reported_tuple<Report, N>> {
   using type = cairn::detail::silent_element;
 };
+
+namespace cairn::detail {
+template <class E>
+constexpr auto not_several(E e) {
+  if constexpr (is_poison<E>) return e;
+  else if constexpr (wrong<E>) return rejected{};
+  else return mistake<one_value, typename E::owner, fact::operation<"get", tensor_fact<E>>>{};
+}
+/// The mistake of taking one value apart. No type for anything else: compilers form return types before they look at
+/// constraints.
+template <class E>
+struct taken_apart {};
+template <an_expression E>
+  requires(!requires { std::tuple_size<E>::value; })
+struct taken_apart<E> {
+  using type = surfaced<decltype(not_several(E{}))>;
+};
+}  // namespace cairn::detail
+namespace std {
+/// Of one value, std::get is a mistake. The overload stands in std, where alone `std::get` is looked up.
+template <std::size_t I, class E>
+constexpr typename cairn::detail::taken_apart<E>::type get(E) {
+  return {};
+}
+}  // namespace std

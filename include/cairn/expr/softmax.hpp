@@ -56,10 +56,18 @@ template <int Axis = -1, an_operand X, class... Surplus>
 constexpr applied<detail::along_axis_form<softmax_op<Axis>>, X, Surplus...> softmax(X, Surplus...) {
   return {};
 }
+template <int First, int Second, int... More, an_operand X, class... Surplus>
+constexpr applied<detail::form_of<"softmax", std::size_t(-1), one_axis>, X, Surplus...> softmax(X, Surplus...) {
+  return {};
+}
 function_name softmax(function_name);
 /// x - log(sum(exp(x))) along an axis (the last by default).
 template <int Axis = -1, an_operand X, class... Surplus>
 constexpr applied<detail::along_axis_form<log_softmax_op<Axis>>, X, Surplus...> log_softmax(X, Surplus...) {
+  return {};
+}
+template <int First, int Second, int... More, an_operand X, class... Surplus>
+constexpr applied<detail::form_of<"log_softmax", std::size_t(-1), one_axis>, X, Surplus...> log_softmax(X, Surplus...) {
   return {};
 }
 function_name log_softmax(function_name);

@@ -42,7 +42,12 @@ template <int... Extents>
 struct reshape_form : form_of_one<"reshape"> {
   template <class X>
   static constexpr auto of(X x) {
-    return made_silently<reshape_op<inferred<X::shape, Extents...>()>>(x);
+    using owner = owner_of<X>;
+    if constexpr (wrong<X>)
+      return pass_on<owner>(x);
+    else if constexpr (sizeof...(Extents) > max_rank)
+      return mistake<rule::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>, fact::extents<Extents...>>{};
+    else return made_silently<reshape_op<inferred<X::shape, Extents...>()>>(x);
   }
 };
 }  // namespace detail
