@@ -69,8 +69,8 @@ constexpr axis_set stretched_axes(const shape& from, const shape& to) {
 }
 
 namespace detail {
-/// The extents of an array that is bound. Unlike those of a tensor, they may pass 2^31: a flat array stands for a tensor
-/// of any shape.
+/// The extents of an array that is bound. Unlike those of a tensor, they may pass 2^31: a flat array stands for a
+/// tensor of any shape.
 struct array_extents {
   int rank = 0;
   std::int64_t extent[max_rank] = {};
