@@ -43,7 +43,7 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
   [[maybe_unused]] const auto copied = [&](auto array) {
     constexpr int leaf = bound_leaf<Compiled, decltype(array)>;
     if constexpr (Compiled::model::chosen.wanted[leaf]) {
-      copies[leaf].assign(array.data, array.data + array.extents.count());
+      copies[leaf].assign(array.data, array.data + machine::leaf(leaf).count);
       array.data = copies[leaf].data();
     }
     return array;
