@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace cairn {
 
@@ -30,6 +31,18 @@ struct shape {
   }
   friend constexpr bool operator==(const shape&, const shape&) = default;
 };
+
+namespace detail {
+/// Returns true if an extent that was computed is one that a tensor can have.
+constexpr bool is_extent(std::int64_t n) { return n > 0 && n <= std::numeric_limits<int>::max(); }
+/// Returns true if a tensor of these extents can be counted, and its bytes.
+template <class... Int>
+constexpr bool can_be_counted(Int... extents) {
+  std::int64_t left = std::int64_t{1} << 60;
+  ((left /= extents), ...);
+  return left > 0;
+}
+}  // namespace detail
 
 /// The answer of a shape rule to arguments that do not fit. A type of its own, so that `fits ? tensor : no_shape` keeps
 /// what a tensor has beside its extents.
