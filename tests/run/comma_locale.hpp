@@ -15,8 +15,9 @@
 class comma_locale {
  public:
   comma_locale() {
-    here_.plain("comma.src", "comment_char %\nescape_char /\nLC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\n"
-                             "grouping 3;3\nEND LC_NUMERIC\n");
+    here_.plain("comma.src",
+                "comment_char %\nescape_char /\nLC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\n"
+                "grouping 3;3\nEND LC_NUMERIC\n");
     const std::string at = here_.path / "comma";
     // It warns of each category that is not there, and ends with 1.
     std::ignore = std::system(("localedef -c -i " + at + ".src " + at + " 2> /dev/null").c_str());

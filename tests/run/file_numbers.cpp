@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(only_as_many_and_of_types_that_have_numbers) {
 
 template <class From>
 std::uint16_t bf16_of(From number) {
-  const file::tensor one{"", std::is_same_v<From, double> ? file::dtype::f64 : file::dtype::i64, {},
-                         std::as_bytes(std::span(&number, 1))};
+  const file::tensor one{
+      "", std::is_same_v<From, double> ? file::dtype::f64 : file::dtype::i64, {}, std::as_bytes(std::span(&number, 1))};
   return numbers<cairn::bf16>(one)[0].bits;
 }
 // Of bf16 and 64 bits, a number lies above the middle of two neighbours by its last bit alone.
@@ -99,9 +99,9 @@ BOOST_AUTO_TEST_CASE(no_finite_number_becomes_infinite) {
   BOOST_TEST(std::isinf(to[1]));
   const float largest = std::numeric_limits<float>::max();
   cairn::bf16 half{};
-  BOOST_CHECK_THROW(file::copy_numbers({"a", file::dtype::f32, {1}, std::as_bytes(std::span(&largest, 1))},
-                                       std::span(&half, 1)),
-                    file::number_error);
+  BOOST_CHECK_THROW(
+      file::copy_numbers({"a", file::dtype::f32, {1}, std::as_bytes(std::span(&largest, 1))}, std::span(&half, 1)),
+      file::number_error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -272,12 +272,9 @@ BOOST_AUTO_TEST_CASE(to_look_into_a_folder_changes_nothing) {
   BOOST_TEST(names_in(here.path).size() == 9U);
   run.take();
   run.keep_last(2);
-  std::vector<std::string> expected{"best.safetensors.999999999-1.part",
-                                    "download.part",
-                                    "step-10000000001.safetensors",
-                                    "step-9999999999.safetensors",
-                                    "step-99999999999999999999.safetensors",
-                                    "step-final.safetensors"};
+  std::vector<std::string> expected{"best.safetensors.999999999-1.part",     "download.part",
+                                    "step-10000000001.safetensors",          "step-9999999999.safetensors",
+                                    "step-99999999999999999999.safetensors", "step-final.safetensors"};
   BOOST_TEST(names_in(here.path) == expected, boost::test_tools::per_element());
   run.keep_last(0);
   expected.erase(expected.begin() + 3);
@@ -386,10 +383,12 @@ BOOST_AUTO_TEST_CASE(another_run_is_refused_by_name) {
   larger.labels.push_back(0), larger.images.resize(larger.images.size() + 6);
   const auto more = [&](int epoch) { return data::batches<4>(larger, seed{5}, epoch); };
   const auto fewer = [](int epoch) { return std::views::take(data::batches<4>(examples(), seed{5}, epoch), 3); };
-  const auto few_of_others = [](int epoch) { return std::views::take(data::batches<4>(examples(), seed{6}, epoch), 3); };
-  constexpr auto loss_of_two =
-      cross_entropy(input<"x", 2, 6> | nn::linear<"fc1", 8> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.25> |
-                        nn::linear<"fc2", 3>, labels<"y", 3, 2>);
+  const auto few_of_others = [](int epoch) {
+    return std::views::take(data::batches<4>(examples(), seed{6}, epoch), 3);
+  };
+  constexpr auto loss_of_two = cross_entropy(
+      input<"x", 2, 6> | nn::linear<"fc1", 8> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.25> | nn::linear<"fc2", 3>,
+      labels<"y", 3, 2>);
   using batches_of_two = program<loss_of_two, update<averaged{adamw_options{}, 0.9}>, clip<1.0>>;
   const auto twos = [](int epoch) { return data::batches<2>(examples(), seed{5}, epoch); };
   using other_beta = program<loss, update<averaged{adamw_options{.beta2 = 0.99}, 0.9}>, clip<1.0>>;
@@ -413,8 +412,9 @@ BOOST_AUTO_TEST_CASE(another_run_is_refused_by_name) {
       options.epochs = 3, options.resume = true;
     };
     anew(shuffled);
-    refuses(options, other_seed, "\n  run.data: expected 'batches of 4 of 30 examples, shuffled by seed 5', got 'batches of "
-                                 "4 of 30 examples, shuffled by seed 6'");
+    refuses(options, other_seed,
+            "\n  run.data: expected 'batches of 4 of 30 examples, shuffled by seed 5', got 'batches of "
+            "4 of 30 examples, shuffled by seed 6'");
     anew(shuffled);
     refuses(options, in_order, "\n  run.data: expected");
     anew(shuffled);
@@ -502,7 +502,8 @@ BOOST_AUTO_TEST_CASE(a_log_is_not_written_over) {
   std::filesystem::remove(log);
 
   // Rows that a crash left torn, and rows of steps that come again.
-  here.plain("run/log.csv", whole + "8,1,0.0" + std::string(9, '\0') + "\n9,1,0.00110,1,0.001,2,,,3\n10,1,0.001,1.5,,,0.1\n12,1");
+  here.plain("run/log.csv",
+             whole + "8,1,0.0" + std::string(9, '\0') + "\n9,1,0.00110,1,0.001,2,,,3\n10,1,0.001,1.5,,,0.1\n12,1");
   const auto stops = [] {
     std::raise(SIGTERM);
     return 1.0;
@@ -533,7 +534,8 @@ BOOST_AUTO_TEST_CASE(files_of_a_run_keep_modes_and_links) {
   train::loop_options options{.folder = run, .shows_progress = false};
   go_on(options, shuffled, [] { return 2.0; });
   BOOST_TEST(std::filesystem::is_symlink(run / "best.safetensors"));
-  for (const auto& file : {elsewhere, run / "log.csv"}) std::filesystem::permissions(file, std::filesystem::perms(0600));
+  for (const auto& file : {elsewhere, run / "log.csv"})
+    std::filesystem::permissions(file, std::filesystem::perms(0600));
   options.resume = true, options.epochs = 2;
   go_on(options, shuffled, [] { return 1.0; });
   for (const auto& file : {elsewhere, run / "log.csv"})
@@ -560,11 +562,16 @@ BOOST_AUTO_TEST_CASE(states_that_cannot_go_on_are_refused) {
   const std::string path = train::run_folder(run).newest();
   const file::reader in(path);
   const std::vector tensors(in.tensors().begin(), in.tensors().end());
-  const std::vector<std::pair<std::string, std::string>> absurd{
-      {"loop.epoch", "2147483647"},          {"loop.epoch", "-1"},     {"loop.position", "9223372036854775807"},
-      {"loop.position", "8"},                {"loop.step", "8"},       {"loop.step", "9223372036854775807"},
-      {"loop.rows", "9223372036854775807"}, {"loop.best_epoch", "9"}, {"loop.best", "one\n"},
-      {"cairn.steps", "9223372036854775806"}};
+  const std::vector<std::pair<std::string, std::string>> absurd{{"loop.epoch", "2147483647"},
+                                                                {"loop.epoch", "-1"},
+                                                                {"loop.position", "9223372036854775807"},
+                                                                {"loop.position", "8"},
+                                                                {"loop.step", "8"},
+                                                                {"loop.step", "9223372036854775807"},
+                                                                {"loop.rows", "9223372036854775807"},
+                                                                {"loop.best_epoch", "9"},
+                                                                {"loop.best", "one\n"},
+                                                                {"cairn.steps", "9223372036854775806"}};
   for (const auto& [name, text] : absurd) {
     auto texts = in.metadata();
     texts[name] = text;

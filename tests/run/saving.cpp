@@ -5,7 +5,6 @@
 #include "cairn/cairn.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <ctime>
 #include <filesystem>
 #include <sys/resource.h>
 #include <vector>
@@ -320,7 +319,7 @@ void predicts_the_same(const std::string& kept) {
   agrees(shared);
   step.init(seed{77});
   step.load(here.path / "module.safetensors");
-  BOOST_TEST(step.random().from.value == 77U);                                    // which no such file has
+  BOOST_TEST(step.random().from.value == 77U);                    // which no such file has
   BOOST_CHECK_THROW(step.load(kept_file(kept)), mismatch_error);  // x and result are not expected
 }
 
@@ -372,8 +371,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
   step.save((here.path / "run.safetensors"), file::metadata{});
   const file::reader in((here.path / "run.safetensors"));
   auto texts = in.metadata();
-  for (const char* const steps : {"3x", "-1", "", "4611686018427387905", "9223372036854775807",
-                                  "99999999999999999999"}) {
+  for (const char* const steps :
+       {"3x", "-1", "", "4611686018427387905", "9223372036854775807", "99999999999999999999"}) {
     texts["cairn.steps"] = steps;
     file::write(here.path / "run.safetensors", std::vector(in.tensors().begin(), in.tensors().end()), texts);
     BOOST_CHECK_THROW(step.load(here.path / "run.safetensors"), file::format_error);
@@ -396,7 +395,8 @@ BOOST_AUTO_TEST_CASE(a_file_says_that_averages_are_exchanged) {
   whole.exchange("average");
   const auto averages = all_numbers(whole);
   whole.save(path);
-  BOOST_CHECK_EXCEPTION(go_on(whole), program_error, [](const auto& e) { return has(e.what(), "exchange(\"average\")"); });
+  BOOST_CHECK_EXCEPTION(go_on(whole), program_error,
+                        [](const auto& e) { return has(e.what(), "exchange(\"average\")"); });
   BOOST_TEST(all_numbers(whole) == averages);
   whole.exchange("average");
   go_on(whole);
@@ -425,7 +425,8 @@ BOOST_AUTO_TEST_CASE(a_file_says_that_averages_are_exchanged) {
   auto damaged = in.metadata();
   damaged["cairn.exchanged"] = "no moment\n";
   file::write(path, std::vector(in.tensors().begin(), in.tensors().end()), damaged);
-  BOOST_CHECK_EXCEPTION(loaded.load(path), file::format_error, [](const auto& e) { return e.actual == "'no moment?'"; });
+  BOOST_CHECK_EXCEPTION(loaded.load(path), file::format_error,
+                        [](const auto& e) { return e.actual == "'no moment?'"; });
 }
 
 BOOST_AUTO_TEST_CASE(numbers_that_would_be_infinite_are_refused_by_name) {
@@ -440,7 +441,8 @@ BOOST_AUTO_TEST_CASE(numbers_that_would_be_infinite_are_refused_by_name) {
   narrow.init(seed{2});
   const auto before = all_numbers(narrow);
   BOOST_CHECK_EXCEPTION(narrow.load(path), mismatch_error, [](const auto& e) {
-    return has(e.what(), "\n  fc1.weight: expected numbers within the range of F32, got 1e+300") && !has(e.what(), "fc2");
+    return has(e.what(), "\n  fc1.weight: expected numbers within the range of F32, got 1e+300") &&
+           !has(e.what(), "fc2");
   });
   BOOST_TEST(all_numbers(narrow) == before);
   wide.param<"fc1.weight">()(3, 2) = -3e38;
@@ -498,9 +500,8 @@ BOOST_AUTO_TEST_CASE(text_of_a_file_is_shown_without_what_moves_a_cursor) {
   auto texts = in.metadata();
   texts["cairn.seed"] = "1\n\x1b[2J" + long_name;
   file::write(path, std::vector(in.tensors().begin(), in.tensors().end()), texts);
-  BOOST_CHECK_EXCEPTION(step.load(path), file::format_error, [](const auto& e) {
-    return e.actual.starts_with("'1??[2Jxxx") && e.actual.size() < 100;
-  });
+  BOOST_CHECK_EXCEPTION(step.load(path), file::format_error,
+                        [](const auto& e) { return e.actual.starts_with("'1??[2Jxxx") && e.actual.size() < 100; });
 }
 
 // As a step whose operation throws leaves it: tests/run/threads.cpp.

@@ -440,4 +440,15 @@ static_assert(of(t<2, 5, 6, 3> | nn::residual(halved, nn::avg_pool2d<2> | nn::co
 // What is made of tensors of too many axes has no shape either.
 static_assert(max_rank == 6 && of(t<1, 2, 3, 4, 5, 6> + 1_c) == shape{1, 2, 3, 4, 5, 6});
 
+// Extents that are computed stay below 2^31, and elements below 2^60.
+constexpr auto long_axis = t<2'000'000'000, 1>;
+static_assert(concatenate_op<0>::result(tensor_type(of(long_axis)), tensor_type(of(long_axis))) == no_shape);
+static_assert(concatenate_op<0>::result(tensor_type(shape(2'000'000'000)), tensor_type(shape(147'483'647))) ==
+              shape(2'147'483'647));
+static_assert(breaks<rule::zeros_around_axis>(detail::pad_form<0, 147'483'647, 1>::of(long_axis)));
+static_assert(of(pad<0, 147'483'647, 0>(long_axis)) == shape(2'147'483'647, 1));
+static_assert(breaks<rule::factor_of_pixels>(detail::upsample_form<60'000>::of(t<1, 60'000, 1, 1>)));
+static_assert(detail::inferred<shape(60'000, 60'000), -1>().extent[0] == 0);  // which no tensor has
+static_assert(!detail::proper<2'147'483'647, 2'147'483'647> && detail::proper<1 << 30, 1 << 30>);
+
 }  // namespace

@@ -20,21 +20,21 @@ struct extents_equal_or_one { template <class Silent, class... Facts> struct fou
 struct inner_extents_equal { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: matrices must be {..., m, k} and {..., k, n}; transpose or change an argument"); } }; };
 struct same_number_of_elements { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: reshape keeps the number of elements; ask for extents with the same product"); } }; };
+  "cairn [shape-mismatch]: reshape keeps the number of elements; ask for extents with the same product, each below 2^31"); } }; };
 struct axes_exist { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the argument has no such axes: they count from 0, or backward from -1"); } }; };
 struct axes_in_new_order { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: transpose<...> names every axis once, from 0 on: transpose<0, 2, 1>(x); transpose(x) swaps "
   "the last two"); } }; };
 struct equal_but_along_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: extents must be equal but along the joined axis, which all must have; change one"); } }; };
+  "cairn [shape-mismatch]: extents must be equal but along the joined axis, which all must have, in all below 2^31; change one"); } }; };
 struct part_of_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a slice is one or more elements [begin, end) of an axis that exists; negative ones count "
   "from the end"); } }; };
 struct equal_parts { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: split<axis, n>(x) takes n equal parts of an axis that exists: its extent is a multiple of n"); } }; };
 struct zeros_around_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: pad<axis, before, after>(x) puts so many zeros around an axis that exists, none or more; "
+  "cairn [shape-mismatch]: pad<axis, before, after>(x) puts so many zeros around an axis that exists, none or more, below 2^31 in all; "
   "slice<...> cuts"); } }; };
 struct new_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: stack<axis> makes a new axis, from 0 to the number of axes there are, or backward from -1; "
@@ -59,7 +59,7 @@ struct some_image_left { template <class Silent, class... Facts> struct found : 
 struct window_of_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a window has no stride or padding below 0, and no dilation or groups below 1"); } }; };
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1"); } }; };
+  "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1, and height and width stay below 2^31"); } }; };
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: attention takes {N, T, H, D}, twice {N, S, h, D}, h divides H; masks fit {N, H, T, S}, as {N, 1, 1, S}"); } }; };
 struct heads_of_features { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -76,7 +76,7 @@ struct scalar_first { template <class Silent, class... Facts> struct found : Sil
 struct unsaid { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the operation does not take these shapes; it has no `rule` that says which"); } }; };
 struct positive_extents { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: a tensor has at most 6 extents, each a positive constant, that of the batch too"); } }; };
+  "cairn [shape-mismatch]: a tensor has at most 6 extents, each a positive constant, that of the batch too, and 2^60 elements"); } }; };
 struct positive_bound { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: indices are in [0, bound), for a bound of at least 1: indices<\"name\", bound, extents...>"); } }; };
 struct indices_for_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace cairn {
 
@@ -32,6 +33,18 @@ struct shape {
   }
   friend constexpr bool operator==(const shape&, const shape&) = default;
 };
+
+namespace detail {
+/// Returns true if an extent that was computed is one that a tensor can have.
+constexpr bool is_extent(std::int64_t n) { return n > 0 && n <= std::numeric_limits<int>::max(); }
+/// Returns true if a tensor of these extents can be counted, and its bytes.
+template <class... Int>
+constexpr bool can_be_counted(Int... extents) {
+  std::int64_t left = std::int64_t{1} << 60;
+  ((left /= extents), ...);
+  return left > 0;
+}
+}  // namespace detail
 
 /// The answer of a shape rule to arguments that do not fit. A type of its own, so that `fits ? tensor : no_shape` keeps
 /// what a tensor has beside its extents.
@@ -71,8 +84,8 @@ constexpr axis_set stretched_axes(const shape& from, const shape& to) {
 }
 
 namespace detail {
-/// The extents of an array that is bound. Unlike those of a tensor, they may pass 2^31: a flat array stands for a tensor
-/// of any shape.
+/// The extents of an array that is bound. Unlike those of a tensor, they may pass 2^31: a flat array stands for a
+/// tensor of any shape.
 struct array_extents {
   int rank = 0;
   std::int64_t extent[max_rank] = {};

@@ -123,7 +123,8 @@ struct bound {
   using array = Array;
   using element = std::remove_all_extents_t<Array>;
   static constexpr bool dynamic = std::is_unbounded_array_v<Array>;
-  static constexpr detail::array_extents known = detail::extents_of<Array>(std::make_index_sequence<std::rank_v<Array>>{});
+  static constexpr detail::array_extents known =
+      detail::extents_of<Array>(std::make_index_sequence<std::rank_v<Array>>{});
 
   const element* data;
   detail::array_extents extents = known;

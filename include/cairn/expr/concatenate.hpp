@@ -15,10 +15,11 @@ struct concatenate_op : op {
   static constexpr kind argument_kind(int) { return kind::any; }
   static constexpr bool takes_bf16(int) { return true; }
   static constexpr tensor_type result(const tensor_type& first, const auto&... more) {
-    int extent = detail::extent_along(first, Axis);
+    std::int64_t extent = detail::extent_along(first, Axis);
     ((extent += detail::extent_along(more, Axis)), ...);
+    if (!detail::is_extent(extent)) return no_shape;
     const auto in_whole = [=](const tensor_type& x) -> shape {
-      return detail::extent_along(x, Axis) > 0 ? detail::with_extent(x, Axis, extent) : no_shape;
+      return detail::extent_along(x, Axis) > 0 ? detail::with_extent(x, Axis, static_cast<int>(extent)) : no_shape;
     };
     const tensor_type whole{in_whole(first), detail::joined_elements(first.element, more.element...)};
     const bool alike = ((in_whole(more) == whole && more.element.type == first.element.type) && ...);

@@ -19,7 +19,7 @@ struct leaf : expression {
 
 /// Whether a tensor can have these extents.
 template <int... Extents>
-inline constexpr bool proper = sizeof...(Extents) <= max_rank && ((Extents > 0) && ...);
+inline constexpr bool proper = sizeof...(Extents) <= max_rank && ((Extents > 0) && ...) && can_be_counted(Extents...);
 
 /// A leaf, or the mistake in its extents.
 template <fixed_string Name, class Leaf, int... Extents>

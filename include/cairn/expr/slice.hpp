@@ -127,8 +127,9 @@ struct pad_form<Axis, Before, After> : form_of_one<"pad"> {
   template <class X>
   static constexpr auto of(X x) {
     constexpr int extent = extent_along(X::shape, Axis);
-    if constexpr (wrong<X> || (extent > 0 && Before >= 0 && After >= 0)) {
-      return made_silently<pad_op<Axis, Before, Before + extent + After>>(x);
+    constexpr std::int64_t whole = std::int64_t{Before} + extent + After;
+    if constexpr (wrong<X> || (extent > 0 && Before >= 0 && After >= 0 && is_extent(whole))) {
+      return made_silently<pad_op<Axis, Before, static_cast<int>(whole)>>(x);
     } else {
       using what = fact::operation<"pad", tensor_fact<X>>;
       return mistake<rule::zeros_around_axis, typename X::owner, what, fact::pad<Axis, Before, After>>{};

@@ -34,7 +34,8 @@ constexpr shape inferred() {
   std::int64_t known = 1;
   ((to.extent[to.rank++] = Extents, known *= Extents == -1 ? 1 : Extents), ...);
   for (int axis = 0; axis < to.rank; ++axis) {
-    if (to.extent[axis] == -1 && known > 0) to.extent[axis] = static_cast<int>(From.count() / known);
+    if (to.extent[axis] == -1 && known > 0)
+      to.extent[axis] = is_extent(From.count() / known) ? static_cast<int>(From.count() / known) : 0;
   }
   return to;
 }

@@ -57,8 +57,8 @@ Real nearest(Element element) {
   if constexpr (!std::is_same_v<Real, bf16>) return static_cast<Real>(element);
   else if constexpr (!std::is_same_v<Element, std::int64_t>) return bf16(static_cast<double>(element));
   else {
-    // Of 64 bits a double has 53. The others are cut off, and the last bit is set where any was 1: so the second rounding
-    // sees on which side of a tie the number lies.
+    // Of 64 bits a double has 53. The others are cut off, and the last bit is set where any was 1: so the second
+    // rounding sees on which side of a tie the number lies.
     constexpr std::uint64_t below = 0x7ff;
     auto size = static_cast<std::uint64_t>(element < 0 ? ~element : element) + (element < 0);
     if (size >> 53 != 0) size = (size & ~below) | ((size & below) != 0 ? below + 1 : 0);

@@ -51,11 +51,14 @@ struct avg_pool_form : form_of_one<"avg_pool2d"> {
 template <int Factor>
 struct upsample_form : form_of_one<"upsample2d"> {
   template <class X>
+  static constexpr bool has_extents =
+      is_extent(std::int64_t{Factor} * X::shape[1]) && is_extent(std::int64_t{Factor} * X::shape[2]);
+  template <class X>
   static constexpr auto of(X x) {
     using problem = decltype(problem_of_image<"upsample2d">(x));
     if constexpr (!std::same_as<problem, sound>) {
       return problem{};
-    } else if constexpr (!wrong<X> && Factor < 1) {
+    } else if constexpr (!wrong<X> && !has_extents<X>) {
       using what = fact::operation<"upsample2d", tensor_fact<X>>;
       return mistake<rule::factor_of_pixels, typename X::owner, what, fact::factor<Factor>>{};
     } else {

@@ -6,7 +6,7 @@
 
 namespace cairn::report::detail {
 
-/// While it lives, a stream writes numbers with decimal points and without separators of thousands, whatever its locale.
+/// While it lives, a stream writes numbers with decimal points and without separators of thousands, in any locale.
 class plain_numbers {
  public:
   explicit plain_numbers(std::ostream& out) : out_(out), before_(out.imbue(std::locale::classic())) {}

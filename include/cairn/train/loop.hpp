@@ -101,8 +101,8 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
   });
   constexpr std::int64_t most = std::int64_t{1} << 62;  // so that a run can go on
   const bool counts = s.epoch >= 0 && s.epoch < std::numeric_limits<int>::max() && s.position >= 0 &&
-                      s.position <= s.step && s.step <= most && s.rows >= 0 && s.rows <= most &&
-                      s.best_epoch >= -1 && s.best_epoch < s.epoch;
+                      s.position <= s.step && s.step <= most && s.rows >= 0 && s.rows <= most && s.best_epoch >= -1 &&
+                      s.best_epoch < s.epoch;
   if (!counts)
     refuse(file::format_error(path, "epoch, position, step, rows and best epoch of a loop that can go on", "others"));
   return s;

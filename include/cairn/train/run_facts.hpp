@@ -58,7 +58,10 @@ file::metadata facts_of(const program<Output, Options...>&) {
 /// of at.description(), as iterators of data::batches have it. Empty where none says anything.
 template <class Iterator>
 std::string description_of(const Iterator& at) {
-  if constexpr (requires { { at.description() } -> std::convertible_to<std::string>; }) return at.description();
+  if constexpr (requires {
+                  { at.description() } -> std::convertible_to<std::string>;
+                })
+    return at.description();
   else if constexpr (requires { at.base(); }) return description_of(at.base());
   else return {};
 }

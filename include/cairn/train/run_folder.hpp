@@ -27,8 +27,9 @@ class run_folder {
  public:
   explicit run_folder(const std::string& path) : path_(path) {}
 
-  /// Makes the folder where there is none, and its caller the owner, as long as what it returns lives and no longer than
-  /// the process. Removes files that were never finished. Throws file::write_error, also where the folder has an owner.
+  /// Makes the folder where there is none, and its caller the owner, as long as what it returns lives and no longer
+  /// than the process. Removes files that were never finished. Throws file::write_error, also where the folder has an
+  /// owner.
   file::detail::descriptor take() const {
     std::error_code error;
     std::filesystem::create_directories(path_, error);

@@ -49,7 +49,7 @@ class stop_requests {
   static constexpr std::array signals{SIGINT, SIGTERM};
   static inline std::atomic<int> received_ = 0;
   static_assert(std::atomic<int>::is_always_lock_free);  // else a handler must not touch it
-  static inline std::mutex mutex_;  ///< of the two below
+  static inline std::mutex mutex_;                       ///< of the two below
   static inline int living_ = 0;
   static inline std::array<struct sigaction, signals.size()> before_{};
 };
