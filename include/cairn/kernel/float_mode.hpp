@@ -1,6 +1,8 @@
 // How the processor rounds, which each thread can set for itself, and which a program must not depend on.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <cstdint>
 
 namespace cairn::kernel {

@@ -1,6 +1,8 @@
 // Streams that write numbers as programs read them.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <locale>
 #include <ostream>
 
