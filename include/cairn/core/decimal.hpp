@@ -1,6 +1,8 @@
 // Numbers as text, with a decimal point whatever the locale of the process: printf and streams follow the locale.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <charconv>
 #include <string>
 

@@ -1,6 +1,8 @@
 // The names of types, for texts.
 #pragma once
 
+#include "cairn/core/compiler.hpp"
+
 #include <string_view>
 
 namespace cairn::detail {
