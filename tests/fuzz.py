@@ -610,7 +610,7 @@ class body:
 
     def batch_norm(self):
         v, name = self.any(), self.of.name("n")
-        if len(v.shape) < 2:
+        if len(v.shape) < 2 or count(v.shape[:-1]) == 1:  # one row is refused in a program
             return None
         self.reusable = False  # a step updates its statistics once
         self.names += [name + ".weight", name + ".bias"]

@@ -73,8 +73,8 @@ void check_moments(Real distance, std::initializer_list<int> each_number_of_thre
   }
 }
 
-// Terms are below 2, and at most 68 roundings lie between a term and its sum: in blocks of 64 rows, and of 4096 numbers
-// of a row in at least 4 * 2 lanes, no digits are lost of sums of blocks. Three more are those of a term.
+// Terms are below 2. Rows are added one to the next in blocks of 64, and numbers of a row in blocks of 32 in each of at
+// least 4 * 2 lanes; no digits are lost of the sums of blocks. A few more roundings are those of a term.
 template <class Real, int Rows, int Columns>
 void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
   using of = array<shape{Rows, Columns}>;
@@ -90,7 +90,7 @@ void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
                          (*all)[3].data());
   }
   const auto of_column = [](std::int64_t) { return (std::min(Rows, 64) + 7) * std::sqrt(2.0) * Rows * epsilon<Real>; };
-  const auto of_row = [](std::int64_t) { return (std::min(Columns / 8, 512) + 10) * 2 * epsilon<Real>; };
+  const auto of_row = [](std::int64_t) { return (std::min(Columns / 8, 32) + 10) * 2 * epsilon<Real>; };
   for (const int threads : each_number_of_threads) {
     const auto scratch_size = normalized_sums_op::scratch(0, of::shape).numbers(threads);
     guarded<Real> level(Rows), tilt(Rows), of_weight(Columns), of_bias(Columns), scratch(scratch_size);

@@ -14,7 +14,7 @@ namespace kernel {
 /// of blocks in double.
 template <int N, class Sum>
 [[gnu::always_inline]] inline several<double, N> sums_of_row(std::int64_t columns, auto at) {
-  constexpr std::int64_t block = 4096;
+  constexpr std::int64_t block = 32 * chunk<Sum>;
   several<double, N> all{};
   for (std::int64_t begin = 0; begin < columns; begin += block) {
     const std::int64_t n = std::min(block, columns - begin);
