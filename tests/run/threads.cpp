@@ -42,8 +42,8 @@ constexpr int most_threads = 3;
 constexpr int most_threads = 1;
 #endif
 
-// Each row has one number that is not 0, so that all of x w is subnormal. The product and its gradient have work for two
-// threads, and so has an optimizer.
+// Each row has one number that is not 0, so that all of x w is subnormal. The product and its gradient have work for
+// two threads, and so has an optimizer.
 constexpr int rows = 96, features = 192, width = 256;
 constexpr auto x = input<"x", rows, features>;
 constexpr auto tiny = ckpt<"s", allow_useless>(
