@@ -81,8 +81,8 @@ template <bool Centered, class Sum, class In>
 }
 
 /// Sums of which the gradients of y = (x - mean) scale weight + bias are made, from g {rows, columns}, half the mean
-/// and twice the scale; null where nobody reads one. `level` and `tilt` {rows} are the means over each row of g weight, and
-/// of that times the normalized x. Where there are neither mean nor bias, `half_mean` is null.
+/// and twice the scale; null where nobody reads one. `level` and `tilt` {rows} are the means over each row of g weight,
+/// and of that times the normalized x. Where there are neither mean nor bias, `half_mean` is null.
 template <class Sum, class In = Sum>
 struct norm_sums {
   std::int64_t rows, columns, work;
