@@ -3,6 +3,7 @@
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
+#include "curved.hpp"
 #include "plan.hpp"
 
 using namespace cairn;
@@ -12,9 +13,9 @@ namespace {
 
 constexpr std::int64_t row = 8 * 4 * sizeof(float);  // of every value here
 constexpr auto h = input<"x", 8, 4> | nn::linear<"in", 4>;
-// Backward reads the arguments of gelu and of products, and the results of softmax and tanh.
+// Backward reads the arguments of gelu and of products, and the results of softmax and curved.
 constexpr auto f =
-    nn::linear<"a", 4> | nn::gelu | nn::tag<"bent"> | nn::softmax | nn::tag<"shares"> | nn::linear<"b", 4> | nn::tanh;
+    nn::linear<"a", 4> | nn::gelu | nn::tag<"bent"> | nn::softmax | nn::tag<"shares"> | nn::linear<"b", 4> | curving;
 template <class... Policy>
 using kept_by = step_of<sum(ckpt<"s", allow_useless, Policy...>(f)(h))>;
 struct counts {
@@ -25,9 +26,9 @@ struct counts {
 template <class Step>
 constexpr counts counts_of{static_cast<int>(stored<Step> / row), recomputed<Step>("s")};
 
-// Plain stores h, the argument of gelu, softmax and tanh.
+// Plain stores h, the argument of gelu, softmax and curved.
 static_assert(stored<step_of<sum(ckpt<"s">(f)(h)), plain>> == 4 * row);
-// Of the segment h. Again: two products with their biases, gelu, softmax, tanh.
+// Of the segment h. Again: two products with their biases, gelu, softmax, curved.
 static_assert(counts_of<kept_by<>> == counts{1, 7});
 static_assert(counts_of<kept_by<save_nothing>> == counts{1, 7});
 // With what was to be recomputed goes what only led there; what nobody reads is not stored, allowed or not: with the
@@ -41,7 +42,7 @@ static_assert(counts_of<kept_by<save_all_but<"shares">>> == counts{4, 1});  // s
 static_assert(counts_of<kept_by<save_all_but<"bent", "shares">>> == counts{3, 2});
 static_assert(counts_of<kept_by<save_matmuls>> == counts{3, 5});
 static_assert(counts_of<kept_by<save_unbatched_matmuls>> == counts{3, 5});
-static_assert(counts_of<kept_by<save_matmuls, save<"shares">>> == counts{4, 3});  // biases, tanh
+static_assert(counts_of<kept_by<save_matmuls, save<"shares">>> == counts{4, 3});  // biases, curved
 static_assert(counts_of<kept_by<save_everything>> == counts{4, 0});
 
 // A predicate of one's own.

@@ -10,7 +10,10 @@
 
 #include <limits>
 
+#include "curved.hpp"
+
 using namespace cairn;
+using namespace cairn::test;
 
 namespace {
 
@@ -96,7 +99,7 @@ static_assert(two_level<most - 1, 1>::slots<most> == 1 && two_level<most - 1, 1>
 constexpr auto h0 = input<"h0", 8, 16>;
 constexpr auto xs = input<"xs", 50, 8, 16>;
 constexpr auto cell = [](auto h, auto x, auto a) {
-  const auto next = tanh(matmul(h, param<"w", 16, 16>) + x * a);
+  const auto next = curved(matmul(h, param<"w", 16, 16>) + x * a);
   return std::tuple{next, sum<-1>(next), argmax<-1>(next)};
 };
 template <class Policy>
@@ -110,8 +113,8 @@ constexpr auto loss = [] {
 }();
 
 // One value alone is no tuple.
-static_assert(scan<3, "s">([](auto h) { return tanh(h); }, carried(h0)).shape == shape(8, 16));
-static_assert(scan<3, "s">([](auto h) { return std::tuple{tanh(h)}; }, carried(h0)).shape == shape(8, 16));
+static_assert(scan<3, "s">([](auto h) { return curved(h); }, carried(h0)).shape == shape(8, 16));
+static_assert(scan<3, "s">([](auto h) { return std::tuple{curved(h)}; }, carried(h0)).shape == shape(8, 16));
 // The index of a step is a scalar below the number of steps.
 static_assert(std::get<1>(scan<3, "s">([](auto h, auto i) { return std::tuple{h, i}; }, carried(h0), each(arange<3>)))
                   .element == index_below(3));
@@ -150,7 +153,7 @@ static_assert(peak(two_level<10, 1>{}) == peak(revolve<5>{}) && peak(two_level<1
 // What backward reads of results lies where these are: here the states and nothing else. What is collected twice does
 // not count, nor a state that backward does not read.
 constexpr auto twice = [](auto h, auto sum) {
-  const auto next = tanh(h * param<"w", 16>);
+  const auto next = curved(h * param<"w", 16>);
   return std::tuple{next, sum + next, next};
 };
 constexpr auto states_kept = [] {
@@ -177,7 +180,7 @@ static_assert(collecting<segment_every<25>>::memory().peak_bytes - collecting<se
 
 // As many bytes as are asked for, also more than 128 GiB.
 template <int T>
-constexpr auto wide = scan<T, "step">([](auto h) { return tanh(h * param<"w", 8192>); }, carried(param<"h0", 8, 8192>));
+constexpr auto wide = scan<T, "step">([](auto h) { return curved(h * param<"w", 8192>); }, carried(param<"h0", 8, 8192>));
 template <int T>
 constexpr std::int64_t bytes_of_wide = program<sum(wide<T>)>::memory().peak_bytes;
 static_assert(bytes_of_wide<1'000'001> - bytes_of_wide<41> == 999'960 * std::int64_t{8 * 8192 * 4});
@@ -189,15 +192,15 @@ static_assert(trained<revolve<9>, freeze<"step">>::memory().gradient_bytes == 16
 // The gradient of what each step reads lies where that lay, where no gradient reads it.
 template <class Policy>
 constexpr auto reading = mean(
-    scan<50, "step", Policy>([](auto h, auto x) { return tanh(h + x); }, carried(h0), each(xs | nn::linear<"in", 16>)));
+    scan<50, "step", Policy>([](auto h, auto x) { return curved(h + x); }, carried(h0), each(xs | nn::linear<"in", 16>)));
 template <class Policy>
 constexpr std::int64_t bytes_read_in = program<reading<Policy>>::memory().peak_bytes;
 static_assert(bytes_read_in<revolve<5>> < 2 * 50 * state && bytes_read_in<segment_every<5>> < 2 * 50 * state);
 static_assert(bytes_read_in<store_all> < 3 * 50 * state);  // the states, too
 
 // Neither the plan nor what it costs to make it depends on the number of steps.
-constexpr auto long_loss = mean(scan<100'000, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
-constexpr auto short_loss = mean(scan<10, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
+constexpr auto long_loss = mean(scan<100'000, "step", revolve<9>>([](auto h) { return curved(h * param<"w", 16>); }, carried(h0)));
+constexpr auto short_loss = mean(scan<10, "step", revolve<9>>([](auto h) { return curved(h * param<"w", 16>); }, carried(h0)));
 static_assert(program<long_loss>::memory().peak_bytes ==
               program<short_loss>::memory().peak_bytes + program<long_loss>::loops().sum_bytes);
 

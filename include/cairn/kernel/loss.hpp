@@ -70,6 +70,27 @@ template <class In, class Label>
   });
 }
 
+/// Writes the softmax of a row of n numbers, but at the label minus the sum of all others, which has its digits where 1 is
+/// the nearest to the label's. out == row is allowed.
+template <class In, class Out>
+void softmax_error_of_row(const In* row, std::int64_t label, Out* out, int n) {
+  using real = sum_of<In>;
+  using vec = lanes<real>;
+  if constexpr (std::is_same_v<Out, bf16>) {  // rounded once
+    const int before = static_cast<int>(label), behind = n - before - 1;
+    const real most = row_largest(row, n), at_label = std::exp(static_cast<real>(row[label]) - most);
+    const real others = row_sum_exp(row, before, most) + row_sum_exp(row + label + 1, behind, most);
+    softmax_of_row<In>(row, n, most, others + at_label).store(out);
+    out[label] = bf16{-others / (others + at_label)};
+  } else {
+    normalize_row<normalized::softmax>(row, out, n);
+    out[label] = 0;
+    vec others = vec::fill(0);
+    for (int i = 0; i < n; i += vec::width) others = others + load_row(out, i, n);
+    out[label] = -sum(others);
+  }
+}
+
 /// out {rows, classes} = softmax(row) - onehot(label): `rows` times the gradient of cross_entropy. out == logits is
 /// allowed.
 template <class In, class Label, class Out>
@@ -77,16 +98,7 @@ template <class In, class Label, class Out>
   shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](range own) {
     how.in_rows(own, x.row_bytes(), [&x, out](range some) {
       for (auto i = some.begin; i < some.end; ++i) {
-        Out* const to = out + i * x.classes;
-        if constexpr (std::is_same_v<Out, bf16>) {  // rounded once
-          const auto logit = lanes<sum_of<In>>::fill(x.at_label(i));
-          const softmax_of_row p(x.row(i), x.classes);
-          p.store(to);
-          to[x.labels[i]] = bf16{largest(p.of(logit)) - 1};
-        } else {
-          normalize_row<normalized::softmax>(x.row(i), to, x.classes);
-          to[x.labels[i]] -= 1;
-        }
+        softmax_error_of_row(x.row(i), x.labels[i], out + i * x.classes, x.classes);
       }
     });
   });

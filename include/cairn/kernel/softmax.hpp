@@ -59,11 +59,10 @@ class softmax_of_row {
   vec most_, scale_;
 
  public:
-  softmax_of_row(const In* row, int n) : row_(row), n_(n) {
-    const real most = row_largest(row, n);
-    most_ = vec::fill(most);
-    scale_ = vec::fill(1 / row_sum_exp(row, n, most));
-  }
+  softmax_of_row(const In* row, int n) : softmax_of_row(row, n, row_largest(row, n)) {}
+  softmax_of_row(const In* row, int n, real most) : softmax_of_row(row, n, most, row_sum_exp(row, n, most)) {}
+  softmax_of_row(const In* row, int n, real most, real total)
+      : row_(row), n_(n), most_(vec::fill(most)), scale_(vec::fill(1 / total)) {}
   vec of(vec x) const { return exp(x - most_) * scale_; }
   void store(auto* out) const {
     for (int i = 0; i < n_; i += vec::width) store_row(of(load_logits(row_, i, n_)), out, i, n_);
