@@ -1,6 +1,8 @@
 // Batches that another thread prepares while a step runs.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/data/batches.hpp"
 
 #include <semaphore>
@@ -82,3 +84,5 @@ ahead_range<B> ahead(batch_range<B> batches) {
 }
 
 }  // namespace cairn::data
+
+#include "cairn/core/macros_back.hpp"

@@ -5,6 +5,8 @@
 // whatever the model.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/exec/predictor.hpp"
 #include "cairn/file/safetensors.hpp"
 
@@ -220,3 +222,5 @@ struct kept_files {
 
 }  // namespace detail
 }  // namespace cairn
+
+#include "cairn/core/macros_back.hpp"
