@@ -212,8 +212,8 @@ def identifiers():
 
 def hidden(folder, kind):
     """Behind names of others: std's, or each name that cairn's headers contain and the system's do not."""
-    text = others + "".join(f"#include <{name}>\n" for name in ("fcntl.h", "nlohmann/json.hpp", "sys/ioctl.h", "sys/stat.h",
-                                                                "zlib.h"))
+    headers = ("fcntl.h", "nlohmann/json.hpp", "sys/ioctl.h", "sys/stat.h", "zlib.h")
+    text = others + "".join(f"#include <{name}>\n" for name in headers)
     if kind == "std":
         text += "using namespace std;\n"
     else:
@@ -228,6 +228,27 @@ def hidden(folder, kind):
     before.write_text(text)
     call("clang++-19", "-std=c++20", f"-I{top}/include", "-include", before, "-fsyntax-only", outside / "hidden.cpp",
          folder=folder)
+
+
+# Macros of Qt, of X11, of Windows and of <complex.h>, and of those who call their sizes and types by one letter.
+macros = {
+    "emit": "", "slots": "", "signals": "public", "forever": "for (;;)", "foreach(a, b)": "for (a : b)", "Above": "0",
+    "None": "0L", "Bool": "int", "Status": "int", "Always": "2", "Success": "0", "True": "1", "False": "0",
+    "near": "", "far": "", "small": "char", "interface": "struct", "IN": "", "OUT": "", "ERROR": "0", "leave": "__leave",
+    "DELETE": "1", "CONST": "const", "min(a, b)": "((a) < (b) ? (a) : (b))", "max(a, b)": "((a) > (b) ? (a) : (b))",
+    "major(d)": "((d) >> 8)", "minor(d)": "((d) & 255)", "unix": "1", "linux": "1", "B0": "0", "I": "_Complex_I",
+    **{letter: "1" for letter in "ABCDEFGHJKLMNOPQRSTUVWXYZ"},
+}
+
+
+def behind_macros(folder, compiler):
+    """Macros of others change nothing within cairn's headers, and are as they were behind these."""
+    file = folder / f"macros-{compiler}.cpp"
+    includes = [line for line in (outside / "hidden.cpp").read_text().splitlines() if line.startswith("#include")]
+    after = 'static_assert(max(2, 3) + A + small(0) == 4, "macros are as they were");\nint main() {}\n'
+    defined = [f"#define {name} {text}" for name, text in macros.items()]
+    file.write_text("\n".join(["#include <vector>", *defined, *includes, after]))
+    call(compiler, *strict, f"-I{top}/include", "-fsyntax-only", file, folder=folder)
 
 
 def shared(folder):
@@ -251,7 +272,7 @@ def main():
         folder = Path(name)
         jobs = [(installed, folder), (found, folder), (subproject, folder), (shared, folder)]
         jobs += [(hidden, folder, kind) for kind in declared]
-        each = (linked, with_libraries, beside, embedded)
+        each = (linked, with_libraries, beside, behind_macros, embedded)
         jobs += [(check, folder, compiler) for check in each for compiler in compilers]
         results = chain([judge(jobs[0])], for_each(judge, jobs[1:]))
         for (check, _, *about), wrong in zip(jobs, results):

@@ -3,6 +3,8 @@
 // fails says where.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -36,3 +38,5 @@ template <class Op, auto... Leaves>
 }
 
 }  // namespace cairn
+
+#include "cairn/core/macros_back.hpp"

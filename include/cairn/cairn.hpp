@@ -1,6 +1,8 @@
 // cairn: activation checkpointing for statically typed models. Everything.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 // To g++ a parameter of a lambda in a template shadows whatever the user calls so.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -10,3 +12,5 @@
 #include "cairn/data/batches.hpp"
 #include "cairn/data/idx.hpp"
 #pragma GCC diagnostic pop
+
+#include "cairn/core/macros_back.hpp"

@@ -1,6 +1,8 @@
 // cairn for devices: the language, programs and optimizers, without files, terminals and zlib, in reading order.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 // To g++ a parameter of a lambda in a template shadows whatever the user calls so.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -58,3 +60,5 @@
 #include "cairn/train/optimizer.hpp"
 #include "cairn/train/schedule.hpp"
 #pragma GCC diagnostic pop
+
+#include "cairn/core/macros_back.hpp"

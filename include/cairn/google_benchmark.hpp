@@ -3,6 +3,8 @@
 // the processor could. Needs Debian's libbenchmark-dev.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -159,3 +161,5 @@ void benchmark_value(benchmark::State& state) {
 }
 
 }  // namespace cairn
+
+#include "cairn/core/macros_back.hpp"

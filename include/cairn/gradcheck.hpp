@@ -1,6 +1,8 @@
 // Checks a model's gradients against finite differences, in double.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -100,3 +102,5 @@ template <auto Loss, class... Options, class... Bound>
 }
 
 }  // namespace cairn
+
+#include "cairn/core/macros_back.hpp"

@@ -2,6 +2,8 @@
 // prints or groups them. Costs nothing where it is not included.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -73,3 +75,5 @@ auto named_gradients(program<Output, Options...>& step) {
 }
 
 }  // namespace cairn
+
+#include "cairn/core/macros_back.hpp"

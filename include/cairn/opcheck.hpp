@@ -2,6 +2,8 @@
 // indices<"at", 5, 8>>()` says in words what it breaks, and nothing where all holds.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -320,3 +322,5 @@ template <class Op, auto... Leaves>
 }
 
 }  // namespace cairn
+
+#include "cairn/core/macros_back.hpp"

@@ -9,7 +9,7 @@ using namespace cairn;
 
 constexpr auto weights = frozen<"weights", 10>;
 #ifdef CAIRN_REJECT
-constexpr auto y = input<"y", 4>;
+constexpr auto y = input<"y", 4, 10>;
 #else
 constexpr auto y = labels<"y", 10, 4>;
 #endif

@@ -1,9 +1,8 @@
-// Names as template arguments.
+// Names as template arguments. Characters are copied by loops: std::copy_n is not constant with -D_GLIBCXX_DEBUG.
 #pragma once
 
 #include "cairn/core/compiler.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -15,7 +14,9 @@ struct fixed_string {
   char text[N]{};
 
   constexpr fixed_string() = default;
-  constexpr fixed_string(const char (&literal)[N]) { std::copy_n(literal, N, text); }
+  constexpr fixed_string(const char (&literal)[N]) {
+    for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
+  }
   constexpr operator std::string_view() const { return {text, N - 1}; }
   friend constexpr bool operator==(const fixed_string&, const fixed_string&) = default;
 };
@@ -23,8 +24,8 @@ struct fixed_string {
 template <std::size_t N, std::size_t M>
 constexpr auto operator+(const fixed_string<N>& a, const fixed_string<M>& b) {
   fixed_string<N + M - 1> joined;
-  std::copy_n(a.text, N - 1, joined.text);
-  std::copy_n(b.text, M, joined.text + N - 1);
+  for (std::size_t i = 0; i < N - 1; ++i) joined.text[i] = a.text[i];
+  for (std::size_t i = 0; i < M; ++i) joined.text[N - 1 + i] = b.text[i];
   return joined;
 }
 

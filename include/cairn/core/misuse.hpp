@@ -258,7 +258,7 @@ struct different_types { template <class Silent, class... Facts> struct found : 
   "cairn [kind-mismatch]: real numbers of different types meet in this operation, and as<float>(x) is another than the program's, "
   "which as_real(x) gives; convert one: as<double>(x), as_real(x)"); } }; };
 struct raw_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: a plain number cannot enter an expression; write 0.5_c or constant<0.5>, and for a number of "
+  "cairn [kind-mismatch]: a plain number cannot enter an expression; write 0.5_c or constant<0.5>, and for one of "
   "run time input<\"scale\">, which bind<\"scale\"> gives"); } }; };
 struct soft_targets { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: cross_entropy takes class indices alone; with probabilities as targets write "

@@ -81,8 +81,8 @@ inline const char* instructions_of_program = instructions;
 [[maybe_unused]] static const bool one_processor = [] {
   if (std::strcmp(instructions, instructions_of_program) == 0) return true;
   std::fprintf(stderr,
-               "cairn: files of this program are compiled for different processors, \"%s\" and \"%s\"; compile all with "
-               "one -march\n",
+               "cairn: files of this program are compiled for different processors, \"%s\" and \"%s\"; "
+               "compile all with one -march\n",
                instructions_of_program, instructions);
   std::abort();
 }();

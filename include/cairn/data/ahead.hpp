@@ -1,6 +1,8 @@
 // Batches that another thread prepares while a step runs.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/data/batches.hpp"
 
 #include <memory>
@@ -97,3 +99,5 @@ ahead_range<B> ahead(batch_range<B> batches) {
 }
 
 }  // namespace cairn::data
+
+#include "cairn/core/macros_back.hpp"

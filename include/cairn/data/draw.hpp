@@ -1,6 +1,8 @@
 // Drawing from logits: what a model of text writes next.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/core/philox.hpp"
 #include "cairn/data/errors.hpp"
 
@@ -70,3 +72,5 @@ std::int32_t draw(const Logits& logits, const draw_options& how, random_sequence
 }
 
 }  // namespace cairn::data
+
+#include "cairn/core/macros_back.hpp"

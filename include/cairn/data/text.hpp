@@ -1,6 +1,8 @@
 // Text as tokens: its bytes, or the characters that occur in it.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/data/errors.hpp"
 
 #include <algorithm>
@@ -157,3 +159,5 @@ inline text read_characters(const std::string& path) {
 }
 
 }  // namespace cairn::data
+
+#include "cairn/core/macros_back.hpp"

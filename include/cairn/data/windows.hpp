@@ -1,6 +1,8 @@
 // Windows of a text, in batches, each with the same one token later: in order or drawn.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/core/philox.hpp"
 #include "cairn/core/tensor_view.hpp"
 #include "cairn/data/errors.hpp"
@@ -125,3 +127,5 @@ template <int B, int T, class Tokens>
 window_range<B, T> windows(Tokens&&, auto...) = delete;  // the windows would outlive the tokens
 
 }  // namespace cairn::data
+
+#include "cairn/core/macros_back.hpp"

@@ -200,7 +200,9 @@ class predictor_stand_in {
   explicit predictor_stand_in(const auto&) {}
   predictor_stand_in(const auto&, std::span<std::byte>) {}
   void keep_snapshots_in(std::span<std::byte>) {}
-  auto operator()(const auto&...) { return for_each_output(decltype(as_outputs(Output)){}, view_stand_in<real_type>{}); }
+  auto operator()(const auto&...) {
+    return for_each_output(decltype(as_outputs(Output)){}, view_stand_in<real_type>{});
+  }
   template <fixed_string>
   view_stand_in<real_type> cache() {
     return {};

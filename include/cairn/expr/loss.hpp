@@ -139,10 +139,10 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
   }
 
  private:
-  /// Whether real numbers stand in place of class indices.
+  /// Returns true if a number for each class stands in place of class indices.
   template <class Logits, class Labels>
   static constexpr bool are_soft = !wrong<Logits> && !wrong<Labels> && kind_of(Logits::element.type) == kind::real &&
-                                   kind_of(Labels::element.type) == kind::real;
+                                   kind_of(Labels::element.type) == kind::real && Logits::shape == Labels::shape;
   template <class Logits, class Labels>
   static constexpr auto refused_targets(Logits, Labels) {
     return mistake<soft_targets, owner_of<Logits, Labels>,

@@ -47,7 +47,8 @@ struct reshape_form : form_of_one<"reshape"> {
     if constexpr (wrong<X>)
       return pass_on<owner>(x);
     else if constexpr (sizeof...(Extents) > max_rank)
-      return mistake<rule::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>, fact::extents<Extents...>>{};
+      return mistake<rule::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>,
+                     fact::extents<Extents...>>{};
     else return made_silently<reshape_op<inferred<X::shape, Extents...>()>>(x);
   }
 };

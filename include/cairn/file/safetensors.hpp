@@ -2,6 +2,8 @@
 // (Debian's nlohmann-json3-dev); nothing else of cairn does.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/file/atomic.hpp"
 #include "cairn/file/descriptor.hpp"
 #include "cairn/file/errors.hpp"
@@ -139,3 +141,5 @@ inline void write(const std::string& path, std::span<const tensor> tensors, cons
 }
 
 }  // namespace cairn::file
+
+#include "cairn/core/macros_back.hpp"

@@ -1,6 +1,8 @@
 // What the passes made of a model as plain data, for reports: no expression types, and no kernels.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/check/model.hpp"
 
 #include <span>
@@ -222,3 +224,5 @@ account account_of() {
 }
 
 }  // namespace cairn::report
+
+#include "cairn/core/macros_back.hpp"

@@ -2,6 +2,8 @@
 // the graph and its gradient, and anew in the schedule, where backward's recomputation is among them.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/check/model.hpp"
 #include "cairn/kernel/kernels.hpp"  // the tables point to the kernels
 #include "cairn/report/print.hpp"
@@ -151,3 +153,5 @@ void all(std::ostream& out) {
 }
 
 }  // namespace cairn::dump
+
+#include "cairn/core/macros_back.hpp"

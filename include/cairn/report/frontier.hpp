@@ -1,6 +1,8 @@
 // What fit<...> chooses from, as a table and as a picture: `report::frontier<loss>(std::cout)`.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/check/frontier.hpp"
 #include "cairn/report/stream.hpp"
 #include "cairn/report/svg_plot.hpp"
@@ -123,3 +125,5 @@ void frontier_picture(std::ostream& out) {
 }
 
 }  // namespace cairn::report
+
+#include "cairn/core/macros_back.hpp"

@@ -1,6 +1,8 @@
 // Texts and numbers in JSON, for a trace and a page.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/core/compiler.hpp"
 
 #include <charconv>
@@ -30,3 +32,5 @@ inline std::string json_number(double n) {
 }
 
 }  // namespace cairn::report::detail
+
+#include "cairn/core/macros_back.hpp"

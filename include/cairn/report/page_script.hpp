@@ -1,6 +1,8 @@
 // The script of the page of a profile.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/core/compiler.hpp"
 
 #include <string_view>
@@ -231,3 +233,5 @@ draw();
 )html";
 
 }  // namespace cairn::report::detail
+
+#include "cairn/core/macros_back.hpp"

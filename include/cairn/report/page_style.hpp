@@ -1,6 +1,8 @@
 // The page of a profile but for its data and its script.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/core/compiler.hpp"
 
 #include <string_view>
@@ -119,3 +121,5 @@ processor has for so many operations and bytes.</p>
 )html";
 
 }  // namespace cairn::report::detail
+
+#include "cairn/core/macros_back.hpp"

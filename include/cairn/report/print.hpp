@@ -1,6 +1,8 @@
 // The graph as text, one line a value: "%4 = matmul(%0, %1)", its shape, its segment.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/ir/graph.hpp"
 
 #include <iomanip>
@@ -75,3 +77,5 @@ void print(std::ostream& out, const Graph& g, const Values& values, int number, 
 }
 
 }  // namespace cairn::report
+
+#include "cairn/core/macros_back.hpp"

@@ -1,6 +1,8 @@
 // What a step stores for backward and what it computes again, value by value: `report::residuals<program<loss>>(out)`.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/report/account.hpp"
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"
@@ -267,3 +269,5 @@ void residuals(std::ostream& out) {
 }
 
 }  // namespace cairn::report
+
+#include "cairn/core/macros_back.hpp"

@@ -2,6 +2,8 @@
 // bytes that it moves, in about half a second.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 
@@ -114,3 +116,5 @@ roof roof_of(int threads) {
 }
 
 }  // namespace cairn::report
+
+#include "cairn/core/macros_back.hpp"

@@ -1,6 +1,8 @@
 // Bytes by work, as an SVG image: its axes, and what pictures of plans are drawn with.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/core/decimal.hpp"
 #include "cairn/report/tables.hpp"
 
@@ -86,3 +88,5 @@ struct svg_plot {
 };
 
 }  // namespace cairn::report::detail
+
+#include "cairn/core/macros_back.hpp"

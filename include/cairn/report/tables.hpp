@@ -1,6 +1,8 @@
 // The memory and the work of a step as a table, and what a step really touches of its arena.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/check/figures.hpp"
 #include "cairn/core/decimal.hpp"
 #include "cairn/report/stream.hpp"
@@ -246,3 +248,5 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
 }
 
 }  // namespace cairn::report
+
+#include "cairn/core/macros_back.hpp"

@@ -2,6 +2,8 @@
 // goes on, whenever it ended, with the same bits. All of it is optional; a loop of one's own needs none.
 #pragma once
 
+#include "cairn/core/macros_aside.hpp"
+
 #include "cairn/core/setting.hpp"
 #include "cairn/file/saving.hpp"
 #include "cairn/train/progress.hpp"
@@ -339,3 +341,5 @@ class loop {
 };
 
 }  // namespace cairn::train
+
+#include "cairn/core/macros_back.hpp"
