@@ -38,7 +38,8 @@ template <class Real>
 constexpr double in_sections = one_after_another<Real>(cairn::section_terms);
 /// Products add the terms of a block one after another, and then the blocks of a section.
 template <class Real>
-constexpr double in_blocks = one_after_another<Real>(cairn::most_block_pixels) + one_after_another<Real>(cairn::section_blocks);
+constexpr double in_blocks =
+    one_after_another<Real>(cairn::most_block_pixels) + one_after_another<Real>(cairn::section_blocks);
 
 /// The sum of some terms, and of their sizes, in a wider type and compensated.
 struct exact_sum {

@@ -147,7 +147,7 @@ struct open_columns {
   }
   /// Where the open reduction of column 0 would lie.
   Real* open(int k) { return part[k] - columns.begin; }
-  /// So many rows are in the columns of `some`, of `rows`: takes their section in where that is its last.
+  /// Ends the section of the columns `some` if `row` rows of `rows` have been added, and `row` is the section's last.
   void end_row(std::int64_t row, std::int64_t rows, range some) {
     if (row % section_terms != 0 && row != rows) return;
     for (int k = 0; k < N; ++k)
@@ -167,7 +167,7 @@ void fold_section(const In* in, std::int64_t rows, std::int64_t stride, Real* ou
     fold_columns<Fold, 1>(in + j, rows, stride, out + j, add,
                           static_cast<int>(std::min<std::int64_t>(width, own.end - j)));
 }
-/// So many rows are read at a time, for processors fetch ahead few streams, in which long rows are.
+/// Returns how many rows are read at a time: few where rows are long, because processors fetch ahead few streams.
 template <class Real>
 std::int64_t rows_at_a_time(std::int64_t columns) {
   return columns <= chunk<Real> ? section_terms : 8;
@@ -273,8 +273,8 @@ template <class Fold, class In, class Real>
   });
 }
 
-/// Reductions over several pairs. Up to pair `cut` one index of each is kept at a time; of this pair some, so that all
-/// that they keep fits into open columns.
+/// Computes reductions over several pairs. The pairs before number `cut` are visited with one kept index at a time, and
+/// pair `cut` with several, so that all results that are visited at a time fit into the open columns.
 template <class Fold, class In, class Real>
 struct nested_reduction {
   const reduction& r;
@@ -284,7 +284,7 @@ struct nested_reduction {
   explicit nested_reduction(const reduction& over) : r(over) {
     while (r.at[cut].out > sums.most) ++cut;
   }
-  /// How often what is kept is cut at most.
+  /// Returns the number of kept indices that threads share: those of all pairs up to `cut`.
   std::int64_t units() const {
     std::int64_t n = 1;
     for (std::size_t k = 0; k <= cut; ++k) n *= r.at[k].kept;
@@ -308,7 +308,7 @@ struct nested_reduction {
   }
 
  private:
-  /// Pairs from number `at` on, of what is kept from column `to` on; of pair `cut` some.
+  /// Adds the pairs from number `at` on to the open columns from `to` on. Of pair `cut`, `some` indices are visited.
   void visit(std::size_t at, const In* in, std::int64_t to, std::int64_t some) {
     const auto& pair = r.at[at];
     const auto last = static_cast<std::size_t>(r.pairs - 1);

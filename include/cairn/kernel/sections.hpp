@@ -1,7 +1,8 @@
-// How long sums keep their digits. A number to which n terms are added one after another may lose n / 2 units in its
-// last place. So terms are added one after another in short sections alone, and what a total cannot hold of the sum of
-// a section goes into the next (W. Kahan, Further remarks on reducing truncation errors, 1965). A sum of any number of
-// terms then has an error of about section_terms / 2 units in the last place of the sum of their sizes at most.
+// Long sums keep their digits by what is in this file. A number to which n terms are added one after another may lose
+// n / 2 units in its last place. So terms are added one after another in short sections alone, and what a total cannot
+// hold of the sum of a section goes into the next section (W. Kahan, Further remarks on reducing truncation errors,
+// 1965). A sum of any number of terms then has an error of about section_terms / 2 units at most, in the last place of
+// the sum of the sizes of the terms.
 #pragma once
 
 #include "cairn/core/parts.hpp"
@@ -18,7 +19,7 @@ template <class V>
   total = next;
 }
 
-/// The sum of term(0) to term(n - 1).
+/// Computes the sum of term(0) to term(n - 1).
 template <class V>
 [[gnu::always_inline]] inline V sum_in_sections(std::int64_t n, auto term) {
   V total{}, part{};
