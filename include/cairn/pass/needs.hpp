@@ -67,11 +67,12 @@ struct need_finder {
 
   /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
   /// Leaves, constants, outputs and what backward reads anyway cost nothing; so do boundaries of segments whose
-  /// interior backward computes again from them. All else costs its bytes, or, if it is cheap, what it is made of costs; and all that may be made of a value share its cost. What is made again for a
-  /// kernel is written and lives on as if it were kept, so it costs its bytes; nothing, where that kernel is of the
-  /// gradient of the same body, which comes soon and has it written anyway. Boundaries are kept, never cheap, but for
-  /// copies of leaves, and so is what maps move in whole. In a segment the same tells what would be cheap, were it a
-  /// block: what is made of its own values that cost nothing.
+  /// interior backward computes again from them. All else costs its bytes, or, if it is cheap, what it is made of
+  /// costs; and all that may be made of a value share its cost. What is made again for a kernel is written and lives on
+  /// as if it were kept, so it costs its bytes; nothing, where that kernel is of the gradient of the same body, which
+  /// comes soon and has it written anyway. Boundaries are kept, never cheap, but for copies of leaves, and so is what
+  /// maps move in whole. In a segment the same tells what would be cheap, were it a block: what is made of its own
+  /// values that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
     bool boundary[nodes] = {};
