@@ -81,6 +81,7 @@ class function:
     def __init__(self, text, of, results, main):
         self.text, self.arguments, self.results, self.main = text, [v.kind for v in of.arguments], results, main
         self.names, self.has, self.reusable, self.detaches = of.names, of.has, of.reusable, of.detaches
+        self.updates = of.updates
 
 
 class model:
@@ -128,7 +129,7 @@ class body:
         self.values, self.unread = [v for v in arguments if not v.below], [v for v in arguments if not v.below]
         self.places, self.unread_places = [v for v in arguments if v.below], [v for v in arguments if v.below]
         self.lines, self.names, self.has = [], [], set()
-        self.reusable, self.detaches = True, False
+        self.reusable, self.detaches, self.updates = True, False, False
         if not arguments:
             self.fresh()
 
@@ -650,7 +651,7 @@ class body:
     def state(self):
         """A value with a mean of those of the steps so far, which each step moves on."""
         v, name = self.any(), self.of.name("m")
-        self.reusable = False  # a step updates it once
+        self.reusable, self.updates = False, True  # a step updates it once
         past = f'state<"{name}", initial{{}}{braced(*v.shape)}>'
         if self.of.chance(0.5):  # others read it, too
             self.values.append(value(self.of.name("v"), v.shape, v.bound * 1.1, own=False))
@@ -794,6 +795,7 @@ class body:
         """A body that is planned once. Policies outside see nothing of it, and it has no second gradient."""
         name, times, has = self.of.name("r"), times or self.draw.randint(2, 5), set(self.has)
         self.use(f, [name])
+        self.detaches |= f.updates  # differences see what a state hands on from step to step, and gradients do not
         self.has, self.of.slopes, self.of.loops = has, most_slopes, True
         body_of_step = self.segment_of(f, f"layer({f.text})") if segment else f"layer({f.text})"
         policy = self.draw.choice(loop_policies)
@@ -841,6 +843,7 @@ class body:
         self.has |= f.has
         self.reusable &= f.reusable
         self.detaches |= f.detaches
+        self.updates |= f.updates
         self.names += [n if n.startswith("/") else ".".join(filter(None, [p, n]))
                        for p in prefixes or [""] for n in f.names]
 

@@ -110,8 +110,8 @@ class machine {
   std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
   std::byte* at(const pass::place& p) const { return bases_[p.base] + p.offset; }
 
-  /// What a part of memory holds: values of one step, snapshots of loops, or numbers that stay from step to step. A step
-  /// may change such numbers (changed) or does not (fixed).
+  /// What a part of memory holds: values of one step, snapshots of loops, or numbers that stay from step to step. A
+  /// step may change such numbers (changed) or does not (fixed).
   enum class holding : std::uint8_t { values, snapshots, fixed, changed };
   /// Returns how many bytes `memory` shares with the first part of this machine's memory that it meets, of those parts
   /// for which is_meant(holding) is true.

@@ -66,13 +66,13 @@ struct need_finder {
   }
 
   /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
-  /// Leaves, constants, outputs and what backward reads anyway cost nothing; so do boundaries of segments whose interior
-  /// backward computes again from them. All else costs its bytes, or, if it is
-  /// cheap, what it is made of costs; and all that may be made of a value share its cost. What is made again for a
-  /// kernel is written and lives on as if it were kept, so it costs its bytes; nothing, where that kernel is of the
-  /// gradient of the same body, which comes soon and has it written anyway. Boundaries are kept, never cheap, but for
-  /// copies of leaves, and so is what maps move in whole. In a segment the same tells what would be cheap, were it a
-  /// block: what is made of its own values that cost nothing.
+  /// Leaves, constants, outputs and what backward reads anyway cost nothing; so do boundaries of segments whose
+  /// interior backward computes again from them. All else costs its bytes, or, if it is cheap, what it is made of
+  /// costs; and all that may be made of a value share its cost. What is made again for a kernel is written and lives on
+  /// as if it were kept, so it costs its bytes; nothing, where that kernel is of the gradient of the same body, which
+  /// comes soon and has it written anyway. Boundaries are kept, never cheap, but for copies of leaves, and so is what
+  /// maps move in whole. In a segment the same tells what would be cheap, were it a block: what is made of its own
+  /// values that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
     bool boundary[nodes] = {};
@@ -92,7 +92,8 @@ struct need_finder {
       out.cheap[v] = v < d.turn && (in_loops(v) || is_view(v)) && n.op->results == 1 && in.depth_of(v) <= 1 &&
                      !out.constant[v] && !out.output[out.root[v]] && !boundary[out.root[v]];
       const bool asks = out.cheap[v] && in.of[v] == 0 && (kept[v] != nowhere || shares[v] > 0);
-      const bool again = v < d.turn && in.of[v] != 0 && kept[v] != 0 && (asked[v] || kept[v] != nowhere) && !in.saved[v];
+      const bool read_inside = asked[v] || kept[v] != nowhere;
+      const bool again = v < d.turn && in.of[v] != 0 && kept[v] != 0 && read_inside && !in.saved[v];
       for (int i = 0; i < n.op->arguments; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
