@@ -1,10 +1,9 @@
 // Errors of the functions of registers, in units in the last place of what std computes in doubles.
 #pragma once
 
-#include <cairn/kernel/elementwise.hpp>
-
 #include <algorithm>
 #include <bit>
+#include <cairn/kernel/elementwise.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -29,7 +28,8 @@ double worst(Function function, Right right, std::uint64_t first, std::uint64_t 
   double most = 0;
   for (std::uint64_t number = first; number < end; number += step * V::width) {
     float x[V::width], y[V::width];
-    for (std::uint64_t i = 0; i < V::width; ++i) x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(number + i * step));
+    for (std::uint64_t i = 0; i < V::width; ++i)
+      x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(number + i * step));
     function(V::load(x)).store(y);
     for (int i = 0; i < V::width; ++i) most = std::max(most, units_off(y[i], right(double{x[i]})));
   }

@@ -1,11 +1,11 @@
 // The functions of registers over all 2^32 floats, beside std's in doubles: functions [NAME]
-#include "function_error.hpp"
-
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
+
+#include "function_error.hpp"
 
 int main(int count, char** words) {
   const std::string_view wanted = count > 1 ? words[1] : "";
