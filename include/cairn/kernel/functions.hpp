@@ -254,8 +254,8 @@ struct normal_distribution {
 };
 /// In the middle 1/2 and an odd polynomial. Elsewhere the share beyond |x| is e^(-x^2/2) t P(t) for t = 4 / (|x| + 4)
 /// (as Shepherd and Laframboise, 1981), and so has all its digits. The square of the first digits of x is exact; what
-/// it lacks is added to the exponent. `low` is what rounding took from t P(t): from the sum, from the product, and from t,
-/// which is that of a number `off` |x|; the slope there is |x| t P(t) less the density at 0.
+/// it lacks is added to the exponent. `low` is what rounding took from t P(t): from the sum, from the product, and from
+/// t, which is that of a number `off` |x|; the slope there is |x| t P(t) less the density at 0.
 template <class Real>
 [[gnu::always_inline]] inline normal_distribution<lanes<Real>> normal(lanes<Real> x) {
   using V = lanes<Real>;
