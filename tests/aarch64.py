@@ -9,7 +9,8 @@ from pathlib import Path
 from compilers import finish, for_each, top
 
 programs = ["examples/embedded.cpp", "tests/install/embedded.cpp"]
-suites = ["tests/run/kernel_halves.cpp", "tests/run/kernel_convolution_halves.cpp", "tests/run/threads.cpp"]
+suites = ["tests/run/kernel_elementwise.cpp", "tests/run/kernel_halves.cpp",
+          "tests/run/kernel_convolution_halves.cpp", "tests/run/threads.cpp"]
 flags = ["-std=c++20", "-O2", "-static", f"-I{top}/include"]
 for_devices = ["-fno-exceptions", "-fno-rtti"]
 there = "aarch64-linux-gnu-g++"

@@ -49,9 +49,8 @@ inline constexpr auto in_roles = [](auto h, auto row, auto again, auto all, auto
 template <class Policy>
 constexpr auto looped_in_roles = [] {
   const auto h = tanh(x | nn::linear<"start", 12>);
-  const auto loop = layer([](auto v, auto r) {
-    return scan<12, "step", Policy>(in_roles, carried(v), each(r, r), r, v, param<"/w", 12>);
-  });
+  const auto loop = layer(
+      [](auto v, auto r) { return scan<12, "step", Policy>(in_roles, carried(v), each(r, r), r, v, param<"/w", 12>); });
   return classify(ckpt<"s", allow_useless>(loop, h, square(param<"rows", 12, 12>)) * h);
 }();
 

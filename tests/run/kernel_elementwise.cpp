@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "function_error.hpp"
 #include "kernel_check.hpp"
 
 using namespace cairn;
@@ -192,23 +193,65 @@ BOOST_AUTO_TEST_CASE(functions_of_one_number) {
   unary_in_both<sign_op>();
   unary_in_both<pow_op<2.5>>(1e-3);
 }
-BOOST_AUTO_TEST_CASE(gelu_and_its_slope) {
-  // Both vanish far to the left as differences of numbers near 1: their error is that of the distribution.
-  for (double sample : samples) {
-    using V = kernel::lanes<float>;
-    const float x = static_cast<float>(sample);
-    float out[V::width], slope[V::width];
-    lanewise(gelu_op{}, V::fill(x)).store(out);
-    lanewise(gelu_slope_op{}, V::fill(x)).store(slope);
-    const double expected = static_cast<double>(x) * 0.5 * std::erfc(-static_cast<double>(x) / std::sqrt(2.0));
-    const double derivative = 0.5 * std::erfc(-static_cast<double>(x) / std::sqrt(2.0)) +
-                              static_cast<double>(x) *
-                                  std::exp(-0.5 * static_cast<double>(x) * static_cast<double>(x)) /
-                                  std::sqrt(2 * std::acos(-1.0));
-    BOOST_TEST(std::abs(static_cast<double>(out[0]) - expected) <=
-               3e-7 * std::max(1.0, std::abs(static_cast<double>(x))));
-    BOOST_TEST(std::abs(static_cast<double>(slope[0]) - derivative) <= 5e-7);
+/// Of 2^20 floats; `./dev test functions` has all.
+BOOST_AUTO_TEST_CASE(functions_are_within_two_units) {
+  function_error::for_each_function([](const char* name, auto function, auto right) {
+    BOOST_TEST_CONTEXT(name) BOOST_TEST(function_error::worst(function, right, 0, std::uint64_t{1} << 32, 4093) <= 2);
+  });
+}
+/// In doubles, beside long ones: near and far, subnormal, and where results leave the normal numbers.
+BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
+  using V = kernel::lanes<double>;
+  using wide = long double;
+  const auto check = [](const char* name, auto function, auto right, double lowest, double highest) {
+    double worst = 0;
+    for (int i = 0; i <= 5000; ++i) {
+      const double x = lowest + (highest - lowest) * i / 5000;
+      const wide exact = right(wide{x});
+      const wide unit = std::ldexp(wide{1}, std::max(std::ilogb(exact), -1022) - 52);
+      worst = std::max(worst, static_cast<double>(std::abs(wide{function(V::fill(x)).value[0]} - exact) / unit));
+    }
+    BOOST_TEST_CONTEXT(name) BOOST_TEST(worst <= 2);
+  };
+  const auto sigmoid_of = [](wide x) { return 1 / (1 + std::exp(-x)); };
+  const auto share = [](wide x) { return std::erfc(-x * std::sqrt(wide{0.5})) / 2; };
+  check("exp", [](V x) { return exp(x); }, [](wide x) { return std::exp(x); }, -744, 709.78);
+  check("log", [](V x) { return log(x); }, [](wide x) { return std::log(x); }, 0.4, 3);
+  check("log", [](V x) { return log(x); }, [](wide x) { return std::log(x); }, 1e-323, 1e-308);
+  check("tanh", [](V x) { return tanh(x); }, [](wide x) { return std::tanh(x); }, 1e-3, 20);
+  check("sigmoid", [](V x) { return sigmoid(x); }, sigmoid_of, -744, 40);
+  check("sin", [](V x) { return sin(x); }, [](wide x) { return std::sin(x); }, 0.1, 1e5);
+  check("normal", [](V x) { return kernel::normal(x).below; }, share, -37.5, 9);
+  check("pow", [](V x) { return kernel::pow<30.5>(x); }, [](wide x) { return std::pow(x, wide{30.5}); }, 0.01, 1e10);
+  check("pow", [](V x) { return kernel::pow<-64.0>(x); }, [](wide x) { return std::pow(x, wide{-64}); }, -900, -0.1);
+}
+/// The negative tails, and infinities; slopes are 0 at neither end before they underflow.
+BOOST_AUTO_TEST_CASE(tails_and_slopes) {
+  using V = kernel::lanes<float>;
+  const auto of = [](auto op, float x) { return lanewise(op, V::fill(x)).value[0]; };
+  for (const float x : {-4.0F, -5.5F, -6.0F, -8.0F, -13.0F}) {
+    const double a = double{x}, share = function_error::normal_share(a);
+    const double slope = share + a * std::exp(-a * a / 2) / std::sqrt(2 * std::acos(-1.0));
+    BOOST_TEST(function_error::units_off(of(gelu_op{}, x), a * share) <= 3);
+    BOOST_TEST(std::abs(double{of(gelu_slope_op{}, x)} / slope - 1) <= 1e-6);
   }
+  for (const float x : {-16.75F, -3.0F, 0.5F, 16.75F, 80.0F}) {
+    const double e = std::exp(-std::abs(double{x})), slope = e / (1 + e) / (1 + e);
+    const double twice = std::exp(-2 * std::abs(double{x} / 4));
+    BOOST_TEST(function_error::units_off(of(sigmoid_slope_op{}, x), slope) <= 4);
+    BOOST_TEST(function_error::units_off(of(tanh_slope_op{}, x / 4), 4 * twice / (1 + twice) / (1 + twice)) <= 4);
+  }
+  const float most = infinity<float>;
+  BOOST_TEST(of(gelu_op{}, -most) == 0);
+  BOOST_TEST(of(silu_op{}, -most) == 0);
+  BOOST_TEST(of(gelu_slope_op{}, -most) == 0);
+  BOOST_TEST(of(silu_slope_op{}, -most) == 0);
+  BOOST_TEST(of(gelu_op{}, most) == most);
+  BOOST_TEST(of(silu_op{}, most) == most);
+  BOOST_TEST(of(gelu_slope_op{}, most) == 1);
+  BOOST_TEST(of(silu_slope_op{}, most) == 1);
+  BOOST_TEST(of(pow_op<-3.0>{}, -0.0F) == -most);
+  BOOST_TEST(of(pow_op<2.5>{}, -most) == most);
 }
 BOOST_AUTO_TEST_CASE(functions_of_two_numbers) {
   binary<float, add_op>();

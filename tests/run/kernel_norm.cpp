@@ -116,8 +116,7 @@ void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
       BOOST_TEST(std::equal(tilt_followed.data(), tilt_followed.data() + Rows, tilt.data()));
       BOOST_TEST(std::equal(weight_followed.data(), weight_followed.data() + Columns, of_weight.data()));
       run_kernel<scaled_sums_op, Real, of, of, row, column>(
-          {tilt.data(), of_weight.data(), g.data(), x.data(), scale.data(), weight.data(), scratch.data()},
-          threads);
+          {tilt.data(), of_weight.data(), g.data(), x.data(), scale.data(), weight.data(), scratch.data()}, threads);
       BOOST_TEST(worst(tilt.data(), without[1].data(), Rows, of_row) <= 1);
       BOOST_TEST(worst(of_weight.data(), without[2].data(), Columns, of_column) <= 1);
       for (auto* buffer : {&level, &tilt, &of_weight, &of_bias, &scratch}) BOOST_TEST(buffer->intact());

@@ -302,4 +302,15 @@ BOOST_AUTO_TEST_CASE(parts_of_registers) {
   check_parts<double>();
 }
 
+/// Minus the sum of the others, where the softmax rounds to 1.
+BOOST_AUTO_TEST_CASE(the_error_of_a_confident_label) {
+  const std::vector<float> logits{20, 0, 1, -1, 0.5F};
+  const std::vector<std::int32_t> labels{0};
+  std::vector<float> out(5);
+  cairn::kernel::softmax_error(cairn::kernel::labelled_rows<float>{logits.data(), labels.data(), 1, 5}, out.data());
+  double others = 0;
+  for (const double logit : {0.0, 1.0, -1.0, 0.5}) others += std::exp(logit - 20);
+  BOOST_TEST(std::abs(static_cast<double>(out[0]) / (-others / (1 + others)) - 1) < 1e-6);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

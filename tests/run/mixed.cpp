@@ -88,7 +88,8 @@ constexpr auto halves_and_floats = sum(max<-1>(reshape<24, 8, 2>(matmul(input<"x
 static_assert(types_of<0>(graph_of<halves_and_floats>, "max") == types{1, 0});
 static_assert(types_of<0>(graph_of<halves_and_floats>, "min") == types{0, 1});
 constexpr auto maxout = layer([](auto x) { return max<-1>(reshape<64, 32, 2>(x | nn::linear<"fc", 64>)); });
-constexpr auto of_maxima = mean(square(input<"x", 64, 32> | block<"a">(maxout) | block<"b">(maxout) | block<"c">(maxout)));
+constexpr auto of_maxima =
+    mean(square(input<"x", 64, 32> | block<"a">(maxout) | block<"b">(maxout) | block<"c">(maxout)));
 static_assert(2 * program<of_maxima, mixed<bf16>>::memory().stored_bytes <= program<of_maxima>::memory().stored_bytes);
 
 // Gradients of three parameters are those that one kernel makes, in floats.

@@ -215,8 +215,8 @@ BOOST_AUTO_TEST_CASE(norms_and_positions) {
   BOOST_TEST((check_operation<row_scale_op<1e-5>, x>()));
   BOOST_TEST((check_operation<normalized_sums_op, g, x, mean, scale, weight>()));
   BOOST_TEST((check_operation<scaled_sums_op, g, x, scale, weight>()));
-  BOOST_TEST((check_operation<normalized_slope_op, g, x, mean, scale, weight, param<"level", 4, 1>,
-                              param<"tilt", 4, 1>>()));
+  BOOST_TEST(
+      (check_operation<normalized_slope_op, g, x, mean, scale, weight, param<"level", 4, 1>, param<"tilt", 4, 1>>()));
   BOOST_TEST((check_operation<times_normalized_op, g, x, mean, scale>()));
   BOOST_TEST((check_operation<turned_op<false>, param<"turned", 2, 3, 2, 4>, param<"waves", 3, 4>>()));
   BOOST_TEST((check_operation<turned_op<true>, param<"turned", 2, 3, 2, 4>, param<"waves", 2, 3, 4>>()));

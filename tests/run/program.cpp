@@ -340,9 +340,8 @@ BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
   const auto refused = [](const extent_error& e) {
     return e.what() == std::string("cairn: input 'x': expected an address, got null");
   };
-  BOOST_CHECK_EXCEPTION(
-      static_cast<void>(step.value_and_grad(bind<"x">(std::span(nowhere, 12)), bind<"y">(classes))), extent_error,
-      refused);
+  BOOST_CHECK_EXCEPTION(static_cast<void>(step.value_and_grad(bind<"x">(std::span(nowhere, 12)), bind<"y">(classes))),
+                        extent_error, refused);
   BOOST_CHECK_EXCEPTION(
       static_cast<void>(step.value_and_grad(bind<"x">(std::span<const float, 12>(nowhere, 12)), bind<"y">(classes))),
       extent_error, refused);
@@ -364,8 +363,9 @@ BOOST_AUTO_TEST_CASE(an_input_that_the_step_writes_is_refused) {
   twin.init(seed{3});
   predictor<y> predict{step};
   const auto is_refused = [](const extent_error& e) {
-    return e.what() == std::string("cairn: input 'in': expected an array that the step does not write, got a result of "
-                                   "an earlier step or other memory of this program or predictor; copy it first");
+    return e.what() == std::string(
+                           "cairn: input 'in': expected an array that the step does not write, got a result of "
+                           "an earlier step or other memory of this program or predictor; copy it first");
   };
   const auto refuses = [&](auto& of, const auto& array) {
     BOOST_CHECK_EXCEPTION(static_cast<void>(of(bind<"in">(array))), extent_error, is_refused);
@@ -699,8 +699,7 @@ BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {
   predictor<logits<4>> predict{read};
   for (int i = 0; i < 2; ++i) {
     BOOST_CHECK_EXCEPTION(static_cast<void>(predict(bind<"x">(numbers))), program_error, [](const program_error& e) {
-      return e.what() ==
-             std::string("cairn: the parameters were neither initialized nor written; call init(seed{1})");
+      return e.what() == std::string("cairn: the parameters were neither initialized nor written; call init(seed{1})");
     });
   }
   read.param<"head.bias">().fill(0);
@@ -799,8 +798,9 @@ BOOST_AUTO_TEST_CASE(a_move_to_itself_changes_nothing) {
 // With predictors and optimizers of each sort, and copies of optimizers.
 BOOST_AUTO_TEST_CASE(what_outlives_its_program_throws) {
   const auto refused = [](const program_error& e) {
-    return e.what() == std::string("cairn: the program of this predictor or optimizer was destroyed or assigned over; "
-                                   "make another one of a program that lives");
+    return e.what() == std::string(
+                           "cairn: the program of this predictor or optimizer was destroyed or assigned over; "
+                           "make another one of a program that lives");
   };
   const auto ends = [&](auto end) {
     auto step = std::make_unique<train_step>();

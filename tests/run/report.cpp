@@ -267,10 +267,10 @@ BOOST_AUTO_TEST_CASE(a_peak_above_plain_is_named) {
   static_assert(!program<one, plain>::peak().is_above_plain() && program<one, plain>::peak().segment.empty());
   std::ostringstream out;
   report::step_table<program<one>, program<one, plain>>(out);
-  const std::string raised = "the arena is fullest in the backward pass, in segment a.res\n"
-                             "segments make the arena larger: " +
-                             report::bytes(p.peak_bytes) + ", and " + report::bytes(p.plain_peak_bytes) +
-                             " without them\n";
+  const std::string raised =
+      "the arena is fullest in the backward pass, in segment a.res\n"
+      "segments make the arena larger: " +
+      report::bytes(p.peak_bytes) + ", and " + report::bytes(p.plain_peak_bytes) + " without them\n";
   BOOST_TEST(out.str().ends_with(raised));
 }
 

@@ -1,10 +1,10 @@
 // One value in several roles: as several arguments of a loop or an operation. Its gradient is the sum over all roles.
-#include "gradients.hpp"
-
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <vector>
+
+#include "gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(roles)
 
@@ -163,8 +163,7 @@ BOOST_AUTO_TEST_CASE(of_attention_and_convolution) {
   constexpr auto q = reshape<2, 3, 2, 2>(batch_of_rows);
   constexpr auto image = reshape<2, 2, 3, 2>(batch_of_rows);  // {N, H, W, C}, as filters {O, C, rows, columns}
   constexpr auto y = graded(nn::attention(q, q, q)) + graded(nn::attention(q, q, q, nn::causal)) +
-                     graded(conv2d<nn::window{.padding = 1}>(image, image)) +
-                     graded(conv_transpose2d(image, image));
+                     graded(conv2d<nn::window{.padding = 1}>(image, image)) + graded(conv_transpose2d(image, image));
   check<y>();
   check<graded(nn::cross_attention<"at", 2>(batch_of_rows, batch_of_rows))>();
 }

@@ -1,7 +1,6 @@
 // Gradients and losses that are sums of many terms keep their digits, and loops sum theirs alike with every policy.
-#include <cairn/cairn.hpp>
-
 #include <boost/test/unit_test.hpp>
+#include <cairn/cairn.hpp>
 #include <cmath>
 #include <vector>
 
@@ -63,7 +62,7 @@ BOOST_AUTO_TEST_CASE(gradients_over_the_steps_of_nested_loops) {
 
 BOOST_AUTO_TEST_CASE(gradients_of_biases) {
   constexpr auto x = input<"x", 1'000'000, 2>;
-  program<outputs(sum((input<"one", 1'000'000, 1> | nn::linear<"fc", 2>) * x), mean<0>(x), mean(x))> dense;
+  program<outputs(sum((input<"one", 1'000'000, 1> | nn::linear<"fc", 2>)*x), mean<0>(x), mean(x))> dense;
   dense.init(seed{1});
   const auto [loss, of_columns, of_all] =
       dense.value_and_grad(bind<"one">(std::span(ones).first(1'000'000)), bind<"x">(tenths));
@@ -72,11 +71,11 @@ BOOST_AUTO_TEST_CASE(gradients_of_biases) {
   all_terms_count(of_all, 1);
 
   constexpr auto pixels = input<"x", 10, 200, 500, 2>;
-  constexpr auto filtered = (input<"one", 10, 200, 500, 1> | nn::conv2d<"conv", 2, 1>) * pixels;
+  constexpr auto filtered = (input<"one", 10, 200, 500, 1> | nn::conv2d<"conv", 2, 1>)*pixels;
   program<outputs(sum(filtered), global_average(pixels), mean<-1>(input<"y", 2, 1'000'000>))> images;
   images.init(seed{1});
-  const auto [total, averages, rows] = images.value_and_grad(bind<"one">(std::span(ones).first(1'000'000)),
-                                                             bind<"x">(tenths), bind<"y">(tenths));
+  const auto [total, averages, rows] =
+      images.value_and_grad(bind<"one">(std::span(ones).first(1'000'000)), bind<"x">(tenths), bind<"y">(tenths));
   all_terms_count(images.grad<"conv.bias">()(0), 1'000'000);
   all_terms_count(averages(9, 1), 1);
   all_terms_count(rows(1), 1);

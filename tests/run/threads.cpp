@@ -1,9 +1,5 @@
 // What a step owes to those who call it: the modes of processors, exceptions of operations that are not the library's,
 // and threads, also of a process that was forked. Bits by number of threads: tests/laws/threads.cpp.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cairn/embedded.hpp>
@@ -11,7 +7,10 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <signal.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace cairn;
@@ -238,8 +237,7 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_depend_on_the_mode_of_any_other_thread) {
     for (const bool is_caller : {true, false}) {
       const std::uint64_t before = control();
       on_threads([=](int thread) { return (thread == 0) == is_caller; }, set);
-      const bool same =
-          same_bits(trained<most_threads>(), beside) && same_bits(trained_inside<most_threads>(), inside);
+      const bool same = same_bits(trained<most_threads>(), beside) && same_bits(trained_inside<most_threads>(), inside);
       on_threads([](int) { return true; }, [=] { set_control(before); });
       BOOST_TEST(same);
     }

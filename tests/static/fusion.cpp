@@ -10,6 +10,7 @@
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/train/rules.hpp"
+
 #include "curved.hpp"
 #include "plan.hpp"
 
@@ -57,8 +58,8 @@ static_assert(steps_of<exp(reshape<8, 4>(exp(x)))> == "[exp] [exp]");
 // the turn,
 static_assert(steps<step_of<curved(param<"s"> + 1_c)>> == "[add curved] | [square sub mul]");
 // and its own limits, 32 operations and 16 inputs.
-static_assert(steps_of<x | repeat<32, "r">([](auto) { return curving; })>.count('[') == 1);
-static_assert(steps_of<x | repeat<33, "r">([](auto) { return curving; })>.count('[') == 2);
+static_assert(steps_of < x | repeat<32, "r">([](auto) { return curving; }) >.count('[') == 1);
+static_assert(steps_of < x | repeat<33, "r">([](auto) { return curving; }) >.count('[') == 2);
 constexpr auto many =
     repeat<40, "r">([](auto) { return layer([](auto v) { return v + param<"p", 4, 8>; }); });
 template <class Plan>
@@ -124,12 +125,12 @@ constexpr auto of_rows = make<row_scale_op<>>(x);
 static_assert(steps_of<matmul(of_rows, input<"b", 1, 8>) + x> == "row_scale [matmul add]");
 static_assert(steps_of<reshape<4>(of_rows) + input<"z", 8, 4>> == "row_scale [add]");
 static_assert(steps_of<exp(of_rows) * x> == "row_scale [exp] [mul]");
-static_assert(steps_of<sum(x * of_rows)> == "[row_scale mul] sum");  // its columns would be cut for threads
+static_assert(steps_of<sum(x* of_rows)> == "[row_scale mul] sum");  // its columns would be cut for threads
 static_assert(steps_of<outputs(x * of_rows, y * make<row_scale_op<>>(y))> == "[row_scale mul] [row_scale mul]");
 // Where no loop follows, one makes the rows just before.
 static_assert(steps_of<make<row_scale_op<>>(exp(x))> == "[exp row_scale]");
 // Backward makes all sums as it goes through rows, and adds what else there is of the gradient.
-static_assert(steps<step_of<sum(square((w | nn::layer_norm<"ln">) + w))>> ==
+static_assert(steps<step_of<sum(square((w | nn::layer_norm<"ln">)+w))>> ==
               "[row_moments normalized add square] sum | [expand mul normalized add mul] "
               "[normalized_sums normalized_slope add]");
 
@@ -207,8 +208,8 @@ static_assert(steps_of<sum<0>(cube * input<"row", 8>)> == "[mul] sum" && steps_o
 static_assert(steps_of<sum<1, 2>(cube * column)> == "[mul] sum" && steps_of<sum<1, 2>(cube * cube)> == "[mul sum]");
 static_assert(steps_of<sum(x + column)> == "[add] sum" && steps_of<sum(x + 2_c * y)> == "[mul add sum]");
 // What joins the loop of a sum after it reads rows, too.
-static_assert(steps_of<outputs(sum<0>(x * y), curved(x * y) + column)> == "[mul sum curved add]");
-static_assert(steps_of<outputs(sum(x * y), curved(x * y) + column)> == "[mul sum curved] [add]");
+static_assert(steps_of<outputs(sum<0>(x* y), curved(x* y) + column)> == "[mul sum curved add]");
+static_assert(steps_of<outputs(sum(x* y), curved(x* y) + column)> == "[mul sum curved] [add]");
 // What is made for a sum alone is left to the next loop, which makes both, if what it reads of a product is stored
 // anyway.
 constexpr auto scores = matmul(w, transpose(w));
@@ -224,9 +225,9 @@ static_assert(steps<forward_of<softmax(scores + causal_mask<4>)>> == "[matmul ad
 static_assert(steps<forward_of<sum(square(input<"z", 8, 8> - distance))>> == "[sub square sum]");
 static_assert(steps<forward_of<matmul(x, distance)>> == "[generated] matmul");
 static_assert(steps<forward_of<reshape<64>(distance) + zeros<64>>> == "[generated] [add]");
-using by_distance = step_of<sum(x | ckpt<"s">(layer([](auto h) {
-                      return curved(matmul(h * param<"of columns", 8>, distance) + zeros<8>);
-                    })) | nn::linear<"out", 3>)>;
+using by_distance = step_of<sum(
+    x | ckpt<"s">(layer([](auto h) { return curved(matmul(h * param<"of columns", 8>, distance) + zeros<8>); })) |
+    nn::linear<"out", 3>)>;
 static_assert(steps<by_distance> ==
               "[mul] [generated] [matmul add curved] [matmul add] sum | [expand sum] matmul [matmul square sub mul] "
               "[generated] [matmul mul] sum");
@@ -312,9 +313,10 @@ static_assert(kernels<forward_of<apart(doubly(x), doubly(y)) + exp(y)>> ==
 // did: the gradient of a bias is a sum; the second product's weights come before its input, and their
 // gradient reads curved, so curved is computed right before.
 using again = step_of<sum(x | ckpt<"s">(nn::linear<"in", 8> | curving | nn::linear<"out", 3>))>;
-static_assert(steps<again> ==
-              "[matmul add curved] [matmul add] sum | [expand sum] [matmul add curved] matmul [matmul square sub mul] sum "
-              "matmul");
+static_assert(
+    steps<again> ==
+    "[matmul add curved] [matmul add] sum | [expand sum] [matmul add curved] matmul [matmul square sub mul] sum "
+    "matmul");
 static_assert(again::loops.of[0].same_as == 0 && again::loops.of[4].same_as == 0);
 // Depth costs steps, not kernels.
 template <int Depth>

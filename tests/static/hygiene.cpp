@@ -104,9 +104,8 @@ static_assert(gradient_of<step_of<sum(w)>>("w") == "expand(reshape(constant))");
 static_assert(gradient_of<step_of<sum(w / x)>>("w") == "div(expand(reshape(constant)), x)");
 static_assert(gradient_of<step_of<sum(x / w)>>("w") ==
               "div(neg(mul(expand(reshape(constant)), div(x, w))), w)");
-static_assert(
-    gradient_of<step_of<sum(w - tanh(w))>>("w") ==
-    "add(expand(reshape(constant)), mul(neg(expand(reshape(constant))), tanh_slope(w)))");
+static_assert(gradient_of<step_of<sum(w - tanh(w))>>("w") ==
+              "add(expand(reshape(constant)), mul(neg(expand(reshape(constant))), tanh_slope(w)))");
 static_assert(gradient_of<step_of<sum(block<"o">(minus)(x, block<"i">(nn::exp)(w)))>>("w") ==
               "mul(neg(expand(reshape(constant))), exp(w))");
 

@@ -1,13 +1,14 @@
 // Where values lie, drawn on paper for small models, and how many bytes that makes.
 #include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/attention.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/linear.hpp"
+
 #include "curved.hpp"
 #include "plan.hpp"
 

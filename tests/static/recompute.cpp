@@ -1,6 +1,6 @@
 // What a step stores and what it computes a second time, counted by hand from the gradient rules.
-#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/loss.hpp"
+#include "cairn/expr/matmul.hpp"
 #include "cairn/expr/rotary.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
@@ -264,7 +264,8 @@ constexpr auto probabilities = ckpt<Name, allow_useless>([] { return softmax(par
 constexpr auto matrix = param<"m", 2, 4>;
 static_assert(stored<step_of<sum(curved(matrix + probabilities<"a", 4> + probabilities<"b", 4>))>> == row);
 static_assert(
-    stored<step_of<sum(curved(matrix + probabilities<"a", 4> + probabilities<"b", 4> + probabilities<"c", 4>))>> == row);
+    stored<step_of<sum(curved(matrix + probabilities<"a", 4> + probabilities<"b", 4> + probabilities<"c", 4>))>> ==
+    row);
 static_assert(stored<step_of<sum(curved(probabilities<"m", 2, 4> + probabilities<"b", 4>))>> == row);
 
 // Of a chain of which all is read, one value in seventeen is kept.
@@ -369,8 +370,8 @@ static_assert(runs_of<four<ckpt<"s", save_matmuls, allow_useless>(low_rank)>>("m
 // What kernels make of constants is kept as all that kernels make.
 constexpr auto distances = generated<8, 8>([](int i, int j) { return i - j; });
 using by_constants = step_of<sum(x | ckpt<"s", allow_useless>(layer([](auto v) {
-                       return curved(v * sum<0>(softmax(matmul(distances, distances))));
-                     })))>;
+                                   return curved(v * sum<0>(softmax(matmul(distances, distances))));
+                                 })))>;
 static_assert(runs_of<by_constants>("softmax").forward == 1);
 using plain_by_constants = step_of<sum(square(x * sum<0>(softmax(matmul(distances, distances))))), wrt<"x">>;
 static_assert(runs_of<plain_by_constants>("softmax") == runs{1, 0});

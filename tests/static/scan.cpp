@@ -1,11 +1,12 @@
 // What a loop makes and what it costs, as constants: shapes, evaluations, bytes and operations.
 #include "cairn/check/scan.hpp"
+
+#include "cairn/exec/program.hpp"
+#include "cairn/exec/scan.hpp"
 #include "cairn/expr/elementwise.hpp"
 #include "cairn/expr/matmul.hpp"
 #include "cairn/expr/reduce.hpp"
 #include "cairn/expr/scan.hpp"
-#include "cairn/exec/scan.hpp"
-#include "cairn/exec/program.hpp"
 #include "cairn/nn/linear.hpp"
 
 #include <limits>
@@ -180,7 +181,8 @@ static_assert(collecting<segment_every<25>>::memory().peak_bytes - collecting<se
 
 // As many bytes as are asked for, also more than 128 GiB.
 template <int T>
-constexpr auto wide = scan<T, "step">([](auto h) { return curved(h * param<"w", 8192>); }, carried(param<"h0", 8, 8192>));
+constexpr auto wide =
+    scan<T, "step">([](auto h) { return curved(h * param<"w", 8192>); }, carried(param<"h0", 8, 8192>));
 template <int T>
 constexpr std::int64_t bytes_of_wide = program<sum(wide<T>)>::memory().peak_bytes;
 static_assert(bytes_of_wide<1'000'001> - bytes_of_wide<41> == 999'960 * std::int64_t{8 * 8192 * 4});
@@ -191,16 +193,18 @@ static_assert(trained<revolve<9>, freeze<"step">>::memory().gradient_bytes == 16
 
 // The gradient of what each step reads lies where that lay, where no gradient reads it.
 template <class Policy>
-constexpr auto reading = mean(
-    scan<50, "step", Policy>([](auto h, auto x) { return curved(h + x); }, carried(h0), each(xs | nn::linear<"in", 16>)));
+constexpr auto reading = mean(scan<50, "step", Policy>([](auto h, auto x) { return curved(h + x); }, carried(h0),
+                                                       each(xs | nn::linear<"in", 16>)));
 template <class Policy>
 constexpr std::int64_t bytes_read_in = program<reading<Policy>>::memory().peak_bytes;
 static_assert(bytes_read_in<revolve<5>> < 2 * 50 * state && bytes_read_in<segment_every<5>> < 2 * 50 * state);
 static_assert(bytes_read_in<store_all> < 3 * 50 * state);  // the states, too
 
 // Neither the plan nor what it costs to make it depends on the number of steps.
-constexpr auto long_loss = mean(scan<100'000, "step", revolve<9>>([](auto h) { return curved(h * param<"w", 16>); }, carried(h0)));
-constexpr auto short_loss = mean(scan<10, "step", revolve<9>>([](auto h) { return curved(h * param<"w", 16>); }, carried(h0)));
+constexpr auto long_loss =
+    mean(scan<100'000, "step", revolve<9>>([](auto h) { return curved(h * param<"w", 16>); }, carried(h0)));
+constexpr auto short_loss =
+    mean(scan<10, "step", revolve<9>>([](auto h) { return curved(h * param<"w", 16>); }, carried(h0)));
 static_assert(program<long_loss>::memory().peak_bytes ==
               program<short_loss>::memory().peak_bytes + program<long_loss>::loops().sum_bytes);
 

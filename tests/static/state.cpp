@@ -60,9 +60,10 @@ static_assert(detail::memory_in<simple>.gradient_bytes == 256 && detail::memory_
 
 // A predictor updates nothing, and reads states where it says so.
 static_assert(written<sum(moving)> == "sum(matmul(x, w))" && written<in_training(moving, exp(x))> == "exp(x)");
-static_assert(written<x | nn::batch_norm<"bn">> ==
-              "normalized(x, mul(bn.running_mean, constant), div(constant, sqrt(add(bn.running_var, constant))), "
-              "bn.weight, bn.bias)");
+static_assert(written < x |
+              nn::batch_norm < "bn" >> ==
+                  "normalized(x, mul(bn.running_mean, constant), div(constant, sqrt(add(bn.running_var, constant))), "
+                  "bn.weight, bn.bias)");
 static_assert(forward_of<moving>::graph.output_count == 1 && forward_of<moving>::graph.leaf_count == 2);
 
 // The statistics of PyTorch: the variance that states keep is that of 3 degrees of freedom.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/core/philox.hpp"
 #include "cairn/core/tensor_view.hpp"
 #include "cairn/data/errors.hpp"

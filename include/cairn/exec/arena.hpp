@@ -86,8 +86,9 @@ class memory_share {
   /// Throws program_error if the program was destroyed or assigned over.
   void check() const {
     if (record_ != nullptr && !record_->has_owner())
-      refuse(program_error("cairn: the program of this predictor or optimizer was destroyed or assigned over; make "
-                           "another one of a program that lives"));
+      refuse(
+          program_error("cairn: the program of this predictor or optimizer was destroyed or assigned over; make "
+                        "another one of a program that lives"));
   }
 
  private:
@@ -109,8 +110,7 @@ inline void check_shared(std::size_t bytes) {
 /// Zeroed bytes, aligned: allocated and owned, or the caller's. What is moved from has none.
 class memory_block {
  public:
-  explicit memory_block(std::size_t size)
-      : record_(detail::memory_record::with_bytes(size)), at_(record_->bytes()) {
+  explicit memory_block(std::size_t size) : record_(detail::memory_record::with_bytes(size)), at_(record_->bytes()) {
     std::fill_n(at_, size, std::byte{});
   }
   /// The first `size` bytes of memory that outlives this. Throws memory_error, and then touches nothing.

@@ -35,8 +35,8 @@ class predictor {
   explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
-  /// Lives in the first so many bytes of the caller's memory, and allocates nothing. Throws memory_error, also for memory
-  /// in which the program has parameters, states, moments or gradients. A program that is in the caller's memory, too,
+  /// Lives in the first so many bytes of the caller's memory, and allocates nothing. Throws memory_error, also for
+  /// memory in which the program has parameters, states, moments or gradients. A program that is in the caller's memory, too,
   /// must outlive this predictor, which does not notice the program's end.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
@@ -115,9 +115,9 @@ class predictor {
   template <class Program>
   static std::span<std::byte> apart_from(Program& trained, std::span<std::byte> given) {
     using holding = typename Program::machine::holding;
-    detail::check_shared(trained.owned().shared_bytes(
-        given.first(std::min(given.size(), bytes_needed)),
-        [](holding what) { return what == holding::fixed || what == holding::changed; }));
+    detail::check_shared(
+        trained.owned().shared_bytes(given.first(std::min(given.size(), bytes_needed)),
+                                     [](holding what) { return what == holding::fixed || what == holding::changed; }));
     return given;
   }
   void place() {

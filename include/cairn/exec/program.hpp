@@ -126,8 +126,8 @@ class program {
   }
 
   /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
-  /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite, and program_error while a
-  /// moment stands in the place of the parameters. With check_finite, throws loss_error, and where clip<...> keeps the
+  /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite, and program_error while
+  /// a moment stands in the place of the parameters. With check_finite, throws loss_error, and where clip<...> keeps the
   /// gradients gradient_error, before any parameter is changed. An exception of an operation of the caller's own can
   /// leave some parameters updated and others not. Then steps and `save` throw program_error until `init` or `load`.
   template <class... Bound>
@@ -534,8 +534,9 @@ class program {
     if (!written_) detail::check_written(all_leaves, memory_.data());
     written_ = true;
     if (half_updated_)
-      refuse(program_error("cairn: an exception left a step of this program while it updated parameters: some are "
-                           "updated, others are not; call init(seed{1}), or load a file"));
+      refuse(
+          program_error("cairn: an exception left a step of this program while it updated parameters: some are "
+                        "updated, others are not; call init(seed{1}), or load a file"));
   }
   static void for_each_leaf(auto visit) {
     [&]<int... I>(std::integer_sequence<int, I...>) {

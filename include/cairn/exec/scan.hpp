@@ -245,9 +245,9 @@ class loop_runner {
       std::byte* const whole = gradients_[i];
       const bool of_step = i < Loop::carried_count + Loop::each_count;
       const int base = plan::gradient_base + i;
-      bases_[base] = whole == nullptr                        ? unread_ + unread.at[base]
+      bases_[base] = whole == nullptr                    ? unread_ + unread.at[base]
                      : plan::open_sums.at[i] != ir::none ? open_ + plan::open_sums.at[i]
-                                                             : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
+                                                         : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
     }
     for (int i = turn; i < plan::f.step_count; ++i) {
       const int leaf = plan::only_for.of[i];

@@ -101,7 +101,7 @@ concept deleted =
 template <class F, class... A>
 struct applying {
   static constexpr bool taken = takes_anything<false, F, A...>;
-  static constexpr bool invocable = (static_cast<void>(taken), can_be_called<F, A...> && can_be_called_again<F, A...>);
+  static constexpr bool invocable = (static_cast<void>(taken), can_be_called<F, A...>&& can_be_called_again<F, A...>);
   static constexpr bool broken = [] {
     if constexpr (taken && !invocable) return !deleted<F, A...>;
     else return false;

@@ -95,8 +95,8 @@ struct square_op : elementwise_op {
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * detail::two * x); }
 };
 struct tanh_op;
-/// The derivative of tanh, from the argument: 1 less the square of the result is 0 where the result rounds to 1, and with
-/// a result of bf16 already at 3.5.
+/// The derivative of tanh, from the argument: 1 less the square of the result is 0 where the result rounds to 1, which
+/// one of bf16 does at 3.5.
 struct tanh_slope_op : elementwise_op {
   static constexpr fixed_string name = "tanh_slope";
   static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * detail::two * y * make<tanh_op>(x))); }

@@ -129,8 +129,8 @@ struct initial_settings {
   static constexpr auto all = Init.settings();
 };
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
-requires(proper<Extents...>&& first_refused(Init.settings()) <
-         2) struct checked_parameter<Name, Trainable, Init, Extents...> {
+  requires(proper<Extents...> && first_refused(Init.settings()) < 2)
+struct checked_parameter<Name, Trainable, Init, Extents...> {
   using type = surfaced<decltype(problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>())>;
 };
 }  // namespace detail

@@ -184,8 +184,8 @@ struct scaled_op : elementwise_op {
   static constexpr bool in_other_gradients(int argument) { return argument == 1; }
   static constexpr auto vjp(auto g, auto, auto x, auto scale, auto weight) {
     const auto [tilt, of_weight] = make<scaled_sums_op>(g, x, scale, weight);
-    return gradients(
-        make<normalized_slope_op>(g, x, detail::zero, scale, weight, detail::zero, tilt), no_gradient{}, of_weight);
+    return gradients(make<normalized_slope_op>(g, x, detail::zero, scale, weight, detail::zero, tilt), no_gradient{},
+                     of_weight);
   }
 };
 

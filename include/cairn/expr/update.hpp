@@ -167,8 +167,7 @@ constexpr auto settings_of(const Rule& rule) {
   if constexpr (requires { rule.settings(); }) {
     return [&]<std::size_t... I>(const auto& all, std::index_sequence<I...>) {
       return std::array{rate(rule.lr), all[I]...};
-    }
-    (rule.settings(), std::make_index_sequence<std::tuple_size_v<decltype(rule.settings())>>{});
+    }(rule.settings(), std::make_index_sequence<std::tuple_size_v<decltype(rule.settings())>>{});
   } else {
     return std::array{rate(rule.lr)};
   }

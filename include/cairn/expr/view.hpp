@@ -44,8 +44,7 @@ struct reshape_form : form_of_one<"reshape"> {
   template <class X>
   static constexpr auto of(X x) {
     using owner = owner_of<X>;
-    if constexpr (wrong<X>)
-      return pass_on<owner>(x);
+    if constexpr (wrong<X>) return pass_on<owner>(x);
     else if constexpr (sizeof...(Extents) > max_rank)
       return mistake<rule::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>,
                      fact::extents<Extents...>>{};

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/file/atomic.hpp"
 #include "cairn/file/descriptor.hpp"
 #include "cairn/file/errors.hpp"

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/exec/predictor.hpp"
 #include "cairn/file/safetensors.hpp"
 

@@ -144,12 +144,13 @@ struct update_operations {
     return out;
   }();
   static_assert(
-      !rounds || [] {
-        for (int i = 0; i < g.leaf_count; ++i) {
-          if (Model::rules.of[i] != none && g.leaf_op(i).made->count > std::int64_t{1} << 32) return false;
-        }
-        return true;
-      }(),
+      !rounds ||
+          [] {
+            for (int i = 0; i < g.leaf_count; ++i) {
+              if (Model::rules.of[i] != none && g.leaf_op(i).made->count > std::int64_t{1} << 32) return false;
+            }
+            return true;
+          }(),
       "stochastic rounding draws for at most 2^32 elements of a parameter");
   static constexpr auto places = [] {
     std::array<operation, static_cast<std::size_t>(g.leaf_count) + 1> out{};

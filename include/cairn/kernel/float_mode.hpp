@@ -14,10 +14,12 @@ namespace cairn::kernel {
 class default_float_mode {
  public:
   default_float_mode() : before_(mode()) {
-    if (before_ != 0) [[unlikely]] set_mode(0);
+    if (before_ != 0) [[unlikely]]
+      set_mode(0);
   }
   ~default_float_mode() {
-    if (before_ != 0) [[unlikely]] set_mode(before_);
+    if (before_ != 0) [[unlikely]]
+      set_mode(before_);
   }
   default_float_mode(const default_float_mode&) = delete;
 

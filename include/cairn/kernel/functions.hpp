@@ -85,8 +85,8 @@ template <class V>
 struct exponential {
   V rest, power;
 
-  /// Of x + low, where low is below 0.1 at most, and x is no larger than what `scaled` takes. The first part of log 2 has
-  /// so few digits that its products with powers are exact.
+  /// Of x + low, where low is below 0.1 at most, and x is no larger than what `scaled` takes. The first part of log 2
+  /// has so few digits that its products with powers are exact.
   [[gnu::always_inline]] static exponential of(V x, V low) {
     const V power = fused(x, either<V>(std::numbers::log2e), rounding<V>()) - rounding<V>();
     const V near = fused(power, either<V>(-0.693359375, -6.93147180369123816490e-01), x);
@@ -96,9 +96,9 @@ struct exponential {
   [[gnu::always_inline]] static V less_one(V x, V low) {
     constexpr std::array floats{0.00138817868008577802, 0.00836658332258519353, 0.0416672142599729431,
                                 0.166665431713870113, 0.499999981003804729};
-    constexpr std::array doubles{2.50537758076272164e-8, 2.76261604107901388e-7, 2.75574078732060009e-6,
+    constexpr std::array doubles{2.50537758076272164e-8,   2.76261604107901388e-7, 2.75574078732060009e-6,
                                  0.0000248015049817247539, 0.00019841269718324563, 0.00138888889317922677,
-                                 0.00833333333338997165, 0.0416666666665761192, 0.166666666666665885,
+                                 0.00833333333338997165,   0.0416666666665761192,  0.166666666666665885,
                                  0.500000000000000522};
     const auto sum = exact_sum(x, low);
     return sum.high + fused(sum.high * sum.high, polynomial(floats, doubles, sum.high), sum.low);
@@ -131,8 +131,7 @@ template <class Real>
   const V shifted = x + rounding<V>(), rest = x - (shifted - rounding<V>());
   const V power = from_bits<V>((bits(shifted) << (single<Real> ? 23 : 52)) + bits(V::fill(1)));
   const V least = either<V>(-125, -1021);
-  return select(greater(least, x), V::fill(0),
-                fused(polynomial(floats, doubles, rest), rest, V::fill(1)) * power);
+  return select(greater(least, x), V::fill(0), fused(polynomial(floats, doubles, rest), rest, V::fill(1)) * power);
 }
 
 namespace function_parts {
@@ -172,7 +171,7 @@ template <class Real>
   using namespace function_parts;
   constexpr std::array floats{0.298730094433159316, 0.399774983982843496, 0.666667766887300742};
   constexpr std::array doubles{0.147974305304644985, 0.153139116435696701, 0.181835693785884537, 0.222221984837520963,
-                               0.28571428743176187, 0.399999999994115539, 0.666666666666673481};
+                               0.28571428743176187,  0.399999999994115539, 0.666666666666673481};
   const auto [m, power] = normalized_number<V>::of(x);
   const V f = m - V::fill(1), s = f / (f + V::fill(2)), z = s * s, half = f * f * V::fill(Real{0.5});
   const V rest = s * (half + z * polynomial(floats, doubles, z));
@@ -207,13 +206,13 @@ template <class Real>
 
 namespace function_parts {
 /// The sine, `Quarter` quarters of a turn further on. Multiples of a quarter are taken off in four parts, the first
-/// three with few bits, so that all but the last product are exact; far away, where they would not be, and of NaN, each lane
-/// is computed by itself.
+/// three with few bits, so that all but the last product are exact. Far away, where they would not be, and of NaN, each
+/// lane is computed by itself.
 template <int Quarter, class V, class F>
 [[gnu::always_inline]] inline V wave(V x, F by_itself) {
   constexpr std::array sine_floats{-0.000195166511521845233, 0.00833217358351206004, -0.166666548773235177};
-  constexpr std::array sine_doubles{1.58965046456969599e-10, -2.50507532611962393e-8, 2.75573136620536939e-6,
-                                    -0.000198412698297252773, 0.00833333333332231544, -0.166666666666666317};
+  constexpr std::array sine_doubles{1.58965046456969599e-10,  -2.50507532611962393e-8, 2.75573136620536939e-6,
+                                    -0.000198412698297252773, 0.00833333333332231544,  -0.166666666666666317};
   constexpr std::array cosine_floats{0.0000244377434488632444, -0.00138873615794298151, 0.041666646750587628};
   constexpr std::array cosine_doubles{-1.13594567579670873e-11, 2.08757197330229908e-9, -2.75573143274858908e-7,
                                       0.0000248015872894007811, -0.0013888888888874002, 0.0416666666666665988};
@@ -253,23 +252,27 @@ template <class V>
 struct normal_distribution {
   V below, density;
 };
-/// In the middle 1/2 and an odd polynomial. Elsewhere the share beyond |x| is e^(-x^2/2) t P(t) for t = 4 / (|x| + 4) (as
-/// Shepherd and Laframboise, 1981), and so has all its digits. The square of the first digits of x is exact; what it
-/// lacks is added to the exponent. `low` is what rounding took from t P(t): from the sum, from the product, and from t,
-/// which is that of a number `off` |x|; the slope there is |x| t P(t) less the density at 0.
+/// In the middle 1/2 and an odd polynomial. Elsewhere the share beyond |x| is e^(-x^2/2) t P(t) for t = 4 / (|x| + 4)
+/// (as Shepherd and Laframboise, 1981), and so has all its digits. The square of the first digits of x is exact; what
+/// it lacks is added to the exponent. `low` is what rounding took from t P(t): from the sum, from the product, and from
+/// t, which is that of a number `off` |x|; the slope there is |x| t P(t) less the density at 0.
 template <class Real>
 [[gnu::always_inline]] inline normal_distribution<lanes<Real>> normal(lanes<Real> x) {
   using V = lanes<Real>;
   using namespace function_parts;
-  constexpr std::array tail_floats{0.0240476149839, 0.00849516106484, -0.0515396522518, -0.0556733762776, 0.0602886306118,
-                                   0.241586141192, 0.37304439191, 0.387137405822};
-  constexpr std::array tail_doubles{0.0021968841695120395, 0.003596741204518229, -0.0035091288489598953, -0.005232400062560999, 0.005552595110093052, 0.0044103860007188855, -0.008442577311346657, -0.002576986930039008, 0.012131700248662405, 0.0007338866138617549, -0.017994523062625882, -0.000488523472661592, 0.02958016893761987, 0.008534036501234122, -0.052186191045246876, -0.055675077890786254, 0.06032151173896353, 0.2415862995638873, 0.3730437159192845, 0.387137400742214};
+  constexpr std::array tail_floats{0.0240476149839, 0.00849516106484, -0.0515396522518, -0.0556733762776,
+                                   0.0602886306118, 0.241586141192,   0.37304439191,    0.387137405822};
+  constexpr std::array tail_doubles{
+      0.0021968841695120395, 0.003596741204518229,  -0.0035091288489598953, -0.005232400062560999,
+      0.005552595110093052,  0.0044103860007188855, -0.008442577311346657,  -0.002576986930039008,
+      0.012131700248662405,  0.0007338866138617549, -0.017994523062625882,  -0.000488523472661592,
+      0.02958016893761987,   0.008534036501234122,  -0.052186191045246876,  -0.055675077890786254,
+      0.06032151173896353,   0.2415862995638873,    0.3730437159192845,     0.387137400742214};
   constexpr std::array center_floats{0.000104760810505627617, -0.00118294656167832579, 0.00997281505575173657,
                                      -0.0664903358377874183, 0.398942279977229374};
-  constexpr std::array center_doubles{
-      2.04423568550033794e-9, -4.10254390983057132e-8, 6.65873173161335421e-7, -9.44462935643693105e-6,
-      0.000115434683185163156, -0.00118732821506981881, 0.00997355701001672651, -0.0664903800669051041,
-      0.398942280401432677};
+  constexpr std::array center_doubles{2.04423568550033794e-9,  -4.10254390983057132e-8, 6.65873173161335421e-7,
+                                      -9.44462935643693105e-6, 0.000115434683185163156, -0.00118732821506981881,
+                                      0.00997355701001672651,  -0.0664903800669051041,  0.398942280401432677};
   const V one = V::fill(1), four = V::fill(4), half = V::fill(Real{0.5});
   const V size = at_most(abs(x), either<V>(14.5, 39)), first = first_digits(size);
   const auto e = exponential<V>::of(-(first * first * half), (size - first) * (size + first) * -half);
@@ -278,7 +281,8 @@ template <class Real>
   const V t = four / sum.high, u = t - half;
   // P(t) = middle + u (slope + u (...)).
   const V middle = either<V>(0.188821282584, 0.18882128260393788), middle_low = either<V>(-3.37905848e-9, -5.1856e-18);
-  const auto slope = exact_sum(either<V>(0.303948317145, 0.3039483209859461), u * polynomial(tail_floats, tail_doubles, u));
+  const auto slope =
+      exact_sum(either<V>(0.303948317145, 0.3039483209859461), u * polynomial(tail_floats, tail_doubles, u));
   const auto step = exact_product(u, slope.high), p = exact_sum(middle, step.high), area = exact_product(t, p.high);
   const V off = fused(sum.high * either<V>(0.25), product_error(t, sum.high, four), sum.low);
   const V lost = fused(t, fused(u, slope.low, step.low + (p.low + middle_low)), area.low);
@@ -295,14 +299,15 @@ template <class Real>
   using V = lanes<Real>;
   using namespace function_parts;
   constexpr std::array floats{-0.000674951281369502926, 0.00511434677033202662, -0.0268346259962517273,
-                              0.112833766258475388, -0.376126187626992984, 0.12837916549754878};
-  constexpr std::array doubles{-9.49599284294803089e-10, 1.44117558393696847e-8, -1.63329449477728229e-7,
-                               1.64603616795746427e-6, -0.0000149255883714179846, 0.000120553315147024408,
-                               -0.000854832700054204987, 0.00522397762521500035, -0.0268661706451179365,
-                               0.112837916709550854, -0.37612638903183752, 0.12837916709551257};
+                              0.112833766258475388,     -0.376126187626992984,  0.12837916549754878};
+  constexpr std::array doubles{-9.49599284294803089e-10, 1.44117558393696847e-8,    -1.63329449477728229e-7,
+                               1.64603616795746427e-6,   -0.0000149255883714179846, 0.000120553315147024408,
+                               -0.000854832700054204987, 0.00522397762521500035,    -0.0268661706451179365,
+                               0.112837916709550854,     -0.37612638903183752,      0.12837916709551257};
   const V size = abs(x), near = at_most(size, V::fill(Real{0.75}));
   const V far = V::fill(1) - V::fill(2) * normal(-size * either<V>(std::numbers::sqrt2)).below;
-  const V out = select(greater(V::fill(Real{0.75}), size), fused(near, polynomial(floats, doubles, near * near), near), far);
+  const V out =
+      select(greater(V::fill(Real{0.75}), size), fused(near, polynomial(floats, doubles, near * near), near), far);
   return with_sign(out, x);
 }
 
@@ -345,7 +350,8 @@ template <double Exponent>
   const V main = s_high * t_high, minor = s_low * t_high + t_low * s;
   const V p_high = first_digits(main + minor), p_low = minor - (p_high - main);
   // Binary, by 2/3 / log 2 in two numbers.
-  constexpr double factor = 0.96179669392597560491, factor_high = 0.9617967009544373, factor_low = -7.028461650952758546e-9;
+  constexpr double factor = 0.96179669392597560491, factor_high = 0.9617967009544373,
+                   factor_low = -7.028461650952758546e-9;
   const V l_high = V::fill(factor_high) * p_high;
   const V l_low = V::fill(factor_low) * p_high + p_low * V::fill(factor);
   const V log_high = first_digits((l_high + l_low) + exponent), log_low = l_low - ((log_high - exponent) - l_high);

@@ -175,8 +175,8 @@ void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void*
   constexpr shape to = scatter_add_op<Axis, Extent>::result(X::shape, I::shape);
   const kernel::positions<index> at{kernel::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count(),
                                     Padding};
-  kernel::scatter_add(at, static_cast<const kernel::taken_of<Real, X>*>(p[1]),
-                      static_cast<kernel::sum_of<Real>*>(p[0]), static_cast<std::int32_t*>(p[3]), threads);
+  kernel::scatter_add(at, static_cast<const kernel::taken_of<Real, X>*>(p[1]), static_cast<kernel::sum_of<Real>*>(p[0]),
+                      static_cast<std::int32_t*>(p[3]), threads);
 }
 template <class Real, class I>
 void compute(one_hot_op, signature<Real, I>, void* const* p, int threads) {

@@ -176,12 +176,9 @@ class multiplication {
       const int count = std::min(cut.rows, bottom - i), whole = i + count < of.m ? count : count - plan.rows_left;
       for (int p = 0; p < of.k; p += cut.depth) {
         const int given = std::min(cut.depth, of.k - p), steps = cut.filled_depth(given);
-        const tile_target<Sum> to{open == nullptr ? c : open,
-                                  of.n,
-                                  p > 0,
-                                  cut.far_c,
-                                  p + given == of.k ? reader : nullptr,
-                                  zeros_in(as_instructions_want)};
+        const tile_target<Sum> to{
+            open == nullptr ? c : open,    of.n, p > 0, cut.far_c, p + given == of.k ? reader : nullptr,
+            zeros_in(as_instructions_want)};
         const In* const in_a = a + (of.transpose_a ? p * apart_a + i : i * apart_a + p);
         const packed_number* const block_a = cut.pack_a ? pack_a(in_a, count, given, steps, packed) : in_place(in_a);
         const std::int64_t row_a = cut.strips ? steps : of.transpose_a ? 1 : cut.pack_a ? cut.depth : apart_a;

@@ -70,8 +70,8 @@ template <class In, class Label>
   });
 }
 
-/// Writes the softmax of a row of n numbers, but at the label minus the sum of all others, which has its digits where 1 is
-/// the nearest to the label's. out == row is allowed.
+/// Writes the softmax of a row of n numbers, but at the label minus the sum of all others, which has its digits where 1
+/// is the nearest to the label's. out == row is allowed.
 template <class In, class Out>
 void softmax_error_of_row(const In* row, std::int64_t label, Out* out, int n) {
   using real = sum_of<In>;

@@ -232,8 +232,16 @@ void compute(moments_op<Eps> op, signature<Real, X>, void* const* p, const kerne
   constexpr std::int64_t rows = moments_op<Eps>::rows(X::shape);
   constexpr int sections = op.sections_of(rows);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    kernel::column_moments<Real, sum>{static_cast<const Real*>(p[3 + i]), rows, pieces[i], 1, sections,
-                                      static_cast<sum>(Eps), to[0], to[1], to[2], scratch}
+    kernel::column_moments<Real, sum>{static_cast<const Real*>(p[3 + i]),
+                                      rows,
+                                      pieces[i],
+                                      1,
+                                      sections,
+                                      static_cast<sum>(Eps),
+                                      to[0],
+                                      to[1],
+                                      to[2],
+                                      scratch}
         .run(how);
     scratch += (2 * sections + 2) * std::int64_t{pieces[i]};  // planned for the columns of all
     for (sum*& result : to) {

@@ -39,9 +39,7 @@ moments_of<Sum> moments_of_row(const In* row, std::int64_t columns, Sum eps, Sum
     };
     found.take(0, share_of * sums_of_row<1, Sum>(columns, square).of[0]);
   } else {
-    const auto number = [=](std::int64_t i) {
-      return several<vec, 1>{{load_row_as<Sum>(row, i, columns) * units}};
-    };
+    const auto number = [=](std::int64_t i) { return several<vec, 1>{{load_row_as<Sum>(row, i, columns) * units}}; };
     found.origin = static_cast<Sum>(share_of * sums_of_row<1, Sum>(columns, number).of[0]);
     constexpr int most = 3;
     for (int tries = 1;; ++tries) {
@@ -102,8 +100,7 @@ struct norm_sums {
         const range of_section = share(rows, 1, static_cast<int>(s), sections);
         column_sums sums{scratch + 2 * s * columns, scratch + (2 * sections + 4 * part) * columns};
         if (of_columns()) clear(sums);
-        how.in_rows(of_section, columns * static_cast<int>(sizeof(In)),
-                    [this, &sums](range some) { add(some, sums); });
+        how.in_rows(of_section, columns * static_cast<int>(sizeof(In)), [this, &sums](range some) { add(some, sums); });
         if (of_columns()) close(sums);
       }
     });
@@ -223,8 +220,20 @@ void compute(normalized_sums_op op, signature<Real, G, More...>, void* const* p,
   using sum = kernel::sum_of<Real>;
   const auto in = [p](int i) { return static_cast<const Real*>(p[i]); };
   const auto at = [p](int i) { return static_cast<sum*>(p[i]); };
-  kernel::norm_sums<sum, Real>{op.rows(G::shape), G::shape[-1], op.work(G::shape), op.sections(G::shape), in(4), in(5),
-                               at(6), at(7), at(8), at(0), at(1), at(2), at(3), at(9)}
+  kernel::norm_sums<sum, Real>{op.rows(G::shape),
+                               G::shape[-1],
+                               op.work(G::shape),
+                               op.sections(G::shape),
+                               in(4),
+                               in(5),
+                               at(6),
+                               at(7),
+                               at(8),
+                               at(0),
+                               at(1),
+                               at(2),
+                               at(3),
+                               at(9)}
       .run(how);
 }
 template <class Real, class G, class... More>
@@ -232,8 +241,20 @@ void compute(scaled_sums_op op, signature<Real, G, More...>, void* const* p, con
   using sum = kernel::sum_of<Real>;
   const auto in = [p](int i) { return static_cast<const Real*>(p[i]); };
   const auto at = [p](int i) { return static_cast<sum*>(p[i]); };
-  kernel::norm_sums<sum, Real>{op.rows(G::shape), G::shape[-1], op.work(G::shape), op.sections(G::shape), in(2), in(3),
-                               nullptr, at(4), at(5), nullptr, at(0), at(1), nullptr, at(6)}
+  kernel::norm_sums<sum, Real>{op.rows(G::shape),
+                               G::shape[-1],
+                               op.work(G::shape),
+                               op.sections(G::shape),
+                               in(2),
+                               in(3),
+                               nullptr,
+                               at(4),
+                               at(5),
+                               nullptr,
+                               at(0),
+                               at(1),
+                               nullptr,
+                               at(6)}
       .run(how);
 }
 

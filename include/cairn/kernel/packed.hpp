@@ -68,7 +68,8 @@ struct packed {
     return each(a, [](T x) { return kernel::sigmoid(x); });
   }
   [[gnu::always_inline]] friend normal_distribution<packed> normal(packed a) {
-    return {each(a, [](T x) { return kernel::normal(x).below; }), each(a, [](T x) { return kernel::normal(x).density; })};
+    return {each(a, [](T x) { return kernel::normal(x).below; }),
+            each(a, [](T x) { return kernel::normal(x).density; })};
   }
   [[gnu::always_inline]] friend packed erf(packed a) {
     return each(a, [](T x) { return std::erf(x); });

@@ -150,19 +150,16 @@ struct open_columns {
   /// Ends the section of the columns `some` if `row` rows of `rows` have been added, and `row` is the section's last.
   void end_row(std::int64_t row, std::int64_t rows, range some) {
     if (row % section_terms != 0 && row != rows) return;
-    for (int k = 0; k < N; ++k)
-      join_columns<Fold>(open(k) + some.begin, total[k] + some.begin, some.end - some.begin);
+    for (int k = 0; k < N; ++k) join_columns<Fold>(open(k) + some.begin, total[k] + some.begin, some.end - some.begin);
   }
 };
 
 /// out = the reduction of some columns of `in` over `rows` rows, `stride` apart, and of `out` if `add`, row after row.
 template <class Fold, class In, class Real>
-void fold_section(const In* in, std::int64_t rows, std::int64_t stride, Real* out, bool add,
-                                    range own) {
+void fold_section(const In* in, std::int64_t rows, std::int64_t stride, Real* out, bool add, range own) {
   constexpr int width = lanes<Real>::width;
   std::int64_t j = own.begin;
-  for (; j + chunk<Real> <= own.end; j += chunk<Real>)
-    fold_columns<Fold, 4>(in + j, rows, stride, out + j, add, width);
+  for (; j + chunk<Real> <= own.end; j += chunk<Real>) fold_columns<Fold, 4>(in + j, rows, stride, out + j, add, width);
   for (; j < own.end; j += width)
     fold_columns<Fold, 1>(in + j, rows, stride, out + j, add,
                           static_cast<int>(std::min<std::int64_t>(width, own.end - j)));
@@ -257,8 +254,8 @@ template <class Fold, class In, class Real>
 /// out {columns} = the reduction of `in` {rows, columns} over the rows. Threads share the columns.
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void reduce_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, int threads) {
-  shares{40 * rows * columns, columns, chunk<Real>}(
-      threads, [=](range own) { fold_rows<Fold>(in, rows, columns, out, own); });
+  shares{40 * rows * columns, columns, chunk<Real>}(threads,
+                                                    [=](range own) { fold_rows<Fold>(in, rows, columns, out, own); });
 }
 /// out = the reduction of `in` over a pair within what another keeps.
 template <class Fold, class In, class Real>

@@ -155,15 +155,15 @@ template <normalized Form, class In, class Out>
 
 template <int Axis, class Numbers, class X>
 void compute(softmax_op<Axis>, signature<Numbers, X>, void* const* p, const kernel::launch& how) {
-  kernel::normalize<kernel::normalized::softmax>(
-      kernel::around(X::shape, Axis), static_cast<const kernel::taken_of<Numbers, X>*>(p[1]),
-      static_cast<kernel::made_of<Numbers>*>(p[0]), how);
+  kernel::normalize<kernel::normalized::softmax>(kernel::around(X::shape, Axis),
+                                                 static_cast<const kernel::taken_of<Numbers, X>*>(p[1]),
+                                                 static_cast<kernel::made_of<Numbers>*>(p[0]), how);
 }
 template <int Axis, class Numbers, class X>
 void compute(log_softmax_op<Axis>, signature<Numbers, X>, void* const* p, const kernel::launch& how) {
-  kernel::normalize<kernel::normalized::log_softmax>(
-      kernel::around(X::shape, Axis), static_cast<const kernel::taken_of<Numbers, X>*>(p[1]),
-      static_cast<kernel::made_of<Numbers>*>(p[0]), how);
+  kernel::normalize<kernel::normalized::log_softmax>(kernel::around(X::shape, Axis),
+                                                     static_cast<const kernel::taken_of<Numbers, X>*>(p[1]),
+                                                     static_cast<kernel::made_of<Numbers>*>(p[0]), how);
 }
 
 }  // namespace cairn

@@ -1,9 +1,8 @@
 // What the passes made of a model as plain data, for reports: no expression types, and no kernels.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-
 #include "cairn/check/model.hpp"
+#include "cairn/core/macros_aside.hpp"
 
 #include <span>
 #include <utility>

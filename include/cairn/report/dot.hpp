@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/report/account.hpp"
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"

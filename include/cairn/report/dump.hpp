@@ -2,9 +2,8 @@
 // the graph and its gradient, and anew in the schedule, where backward's recomputation is among them.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-
 #include "cairn/check/model.hpp"
+#include "cairn/core/macros_aside.hpp"
 #include "cairn/kernel/kernels.hpp"  // the tables point to the kernels
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"

@@ -1,9 +1,8 @@
 // What fit<...> chooses from, as a table and as a picture: `report::frontier<loss>(std::cout)`.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-
 #include "cairn/check/frontier.hpp"
+#include "cairn/core/macros_aside.hpp"
 #include "cairn/report/stream.hpp"
 #include "cairn/report/svg_plot.hpp"
 

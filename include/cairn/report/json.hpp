@@ -1,9 +1,8 @@
 // Texts and numbers in JSON, for a trace and a page.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-
 #include "cairn/core/compiler.hpp"
+#include "cairn/core/macros_aside.hpp"
 
 #include <charconv>
 #include <cstdio>

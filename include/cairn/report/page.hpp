@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/report/json.hpp"
 #include "cairn/report/page_script.hpp"
 #include "cairn/report/page_style.hpp"

@@ -1,9 +1,8 @@
 // The script of the page of a profile.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-
 #include "cairn/core/compiler.hpp"
+#include "cairn/core/macros_aside.hpp"
 
 #include <string_view>
 

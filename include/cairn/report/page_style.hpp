@@ -1,9 +1,8 @@
 // The page of a profile but for its data and its script.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-
 #include "cairn/core/compiler.hpp"
+#include "cairn/core/macros_aside.hpp"
 
 #include <string_view>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/ir/graph.hpp"
 
 #include <iomanip>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 

@@ -1,9 +1,8 @@
 // Bytes by work, as an SVG image: its axes, and what pictures of plans are drawn with.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-
 #include "cairn/core/decimal.hpp"
+#include "cairn/core/macros_aside.hpp"
 #include "cairn/report/tables.hpp"
 
 #include <cmath>

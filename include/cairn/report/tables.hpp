@@ -1,10 +1,9 @@
 // The memory and the work of a step as a table, and what a step really touches of its arena.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-
 #include "cairn/check/figures.hpp"
 #include "cairn/core/decimal.hpp"
+#include "cairn/core/macros_aside.hpp"
 #include "cairn/report/stream.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/report/account.hpp"
 #include "cairn/report/stream.hpp"
 #include "cairn/report/svg_plot.hpp"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/report/json.hpp"
 #include "cairn/report/profiled.hpp"
 #include "cairn/report/stream.hpp"

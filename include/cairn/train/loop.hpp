@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cairn/core/macros_aside.hpp"
-
 #include "cairn/core/setting.hpp"
 #include "cairn/file/saving.hpp"
 #include "cairn/train/progress.hpp"

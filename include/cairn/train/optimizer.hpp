@@ -83,9 +83,7 @@ struct trained_blocks {
   }
   trained_blocks(const trained_blocks&) = default;
   trained_blocks(trained_blocks&& other) noexcept
-      : parameters(std::exchange(other.parameters, {})),
-        gradients(other.gradients),
-        memory(std::move(other.memory)) {}
+      : parameters(std::exchange(other.parameters, {})), gradients(other.gradients), memory(std::move(other.memory)) {}
   trained_blocks& operator=(trained_blocks other) noexcept {
     parameters = other.parameters;
     gradients = other.gradients;

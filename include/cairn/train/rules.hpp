@@ -86,8 +86,7 @@ struct averaged {
     const auto of_rule = detail::settings_of(rule);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::array{setting::below_one("decay", decay), of_rule[I]...};
-    }
-    (std::make_index_sequence<std::tuple_size_v<decltype(detail::settings_of(rule))>>{});
+    }(std::make_index_sequence<std::tuple_size_v<decltype(detail::settings_of(rule))>>{});
   }
   static constexpr std::size_t count = static_cast<std::size_t>(detail::numbers_of<Rule>);
   template <std::size_t Values>  // the rule's numbers, the average, and as many moments as the rule may keep
