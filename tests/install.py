@@ -124,11 +124,18 @@ def with_libraries(folder, compiler):
 
 
 def found(folder):
-    """By CMake: find_package(cairn), of this version or an older one."""
+    """By CMake: find_package(cairn), of this version or an older one, also where what was installed is moved."""
     call("cmake", "-S", outside, "-B", folder / "cmake", f"-DCMAKE_PREFIX_PATH={folder}/prefix",
          "-DCMAKE_CXX_COMPILER=g++", folder=folder)
     call("cmake", "--build", folder / "cmake", folder=folder)
     call(folder / "cmake/outside", folder=folder)
+    moved = folder / "moved"
+    shutil.copytree(folder / "prefix", moved)
+    call("cmake", "-S", outside, "-B", folder / "cmake-moved", f"-DCMAKE_PREFIX_PATH={moved}",
+         "-DCMAKE_CXX_COMPILER=g++", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", folder=folder)
+    [command, *_] = json.loads((folder / "cmake-moved/compile_commands.json").read_text())
+    included = {os.path.normpath(path) for path in re.findall(r"-(?:I|isystem) ?(/\S+)", command["command"])}
+    equal(str(moved / "include") in included and str(folder / "prefix/include") not in included, True)
 
 
 def subproject(folder):

@@ -6,6 +6,7 @@
 // To g++ a parameter of a lambda in a template shadows whatever the user calls so.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
 #include "cairn/core/misuse.hpp"  // first, so that messages come with few lines of includes
 #include "cairn/embedded.hpp"
 #include "cairn/train/progress.hpp"

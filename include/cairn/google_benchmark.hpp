@@ -8,6 +8,7 @@
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
 #include "cairn/exec/predictor.hpp"
 #include "cairn/exec/value_runner.hpp"
 #include "cairn/report/account.hpp"

@@ -6,6 +6,7 @@
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
 #include "cairn/exec/program.hpp"
 #pragma GCC diagnostic pop
 

@@ -7,6 +7,7 @@
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
 #include "cairn/core/decimal.hpp"
 #include "cairn/exec/kernel_trial.hpp"
 #include "cairn/exec/predictor.hpp"

@@ -34,7 +34,7 @@ namespace detail {
 template <std::size_t Length>
 constexpr fixed_string<Length + 1> fixed(std::string_view text) {
   fixed_string<Length + 1> out;
-  std::copy_n(text.data(), Length, out.text);
+  for (std::size_t i = 0; i < Length; ++i) out.text[i] = text[i];
   out.text[Length] = '\0';  // clang prints only what was written
   return out;
 }

@@ -22,7 +22,7 @@ inline void (*on_refusal)(const char* text) = [](const char* text) { std::fprint
 /// Throws the error; without exceptions, calls on_refusal and aborts.
 template <class Error>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse(const Error& error) {
-#if __cpp_exceptions
+#ifdef __cpp_exceptions
   throw error;
 #else
   on_refusal(error.what());

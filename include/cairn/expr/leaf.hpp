@@ -129,7 +129,7 @@ struct initial_settings {
   static constexpr auto all = Init.settings();
 };
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
-  requires(proper<Extents...> && first_refused(Init.settings()) < 2)
+  requires(proper<Extents...> && first_refused(initial_settings<Init>::all) < 2)
 struct checked_parameter<Name, Trainable, Init, Extents...> {
   using type = surfaced<decltype(problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>())>;
 };
