@@ -36,8 +36,8 @@ class predictor {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
   /// Lives in the first so many bytes of the caller's memory, and allocates nothing. Throws memory_error, also for
-  /// memory in which the program has parameters, states, moments or gradients. A program that is in the caller's memory, too,
-  /// must outlive this predictor, which does not notice the program's end.
+  /// memory in which the program has parameters, states, moments or gradients. A program that is in the caller's
+  /// memory, too, must outlive this predictor, which does not notice the program's end.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)

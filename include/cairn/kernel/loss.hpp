@@ -85,9 +85,7 @@ void softmax_error_of_row(const In* row, std::int64_t label, Out* out, int n) {
   } else {
     normalize_row<normalized::softmax>(row, out, n);
     out[label] = 0;
-    vec others = vec::fill(0);
-    for (int i = 0; i < n; i += vec::width) others = others + load_row(out, i, n);
-    out[label] = -sum(others);
+    out[label] = -sum(sum_of_row<vec>(n, [=](int i) { return load_row(out, i, n); }));
   }
 }
 
