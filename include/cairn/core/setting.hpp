@@ -5,8 +5,8 @@
 #include "cairn/core/refuse.hpp"
 #include "cairn/core/text.hpp"
 
-#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <stdexcept>
@@ -50,7 +50,9 @@ constexpr std::size_t first_refused(std::span<const setting> all) {
 [[noreturn, gnu::noinline, gnu::cold]] inline void refuse_setting(std::string_view object, const setting& wrong) {
   char number[32];
   std::snprintf(number, sizeof number, "%.9g", wrong.value);
-  std::ranges::replace(number, ',', '.');  // of the locale
+  for (char* c = number; *c != '\0'; ++c) {
+    if (std::strchr("+-0123456789.einfa", *c) == nullptr) *c = '.';  // the decimal separator of the locale
+  }
   refuse(std::invalid_argument(
       text_of({"cairn: ", object, ".", wrong.name, ": expected ", wrong.range, ", got ", number})));
 }

@@ -128,9 +128,9 @@ class program {
   /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
   /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite, and program_error while
   /// a moment stands in the place of the parameters. With check_finite, throws loss_error, and where clip<...> keeps
-  /// the gradients gradient_error, before any parameter is changed. An exception of an operation of the caller's own can
-  /// leave some parameters updated and others not. Then steps and `save` throw program_error until `init` or a whole
-  /// `load`.
+  /// the gradients gradient_error, before any parameter is changed. An exception of an operation of the caller's own
+  /// can leave some parameters updated and others not. Then steps and `save` throw program_error until `init` or a
+  /// whole `load`.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());

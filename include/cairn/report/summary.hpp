@@ -5,6 +5,7 @@
 #include "cairn/exec/program.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/print.hpp"
+#include "cairn/report/stream.hpp"
 #include "cairn/report/tables.hpp"
 
 #include <map>
@@ -15,6 +16,7 @@ namespace cairn::report {
 namespace detail {
 std::string text_of(const auto&... parts) {
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   (text << ... << parts);
   return text.str();
 }
@@ -150,6 +152,7 @@ template <class Program>
 void summary(std::ostream& out) {
   if constexpr (std::same_as<decltype(Program::memory()), memory_plan>) {
     using compiled = typename detail::compiled_by<Program>::type;
+    const detail::plain_numbers guard(out);
     detail::table t({"layer", "", "shape", "numbers", "bytes", "trained"}, 3);
     std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
     for (const detail::summed_layer& layer : detail::layers_of<compiled>()) {

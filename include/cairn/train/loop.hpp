@@ -235,6 +235,7 @@ class loop {
   bool run_epoch(auto& data, auto& go, const stop_requests& requests) {
     auto batches = data(state_.epoch);
     const auto size = static_cast<std::int64_t>(batches.size());
+    if (size < 1) refuse(std::invalid_argument("cairn: train::loop: expected 1 batch or more in an epoch, got 0"));
     auto at = batches.begin();
     begin_epoch(data, facts_of_data(size, at));
     if (state_.position > size)
@@ -247,6 +248,7 @@ class loop {
     std::ranges::advance(at, state_.position, batches.end());
     for (; at != batches.end(); ++at) {
       rate_ = options_.rate(state_.step);
+      cairn::detail::check_settings("loop_options", std::array{setting::not_negative("rate", rate_)});
       const auto loss = static_cast<double>(go(rate_, *at));
       ++state_.step;
       ++state_.position;

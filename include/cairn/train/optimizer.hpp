@@ -108,7 +108,8 @@ using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
 }  // namespace detail
 
 /// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp). It goes along when the program is
-/// moved. After the program was destroyed or assigned over, `update` throws program_error.
+/// moved. After the program was destroyed or assigned over, `update` throws program_error. A rule
+/// without moments allocates nothing, so it does not notice the end of a program in the caller's memory.
 /// Throws std::invalid_argument where a setting of the rule has a value that cannot be meant.
 ///
 ///   rule_optimizer lions{step, lion{}};

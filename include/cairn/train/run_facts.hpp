@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cairn/core/decimal.hpp"
+#include "cairn/core/type_name.hpp"
 #include "cairn/exec/program.hpp"
 #include "cairn/file/header.hpp"
 
@@ -15,13 +16,16 @@ namespace cairn::train::detail {
 
 using cairn::detail::exact, cairn::detail::significant, cairn::detail::text_of;
 
-std::string text_of_rule(const auto& rule) {
-  std::string text;
+/// The rule as a text that differs where anything that it does differs: its type, its moments, and its numbers with all
+/// their digits.
+template <class Rule>
+std::string text_of_rule(const Rule& rule) {
+  std::string text = text_of({cairn::detail::type_name<Rule>(), " "});
   for (int i = 0; i < cairn::detail::moments_of(rule); ++i)
     text += text_of({rule.moments[static_cast<std::size_t>(i)], " "});
-  text += text_of({"with ", significant(rule.lr, 6)});
+  text += text_of({"with ", exact(rule.lr)});
   // In the second step every option of the usual rules is in one of these numbers.
-  for (const double number : rule.numbers(1, 2)) text += text_of({", ", significant(number, 6)});
+  for (const double number : rule.numbers(1, 2)) text += text_of({", ", exact(number)});
   return text;
 }
 template <fixed_string... Name, auto... Rule>
@@ -50,12 +54,12 @@ file::metadata facts_of(const program<Output, Options...>&) {
   }
   std::string rules = text_of_rules(typename model::purpose::updates{});
   if constexpr (constexpr auto clip = model::purpose::clip; clip.how != cairn::detail::clipping::none)
-    rules += text_of({"; clip", clip.how == cairn::detail::clipping::value ? "_value " : " ", significant(clip.at, 6)});
+    rules += text_of({"; clip", clip.how == cairn::detail::clipping::value ? "_value " : " ", exact(clip.at)});
   return {{"run.inputs", inputs}, {"run.optimizer", rules}};
 }
 
-/// What a range of batches says of itself, through std::views too, whose iterators know what they are made of: the text
-/// of at.description(), as iterators of data::batches have it. Empty where none says anything.
+/// Returns `at.description()`, as iterators of data::batches have it, or that of the iterator below `at` if `at`
+/// belongs to a view. Returns an empty text if there is none.
 template <class Iterator>
 std::string description_of(const Iterator& at) {
   if constexpr (requires {

@@ -161,6 +161,7 @@ class run_log {
       text += file::text_of({",", number == number ? cairn::detail::significant(number, 9) : ""});
     text += '\n';
     file::detail::descriptor out(path_, O_WRONLY | O_APPEND | O_CREAT, 0666);
+    if (!out) refuse(file::write_error(path_, "a file to append to", errno));
     const ::off_t end = ::lseek(out.number(), 0, SEEK_END);
     if (!out.write(std::as_bytes(std::span(text)))) {
       const int reason = errno;
