@@ -104,7 +104,8 @@ struct scaled_sums_op : detail::sums_of_norm {
   }
   static constexpr std::int64_t flops(const shape& g, const auto&...) { return 5 * g.count(); }
   static constexpr auto vjp(auto of_tilt, auto of_weight, auto, auto, auto g, auto x, auto scale, auto weight) {
-    const auto normal = x * detail::half * scale, tilt = of_tilt * detail::share_of_row<decltype(x)>;
+    const auto normal = x * detail::half * scale;
+    const auto tilt = of_tilt * detail::share_of_row<decltype(x)>;
     const auto by_normal = tilt * weight + of_weight;
     return gradients(normal * by_normal, g * by_normal * scale * detail::half, g * by_normal * x * detail::half,
                      g * normal * tilt);
@@ -116,7 +117,8 @@ struct scaled_sums_op : detail::sums_of_norm {
 struct normalized_slope_op : elementwise_op {
   static constexpr fixed_string name = "normalized_slope";
   static constexpr auto vjp(auto h, auto y, auto g, auto x, auto mean, auto scale, auto weight, auto, auto tilt) {
-    const auto normal = (x * detail::half - mean) * scale, by_scale = h * (scale * detail::half);
+    const auto normal = (x * detail::half - mean) * scale;
+    const auto by_scale = h * (scale * detail::half);
     const auto by_off = by_scale * tilt * scale;
     return gradients(by_scale * weight, -by_off * detail::half, by_off, (h * y - by_scale * normal * tilt) / scale,
                      by_scale * g, -by_scale, -(by_scale * normal));
@@ -126,7 +128,8 @@ struct normalized_slope_op : elementwise_op {
 struct times_normalized_op : elementwise_op {
   static constexpr fixed_string name = "times_normalized";
   static constexpr auto vjp(auto h, auto, auto g, auto x, auto mean, auto scale) {
-    const auto off = x * detail::half - mean, by_off = h * g * scale;
+    const auto off = x * detail::half - mean;
+    const auto by_off = h * g * scale;
     return gradients(h * (off * scale), by_off * detail::half, -by_off, h * g * off);
   }
 };
