@@ -92,6 +92,15 @@ constexpr auto of_maxima =
     mean(square(input<"x", 64, 32> | block<"a">(maxout) | block<"b">(maxout) | block<"c">(maxout)));
 static_assert(2 * program<of_maxima, mixed<bf16>>::memory().stored_bytes <= program<of_maxima>::memory().stored_bytes);
 
+// A result that is computed in float a second time draws the same numbers once more, and is one value however it is moved.
+constexpr auto dropped = input<"x", 8, 12> | nn::linear<"l", 12> | nn::dropout<"drop", 0.2>;
+static_assert(detail::runs<outputs(mean(square(dropped)), dropped), true, mixed<bf16>>);
+constexpr auto drops = [](auto v) { return v | nn::linear<"fc", 12> | nn::dropout<"drop", 0.2>; };
+static_assert(detail::runs<sum(scan<3, "t">(drops, carried(input<"x", 8, 12>))), true, mixed<bf16>>);
+constexpr auto moved = reshape<64>(relu(matmul(input<"x", 8, 8>, param<"w", 8, 8>)));
+constexpr auto fills = [](auto h, auto n) { return updated(tanh(h), state<"/last", initial{}, 64>, n); };
+static_assert(detail::runs<mean(block<"b">(fills, block<"a">(fills, moved, moved), moved)), true, mixed<bf16>>);
+
 // Gradients of three parameters are those that one kernel makes, in floats.
 constexpr auto attended = nn::attention(param<"q", 1, 24, 2, 8>, param<"k", 1, 24, 2, 8>, param<"v", 1, 24, 2, 8>);
 constexpr const auto& attending = detail::compiled_of<mean(attended), true, mixed<bf16>>::schedule;

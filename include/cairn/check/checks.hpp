@@ -50,7 +50,8 @@ constexpr same_key find_same_key(const Graph& g) {
   int readers[Graph::capacity] = {};  // by key: one more than the first value drawn from it
   for (int v = 0; v < g.node_count; ++v) {
     const ir::node& n = g.nodes[v];
-    if (n.order > 0 || n.number > 0) continue;  // a gradient draws again what its operation drew
+    // A gradient draws again what its operation drew, and so does a value that is computed in float a second time.
+    if (n.order > 0 || n.number > 0 || n.copy_of != ir::none) continue;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int key = g.argument(v, i);
       if (g.op(key).what != ir::role::random) continue;
@@ -252,7 +253,7 @@ constexpr int cut_of(const Graph& g, const bool* wanted) {
   reached[g.outputs[0]] = true;
   for (int v = g.outputs[0]; v >= 0; --v) {
     if (!reached[v] || !depends[v]) continue;
-    if (same_address(g.op(v).vjp, nullptr)) return v;
+    if (same_address(g.op(v).vjp, nullptr) && !g.op(v).converts) return v;
     for (int i = 0; i < g.op(v).arguments; ++i) reached[g.argument(v, i)] = true;
   }
   return ir::none;

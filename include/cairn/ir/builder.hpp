@@ -171,16 +171,16 @@ struct builder {
     const operation* const op = nodes[v].op;
     return op->rounded == rounding::follows ? op : op->wide;
   }
-  /// A value that is made in bf16, in floats: made once in a region, of the same arguments, or, if it moves these, of
-  /// their floats.
+  /// Returns a value that is made in bf16 as float32: recomputed once in a region, from the same arguments or, if the
+  /// operation moves its argument, from the float32 form of that.
   constexpr int made_in_floats(int v, int first) {
     const operation* const by = in_floats_by(v);
-    for (int u = v + 1; u < node_count && !moves(v); ++u) {
-      const bool same = same_address(nodes[u].op, by) && nodes[u].region == region_now && !is_bf16(u);
-      if (same && nodes[u].number == nodes[v].number && computes(u, by, arguments + nodes[v].first)) return u;
-    }
     stack<int> of;
     for (int i = 0; i < by->arguments; ++i) of.push(moves(v) ? in_floats(argument(v, i), first) : argument(v, i));
+    for (int u = v + 1; u < node_count; ++u) {
+      const bool same = same_address(nodes[u].op, by) && nodes[u].region == region_now && !is_bf16(u);
+      if (same && nodes[u].number == nodes[v].number && computes(u, by, of.begin())) return u;
+    }
     const int number = nodes[v].number, made = append_as_it_is(by, of.begin());
     for (int r = 0; r < by->results; ++r) {
       nodes[made + r].copy_of = v - number + r;

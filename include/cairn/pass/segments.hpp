@@ -115,7 +115,8 @@ struct segment_finder {
     }
     for (int v = 0; v < d.turn; ++v) {
       const segment& by = out.all[out.of[v]];
-      if (by.saves && d.nodes[v].op->contraction) keep(v, by);
+      if (!by.saves || !d.nodes[v].op->contraction) continue;
+      keep(d.nodes[v].rounded != none ? d.nodes[v].rounded : v, by);
     }
   }
 };
