@@ -148,7 +148,7 @@ namespace detail {
 template <class A>
 concept an_array = shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
 
-/// Returns true for an array whose numbers end with it, as those of a container do and those of a view do not.
+/// Returns true if A owns its elements. Destroying a container destroys its elements; destroying a view does not.
 template <class A>
 concept a_container = an_array<A> && std::is_object_v<A> && !std::is_array_v<A> &&
                       std::constructible_from<std::remove_const_t<A>, A> && !std::ranges::borrowed_range<A>;

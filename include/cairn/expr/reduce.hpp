@@ -23,8 +23,8 @@ struct sum_op : op {
   }
 };
 
-/// x less a mean that may be rounded. The gradient does not go through the mean: what is made of the result is the same
-/// for each origin, since the mean of the result is taken off in its turn.
+/// Computes x minus an approximate mean. The mean needs no gradient: `var` subtracts the exact mean of the result
+/// afterwards, which cancels any shift.
 struct off_origin_op : sub_op {
   static constexpr fixed_string name = "off_origin";
   static constexpr bool in_other_gradients(int argument) { return argument == 1; }

@@ -58,8 +58,8 @@ class descriptor {
     while (state != 0 && errno == EINTR);
     return state == 0;
   }
-  /// Whether no other descriptor has a lock on the file; then this one has, until it is closed. A lock ends with its
-  /// process, and is one for all containers.
+  /// Tries to lock the file. Returns true if this descriptor now holds the lock, which lasts until the descriptor is
+  /// closed or its process ends. Processes in different containers see the same lock.
   bool lock() const {
     int state = 0;
     do state = ::flock(number_, LOCK_EX | LOCK_NB);

@@ -58,7 +58,7 @@ template <class V>
   const auto bit = bits(V::fill(-0.0));
   return from_bits<V>(bits(size) | (bits(sign) & bit));
 }
-/// To what is added to so large a number only whole numbers are left, in its last bits.
+/// Returns a large number. Adding it rounds a number to a whole number, which then stands in the last bits of the sum.
 template <class V>
 [[gnu::always_inline]] inline V rounding() {
   return either<V>(std::int64_t{3} << 22, std::int64_t{3} << 51);

@@ -187,7 +187,8 @@ struct column_moments {
     }
     return any;
   }
-  /// The mean of a group is that of means, its variance the mean of variances and of the squares of what means lie off.
+  /// A group's mean is the mean of its columns' means. Its variance is the mean of their variances plus the variance of
+  /// their means.
   moments_of<Real> of_group(std::int64_t begin, Real unit) const {
     if (together == 1) return of_column(begin, unit);
     moments_of<Real> all{eps, unit};

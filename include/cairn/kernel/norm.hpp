@@ -116,7 +116,7 @@ struct norm_sums {
   }
 
  private:
-  /// Rows of which sums of columns are added one to the next; of the sums of such blocks no digits are lost.
+  /// Number of rows whose terms are added one after another. The sums of such blocks are added with compensation.
   static constexpr std::int64_t block = 64;
   /// Sums {2, columns} for weight and bias of some rows: of complete blocks, and of the rows of the last one so far,
   /// and, behind the latter, what rounding has lost of the former.

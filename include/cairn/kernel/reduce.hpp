@@ -78,8 +78,8 @@ template <class V, int N>
   for (int k = 0; k < N; ++k) join(total.of[k], part.of[k]);
 }
 
-/// What a reduction does with one more number, or register, what it starts from, and how it takes in the reduction of a
-/// section, of which it leaves that with which the next begins.
+/// Describes a reduction. `start` is its neutral value and `of` combines two values. `join` adds the reduction of a
+/// section to a total, and leaves in `part` the value with which the next section begins.
 struct adding {
   template <class Real>
   static constexpr Real start = 0;
