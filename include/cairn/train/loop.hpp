@@ -30,8 +30,8 @@ struct loop_options {
   /// Where the run is saved, with its log; nowhere if empty. It goes on from what is there where `resume` is true.
   std::string folder = {};
   bool resume = false;
-  /// If true, a run goes on even if its data, its optimizer or an option has changed. If the data has changed, the epoch
-  /// under way begins anew.
+  /// If true, a run goes on even if its data, its optimizer or an option has changed. If the data has changed, the
+  /// epoch under way begins anew.
   bool accepts_changes = false;
   int keep = 2;                 ///< of what was saved, so many last ones; the best stays beside
   std::int64_t save_every = 0;  ///< steps; at the end of each epoch alone if 0
