@@ -631,8 +631,8 @@ BOOST_AUTO_TEST_CASE(parameters_and_gradients_are_walked_through_by_name) {
     count += view.size();
     view.fill(static_cast<float>(names.size()));
   });
-  BOOST_TEST(names == (std::vector<std::string>{"fc.weight", "fc.bias", "bn.running_mean", "bn.weight",
-                                                "bn.running_var", "bn.bias", "scale", "head.weight", "head.bias"}),
+  BOOST_TEST(names == (std::vector<std::string>{"fc.weight", "fc.bias", "bn.running_mean", "bn.running_var",
+                                                "bn.weight", "bn.bias", "scale", "head.weight", "head.bias"}),
              boost::test_tools::per_element());
   BOOST_TEST(count == 5 * 3 + 6 * 5 + 5 * 2 + 2U);
   BOOST_TEST(step.param<"scale">()(2) == 7);

@@ -146,10 +146,10 @@ class predictor {
       trained.memory_.check();
       program_ = trained.memory_.share(memory_.is_on_heap());
       parameters_ = trained.memory_.data();
-      unchecked_leaves_ = owner::all_leaves;
       for (int i = 0; i < machine::leaf_count; ++i) {
-        if (machine::leaf(i).what == ir::role::parameter)
-          machine_.leaf_base(i) = trained.owned().leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
+        if (machine::leaf(i).what != ir::role::parameter) continue;
+        machine_.leaf_base(i) = trained.owned().leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
+        unchecked_leaves_ = owner::all_leaves;
       }
     }
   }

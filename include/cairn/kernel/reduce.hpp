@@ -146,7 +146,10 @@ struct open_columns {
     }
   }
   /// Where the open reduction of column 0 would lie.
-  Real* open(int k) { return part[k] - columns.begin; }
+  Real* open(int k) {
+    Real* const first = &part[k][0];
+    return first - columns.begin;
+  }
   /// Ends the section of the columns `some` if `row` rows of `rows` have been added, and `row` is the section's last.
   void end_row(std::int64_t row, std::int64_t rows, range some) {
     if (row % section_terms != 0 && row != rows) return;
