@@ -264,13 +264,24 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   static void sum_columns(const loop_table& t, void* const* operands, range own) {
     if (t.rows <= section_terms) return rows(t, operands, {0, t.rows}, own);
     open_sums open;
-    void* at[arrays];
-    std::copy_n(operands, arrays, at);
     for (int k = 0; k < sum_count; ++k) open.total[k] = static_cast<Real*>(operands[totals.at[k].result]);
     for (auto j = own.begin; j < own.end; j += open.most) {
       open.start({j, std::min(j + open.most, own.end)});
-      for (int k = 0; k < sum_count; ++k) at[totals.at[k].result] = open.open(k);
-      rows(t, at, {0, t.rows}, open.columns, &open);
+      if constexpr (any_joined) {
+        rows_of_pieces(t, operands, {0, t.rows}, open.columns, &open);
+      } else {
+        void* at[arrays];
+        std::copy_n(operands, arrays, at);
+        add_apart(at, open);
+        rows(t, at, {0, t.rows}, open.columns, &open);
+      }
+    }
+  }
+  /// Has sums that would be added to totals added to the open section.
+  static void add_apart(void** at, open_sums& open) {
+    for (int k = 0; k < sum_count; ++k) {
+      void*& sum = at[totals.at[k].result];
+      sum = open.open(k) + (static_cast<Real*>(sum) - open.total[k]);
     }
   }
   static void rows(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open = nullptr) {
@@ -285,6 +296,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       for (; r < t.range_count && n < most; ++r) {
         if (t.ranges[r].end <= columns.begin || t.ranges[r].begin >= columns.end) continue;
         all[n] = piece(t, t.ranges[r], operands, columns);
+        if (open != nullptr) add_apart(all[n].at, *open);
         all[n].next = cursor(all[n].table, all[n].at, rows);
         ++n;
       }
