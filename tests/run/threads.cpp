@@ -38,7 +38,7 @@ namespace {
 #ifdef _OPENMP
 constexpr int most_threads = 3;
 #else
-constexpr int most_threads = 1;
+[[maybe_unused]] constexpr int most_threads = 1;
 #endif
 
 // Each row has one number that is not 0, so that all of x w is subnormal. The product and its gradient have work for
