@@ -8,9 +8,9 @@
 using namespace cairn;
 
 #ifdef CAIRN_REJECT
-constexpr auto act = ckpt<"act">(nn::tanh | nn::sigmoid);
+constexpr auto act = ckpt<"act">(layer([](auto v) { return sqrt(exp(v)); }));
 #else
-constexpr auto act = ckpt<"act", allow_useless>(nn::tanh | nn::sigmoid);
+constexpr auto act = ckpt<"act", allow_useless>(layer([](auto v) { return sqrt(exp(v)); }));
 #endif
 constexpr auto blocks = repeat<12, "block">([](auto) { return nn::linear<"fc", 4> | act; });
 constexpr auto h = input<"x", 8, 4> | blocks;

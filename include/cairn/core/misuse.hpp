@@ -27,7 +27,7 @@ struct axes_in_new_order { template <class Silent, class... Facts> struct found 
   "cairn [shape-mismatch]: transpose<...> names every axis once, from 0 on: transpose<0, 2, 1>(x); transpose(x) swaps "
   "the last two"); } }; };
 struct equal_but_along_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: extents must be equal but along the joined axis, which all must have, in all below 2^31; change one"); } }; };
+  "cairn [shape-mismatch]: extents must be equal but along the joined axis, which all must have; change one"); } }; };
 struct part_of_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a slice is one or more elements [begin, end) of an axis that exists; negative ones count "
   "from the end"); } }; };
