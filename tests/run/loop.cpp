@@ -365,15 +365,15 @@ void go_on(const train::loop_options& options, auto data, auto... validate) {
 }
 /// Refuses to go on, in a message that has this; and goes on where that is accepted.
 template <class Program = program_of>
-void refuses(train::loop_options options, auto data, const std::string& line) {
+void refuses(train::loop_options options, auto data, const std::string& line, auto... validate) {
   const auto before = names_in(options.folder);
-  BOOST_CHECK_EXCEPTION(go_on<Program>(options, data), file::file_error, [&](const auto& e) {
+  BOOST_CHECK_EXCEPTION(go_on<Program>(options, data, validate...), file::file_error, [&](const auto& e) {
     BOOST_TEST(std::string(e.what()).find(line) != std::string::npos, e.what());
     return true;
   });
   BOOST_TEST(names_in(options.folder) == before);
   options.accepts_changes = true;
-  BOOST_CHECK_NO_THROW(go_on<Program>(options, data));
+  BOOST_CHECK_NO_THROW(go_on<Program>(options, data, validate...));
 }
 
 BOOST_AUTO_TEST_CASE(another_run_is_refused_by_name) {
@@ -436,16 +436,17 @@ BOOST_AUTO_TEST_CASE(another_run_is_refused_by_name) {
     refuses(options, shuffled, "\n  run.rate: expected '0.001', got '0.002'");
     options.rate = constant_rate{1e-3};
     anew(shuffled);
+    const auto judged = [] { return 1.0; };  // these options need a validation
     options.higher_is_better = true;
-    refuses(options, shuffled, "\n  run.higher_is_better: expected 'false', got 'true'");
+    refuses(options, shuffled, "\n  run.higher_is_better: expected 'false', got 'true'", judged);
     options.higher_is_better = false;
     anew(shuffled);
     options.average = "average";
-    refuses(options, shuffled, "\n  run.average: expected '', got 'average'");
+    refuses(options, shuffled, "\n  run.average: expected '', got 'average'", judged);
     options.average = "";
     anew(shuffled);
     options.keep = 5, options.save_every = 3, options.log_every = 2, options.patience = 3;  // these decide no numbers
-    BOOST_CHECK_NO_THROW(go_on(options, shuffled));
+    BOOST_CHECK_NO_THROW(go_on(options, shuffled, judged));
   }
 }
 

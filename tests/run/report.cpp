@@ -368,15 +368,15 @@ BOOST_AUTO_TEST_CASE(what_is_read_by_way_of_a_conversion_is_told_by_both_ends) {
   report::residuals<program<cross_entropy(scores, labels<"y", 16, 8>), mixed<bf16>>>(out << '\n');
   BOOST_TEST(out.str() == R"(
 stored for                                    from   read by
----------------------------------------------------------------------------------------------
-outside of segments   tanh     {8, 16} bf16   in     gradient of fc.weight, square      256 B
-                      matmul   {8, 16} bf16   fc     softmax_error                      256 B
-in all                                                                                  512 B
+--------------------------------------------------------------------------------------
+outside of segments   add      {8, 16} bf16   in     tanh again, tanh_slope      256 B
+                      matmul   {8, 16} bf16   fc     softmax_error               256 B
+in all                                                                           512 B
 
-segment                  computed again                             of forward
-------------------------------------------------------------------------------
-outside of segments      2 conversion     2 operations   304 FLOP          4 %
-in all                                    2 operations   304 FLOP          4 %
+segment                  computed again                                 of forward
+----------------------------------------------------------------------------------
+outside of segments      tanh, 2 conversion   3 operations   432 FLOP          6 %
+in all                                        3 operations   432 FLOP          6 %
 )");
 }
 
@@ -406,10 +406,10 @@ outside of segments   add   {8, 3}   left    mul again, mul       96 B
                       add   {8, 5}   right   mul again, mul      160 B
 in all                                                           256 B
 
-segment                  computed again                             of forward
-------------------------------------------------------------------------------
-outside of segments      mul, tanh        2 operations   128 FLOP          6 %
-in all                                    2 operations   128 FLOP          6 %
+segment                  computed again                           of forward
+----------------------------------------------------------------------------
+outside of segments      mul              1 operation   64 FLOP          3 %
+in all                                    1 operation   64 FLOP          3 %
 )");
 }
 

@@ -1,4 +1,4 @@
-// An operation whose slope is read off its result, in three operations. It is planned, and never run.
+// An operation whose slope is read off its result. Plans of such operations are tested; none is ever run.
 #pragma once
 
 #include "cairn/nn/activation.hpp"
