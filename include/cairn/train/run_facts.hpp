@@ -42,7 +42,13 @@ std::string text_of_rules(cairn::detail::rule_list<Named...>) {
   return text;
 }
 
-/// The inputs of a program with their extents, the batch size among them; and how it updates its parameters.
+/// The inputs of a program with their extents, the batch size among them; and how it updates its parameters. Nothing of
+/// a program whose mistake is reported.
+template <auto Output, class... Options>
+  requires(!cairn::detail::runs<Output, true, Options...>)
+file::metadata facts_of(const program<Output, Options...>&) {
+  return {};
+}
 template <auto Output, class... Options>
 file::metadata facts_of(const program<Output, Options...>&) {
   using model = typename cairn::detail::compiled_of<Output, true, Options...>::model;
