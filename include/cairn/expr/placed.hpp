@@ -10,9 +10,9 @@ namespace detail {
 /// Zeros of a tensor's shape and type.
 template <class Tensor>
 constexpr auto zeros_like(Tensor) {
-  constexpr auto zero = constant<0>;
-  if constexpr (Tensor::element.type == dtype::real) return make<expand_op<Tensor::shape>>(zero);
-  else return make<expand_op<Tensor::shape>>(make<as_op<Tensor::element.type>>(zero));
+  constexpr auto number = constant<0>;
+  if constexpr (Tensor::element.type == dtype::real) return make<expand_op<Tensor::shape>>(number);
+  else return make<expand_op<Tensor::shape>>(make<as_op<Tensor::element.type>>(number));
 }
 }  // namespace detail
 
