@@ -229,33 +229,33 @@ class run_loader {
   void read() {
     refuse_faults();
     std::size_t size = 0;
-    for (const pair& one : found_) size += one.from->end - one.from->begin;
+    for (const pair& entry : found_) size += entry.from->end - entry.from->begin;
     bytes_ = std::make_unique_for_overwrite<std::byte[]>(size);
     std::byte* at = bytes_.get();
-    for (pair& one : found_) {
-      const std::span bytes(at, one.from->end - one.from->begin);
-      in_.read_data(one.from->begin, bytes);
-      one.read = one.from->about;
-      one.read.bytes = bytes;
+    for (pair& entry : found_) {
+      const std::span bytes(at, entry.from->end - entry.from->begin);
+      in_.read_data(entry.from->begin, bytes);
+      entry.read = entry.from->about;
+      entry.read.bytes = bytes;
       at += bytes.size();
-      with_number_of(*one.to, [&]<class Number>(Number) {
-        const double beyond = file::detail::first_beyond<Number>(one.read.type, bytes, run_.count(*one.to));
+      with_number_of(*entry.to, [&]<class Number>(Number) {
+        const double beyond = file::detail::first_beyond<Number>(entry.read.type, bytes, run_.count(*entry.to));
         if (beyond != 0)
-          fault(one.read.name, file::detail::expected_numbers<Number>(), file::detail::digits_of(beyond));
+          fault(entry.read.name, file::detail::expected_numbers<Number>(), file::detail::digits_of(beyond));
       });
     }
     refuse_faults();
   }
   void copy() const {
-    for (const pair& one : found_) {
-      with_number_of(*one.to, [&]<class Number>(Number) {
-        file::copy_numbers(one.read, std::span(reinterpret_cast<Number*>(run_.at(*one.to)), run_.count(*one.to)));
+    for (const pair& entry : found_) {
+      with_number_of(*entry.to, [&]<class Number>(Number) {
+        file::copy_numbers(entry.read, std::span(reinterpret_cast<Number*>(run_.at(*entry.to)), run_.count(*entry.to)));
       });
     }
   }
   /// Calls `use` with a number of the type of which the program keeps it.
-  void with_number_of(const kept_tensor& one, auto use) const {
-    if (one.type == dtype::bf16) use(bf16{});
+  void with_number_of(const kept_tensor& entry, auto use) const {
+    if (entry.type == dtype::bf16) use(bf16{});
     else if (run_.real_bytes == sizeof(double)) use(double{});
     else use(float{});
   }

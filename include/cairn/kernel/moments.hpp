@@ -13,10 +13,10 @@ namespace kernel {
 
 /// A sum together with what rounding has lost of it (Knuth's sum of two numbers).
 template <class V>
-struct exact_sum {
+struct compensated_sum {
   V sum, lost;
 
-  static exact_sum start() { return {V::fill(0), V::fill(0)}; }
+  static compensated_sum start() { return {V::fill(0), V::fill(0)}; }
   [[gnu::always_inline]] void add(V x) {
     const V more = sum + x, added = more - sum;
     lost = lost + ((sum - (more - added)) + (x - added));
@@ -70,12 +70,12 @@ void sum_squares(const In* in, std::int64_t rows, std::int64_t stride, Real unit
     return load_row_as<Real>(at, j * vec::width, j * vec::width + (j + 1 < Registers ? vec::width : last));
   };
   const vec units = vec::fill(unit);
-  exact_sum<vec> sum[Registers], square[Registers];
+  compensated_sum<vec> sum[Registers], square[Registers];
   vec back[Registers];
 #pragma GCC unroll 4
   for (int j = 0; j < Registers; ++j) {
     back[j] = -load(origin, j);
-    sum[j] = square[j] = exact_sum<vec>::start();
+    sum[j] = square[j] = compensated_sum<vec>::start();
   }
   for (std::int64_t begin = 0; begin < rows; begin += block) {
     vec some[Registers], some_squares[Registers];
@@ -164,7 +164,7 @@ struct column_moments {
         sum_rows(share(rows, 1, static_cast<int>(s), sections), 1, unit, scratch + 2 * s * columns);
     });
     for (std::int64_t j = 0; j < 2 * columns; j += vec::width) {
-      exact_sum<vec> sum = exact_sum<vec>::start();
+      compensated_sum<vec> sum = compensated_sum<vec>::start();
       for (int s = 0; s < sections; ++s) sum.add(load_row(scratch + 2 * s * columns, j, 2 * columns));
       store_row(sum.value(), scratch, j, 2 * columns);
     }

@@ -108,7 +108,7 @@ struct norm_sums {
     for (const bool bias : {false, true}) {
       Sum* const to = bias ? of_bias : of_weight;
       for (std::int64_t j = 0; to != nullptr && j < columns; j += vec::width) {
-        exact_sum<vec> sum = exact_sum<vec>::start();
+        compensated_sum<vec> sum = compensated_sum<vec>::start();
         for (int s = 0; s < sections; ++s) sum.add(load_row(scratch + (2 * s + bias) * columns, j, columns));
         store_row(sum.value(), to, j, columns);
       }
@@ -133,7 +133,7 @@ struct norm_sums {
   /// Adds the sum of a block to those before.
   [[gnu::always_inline]] void fold(const column_sums& sums, vec of_block, std::int64_t j, std::int64_t end) const {
     Sum* const lost = sums.last + 2 * columns;
-    exact_sum<vec> all{load_row(sums.total, j, end), load_row(lost, j, end)};
+    compensated_sum<vec> all{load_row(sums.total, j, end), load_row(lost, j, end)};
     all.add(of_block);
     store_row(all.sum, sums.total, j, end);
     store_row(all.lost, lost, j, end);

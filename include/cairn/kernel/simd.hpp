@@ -27,7 +27,7 @@ namespace cairn::kernel {
 // Names of the friends of registers, which alone only argument-dependent lookup finds. A class or an object of the same
 // name outside of cairn, as std::greater after `using namespace std`, would hide them: unless this namespace has
 // functions of these names.
-void barrier(), between(), equal(), first_digits(), folded(), fused(), greater(), largest(), masked(), product_error(),
+void barrier(), between(), bits(), equal(), first_digits(), folded(), fused(), greater(), largest(), masked(), product_error(),
     scaled(), select(), settled(), upper(), where_at_least();
 
 template <class Lanes>
