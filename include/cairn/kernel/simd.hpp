@@ -27,8 +27,8 @@ namespace cairn::kernel {
 // Names of the friends of registers, which alone only argument-dependent lookup finds. A class or an object of the same
 // name outside of cairn, as std::greater after `using namespace std`, would hide them: unless this namespace has
 // functions of these names.
-void barrier(), between(), bits(), equal(), first_digits(), folded(), fused(), greater(), largest(), masked(), product_error(),
-    scaled(), select(), settled(), upper(), where_at_least();
+void barrier(), between(), bits(), equal(), first_digits(), folded(), fused(), greater(), largest(), masked(),
+    product_error(), scaled(), select(), settled(), upper(), where_at_least();
 
 template <class Lanes>
 Lanes from_bits(typename Lanes::words x);
