@@ -401,7 +401,7 @@ for kind, states in ("RNN", 1), ("GRU", 1), ("LSTM", 2):
     recurrent(kind.lower(), layer(3, 5, batch_first=True), (2, 4, 3), states)
     recurrent(f"{kind.lower()}_layers", layer(3, 5, 2, batch_first=True), (2, 3, 3), states)
     recurrent(f"{kind.lower()}_once", layer(2, 3, batch_first=True), (1, 1, 2), 0)
-    recurrent(f"{kind.lower()}_saturated", layer(3, 5, batch_first=True), (2, 3, 3), 0, 1e4)
+    recurrent(f"{kind.lower()}_saturated", layer(3, 5, batch_first=True), (2, 3, 3), 0, 1e6)
     recurrent(f"{kind.lower()}_cell", cell(3, 5), (2, 3), states)
 net("densenet", DenseNet(), (2, 6, 4, 2))
 net("resnet", ResNet(), (2, 8, 6, 2), steps=3)

@@ -21,7 +21,7 @@ constexpr auto whole = [](auto x) {
 /// Saturated gates in float: what they pass is 0 or 1 there, too, and so are gradients.
 template <auto Layer>
 void saturated_in_float(const std::string& name) {
-  program<whole<Layer>(10'000_c * param<"x", 2, 3, 3>), cotangent<"cotangent">> step;
+  program<whole<Layer>(1'000'000_c * param<"x", 2, 3, 3>), cotangent<"cotangent">> step;
   const auto fill = [](std::string_view leaf, auto view) {
     for (std::size_t i = 0; i < view.size(); ++i) view.data()[i] = static_cast<float>(filled(leaf, i));
   };
@@ -38,7 +38,7 @@ void all_of(const std::string& name) {
   agrees<whole<One, param<State, 1, 2, 5>...>(param<"x", 2, 4, 3>)>(name);
   agrees<whole<Two, param<State, 2, 2, 5>...>(param<"x", 2, 3, 3>)>(name + "_layers");
   agrees<whole<Small>(param<"x", 1, 1, 2>)>(name + "_once");
-  agrees<whole<One>(10'000_c * param<"x", 2, 3, 3>)>(name + "_saturated");
+  agrees<whole<One>(1'000'000_c * param<"x", 2, 3, 3>)>(name + "_saturated");
   agrees<whole<Cell, param<State, 2, 5>...>(param<"x", 2, 3>)>(name + "_cell");
 }
 

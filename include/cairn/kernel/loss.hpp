@@ -71,22 +71,24 @@ template <class In, class Label>
 }
 
 /// Writes the softmax of a row of n numbers, but at the label minus the sum of all others, which has its digits where 1
-/// is the nearest to the label's. out == row is allowed.
+/// is the nearest to the label's. out == row is allowed. bf16 is rounded from the same numbers.
 template <class In, class Out>
 void softmax_error_of_row(const In* row, std::int64_t label, Out* out, int n) {
   using real = sum_of<In>;
   using vec = lanes<real>;
-  if constexpr (std::is_same_v<Out, bf16>) {  // rounded once
-    const int before = static_cast<int>(label), behind = n - before - 1;
-    const real most = row_largest(row, n), at_label = std::exp(static_cast<real>(row[label]) - most);
-    const real others = row_sum_exp(row, before, most) + row_sum_exp(row + label + 1, behind, most);
-    softmax_of_row<In>(row, n, most, others + at_label).store(out);
-    out[label] = bf16{-others / (others + at_label)};
-  } else {
-    normalize_row<normalized::softmax>(row, out, n);
-    out[label] = 0;
-    out[label] = -sum(sum_of_row<vec>(n, [=](int i) { return load_row(out, i, n); }));
-  }
+  const exponentials_of_row<In, Out> exponentials(row, out, n);
+  real at_label = 0;
+  const real others = sum(sum_of_row<vec>(n, [=, &at_label](int i) {
+    const vec e = exponentials.at(i);
+    if (label < i || label >= i + vec::width) return e;
+    const int lane = static_cast<int>(label) - i;
+    const vec alone = masked(e, lane + 1) - masked(e, lane);
+    at_label = sum(alone);
+    return e - alone;
+  }));
+  const real total = others + at_label;
+  exponentials.divide(total);
+  out[label] = static_cast<Out>(-others / total);
 }
 
 /// out {rows, classes} = softmax(row) - onehot(label): `rows` times the gradient of cross_entropy. out == logits is

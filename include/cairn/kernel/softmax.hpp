@@ -49,23 +49,33 @@ sum_of<In> row_sum_exp(const In* row, int n, sum_of<In> shift) {
   return sum(sum_of_row<vec>(n, [=](int i) { return exp(load_logits(row, i, n) - vec::fill(shift)); }));
 }
 
-/// The softmax of a row, a register at a time: for results that are rounded, so that no exponentials are stored.
-template <class In>
-class softmax_of_row {
-  using real = sum_of<In>;
-  using vec = lanes<real>;
-  const In* row_;
+/// exp(x - max) of a row of n numbers, a register at a time. They are kept where the results go, unless these are
+/// rounded: then they are computed a second time. in == out is allowed.
+template <class In, class Out>
+class exponentials_of_row {
+  using vec = lanes<sum_of<In>>;
+  static constexpr bool kept = !std::is_same_v<Out, bf16>;
+  const In* in_;
+  Out* out_;
   int n_;
-  vec most_, scale_;
+  vec most_;
+  vec computed(int i) const { return exp(load_logits(in_, i, n_) - most_); }
 
  public:
-  softmax_of_row(const In* row, int n) : softmax_of_row(row, n, row_largest(row, n)) {}
-  softmax_of_row(const In* row, int n, real most) : softmax_of_row(row, n, most, row_sum_exp(row, n, most)) {}
-  softmax_of_row(const In* row, int n, real most, real total)
-      : row_(row), n_(n), most_(vec::fill(most)), scale_(vec::fill(1 / total)) {}
-  vec of(vec x) const { return exp(x - most_) * scale_; }
-  void store(auto* out) const {
-    for (int i = 0; i < n_; i += vec::width) store_row(of(load_logits(row_, i, n_)), out, i, n_);
+  exponentials_of_row(const In* in, Out* out, int n) : in_(in), out_(out), n_(n), most_(vec::fill(row_largest(in, n))) {}
+  /// Of the numbers from i on.
+  vec at(int i) const {
+    const vec e = computed(i);
+    if constexpr (kept) store_row(e, out_, i, n_);
+    return e;
+  }
+  /// Writes all of them divided by `total`.
+  void divide(sum_of<In> total) const {
+    const vec scale = vec::fill(1 / total);
+    for (int i = 0; i < n_; i += vec::width) {
+      if constexpr (kept) store_row(load_row(out_, i, n_) * scale, out_, i, n_);
+      else store_row(computed(i) * scale, out_, i, n_);
+    }
   }
 };
 
@@ -78,17 +88,9 @@ void normalize_row(const In* in, Out* out, int n) {
     const real most = row_largest(in, n);
     const vec shift = vec::fill(most), log_total = vec::fill(std::log(row_sum_exp(in, n, most)));
     for (int i = 0; i < n; i += vec::width) store_row(load_row_as<real>(in, i, n) - shift - log_total, out, i, n);
-  } else if constexpr (std::is_same_v<Out, bf16>) {
-    softmax_of_row(in, n).store(out);
   } else {
-    const vec most = vec::fill(row_largest(in, n));
-    const vec total = sum_of_row<vec>(n, [=](int i) {
-      const vec e = exp(load_logits(in, i, n) - most);
-      store_row(e, out, i, n);
-      return e;
-    });
-    const vec scale = vec::fill(1 / sum(total));
-    for (int i = 0; i < n; i += vec::width) store_row(load_row(out, i, n) * scale, out, i, n);
+    const exponentials_of_row<In, Out> e(in, out, n);
+    e.divide(sum(sum_of_row<vec>(n, [=](int i) { return e.at(i); })));
   }
 }
 
