@@ -42,6 +42,7 @@ struct runtime_leaf {
   ir::role what;
   bool trained, updated;
   bool rounded;  ///< it is a parameter that is stored as bf16
+  int rows;  ///< the first extent
   std::int64_t count, bytes, offset, gradient_offset;
   initial start;
   std::uint32_t hash;    ///< of its name
@@ -68,6 +69,7 @@ class machine {
               Compiled::model::chosen.trained[i],
               graph.leaves[i].after != ir::none,
               op.what == ir::role::parameter && op.made->element.type == dtype::bf16,
+              op.made->extents.rank > 0 ? op.made->extents[0] : 1,
               op.made->count,
               op.made->bytes,
               Compiled::places.offset[i],
@@ -81,7 +83,8 @@ class machine {
     return out;
   }();
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
-  static constexpr const shape& extents_of(int i) { return graph.leaf_op(i).made->extents; }
+  /// Constant, so that the graph does not stay in the program.
+  static consteval shape extents_of(int i) { return graph.leaf_op(i).made->extents; }
 
   /// The number of the random sequence that a parameter or an input is drawn from: the hash of its name, and in the
   /// upper half how many leaves of its role with this hash come before it, in the order of their longer hashes. So no

@@ -507,7 +507,7 @@ class program {
       value = static_cast<Number>(static_cast<real_type>(detail::drawn_by(leaf.start, draw)) + real_type{0});
     const int zero_row = leaf.start.zero_row;
     if (zero_row < 0) return;
-    const std::int64_t row = leaf.count / machine::extents_of(i)[0];
+    const std::int64_t row = leaf.count / leaf.rows;
     std::fill_n(numbers + row * zero_row, row, Number{});
   }
 
