@@ -42,7 +42,7 @@ struct runtime_leaf {
   ir::role what;
   bool trained, updated;
   bool rounded;  ///< it is a parameter that is stored as bf16
-  int rows;  ///< the first extent
+  int rows;      ///< the first extent
   std::int64_t count, bytes, offset, gradient_offset;
   initial start;
   std::uint32_t hash;    ///< of its name

@@ -62,7 +62,8 @@ class exponentials_of_row {
   vec computed(int i) const { return exp(load_logits(in_, i, n_) - most_); }
 
  public:
-  exponentials_of_row(const In* in, Out* out, int n) : in_(in), out_(out), n_(n), most_(vec::fill(row_largest(in, n))) {}
+  exponentials_of_row(const In* in, Out* out, int n)
+      : in_(in), out_(out), n_(n), most_(vec::fill(row_largest(in, n))) {}
   /// Of the numbers from i on.
   vec at(int i) const {
     const vec e = computed(i);
