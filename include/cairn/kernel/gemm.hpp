@@ -100,7 +100,7 @@ struct own_plan : product_numbers<In>, tile_extents<In, P> {
 /// The plan of a product. Code of its own is worth it where all is over in some hundred nanoseconds: bench/NOTES.md.
 template <class In, product P>
 inline constexpr auto plan_of = [] {
-  if constexpr (std::int64_t{P.m} * P.n * P.k <= 64 * 64 * 64) return own_plan<In, P>{};
+  if constexpr (std::int64_t{P.m} * P.n * P.k <= 48 * 48 * 48) return own_plan<In, P>{};
   else return shared_plan_of<In, P>;
 }();
 
