@@ -85,13 +85,14 @@ template <class V>
 struct exponential {
   V rest, power;
 
-  /// Of x + low, where low is below 0.1 at most, and x is no larger than what `scaled` takes. The first part of log 2
-  /// has so few digits that its products with powers are exact.
-  [[gnu::always_inline]] static exponential of(V x, V low) {
-    const V power = fused(x, either<V>(std::numbers::log2e), rounding<V>()) - rounding<V>();
-    const V near = fused(power, either<V>(-0.693359375, -6.93147180369123816490e-01), x);
-    return {less_one(near, fused(power, either<V>(2.12194440054690583e-4, -1.90821492927058770002e-10), low)), power};
+  /// Of x + low, where low is below 0.1 at most, and x is no larger than what `scaled` takes; and `near` is their sum or
+  /// x, which decides on the power. The first part of log 2 has so few digits that its products with powers are exact.
+  [[gnu::always_inline]] static exponential of(V x, V low, V near) {
+    const V power = fused(near, either<V>(std::numbers::log2e), rounding<V>()) - rounding<V>();
+    const V rest = fused(power, either<V>(-0.693359375, -6.93147180369123816490e-01), x);
+    return {less_one(rest, fused(power, either<V>(2.12194440054690583e-4, -1.90821492927058770002e-10), low)), power};
   }
+  [[gnu::always_inline]] static exponential of(V x) { return of(x, either<V>(0), x); }
   /// e^(x + low) - 1 for sums between -0.35 and 0.35.
   [[gnu::always_inline]] static V less_one(V x, V low) {
     constexpr std::array floats{0.00138817868008577802, 0.00836658332258519353, 0.0416672142599729431,
@@ -113,7 +114,7 @@ template <class Real>
   using V = lanes<Real>;
   using namespace function_parts;
   x = at_least(at_most(x, either<V>(90, 710)), either<V>(-110, -750));
-  return exponential<V>::of(x, either<V>(0)).value();
+  return exponential<V>::of(x).value();
 }
 
 /// 2^x of what is not above 0, in fewer steps: 0 where that has less than all digits, as of minus infinity. 1 and a
@@ -185,7 +186,7 @@ template <class Real>
   using V = lanes<Real>;
   using namespace function_parts;
   const V size = at_most(abs(x), either<V>(10, 20)), one = V::fill(1);
-  const auto [rest, power] = exponential<V>::of(size + size, V::fill(0));
+  const auto [rest, power] = exponential<V>::of(size + size);
   const V scale = scaled(one, power), less_one = fused(rest, scale, scale - one);  // e^2x - 1
   const V two = V::fill(2), below = less_one + two, inverse = one / below, y = less_one * inverse;
   // What the sum and the quotient lost.
@@ -275,7 +276,8 @@ template <class Real>
                                       0.00997355701001672651,  -0.0664903800669051041,  0.398942280401432677};
   const V one = V::fill(1), four = V::fill(4), half = V::fill(Real{0.5});
   const V size = at_most(abs(x), either<V>(14.5, 39)), first = first_digits(size);
-  const auto e = exponential<V>::of(-(first * first * half), (size - first) * (size + first) * -half);
+  const V most = first * first * -half, least = (size - first) * (size + first) * -half;
+  const auto e = exponential<V>::of(most, least, most + least);
   const V density_at_zero = either<V>(0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);
   const auto sum = exact_sum(four, size);
   const V t = four / sum.high, u = t - half;
