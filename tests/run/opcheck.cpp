@@ -265,6 +265,9 @@ BOOST_AUTO_TEST_CASE(what_reads_or_makes_bf16) {
   BOOST_TEST(tells(of_x<broken::writes_past_halves_op>(), "doubled: it writes 10 bytes past", ", in mixed<bf16>"));
   BOOST_TEST((check_operation<matmul_op<false, true>, param<"a", 5, 7>, param<"b", 9, 7>>()));
   BOOST_TEST((check_operation<softmax_op<-1>, param<"a", 5, 7>>()));
+  constexpr auto small = param_from<"y", initial::constant(-2), 5, 7>;  // whose exp is no share near 1
+  BOOST_TEST((check_operation<softmax_slope_op<-1, false>, param<"g", 5, 7>, small>()));
+  BOOST_TEST((check_operation<softmax_slope_op<0, true>, param<"g", 5, 7>, small>()));
 }
 BOOST_AUTO_TEST_CASE(what_else_a_kernel_may_not_depend_on) {
   BOOST_TEST(tells(of_x<broken::remembers_op>(), "doubled: result 0, number 2, is ", "a second time"));
