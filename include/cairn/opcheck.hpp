@@ -335,7 +335,8 @@ std::string program_fault(seed s) {
 /// gives rows, the same beside loops as alone. All but the last in floats, in doubles, and in mixed<bf16> where it
 /// takes or makes that. Where it has a gradient: that a step has the same bits whatever lay in its arena, and that the
 /// gradients of those leaves that are parameters are the differences, also where one of them stands for all that differ
-/// from it in their names alone. Where it has neither: that its value has the same bits twice, whatever lay in the arena.
+/// from it in their names alone. Where it has neither: that its value has the same bits twice, whatever lay in the
+/// arena.
 /// Parameters start as they say, other numbers are drawn from `s`. Rejects what make<Op> does.
 template <class Op, auto... Leaves>
   requires(sizeof...(Leaves) > 0 && (an_expression<std::remove_const_t<decltype(Leaves)>> && ...))
