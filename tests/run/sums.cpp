@@ -110,6 +110,23 @@ BOOST_AUTO_TEST_CASE(gradients_over_many_steps) {
   check(program<loss, accumulate_gradients>());
   check(program<loss, accumulate_gradients, mixed<bf16>>());
 }
+/// One query at many keys of equal scores, and many queries at one key, whose gradients add up: bounds of docs/kernels.md.
+template <class... Options>
+void check_attention(double of) {
+  constexpr int n = 100'000;
+  constexpr auto many = nn::attention(zeros<1, 1, 1, 1>, zeros<1, n, 1, 1>, input<"x", 1, n, 1, 1>);
+  constexpr auto one = nn::attention(zeros<1, n, 1, 1>, zeros<1, 1, 1, 1>, param<"v", 1, 1, 1, 1>);
+  program<outputs(sum(one * input<"x", 1, n, 1, 1>), many), Options...> step;
+  step.init(seed{1});
+  const auto [loss, average] = step.value_and_grad(bind<"x">(std::span(tenths).first(n)));
+  constexpr double bound = 3e-8 * (attention_tiles::most + (n + attention_tiles::most - 1) / attention_tiles::most);
+  all_terms_count(average(0, 0, 0, 0), 1, bound, of);
+  all_terms_count(step.template grad<"v">()(0, 0, 0, 0), n, bound, of);
+}
+BOOST_AUTO_TEST_CASE(attention_over_many_keys) {
+  check_attention(term);
+  check_attention<mixed<bf16>>(term_of_bf16);
+}
 BOOST_AUTO_TEST_CASE(losses_over_many_rows) {
   program<cross_entropy(input<"x", 1'000'000, 2> * param<"w", 2>, labels<"at", 2, 1'000'000>)> step;
   step.init(seed{1});
