@@ -240,13 +240,44 @@ inline constexpr bool is_differentiated =
     std::tuple_size_v<std::remove_const_t<decltype(terms_of<Op, Arguments...>)>> > 0 && !Op::detaches &&
     !Op::piecewise_constant;
 
+/// Whether two arguments are trained parameters that differ in their names alone.
+template <class A, class B>
+inline constexpr bool are_alike = false;
+template <fixed_string First, fixed_string Second, initial Init, int... Extents>
+inline constexpr bool
+    are_alike<parameter_leaf<First, true, Init, Extents...>, parameter_leaf<Second, true, Init, Extents...>> = true;
+/// The first argument that is like argument number I, or the argument itself.
+template <std::size_t I, class... A>
+constexpr auto first_alike(std::tuple<A...> arguments) {
+  using argument = std::tuple_element_t<I, std::tuple<A...>>;
+  constexpr bool alike[]{are_alike<A, argument>...};
+  constexpr auto first = static_cast<std::size_t>(std::ranges::find(alike, true) - alike);
+  return std::get < first<I ? first : I>(arguments);
+}
+
+template <class Op, auto... Arguments>
+inline constexpr auto loss_of = std::apply([](auto... term) { return (term + ...); }, terms_of<Op, Arguments...>);
+/// The same where one parameter stands for all arguments that are alike.
+template <class Op, auto... Arguments>
+std::string equal_arguments_fault(seed s, const auto&... inputs) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    constexpr auto loss = loss_of<Op, first_alike<I>(std::tuple{Arguments...})...>;
+    if constexpr (std::same_as<decltype(loss), decltype(loss_of<Op, Arguments...>)>) return std::string();
+    else {
+      const std::string fault = gradient_fault(gradcheck<loss>(s, inputs...));
+      return fault.empty() ? fault : fault + ", where one parameter is several arguments";
+    }
+  }(std::make_index_sequence<sizeof...(Arguments)>{});
+}
+
 template <class Op, auto... Arguments>
 std::string step_and_gradient_fault(seed s, const auto&... inputs) {
-  constexpr auto loss = std::apply([](auto... term) { return (term + ...); }, terms_of<Op, Arguments...>);
+  constexpr auto loss = loss_of<Op, Arguments...>;
   program<loss, real<double>> step;
   std::string fault = step_fault(step, s, inputs...);
   if (fault.empty()) fault = sharing_fault<Op, Arguments...>(step, inputs...);
-  return fault.empty() ? gradient_fault(gradcheck<loss>(s, inputs...)) : fault;
+  if (fault.empty()) fault = gradient_fault(gradcheck<loss>(s, inputs...));
+  return fault.empty() ? equal_arguments_fault<Op, Arguments...>(s, inputs...) : fault;
 }
 /// The parameters and states among arguments, as a number.
 template <class E>
@@ -303,8 +334,9 @@ std::string program_fault(seed s) {
 /// that it `overwrites`; that it writes nothing but its results and its scratch; and, where it gives tiles, or takes or
 /// gives rows, the same beside loops as alone. All but the last in floats, in doubles, and in mixed<bf16> where it
 /// takes or makes that. Where it has a gradient: that a step has the same bits whatever lay in its arena, and that the
-/// gradients of those leaves that are parameters are the differences. Where it has neither: that its value has the same
-/// bits twice, whatever lay in the arena.
+/// gradients of those leaves that are parameters are the differences, also where one of them stands for all that differ
+/// from it in their names alone. Where it has neither: that its value has the same bits twice, whatever lay in the
+/// arena.
 /// Parameters start as they say, other numbers are drawn from `s`. Rejects what make<Op> does.
 template <class Op, auto... Leaves>
   requires(sizeof...(Leaves) > 0 && (an_expression<std::remove_const_t<decltype(Leaves)>> && ...))

@@ -120,6 +120,10 @@ BOOST_AUTO_TEST_CASE(lstm) { laws_rounded<models::lstm>(); }
 BOOST_AUTO_TEST_CASE(images) { laws_rounded<of_images>(); }
 BOOST_AUTO_TEST_CASE(dense_net) { laws_rounded<models::dense_net>(); }
 BOOST_AUTO_TEST_CASE(recurrent) { laws_rounded<models::recurrent<segment_every<8>>>(); }
+BOOST_AUTO_TEST_CASE(looped) { laws_rounded<models::looped<revolve<2>>>(); }
+BOOST_AUTO_TEST_CASE(looped_in_segments) { laws_of_loops<models::looped_in_segments, mixed<bf16>>(); }
+BOOST_AUTO_TEST_CASE(looped_with_state) { laws_of_loops<models::looped_with_state<revolve<3>>, mixed<bf16>>(); }
+BOOST_AUTO_TEST_CASE(looped_in_roles) { laws_of_loops<models::looped_in_roles<revolve<2>>, mixed<bf16>>(); }
 BOOST_AUTO_TEST_CASE(u_net) { laws_rounded<models::u_net>(); }
 // Parameters of bf16, which a step rounds: the same bits with ckpt and plain, and no byte that is not planned.
 template <auto Model>

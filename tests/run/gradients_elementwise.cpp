@@ -1,4 +1,9 @@
-// The gradient of each elementwise operation against finite differences, with broadcasting.
+// The gradient of each elementwise operation against finite differences, with broadcasting; and values and slopes far
+// from zero against std's, in float, double and bf16.
+#include <boost/mpl/list.hpp>
+#include <cmath>
+#include <limits>
+
 #include "gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(gradients_of_elementwise_operations)
@@ -83,6 +88,84 @@ BOOST_AUTO_TEST_CASE(relu_has_no_slope_at_zero) {
   step.init(seed{1});
   step.value_and_grad();
   for (double g : step.grad<"x">()) BOOST_TEST(g == 0.0);
+}
+
+/// Arguments that bf16 holds exactly.
+const std::vector<double> far{-80, -40, -13, -6.5, -3.5, -1, -0.25, 0.25, 1, 3.5, 6.5, 10, 13, 40, 80};
+constexpr auto hidden = matmul(input<"x", 15, 1>, param_from<"one", initial::constant(1), 1, 1>);
+
+using wide = long double;  // of what is exact
+
+/// The numbers of a program, its options, and the error of a number that is rounded once on the way.
+template <class Number, double Within, class... Options>
+struct numbers_of {
+  using real = Number;
+  static constexpr double within = Within;
+  template <auto Loss>
+  using step = program<Loss, wrt<"x">, Options...>;
+};
+using all_numbers = boost::mpl::list<numbers_of<float, 1e-6>, numbers_of<double, 2e-15, real<double>>,
+                                     numbers_of<float, 0x1p-8, mixed<bf16>>>;
+
+/// Compares values of a function, and the gradient of their sum, with what is exact.
+template <class Numbers, auto Function>
+void check_far(const char* name, auto value, auto slope) {
+  using real = typename Numbers::real;
+  constexpr auto y = Function(hidden);
+  typename Numbers::template step<outputs(sum(y), y)> step;
+  step.init(seed{1});
+  const std::vector<real> x(far.begin(), far.end());
+  const auto results = step.value_and_grad(bind<"x">(x));
+  for (std::size_t i = 0; i < far.size(); ++i) {
+    const auto near = [&](const char* what, real found, wide exact) {
+      BOOST_TEST(std::abs(found - exact) <= Numbers::within * std::abs(exact) + std::numeric_limits<real>::denorm_min(),
+                 name << " at " << far[i] << ": " << what << ' ' << found << ", but " << exact << " is exact");
+    };
+    near("value", std::get<1>(results).data()[i], value(far[i]));
+    near("slope", step.template grad<"x">().data()[i], slope(far[i]));
+  }
+}
+BOOST_AUTO_TEST_CASE_TEMPLATE(far_from_zero, Numbers, all_numbers) {
+  const auto logistic = [](wide v) { return v < 0 ? std::exp(v) / (1 + std::exp(v)) : 1 / (1 + std::exp(-v)); };
+  const auto bell = [=](wide v) { return logistic(v) * logistic(-v); };
+  const auto share = [](wide v) { return std::erfc(-v * std::sqrt(wide{0.5})) / 2; };
+  const auto density = [](wide v) { return std::exp(-v * v / 2) / std::sqrt(2 * std::acos(wide{-1})); };
+  const auto log_of_sum = [](wide v) { return std::log1p(std::exp(-std::abs(v))) + std::max(v, wide{0}); };
+  check_far<Numbers, [](auto v) { return tanh(v); }>(
+      "tanh", [](wide v) { return std::tanh(v); }, [=](wide v) { return 4 * bell(2 * v); });
+  check_far<Numbers, [](auto v) { return sigmoid(v); }>("sigmoid", logistic, bell);
+  check_far<Numbers, [](auto v) { return softplus(v); }>("softplus", log_of_sum, logistic);
+  check_far<Numbers, [](auto v) { return grad(sum(softplus(v)), v); }>("softplus'", logistic, bell);
+  check_far<Numbers, [](auto v) { return silu(v); }>(
+      "silu", [=](wide v) { return v * logistic(v); }, [=](wide v) { return logistic(v) * (1 + v * logistic(-v)); });
+  check_far<Numbers, [](auto v) { return gelu(v); }>(
+      "gelu", [=](wide v) { return v * share(v); }, [=](wide v) { return share(v) + v * density(v); });
+}
+/// The label's class is 20 above the others, and its slope keeps the digits of their sum: in a loss, and written out.
+template <class Numbers, auto LossOf, bool OfShare = false>
+void check_confident(const char* name) {
+  constexpr auto eye = generated<5, 5>([](int i, int j) { return i == j ? 1.0 : 0.0; });
+  typename Numbers::template step<LossOf(matmul(input<"x", 1, 5>, eye), labels<"class", 5, 1>)> step;
+  step.init(seed{1});
+  const std::vector<typename Numbers::real> logits{0, 1, 20, -1, 0.5};
+  step.value_and_grad(bind<"x">(logits), bind<"class">(std::array{2}));
+  wide others = 0;
+  for (const wide logit : {0.0, 1.0, -1.0, 0.5}) others += std::exp(logit - 20);
+  const wide share = 1 / (1 + others);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const wide exact = (i == 2 ? -others : std::exp(wide{logits[i]} - 20)) * share * (OfShare ? share : 1);
+    const auto found = step.template grad<"x">().data()[i];
+    BOOST_TEST(std::abs(found / exact - 1) <= 2 * Numbers::within,
+               name << ": " << found << " at class " << i << ", but " << exact << " is exact");
+  }
+}
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_confident_class, Numbers, all_numbers) {
+  check_confident<Numbers, [](auto x, auto c) { return cross_entropy(x, c); }>("cross_entropy");
+  check_confident<Numbers, [](auto x, auto c) { return -sum(log_softmax(x) * one_hot(c)); }>("log_softmax");
+  check_confident<Numbers, [](auto x, auto c) { return -sum(gather<0>(reshape<5>(log_softmax(x)), c)); }>("gather");
+  check_confident<Numbers, [](auto x, auto c) { return -sum(log_softmax<0>(transpose(x)) * transpose(one_hot(c))); }>(
+      "log_softmax<0>");
+  check_confident<Numbers, [](auto x, auto c) { return -sum(softmax(x) * one_hot(c)); }, true>("softmax");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -55,19 +55,83 @@ void check_softmax(Real scale, Real shift, std::initializer_list<int> each_numbe
                          each_number_of_threads);
 }
 
+/// Slopes of softmax and log_softmax, of shares that are computed in a wider type. Every third line along the axis has a
+/// share near 1.
+template <class Real, shape S, int Axis, bool OfLog>
+void check_slopes(std::initializer_list<int> each_number_of_threads = {1}) {
+  using wide = long double;
+  constexpr cairn::kernel::around_axis a = cairn::kernel::around(S, Axis);
+  constexpr double roundings = OfLog ? 48 : 24;  // logs of shares, down to -25, are rounded
+  const auto g = numbers<Real>(S.count());
+  auto logits = numbers<Real>(S.count(), 3);
+  std::vector<Real> y(g.size());
+  std::vector<wide> expected(g.size()), bound(g.size());
+  for (std::int64_t line = 0; line < a.outer * a.inner; ++line) {
+    const auto at = [&](int k) {
+      return static_cast<std::size_t>((line / a.inner * a.extent + k) * a.inner + line % a.inner);
+    };
+    if (line % 3 == 0) logits[at(a.extent / 2)] = 22;
+    std::vector<wide> shares(static_cast<std::size_t>(a.extent));
+    wide total = 0, level = 0, size = 0;
+    for (int k = 0; k < a.extent; ++k)
+      total += shares[static_cast<std::size_t>(k)] = std::exp(wide{logits[at(k)]} - wide{22});
+    for (int k = 0; k < a.extent; ++k) {
+      wide& share = shares[static_cast<std::size_t>(k)];
+      share /= total;
+      y[at(k)] = static_cast<Real>(OfLog ? std::log(share) : share);
+      level += OfLog ? g[at(k)] : g[at(k)] * share;
+      size += std::abs(OfLog ? g[at(k)] : g[at(k)] * share);
+    }
+    for (int k = 0; k < a.extent; ++k) {
+      const wide share = shares[static_cast<std::size_t>(k)];
+      wide others = 0, of_others = 0;  // which have digits where 1 - share has none
+      for (int i = 0; i < a.extent; ++i) {
+        const wide other = shares[static_cast<std::size_t>(i)], of_one = g[at(i)];
+        if (i == k) continue;
+        others += OfLog ? level * other - of_one : other * (level - of_one);
+        of_others += OfLog ? size * other + std::abs(of_one) : other * (size + std::abs(of_one));
+      }
+      const wide own = g[at(k)];
+      const wide direct = OfLog ? own - level * share : share * (own - level);
+      const wide of_direct = OfLog ? std::abs(own) + size * share : share * (std::abs(own) + size);
+      const bool certain = share > 0.75L;
+      expected[at(k)] = certain ? others : direct;
+      bound[at(k)] = roundings * epsilon<Real> * (certain ? of_others : of_direct) + std::numeric_limits<Real>::min();
+    }
+  }
+  for (const int threads : each_number_of_threads) {
+    guarded<Real> out(S.count()), in_place(g);
+    constexpr kernel_pointer slope = &run_kernel<cairn::softmax_slope_op<Axis, OfLog>, Real, array<S>, array<S>>;
+    slope({out.data(), g.data(), y.data()}, threads);
+    slope({in_place.data(), in_place.data(), y.data()}, threads);
+    double most = 0;
+    for (std::size_t i = 0; i < g.size(); ++i)
+      most = worse(most, static_cast<double>(std::abs(out.data()[i] - expected[i]) / bound[i]));
+    BOOST_TEST_CONTEXT("extents " << S[0] << " " << S[1] << " of rank " << S.rank << ", axis " << Axis << ", log "
+                                  << OfLog << ", threads " << threads) {
+      BOOST_TEST(most <= 1);
+      BOOST_TEST(std::equal(out.data(), out.data() + S.count(), in_place.data()));
+      BOOST_TEST((out.intact() && in_place.intact()));
+    }
+  }
+}
+
 template <class Real, class Extents>
 void check_softmaxes() {
   for_each(Extents{}, []<int Extent>() {
     check_softmax<Real, shape{3, Extent}, 1>(5, 0);
     check_softmax<Real, shape{5, Extent}, 0>(5, -1000);
     check_softmax<Real, shape{2, Extent, 3}, 1>(5, 1000);
+    check_slopes<Real, shape{5, Extent}, 1, false>();
+    check_slopes<Real, shape{5, Extent}, 1, true>();
+    check_slopes<Real, shape{Extent, 5}, 0, true>();
+    check_slopes<Real, shape{2, Extent, 3}, 1, false>();
   });
 }
 
 /// The kernel of an operation on logits {N, C} and labels.
 template <class Op, class Real, int N, int C>
-constexpr kernel_pointer of_labels = &run_kernel<Op, Real, array<shape{N, C}>,
-                                                 array<shape{N}, cairn::index_below(C)>>;
+constexpr kernel_pointer of_labels = &run_kernel<Op, Real, array<shape{N, C}>, array<shape{N}, cairn::index_below(C)>>;
 
 struct losses {
   kernel_pointer error, mean, accuracy, of_rows, label_logit;
@@ -124,6 +188,8 @@ void check_shared_softmaxes() {
   check_softmax<Real, shape{1, 35023}, 1>(5, 0, {1, 2, 3, 5});
   check_softmax<Real, shape{5, 7001}, 0>(5, 0, {1, 2, 3, 5});
   check_softmax<Real, shape{3, 71, 167}, 1>(5, 0, {1, 2, 3, 5});
+  check_slopes<Real, shape{263, 133}, 1, false>({1, 2, 3, 5});
+  check_slopes<Real, shape{71, 2001}, 0, true>({1, 2, 3, 5});
 }
 
 // A formula on registers, number by number.

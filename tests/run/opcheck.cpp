@@ -148,6 +148,20 @@ V lanewise(crooked_op, V x) {
   return x * x;
 }
 
+/// A product, but twice the argument where both arguments lie at one address.
+struct depends_on_addresses_op : op {
+  static constexpr fixed_string name = "depends_on_addresses";
+  using rule = rule::axes_exist;
+  static constexpr shape result(const shape& x, const shape& y) { return x == y ? x : no_shape; }
+  static constexpr auto vjp(auto g, auto, auto x, auto y) { return gradients(g * y, g * x); }
+};
+template <class Real, class X, class Y>
+void compute(depends_on_addresses_op, signature<Real, X, Y>, void* const* operands) {
+  const Real *x = static_cast<const Real*>(operands[1]), *y = static_cast<const Real*>(operands[2]);
+  for (std::int64_t i = 0; i < X::shape.count(); ++i)
+    static_cast<Real*>(operands[0])[i] = x == y ? 2 * x[i] : x[i] * y[i];
+}
+
 /// Has no kernel of its own, and counts how often a loop runs it.
 struct counts_calls_op : elementwise_op {
   static constexpr fixed_string name = "counts_calls";
@@ -265,6 +279,9 @@ BOOST_AUTO_TEST_CASE(what_reads_or_makes_bf16) {
   BOOST_TEST(tells(of_x<broken::writes_past_halves_op>(), "doubled: it writes 10 bytes past", ", in mixed<bf16>"));
   BOOST_TEST((check_operation<matmul_op<false, true>, param<"a", 5, 7>, param<"b", 9, 7>>()));
   BOOST_TEST((check_operation<softmax_op<-1>, param<"a", 5, 7>>()));
+  constexpr auto small = param_from<"y", initial::constant(-2), 5, 7>;  // whose exp is no share near 1
+  BOOST_TEST((check_operation<softmax_slope_op<-1, false>, param<"g", 5, 7>, small>()));
+  BOOST_TEST((check_operation<softmax_slope_op<0, true>, param<"g", 5, 7>, small>()));
 }
 BOOST_AUTO_TEST_CASE(what_else_a_kernel_may_not_depend_on) {
   BOOST_TEST(tells(of_x<broken::remembers_op>(), "doubled: result 0, number 2, is ", "a second time"));
@@ -287,6 +304,17 @@ BOOST_AUTO_TEST_CASE(what_has_neither_a_kernel_nor_a_gradient) {
 BOOST_AUTO_TEST_CASE(a_wrong_gradient) {
   BOOST_TEST(tells(of_x<broken::wrong_gradient_op>(), "doubled: the gradient of x, number ", "by differences"));
   BOOST_TEST(tells(of_x<broken::crooked_op>(), "crooked: the gradient of x, number ", "a deviation of 0.5"));
+}
+
+// One parameter stands for all that differ in their names alone.
+BOOST_AUTO_TEST_CASE(equal_arguments) {
+  using product = broken::depends_on_addresses_op;
+  BOOST_TEST(tells(opcheck<product, x, param<"y", 4, 6>>(), "depends_on_addresses: the gradient of x, number ",
+                   ", where one parameter is several arguments"));
+  BOOST_TEST((check_operation<product, x, apart>()));
+  BOOST_TEST((check_operation<mul_op, x, param<"y", 4, 6>>()));
+  BOOST_TEST((check_operation<where_op, indices<"at", 2, 6>, x, param<"y", 4, 6>>()));
+  BOOST_TEST((check_operation<matmul_op<true, false>, param<"a", 3, 3>, param<"b", 3, 3>>()));
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_check_of_a_gradient_names_the_place_and_both_numbers) {

@@ -164,6 +164,19 @@ BOOST_AUTO_TEST_CASE(small_updates_count) {
   BOOST_TEST(std::abs(mean - (1.5 - steps * rate)) < 4 * deviation);
 }
 
+// After a gradient whose square overflows, parameters move on as PyTorch's floats do after one of 1e18.
+BOOST_AUTO_TEST_CASE(huge_gradients_leave_parameters_finite) {
+  constexpr auto w = param_from<"w", initial::constant(1), 64>;
+  program<sum(w * input<"x", 64>), halved, update<adamw_options{.lr = 0.1, .weight_decay = 0}>> step;
+  step.init(seed{1});
+  double most = ulp / 2;  // a rounding is less than a unit below 1
+  for (const auto& [gradient, expected] : {std::pair{0x1p120F, 0.9}, {1.F, 0.832994223}, {1.F, 0.781198502}}) {
+    step.train(bind<"x">(std::vector<float>(64, gradient)));
+    for (const bf16 x : step.param<"w">()) BOOST_TEST(std::abs(static_cast<double>(x) - expected) < most);
+    most += ulp / 2;
+  }
+}
+
 // What is drawn depends on the seed, the step, and the name.
 BOOST_AUTO_TEST_CASE(drawn_anew) {
   constexpr auto a = param_from<"a", initial::constant(1.5), 256>;

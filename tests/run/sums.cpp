@@ -12,8 +12,9 @@ namespace {
 template <class Real>
 constexpr double margin = 20 * std::numeric_limits<Real>::epsilon() / 2;
 constexpr double term = 0.1F;
-void all_terms_count(double sum, double terms, double most = margin<float>) {
-  BOOST_TEST(std::abs(sum / (terms * term) - 1) < most);
+const double term_of_bf16 = static_cast<float>(bf16{0.1F});
+void all_terms_count(double sum, double terms, double most = margin<float>, double of = term) {
+  BOOST_TEST(std::abs(sum / (terms * of) - 1) < most);
 }
 const std::vector<float> ones(2'000'000, 1.F), tenths(2'000'000, 0.1F);
 
@@ -48,6 +49,7 @@ BOOST_AUTO_TEST_CASE(gradients_over_the_steps_of_a_loop) {
   check_loop<33>();
   check_loop<1'000>();
   all_terms_count(of_steps<100'000, store_all, float>()[0], 100'001);
+  all_terms_count(of_steps<100'000, store_all, float, mixed<bf16>>()[0], 100'001);
 }
 // Each loop has sections of its own.
 BOOST_AUTO_TEST_CASE(gradients_over_the_steps_of_nested_loops) {
@@ -60,15 +62,22 @@ BOOST_AUTO_TEST_CASE(gradients_over_the_steps_of_nested_loops) {
   all_terms_count(step.grad<"out.in.w">()(0), 200'000, 2 * margin<float>);
 }
 
-BOOST_AUTO_TEST_CASE(gradients_of_biases) {
+/// A bias under a million rows, and their means, where all numbers are `of`.
+template <class Real, class... Options>
+void check_rows(double of) {
   constexpr auto x = input<"x", 1'000'000, 2>;
-  program<outputs(sum((input<"one", 1'000'000, 1> | nn::linear<"fc", 2>)*x), mean<0>(x), mean(x))> dense;
+  program<outputs(sum((input<"one", 1'000'000, 1> | nn::linear<"fc", 2>)*x), mean<0>(x), mean(x)), Options...> dense;
   dense.init(seed{1});
-  const auto [loss, of_columns, of_all] =
-      dense.value_and_grad(bind<"one">(std::span(ones).first(1'000'000)), bind<"x">(tenths));
-  all_terms_count(dense.grad<"fc.bias">()(0), 1'000'000);
-  all_terms_count(of_columns(1), 1);
-  all_terms_count(of_all, 1);
+  const std::vector<Real> one(1'000'000, 1), all(2'000'000, static_cast<Real>(of));
+  const auto [loss, of_columns, of_all] = dense.value_and_grad(bind<"one">(one), bind<"x">(all));
+  all_terms_count(dense.template grad<"fc.bias">()(0), 1'000'000, margin<Real>, of);
+  all_terms_count(of_columns(1), 1, margin<Real>, of);
+  all_terms_count(of_all, 1, margin<Real>, of);
+}
+BOOST_AUTO_TEST_CASE(gradients_of_biases) {
+  check_rows<float>(term);
+  check_rows<float, mixed<bf16>>(term_of_bf16);
+  check_rows<double, real<double>>(0.1);
 
   constexpr auto pixels = input<"x", 10, 200, 500, 2>;
   constexpr auto filtered = (input<"one", 10, 200, 500, 1> | nn::conv2d<"conv", 2, 1>)*pixels;
@@ -86,8 +95,37 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_table_in_bf16) {
   step.init(seed{1});
   const std::vector<std::int32_t> at(100'000, 3);
   step.value_and_grad(bind<"at">(at), bind<"x">(std::span(tenths).first(200'000)));
-  const double rounded = static_cast<float>(bf16{0.1F});
-  BOOST_TEST(std::abs(step.grad<"table">()(3, 1) / (100'000 * rounded) - 1) < margin<float>);
+  all_terms_count(step.grad<"table">()(3, 1), 100'000, margin<float>, term_of_bf16);
+}
+// Each step adds its gradient to those before, in floats, with one rounding.
+BOOST_AUTO_TEST_CASE(gradients_over_many_steps) {
+  constexpr int steps = 10'000;
+  const auto check = [=](auto step) {
+    step.init(seed{1});
+    step.zero_grad();
+    for (int i = 0; i < steps; ++i) step.value_and_grad(bind<"x">(std::span(tenths).first(3)));
+    all_terms_count(step.template grad<"w">()(1), steps, steps * 0x1p-24);
+  };
+  constexpr auto loss = sum(input<"x", 3> * param<"w", 3>);
+  check(program<loss, accumulate_gradients>());
+  check(program<loss, accumulate_gradients, mixed<bf16>>());
+}
+/// One query at many keys of equal scores, and many queries at one key, whose gradients add up: bounds of docs/kernels.md.
+template <class... Options>
+void check_attention(double of) {
+  constexpr int n = 100'000;
+  constexpr auto many = nn::attention(zeros<1, 1, 1, 1>, zeros<1, n, 1, 1>, input<"x", 1, n, 1, 1>);
+  constexpr auto one = nn::attention(zeros<1, n, 1, 1>, zeros<1, 1, 1, 1>, param<"v", 1, 1, 1, 1>);
+  program<outputs(sum(one * input<"x", 1, n, 1, 1>), many), Options...> step;
+  step.init(seed{1});
+  const auto [loss, average] = step.value_and_grad(bind<"x">(std::span(tenths).first(n)));
+  constexpr double bound = 3e-8 * (attention_tiles::most + (n + attention_tiles::most - 1) / attention_tiles::most);
+  all_terms_count(average(0, 0, 0, 0), 1, bound, of);
+  all_terms_count(step.template grad<"v">()(0, 0, 0, 0), n, bound, of);
+}
+BOOST_AUTO_TEST_CASE(attention_over_many_keys) {
+  check_attention(term);
+  check_attention<mixed<bf16>>(term_of_bf16);
 }
 BOOST_AUTO_TEST_CASE(losses_over_many_rows) {
   program<cross_entropy(input<"x", 1'000'000, 2> * param<"w", 2>, labels<"at", 2, 1'000'000>)> step;

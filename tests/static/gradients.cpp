@@ -50,8 +50,8 @@ using penalty = step_of<sum(square(checkpointed))>;
 static_assert(runs_of<penalty>("softmax").forward == 3 && runs_of<penalty>("softmax").backward == 2);
 using penalty_plain = step_of<sum(square(checkpointed)), plain>;
 static_assert(runs_of<penalty_plain>("softmax") == runs{2, 0});
-static_assert(stored<penalty> == 3 * 8 * sizeof(float));              // the boundary and two products
-static_assert(stored<penalty_plain> == (2 * 8 + 2) * sizeof(float));  // both softmax, two sums; products are made again
+static_assert(stored<penalty> == 3 * 8 * sizeof(float));        // the boundary and two products
+static_assert(stored<penalty_plain> == 4 * 8 * sizeof(float));  // both softmax, and the slope of each
 
 // What only a gradient reads is computed where it reads it, and not for itself: here both softmax once.
 constexpr auto unread =

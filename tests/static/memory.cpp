@@ -120,13 +120,12 @@ static_assert(drawn<boundary> == " add@g0 sum@0, | mul@g0" && peak<boundary> == 
 using computed_again = step_of<sum(curved(w + x))>;
 static_assert(drawn<computed_again> == " sum@0, | mul@g0" && peak<computed_again> == 64 && stored<computed_again> == 0);
 
-// Two softmaxes s, t of h = w + x, with gradients (g - sum(g y)) y: at the turn s at 0 (over h), t at 64, the
-// loss at 128. Then g = 1 goes where the gradient belongs, each next one over it, the sum of g t to 192; the sum of g s
-// is read by the same loop that ends with t, and goes to 256.
+// Two softmaxes s, t of h = w + x: at the turn s at 0 (over h), t at 64, the loss at 128. Then g = 1 goes where the
+// gradient belongs, and each slope over the one before.
 using two_softmaxes = step_of<sum(softmax(softmax(w + x)))>;
 static_assert(drawn<two_softmaxes> ==
-              " add@0 softmax@0, softmax@64, sum@128, | expand@g0 sum@192, mul@g0 sum@256, mul@g0");
-static_assert(peak<two_softmaxes> == 320 && stored<two_softmaxes> == 128);
+              " add@0 softmax@0, softmax@64, sum@128, | expand@g0 softmax_slope@g0, softmax_slope@g0");
+static_assert(peak<two_softmaxes> == 192 && stored<two_softmaxes> == 128);
 
 // Twice the same weight, u = a w, v = u w: the two gradients of w are added where they belong, and the first is
 // computed there, while there live u, the loss, the gradient of v and a product's working space, in this order: the

@@ -49,8 +49,7 @@ struct softmax_error_op : detail::labelled {
     return fits(logits, labels) ? logits : no_shape;
   }
   static constexpr auto vjp(auto g, auto, auto logits, auto) {
-    const auto p = softmax(logits);
-    return gradients((g - sum<-1>(g * p, keepdim)) * p, no_gradient{});
+    return gradients(make<softmax_slope_op<-1, false>>(g, softmax(logits)), no_gradient{});
   }
 };
 struct cross_entropy_op : detail::labelled {

@@ -70,10 +70,10 @@ struct sums_of_norm : of_rows {
   static constexpr std::int64_t work(const shape& x) { return 80 * x.count(); }
   static constexpr bool takes_bf16(int i) { return i < 2; }
   static constexpr int exact = 1;
-  /// Two sums a column for each section, and for each thread the last few rows and what rounding lost.
+  /// Two sums a column for each section, and two for each thread of the last few rows.
   static constexpr workspace scratch(int bytes, const shape& g, const auto&...) {
     const std::int64_t columns = std::int64_t{g[-1]} * sums_in(bytes), all = 2 * sections(g) * columns;
-    return {.each = 4 * columns, .parts = cairn::parts_of(work(g), sections(g)), .block = all, .all = all};
+    return {.each = 2 * columns, .parts = cairn::parts_of(work(g), sections(g)), .block = all, .all = all};
   }
 };
 }  // namespace detail

@@ -22,21 +22,44 @@ struct along_axis : op {
 };
 }  // namespace detail
 
+/// The gradient of softmax, (g - sum(g y)) y, or of log_softmax, g - exp(y) sum(g), along an axis, from the gradient g
+/// of its result y. Along the axis the gradients add up to 0. Where a share is near 1, its own gradient is computed as
+/// minus the sum of the others, because 1 - share has no digits left.
+template <int Axis, bool OfLog>
+struct softmax_slope_op : detail::along_axis<Axis> {
+  static constexpr fixed_string name = "softmax_slope";
+  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
+  static constexpr bool takes_rows(const shape& g, const shape&) { return detail::along_axis<Axis>::takes_rows(g); }
+  static constexpr shape result(const shape& g, const shape& y) {
+    return g == y ? detail::along_axis<Axis>::result(g) : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape& g, const shape&) { return 4 * g.count(); }
+  static constexpr auto vjp(auto of_slope, auto, auto of_y, auto rounded) {
+    const auto h = detail::in_reals(of_slope);
+    const auto g = detail::in_reals(of_y);
+    const auto y = detail::in_reals(rounded);
+    if constexpr (OfLog) {
+      const auto across = h * exp(y);
+      return gradients(h - sum<Axis>(across, keepdim), -across * sum<Axis>(g, keepdim));
+    } else {
+      const auto of_rows = h * sum<Axis>(g * y, keepdim) + g * sum<Axis>(h * y, keepdim);
+      return gradients(make<softmax_slope_op>(h, y), h * g - of_rows);
+    }
+  }
+};
+
 template <int Axis>
 struct softmax_op : detail::along_axis<Axis> {
   static constexpr fixed_string name = "softmax";
-  static constexpr auto vjp(auto of_y, auto rounded, auto) {
-    const auto g = detail::in_reals(of_y);
-    const auto y = detail::in_reals(rounded);
-    return gradients((g - sum<Axis>(g * y, keepdim)) * y);
+  static constexpr auto vjp(auto g, auto y, auto) {
+    return gradients(make<softmax_slope_op<Axis, false>>(detail::in_reals(g), detail::in_reals(y)));
   }
 };
 template <int Axis>
 struct log_softmax_op : detail::along_axis<Axis> {
   static constexpr fixed_string name = "log_softmax";
-  static constexpr auto vjp(auto of_y, auto y, auto) {
-    const auto g = detail::in_reals(of_y);
-    return gradients(g - exp(detail::in_reals(y)) * sum<Axis>(g, keepdim));
+  static constexpr auto vjp(auto g, auto y, auto) {
+    return gradients(make<softmax_slope_op<Axis, true>>(detail::in_reals(g), detail::in_reals(y)));
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "cairn/kernel/simd.hpp"
 
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -396,35 +397,12 @@ template <double Exponent, class Real>
   }
 }
 
-/// The same vocabulary for single numbers.
-template <std::floating_point Real>
-inline Real exp(Real a) {
-  return std::exp(a);
-}
-template <std::floating_point Real>
-inline Real log(Real a) {
-  return std::log(a);
-}
-template <std::floating_point Real>
-inline Real tanh(Real a) {
-  return std::tanh(a);
-}
+// The same vocabulary for single numbers.
+using std::cos, std::erf, std::exp, std::log, std::sin, std::tanh;
 template <std::floating_point Real>
 inline Real sigmoid(Real a) {
   const Real e = std::exp(-std::abs(a));
   return (a < 0 ? e : 1) / (1 + e);
-}
-template <std::floating_point Real>
-inline Real erf(Real a) {
-  return std::erf(a);
-}
-template <std::floating_point Real>
-inline Real sin(Real a) {
-  return std::sin(a);
-}
-template <std::floating_point Real>
-inline Real cos(Real a) {
-  return std::cos(a);
 }
 template <double Exponent, std::floating_point Real>
 inline Real pow(Real a) {

@@ -11,20 +11,6 @@ namespace cairn {
 
 namespace kernel {
 
-/// A sum together with what rounding has lost of it (Knuth's sum of two numbers).
-template <class V>
-struct compensated_sum {
-  V sum, lost;
-
-  static compensated_sum start() { return {V::fill(0), V::fill(0)}; }
-  [[gnu::always_inline]] void add(V x) {
-    const V more = sum + x, added = more - sum;
-    lost = lost + ((sum - (more - added)) + (x - added));
-    sum = more;
-  }
-  [[gnu::always_inline]] V value() const { return sum + lost; }
-};
-
 /// A number so small that the squares of all numbers times this can be summed.
 template <class Real>
 inline constexpr Real unit_of_huge = static_cast<Real>(sizeof(Real) == 4 ? 0x1p-80 : 0x1p-640);
@@ -60,45 +46,37 @@ struct moments_of {
 };
 
 /// The sums of what some rows, times a unit, have beyond `origin`, and of its squares, for `Registers` registers of
-/// columns. Rows are summed in blocks, and of the sums of blocks no digits are lost.
+/// columns, in sections of rows.
 template <int Registers, class In, class Real>
 void sum_squares(const In* in, std::int64_t rows, std::int64_t stride, Real unit, const Real* origin, Real* sums,
                  Real* squares, int last) {
   using vec = lanes<Real>;
-  constexpr std::int64_t block = 32;
   const auto load = [last](const auto* at, int j) {
     return load_row_as<Real>(at, j * vec::width, j * vec::width + (j + 1 < Registers ? vec::width : last));
   };
   const vec units = vec::fill(unit);
-  compensated_sum<vec> sum[Registers], square[Registers];
-  vec back[Registers];
+  vec back[Registers], sum[Registers]{}, square[Registers]{}, part[Registers]{}, part_squares[Registers]{};
 #pragma GCC unroll 4
-  for (int j = 0; j < Registers; ++j) {
-    back[j] = -load(origin, j);
-    sum[j] = square[j] = compensated_sum<vec>::start();
-  }
-  for (std::int64_t begin = 0; begin < rows; begin += block) {
-    vec some[Registers], some_squares[Registers];
-#pragma GCC unroll 4
-    for (int j = 0; j < Registers; ++j) some[j] = some_squares[j] = vec::fill(0);
-    for (std::int64_t row = begin; row < std::min(begin + block, rows); ++row, in += stride)
+  for (int j = 0; j < Registers; ++j) back[j] = -load(origin, j);
+  for (std::int64_t begin = 0; begin < rows; begin += section_terms) {
+    for (std::int64_t row = begin; row < std::min(begin + section_terms, rows); ++row, in += stride)
 #pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) {
         const vec off = fused(load(in, j), units, back[j]);
-        some[j] = some[j] + off;
-        some_squares[j] = fused(off, off, some_squares[j]);
+        part[j] = part[j] + off;
+        part_squares[j] = fused(off, off, part_squares[j]);
       }
 #pragma GCC unroll 4
     for (int j = 0; j < Registers; ++j) {
-      sum[j].add(some[j]);
-      square[j].add(some_squares[j]);
+      join(sum[j], part[j]);
+      join(square[j], part_squares[j]);
     }
   }
 #pragma GCC unroll 4
   for (int j = 0; j < Registers; ++j) {
     const int count = j + 1 < Registers ? vec::width : last;
-    sum[j].value().store(sums + j * vec::width, count);
-    square[j].value().store(squares + j * vec::width, count);
+    sum[j].store(sums + j * vec::width, count);
+    square[j].store(squares + j * vec::width, count);
   }
 }
 
@@ -164,9 +142,8 @@ struct column_moments {
         sum_rows(share(rows, 1, static_cast<int>(s), sections), 1, unit, scratch + 2 * s * columns);
     });
     for (std::int64_t j = 0; j < 2 * columns; j += vec::width) {
-      compensated_sum<vec> sum = compensated_sum<vec>::start();
-      for (int s = 0; s < sections; ++s) sum.add(load_row(scratch + 2 * s * columns, j, 2 * columns));
-      store_row(sum.value(), scratch, j, 2 * columns);
+      const auto of_section = [=, this](std::int64_t s) { return load_row(scratch + 2 * s * columns, j, 2 * columns); };
+      store_row(sum_in_sections<vec, 1>(sections, of_section), scratch, j, 2 * columns);
     }
   }
 

@@ -10,20 +10,6 @@ namespace cairn {
 
 namespace kernel {
 
-/// N sums over a row, of which at(i) gives the registers from number i on. Long rows are summed in blocks, and the sums
-/// of blocks in double.
-template <int N, class Sum>
-[[gnu::always_inline]] inline several<double, N> sums_of_row(std::int64_t columns, auto at) {
-  constexpr std::int64_t block = 32 * chunk<Sum>;
-  several<double, N> all{};
-  for (std::int64_t begin = 0; begin < columns; begin += block) {
-    const std::int64_t n = std::min(block, columns - begin);
-    const several<Sum, N> some = fold_row<adding, Sum>(n, [begin, &at](std::int64_t i) { return at(begin + i); });
-    for (int k = 0; k < N; ++k) all.of[k] += static_cast<double>(some.of[k]);
-  }
-  return all;
-}
-
 /// The moments of a row times a unit. Squares are of what lies off a first mean, which the sum of this corrects; where
 /// that mean was rounded too far away, they are taken again, off the corrected one. If not Centered, the origin is 0.
 template <bool Centered, class Sum, class In>
@@ -35,12 +21,12 @@ moments_of<Sum> moments_of_row(const In* row, std::int64_t columns, Sum eps, Sum
   if constexpr (!Centered) {
     const auto square = [=](std::int64_t i) {
       const vec x = load_row_as<Sum>(row, i, columns) * units;
-      return several<vec, 1>{{x * x}};
+      return x * x;
     };
-    found.take(0, share_of * sums_of_row<1, Sum>(columns, square).of[0]);
+    found.take(0, share_of * fold_row<adding, Sum>(columns, square));
   } else {
-    const auto number = [=](std::int64_t i) { return several<vec, 1>{{load_row_as<Sum>(row, i, columns) * units}}; };
-    found.origin = static_cast<Sum>(share_of * sums_of_row<1, Sum>(columns, number).of[0]);
+    const auto number = [=](std::int64_t i) { return load_row_as<Sum>(row, i, columns) * units; };
+    found.origin = static_cast<Sum>(share_of * fold_row<adding, Sum>(columns, number));
     constexpr int most = 3;
     for (int tries = 1;; ++tries) {
       const vec back = vec::fill(-found.origin);
@@ -49,7 +35,7 @@ moments_of<Sum> moments_of_row(const In* row, std::int64_t columns, Sum eps, Sum
         if (i + vec::width > columns) off = masked(off, static_cast<int>(std::max<std::int64_t>(columns - i, 0)));
         return several<vec, 2>{{off, off * off}};
       };
-      const several<double, 2> sums = sums_of_row<2, Sum>(columns, off_and_square);
+      const several<Sum, 2> sums = fold_row<adding, Sum>(columns, off_and_square);
       found.take(share_of * sums.of[0], share_of * sums.of[1]);
       if (tries == most || !found.too_far()) break;
       found.origin = found.corrected_origin();
@@ -88,7 +74,7 @@ struct norm_sums {
   const In *g, *x;
   const Sum *half_mean, *twice_scale, *weight;
   Sum *level, *tilt, *of_weight, *of_bias;
-  Sum* scratch;  ///< {sections, 2, columns}, and for each part {2, 2, columns}
+  Sum* scratch;  ///< {sections, 2, columns}, and for each part {2, columns}
 
   using vec = lanes<Sum>;
 
@@ -98,7 +84,7 @@ struct norm_sums {
       const range own = share(sections, 1, part, parts);
       for (auto s = own.begin; s < own.end; ++s) {
         const range of_section = share(rows, 1, static_cast<int>(s), sections);
-        column_sums sums{scratch + 2 * s * columns, scratch + (2 * sections + 4 * part) * columns};
+        column_sums sums{scratch + 2 * s * columns, scratch + 2 * (sections + part) * columns};
         if (of_columns()) clear(sums);
         how.in_rows(of_section, columns * static_cast<int>(sizeof(In)), [this, &sums](range some) { add(some, sums); });
         if (of_columns()) close(sums);
@@ -108,42 +94,39 @@ struct norm_sums {
     for (const bool bias : {false, true}) {
       Sum* const to = bias ? of_bias : of_weight;
       for (std::int64_t j = 0; to != nullptr && j < columns; j += vec::width) {
-        compensated_sum<vec> sum = compensated_sum<vec>::start();
-        for (int s = 0; s < sections; ++s) sum.add(load_row(scratch + (2 * s + bias) * columns, j, columns));
-        store_row(sum.value(), to, j, columns);
+        const auto of_section = [=, this](std::int64_t s) {
+          return load_row(scratch + (2 * s + bias) * columns, j, columns);
+        };
+        store_row(sum_in_sections<vec, 1>(sections, of_section), to, j, columns);
       }
     }
   }
 
  private:
-  /// Number of rows whose terms are added one after another. The sums of such blocks are added with compensation.
+  /// Number of rows whose terms are added one after another.
   static constexpr std::int64_t block = 64;
-  /// Sums {2, columns} for weight and bias of some rows: of complete blocks, and of the rows of the last one so far,
-  /// and, behind the latter, what rounding has lost of the former.
+  /// Sums {2, columns} for weight and bias: of complete blocks, and of the rows since, with what rounding took from the
+  /// former.
   struct column_sums {
-    Sum *total, *last;
-    std::int64_t rows = 0;  ///< of the last block
+    Sum *total, *part;
+    std::int64_t rows = 0;  ///< since the last complete block
   };
 
   bool of_columns() const { return of_weight != nullptr || of_bias != nullptr; }
   void clear(const column_sums& sums) const {
     std::fill_n(sums.total, 2 * columns, Sum{0});
-    std::fill_n(sums.last, 4 * columns, Sum{0});
+    std::fill_n(sums.part, 2 * columns, Sum{0});
   }
   /// Adds the sum of a block to those before.
-  [[gnu::always_inline]] void fold(const column_sums& sums, vec of_block, std::int64_t j, std::int64_t end) const {
-    Sum* const lost = sums.last + 2 * columns;
-    compensated_sum<vec> all{load_row(sums.total, j, end), load_row(lost, j, end)};
-    all.add(of_block);
-    store_row(all.sum, sums.total, j, end);
-    store_row(all.lost, lost, j, end);
+  [[gnu::always_inline]] void fold(const column_sums& sums, vec part, std::int64_t j, std::int64_t end) const {
+    vec total = load_row(sums.total, j, end);
+    join(total, part);
+    store_row(total, sums.total, j, end);
+    store_row(part, sums.part, j, end);
   }
   void close(const column_sums& sums) const {
-    for (std::int64_t j = 0; j < 2 * columns; j += vec::width) {
-      if (sums.rows > 0) fold(sums, load_row(sums.last, j, 2 * columns), j, 2 * columns);
-      const Sum* const lost = sums.last + 2 * columns;
-      store_row(load_row(sums.total, j, 2 * columns) + load_row(lost, j, 2 * columns), sums.total, j, 2 * columns);
-    }
+    for (std::int64_t j = 0; j < 2 * columns; j += vec::width)
+      fold(sums, load_row(sums.part, j, 2 * columns), j, 2 * columns);
   }
 
   /// The normalized numbers of a row from number j on.
@@ -161,11 +144,10 @@ struct norm_sums {
       if (of_columns()) add_columns(now, sums);
     }
   }
-  void add_columns(range now, column_sums& sums) const {
-    const bool first = sums.rows == 0, full = sums.rows + now.end - now.begin == block;
+  [[gnu::noinline]] void add_columns(range now, column_sums& sums) const {
+    const bool full = sums.rows + now.end - now.begin == block;
     for (std::int64_t j = 0; j < columns; j += vec::width) {
-      vec of_w = first ? vec::fill(0) : load_row(sums.last, j, columns);
-      vec of_b = first ? vec::fill(0) : load_row(sums.last + columns, j, columns);
+      vec of_w = load_row(sums.part, j, columns), of_b = load_row(sums.part + columns, j, columns);
       for (auto row = now.begin; row < now.end; ++row) {
         const vec here = load_row_as<Sum>(g + row * columns, j, columns);
         of_w = fused(here, normal(row, j), of_w);
@@ -173,16 +155,16 @@ struct norm_sums {
       }
       if (full) {
         fold(sums, of_w, j, columns);
-        fold({sums.total + columns, sums.last + columns}, of_b, j, columns);
+        fold({sums.total + columns, sums.part + columns}, of_b, j, columns);
       } else {
-        store_row(of_w, sums.last, j, columns);
-        store_row(of_b, sums.last + columns, j, columns);
+        store_row(of_w, sums.part, j, columns);
+        store_row(of_b, sums.part + columns, j, columns);
       }
     }
     sums.rows = full ? 0 : sums.rows + now.end - now.begin;
   }
   void add_row(std::int64_t row) const {
-    const several<double, 2> both = sums_of_row<2, Sum>(columns, [this, row](std::int64_t j) {
+    const several<Sum, 2> both = fold_row<adding, Sum>(columns, [this, row](std::int64_t j) {
       const vec slope = load_row_as<Sum>(g + row * columns, j, columns) * load_row(weight, j, columns);
       vec tilted = slope * normal(row, j);  // past the end the normalized numbers may be infinite
       if (j + vec::width > columns) tilted = masked(tilted, static_cast<int>(std::max<std::int64_t>(columns - j, 0)));

@@ -19,12 +19,12 @@ template <class V>
   total = next;
 }
 
-/// Computes the sum of term(0) to term(n - 1).
-template <class V>
+/// Computes the sum of term(0) to term(n - 1), in sections of `Length` terms.
+template <class V, std::int64_t Length = section_terms>
 [[gnu::always_inline]] inline V sum_in_sections(std::int64_t n, auto term) {
   V total{}, part{};
   for (std::int64_t i = 0; i < n;) {
-    for (const std::int64_t end = std::min(n, i + section_terms); i < end; ++i) part = part + term(i);
+    for (const std::int64_t end = std::min(n, i + Length); i < end; ++i) part = part + term(i);
     join(total, part);
   }
   return total;

@@ -415,14 +415,7 @@ struct wide_words {
 /// The same vocabulary for single numbers, so that a formula written once runs on both.
 template <std::floating_point Real>
 constexpr void barrier(Real&) {}
-template <std::floating_point Real>
-inline Real sqrt(Real a) {
-  return std::sqrt(a);
-}
-template <std::floating_point Real>
-inline Real abs(Real a) {
-  return std::abs(a);
-}
+using std::abs, std::sqrt;
 template <std::floating_point Real>
 inline Real fused(Real a, Real b, Real c) {
   return std::fma(a, b, c);

@@ -137,21 +137,97 @@ constexpr around_axis around(const shape& s, int axis) {
   return a;
 }
 
-/// Threads share what lies outside of the axis, or else the columns; in == out is allowed.
-template <normalized Form, class In, class Out>
-[[gnu::noinline]] void normalize(const around_axis& a, const In* in, Out* out, const launch& how = {}) {
+/// Calls visit(at, columns) for all that lies around an axis: from number `at` on, for those columns along the axis, or
+/// for a row, where no other axis follows. A number of type In counts as `work`. Threads share what lies outside of the
+/// axis, or else the columns.
+template <class In, class Visit>
+void visit_axis(const around_axis& a, std::int64_t work, const launch& how, Visit visit) {
   const std::int64_t step = a.extent * a.inner;
   const bool many = a.outer > 1;
-  shares{normalizing * a.outer * step, many ? a.outer : a.inner, many ? 1 : lanes<sum_of<In>>::width}(
+  shares{work * a.outer * step, many ? a.outer : a.inner, many ? 1 : lanes<sum_of<In>>::width}(
       how.threads, [=, &a, &how](range own) {
-        if (!many && a.inner > 1) return normalize_columns<Form>(in, out, a.extent, a.inner, own);
+        if (!many && a.inner > 1) return visit(std::int64_t{0}, own);
         how.in_rows(own, step * static_cast<int>(sizeof(In)), [=, &a](range some) {
-          for (std::int64_t at = some.begin * step; at < some.end * step; at += step) {
-            if (a.inner == 1) normalize_row<Form>(in + at, out + at, a.extent);
-            else normalize_columns<Form>(in + at, out + at, a.extent, a.inner, {0, a.inner});
-          }
+          for (std::int64_t at = some.begin * step; at < some.end * step; at += step) visit(at, range{0, a.inner});
         });
       });
+}
+
+/// in == out is allowed.
+template <normalized Form, class In, class Out>
+[[gnu::noinline]] void normalize(const around_axis& a, const In* in, Out* out, const launch& how = {}) {
+  visit_axis<In>(a, normalizing, how, [=, &a](std::int64_t at, range columns) {
+    if (a.inner == 1) normalize_row<Form>(in + at, out + at, a.extent);
+    else normalize_columns<Form>(in + at, out + at, a.extent, a.inner, columns);
+  });
+}
+
+/// A share above which its own gradient is minus the sum of the others. Two shares cannot be so large.
+template <class Real>
+inline constexpr Real certain_share = Real{0.75};
+
+/// The gradient of a normalization from its result y and the gradient g of that, where a step along the axis goes from
+/// register to register of a row of `extent` numbers, or of {extent, inner} from row to row. out == g is allowed.
+template <normalized Form, bool Row, class G, class Y, class Out>
+struct slope_along {
+  static constexpr bool of_log = Form == normalized::log_softmax;
+  using real = sum_of<Out>;
+  using vec = lanes<real>;
+  const G* g;
+  const Y* y;
+  Out* out;
+  std::int64_t extent, inner;
+
+  std::int64_t count() const { return Row ? (extent + vec::width - 1) / vec::width : extent; }
+  /// Register k of what lies along the axis, or along the columns from j on, with `rest` past the end.
+  [[gnu::always_inline]] vec load(const auto* from, std::int64_t k, std::int64_t j, real rest = 0) const {
+    if constexpr (Row) return load_row_as<real>(from, k * vec::width, extent, rest);
+    else return load_row_as<real>(from + k * inner, j, inner, rest);
+  }
+  [[gnu::always_inline]] void store(vec x, std::int64_t k, std::int64_t j) const {
+    if constexpr (Row) store_row(x, out, k * vec::width, extent);
+    else store_row(x, out + k * inner, j, inner);
+  }
+  [[gnu::always_inline]] vec share(std::int64_t k, std::int64_t j) const {
+    if constexpr (of_log) return exp(load(y, k, j, nothing<real>));
+    else return load(y, k, j);
+  }
+  /// The sum along the axis of what at(k) gives for register k.
+  [[gnu::always_inline]] vec sum_along(auto at) const {
+    const vec all = sum_in_sections<vec>(count(), at);
+    if constexpr (Row) return vec::fill(sum(all));
+    else return all;
+  }
+  /// In the columns from j on; 0 for a row.
+  void run(std::int64_t j) const {
+    const vec certain = vec::fill(certain_share<real>);
+    const vec level = sum_along([this, j](std::int64_t k) {
+      if constexpr (of_log) return load(g, k, j);
+      else return load(g, k, j) * load(y, k, j);
+    });
+    vec most{};
+    const vec others = sum_along([=, this, &most](std::int64_t k) {
+      const vec of_one = share(k, j), of_y = load(g, k, j);
+      const vec slope = of_log ? fused(-of_one, level, of_y) : (of_y - level) * of_one;
+      store(slope, k, j);
+      most = max(of_one, most);
+      return select(greater(of_one, certain), vec{}, slope);
+    });
+    if (!(largest(most) > certain_share<real>)) return;
+    for (std::int64_t k = 0; k < count(); ++k)
+      store(select(greater(share(k, j), certain), -others, load(out, k, j)), k, j);
+  }
+};
+
+template <normalized Form, class G, class Y, class Out>
+[[gnu::noinline]] void normalized_slope(const around_axis& a, const G* g, const Y* y, Out* out,
+                                        const launch& how = {}) {
+  constexpr std::int64_t work = Form == normalized::log_softmax ? normalizing : normalizing - 200;
+  visit_axis<G>(a, work, how, [=, &a](std::int64_t at, range columns) {
+    if (a.inner == 1) return slope_along<Form, true, G, Y, Out>{g + at, y + at, out + at, a.extent, 1}.run(0);
+    const slope_along<Form, false, G, Y, Out> along{g + at, y + at, out + at, a.extent, a.inner};
+    for (std::int64_t j = columns.begin; j < columns.end; j += lanes<sum_of<Out>>::width) along.run(j);
+  });
 }
 
 }  // namespace kernel
@@ -167,6 +243,14 @@ void compute(log_softmax_op<Axis>, signature<Numbers, X>, void* const* p, const 
   kernel::normalize<kernel::normalized::log_softmax>(kernel::around(X::shape, Axis),
                                                      static_cast<const kernel::taken_of<Numbers, X>*>(p[1]),
                                                      static_cast<kernel::made_of<Numbers>*>(p[0]), how);
+}
+
+template <int Axis, bool OfLog, class Numbers, class G, class Y>
+void compute(softmax_slope_op<Axis, OfLog>, signature<Numbers, G, Y>, void* const* p, const kernel::launch& how) {
+  constexpr auto form = OfLog ? kernel::normalized::log_softmax : kernel::normalized::softmax;
+  kernel::normalized_slope<form>(kernel::around(G::shape, Axis), static_cast<const kernel::taken_of<Numbers, G>*>(p[1]),
+                                 static_cast<const kernel::taken_of<Numbers, Y>*>(p[2]),
+                                 static_cast<kernel::made_of<Numbers>*>(p[0]), how);
 }
 
 }  // namespace cairn
