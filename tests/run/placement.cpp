@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "static/curved.hpp"
-
 using namespace cairn;
 
 namespace {
@@ -293,7 +291,7 @@ class planner {
     const auto in = on_heap([&] { return pass::find_segments(g, d, 0, placed); });
     const ir::sizes needed = pass::schedule_size(d, *in, unplaced::model::order);
     BOOST_REQUIRE(needed.nodes <= size.nodes && needed.arguments <= size.arguments);
-    const auto needs = on_heap([&] { return pass::find_needs(g, d, *in); });
+    const auto needs = on_heap([&] { return pass::find_needs(g, d, *in, unplaced::needs.cheap); });
     const auto s = on_heap([&] { return pass::rematerialize<size>(g, d, *in, *needs, unplaced::model::order); });
     const auto readers = on_heap([&] { return pass::find_readers(*s); });
     const auto steps = on_heap([&] { return pass::fuse(*s, *readers); });
@@ -372,7 +370,7 @@ template <int Width>
 constexpr auto mlp = nn::residual(nn::linear<"fc1", Width> | nn::gelu | nn::linear<"fc2", 64>);
 template <int Width>
 constexpr auto normed =
-    nn::residual(nn::layer_norm<"ln"> | nn::linear<"fc1", Width> | nn::gelu | nn::linear<"fc2", 64> | test::curving);
+    nn::residual(nn::layer_norm<"ln"> | nn::linear<"fc1", Width> | nn::gelu | nn::linear<"fc2", 64> | nn::tanh);
 constexpr auto residuals = classified<(x | block<"a">(mlp<96>) | block<"b">(mlp<32>) | block<"c">(mlp<128>) |
                                        block<"d">(mlp<64>) | nn::linear<"out", 10>)>;
 constexpr auto norms = classified<(x | block<"a">(normed<96>) | block<"b">(nn::linear<"z", 64> | nn::relu) |
@@ -390,10 +388,10 @@ constexpr auto added = classified<(((down | block<"b">(layer_of<32>) | block<"c"
 constexpr auto dense = classified<(x | block<"a">(wider<32>) | block<"b">(wider<64>) | block<"c">(wider<16>) |
                                    block<"d">(wider<48>) | nn::linear<"out", 10>)>;
 constexpr auto skips = [] {
-  const auto a = x | block<"a">(nn::linear<"fc", 96> | test::curving);
+  const auto a = x | block<"a">(nn::linear<"fc", 96> | nn::tanh);
   const auto b = a | block<"b">(nn::linear<"fc", 32> | nn::gelu);
   const auto c = b | block<"c">(nn::linear<"fc", 96> | nn::gelu);
-  const auto d = (a + c) | block<"d">(nn::linear<"fc", 32> | test::curving);
+  const auto d = (a + c) | block<"d">(nn::linear<"fc", 32> | nn::tanh);
   return classified<((b * d) | nn::linear<"out", 10>)>;
 }();
 template <int Width>
@@ -422,7 +420,7 @@ constexpr auto unet = [] {
   return cross_entropy(d | nn::flatten | nn::linear<"out", 10>, labels<"y", 10, 4>);
 }();
 // Layers that read two before them, and what is computed between layers: too many blocks for all placements.
-constexpr auto times = [](auto h, auto before) { return test::curved(h | nn::linear<"fc", 64>) * before; };
+constexpr auto times = [](auto h, auto before) { return tanh(h | nn::linear<"fc", 64>) * before; };
 constexpr auto multiplied = [] {
   const auto a = x | block<"a">(layer_of<64>);
   const auto b = a | block<"b">(layer_of<64>);
@@ -436,7 +434,7 @@ constexpr auto sums_between = [] {
   const auto b = a | block<"b">(layer_of<64>);
   const auto c = (a + b) | block<"c">(layer_of<64>);
   const auto d = (b + c) | block<"d">(layer_of<64>);
-  const auto e = (c * d) | block<"e">(nn::linear<"fc", 64> | test::curving);
+  const auto e = (c * d) | block<"e">(nn::linear<"fc", 64> | nn::tanh);
   return classified<((d + e) | nn::linear<"out", 10>)>;
 }();
 constexpr auto marked = classified<(x | block<"a">(mlp<96>) | ckpt<"b">(block<"b">(mlp<128>)) | block<"c">(mlp<32>) |

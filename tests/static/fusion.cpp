@@ -11,7 +11,6 @@
 #include "cairn/nn/norm.hpp"
 #include "cairn/train/rules.hpp"
 
-#include "curved.hpp"
 #include "plan.hpp"
 
 using namespace cairn;
@@ -24,11 +23,11 @@ constexpr auto y = input<"y", 4, 8>;
 constexpr auto w = param<"w", 4, 8>;
 
 // ---- A chain of elementwise operations is one loop; only what others read leaves its registers.
-using chain_plan = forward_of<curved(exp(x) * 2_c + x)>;
+using chain_plan = forward_of<tanh(exp(x) * 2_c + x)>;
 constexpr const auto& chained = chain_plan::loops;
 /// Argument i of value k of the first loop.
 constexpr int argument(int k, int i) { return chained.arguments[chained.code[k].first + i]; }
-static_assert(steps<chain_plan> == "[exp mul add curved]");
+static_assert(steps<chain_plan> == "[exp mul add tanh]");
 static_assert(!chained.code[0].stored && !chained.code[1].stored && !chained.code[2].stored &&
               chained.code[3].stored);
 // Arguments: k >= 0 is the result of operation k, -1 the first input, -2 the second; x is one of them.
@@ -39,27 +38,27 @@ static_assert(argument(3, 0) == 2 && chained.input_count == 2);
 // Constants are immediates: no operand, no memory. Also the 1 from which backward starts, whatever its shape.
 static_assert(chained.inputs[0].how == ir::access::contiguous && chained.inputs[1].how == ir::access::constant && chained.inputs[1].immediate == 2);
 static_assert(chain_plan::places.constant_count == 0);
-using training = step_of<sum(curved(w + x))>;
-// Backward computes curved again, in the loop that reads it.
-static_assert(steps<training> == "[add curved sum] | [expand add curved square sub mul]");
+using training = step_of<sum(relu(w + x))>;
+// Backward computes relu again, in the loop that reads it.
+static_assert(steps<training> == "[add relu sum] | [expand add relu step mul]");
 static_assert(training::loops.inputs[2].how == ir::access::constant &&
               training::loops.inputs[2].immediate == 1);  // after w and x
 static_assert(training::places.constant_count == 0);
 static_assert(forward_of<sum(2_c)>::places.constant_count == 1);  // a kernel reads memory
 
 // ---- What ends a loop: a kernel that reads it, beside it where it takes rows,
-static_assert(steps_of<curved(softmax(exp(x) + y))> == "[exp add softmax] [curved]");
+static_assert(steps_of<tanh(softmax(exp(x) + y))> == "[exp add softmax] [tanh]");
 // another shape,
 static_assert(steps_of<exp(input<"row", 8>) + x> == "[exp] [add]");
-static_assert(steps_of<x / curved(input<"column", 4, 1>)> == "[curved] [div]");
+static_assert(steps_of<x / tanh(input<"column", 4, 1>)> == "[tanh] [div]");
 // a view of what it computes,
 static_assert(steps_of<exp(detach(exp(x)))> == "[exp] [exp]");
 static_assert(steps_of<exp(reshape<8, 4>(exp(x)))> == "[exp] [exp]");
 // the turn,
-static_assert(steps<step_of<curved(param<"s"> + 1_c)>> == "[add curved] | [square sub mul]");
+static_assert(steps<step_of<relu(param<"s"> + 1_c)>> == "[add relu] | [step mul]");
 // and its own limits, 32 operations and 16 inputs.
-static_assert(steps_of < x | repeat<32, "r">([](auto) { return curving; }) >.count('[') == 1);
-static_assert(steps_of < x | repeat<33, "r">([](auto) { return curving; }) >.count('[') == 2);
+static_assert(steps_of < x | repeat<32, "r">([](auto) { return nn::tanh; }) >.count('[') == 1);
+static_assert(steps_of < x | repeat<33, "r">([](auto) { return nn::tanh; }) >.count('[') == 2);
 constexpr auto many =
     repeat<40, "r">([](auto) { return layer([](auto v) { return v + param<"p", 4, 8>; }); });
 template <class Plan>
@@ -74,7 +73,7 @@ constexpr bool within_limits = [] {
 }();
 static_assert(within_limits<forward_of<x | many>> && within_limits<step_of<sum(x | many)>>);
 // What does not: a kernel that the loop has nothing to do with runs before it.
-static_assert(steps_of<exp(x) + softmax(y) * curved(x)> == "softmax [exp curved mul add]");
+static_assert(steps_of<exp(x) + softmax(y) * tanh(x)> == "softmax [exp tanh mul add]");
 
 // ---- A product hands its tiles to the loop that reads it first; what stands open before it and does not read it
 // follows it, unless the shapes differ.
@@ -201,15 +200,15 @@ static_assert(forward_of<a<> + b<>>::loops.of[0].extents == shape{});
 constexpr auto cube = input<"cube", 2, 4, 8>;
 constexpr auto column = input<"column", 4, 1>;
 static_assert(steps_of<sum<-1>(square(x - mean<-1>(x, keepdim)))> == "sum [mul] [sub square sum]");
-static_assert(steps_of<sum<0>(curved(x + input<"row", 8>))> == "[add curved sum]");
+static_assert(steps_of<sum<0>(tanh(x + input<"row", 8>))> == "[add tanh sum]");
 static_assert(steps_of<sum<0>(x * column)> == "[mul sum]" && steps_of<sum<1>(x * column)> == "[mul sum]");
 static_assert(steps_of<sum<0, 1>(cube * column)> == "[mul sum]" && steps_of<sum<2>(cube * column)> == "[mul sum]");
 static_assert(steps_of<sum<0>(cube * input<"row", 8>)> == "[mul] sum" && steps_of<sum<0>(cube * x)> == "[mul sum]");
 static_assert(steps_of<sum<1, 2>(cube * column)> == "[mul] sum" && steps_of<sum<1, 2>(cube * cube)> == "[mul sum]");
 static_assert(steps_of<sum(x + column)> == "[add] sum" && steps_of<sum(x + 2_c * y)> == "[mul add sum]");
 // What joins the loop of a sum after it reads rows, too.
-static_assert(steps_of<outputs(sum<0>(x* y), curved(x* y) + column)> == "[mul sum curved add]");
-static_assert(steps_of<outputs(sum(x* y), curved(x* y) + column)> == "[mul sum curved] [add]");
+static_assert(steps_of<outputs(sum<0>(x* y), tanh(x* y) + column)> == "[mul sum tanh add]");
+static_assert(steps_of<outputs(sum(x* y), tanh(x* y) + column)> == "[mul sum tanh] [add]");
 // What is made for a sum alone is left to the next loop, which makes both, if what it reads of a product is stored
 // anyway.
 constexpr auto scores = matmul(w, transpose(w));
@@ -226,10 +225,10 @@ static_assert(steps<forward_of<sum(square(input<"z", 8, 8> - distance))>> == "[s
 static_assert(steps<forward_of<matmul(x, distance)>> == "[generated] matmul");
 static_assert(steps<forward_of<reshape<64>(distance) + zeros<64>>> == "[generated] [add]");
 using by_distance = step_of<sum(
-    x | ckpt<"s">(layer([](auto h) { return curved(matmul(h * param<"of columns", 8>, distance) + zeros<8>); })) |
+    x | ckpt<"s">(layer([](auto h) { return relu(matmul(h * param<"of columns", 8>, distance) + zeros<8>); })) |
     nn::linear<"out", 3>)>;
 static_assert(steps<by_distance> ==
-              "[mul] [generated] [matmul add curved] [matmul add] sum | [expand sum] matmul [matmul square sub mul] "
+              "[mul] [generated] [matmul add relu] [matmul add] sum | [expand sum] matmul [matmul step mul] "
               "[generated] [matmul mul] sum");
 static_assert(stored<by_distance> == stored<step_of<sum(x | nn::linear<"out", 3>)>> + 128);  // what leaves the segment
 
@@ -237,16 +236,16 @@ static_assert(stored<by_distance> == stored<step_of<sum(x | nn::linear<"out", 3>
 // not of rows, for kernels that take rows, beside tiles; by moments, by what joins more, and by convolutions that copy.
 // Others read a copy.
 constexpr auto both = concatenate<-1>(x, y);
-static_assert(steps_of<curved(both * 2_c)> == "[mul curved]");
-static_assert(steps_of<sum<0>(curved(both))> == "[curved sum]");
-static_assert(steps_of<sum<1>(curved(both))> == "[curved] sum");
+static_assert(steps_of<tanh(both * 2_c)> == "[mul tanh]");
+static_assert(steps_of<sum<0>(tanh(both))> == "[tanh sum]");
+static_assert(steps_of<sum<1>(tanh(both))> == "[tanh] sum");
 static_assert(steps_of<softmax(both * 2_c)> == "[mul softmax]");
 static_assert(steps_of<nn::linear<"fc", 16>(x) * both> == "[matmul add mul]");
 static_assert(steps_of<square(concatenate<-1>(both, x))> == "[square]");
 static_assert(steps_of<reshape<4 * 19>(concatenate<-1>(both, param<"v", 4, 3>))> == "concatenate");
 static_assert(steps_of<both> == "concatenate");
 static_assert(steps_of<sum(both)> == "concatenate sum");
-static_assert(steps_of<curved(concatenate<0>(x, y))> == "concatenate [curved]");
+static_assert(steps_of<tanh(concatenate<0>(x, y))> == "concatenate [tanh]");
 static_assert(steps_of<both * slice<-1, 0, 1>(both)> == "concatenate [mul]");
 constexpr auto image = reshape<1, 4, 4, 2>(x);
 static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 3, nn::window{.padding = 1}>> ==
@@ -272,14 +271,14 @@ constexpr auto heads_first = [](auto all) {
   return nn::attention(q, k, v);
 };
 static_assert(steps_of<split_first(tokens)> == "attention");
-static_assert(steps_of<split_first(curved(tokens))> == "[curved] attention");
-static_assert(steps_of<heads_first(curved(tokens))> == "[curved] attention");
+static_assert(steps_of<split_first(tanh(tokens))> == "[tanh] attention");
+static_assert(steps_of<heads_first(tanh(tokens))> == "[tanh] attention");
 constexpr auto some = heads(slice<-1, 0, 8>(tokens));
 static_assert(steps_of<nn::attention(some, flip<1>(some), some)> == "[slice] [flip] attention");
-static_assert(steps_of<nn::attention(some, flip<2>(heads(curved(slice<-1, 8, 16>(tokens)))), some)> ==
-              "[curved] [flip] attention");
+static_assert(steps_of<nn::attention(some, flip<2>(heads(tanh(slice<-1, 8, 16>(tokens)))), some)> ==
+              "[tanh] [flip] attention");
 static_assert(steps_of<matmul(reshape<10, 8>(slice<-1, 8, 16>(tokens)), transpose(w))> == "matmul");
-static_assert(steps_of<curved(reshape<10, 8>(slice<-1, 8, 16>(tokens)))> == "[slice] [curved]");
+static_assert(steps_of<tanh(reshape<10, 8>(slice<-1, 8, 16>(tokens)))> == "[slice] [tanh]");
 
 // ---- Truth values stay in the loop that chooses by them.
 static_assert(steps_of<where(x > y, x, y * 2_c)> == "[less mul where]");
@@ -299,24 +298,23 @@ static_assert(three::loops.of[1].same_as == 0 && three::loops.of[2].same_as == 0
 // Not equal: another operation, constant, input that is repeated along rows, or something more that is read outside.
 constexpr auto apart = [](auto v, auto u) { return softmax(v) + softmax(u); };
 static_assert(kernels<forward_of<apart(exp(x), exp(y))>> == 2);  // [exp] twice, and [add]
-static_assert(kernels<forward_of<apart(exp(x), curved(y))>> == 3);
+static_assert(kernels<forward_of<apart(exp(x), tanh(y))>> == 3);
 static_assert(kernels<forward_of<apart(2_c * x, 3_c * y)>> == 3);
 static_assert(kernels<forward_of<apart(exp(x), exp(input<"row", 8>))>> == 2);
 static_assert(kernels<forward_of<apart(x + y, x + input<"row", 8>)>> == 2);  // [add softmax] twice, and [add]
 constexpr auto along_rows = apart(x + input<"row", 8>, x + input<"column", 4, 1>);
 static_assert(kernels<forward_of<along_rows>> == 3);
-constexpr auto doubly = [](auto v) { return curved(exp(v)); };
+constexpr auto doubly = [](auto v) { return tanh(exp(v)); };
 static_assert(kernels<forward_of<apart(doubly(x), doubly(y))>> == 2);
 static_assert(kernels<forward_of<apart(doubly(x), doubly(y)) + exp(y)>> ==
               3);  // one of them also hands out exp
 // Recomputation runs the kernel of the forward pass, if backward reads no more of it than the forward pass
 // did: the gradient of a bias is a sum; the second product's weights come before its input, and their
-// gradient reads curved, so curved is computed right before.
-using again = step_of<sum(x | ckpt<"s">(nn::linear<"in", 8> | curving | nn::linear<"out", 3>))>;
+// gradient reads relu, so relu is computed right before.
+using again = step_of<sum(x | ckpt<"s">(nn::linear<"in", 8> | nn::relu | nn::linear<"out", 3>))>;
 static_assert(
     steps<again> ==
-    "[matmul add curved] [matmul add] sum | [expand sum] [matmul add curved] matmul [matmul square sub mul] sum "
-    "matmul");
+    "[matmul add relu] [matmul add] sum | [expand sum] [matmul add relu] matmul [matmul step mul] sum matmul");
 static_assert(again::loops.of[0].same_as == 0 && again::loops.of[4].same_as == 0);
 // Depth costs steps, not kernels.
 template <int Depth>

@@ -6,7 +6,6 @@
 #include "cairn/nn/linear.hpp"
 
 #include "../overlap.hpp"
-#include "curved.hpp"
 
 using namespace cairn;
 using namespace cairn::test;
@@ -15,7 +14,7 @@ namespace {
 
 constexpr std::int64_t row = 8 * sizeof(float);
 constexpr auto x = input<"x", 8>;
-constexpr auto of_input = [](auto v) { return curved(sqrt(v * param<"lower", 8>)); };
+constexpr auto of_input = [](auto v) { return tanh(sqrt(v * param<"lower", 8>)); };
 constexpr auto of_lower = [](auto v) { return exp(v * param<"upper", 8>); };
 constexpr auto lower = ckpt<"1", allow_useless>(of_input, x);
 constexpr auto loss = sum(ckpt<"2", allow_useless>(of_lower, lower));
@@ -79,15 +78,15 @@ static_assert(peak<trained> == 64 && peak<step_of<loss, accumulate_gradients>> =
 static_assert(step_of<outputs(sum(param<"v", 8>), param<"w", 8>), accumulate_gradients>::gradient.gradient[1] ==
               ir::none);
 // A parameter that is used twice: what comes second is added to the sum with what came first, in its place.
-constexpr auto by_w = layer([](auto v) { return matmul(curved(v), param<"w", 8, 8>); });
+constexpr auto by_w = layer([](auto v) { return matmul(tanh(v), param<"w", 8, 8>); });
 constexpr auto twice = sum(input<"rows", 4, 8> | by_w | by_w);
 static_assert(gradient_of<step_of<twice, accumulate_gradients>>("w") ==
-              "add(add(gradient so far, matmul(curved(matmul(curved(rows), w)), expand(reshape(constant)))), "
-              "matmul(curved(rows), mul(matmul(expand(reshape(constant)), w), "
-              "sub(constant, square(curved(matmul(curved(rows), w)))))))");
+              "add(add(gradient so far, matmul(tanh(matmul(tanh(rows), w)), expand(reshape(constant)))), "
+              "matmul(tanh(rows), mul(matmul(expand(reshape(constant)), w), "
+              "tanh_slope(matmul(tanh(rows), w)))))");
 static_assert(lawful<twice, accumulate_gradients>());
 // A product of several blocks of depth keeps sums where its result belongs, which so is not the gradient's place.
-constexpr auto deep = sum(input<"rows", 4096, 8> | nn::linear<"a", 8> | curving | nn::linear<"b", 8>);
+constexpr auto deep = sum(input<"rows", 4096, 8> | nn::linear<"a", 8> | nn::tanh | nn::linear<"b", 8>);
 static_assert(lawful<deep, accumulate_gradients>() &&
               peak<step_of<deep, accumulate_gradients>> == peak<step_of<deep>> + 8 * row);
 

@@ -9,7 +9,6 @@
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/linear.hpp"
 
-#include "curved.hpp"
 #include "plan.hpp"
 
 using namespace cairn;
@@ -26,7 +25,7 @@ struct ranks_op : op {
 
 namespace {
 
-/// Where each step writes: "exp@0, softmax@64, | mul@g0 curved@128". A step ends with a comma, `|` is the turn;
+/// Where each step writes: "exp@0, softmax@64, | mul@g0 tanh@128". A step ends with a comma, `|` is the turn;
 /// @g is a place in the block of gradients, @ one in the arena.
 template <class Plan>
 constexpr formula drawn = [] {
@@ -108,16 +107,16 @@ static_assert(peak<ranks_in<float>> == 32 * 4 + 32 * 4 && peak<ranks_in<double>>
 constexpr auto w = param<"w", 16>;
 constexpr auto b = param<"b", 16>;
 
-// The one loop of backward writes the gradient where it belongs, over curved, which it reads last. So curved is
+// The one loop of backward writes the gradient where it belongs, over relu, which it reads last. So relu is
 // computed there in the first place, and counts as stored all the same. The arena holds the loss alone.
 constexpr auto y = softmax(x);
-using slope = step_of<sum(curved(w + y))>;
-static_assert(drawn<slope> == " softmax@g0, curved@g0 sum@0, | mul@g0" && peak<slope> == 64 && stored<slope> == 64);
-// With a segment it is the boundary that waits there, and curved never leaves the loop that adds it up.
-using boundary = step_of<sum(ckpt<"s">(curving, w + x))>;
+using slope = step_of<sum(relu(w + y))>;
+static_assert(drawn<slope> == " softmax@g0, relu@g0 sum@0, | mul@g0" && peak<slope> == 64 && stored<slope> == 64);
+// With a segment it is the boundary that waits there, and relu never leaves the loop that adds it up.
+using boundary = step_of<sum(ckpt<"s">(nn::relu, w + x))>;
 static_assert(drawn<boundary> == " add@g0 sum@0, | mul@g0" && peak<boundary> == 64 && stored<boundary> == 64);
-// Of leaves curved is computed again, by the loop that reads it.
-using computed_again = step_of<sum(curved(w + x))>;
+// Of leaves relu is computed again, by the loop that reads it.
+using computed_again = step_of<sum(relu(w + x))>;
 static_assert(drawn<computed_again> == " sum@0, | mul@g0" && peak<computed_again> == 64 && stored<computed_again> == 0);
 
 // Two softmaxes s, t of h = w + x: at the turn s at 0 (over h), t at 64, the loss at 128. Then g = 1 goes where the
@@ -146,8 +145,8 @@ static_assert(drawn<twice> == std::string_view(twice_by_hand.text, twice_by_hand
 static_assert(stored<twice> == 36 && peak<twice> == 192 + working);
 
 // One gradient for two parameters: computed at the first, copied to the second at the end of a step.
-using common_gradient = step_of<sum(curved(w + b + y))>;
-static_assert(drawn<common_gradient> == " softmax@g0, curved@g0 sum@0, | mul@g0" &&
+using common_gradient = step_of<sum(relu(w + b + y))>;
+static_assert(drawn<common_gradient> == " softmax@g0, relu@g0 sum@0, | mul@g0" &&
               common_gradient::places.copy_count == 1);
 static_assert(common_gradient::places.copies[0].to.offset == 64);
 // A gradient that is a constant is copied as well, from where constants are.

@@ -3,7 +3,6 @@
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
-#include "curved.hpp"
 #include "plan.hpp"
 
 using namespace cairn;
@@ -13,9 +12,9 @@ namespace {
 
 constexpr std::int64_t row = 8 * 4 * sizeof(float);  // of every value here
 constexpr auto h = input<"x", 8, 4> | nn::linear<"in", 4>;
-// Backward reads the arguments of gelu and of products, and the results of softmax and curved.
+// Backward reads the arguments of gelu, of products and of tanh, and the result of softmax.
 constexpr auto f =
-    nn::linear<"a", 4> | nn::gelu | nn::tag<"bent"> | nn::softmax | nn::tag<"shares"> | nn::linear<"b", 4> | curving;
+    nn::linear<"a", 4> | nn::gelu | nn::tag<"bent"> | nn::softmax | nn::tag<"shares"> | nn::linear<"b", 4> | nn::tanh;
 template <class... Policy>
 using kept_by = step_of<sum(ckpt<"s", allow_useless, Policy...>(f)(h))>;
 struct counts {
@@ -26,23 +25,23 @@ struct counts {
 template <class Step>
 constexpr counts counts_of{static_cast<int>(stored<Step> / row), recomputed<Step>("s")};
 
-// Plain stores h, the argument of gelu, softmax and curved.
+// Plain stores h, the arguments of gelu and tanh, and softmax.
 static_assert(stored<step_of<sum(ckpt<"s">(f)(h)), plain>> == 4 * row);
-// Of the segment h. Again: two products with their biases, gelu, softmax, curved.
-static_assert(counts_of<kept_by<>> == counts{1, 7});
-static_assert(counts_of<kept_by<save_nothing>> == counts{1, 7});
+// Of the segment h. Again: two products with their biases, gelu, softmax.
+static_assert(counts_of<kept_by<>> == counts{1, 6});
+static_assert(counts_of<kept_by<save_nothing>> == counts{1, 6});
 // With what was to be recomputed goes what only led there; what nobody reads is not stored, allowed or not: with the
 // shares there nobody reads what was bent, and the argument of gelu is for its slope.
-static_assert(counts_of<kept_by<save<"bent">>> == counts{2, 6});
-static_assert(counts_of<kept_by<save<"shares">>> == counts{2, 5});
-static_assert(counts_of<kept_by<save<"bent", "shares">>> == counts{2, 5});
-static_assert(counts_of<kept_by<save<"bent">, save<"shares">>> == counts{2, 5});
+static_assert(counts_of<kept_by<save<"bent">>> == counts{2, 5});
+static_assert(counts_of<kept_by<save<"shares">>> == counts{2, 4});
+static_assert(counts_of<kept_by<save<"bent", "shares">>> == counts{2, 4});
+static_assert(counts_of<kept_by<save<"bent">, save<"shares">>> == counts{2, 4});
 static_assert(counts_of<kept_by<save_all_but<"bent">>> == counts{4, 0});    // gelu has no reader
 static_assert(counts_of<kept_by<save_all_but<"shares">>> == counts{4, 1});  // softmax, from what was bent
 static_assert(counts_of<kept_by<save_all_but<"bent", "shares">>> == counts{3, 2});
-static_assert(counts_of<kept_by<save_matmuls>> == counts{3, 5});
-static_assert(counts_of<kept_by<save_unbatched_matmuls>> == counts{3, 5});
-static_assert(counts_of<kept_by<save_matmuls, save<"shares">>> == counts{4, 3});  // biases, curved
+static_assert(counts_of<kept_by<save_matmuls>> == counts{3, 4});
+static_assert(counts_of<kept_by<save_unbatched_matmuls>> == counts{3, 4});
+static_assert(counts_of<kept_by<save_matmuls, save<"shares">>> == counts{4, 2});  // biases
 static_assert(counts_of<kept_by<save_everything>> == counts{4, 0});
 
 // A predicate of one's own.

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 
-#include "curved.hpp"
 #include "plan.hpp"
 
 using namespace cairn;
@@ -50,8 +49,8 @@ static_assert(stored<squared> == 2 * row && recomputed<squared>("s") == 0);
 static_assert(segment<squared>("s").interior_bytes == 0);
 using given_out = step_of<outputs(sum(t), t)>;
 static_assert(stored<given_out> == row && recomputed<given_out>("s") == 0);  // results are not counted as stored
-constexpr auto folded = ckpt<"s">([](auto v) { return reshape<2, 4>(curved(v)); }, h);
-static_assert(stored<step_of<sum(square(folded))>> == row);  // curved, through the view; nobody reads h
+constexpr auto folded = ckpt<"s">([](auto v) { return reshape<2, 4>(relu(v)); }, h);
+static_assert(stored<step_of<sum(square(folded))>> == row);  // relu, through the view; nobody reads h
 static_assert(recomputed<step_of<sum(square(folded))>>("s") == 0);
 static_assert(recomputed<step_of<sum(folded)>>("s") == 1 && stored<step_of<sum(folded)>> == row);
 
@@ -68,7 +67,7 @@ static_assert(stored<step_of<sum(second)>> == 2 * row);
 static_assert(recomputed<step_of<sum(second)>>("a") == 0 && recomputed<step_of<sum(second)>>("b") == 2);
 
 // What backward does not read is not computed again: a last operation; all, where only arguments are read.
-using trailing = step_of<ckpt<"s">([](auto v) { return sum(curved(v)); }, h)>;
+using trailing = step_of<ckpt<"s">([](auto v) { return sum(relu(v)); }, h)>;
 static_assert(recomputed<trailing>("s") == 1 && runs_of<trailing>("sum") == runs{1, 0} && stored<trailing> == row);
 using arguments_only = step_of<sum(ckpt<"s">(nn::gelu, h))>;
 static_assert(recomputed<arguments_only>("s") == 0 && stored<arguments_only> == row);
@@ -91,41 +90,40 @@ static_assert(reads<shown>("transpose") && shown::places.copy_count == 0);
 
 // ---- Parameters.
 // One used inside and outside a segment has one gradient, the sum of both.
-constexpr auto of_w = [](auto v) { return curved(v) * param<"w", 8>; };
+constexpr auto of_w = [](auto v) { return relu(v) * param<"w", 8>; };
 using shared = step_of<sum(ckpt<"s">(of_w, param<"w", 8> + x))>;
 static_assert(shared::graph.leaf_count == 2 && recomputed<shared>("s") == 1 && stored<shared> == row);
 static_assert(gradient_of<shared>("w") ==
-              "add(mul(expand(reshape(constant)), curved(add(w, x))), "
+              "add(mul(expand(reshape(constant)), relu(add(w, x))), "
               "mul(mul(expand(reshape(constant)), w), "
-              "sub(constant, square(curved(add(w, x))))))");
+              "step(relu(add(w, x)))))");
 // They get their gradient where no argument of the segment needs one, and where there is no argument at all.
-using no_gradient_in = step_of<sum(ckpt<"s">([](auto v) { return curved(v * param<"p", 8>); }, x))>;
-static_assert(gradient_of<no_gradient_in>("p") ==
-              "mul(mul(expand(reshape(constant)), sub(constant, square(curved(mul(x, p))))), x)");
+using no_gradient_in = step_of<sum(ckpt<"s">([](auto v) { return relu(v * param<"p", 8>); }, x))>;
+static_assert(gradient_of<no_gradient_in>("p") == "mul(mul(expand(reshape(constant)), step(relu(mul(x, p)))), x)");
 static_assert(stored<no_gradient_in> == 0 && segment<no_gradient_in>("s").boundary_bytes == 0);
 static_assert(recomputed<no_gradient_in>("s") == 2);
 using chosen_without = step_of<sum(ckpt<"s">([](auto v) { return softmax(v * param<"p", 8>); }, x))>;
 static_assert(stored<chosen_without> == 0 && std::same_as<detail::problem_in<chosen_without>, sound>);
-using parameters_only = step_of<sum(ckpt<"s">([] { return curved(square(param<"p", 8>)); }))>;
+using parameters_only = step_of<sum(ckpt<"s">([] { return relu(square(param<"p", 8>)); }))>;
 static_assert(stored<parameters_only> == 0 && recomputed<parameters_only>("s") == 2);
 
 // ---- Nested segments: exp runs in the forward pass, for the outer segment, and for the inner one.
-constexpr auto inner = [](auto v) { return curved(exp(v)); };
+constexpr auto inner = [](auto v) { return relu(exp(v)); };
 constexpr auto outer = [](auto v) { return square(ckpt<"inner">(inner, sqrt(v))); };
 using nested = step_of<sum(ckpt<"outer">(outer, h))>;
 static_assert(stored<nested> == row && runs_of<nested>("exp") == runs{1, 2});
-static_assert(recomputed<nested>("outer") == 3);  // sqrt, exp, curved: square reads the result of the inner segment
-static_assert(recomputed<nested>("inner") == 1);  // exp: sqrt and curved are there from the outer one
-static_assert(runs_of<nested>("sqrt") == runs{1, 1} && runs_of<nested>("curved") == runs{1, 1});
+static_assert(recomputed<nested>("outer") == 3);  // sqrt, exp, relu: square reads the result of the inner segment
+static_assert(recomputed<nested>("inner") == 1);  // exp: sqrt and relu are there from the outer one
+static_assert(runs_of<nested>("sqrt") == runs{1, 1} && runs_of<nested>("relu") == runs{1, 1});
 static_assert(segment<nested>("outer").boundary_bytes == row && segment<nested>("inner").boundary_bytes == row);
 static_assert(segment<nested>("inner").interior_bytes == row);      // exp
-static_assert(segment<nested>("outer").interior_bytes == 2 * row);  // sqrt for the inner one, curved for square
+static_assert(segment<nested>("outer").interior_bytes == 2 * row);  // sqrt for the inner one, relu for square
 // A segment that is nothing but another costs nothing more.
 using twofold = step_of<sum(ckpt<"a">(ckpt<"b">(inner))(h))>;
 static_assert(stored<twofold> == row && recomputed<twofold>("a") == 0 && recomputed<twofold>("b") == 2);
-// Three deep: sqrt asks for all four in a, which keeps curved for b; c computes exp and sqrt once more.
+// Three deep: sqrt asks for all four in a, which keeps relu for b; c computes exp and sqrt once more.
 constexpr auto c = [](auto v) { return sqrt(exp(v)); };
-constexpr auto b = [](auto v) { return curved(ckpt<"c">(c, v)); };
+constexpr auto b = [](auto v) { return relu(ckpt<"c">(c, v)); };
 constexpr auto a = [](auto v) { return sqrt(ckpt<"b">(b, v)); };
 using threefold = step_of<sum(ckpt<"a">(a, h))>;
 static_assert(stored<threefold> == row && recomputed<threefold>("a") == 4);
@@ -140,7 +138,7 @@ using residual = step_of<sum(ckpt<"s">(nn::residual(layer(f)))(h))>;
 static_assert(stored<residual> == row && recomputed<residual>("s") == 2);  // not the sum, which nobody reads
 
 // Several results: only those that somebody else needs are stored, and the others computed again where read.
-constexpr auto two = [](auto v) { return std::tuple{curved(v), exp(v)}; };
+constexpr auto two = [](auto v) { return std::tuple{relu(v), exp(v)}; };
 constexpr auto product_of_two = [] {
   auto [l, r] = ckpt<"s">(two, h);
   return sum(l * r);  // reads both
@@ -151,10 +149,10 @@ constexpr auto one_of_two = [] {
   return sum(square(l) + r);  // square reads l; exp is computed again, from h
 }();
 static_assert(stored<step_of<one_of_two>> == 2 * row && recomputed<step_of<one_of_two>>("s") == 1);
-static_assert(runs_of<step_of<one_of_two>>("curved") == runs{1, 0});
+static_assert(runs_of<step_of<one_of_two>>("relu") == runs{1, 0});
 static_assert(runs_of<step_of<one_of_two>>("exp") == runs{1, 1});
 // A result that nobody uses is never computed.
-constexpr auto first_only = sum(std::get<0>(ckpt<"s">([](auto v) { return std::tuple{curved(v), exp(gelu(v))}; }, h)));
+constexpr auto first_only = sum(std::get<0>(ckpt<"s">([](auto v) { return std::tuple{relu(v), exp(gelu(v))}; }, h)));
 static_assert(runs_of<step_of<first_only>>("exp") == runs{} && runs_of<step_of<first_only>>("gelu") == runs{});
 static_assert(recomputed<step_of<first_only>>("s") == 1);
 
@@ -166,11 +164,11 @@ static_assert(segment<masked>("s").boundary_bytes == 2 * row && stored<masked> =
 static_assert(!reads<masked>("transpose") && recomputed<masked>("s") == 0);
 
 // ---- What needs no gradient is neither stored nor computed again. Both segments end in what they read.
-constexpr auto lower = [](auto v) { return curved(sqrt(v * param<"lower", 8>)); };
+constexpr auto lower = [](auto v) { return relu(sqrt(v * param<"lower", 8>)); };
 constexpr auto upper = [](auto v) { return exp(v * param<"upper", 8>); };
 constexpr auto stack = sum(ckpt<"2">(upper, ckpt<"1">(lower, x)));
 using trained = step_of<stack>;
-static_assert(stored<trained> == row && reads<trained>("curved"));  // the result of 1, which is the boundary of 2
+static_assert(stored<trained> == row && reads<trained>("relu"));  // the result of 1, which is the boundary of 2
 static_assert(recomputed<trained>("1") == 2 && recomputed<trained>("2") == 2);  // mul, sqrt; mul, exp
 using upper_only = step_of<stack, freeze<"lower">>;
 static_assert(stored<upper_only> == row && recomputed<upper_only>("1") == 0 && recomputed<upper_only>("2") == 2);
@@ -178,83 +176,87 @@ static_assert(trained::gradient.reached[1] && !upper_only::gradient.reached[1]);
 using lower_only = step_of<stack, freeze<"upper">>;
 static_assert(stored<lower_only> == row && recomputed<lower_only>("1") == 2 && recomputed<lower_only>("2") == 2);
 static_assert(runs_of<trained>("mul").backward == runs_of<lower_only>("mul").backward + 1);  // the gradient of upper
-using frozen_leaf = step_of<sum(ckpt<"s">([](auto v) { return curved(v * frozen<"p", 8>); }, h))>;
+using frozen_leaf = step_of<sum(ckpt<"s">([](auto v) { return relu(v * frozen<"p", 8>); }, h))>;
 static_assert(recomputed<frozen_leaf>("s") == 2 && stored<frozen_leaf> == row);
 
 // detach outside cuts: a parameter before it gets only the gradient that reaches it elsewhere.
-constexpr auto cut = [](auto v) { return curved(v * param<"p", 8>); };
+constexpr auto cut = [](auto v) { return relu(v * param<"p", 8>); };
 using detached = step_of<sum(ckpt<"s">(cut, detach(exp(h))) - param<"w", 8>)>;
 static_assert(stored<detached> == row && reads<detached>("exp") && recomputed<detached>("s") == 2);
 static_assert(gradient_of<detached>("w") == "neg(expand(reshape(constant)))");
 
 // ---- Outside of segments: what at most 16 elementwise operations in a row make of what costs fewer bytes is not kept,
 // but computed again. Leaves cost nothing, nor do outputs and what backward reads anyway.
-constexpr auto of_leaves = [](auto v) { return curved(gelu(v)); };  // reads the argument of gelu, and its own result
+constexpr auto of_leaves = [](auto v) { return relu(gelu(v)); };  // reads the argument of gelu, and its own result
 using nothing_kept = step_of<sum(of_leaves(param<"w", 8> + x))>;
 static_assert(stored<nothing_kept> == 0 && runs_of<nothing_kept>("add") == runs{1, 1});
-static_assert(runs_of<nothing_kept>("gelu") == runs{1, 1} && runs_of<nothing_kept>("curved") == runs{1, 1});
+static_assert(runs_of<nothing_kept>("gelu") == runs{1, 1} && runs_of<nothing_kept>("relu") == runs{1, 1});
 static_assert(nothing_kept::schedule.recomputed[0].operations == 3);
 static_assert(std::ranges::count_if(nothing_kept::schedule.again, std::identity{}) == 3);
-static_assert(detail::flops_in<nothing_kept>.forward == 4 * 8 && detail::flops_in<nothing_kept>.backward == 5 * 8);
+static_assert(detail::flops_in<nothing_kept>.forward == 4 * 8 && detail::flops_in<nothing_kept>.backward == 4 * 8);
 static_assert(detail::flops_in<nothing_kept>.recomputed == 3 * 8);
-static_assert(stored<step_of<sum(curved(exp(0.5_c) + param<"w", 8>))>> == 0);
+static_assert(stored<step_of<sum(relu(exp(0.5_c) + param<"w", 8>))>> == 0);
+// The slope of tanh reads the argument. If a kernel of backward reads the result, tanh is computed again for it.
+using argument_kept = step_of<sum(input<"m", 2, 4> | nn::linear<"a", 4> | nn::tanh | nn::linear<"b", 4>)>;
+static_assert(stored<argument_kept> == row && reads<argument_kept>("add") && !reads<argument_kept>("tanh"));
+static_assert(runs_of<argument_kept>("tanh") == runs{1, 1});
 // An argument of a segment is kept, and so is its result; an output stays anyway.
-using kept_for_a_segment = step_of<sum(ckpt<"s">(f, curved(param<"w", 8> + x)))>;
+using kept_for_a_segment = step_of<sum(ckpt<"s">(f, relu(param<"w", 8> + x)))>;
 static_assert(stored<kept_for_a_segment> == row && kept_for_a_segment::schedule.recomputed[0].operations == 0);
 using kept_of_a_segment = step_of<sum(square(ckpt<"s">(nn::gelu, h)))>;
 static_assert(stored<kept_of_a_segment> == 2 * row && kept_of_a_segment::schedule.recomputed[0].operations == 0);
-constexpr auto shown_sigmoid = sqrt(param<"w", 8> + x);
-using kept_as_output = step_of<outputs(sum(curved(exp(shown_sigmoid))), reshape<2, 4>(shown_sigmoid))>;
+constexpr auto shown_root = sqrt(param<"w", 8> + x);
+using kept_as_output = step_of<outputs(sum(relu(exp(shown_root))), reshape<2, 4>(shown_root))>;
 static_assert(stored<kept_as_output> == 0 && runs_of<kept_as_output>("sqrt") == runs{1, 0});
-static_assert(kept_as_output::schedule.recomputed[0].operations == 2);          // exp, curved
+static_assert(kept_as_output::schedule.recomputed[0].operations == 2);          // exp, relu
 constexpr auto product_of_leaves = matmul(input<"a", 2, 3>, param<"p", 3, 4>);  // as large as a row
-static_assert(stored<step_of<outputs(sum(curved(product_of_leaves)), product_of_leaves)>> == 0);
-// A product is kept where something reads it; without gelu curved is kept, and what follows made of that.
-using of_a_product = step_of<sum(curved(sqrt(gelu(product_of_leaves))))>;
+static_assert(stored<step_of<outputs(sum(relu(product_of_leaves)), product_of_leaves)>> == 0);
+// A product is kept where something reads it; without gelu relu is kept, and what follows made of that.
+using of_a_product = step_of<sum(relu(sqrt(gelu(product_of_leaves))))>;
 static_assert(stored<of_a_product> == row && reads<of_a_product>("matmul"));
 static_assert(of_a_product::schedule.recomputed[0].operations == 3);
-using of_what_is_not_kept = step_of<sum(exp(curved(product_of_leaves + input<"b", 4>)))>;
-static_assert(stored<of_what_is_not_kept> == row && reads<of_what_is_not_kept>("curved"));
+using of_what_is_not_kept = step_of<sum(exp(relu(product_of_leaves + input<"b", 4>)))>;
+static_assert(stored<of_what_is_not_kept> == row && reads<of_what_is_not_kept>("relu"));
 static_assert(of_what_is_not_kept::schedule.recomputed[0].operations == 1);  // exp
 // Nor are two values made of a product, or a larger one: the product is, which nobody else reads, or what is made of it
 // and is no larger either.
-using two_of_a_product = step_of<sum(exp(product_of_leaves)) + sum(curved(-product_of_leaves))>;
+using two_of_a_product = step_of<sum(exp(product_of_leaves)) + sum(relu(-product_of_leaves))>;
 static_assert(stored<two_of_a_product> == row && reads<two_of_a_product>("matmul"));
 constexpr auto larger = exp(reshape<8, 1>(-product_of_leaves) + param<"bias", 3>);
 static_assert(stored<step_of<sum(larger)>> == row && reads<step_of<sum(larger)>>("neg"));
-static_assert(stored<step_of<sum(softmax(product_of_leaves)) + sum(curved(product_of_leaves))>> == 2 * row);
+static_assert(stored<step_of<sum(softmax(product_of_leaves)) + sum(relu(product_of_leaves))>> == 2 * row);
 // But where only one is spared, which is no larger, the value itself is kept, and nothing is made again: where two ways
 // lead to it, and where what else is made is an output or an argument of a segment.
 template <auto Loss, auto... Shown>
 constexpr int made_again = step_of<outputs(Loss, Shown...)>::schedule.recomputed[0].operations;
 constexpr auto rotated = product_of_leaves * input<"c", 4> + (-product_of_leaves) * input<"s", 4>;
-static_assert(made_again<sum(curved(rotated))> == 0 && stored<step_of<sum(curved(rotated))>> == row);
+static_assert(made_again<sum(relu(rotated))> == 0 && stored<step_of<sum(relu(rotated))>> == row);
 constexpr auto shown_exp = exp(product_of_leaves);
-static_assert(made_again<sum(curved(product_of_leaves)) + sum(shown_exp), reshape<4, 2>(shown_exp)> == 0);
-static_assert(made_again<sum(curved(product_of_leaves)) + sum(ckpt<"s">(f, exp(product_of_leaves)))> == 0);
+static_assert(made_again<sum(relu(product_of_leaves)) + sum(shown_exp), reshape<4, 2>(shown_exp)> == 0);
+static_assert(made_again<sum(relu(product_of_leaves)) + sum(ckpt<"s">(f, exp(product_of_leaves)))> == 0);
 // What lies in a segment and only its own backward reads is not kept either.
 constexpr auto scores = [](auto v) { return softmax(v | nn::linear<"s", 4>); };
 constexpr auto of_segments = [] {
-  return sum(curved(ckpt<"l">(scores, product_of_leaves) + ckpt<"r">(block<"r">(layer(scores)), product_of_leaves)));
+  return sum(relu(ckpt<"l">(scores, product_of_leaves) + ckpt<"r">(block<"r">(layer(scores)), product_of_leaves)));
 }();
-static_assert(stored<step_of<of_segments>> == 2 * row && reads<step_of<of_segments>>("curved"));
+static_assert(stored<step_of<of_segments>> == 2 * row && reads<step_of<of_segments>>("relu"));
 static_assert(recomputed<step_of<of_segments>>("l") == 3 && recomputed<step_of<of_segments>>("r") == 3);
 
-// So a segment frees only what a block would keep: curved; and it costs, beside its boundary, a result that a block would
+// So a segment frees only what a block would keep: relu; and it costs, beside its boundary, a result that a block would
 // compute again: exp.
-constexpr auto exp_of_tanh = [](auto v) { return reshape<2, 4>(exp(curved(v))); };
-constexpr auto wasted = sum(square(ckpt<"s">(exp_of_tanh, h)));
+constexpr auto exp_of_relu = [](auto v) { return reshape<2, 4>(exp(relu(v))); };
+constexpr auto wasted = sum(square(ckpt<"s">(exp_of_relu, h)));
 static_assert(stored<step_of<wasted>> == 2 * row && stored<step_of<wasted, plain>> == row);
 static_assert(step_of<wasted>::costs.interior_bytes[1] == row);
 static_assert(step_of<wasted>::costs.only_bytes[1] == 2 * row);
 
 // What is made of such a result outside has no more bytes and is kept in its place, as with any value: no more is kept
 // than without the segment, but for its boundary.
-using of_a_result = step_of<sum(sqrt(ckpt<"s">(exp_of_tanh, h)))>;
+using of_a_result = step_of<sum(sqrt(ckpt<"s">(exp_of_relu, h)))>;
 static_assert(stored<of_a_result> == 2 * row && reads<of_a_result>("sqrt"));
 constexpr auto small_in_large = [] {
-  const auto temperature = ckpt<"s", allow_useless>([] { return curved(sum(param<"p", 8>)); });
-  return sum(square(curved(softmax(h) + temperature)));
+  const auto temperature = ckpt<"s", allow_useless>([] { return relu(sum(param<"p", 8>)); });
+  return sum(square(relu(softmax(h) + temperature)));
 }();
 static_assert(stored<step_of<small_in_large>> == stored<step_of<small_in_large, plain>>);
 static_assert(stored<step_of<small_in_large>> == row + sizeof(float));
@@ -262,15 +264,14 @@ static_assert(stored<step_of<small_in_large>> == row + sizeof(float));
 template <fixed_string Name, int... N>
 constexpr auto probabilities = ckpt<Name, allow_useless>([] { return softmax(param<Name, N...>); });
 constexpr auto matrix = param<"m", 2, 4>;
-static_assert(stored<step_of<sum(curved(matrix + probabilities<"a", 4> + probabilities<"b", 4>))>> == row);
+static_assert(stored<step_of<sum(relu(matrix + probabilities<"a", 4> + probabilities<"b", 4>))>> == row);
 static_assert(
-    stored<step_of<sum(curved(matrix + probabilities<"a", 4> + probabilities<"b", 4> + probabilities<"c", 4>))>> ==
-    row);
-static_assert(stored<step_of<sum(curved(probabilities<"m", 2, 4> + probabilities<"b", 4>))>> == row);
+    stored<step_of<sum(relu(matrix + probabilities<"a", 4> + probabilities<"b", 4> + probabilities<"c", 4>))>> == row);
+static_assert(stored<step_of<sum(relu(probabilities<"m", 2, 4> + probabilities<"b", 4>))>> == row);
 
 // Of a chain of which all is read, one value in seventeen is kept.
 template <int Length>
-using chain_of = step_of<sum(param<"w", 8> | repeat<Length, "r">([](auto) { return curving; }))>;
+using chain_of = step_of<sum(param<"w", 8> | repeat<Length, "r">([](auto) { return nn::relu; }))>;
 static_assert(stored<chain_of<16>> == 0 && chain_of<16>::schedule.recomputed[0].operations == 16);
 static_assert(stored<chain_of<17>> == row && chain_of<17>::schedule.recomputed[0].operations == 16);
 static_assert(stored<chain_of<33>> == row && chain_of<33>::schedule.recomputed[0].operations == 32);
@@ -282,18 +283,18 @@ constexpr auto chosen = softmax(param<Name, Extents...>);
 template <fixed_string Name>
 constexpr auto leaf = param<Name, 2, 4>;
 constexpr auto two_chosen = chosen<"1", 2, 4> + chosen<"2", 2, 4>;
-static_assert(stored<step_of<sum(curved(chosen<"1", 2, 4> + leaf<"3">))>> == row);
-static_assert(stored<step_of<sum(curved(chosen<"1", 2, 4> + leaf<"3"> + chosen<"4", 4>))>> == row + row / 2);
-static_assert(stored<step_of<sum(curved(chosen<"1", 2, 4> + leaf<"3"> + leaf<"4">))>> == row);
-static_assert(stored<step_of<sum(curved(leaf<"3"> + leaf<"4">))>> == 0);
-static_assert(stored<step_of<sum(curved(two_chosen))>> == 2 * row);
+static_assert(stored<step_of<sum(relu(chosen<"1", 2, 4> + leaf<"3">))>> == row);
+static_assert(stored<step_of<sum(relu(chosen<"1", 2, 4> + leaf<"3"> + chosen<"4", 4>))>> == row + row / 2);
+static_assert(stored<step_of<sum(relu(chosen<"1", 2, 4> + leaf<"3"> + leaf<"4">))>> == row);
+static_assert(stored<step_of<sum(relu(leaf<"3"> + leaf<"4">))>> == 0);
+static_assert(stored<step_of<sum(relu(two_chosen))>> == 2 * row);
 // Of values that nobody else reads, where several share them: two products for three sums, but not for two.
 template <fixed_string Name>
 constexpr auto made_of = matmul(input<"a", 2, 3>, param<Name, 3, 4>);
-constexpr auto sums = [](auto a, auto b) { return sum(curved(a + b)) + sum(curved(a - b)); };
+constexpr auto sums = [](auto a, auto b) { return sum(relu(a + b)) + sum(relu(a - b)); };
 constexpr auto two_sums = sums(made_of<"1">, made_of<"2">);
-static_assert(made_again<two_sums> == 0 && stored<step_of<two_sums>> == 2 * row && reads<step_of<two_sums>>("curved"));
-constexpr auto three_sums = two_sums + sum(curved(made_of<"2"> - made_of<"1">));
+static_assert(made_again<two_sums> == 0 && stored<step_of<two_sums>> == 2 * row && reads<step_of<two_sums>>("relu"));
+constexpr auto three_sums = two_sums + sum(relu(made_of<"2"> - made_of<"1">));
 static_assert(stored<step_of<three_sums>> == 2 * row && reads<step_of<three_sums>>("matmul"));
 
 // So it is where a kernel reads it, for which it is written. The product of the weights reads its argument.
@@ -304,9 +305,9 @@ static_assert(between_products::schedule.recomputed[0].operations == 1);
 static_assert(detail::flops_in<between_products>.recomputed == 8);
 constexpr auto silu = layer([](auto v) { return v * sqrt(v); });  // of one value, though it reads it twice
 static_assert(stored<step_of<sum(product_of_leaves | silu | times_weights)>> == row);
-using two_between = step_of<sum(curved(two_chosen) | times_weights)>;
+using two_between = step_of<sum(relu(two_chosen) | times_weights)>;
 static_assert(stored<two_between> == 2 * row && two_between::schedule.recomputed[0].operations == 2);
-using two_in_a_view = step_of<sum(reshape<4, 2>(curved(two_chosen)) | times_weights)>;
+using two_in_a_view = step_of<sum(reshape<4, 2>(relu(two_chosen)) | times_weights)>;
 static_assert(stored<two_in_a_view> == 2 * row && two_in_a_view::schedule.recomputed[0].operations == 2);
 // Written, it lives on, and what is made of it is kept. Not where that is read for the gradient of the same body: it is
 // written then in any case.
@@ -319,18 +320,18 @@ using read_near = step_of<sum(product_with<(activated | nn::layer_norm<"ln">)>)>
 static_assert(stored<read_near> == 3 * row / 2 && runs_of<read_near>("normalized") == runs{1, 1});
 
 // Views of what is computed again are views of that, and are no operation. square reads exp through one.
-constexpr auto eight = repeat<8, "r">([](auto) { return curving; });
+constexpr auto eight = repeat<8, "r">([](auto) { return nn::relu; });
 static_assert(stored<step_of<sum(reshape<2, 4>(param<"w", 8> | eight) | eight)>> == 0);
 using viewed = step_of<sum(square(reshape<2, 4>(exp(param<"w", 8> + x))))>;
 static_assert(stored<viewed> == 0 && runs_of<viewed>("exp") == runs{1, 1});
 static_assert(viewed::schedule.recomputed[0].operations == 2);  // add, exp
-using of_a_view = step_of<sum(gelu(product_of_leaves)) + sum(curved(reshape<8>(product_of_leaves)))>;
+using of_a_view = step_of<sum(gelu(product_of_leaves)) + sum(relu(reshape<8>(product_of_leaves)))>;
 static_assert(stored<of_a_view> == row && of_a_view::schedule.recomputed[0].operations == 1);
 
-// What a segment gave is kept if several values that backward reads are made of it: one in place of curved, sqrt and
+// What a segment gave is kept if several values that backward reads are made of it: one in place of relu, sqrt and
 // their product, which square reads. Without the segment all is made of the input.
 constexpr auto halves = ckpt<"s">([](auto v) { return v * v * constant<0.5>; }, x);
-constexpr auto squashed = curved(halves) * sqrt(halves);
+constexpr auto squashed = relu(halves) * sqrt(halves);
 static_assert(stored<step_of<sum(square(squashed)), wrt<"x">>> == row);
 static_assert(stored<step_of<sum(square(squashed)), wrt<"x">, plain>> == 0);
 // One that reads it twice is one: nothing is gained by making it again.
@@ -339,38 +340,37 @@ static_assert(stored<doubled> == row && doubled::schedule.recomputed[0].operatio
 
 // ---- What is made of parameters and constants alone is computed once a step, in whichever bodies it is needed: of
 // parameters of an absolute name, or of shared layers. It belongs to the innermost body around all of these.
-constexpr auto weighed = layer([](auto v) { return curved(v * softmax(exp(param<"/p", 8> * 2_c))); });
+constexpr auto weighed = layer([](auto v) { return relu(v * softmax(exp(param<"/p", 8> * 2_c))); });
 template <auto Layer>
 using four = step_of<sum(x | repeat<4, "r">([](auto) { return Layer; }))>;
 static_assert(runs_of<four<weighed>>("softmax").forward == 1 && runs_of<four<weighed>>("exp").forward == 1);
 static_assert(runs_of<four<ckpt<"s">(weighed)>>("softmax") == runs{1, 0});
 static_assert(runs_of<four<ckpt<"s">(weighed)>>("exp").forward == 1);
-constexpr auto weighed_apart = layer([](auto v) { return curved(v * softmax(exp(param<"p", 8> * 2_c))); });
+constexpr auto weighed_apart = layer([](auto v) { return relu(v * softmax(exp(param<"p", 8> * 2_c))); });
 static_assert(runs_of<four<weighed_apart>>("softmax").forward == 4);
 using with_norm = step_of<[] {
   constexpr auto normed = layer([](auto v) {
     const auto w = param<"w", 8, 8>;
-    return curved(matmul(v, w / sqrt(sum<0>(square(w), keepdim))));
+    return relu(matmul(v, w / sqrt(sum<0>(square(w), keepdim))));
   });
   return sum(reshape<1, 8>(x) | ckpt<"1">(normed) | ckpt<"2">(cairn::shared(normed)) | ckpt<"3">(cairn::shared(normed)));
 }()>;
 static_assert(runs_of<with_norm>("sqrt").forward == 1 && runs_of<with_norm>("matmul").forward == 3);
 // Two that share it are not one with a third: it lies in the block around these two.
 constexpr auto twice_in = layer([](auto v) { return v | ckpt<"a">(weighed) | ckpt<"b">(weighed); });
-using in_a_segment = step_of<sum(x | ckpt<"outer">(twice_in) | curving)>;
+using in_a_segment = step_of<sum(x | ckpt<"outer">(twice_in) | nn::relu)>;
 static_assert(runs_of<in_a_segment>("softmax") == runs{1, 1} && recomputed<in_a_segment>("outer") > 0);
 // What a segment is there for stays in it, and a policy finds what its segment has from others.
 constexpr auto in_segment = layer([](auto v) {
-  return curved(v * ckpt<"norm", allow_useless>([](auto p) { return softmax(exp(p)); }, param<"/p", 8>));
+  return relu(v * ckpt<"norm", allow_useless>([](auto p) { return softmax(exp(p)); }, param<"/p", 8>));
 });
 static_assert(runs_of<four<in_segment>>("softmax") == runs{4, 1});  // three results are read outside, and kept
-constexpr auto low_rank =
-    layer([](auto v) { return curved(v * sum<0>(matmul(param<"/u", 8, 4>, param<"/v", 4, 8>))); });
+constexpr auto low_rank = layer([](auto v) { return relu(v * sum<0>(matmul(param<"/u", 8, 4>, param<"/v", 4, 8>))); });
 static_assert(runs_of<four<ckpt<"s", save_matmuls, allow_useless>(low_rank)>>("matmul").forward == 1);
 // What kernels make of constants is kept as all that kernels make.
 constexpr auto distances = generated<8, 8>([](int i, int j) { return i - j; });
 using by_constants = step_of<sum(x | ckpt<"s", allow_useless>(layer([](auto v) {
-                                   return curved(v * sum<0>(softmax(matmul(distances, distances))));
+                                   return relu(v * sum<0>(softmax(matmul(distances, distances))));
                                  })))>;
 static_assert(runs_of<by_constants>("softmax").forward == 1);
 using plain_by_constants = step_of<sum(square(x * sum<0>(softmax(matmul(distances, distances))))), wrt<"x">>;

@@ -6,7 +6,6 @@
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
-#include "curved.hpp"
 #include "plan.hpp"
 
 using namespace cairn;
@@ -123,7 +122,7 @@ static_assert(has_segments<loss_of(block<"b">(ckpt_sequential<2>(chain)))>("b.se
 
 // Policies pass through; each need fit one segment only.
 constexpr auto tagged_chain = hana::make_tuple(nn::linear<"a", 16> | nn::softmax | nn::tag<"t"> | nn::softmax,
-                                               curving | nn::softmax, nn::linear<"head", 5>);
+                                               nn::relu | nn::softmax, nn::linear<"head", 5>);
 template <class... Policy>
 using kept_in_chain = step_of<loss_of(ckpt_sequential<3, Policy...>(tagged_chain))>;
 template <class... Policy>

@@ -248,8 +248,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       if (b != now) {
         unkept += own_unkept;
         own_unkept = 0;
-        now = b;
-        unkept -= passed_on[b];
+        while (now < b) unkept -= passed_on[++now];
       }
       const std::int64_t all = slots.live[i] - before[b];
       std::int64_t held_by_segment = unkept;

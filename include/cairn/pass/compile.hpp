@@ -36,7 +36,10 @@ struct compiled {
   static constexpr const auto& gradient = Model::gradient;
 
   static constexpr auto segments = find_segments(graph, gradient, Marks.blocks, placement_of<Model, Marks, Threads>());
-  static constexpr auto needs = find_needs(graph, gradient, segments);
+  static constexpr auto needs = [] {
+    if constexpr (Marks.candidate == none) return find_needs(graph, gradient, segments);
+    else return find_needs(graph, gradient, segments, compiled<Model, marks{Marks.blocks}, Threads>::needs.cheap);
+  }();
   static constexpr auto computed =
       rematerialize<schedule_size(gradient, segments, Model::order)>(graph, gradient, segments, needs, Model::order);
   static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, computed);

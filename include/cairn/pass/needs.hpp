@@ -22,6 +22,7 @@ struct need_finder {
   const Graph& g;
   const Gradient& d;
   const Segments& in;
+  const bool* cheap_unplaced;  ///< by forward value: cheap where no segment is placed; null in that program itself
   needs<nodes> out{};
 
   constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
@@ -38,6 +39,13 @@ struct need_finder {
 
   /// Whether it is a parameter, or an input, in another type: made again from there, as it is read.
   constexpr bool copies_leaf(int v) const { return d.nodes[v].op->converts && is_leaf(out.root[d.argument(v, 0)]); }
+
+  /// Returns false if v lies outside of all segments and is kept where none is placed. A placed segment holds values
+  /// that the unplaced program does not keep. If others made of these became cheap, the program would do work that the
+  /// costs of placements, read off the unplaced program, do not contain.
+  constexpr bool may_be_cheap(int v) const {
+    return in.of[v] != 0 || same_address(cheap_unplaced, nullptr) || cheap_unplaced[v];
+  }
 
   constexpr void find_live() {
     for (int i = 0; i < g.output_count; ++i) out.live[g.outputs[i]] = true;
@@ -90,7 +98,7 @@ struct need_finder {
       if (!out.live[v]) continue;
       const ir::node& n = d.nodes[v];
       out.cheap[v] = v < d.turn && (in_loops(v) || is_view(v)) && n.op->results == 1 && in.depth_of(v) <= 1 &&
-                     !out.constant[v] && !out.output[out.root[v]] && !boundary[out.root[v]];
+                     !out.constant[v] && !out.output[out.root[v]] && !boundary[out.root[v]] && may_be_cheap(v);
       const bool asks = out.cheap[v] && in.of[v] == 0 && (kept[v] != nowhere || shares[v] > 0);
       const bool read_inside = asked[v] || kept[v] != nowhere;
       const bool again = v < d.turn && in.of[v] != 0 && kept[v] != 0 && read_inside && !in.saved[v];
@@ -130,10 +138,11 @@ struct need_finder {
 };
 }  // namespace detail
 
-/// Finds what a step needs.
+/// Finds what a step needs. `cheap_unplaced` says what is cheap in the same program without placed segments; it is null
+/// if no segment is placed.
 template <class Graph, class Gradient, class Segments>
-constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& in) {
-  detail::need_finder<Graph, Gradient, Segments> f{g, d, in};
+constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& in, const bool* cheap_unplaced = nullptr) {
+  detail::need_finder<Graph, Gradient, Segments> f{g, d, in, cheap_unplaced};
   f.find_live();
   f.find_constants();
   f.find_cheap();
