@@ -86,8 +86,9 @@ template <class V>
 struct exponential {
   V rest, power;
 
-  /// Computes e^(x + low), where low is at most 0.1, and x is no larger than what `scaled` takes. The power is chosen from
-  /// `near`, which is x or x + low. The first part of log 2 has few digits, so that its products with powers are exact.
+  /// Computes e^(x + low), where low is at most 0.1, and x is no larger than what `scaled` takes. The power is chosen
+  /// from `near`, which is x or x + low. The first part of log 2 has few digits, so that its products with powers are
+  /// exact.
   [[gnu::always_inline]] static exponential of(V x, V low, V near) {
     const V power = fused(near, either<V>(std::numbers::log2e), rounding<V>()) - rounding<V>();
     const V rest = fused(power, either<V>(-0.693359375, -6.93147180369123816490e-01), x);

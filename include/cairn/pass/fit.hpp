@@ -193,7 +193,7 @@ struct fitted {
   }
   /// From how many bytes on a candidate is planned: those accounted, less a margin.
   static constexpr std::int64_t tried_from(int candidate) {
-    return candidate == 0 ? 0 : all::bytes(candidate) - all::bytes(candidate) / 16;
+    return candidate == 0 ? 0 : all::bytes(candidate) - all::bytes(candidate) / 8;
   }
   template <int Candidate>
   static constexpr int first_from() {
