@@ -92,7 +92,7 @@ class program {
     const kernel::default_float_mode mode;
     counters_ = {{s, 0}, 0};
     written_ = true;
-    half_updated_ = false;
+    memory_.set_half_updated(false);
     if constexpr (accumulates) zero_grad();
     std::fill_n(machine_.base(pass::moment_base), memory().moment_bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -129,8 +129,8 @@ class program {
   /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite, and program_error while
   /// a moment stands in the place of the parameters. With check_finite, throws loss_error, and where clip<...> keeps
   /// the gradients gradient_error, before any parameter is changed. An exception of an operation of the caller's own
-  /// can leave some parameters updated and others not. Then steps and `save` throw program_error until `init` or a
-  /// whole `load`.
+  /// can leave some parameters updated and others not. Then steps, `save` and predictors throw program_error until
+  /// `init` or a whole `load`.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
@@ -145,9 +145,9 @@ class program {
       if constexpr (checks) check_loss();
       machine_.run(machine::turn, machine::all_gradients);
       if constexpr (keeps_gradients) limit_gradients();
-      half_updated_ = true;
+      memory_.set_half_updated(true);
       machine_.run(machine::all_gradients, machine::step_count);
-      half_updated_ = false;
+      memory_.set_half_updated(false);
       ++counters_.steps;
     }
     machine_.write_late([](int base) { return !keeps_gradients || base != pass::gradient_base; });
@@ -388,7 +388,7 @@ class program {
       const kernel::default_float_mode mode;
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
       written_ = true;
-      if constexpr (sizeof...(part) == 0) half_updated_ = false;
+      if constexpr (sizeof...(part) == 0) memory_.set_half_updated(false);
       if constexpr (accumulates) zero_grad();
       return texts;
     }
@@ -534,10 +534,7 @@ class program {
     memory_.check();
     if (!written_) detail::check_written(all_leaves, memory_.data());
     written_ = true;
-    if (half_updated_)
-      refuse(
-          program_error("cairn: an exception left a step of this program while it updated parameters: some are "
-                        "updated, others are not; call init(seed{1}), or load a file"));
+    memory_.check_whole();
   }
   static void for_each_leaf(auto visit) {
     [&]<int... I>(std::integer_sequence<int, I...>) {
@@ -560,8 +557,7 @@ class program {
   double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
-  bool written_ = false;       // a parameter was, as far as is known
-  bool half_updated_ = false;  // an exception left train
+  bool written_ = false;  // a parameter was, as far as is known
 };
 
 /// A step of a program of either sort, at the learning rates of its rules.
