@@ -87,10 +87,12 @@ class predictor {
       if (detail::caches_called<compiled, Names...>[static_cast<std::size_t>(i)])
         std::fill_n(machine_.leaf_base(i), machine::leaf(i).bytes, std::byte{});
     }
+    if constexpr (sizeof...(Names) == 0) caches_half_updated_ = false;
   }
 
   /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call. Then caches
-  /// are what `updated` says. Throws as value_and_grad does, and rounds as it does.
+  /// are what `updated` says. Throws as value_and_grad does, and rounds as it does. An exception of an operation of the
+  /// caller's own can leave some caches updated and others not. Then calls throw program_error until `reset()`.
   template <class... Bound>
   auto operator()(const Bound&... inputs) {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
@@ -99,12 +101,18 @@ class predictor {
     program_.check();
     detail::check_written(unchecked_leaves_, parameters_);
     unchecked_leaves_ = {};
+    if (caches_half_updated_)
+      refuse(
+          program_error("cairn: an exception left a call of this predictor while it updated caches: some are updated, "
+                        "others are not; call reset()"));
     machine_.check_snapshots();
     const kernel::default_float_mode mode;
     if constexpr (std::same_as<problem, sound>) {
       machine_.read(inputs...);
+      caches_half_updated_ = memory().cache_bytes > 0;
       machine_.run(0, machine::step_count);
       machine_.write_late([](int) { return true; });
+      caches_half_updated_ = false;
     }
     return machine_.results();
   }
@@ -161,6 +169,7 @@ class predictor {
   detail::memory_share program_;
   std::byte* parameters_ = nullptr;
   std::span<const detail::runtime_leaf> unchecked_leaves_;
+  bool caches_half_updated_ = false;  // an exception left a call
 };
 
 /// Where no predictor can be made.
