@@ -460,6 +460,9 @@ struct no_kernel { template <class Silent, class... Facts> struct found : Silent
 struct threads_without_openmp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [threads-without-openmp]: a program has several threads where it is compiled with OpenMP: g++ -fopenmp; else "
   "leave the option out"); } }; };
+struct view_of_temporary { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [view-of-temporary]: the result is a view of memory that goes with this temporary; give the program or predictor a "
+  "name"); } }; };
 struct missing_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [missing-input]: the model reads this input, but no bind<...> gives it; bind an array to it"); } }; };
 struct duplicate_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -68,7 +68,7 @@ class predictor {
 
   /// A cache, as a view through which it may be written: zeros, or as the last call left it.
   template <fixed_string Name>
-  auto cache() {
+  auto cache() & {
     using problem = decltype(detail::problem_of_cache<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
     memory_.check();
@@ -76,6 +76,10 @@ class predictor {
     if constexpr (std::same_as<problem, sound>)
       return detail::view_of<machine::extents_of(i)>(reinterpret_cast<real_type*>(machine_.leaf_base(i)));
     else return detail::view_stand_in<real_type>{};
+  }
+  template <fixed_string Name>
+  auto cache() && {
+    return detail::given_by_temporary(cache<Name>());
   }
   /// Makes caches zeros again: all, or those of these names, which may be those of blocks.
   template <fixed_string... Names>
@@ -94,7 +98,7 @@ class predictor {
   /// are what `updated` says. Throws as value_and_grad does, and rounds as it does. An exception of an operation of the
   /// caller's own can leave some caches updated and others not. Then calls throw program_error until `reset()`.
   template <class... Bound>
-  auto operator()(const Bound&... inputs) {
+  auto operator()(const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
     memory_.check();
@@ -115,6 +119,11 @@ class predictor {
       caches_half_updated_ = false;
     }
     return machine_.results();
+  }
+  /// Of a temporary. Rejects: a result with a view in it.
+  template <class... Bound>
+  auto operator()(const Bound&... inputs) && {
+    return detail::given_by_temporary((*this)(inputs...));
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "cairn/exec/kept.hpp"
 #include "cairn/exec/machine.hpp"
 #include "cairn/exec/stand_in.hpp"
+#include "cairn/exec/temporary.hpp"
 #include "cairn/exec/unwritten.hpp"
 #include "cairn/kernel/float_mode.hpp"
 
@@ -110,7 +111,7 @@ class program {
   /// loss or gradients are not finite, which leaves states as they were. The step rounds to nearest and keeps subnormal
   /// numbers, whatever mode of the processor the caller has set.
   template <class... Bound>
-  auto value_and_grad(const Bound&... inputs) {
+  auto value_and_grad(const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
     static_assert(report_of<problem>{}.shown);
     const kernel::default_float_mode mode;
@@ -124,6 +125,11 @@ class program {
     update_states();
     return machine_.results();
   }
+  /// Of a temporary, as all that follow with `&&`. Rejects: a result with a view in it.
+  template <class... Bound>
+  auto value_and_grad(const Bound&... inputs) && {
+    return detail::given_by_temporary(value_and_grad(inputs...));
+  }
 
   /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
   /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite, and program_error while
@@ -132,7 +138,7 @@ class program {
   /// can leave some parameters updated and others not. Then steps, `save` and predictors throw program_error until
   /// `init` or a whole `load`.
   template <class... Bound>
-  auto train(const train_options& given, const Bound&... inputs) {
+  auto train(const train_options& given, const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
     static_assert(report_of<problem>{}.shown);
     const kernel::default_float_mode mode;
@@ -156,8 +162,12 @@ class program {
   }
   /// The same at the learning rates of the rules.
   template <class... Bound>
-  auto train(const Bound&... inputs) {
+  auto train(const Bound&... inputs) & {
     return train(train_options{}, inputs...);
+  }
+  template <class... Bound>
+  auto train(const Bound&... inputs) && {
+    return detail::given_by_temporary(train(inputs...));
   }
 
   /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile.
@@ -232,7 +242,7 @@ class program {
 
   /// A parameter or a state, as a view through which it may be written. Numbers that were never written are -0.
   template <fixed_string Name>
-  auto param() {
+  auto param() & {
     using problem = decltype(detail::problem_of_parameter<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
     constexpr int i = compiled::graph.find(ir::role::parameter, Name);
@@ -242,7 +252,7 @@ class program {
   /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of
   /// all since zero_grad.
   template <fixed_string Name>
-  auto grad() {
+  auto grad() & {
     using problem = decltype(detail::problem_of_gradient<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
     constexpr int i = detail::gradient_leaf<compiled, Name>;
@@ -251,18 +261,26 @@ class program {
   }
   /// The same views to read alone.
   template <fixed_string Name>
-  auto param() const {
+  auto param() const& {
     return detail::read_only(const_cast<program&>(*this).template param<Name>());
   }
   template <fixed_string Name>
-  auto grad() const {
+  auto grad() const& {
     return detail::read_only(const_cast<program&>(*this).template grad<Name>());
+  }
+  template <fixed_string Name>
+  auto param() && {
+    return detail::given_by_temporary(param<Name>());
+  }
+  template <fixed_string Name>
+  auto grad() && {
+    return detail::given_by_temporary(grad<Name>());
   }
 
   /// What the rule of update<...> keeps of a parameter, by the name that it gives: `step.moment<"fc1.weight",
   /// "exp_avg">()`.
   template <fixed_string Name, fixed_string Moment>
-  auto moment() {
+  auto moment() & {
     using problem = decltype(detail::problem_of_moment<compiled, Name, Moment>());
     static_assert(report_of<problem>{}.shown);
     if constexpr (std::same_as<problem, sound>) {
@@ -271,6 +289,10 @@ class program {
     } else {
       return detail::view_stand_in<real_type>{};
     }
+  }
+  template <fixed_string Name, fixed_string Moment>
+  auto moment() && {
+    return detail::given_by_temporary(moment<Name, Moment>());
   }
   /// Whether a rule keeps a moment of this name.
   static constexpr bool has_moment(std::string_view name) {
@@ -326,11 +348,12 @@ class program {
   }
 
   /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.
-  std::span<parameter_type> parameters() {
+  std::span<parameter_type> parameters() & {
     memory_.check();
     return {reinterpret_cast<parameter_type*>(memory_.data()), block_size};
   }
-  std::span<const parameter_type> parameters() const { return const_cast<program&>(*this).parameters(); }
+  std::span<const parameter_type> parameters() const& { return const_cast<program&>(*this).parameters(); }
+  auto parameters() && { return detail::given_by_temporary(parameters()); }
   /// Calls visit(i) for each number of parameters() that is no padding.
   void for_each_trained(auto visit) const {
     memory_.check();
@@ -342,15 +365,20 @@ class program {
     }
   }
   /// The gradients of all trained parameters, laid out like these.
-  std::span<real_type> gradients()
+  std::span<real_type> gradients() &
     requires keeps_gradients
   {
     return {reinterpret_cast<real_type*>(owned().base(pass::gradient_base)), block_size};
   }
-  std::span<const real_type> gradients() const
+  std::span<const real_type> gradients() const&
     requires keeps_gradients
   {
     return const_cast<program&>(*this).gradients();
+  }
+  auto gradients() &&
+    requires keeps_gradients
+  {
+    return detail::given_by_temporary(gradients());
   }
   /// The report that they are not kept.
   template <class Number = real_type>
@@ -395,9 +423,10 @@ class program {
   }
 
   /// The arena, to look at: what a step writes.
-  std::span<std::byte> arena() {
+  std::span<std::byte> arena() & {
     return {owned().base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
   }
+  auto arena() && { return detail::given_by_temporary(arena()); }
 
  private:
   template <auto, class...>
