@@ -706,6 +706,15 @@ BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {
   read.param<"head.bias">().fill(0);
   static_cast<void>(predict(bind<"x">(numbers)));
   run(read);
+  // A number that was never written is -0. One that was may be, too, but not where views alone wrote all.
+  program<mean(param<"zero", 3>)> set_to_zeros;
+  predictor<mean(param<"zero", 3>)> of_set{set_to_zeros};
+  set_to_zeros.param<"zero">().fill(-0.0F);
+  BOOST_CHECK_THROW(static_cast<void>(of_set()), program_error);
+  set_to_zeros.set(bind<"zero">(std::array{-0.0F, -0.0F, -0.0F}));
+  BOOST_TEST(of_set() == 0);
+  BOOST_TEST((predictor<mean(param<"zero", 3>)>(set_to_zeros)()) == 0);
+  BOOST_TEST(set_to_zeros.value_and_grad() == 0);
   program<mean(param_from<"zero", initial::constant(-0.0), 3>)> of_zeros;
   of_zeros.init(seed{1});
   BOOST_TEST(predictor<mean(param<"zero", 3>)>(of_zeros)() == 0);

@@ -38,11 +38,11 @@ inline void check_memory(std::span<std::byte> given, std::size_t size) {
   if (remainder != 0) refuse(memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder));
 }
 
-/// What those that share the memory of a program must know: usable, half updated by a step that an exception left, or
-/// without an owner.
-enum class memory_state : std::uint8_t { usable, half_updated, ownerless };
+/// What those that share the memory of a program must know of its parameters: whether `init`, `set`, `load` or a step
+/// wrote them, whether an exception left a step that updated them, and whether they still have an owner.
+enum class memory_state : std::uint8_t { not_known_written, written, half_updated, ownerless };
 
-/// Throws program_error unless the memory of a program is usable.
+/// Throws program_error if parameters are half updated or have no owner.
 inline void check_state(memory_state state) {
   if (state == memory_state::half_updated)
     refuse(
@@ -79,7 +79,7 @@ class alignas(memory_alignment) memory_record {
 
  private:
   std::atomic<int> holders_{1};  // the owner
-  std::atomic<memory_state> state_{memory_state::usable};
+  std::atomic<memory_state> state_{memory_state::not_known_written};
 };
 
 /// A share in the memory of a program: what a predictor or an optimizer holds. It goes along with the memory when the
@@ -104,6 +104,8 @@ class memory_share {
   void check() const {
     if (record_ != nullptr) check_state(record_->state());
   }
+  /// Returns true if parameters are known to be written, other than through views.
+  bool is_written() const { return record_ != nullptr && record_->state() == memory_state::written; }
 
  private:
   memory_record* record_ = nullptr;
@@ -160,17 +162,22 @@ class memory_block {
     return detail::memory_share(there);
   }
 
-  /// Notes for the owner and for all shares that an update of the numbers began, or that all numbers are whole again.
-  void set_half_updated(bool half_updated) {
-    state_ = half_updated ? detail::memory_state::half_updated : detail::memory_state::usable;
-    if (record_ != nullptr) record_->set_state(state_);
+  /// Sets the state, for the owner and for all shares.
+  void set_state(detail::memory_state state) {
+    state_ = state;
+    if (record_ != nullptr) record_->set_state(state);
   }
+  /// Notes that some parameter was written, which does not mend a half update.
+  void note_write() {
+    if (state_ == detail::memory_state::not_known_written) set_state(detail::memory_state::written);
+  }
+  bool is_written() const { return state_ == detail::memory_state::written; }
 
   /// Throws program_error where it was moved from.
   void check() const {
     if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
   }
-  /// Throws program_error where the numbers are half updated.
+  /// Throws program_error where parameters are half updated.
   void check_whole() const { detail::check_state(state_); }
   std::byte* data() const { return at_; }
 
@@ -179,7 +186,7 @@ class memory_block {
 
   detail::memory_record* record_ = nullptr;  // in front of the bytes if these were allocated
   std::byte* at_;
-  detail::memory_state state_ = detail::memory_state::usable;  // without a record, no share knows it
+  detail::memory_state state_ = detail::memory_state::not_known_written;  // without a record, no share knows it
 };
 
 }  // namespace cairn

@@ -92,8 +92,7 @@ class program {
     memory_.check();
     const kernel::default_float_mode mode;
     counters_ = {{s, 0}, 0};
-    written_ = true;
-    memory_.set_half_updated(false);
+    memory_.set_state(detail::memory_state::written);
     if constexpr (accumulates) zero_grad();
     std::fill_n(machine_.base(pass::moment_base), memory().moment_bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -151,9 +150,9 @@ class program {
       if constexpr (checks) check_loss();
       machine_.run(machine::turn, machine::all_gradients);
       if constexpr (keeps_gradients) limit_gradients();
-      memory_.set_half_updated(true);
+      memory_.set_state(detail::memory_state::half_updated);
       machine_.run(machine::all_gradients, machine::step_count);
-      memory_.set_half_updated(false);
+      memory_.set_state(detail::memory_state::written);
       ++counters_.steps;
     }
     machine_.write_late([](int base) { return !keeps_gradients || base != pass::gradient_base; });
@@ -415,8 +414,8 @@ class program {
     if constexpr (std::same_as<problem, sound>) {
       const kernel::default_float_mode mode;
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
-      written_ = true;
-      if constexpr (sizeof...(part) == 0) memory_.set_half_updated(false);
+      if constexpr (sizeof...(part) == 0) memory_.set_state(detail::memory_state::written);
+      else memory_.note_write();
       if constexpr (accumulates) zero_grad();
       return texts;
     }
@@ -555,14 +554,14 @@ class program {
       std::transform(numbers, numbers + machine::leaf(leaf).count, stored_at<parameter_type>(leaf),
                      [](Number x) { return static_cast<parameter_type>(x); });
     else std::memmove(stored_at<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
-    written_ = true;
+    memory_.note_write();
   }
   /// Throws program_error if the program was moved from, if there are parameters and none was initialized or written,
   /// or if an exception left a step while it updated parameters.
   void check_usable() {
     memory_.check();
-    if (!written_) detail::check_written(all_leaves, memory_.data());
-    written_ = true;
+    if (!found_written_ && !memory_.is_written()) detail::check_written(all_leaves, memory_.data());
+    found_written_ = true;
     memory_.check_whole();
   }
   static void for_each_leaf(auto visit) {
@@ -586,7 +585,7 @@ class program {
   double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
-  bool written_ = false;  // a parameter was, as far as is known
+  bool found_written_ = false;  // a step looked at the parameters
 };
 
 /// A step of a program of either sort, at the learning rates of its rules.
