@@ -187,8 +187,7 @@ void check_that_half_updates_are_refused(share_made first) {
            "not; call init(seed{1}), or load a file";
   };
   const auto check_predictors = [&] {
-    for (auto& predict : predictors)
-      BOOST_CHECK_EXCEPTION(predict(bind<"x">(fused_numbers)), program_error, refused);
+    for (auto& predict : predictors) BOOST_CHECK_EXCEPTION(predict(bind<"x">(fused_numbers)), program_error, refused);
   };
   step.init(seed{1});
   std::vector<float> before;

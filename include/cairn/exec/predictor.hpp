@@ -56,8 +56,7 @@ class predictor {
     place();
     machine_.place_leaves(memory_.data() + bytes_needed);
     if constexpr (std::same_as<problem, sound>)
-      detail::kept_files<Path>::load(
-          {detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), nullptr}, path);
+      detail::kept_files<Path>::load({detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), nullptr}, path);
   }
 
   /// As of a program: for gradients that are values of the model.

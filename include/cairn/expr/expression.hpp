@@ -16,7 +16,7 @@ namespace cairn {
 /// does, is a mistake.
 struct expression {
   template <std::same_as<bool> T>
-  explicit constexpr operator T() const {
+  explicit constexpr operator T() const noexcept(truth_of_expression::found<std::false_type, T>{}) {
     return truth_of_expression::found<std::false_type, T>{};
   }
 };

@@ -93,7 +93,8 @@ inline constexpr typename detail::generated_as<detail::always_zero, element_type
 
 /// The indices 0, 1, ..., N - 1, as torch.arange; `as_real(arange<8>)` to compute with them.
 template <std::int64_t N>
-inline constexpr typename detail::generated_as<detail::own_position, index_below(static_cast<int>(N)), N>::type arange{};
+inline constexpr
+    typename detail::generated_as<detail::own_position, index_below(static_cast<int>(N)), N>::type arange{};
 
 /// What is added to scores {..., N, N} before their softmax, so that row i reads the columns up to i: 0 there, and
 /// minus infinity behind, as torch.nn.Transformer.generate_square_subsequent_mask.

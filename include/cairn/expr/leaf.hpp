@@ -5,6 +5,8 @@
 
 namespace cairn {
 
+template <fixed_string Name, int... Extents>
+struct input_leaf;
 template <fixed_string Name, int Bound, int... Extents>
 struct indices_leaf;
 
@@ -28,6 +30,9 @@ template <fixed_string Name, class Leaf, std::int64_t... Extents>
 struct checked_leaf<Name, Leaf, Extents...> {
   using type = Leaf;
 };
+
+template <fixed_string Name, std::int64_t... Extents>
+struct checked_input : checked_leaf<Name, input_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
 
 /// Indices, or the mistake in their bound or extents.
 template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
@@ -166,7 +171,7 @@ inline constexpr bool is_cache<cache_leaf<Name, Extents...>> = true;
 
 /// An input of the program: real numbers, bound at each step; needs no gradient.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr typename detail::checked_leaf<Name, input_leaf<Name, static_cast<int>(Extents)...>, Extents...>::type input{};
+inline constexpr typename detail::checked_input<Name, Extents...>::type input{};
 
 /// Whole numbers in [0, Bound), std::int32_t, bound at each step and checked: `indices<"tokens", 256, 8, 128>`.
 template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>

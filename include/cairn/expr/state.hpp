@@ -10,10 +10,15 @@ namespace cairn {
 template <fixed_string Name, initial Init, std::int64_t... Extents>
 inline constexpr typename detail::checked_parameter<Name, false, Init, Extents...>::type state{};
 
+namespace detail {
+template <fixed_string Name, std::int64_t... Extents>
+struct checked_cache : checked_leaf<Name, cache_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
+}  // namespace detail
+
 /// A cache: a state of a predictor, as the keys and values of a text that it goes on with. It begins as zeros, and is
 /// what `updated` says after each call; `predict.reset()` makes it zeros again. No program has one.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr typename detail::checked_leaf<Name, cache_leaf<Name, static_cast<int>(Extents)...>, Extents...>::type cache{};
+inline constexpr typename detail::checked_cache<Name, Extents...>::type cache{};
 
 struct updated_op : op {
   static constexpr fixed_string name = "updated";
