@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cairn/embedded.hpp>
+#include <cairn/exec/value_runner.hpp>
 #include <cfenv>
 #include <chrono>
 #include <cstring>
@@ -16,17 +17,19 @@
 using namespace cairn;
 
 namespace own {
-/// Its argument. Throws in the call whose number is `last_call`.
+/// Its argument. Throws in the call whose number is `last_call`, and notes whether the processor rounds up.
 struct fuse_op : elementwise_op {
   static constexpr fixed_string name = "fuse";
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
   static inline std::atomic<int> calls = 0, last_call = -1;
-  static inline std::atomic<bool> called_on_another_thread = false;
+  static inline std::atomic<bool> called_on_another_thread = false, rounds_up = false;
   static inline const std::thread::id first_thread = std::this_thread::get_id();
 };
 template <class V>
 V lanewise(fuse_op, V x) {
   if (std::this_thread::get_id() != fuse_op::first_thread) fuse_op::called_on_another_thread = true;
+  const volatile float one = 1, little = 1e-30F;
+  fuse_op::rounds_up = one + little > 1;
   if (fuse_op::calls++ == fuse_op::last_call) throw std::runtime_error("the fuse blew");
   return x;
 }
@@ -149,6 +152,17 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_depend_on_the_mode_of_its_thread) {
     BOOST_TEST(same);
     BOOST_TEST(stays);
   });
+}
+
+// What benchmarks run.
+BOOST_AUTO_TEST_CASE(a_value_by_itself_does_not_depend_on_the_mode_of_its_thread) {
+  detail::value_runner<detail::compiled_of<make<own::fuse_op>(param<"w", 4>), false>> run(seed{1});
+  const mode_as_before guard;
+  std::fesetround(FE_UPWARD);
+  own::fuse_op::rounds_up = true;
+  run();
+  set_control(guard.before);
+  BOOST_TEST(!own::fuse_op::rounds_up);
 }
 
 // The operation is called in the forward pass, and again in the backward pass when `head` is already updated.

@@ -81,10 +81,10 @@ static constexpr const char* compiled_as =
 /// How the file is compiled from which the linker took this variable. No constant, so that each file reads it.
 inline const char* program_compiled_as = compiled_as;
 
-/// Ends a program whose files are compiled in different ways, before main begins: the linker would mix kernels and plans
-/// of several files, because functions and constants of all files have the same names. With kernels of a file without
-/// OpenMP, threads<4> would silently be one thread; with refuse() of a file without exceptions, errors would abort.
-/// Each file has a comparison of its own, which no linker can replace.
+/// Ends a program whose files are compiled in different ways, before main begins: the linker would mix kernels and
+/// plans of several files, because functions and constants of all files have the same names. With kernels of a file
+/// without OpenMP, threads<4> would silently be one thread; with refuse() of a file without exceptions, errors would
+/// abort. Each file has a comparison of its own, which no linker can replace.
 [[maybe_unused]] static const bool compiled_alike = [] {
   if (std::strcmp(compiled_as, program_compiled_as) == 0) return true;
   std::fprintf(stderr,
