@@ -14,7 +14,8 @@ from pathlib import Path
 from compilers import compilers, finish, for_each, top
 
 outside = top / "tests/install"
-strict = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wpedantic", "-Werror"]
+strict = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wundef", "-Wpedantic",
+          "-Werror"]
 # As a device is compiled for, and looked over; with the last two, g++ cannot tell in constant evaluation whether the
 # addresses of two objects are equal.
 device = ["-fno-exceptions", "-fno-rtti", "-fno-sanitize-recover=undefined", "-fsanitize=undefined",
@@ -158,11 +159,12 @@ def subproject(folder):
 
 
 def beside(folder, compiler):
-    """`using namespace cairn; using namespace std;` in one program. Names are looked up alike whether code is made or not,
-    and to g++ half of the time goes into making it."""
+    """`using namespace cairn; using namespace std;` in one program, with the standard library's checks, so that nothing
+    which the compiler evaluates fails them. Names are looked up alike whether code is made or not, and to g++ half of the
+    time goes into making it."""
     program = folder / f"names-{compiler}"
     made = ["-fsyntax-only"] if compiler == "g++" else ["-o", program, "-lz"]
-    call(compiler, *strict, f"-I{top}/include", outside / "names.cpp", *made, folder=folder)
+    call(compiler, *strict, "-D_GLIBCXX_DEBUG", f"-I{top}/include", outside / "names.cpp", *made, folder=folder)
     if program.exists():
         call(program, folder=folder)
 
