@@ -5,7 +5,7 @@ Each file of tests/rejects opens with one or more lines `// rejects: REGEX`. Com
 accepted without a warning; by clang, which is faster at that. With -DCAIRN_REJECT it must be rejected with exactly one error, whose message every REGEX
 matches, in few enough lines to read: without the source lines that it quotes, and which header includes which. Files are named from the project's root, for clang spells a
 lambda as its file's path: how wide a message is must not depend on where the checkout lies. A case that is rejected
-because of the compiler's options has a line `// options: ...` after these. One that a compiler cannot help to reject in
+because of the compiler's options has lines `// options: ...` after these, and is compiled with each. One that a compiler cannot help to reject in
 words of its own, too, has a line `// then: REGEX`: its second error matches that, in as many lines again. The case is compiled in full, and its twin
 without the options.
 
@@ -57,9 +57,8 @@ def expected(source):
 
 
 def own_options(source):
-    """The options of a case that the compiler rejects because of them."""
-    found = re.search(r"^// options: (.+)$", (top / source).read_text(), re.MULTILINE)
-    return found[1].split() if found else []
+    """The options of a case that the compiler rejects because of any of these lists."""
+    return [line.split() for line in re.findall(r"^// options: (.+)$", (top / source).read_text(), re.MULTILINE)]
 
 
 def second_error(source):
@@ -144,10 +143,14 @@ def complaints(sources, compiler, *options):
 def judged(sources, compiler, *options):
     """The verdict of each source, and its twin where the compiler is clang."""
     said_of_twins = complaints(sources, compiler, *options) if compiler == compilers[-1] else {}
-    own = own_options(sources[0]) if len(sources) == 1 else []  # which do not fit what is precompiled
-    rejecting = [without_quotes[compiler], "-S", "-o", "/dev/null", *own] if own else options
-    _, rejected = said(sources, compiler, "-DCAIRN_REJECT", *rejecting, syntax_only=not own)
-    found = {source: judge(source, compiler, rejected[source]) for source in sources}
+    found = {}
+    lists = own_options(sources[0]) if len(sources) == 1 else []  # which do not fit what is precompiled
+    for own in lists or [[]]:
+        rejecting = [without_quotes[compiler], "-S", "-o", "/dev/null", *own] if own else options
+        _, rejected = said(sources, compiler, "-DCAIRN_REJECT", *rejecting, syntax_only=not own)
+        for source in sources:
+            if source not in found or not found[source].faults:
+                found[source] = judge(source, compiler, rejected[source])
     for source, seen in found.items():
         if seen.faults and len(sources) > 1:
             alone = said([source], compiler, "-DCAIRN_REJECT", *options)[1]
