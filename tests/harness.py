@@ -77,9 +77,21 @@ class rejects_finds(in_a_folder):
     def test_options(self):
         case = ("// rejects: 3 is not 4\n// options: -DOPTION\n#ifdef OPTION\n"
                 'static_assert(false, "3 is not 4");\n#endif\n')
-        self.assertEqual(rejects.own_options(self.write("case.cpp", case)), ["-DOPTION"])
-        alone = [self.faults_alone(text) for text in (case, case.replace("-DOPTION", "-DANOTHER"))]
-        self.assertEqual(alone, [[[], []], [["0 errors"], ["0 errors"]]])
+        self.assertEqual(rejects.own_options(self.write("case.cpp", case)), [["-DOPTION"]])
+        another = case.replace("-DOPTION", "-DANOTHER")
+        both = [case.replace("#ifdef", f"// options: {option}\n#ifdef") for option in ("-DOPTION", "-DANOTHER")]
+        alone = [self.faults_alone(text) for text in (case, another, *both)]
+        none = ["0 errors"]
+        self.assertEqual(alone, [[[], []], [none, none], [[], []], [none, none]])
+
+    def test_an_error_of_the_compiler_behind_ours(self):
+        ours, then = ("// rejects: 3 is not 4\n", "// then: deleted\n")
+        code = ("void f() = delete;\n#ifdef CAIRN_REJECT\n"
+                'static_assert(false, "3 is not 4");\nvoid g() { f(); }\n#endif\n')
+        first = self.faults(ours + code)
+        self.assertEqual([first, self.faults(ours + then + code)], [["2 errors"], []])
+        self.assertEqual(self.faults(ours.replace("3", "4") + then + code), ["no match for 4 is not 4"])
+        self.assertEqual(self.faults(ours + "// then: 5\n" + code), ["no match for 5"])
 
     def test_a_twin_that_does_not_compile(self):
         broken = "#ifndef CAIRN_REJECT\nint x = nonsense;\n#endif\n"

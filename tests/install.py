@@ -14,7 +14,8 @@ from pathlib import Path
 from compilers import compilers, finish, for_each, top
 
 outside = top / "tests/install"
-strict = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wpedantic", "-Werror"]
+strict = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wundef", "-Wpedantic",
+          "-Werror"]
 # As a device is compiled for, and looked over; with the last two, g++ cannot tell in constant evaluation whether the
 # addresses of two objects are equal.
 device = ["-fno-exceptions", "-fno-rtti", "-fno-sanitize-recover=undefined", "-fsanitize=undefined",
@@ -94,21 +95,24 @@ def linked(folder, compiler):
 
 
 def mixed(folder, compiler, flags, objects, libraries):
-    """A file for another processor ends a program that works without the file, wherever the linker reads the file."""
+    """A file for another processor, with OpenMP, or without exceptions ends a program that works without the file,
+    wherever the linker reads the file."""
     source, other = folder / f"other-{compiler}.cpp", folder / f"other-{compiler}.o"
     source.write_text("#include <cairn/core/blocking.hpp>\n")
-    for option, is_other in (("-march=x86-64", False), ("-march=x86-64-v3", True)):
+    others = ["-march=x86-64-v3", "-fno-exceptions"] + ["-fopenmp"] * (compiler == "g++")  # clang has none here
+    for option in ("-march=x86-64", *others):
         call(compiler, *strict, *flags, option, "-c", source, "-o", other, folder=folder)
         for order in ([other, *objects], [*objects, other]):
             program = folder / f"mixed-{compiler}"
             call(compiler, *order, *libraries, "-o", program, folder=folder)
-            if not is_other:
+            if option not in others:
                 call(program, folder=folder)
                 continue
             done = subprocess.run([program], capture_output=True, text=True)
             equal((done.returncode, done.stdout), (-signal.SIGABRT, ""))
-            equal(re.sub('"baseline[^"]*"', "...", done.stderr), "cairn: files of this program are compiled for "
-                  "different processors, ... and ...; compile all with one -march\n")
+            equal(re.sub('"baseline[^"]*"', "...", done.stderr), "cairn: files of this program are compiled in "
+                  "different ways, ... and ...; compile all with one -march, and all or none with -fopenmp and with "
+                  "-fno-exceptions\n")
 
 
 def with_libraries(folder, compiler):
@@ -155,11 +159,12 @@ def subproject(folder):
 
 
 def beside(folder, compiler):
-    """`using namespace cairn; using namespace std;` in one program. Names are looked up alike whether code is made or not,
-    and to g++ half of the time goes into making it."""
+    """`using namespace cairn; using namespace std;` in one program, with the standard library's checks, so that nothing
+    which the compiler evaluates fails them. Names are looked up alike whether code is made or not, and to g++ half of the
+    time goes into making it."""
     program = folder / f"names-{compiler}"
     made = ["-fsyntax-only"] if compiler == "g++" else ["-o", program, "-lz"]
-    call(compiler, *strict, f"-I{top}/include", outside / "names.cpp", *made, folder=folder)
+    call(compiler, *strict, "-D_GLIBCXX_DEBUG", f"-I{top}/include", outside / "names.cpp", *made, folder=folder)
     if program.exists():
         call(program, folder=folder)
 

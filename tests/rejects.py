@@ -5,7 +5,8 @@ Each file of tests/rejects opens with one or more lines `// rejects: REGEX`. Com
 accepted without a warning; by clang, which is faster at that. With -DCAIRN_REJECT it must be rejected with exactly one error, whose message every REGEX
 matches, in few enough lines to read: without the source lines that it quotes, and which header includes which. Files are named from the project's root, for clang spells a
 lambda as its file's path: how wide a message is must not depend on where the checkout lies. A case that is rejected
-because of the compiler's options has a line `// options: ...` after these. The case is compiled in full, and its twin
+because of the compiler's options has lines `// options: ...` after these, and is compiled with each. One that a compiler cannot help to reject in
+words of its own, too, has a line `// then: REGEX`: its second error matches that, in as many lines again. The case is compiled in full, and its twin
 without the options.
 
 Many cases are compiled at once, each in a namespace, for most of the time goes into reading headers; so one may lack an
@@ -56,9 +57,14 @@ def expected(source):
 
 
 def own_options(source):
-    """The options of a case that the compiler rejects because of them."""
-    found = re.search(r"^// options: (.+)$", (top / source).read_text(), re.MULTILINE)
-    return found[1].split() if found else []
+    """The options of a case that the compiler rejects because of any of these lists."""
+    return [line.split() for line in re.findall(r"^// options: (.+)$", (top / source).read_text(), re.MULTILINE)]
+
+
+def second_error(source):
+    """The regex of the compiler's own error behind ours, or nothing."""
+    found = re.search(r"^// then: (.+)$", (top / source).read_text(), re.MULTILINE)
+    return found and found[1]
 
 
 def with_kernels(source):
@@ -104,14 +110,19 @@ def judge(source, compiler, diagnostics):
     fault = result.faults.append
     if not expected(source):
         fault("no line `// rejects: REGEX`")
-    if errors != 1:
+    second = second_error(source)
+    wanted = 2 if second else 1
+    if errors != wanted:
         fault(f"{errors} errors")
     else:
+        ours = result.printed if not second else "\n".join(diagnostics[0])
         for regex in expected(source):
-            if not regex.search(result.printed):
+            if not regex.search(ours):
                 fault(f"no match for {regex.pattern}")
+        if second and not re.search(second, "\n".join(diagnostics[1])):
+            fault(f"no match for {second}")
     within = source.stem.startswith("own-operation-") or source.stem.endswith(("-in-loop", "-in-condition"))
-    if result.lines > (most_lines_within if within else most_lines)[compiler]:
+    if result.lines > wanted * (most_lines_within if within else most_lines)[compiler]:
         fault("too many lines")
     if result.columns > (most_columns_within if within else most_columns):
         fault("too wide a line")
@@ -132,10 +143,14 @@ def complaints(sources, compiler, *options):
 def judged(sources, compiler, *options):
     """The verdict of each source, and its twin where the compiler is clang."""
     said_of_twins = complaints(sources, compiler, *options) if compiler == compilers[-1] else {}
-    own = own_options(sources[0]) if len(sources) == 1 else []  # which do not fit what is precompiled
-    rejecting = [without_quotes[compiler], "-S", "-o", "/dev/null", *own] if own else options
-    _, rejected = said(sources, compiler, "-DCAIRN_REJECT", *rejecting, syntax_only=not own)
-    found = {source: judge(source, compiler, rejected[source]) for source in sources}
+    found = {}
+    lists = own_options(sources[0]) if len(sources) == 1 else []  # which do not fit what is precompiled
+    for own in lists or [[]]:
+        rejecting = [without_quotes[compiler], "-S", "-o", "/dev/null", *own] if own else options
+        _, rejected = said(sources, compiler, "-DCAIRN_REJECT", *rejecting, syntax_only=not own)
+        for source in sources:
+            if source not in found or not found[source].faults:
+                found[source] = judge(source, compiler, rejected[source])
     for source, seen in found.items():
         if seen.faults and len(sources) > 1:
             alone = said([source], compiler, "-DCAIRN_REJECT", *options)[1]

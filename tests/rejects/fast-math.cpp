@@ -1,5 +1,10 @@
-// rejects: cairn \[fast-math\]: numbers and checks would be wrong
+// rejects: cairn \[fast-math\]: numbers (and checks )?would be wrong
 // options: -ffast-math
+// options: -Ofast -Wno-deprecated-ofast
+// options: -ffinite-math-only
+// options: -funsafe-math-optimizations
+// options: -freciprocal-math
+// options: -fassociative-math -fno-signed-zeros -fno-trapping-math
 #ifdef CAIRN_REJECT
 // g++ -std=c++20 -O3 -march=native -ffast-math -Iinclude model.cpp -lz
 #else

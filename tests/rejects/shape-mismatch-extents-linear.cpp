@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant, that of the batch too
+// rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too
 // rejects: fact::in<cairn::fixed_string<19>\{"block\.0\.seg\.mlp\.up"\}>
 // rejects: operation<cairn::fixed_string<7>\{"linear"\}, float ?\[8\]\[16\]
 // rejects: fact::extents<0>

@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant, that of the batch too
+// rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too
 // rejects: fact::in<cairn::fixed_string<2>\{"x"\}>
 // rejects: fact::extents<-1, 16>
 #include "cairn/core/misuse.hpp"

@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant, that of the batch too
+// rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too
 // rejects: fact::extents<0, 0>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/elementwise.hpp"

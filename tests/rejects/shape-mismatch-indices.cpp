@@ -1,4 +1,4 @@
-// rejects: cairn \[shape-mismatch\]: indices are in \[0, bound\), for a bound of at least 1
+// rejects: cairn \[shape-mismatch\]: indices are in \[0, bound\), for a bound from 1 to below 2\^31
 // rejects: fact::in<cairn::fixed_string<\d+>\{"tokens"\}>, cairn::fact::bound<0>
 #include "cairn/core/misuse.hpp"
 #include "cairn/expr/convert.hpp"

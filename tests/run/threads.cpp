@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cairn/embedded.hpp>
+#include <cairn/exec/value_runner.hpp>
 #include <cfenv>
 #include <chrono>
 #include <cstring>
@@ -16,17 +17,19 @@
 using namespace cairn;
 
 namespace own {
-/// Its argument. Throws in the call whose number is `last_call`.
+/// Its argument. Throws in the call whose number is `last_call`, and notes whether the processor rounds up.
 struct fuse_op : elementwise_op {
   static constexpr fixed_string name = "fuse";
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
   static inline std::atomic<int> calls = 0, last_call = -1;
-  static inline std::atomic<bool> called_on_another_thread = false;
+  static inline std::atomic<bool> called_on_another_thread = false, rounds_up = false;
   static inline const std::thread::id first_thread = std::this_thread::get_id();
 };
 template <class V>
 V lanewise(fuse_op, V x) {
   if (std::this_thread::get_id() != fuse_op::first_thread) fuse_op::called_on_another_thread = true;
+  const volatile float one = 1, little = 1e-30F;
+  fuse_op::rounds_up = one + little > 1;
   if (fuse_op::calls++ == fuse_op::last_call) throw std::runtime_error("the fuse blew");
   return x;
 }
@@ -151,6 +154,17 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_depend_on_the_mode_of_its_thread) {
   });
 }
 
+// What benchmarks run.
+BOOST_AUTO_TEST_CASE(a_value_by_itself_does_not_depend_on_the_mode_of_its_thread) {
+  detail::value_runner<detail::compiled_of<make<own::fuse_op>(param<"w", 4>), false>> run(seed{1});
+  const mode_as_before guard;
+  std::fesetround(FE_UPWARD);
+  own::fuse_op::rounds_up = true;
+  run();
+  set_control(guard.before);
+  BOOST_TEST(!own::fuse_op::rounds_up);
+}
+
 // The operation is called in the forward pass, and again in the backward pass when `head` is already updated.
 constexpr auto fused = input<"x", 4, 200> | ckpt<"s">(nn::linear<"fc", 128> | own::fuse | nn::linear<"mid", 32>) |
                        nn::tanh | nn::linear<"head", 2>;
@@ -168,15 +182,26 @@ void blow(auto run) {
   own::fuse_op::last_call = -1;
 }
 
-BOOST_AUTO_TEST_CASE(an_exception_halfway_through_updates_is_not_passed_over) {
+/// Checks a program whose memory is allocated, or the caller's. In the latter, the first share may be made only after the
+/// exception.
+enum class share_made { before, after };
+template <bool Allocates>
+void check_that_half_updates_are_refused(share_made first) {
   using step_type = program<fused_loss, update<sgd_options{.lr = 0.1}>>;
-  step_type step, twin;
+  alignas(memory_alignment) static std::byte bytes[step_type::memory().total_bytes()];
+  auto step = Allocates ? step_type() : step_type(bytes);
+  step_type twin;
+  std::vector<predictor<fused>> predictors;
+  if (first == share_made::before) predictors.emplace_back(step);
   const auto run = [&] { return step.train(bind<"x">(fused_numbers)); };
   const auto parameters = [&] { return std::vector(step.parameters().begin(), step.parameters().end()); };
   const auto refused = [](const program_error& e) {
     return std::string(e.what()) ==
            "cairn: an exception left a step of this program while it updated parameters: some are updated, others are "
            "not; call init(seed{1}), or load a file";
+  };
+  const auto check_predictors = [&] {
+    for (auto& predict : predictors) BOOST_CHECK_EXCEPTION(predict(bind<"x">(fused_numbers)), program_error, refused);
   };
   step.init(seed{1});
   std::vector<float> before;
@@ -187,13 +212,50 @@ BOOST_AUTO_TEST_CASE(an_exception_halfway_through_updates_is_not_passed_over) {
   BOOST_TEST(!same_bits(parameters(), before));  // so there is something to refuse
   BOOST_TEST(step.steps() == 1);
   BOOST_CHECK_EXCEPTION(run(), program_error, refused);
+  predictors.emplace_back(step);
+  check_predictors();
   step_type moved = std::move(step);
   BOOST_CHECK_EXCEPTION(moved.train(bind<"x">(fused_numbers)), program_error, refused);
+  check_predictors();
   step = std::move(moved);
   step.init(seed{1});
   twin.init(seed{1});
+  for (auto& predict : predictors) BOOST_CHECK_NO_THROW(predict(bind<"x">(fused_numbers)));
   BOOST_TEST(run() == twin.train(bind<"x">(fused_numbers)));
   BOOST_TEST(run() == twin.train(bind<"x">(fused_numbers)));
+}
+BOOST_AUTO_TEST_CASE(an_exception_halfway_through_updates_is_not_passed_over) {
+  check_that_half_updates_are_refused<true>(share_made::before);
+  check_that_half_updates_are_refused<false>(share_made::before);
+  check_that_half_updates_are_refused<false>(share_made::after);
+}
+
+BOOST_AUTO_TEST_CASE(caches_that_an_exception_left_half_updated_are_not_used) {
+  constexpr auto total = cache<"total", 4>;
+  constexpr auto largest = cache<"largest", 4>;
+  constexpr auto sum = total + input<"row", 4>;
+  constexpr auto totals = updated(softmax(sum) | own::fuse, total, sum);
+  using caching = predictor<updated(totals, largest, maximum(largest, totals))>;
+  program<mean(square(param<"w", 4>))> nothing;
+  nothing.init(seed{1});
+  caching predict{nothing};
+  const std::vector<float> ones(4, 1);
+  const auto run = [&] { predict(bind<"row">(ones)); };
+  blow(run);
+  BOOST_TEST(predict.cache<"total">()(0) == 2);  // so there is something to refuse
+  BOOST_TEST(predict.cache<"largest">()(0) == 0.25F);
+  const auto refused = [](const program_error& e) {
+    return std::string(e.what()) ==
+           "cairn: an exception left a call of this predictor while it updated caches: some are updated, others are "
+           "not; call reset()";
+  };
+  BOOST_CHECK_EXCEPTION(run(), program_error, refused);
+  predict.reset<"total">();
+  BOOST_CHECK_EXCEPTION(run(), program_error, refused);
+  predict.reset();
+  run();
+  BOOST_TEST(predict.cache<"total">()(0) == 1);
+  BOOST_TEST(predict.cache<"largest">()(0) == 0.25F);
 }
 
 BOOST_AUTO_TEST_CASE(an_exception_before_updates_changes_no_parameter) {

@@ -24,7 +24,7 @@ template <int Axis, int Before, int After>
 struct pad;
 template <int N>
 struct parts;
-template <int... Extents>
+template <std::int64_t... Extents>
 struct extents;
 template <int Extent, int Stride, int Padding>
 struct window;
@@ -86,7 +86,7 @@ template <class What>
 struct expected;
 template <class What>
 struct got;
-template <int N>
+template <std::int64_t N>
 struct bound;
 template <int Index>
 struct padding;

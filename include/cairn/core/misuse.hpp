@@ -76,9 +76,9 @@ struct scalar_first { template <class Silent, class... Facts> struct found : Sil
 struct unsaid { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the operation does not take these shapes; it has no `rule` that says which"); } }; };
 struct positive_extents { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: a tensor has at most 6 extents, each a positive constant, that of the batch too, and 2^60 elements"); } }; };
+  "cairn [shape-mismatch]: a tensor has at most 6 extents, each a positive constant below 2^31, that of the batch too, and 2^60 elements"); } }; };
 struct positive_bound { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: indices are in [0, bound), for a bound of at least 1: indices<\"name\", bound, extents...>"); } }; };
+  "cairn [shape-mismatch]: indices are in [0, bound), for a bound from 1 to below 2^31: indices<\"name\", bound, extents...>"); } }; };
 struct indices_for_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: gather<Axis>(table, indices) puts the extents of the indices in place of that axis, which "
   "must exist; at most 6 axes are left"); } }; };
@@ -460,6 +460,9 @@ struct no_kernel { template <class Silent, class... Facts> struct found : Silent
 struct threads_without_openmp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [threads-without-openmp]: a program has several threads where it is compiled with OpenMP: g++ -fopenmp; else "
   "leave the option out"); } }; };
+struct view_of_temporary { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [view-of-temporary]: the result is a view of memory that goes with this temporary; give the program or predictor a "
+  "name"); } }; };
 struct missing_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [missing-input]: the model reads this input, but no bind<...> gives it; bind an array to it"); } }; };
 struct duplicate_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

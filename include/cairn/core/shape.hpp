@@ -44,6 +44,10 @@ constexpr bool can_be_counted(Int... extents) {
   ((left /= extents), ...);
   return left > 0;
 }
+/// Whether a tensor can have these extents.
+template <std::int64_t... Extents>
+inline constexpr bool proper = sizeof...(Extents) <= max_rank && (is_extent(Extents) && ...) &&
+                               can_be_counted(Extents...);
 }  // namespace detail
 
 /// The answer of a shape rule to arguments that do not fit. A type of its own, so that `fits ? tensor : no_shape` keeps

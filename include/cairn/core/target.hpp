@@ -1,4 +1,4 @@
-// The processor that is compiled for, as far as plans depend on it.
+// The processor that is compiled for, as far as plans depend on it; and that all files of a program are compiled alike.
 #pragma once
 
 #include "cairn/core/compiler.hpp"
@@ -35,8 +35,8 @@ inline constexpr bool multiplies_tiles = false;
 #endif
 
 namespace detail {
-/// The instructions that this file is compiled for, as far as kernels depend on them.
-static constexpr const char* instructions =
+/// How this file is compiled, as far as functions depend on it that all files have in common.
+static constexpr const char* compiled_as =
     "baseline"
 #ifdef __SSE4_1__
     " sse4.1"
@@ -71,19 +71,26 @@ static constexpr const char* instructions =
 #ifdef __ARM_FEATURE_SVE
     " sve"
 #endif
+#ifdef _OPENMP
+    " openmp"
+#endif
+#ifndef __cpp_exceptions
+    " no-exceptions"
+#endif
     ;
-/// The instructions of the file from which the linker took this variable. No constant, so that each file reads it.
-inline const char* instructions_of_program = instructions;
+/// How the file is compiled from which the linker took this variable. No constant, so that each file reads it.
+inline const char* program_compiled_as = compiled_as;
 
-/// Ends a program whose files are compiled for different processors, before main begins: the linker would mix kernels
-/// and plans of several files, because functions and constants of all files have the same names. Each file has a
-/// comparison of its own, which no linker can replace.
-[[maybe_unused]] static const bool one_processor = [] {
-  if (std::strcmp(instructions, instructions_of_program) == 0) return true;
+/// Ends a program whose files are compiled in different ways, before main begins: the linker would mix kernels and
+/// plans of several files, because functions and constants of all files have the same names. With kernels of a file
+/// without OpenMP, threads<4> would silently be one thread; with refuse() of a file without exceptions, errors would
+/// abort. Each file has a comparison of its own, which no linker can replace.
+[[maybe_unused]] static const bool compiled_alike = [] {
+  if (std::strcmp(compiled_as, program_compiled_as) == 0) return true;
   std::fprintf(stderr,
-               "cairn: files of this program are compiled for different processors, \"%s\" and \"%s\"; "
-               "compile all with one -march\n",
-               instructions_of_program, instructions);
+               "cairn: files of this program are compiled in different ways, \"%s\" and \"%s\"; compile all with "
+               "one -march, and all or none with -fopenmp and with -fno-exceptions\n",
+               program_compiled_as, compiled_as);
   std::abort();
 }();
 }  // namespace detail

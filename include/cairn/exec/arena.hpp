@@ -38,8 +38,24 @@ inline void check_memory(std::span<std::byte> given, std::size_t size) {
   if (remainder != 0) refuse(memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder));
 }
 
-/// Says whether a block of memory still has an owner. The record and the allocated bytes behind it are freed when
-/// neither the owner nor a share is left, so that a predictor on another thread never reads freed memory.
+/// What those that share the memory of a program must know of its parameters: whether `init`, `set`, `load` or a step
+/// wrote them, whether an exception left a step that updated them, and whether they still have an owner.
+enum class memory_state : std::uint8_t { not_known_written, written, half_updated, ownerless };
+
+/// Throws program_error if parameters are half updated or have no owner.
+inline void check_state(memory_state state) {
+  if (state == memory_state::half_updated)
+    refuse(
+        program_error("cairn: an exception left a step of this program while it updated parameters: some are "
+                      "updated, others are not; call init(seed{1}), or load a file"));
+  if (state == memory_state::ownerless)
+    refuse(
+        program_error("cairn: the program of this predictor or optimizer was destroyed or assigned over; make "
+                      "another one of a program that lives"));
+}
+
+/// The state of a block of memory. The record and the allocated bytes behind it are freed when neither the owner nor a
+/// share is left, so that a predictor on another thread never reads freed memory.
 class alignas(memory_alignment) memory_record {
  public:
   /// Allocates a record with `size` bytes behind it.
@@ -48,9 +64,10 @@ class alignas(memory_alignment) memory_record {
   }
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
 
-  bool has_owner() const { return has_owner_.load(std::memory_order_acquire); }
+  memory_state state() const { return state_.load(std::memory_order_acquire); }
+  void set_state(memory_state state) { state_.store(state, std::memory_order_release); }
   void lose_owner() {
-    has_owner_.store(false, std::memory_order_release);
+    set_state(memory_state::ownerless);
     let_go();
   }
   void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }
@@ -62,7 +79,7 @@ class alignas(memory_alignment) memory_record {
 
  private:
   std::atomic<int> holders_{1};  // the owner
-  std::atomic<bool> has_owner_{true};
+  std::atomic<memory_state> state_{memory_state::not_known_written};
 };
 
 /// A share in the memory of a program: what a predictor or an optimizer holds. It goes along with the memory when the
@@ -83,13 +100,12 @@ class memory_share {
     if (record_ != nullptr) record_->let_go();
   }
 
-  /// Throws program_error if the program was destroyed or assigned over.
+  /// Throws program_error if the program was destroyed or assigned over, or is half updated.
   void check() const {
-    if (record_ != nullptr && !record_->has_owner())
-      refuse(
-          program_error("cairn: the program of this predictor or optimizer was destroyed or assigned over; make "
-                        "another one of a program that lives"));
+    if (record_ != nullptr) check_state(record_->state());
   }
+  /// Returns true if parameters are known to be written, other than through views.
+  bool is_written() const { return record_ != nullptr && record_->state() == memory_state::written; }
 
  private:
   memory_record* record_ = nullptr;
@@ -119,10 +135,11 @@ class memory_block {
     std::fill_n(at_, size, std::byte{});
   }
   memory_block(memory_block&& other) noexcept
-      : record_(std::exchange(other.record_, nullptr)), at_(std::exchange(other.at_, nullptr)) {}
+      : record_(std::exchange(other.record_, nullptr)), at_(std::exchange(other.at_, nullptr)), state_(other.state_) {}
   memory_block& operator=(memory_block other) noexcept {
     std::swap(record_, other.record_);
     std::swap(at_, other.at_);
+    std::swap(state_, other.state_);
     return *this;
   }
   ~memory_block() {
@@ -138,16 +155,30 @@ class memory_block {
     detail::memory_record* there = record.load(std::memory_order_acquire);
     if (there == nullptr && may_allocate) {
       detail::memory_record* const made = detail::memory_record::with_bytes(0);
+      made->set_state(state_);
       if (record.compare_exchange_strong(there, made, std::memory_order_acq_rel)) there = made;
       else made->let_go();
     }
     return detail::memory_share(there);
   }
 
+  /// Sets the state, for the owner and for all shares.
+  void set_state(detail::memory_state state) {
+    state_ = state;
+    if (record_ != nullptr) record_->set_state(state);
+  }
+  /// Notes that some parameter was written, which does not mend a half update.
+  void note_write() {
+    if (state_ == detail::memory_state::not_known_written) set_state(detail::memory_state::written);
+  }
+  bool is_written() const { return state_ == detail::memory_state::written; }
+
   /// Throws program_error where it was moved from.
   void check() const {
     if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
   }
+  /// Throws program_error where parameters are half updated.
+  void check_whole() const { detail::check_state(state_); }
   std::byte* data() const { return at_; }
 
  private:
@@ -155,6 +186,7 @@ class memory_block {
 
   detail::memory_record* record_ = nullptr;  // in front of the bytes if these were allocated
   std::byte* at_;
+  detail::memory_state state_ = detail::memory_state::not_known_written;  // without a record, no share knows it
 };
 
 }  // namespace cairn

@@ -56,8 +56,7 @@ class predictor {
     place();
     machine_.place_leaves(memory_.data() + bytes_needed);
     if constexpr (std::same_as<problem, sound>)
-      detail::kept_files<Path>::load(
-          {detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), nullptr}, path);
+      detail::kept_files<Path>::load({detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), nullptr}, path);
   }
 
   /// As of a program: for gradients that are values of the model.
@@ -68,7 +67,7 @@ class predictor {
 
   /// A cache, as a view through which it may be written: zeros, or as the last call left it.
   template <fixed_string Name>
-  auto cache() {
+  auto cache() & {
     using problem = decltype(detail::problem_of_cache<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
     memory_.check();
@@ -76,6 +75,10 @@ class predictor {
     if constexpr (std::same_as<problem, sound>)
       return detail::view_of<machine::extents_of(i)>(reinterpret_cast<real_type*>(machine_.leaf_base(i)));
     else return detail::view_stand_in<real_type>{};
+  }
+  template <fixed_string Name>
+  auto cache() && {
+    return detail::given_by_temporary(cache<Name>());
   }
   /// Makes caches zeros again: all, or those of these names, which may be those of blocks.
   template <fixed_string... Names>
@@ -87,26 +90,39 @@ class predictor {
       if (detail::caches_called<compiled, Names...>[static_cast<std::size_t>(i)])
         std::fill_n(machine_.leaf_base(i), machine::leaf(i).bytes, std::byte{});
     }
+    if constexpr (sizeof...(Names) == 0) caches_half_updated_ = false;
   }
 
   /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call. Then caches
-  /// are what `updated` says. Throws as value_and_grad does, and rounds as it does.
+  /// are what `updated` says. Throws as value_and_grad does, and rounds as it does. An exception of an operation of the
+  /// caller's own can leave some caches updated and others not. Then calls throw program_error until `reset()`.
   template <class... Bound>
-  auto operator()(const Bound&... inputs) {
+  auto operator()(const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
     memory_.check();
     program_.check();
-    detail::check_written(unchecked_leaves_, parameters_);
+    if (!program_.is_written()) detail::check_written(unchecked_leaves_, parameters_);
     unchecked_leaves_ = {};
+    if (caches_half_updated_)
+      refuse(
+          program_error("cairn: an exception left a call of this predictor while it updated caches: some are updated, "
+                        "others are not; call reset()"));
     machine_.check_snapshots();
     const kernel::default_float_mode mode;
     if constexpr (std::same_as<problem, sound>) {
       machine_.read(inputs...);
+      caches_half_updated_ = memory().cache_bytes > 0;
       machine_.run(0, machine::step_count);
       machine_.write_late([](int) { return true; });
+      caches_half_updated_ = false;
     }
     return machine_.results();
+  }
+  /// Of a temporary. Rejects: a result with a view in it.
+  template <class... Bound>
+  auto operator()(const Bound&... inputs) && {
+    return detail::given_by_temporary((*this)(inputs...));
   }
 
  private:
@@ -161,6 +177,7 @@ class predictor {
   detail::memory_share program_;
   std::byte* parameters_ = nullptr;
   std::span<const detail::runtime_leaf> unchecked_leaves_;
+  bool caches_half_updated_ = false;  // an exception left a call
 };
 
 /// Where no predictor can be made.

@@ -7,6 +7,7 @@
 #include "cairn/exec/kept.hpp"
 #include "cairn/exec/machine.hpp"
 #include "cairn/exec/stand_in.hpp"
+#include "cairn/exec/temporary.hpp"
 #include "cairn/exec/unwritten.hpp"
 #include "cairn/kernel/float_mode.hpp"
 
@@ -91,8 +92,7 @@ class program {
     memory_.check();
     const kernel::default_float_mode mode;
     counters_ = {{s, 0}, 0};
-    written_ = true;
-    half_updated_ = false;
+    memory_.set_state(detail::memory_state::written);
     if constexpr (accumulates) zero_grad();
     std::fill_n(machine_.base(pass::moment_base), memory().moment_bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -110,7 +110,7 @@ class program {
   /// loss or gradients are not finite, which leaves states as they were. The step rounds to nearest and keeps subnormal
   /// numbers, whatever mode of the processor the caller has set.
   template <class... Bound>
-  auto value_and_grad(const Bound&... inputs) {
+  auto value_and_grad(const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
     static_assert(report_of<problem>{}.shown);
     const kernel::default_float_mode mode;
@@ -124,15 +124,20 @@ class program {
     update_states();
     return machine_.results();
   }
+  /// Of a temporary, as all that follow with `&&`. Rejects: a result with a view in it.
+  template <class... Bound>
+  auto value_and_grad(const Bound&... inputs) && {
+    return detail::given_by_temporary(value_and_grad(inputs...));
+  }
 
   /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
   /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite, and program_error while
   /// a moment stands in the place of the parameters. With check_finite, throws loss_error, and where clip<...> keeps
   /// the gradients gradient_error, before any parameter is changed. An exception of an operation of the caller's own
-  /// can leave some parameters updated and others not. Then steps and `save` throw program_error until `init` or a
-  /// whole `load`.
+  /// can leave some parameters updated and others not. Then steps, `save` and predictors throw program_error until
+  /// `init` or a whole `load`.
   template <class... Bound>
-  auto train(const train_options& given, const Bound&... inputs) {
+  auto train(const train_options& given, const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
     static_assert(report_of<problem>{}.shown);
     const kernel::default_float_mode mode;
@@ -145,9 +150,9 @@ class program {
       if constexpr (checks) check_loss();
       machine_.run(machine::turn, machine::all_gradients);
       if constexpr (keeps_gradients) limit_gradients();
-      half_updated_ = true;
+      memory_.set_state(detail::memory_state::half_updated);
       machine_.run(machine::all_gradients, machine::step_count);
-      half_updated_ = false;
+      memory_.set_state(detail::memory_state::written);
       ++counters_.steps;
     }
     machine_.write_late([](int base) { return !keeps_gradients || base != pass::gradient_base; });
@@ -156,8 +161,12 @@ class program {
   }
   /// The same at the learning rates of the rules.
   template <class... Bound>
-  auto train(const Bound&... inputs) {
+  auto train(const Bound&... inputs) & {
     return train(train_options{}, inputs...);
+  }
+  template <class... Bound>
+  auto train(const Bound&... inputs) && {
+    return detail::given_by_temporary(train(inputs...));
   }
 
   /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile.
@@ -232,7 +241,7 @@ class program {
 
   /// A parameter or a state, as a view through which it may be written. Numbers that were never written are -0.
   template <fixed_string Name>
-  auto param() {
+  auto param() & {
     using problem = decltype(detail::problem_of_parameter<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
     constexpr int i = compiled::graph.find(ir::role::parameter, Name);
@@ -242,7 +251,7 @@ class program {
   /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of
   /// all since zero_grad.
   template <fixed_string Name>
-  auto grad() {
+  auto grad() & {
     using problem = decltype(detail::problem_of_gradient<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
     constexpr int i = detail::gradient_leaf<compiled, Name>;
@@ -251,18 +260,26 @@ class program {
   }
   /// The same views to read alone.
   template <fixed_string Name>
-  auto param() const {
+  auto param() const& {
     return detail::read_only(const_cast<program&>(*this).template param<Name>());
   }
   template <fixed_string Name>
-  auto grad() const {
+  auto grad() const& {
     return detail::read_only(const_cast<program&>(*this).template grad<Name>());
+  }
+  template <fixed_string Name>
+  auto param() && {
+    return detail::given_by_temporary(param<Name>());
+  }
+  template <fixed_string Name>
+  auto grad() && {
+    return detail::given_by_temporary(grad<Name>());
   }
 
   /// What the rule of update<...> keeps of a parameter, by the name that it gives: `step.moment<"fc1.weight",
   /// "exp_avg">()`.
   template <fixed_string Name, fixed_string Moment>
-  auto moment() {
+  auto moment() & {
     using problem = decltype(detail::problem_of_moment<compiled, Name, Moment>());
     static_assert(report_of<problem>{}.shown);
     if constexpr (std::same_as<problem, sound>) {
@@ -271,6 +288,10 @@ class program {
     } else {
       return detail::view_stand_in<real_type>{};
     }
+  }
+  template <fixed_string Name, fixed_string Moment>
+  auto moment() && {
+    return detail::given_by_temporary(moment<Name, Moment>());
   }
   /// Whether a rule keeps a moment of this name.
   static constexpr bool has_moment(std::string_view name) {
@@ -326,11 +347,12 @@ class program {
   }
 
   /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.
-  std::span<parameter_type> parameters() {
+  std::span<parameter_type> parameters() & {
     memory_.check();
     return {reinterpret_cast<parameter_type*>(memory_.data()), block_size};
   }
-  std::span<const parameter_type> parameters() const { return const_cast<program&>(*this).parameters(); }
+  std::span<const parameter_type> parameters() const& { return const_cast<program&>(*this).parameters(); }
+  auto parameters() && { return detail::given_by_temporary(parameters()); }
   /// Calls visit(i) for each number of parameters() that is no padding.
   void for_each_trained(auto visit) const {
     memory_.check();
@@ -342,15 +364,20 @@ class program {
     }
   }
   /// The gradients of all trained parameters, laid out like these.
-  std::span<real_type> gradients()
+  std::span<real_type> gradients() &
     requires keeps_gradients
   {
     return {reinterpret_cast<real_type*>(owned().base(pass::gradient_base)), block_size};
   }
-  std::span<const real_type> gradients() const
+  std::span<const real_type> gradients() const&
     requires keeps_gradients
   {
     return const_cast<program&>(*this).gradients();
+  }
+  auto gradients() &&
+    requires keeps_gradients
+  {
+    return detail::given_by_temporary(gradients());
   }
   /// The report that they are not kept.
   template <class Number = real_type>
@@ -387,17 +414,18 @@ class program {
     if constexpr (std::same_as<problem, sound>) {
       const kernel::default_float_mode mode;
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
-      written_ = true;
-      if constexpr (sizeof...(part) == 0) half_updated_ = false;
+      if constexpr (sizeof...(part) == 0) memory_.set_state(detail::memory_state::written);
+      else memory_.note_write();
       if constexpr (accumulates) zero_grad();
       return texts;
     }
   }
 
   /// The arena, to look at: what a step writes.
-  std::span<std::byte> arena() {
+  std::span<std::byte> arena() & {
     return {owned().base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
   }
+  auto arena() && { return detail::given_by_temporary(arena()); }
 
  private:
   template <auto, class...>
@@ -526,18 +554,15 @@ class program {
       std::transform(numbers, numbers + machine::leaf(leaf).count, stored_at<parameter_type>(leaf),
                      [](Number x) { return static_cast<parameter_type>(x); });
     else std::memmove(stored_at<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
-    written_ = true;
+    memory_.note_write();
   }
   /// Throws program_error if the program was moved from, if there are parameters and none was initialized or written,
   /// or if an exception left a step while it updated parameters.
   void check_usable() {
     memory_.check();
-    if (!written_) detail::check_written(all_leaves, memory_.data());
-    written_ = true;
-    if (half_updated_)
-      refuse(
-          program_error("cairn: an exception left a step of this program while it updated parameters: some are "
-                        "updated, others are not; call init(seed{1}), or load a file"));
+    if (!found_written_ && !memory_.is_written()) detail::check_written(all_leaves, memory_.data());
+    found_written_ = true;
+    memory_.check_whole();
   }
   static void for_each_leaf(auto visit) {
     [&]<int... I>(std::integer_sequence<int, I...>) {
@@ -560,8 +585,7 @@ class program {
   double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
-  bool written_ = false;       // a parameter was, as far as is known
-  bool half_updated_ = false;  // an exception left train
+  bool found_written_ = false;  // a step looked at the parameters
 };
 
 /// A step of a program of either sort, at the learning rates of its rules.

@@ -1,5 +1,6 @@
 // How a program knows whether any parameter was written, although views can write parameters too: a number that was
-// never written is -0. It counts as 0, and a 0 that is written differs from it.
+// never written is -0. It counts as 0, and a 0 that is written differs from it. A program does not look at parameters
+// that `init`, `set` or `load` wrote, so only a -0 in all of them that views alone wrote is taken for unwritten.
 #pragma once
 
 #include "cairn/core/refuse.hpp"

@@ -3,6 +3,7 @@
 
 #include "cairn/exec/arena.hpp"
 #include "cairn/exec/machine.hpp"
+#include "cairn/kernel/float_mode.hpp"
 
 #include <cstdint>
 #include <span>
@@ -20,6 +21,7 @@ class value_runner {
  public:
   explicit value_runner(seed s)
       : arena_(static_cast<std::size_t>(Compiled::layout.peak_bytes)), snapshots_(machine::elsewhere_bytes) {
+    const kernel::default_float_mode mode;
     machine_.base(pass::arena_base) = arena_.data();
     machine_.base(pass::elsewhere_base) = snapshots_.data();
     machine_.read();
@@ -31,7 +33,10 @@ class value_runner {
       draw(i, random_sequence(s, machine::sequence_of(i)));
     }
   }
-  void operator()() { machine_.run(0, machine::step_count); }
+  void operator()() {
+    const kernel::default_float_mode mode;
+    machine_.run(0, machine::step_count);
+  }
 
  private:
   void draw(int i, random_sequence random) {

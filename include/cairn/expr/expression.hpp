@@ -13,11 +13,12 @@
 namespace cairn {
 
 /// Base of every expression, and how argument-dependent lookup finds the operators. To ask it for its truth, as `if`
-/// does, is a mistake.
+/// does, is a mistake. It is reported by the exception specification, which compilers look at where the operator is
+/// called: the body would come too late for `?:`, of which g++ has an error of its own.
 struct expression {
   template <std::same_as<bool> T>
-  explicit constexpr operator T() const {
-    return truth_of_expression::found<std::false_type, T>{};
+  explicit constexpr operator T() const noexcept(truth_of_expression::found<std::false_type, T>{}) {
+    return false;
   }
 };
 /// A class that is not complete yet is none: its operators are looked up among cairn's, too. Asked so often that

@@ -50,23 +50,23 @@ template <class F, int... Extents>
 }
 
 /// Whether F is a function of the position along each of these axes to a number, without values of its own.
-template <class F, int... Extents>
+template <class F, std::int64_t... Extents>
 concept generates = std::is_empty_v<F> && std::is_default_constructible_v<F> && requires(const F& f) {
   { f((static_cast<void>(Extents), 0)...) } -> std::convertible_to<double>;
 };
 
 /// The array, or the mistake: reported by what is made of it, for it may stand in a body.
-template <class F, element_type E, int... Extents>
+template <class F, element_type E, std::int64_t... Extents>
 struct generated_as {
   using type = mistake<function_of_positions, top_scope, fact::extents<Extents...>>;
 };
-template <class F, element_type E, int... Extents>
+template <class F, element_type E, std::int64_t... Extents>
   requires(!proper<Extents...>)
 struct generated_as<F, E, Extents...> : checked_leaf<generated_op::name, void, Extents...> {};
-template <class F, element_type E, int... Extents>
+template <class F, element_type E, std::int64_t... Extents>
   requires(proper<Extents...> && generates<F, Extents...>)
 struct generated_as<F, E, Extents...> {
-  using type = made<generated_op, generated_leaf<F, E, Extents...>>;
+  using type = made<generated_op, generated_leaf<F, E, static_cast<int>(Extents)...>>;
 };
 
 struct own_position {
@@ -82,22 +82,23 @@ struct allowed_until_here {
 
 /// A constant array of real numbers, f(i, j, ...) at each position, never bound and never stored:
 /// `generated<8, 8>([](int i, int j) { return i == j; })`. f captures nothing and returns a number; else a mistake.
-template <int... Extents, class F>
+template <std::int64_t... Extents, class F>
 constexpr typename detail::generated_as<F, element_type{}, Extents...>::type generated(F) {
   return {};
 }
 
 /// Zeros, as torch.zeros.
-template <int... Extents>
+template <std::int64_t... Extents>
 inline constexpr typename detail::generated_as<detail::always_zero, element_type{}, Extents...>::type zeros{};
 
 /// The indices 0, 1, ..., N - 1, as torch.arange; `as_real(arange<8>)` to compute with them.
-template <int N>
-inline constexpr typename detail::generated_as<detail::own_position, index_below(N), N>::type arange{};
+template <std::int64_t N>
+inline constexpr
+    typename detail::generated_as<detail::own_position, index_below(static_cast<int>(N)), N>::type arange{};
 
 /// What is added to scores {..., N, N} before their softmax, so that row i reads the columns up to i: 0 there, and
 /// minus infinity behind, as torch.nn.Transformer.generate_square_subsequent_mask.
-template <int N>
+template <std::int64_t N>
 inline constexpr typename detail::generated_as<detail::allowed_until_here, element_type{}, N, N>::type causal_mask{};
 
 }  // namespace cairn

@@ -5,6 +5,8 @@
 
 namespace cairn {
 
+template <fixed_string Name, int... Extents>
+struct input_leaf;
 template <fixed_string Name, int Bound, int... Extents>
 struct indices_leaf;
 
@@ -17,27 +19,27 @@ struct leaf : expression {
   static constexpr expression_traits traits{.of_model = true};
 };
 
-/// Whether a tensor can have these extents.
-template <int... Extents>
-inline constexpr bool proper = sizeof...(Extents) <= max_rank && ((Extents > 0) && ...) && can_be_counted(Extents...);
-
-/// A leaf, or the mistake in its extents.
-template <fixed_string Name, class Leaf, int... Extents>
+/// A leaf, or the mistake in its extents, which are taken as they were written, also above 2^31.
+template <fixed_string Name, class Leaf, std::int64_t... Extents>
 struct checked_leaf {
   using what = fact::extents<Extents...>;
   using type = surfaced<mistake<rule::positive_extents, top_scope, about<fact::in, Name>, what>>;
 };
-template <fixed_string Name, class Leaf, int... Extents>
+template <fixed_string Name, class Leaf, std::int64_t... Extents>
   requires proper<Extents...>
 struct checked_leaf<Name, Leaf, Extents...> {
   using type = Leaf;
 };
 
+template <fixed_string Name, std::int64_t... Extents>
+struct checked_input : checked_leaf<Name, input_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
+
 /// Indices, or the mistake in their bound or extents.
-template <fixed_string Name, int Bound, int... Extents>
-struct checked_indices : checked_leaf<Name, indices_leaf<Name, Bound, Extents...>, Extents...> {};
-template <fixed_string Name, int Bound, int... Extents>
-  requires(Bound < 1)
+template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
+struct checked_indices
+    : checked_leaf<Name, indices_leaf<Name, static_cast<int>(Bound), static_cast<int>(Extents)...>, Extents...> {};
+template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
+  requires(!is_extent(Bound))
 struct checked_indices<Name, Bound, Extents...> {
   using type = surfaced<mistake<rule::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>>;
 };
@@ -89,10 +91,10 @@ constexpr initial unsaid(std::int64_t n) { return {.drawn = initial::law::unsaid
 }  // namespace detail
 
 /// Elements that feed one output of a weight laid out {out, in, ...}; of a vector: its length.
-template <int... Extents>
+template <std::int64_t... Extents>
 constexpr std::int64_t fan_in_of() {
   if constexpr (detail::proper<Extents...>) {
-    constexpr shape s = tensor<element_type{}, Extents...>::shape;
+    constexpr shape s = tensor<element_type{}, static_cast<int>(Extents)...>::shape;
     return s.rank < 2 ? s.count() : s.count() / std::max(s[0], 1);
   } else {
     return 1;
@@ -116,9 +118,10 @@ struct parameter_leaf : detail::leaf<element_type{}, Extents...> {
 
 namespace detail {
 /// A parameter, or the mistake in its extents or in how it starts.
-template <fixed_string Name, bool Trainable, initial Init, int... Extents>
-struct checked_parameter : checked_leaf<Name, parameter_leaf<Name, Trainable, Init, Extents...>, Extents...> {};
-template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
+struct checked_parameter
+    : checked_leaf<Name, parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>, Extents...> {};
+template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
   requires(proper<Extents...> && (Init.zero_row < -1 || Init.zero_row >= shape{Extents...}.extent[0]))
 struct checked_parameter<Name, Trainable, Init, Extents...> {
   using type = surfaced<mistake<rule::zero_row_of_parameter, top_scope, about<fact::in, Name>,
@@ -128,7 +131,7 @@ template <initial Init>
 struct initial_settings {
   static constexpr auto all = Init.settings();
 };
-template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
   requires(proper<Extents...> && first_refused(initial_settings<Init>::all) < 2)
 struct checked_parameter<Name, Trainable, Init, Extents...> {
   using type = surfaced<decltype(problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>())>;
@@ -167,29 +170,29 @@ inline constexpr bool is_cache<cache_leaf<Name, Extents...>> = true;
 }  // namespace detail
 
 /// An input of the program: real numbers, bound at each step; needs no gradient.
-template <fixed_string Name, int... Extents>
-inline constexpr typename detail::checked_leaf<Name, input_leaf<Name, Extents...>, Extents...>::type input{};
+template <fixed_string Name, std::int64_t... Extents>
+inline constexpr typename detail::checked_input<Name, Extents...>::type input{};
 
 /// Whole numbers in [0, Bound), std::int32_t, bound at each step and checked: `indices<"tokens", 256, 8, 128>`.
-template <fixed_string Name, int Bound, int... Extents>
+template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
 inline constexpr typename detail::checked_indices<Name, Bound, Extents...>::type indices{};
 
 /// The same, of classes: `labels<"y", 10, 128>`.
-template <fixed_string Name, int Classes, int... Extents>
+template <fixed_string Name, std::int64_t Classes, std::int64_t... Extents>
 inline constexpr typename detail::checked_indices<Name, Classes, Extents...>::type labels{};
 
 /// A trainable parameter, initialized uniformly with bound 1 / sqrt(fan in); one that a layer or param_from mentions by
 /// this name, too, as these say.
-template <fixed_string Name, int... Extents>
+template <fixed_string Name, std::int64_t... Extents>
 inline constexpr
     typename detail::checked_parameter<Name, true, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type param{};
 
 /// A parameter with an initialization of its own.
-template <fixed_string Name, initial Init, int... Extents>
+template <fixed_string Name, initial Init, std::int64_t... Extents>
 inline constexpr typename detail::checked_parameter<Name, true, Init, Extents...>::type param_from{};
 
 /// A parameter without gradient.
-template <fixed_string Name, int... Extents>
+template <fixed_string Name, std::int64_t... Extents>
 inline constexpr
     typename detail::checked_parameter<Name, false, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type frozen{};
 

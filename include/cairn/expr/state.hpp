@@ -7,13 +7,18 @@ namespace cairn {
 
 /// State: numbers that a program keeps from step to step and that get no gradient. They begin as `Init` says; a step
 /// and a predictor read them as the last step left them.
-template <fixed_string Name, initial Init, int... Extents>
+template <fixed_string Name, initial Init, std::int64_t... Extents>
 inline constexpr typename detail::checked_parameter<Name, false, Init, Extents...>::type state{};
+
+namespace detail {
+template <fixed_string Name, std::int64_t... Extents>
+struct checked_cache : checked_leaf<Name, cache_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
+}  // namespace detail
 
 /// A cache: a state of a predictor, as the keys and values of a text that it goes on with. It begins as zeros, and is
 /// what `updated` says after each call; `predict.reset()` makes it zeros again. No program has one.
-template <fixed_string Name, int... Extents>
-inline constexpr typename detail::checked_leaf<Name, cache_leaf<Name, Extents...>, Extents...>::type cache{};
+template <fixed_string Name, std::int64_t... Extents>
+inline constexpr typename detail::checked_cache<Name, Extents...>::type cache{};
 
 struct updated_op : op {
   static constexpr fixed_string name = "updated";

@@ -28,24 +28,24 @@ struct reshape_op : op {
 
 namespace detail {
 /// The given extents, one of -1 replaced by what the number of elements demands.
-template <shape From, int... Extents>
+template <shape From, std::int64_t... Extents>
 constexpr shape inferred() {
   shape to;
   std::int64_t known = 1;
-  ((to.extent[to.rank++] = Extents, known *= Extents == -1 ? 1 : Extents), ...);
+  ((to.extent[to.rank++] = static_cast<int>(Extents), known *= Extents == -1 ? 1 : Extents), ...);
   for (int axis = 0; axis < to.rank; ++axis) {
     if (to.extent[axis] == -1 && known > 0)
       to.extent[axis] = is_extent(From.count() / known) ? static_cast<int>(From.count() / known) : 0;
   }
   return to;
 }
-template <int... Extents>
+template <std::int64_t... Extents>
 struct reshape_form : form_of_one<"reshape"> {
   template <class X>
   static constexpr auto of(X x) {
     using owner = owner_of<X>;
     if constexpr (wrong<X>) return pass_on<owner>(x);
-    else if constexpr (sizeof...(Extents) > max_rank)
+    else if constexpr (!proper<(Extents < 1 ? 1 : Extents)...>)
       return mistake<rule::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>,
                      fact::extents<Extents...>>{};
     else return made_silently<reshape_op<inferred<X::shape, Extents...>()>>(x);
@@ -54,7 +54,7 @@ struct reshape_form : form_of_one<"reshape"> {
 }  // namespace detail
 
 /// The same elements in another shape; one extent may be -1. Moves no data.
-template <int... Extents, an_operand X, class... Surplus>
+template <std::int64_t... Extents, an_operand X, class... Surplus>
 constexpr applied<detail::reshape_form<Extents...>, X, Surplus...> reshape(X, Surplus...) {
   return {};
 }

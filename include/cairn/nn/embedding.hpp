@@ -16,7 +16,7 @@ struct embedding_options {
   friend constexpr bool operator==(const embedding_options&, const embedding_options&) = default;
 };
 
-template <fixed_string Name, int Features, embedding_options O>
+template <fixed_string Name, std::int64_t Features, embedding_options O>
 struct embedding_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
@@ -27,7 +27,7 @@ struct embedding_layer : layer_base {
     if constexpr (wrong<X>) return surfaced<X>{};
     else if constexpr (kind_of(X::element.type) != kind::whole)
       return surfaced<poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<int>>>{};
-    else if constexpr (Features < 1)
+    else if constexpr (!cairn::detail::is_extent(Features))
       return surfaced<poison<rule::positive_extents, owner, fact::in<Name>, what, fact::extents<Features>>>{};
     else if constexpr (rows < 1)
       return surfaced<poison<rule::padding_in_table, owner, fact::in<Name>, what, fact::bound<rows>>>{};
@@ -57,7 +57,7 @@ struct embedding_layer : layer_base {
 /// deviation 1, or otherwise: `nn::embedding_options{.padding_idx = 0, .start = initial::normal(0.02)}`. Positions are
 /// those of `arange<256> | nn::embedding<"wpe", 64>`.
 /// Rejects: real numbers; indices without a bound; a padding index that is no row.
-template <fixed_string Name, int Features, embedding_options O = embedding_options{}>
+template <fixed_string Name, std::int64_t Features, embedding_options O = embedding_options{}>
 inline constexpr embedding_layer<Name, Features, O> embedding{};
 
 }  // namespace cairn::nn

@@ -7,7 +7,7 @@
 
 namespace cairn::nn {
 
-template <fixed_string Name, int Out, bool Bias>
+template <fixed_string Name, std::int64_t Out, bool Bias>
 struct linear_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
@@ -15,7 +15,7 @@ struct linear_layer : layer_base {
     using problem = decltype(detail::problem_of_features<"linear", Name>(x));
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};
-    } else if constexpr (Out < 1) {
+    } else if constexpr (!cairn::detail::is_extent(Out)) {
       return surfaced<poison<rule::positive_extents, typename X::owner, fact::in<Name>,
                              fact::operation<"linear", tensor_fact<X>>, fact::extents<Out>>>{};
     } else {
@@ -30,7 +30,7 @@ struct linear_layer : layer_base {
   }
 };
 
-template <fixed_string Weight, int Out>
+template <fixed_string Weight, std::int64_t Out>
 struct tied_linear_layer : layer_base {
   static constexpr fixed_string name = Weight;
   template <an_expression X>
@@ -48,17 +48,17 @@ struct tied_linear_layer : layer_base {
 
 /// x Wᵀ + b with `Name.weight` {Out, in} and `Name.bias` {Out}; x is {..., rows, in}. PyTorch's initialization: both
 /// uniform with bound 1 / sqrt(in).
-template <fixed_string Name, int Out>
+template <fixed_string Name, std::int64_t Out>
 inline constexpr linear_layer<Name, Out, true> linear{};
 
 /// Without bias.
-template <fixed_string Name, int Out>
+template <fixed_string Name, std::int64_t Out>
 inline constexpr linear_layer<Name, Out, false> linear_without_bias{};
 
 /// x Wᵀ, where the weight {Out, features} is the parameter of another layer, such as an embedding of Out rows:
 /// `nn::tied_linear<"/wte.weight", 50000>`. There is one parameter, and its gradient is the sum of both.
 /// Rejects: a name that does not start with /, of which the block around would make another parameter.
-template <fixed_string Weight, int Out>
+template <fixed_string Weight, std::int64_t Out>
 inline constexpr tied_linear_layer<Weight, Out> tied_linear{};
 
 }  // namespace cairn::nn

@@ -1,0 +1,16 @@
+// rejects: cairn \[wrong-arguments\]: if, \?:, && and ! ask for a value, and an expression has none.*write where\(x > 0_c, a, b\)
+// then: (operands to .\?:. have different types|incompatible operand types)
+#include "cairn/core/misuse.hpp"
+#include "cairn/expr/block.hpp"
+#include "cairn/expr/comparison.hpp"
+#include "cairn/nn/linear.hpp"
+
+using namespace cairn;
+
+#ifdef CAIRN_REJECT
+constexpr auto leaky = layer([](auto v) { return v > 0_c ? v : 0.1_c * v; });
+#else
+constexpr auto leaky = layer([](auto v) { return where(v > 0_c, v, 0.1_c * v); });
+#endif
+constexpr auto out = input<"x", 4, 6> | nn::linear<"fc", 8> | leaky;
+static_assert(an_expression<decltype(out)>);
