@@ -727,8 +727,9 @@ class body:
 
     # Calls.
 
-    def call(self):
-        """A function as a block, a segment, both, or repeated; or a segment of parameters only."""
+    def call(self, sharing=0.4):
+        """A function as a block, a segment, both, or repeated; or a segment of parameters only. `sharing`: how probably one
+        that was applied before, with its parameters."""
         segment = self.of.chance(0.75)
         if segment and self.depth >= most_depth:
             return None
@@ -736,7 +737,7 @@ class body:
         can = lambda f: f.arguments and not (f.detaches and inner) and all(
             any(v.kind == kind for v in self.values + self.places) for kind in f.arguments)
         old, applied = [f for f in self.of.functions if f.reusable and can(f)], list(filter(can, self.applied))
-        shared = applied and self.of.chance(0.3)
+        shared = applied and self.of.chance(sharing)
         again = shared or old and self.of.chance(0.3)
         if again:
             f = self.draw.choice(applied if shared else old)
@@ -966,6 +967,8 @@ class body:
         self.grow(self.of.left // 3)
         self.call()
         self.grow(self.of.left)
+        if self.applied and self.of.chance(0.4):
+            self.call(sharing=1)
         h = self.joined()
         results = [v.text for v in self.values + self.places if v not in self.arguments]
         labels = self.of.labels
