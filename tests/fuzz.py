@@ -72,8 +72,8 @@ def broadcast(a, b):
 
 class value:
     """A variable of a body. `own` is one computed from the body's arguments; `of` are what it has gradients of. Indices
-    are below something; of real numbers, `below` is 0. `what` it is, and the `root` of which it is a view or a part, tell
-    which values have several roles."""
+    are below something; of real numbers, `below` is 0. Views, parts and tagged copies have the same `root` as their value;
+    `what` is the kind of the variable, for the count of values with several roles."""
 
     def __init__(self, text, shape, bound, own=True, of=(), below=0, what="value"):
         self.text, self.shape, self.bound, self.own, self.of, self.below = text, shape, bound, own, {text, *of}, below
@@ -82,7 +82,8 @@ class value:
 
 class function:
     """A body that can be called again. `names`: of its parameters, as seen from there; `has`: what policies ask for;
-    `applied`: the functions that it calls. With the parameters that it has as `path`, it may be shared."""
+    `applied`: the functions that it calls, which may be shared; `path`: the names of the blocks and loops around its
+    parameters, as a caller sees them."""
 
     def __init__(self, text, of, results, main):
         self.text, self.arguments, self.results, self.main = text, [v.kind for v in of.arguments], results, main
@@ -90,7 +91,7 @@ class function:
         self.updates, self.once, self.applied, self.path = of.updates, of.once, of.applied, ""
 
     def under(self, prefix):
-        """The function as a caller sees it that called it, or its caller, in a block or a loop of this name."""
+        """Returns the function with this block or loop around its parameters, too."""
         made = copy.copy(self)
         made.path = ".".join(filter(None, [prefix, self.path]))
         return made
@@ -102,7 +103,7 @@ class model:
         self.left = self.draw.randint(operations // 3, operations)
         self.functions, self.shared, self.made, self.slopes = [], {}, 0, 0
         self.loops = False  # whether a body is planned once
-        self.roles = set()  # what has several: kinds of values, "loop" for several roles in a loop, and "shared" layers
+        self.roles = set()  # kinds of values with several; "loop", where these are in one loop; "shared", where a layer is
         self.text = []
         self.labels = None
         if self.chance(0.5):
@@ -205,7 +206,8 @@ class body:
         """A second role for v: the value itself, tagged, or a part of it that fits beside it; most often None."""
         if not self.of.chance(0.3):
             return None
-        axes, kind = [axis for axis, n in enumerate(v.shape) if n > 1], self.draw.choice(["itself", "itself", "tag", "part"])
+        axes = [axis for axis, n in enumerate(v.shape) if n > 1]
+        kind = self.draw.choice(["itself", "itself", "tag", "part"])
         if kind != "part" or not axes:
             return self.tag(v) if kind == "tag" else v
         axis = self.draw.choice(axes)
@@ -293,7 +295,8 @@ class body:
         return self.layer(layer, v, v.shape[:-1] + (out,), math.sqrt(v.shape[-1]) * v.bound + 1)
 
     def layer(self, layer, v, shape, bound, call=lambda x, layer: f"({x} | {layer})"):
-        """The result of a layer; and perhaps those of the same layer, shared. `call`: how it is applied to what is like v."""
+        """Adds the result of a layer, and sometimes others that the same layer gives as `shared`. `call` writes how the layer
+        is applied to a value of v's shape."""
         made = self.add(call(v.text, layer), shape, bound, v)
         for _ in range(self.draw.choice([0, 0, 0, 0, 1, 2])):
             w = self.draw.choice([w for w in self.values if w.shape == v.shape])
@@ -396,7 +399,8 @@ class body:
                     self.names.remove(name + ".in_proj_weight")
                     self.names += [f"{name}.{of}_proj_weight" for of in "qkv"]
             behind = memory + self.mask(tokens, of_keys)
-            return self.layer(f'nn::{kind}_attention<"{name}", {heads}, {options}>', v, v.shape, 3 * features * v.bound + 1,
+            layer = f'nn::{kind}_attention<"{name}", {heads}, {options}>'
+            return self.layer(layer, v, v.shape, 3 * features * v.bound + 1,
                               lambda of, layer: f"{to}({layer}({x}({of}){behind}))")
         else:
             own = self.of.chance(0.3)  # the queries are the keys, too
@@ -728,8 +732,8 @@ class body:
     # Calls.
 
     def call(self, sharing=0.4):
-        """A function as a block, a segment, both, or repeated; or a segment of parameters only. `sharing`: how probably one
-        that was applied before, with its parameters."""
+        """A function as a block, a segment, both, or repeated; or a segment of parameters only. `sharing` is the probability
+        that a function of this body is applied again, with the same parameters."""
         segment = self.of.chance(0.75)
         if segment and self.depth >= most_depth:
             return None
@@ -1025,7 +1029,8 @@ def written(models, counted=True, gradients=False):
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if gradients:
             continue
-        text.append(f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_{'loops' if m.loops else 'any'}<{stepping}{within}>(); }}")
+        laws = f"laws_of_{'loops' if m.loops else 'any'}<{stepping}{within}>"
+        text.append(f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ {laws}(); }}")
         if m.updates and not m.accumulates and not m.drawn:
             text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{rounding}>(); }}")
         if counted and not m.drawn:  # a predictor over parameters of bf16 says so, too
