@@ -25,6 +25,8 @@ smallest = {
     "./dev test run laws": "./dev test layering harness",
     "./dev test matrix": "./dev test matrix 'g++ -O0 x86-64-v3'",
     "./dev test fuzz 200": "./dev test fuzz 1",
+    "./dev test fuzz 200 7001": "./dev test fuzz 1 7001",
+    "./dev test fuzz 480 914001 8 gradients": "./dev test fuzz 1 914001 8 gradients",
     "./dev test mutate": "./dev test mutate 1",
     "./dev test commands": "./dev test commands './dev help'",
     "./dev bench": "./dev bench memory",

@@ -1,13 +1,17 @@
 #!/usr/bin/env -S python3 -B
 """Random models, of which the laws must hold.
 
-fuzz.py write OPERATIONS FIRST COUNT   prints the models of these seeds as tests
-fuzz.py COUNT [FIRST]                  compiles and runs so many, on both compilers, some with sanitizers
+fuzz.py write OPERATIONS FIRST COUNT                prints the models of these seeds as tests
+fuzz.py COUNT [FIRST [OPERATIONS [gradients]]]      compiles and runs so many, on both compilers, some with sanitizers;
+                                                    `gradients`: only models with several roles, and their
+                                                    gradients alone, by one compiler
 
 Whatever is written must compile: each parameter reaches the loss, each argument is read. So what a body computes and
 nothing reads is joined into its result in the end.
 """
 
+import collections
+import copy
 import itertools
 import math
 import os
@@ -68,20 +72,29 @@ def broadcast(a, b):
 
 class value:
     """A variable of a body. `own` is one computed from the body's arguments; `of` are what it has gradients of. Indices
-    are below something; of real numbers, `below` is 0."""
+    are below something; of real numbers, `below` is 0. Views, parts and tagged copies have the same `root` as their value;
+    `what` is the kind of the variable, for the count of values with several roles."""
 
-    def __init__(self, text, shape, bound, own=True, of=(), below=0):
+    def __init__(self, text, shape, bound, own=True, of=(), below=0, what="value"):
         self.text, self.shape, self.bound, self.own, self.of, self.below = text, shape, bound, own, {text, *of}, below
-        self.kind = shape, below
+        self.kind, self.what, self.root = (shape, below), what, self
 
 
 class function:
-    """A body that can be called again. `names`: of its parameters, as seen from there; `has`: what policies ask for."""
+    """A body that can be called again. `names`: of its parameters, as seen from there; `has`: what policies ask for;
+    `applied`: the functions that it calls, which may be shared; `path`: the names of the blocks and loops around its
+    parameters, as a caller sees them."""
 
     def __init__(self, text, of, results, main):
         self.text, self.arguments, self.results, self.main = text, [v.kind for v in of.arguments], results, main
         self.names, self.has, self.reusable, self.detaches = of.names, of.has, of.reusable, of.detaches
-        self.updates = of.updates
+        self.updates, self.once, self.applied, self.path = of.updates, of.once, of.applied, ""
+
+    def under(self, prefix):
+        """Returns the function with this block or loop around its parameters, too."""
+        made = copy.copy(self)
+        made.path = ".".join(filter(None, [prefix, self.path]))
+        return made
 
 
 class model:
@@ -90,6 +103,7 @@ class model:
         self.left = self.draw.randint(operations // 3, operations)
         self.functions, self.shared, self.made, self.slopes = [], {}, 0, 0
         self.loops = False  # whether a body is planned once
+        self.roles = set()  # kinds of values with several; "loop", where these are in one loop; "shared", where a layer is
         self.text = []
         self.labels = None
         if self.chance(0.5):
@@ -98,11 +112,11 @@ class model:
             self.labels = value("y", shape, 5, below=5)
         shape = self.shape(self.draw.choice([1, 2, 2, 2, 3]))
         self.text.append(f'constexpr auto x = input<"x"{braced(*shape)}>;')
-        self.input, more = value("x", shape, 2), []
+        self.input, more = value("x", shape, 2, what="input"), []
         if self.chance(0.3):
             shape = self.shape(self.draw.randint(0, 2))
             self.text.append(f'constexpr auto z = input<"z"{braced(*shape)}>;')
-            more.append(value("z", shape, 2))
+            more.append(value("z", shape, 2, what="input"))
         body(self, [self.input, *more] + [self.labels] * bool(self.labels), 0, False).program()
         self.inputs = ["x"] + [v.text for v in more]
 
@@ -128,8 +142,8 @@ class body:
         self.arguments = arguments
         self.values, self.unread = [v for v in arguments if not v.below], [v for v in arguments if not v.below]
         self.places, self.unread_places = [v for v in arguments if v.below], [v for v in arguments if v.below]
-        self.lines, self.names, self.has = [], [], set()
-        self.reusable, self.detaches, self.updates = True, False, False
+        self.lines, self.names, self.has, self.applied = [], [], set(), []
+        self.reusable, self.detaches, self.updates, self.once = True, False, False, False
         if not arguments:
             self.fresh()
 
@@ -162,6 +176,8 @@ class body:
         return made
 
     def read(self, *values):
+        roots = collections.Counter(v.root for v in values)
+        self.of.roles.update(v.what for v in values if roots[v.root] > 1)
         self.unread = [v for v in self.unread if v not in values]
         self.unread_places = [v for v in self.unread_places if v not in values]
 
@@ -178,23 +194,30 @@ class body:
 
     def fresh(self):
         shape = self.of.shape(self.draw.randint(0, 3))
-        return self.add(self.leaf(shape), shape, 1.2)
+        made = self.add(self.leaf(shape), shape, 1.2)
+        made.what = "parameter"
+        return made
 
     def any(self):
         """A value, most likely one that nothing reads yet."""
         return self.draw.choice(self.unread if self.unread and self.of.chance(0.6) else self.values)
 
     def again(self, v):
-        """A second role for v: the value itself, or a part of it that fits beside it; most often None."""
-        if not self.of.chance(0.25):
+        """A second role for v: the value itself, tagged, or a part of it that fits beside it; most often None."""
+        if not self.of.chance(0.3):
             return None
         axes = [axis for axis, n in enumerate(v.shape) if n > 1]
-        if not axes or self.of.chance(0.7):
-            return v
+        kind = self.draw.choice(["itself", "itself", "tag", "part"])
+        if kind != "part" or not axes:
+            return self.tag(v) if kind == "tag" else v
         axis = self.draw.choice(axes)
         begin = self.draw.randrange(v.shape[axis])
         shape = v.shape[:axis] + (1,) + v.shape[axis + 1:]
-        return self.add(f"slice<{axis}, {begin}, {begin + 1}>({v.text})", shape, v.bound, v)
+        return self.moved(f"slice<{axis}, {begin}, {begin + 1}>({v.text})", shape, v, "slice")
+
+    def role(self, v):
+        """A role of v where every shape fits: the value itself, tagged, a view, or a part."""
+        return (self.of.chance(0.4) and self.draw.choice([self.tag, self.view, self.slice])(v)) or v
 
     def any_places(self):
         """Indices, or None; most likely some that nothing reads yet."""
@@ -269,7 +292,17 @@ class body:
         bias = self.of.chance(0.7) or name.startswith("/")
         self.names += [name + ".weight", name + ".bias"] if bias else [name + ".weight"]
         layer = f'nn::linear{"" if bias else "_without_bias"}<"{name}", {out}>'
-        return self.add(f"({v.text} | {layer})", v.shape[:-1] + (out,), math.sqrt(v.shape[-1]) * v.bound + 1, v)
+        return self.layer(layer, v, v.shape[:-1] + (out,), math.sqrt(v.shape[-1]) * v.bound + 1)
+
+    def layer(self, layer, v, shape, bound, call=lambda x, layer: f"({x} | {layer})"):
+        """Adds the result of a layer, and sometimes others that the same layer gives as `shared`. `call` writes how the layer
+        is applied to a value of v's shape."""
+        made = self.add(call(v.text, layer), shape, bound, v)
+        for _ in range(self.draw.choice([0, 0, 0, 0, 1, 2])):
+            w = self.draw.choice([w for w in self.values if w.shape == v.shape])
+            self.of.roles.add("shared")
+            self.add(call(w.text, f"shared({layer})"), shape, bound * max(1, w.bound / v.bound)**2, w)
+        return made
 
     def product(self):
         a = self.any()
@@ -310,7 +343,8 @@ class body:
         extent, stride, padding = draw.randint(1, 3), draw.randint(1, 2), draw.randint(0, 1)
         window = f".stride = {stride}, .padding = {padding}"
         batch = "" if kind == "conv1d" else "1, "
-        x = f"reshape<{batch}{rows}, {columns}, {channels}>({v.text})"
+        image = lambda x: f"reshape<{batch}{rows}, {columns}, {channels}>({x})"
+        x = image(v.text)
         if kind == "upsample2d":
             made, bound, text = (rows * 2, columns * 2, channels), v.bound, f"upsample2d<2>({x})"
         elif kind.endswith("pool2d"):
@@ -328,14 +362,14 @@ class body:
                 made = (rows,) + made[1:]
             name, bound = self.of.name("c"), math.sqrt(channels // groups) * extent * v.bound + 1
             window += f", .dilation = {dilation}, .groups = {groups}"
-            text = f'({x} | nn::{kind}<"{name}", {out}, {extent}, nn::window{{{window}}}>)'
+            layer = f'nn::{kind}<"{name}", {out}, {extent}, nn::window{{{window}}}>'
         if min(made) < 1 or count(made) > most_elements:
             return None
+        to = f"reshape{braced(*made).replace(', ', '<', 1)}>"
         if "conv" in kind:
             self.names += [name + ".weight", name + ".bias"]
-        if kind == "conv1d":
-            return self.add(text, made, bound, v)
-        return self.add(f"reshape{braced(*made).replace(', ', '<', 1)}>({text})", made, bound, v)
+            return self.layer(layer, v, made, bound, lambda x, layer: f"{to}({image(x)} | {layer})")
+        return self.add(f"{to}({text})", made, bound, v)
 
     def attention(self):
         """The last axes of a value as tokens and features, which look at themselves or at parameters."""
@@ -347,37 +381,38 @@ class body:
         key_heads = draw.choice([n for n in (1, heads) if heads % n == 0])
         causal, dropped = draw.choice(["true", "false"]), 0.2 * self.of.chance(0.2)
         self.reusable &= dropped == 0  # one name draws once
+        to = f"reshape{braced(*v.shape).replace(', ', '<', 1)}>"
         if self.of.chance(0.5):
             name = self.of.name("a")
             self.names += [f"{name}.{of}" for of in ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")]
             self.has |= product_policies
             options = f"nn::attention_options{{.causal = {causal}, .key_heads = {key_heads}, .dropout = {dropped:g}}}"
-            x = f"reshape<{images}, {tokens}, {features}>({v.text})"
+            x = f"reshape<{images}, {tokens}, {features}>"
             kind, memory, of_keys = "self", "", tokens
             if self.of.chance(0.5):
                 kind, of_keys, other = "cross", draw.choice(extents), draw.choice([features, draw.choice(extents)])
-                memory = f", {self.leaf((images, of_keys, other))}"
-                if self.of.chance(0.3):
-                    of_keys, other, memory = tokens, features, f", {x}"
-                elif other != features:
+                own = self.of.chance(0.3)
+                if own:
+                    of_keys, other = tokens, features
+                memory = f', {f"{x}({v.text})" if own else self.leaf((images, of_keys, other))}'
+                if other != features:
                     self.names.remove(name + ".in_proj_weight")
                     self.names += [f"{name}.{of}_proj_weight" for of in "qkv"]
-            text = f'nn::{kind}_attention<"{name}", {heads}, {options}>({x}{memory}{self.mask(tokens, of_keys)})'
-            bound = 3 * features * v.bound + 1
+            behind = memory + self.mask(tokens, of_keys)
+            layer = f'nn::{kind}_attention<"{name}", {heads}, {options}>'
+            return self.layer(layer, v, v.shape, 3 * features * v.bound + 1,
+                              lambda of, layer: f"{to}({layer}({x}({of}){behind}))")
         else:
-            keys = [images, draw.choice(extents), key_heads]
-            k, values = self.leaf((*keys, features // heads)), self.leaf((*keys, features // heads))
-            if self.of.chance(0.3):
-                values = k
-            if self.of.chance(0.3):  # also the queries
-                keys[1:] = tokens, heads
-                k = values = f"reshape<{images}, {tokens}, {heads}, {features // heads}>({v.text})"
+            own = self.of.chance(0.3)  # the queries are the keys, too
+            keys = [images, tokens, heads] if own else [images, draw.choice(extents), key_heads]
+            k = f"reshape<{images}, {tokens}, {heads}, {features // heads}>({v.text})" if own else self.leaf(
+                (*keys, features // heads))
+            values = k if own or self.of.chance(0.3) else self.leaf((*keys, features // heads))
             self.has |= product_policies - {"save_unbatched_matmuls"}
             form = f'nn::attention<"{self.of.name("d")}", {dropped:g}>' if dropped else "nn::attention"
             text = f"{form}(reshape<{images}, {tokens}, {heads}, {features // heads}>({v.text}), {k}, {values}"
             text += ", nn::causal" * (causal == "true") + self.mask(tokens, keys[1]) + ")"
-            bound = 1.2 / (1 - dropped)
-        return self.add(f"reshape{braced(*v.shape).replace(', ', '<', 1)}>({text})", v.shape, bound, v)
+            return self.add(f"{to}({text})", v.shape, 1.2 / (1 - dropped), *[v] * (3 if own else 1))
 
     def mask(self, queries, keys):
         """What may follow the arguments of an attention: nothing, numbers, or truth values."""
@@ -397,10 +432,11 @@ class body:
         self.has |= product_policies
         first, causal = draw.choices(["true", "false"], k=2)
         options = f"nn::transformer_options{{.dim_feedforward = {inner}, .norm_first = {first}, .causal = {causal}}}"
-        apart = f"{v.text} + generated<{features}>([](int i) {{ return 0.7 * (i % 5); }})"
-        x = f"reshape<{images}, {tokens}, {features}>({apart})"
-        text = f'{x} | block<"{name}">(nn::transformer_block<{heads}, {options}, nn::{draw.choice(["gelu", "silu"])}>)'
-        return self.add(f"reshape{braced(*v.shape).replace(', ', '<', 1)}>({text})", v.shape, 3 * features + v.bound, v)
+        apart = f"generated<{features}>([](int i) {{ return 0.7 * (i % 5); }})"
+        x, to = f"reshape<{images}, {tokens}, {features}>", f"reshape{braced(*v.shape).replace(', ', '<', 1)}>"
+        layer = f'block<"{name}">(nn::transformer_block<{heads}, {options}, nn::{draw.choice(["gelu", "silu"])}>)'
+        return self.layer(layer, v, v.shape, 3 * features + v.bound,
+                          lambda of, layer: f"{to}({x}({of} + {apart}) | {layer})")
 
     def recurrent(self):
         """The last axes of a value as steps and features: a loop over the steps; or one step, of the features alone."""
@@ -426,10 +462,10 @@ class body:
             self.of.slopes, self.of.loops = most_slopes, True
         states, made = 1 + (kind == "lstm"), shape[:-1] + (hidden,)
         x = f"reshape{braced(*shape).replace(', ', '<', 1)}>({v.text})"
-        begin = [self.leaf(of_state) for _ in range(states)] if self.of.chance(0.5) else []
-        fits = [w for w in self.values if w.shape == of_state]
-        if begin and fits and self.of.chance(0.5):
-            begin = [self.draw.choice(fits).text] * states
+        fits, begin = [w for w in self.values if w.shape == of_state], []
+        if self.of.chance(0.5):
+            again = fits and self.of.chance(0.5)
+            begin = [self.draw.choice(fits).text] * states if again else [self.leaf(of_state) for _ in range(states)]
         text = f"{layer}({', '.join([x, *begin])})"
         results = states if cell else 1 + states * bool(begin)
         if results == 1:
@@ -445,7 +481,7 @@ class body:
             return None
         self.names += [f"{name}.w{i}.weight" for i in (1, 2, 3)]
         self.has |= product_policies
-        return self.add(f'({v.text} | nn::swiglu<"{name}", {hidden}>)', v.shape, hidden * v.bound**2 + 1, v)
+        return self.layer(f'nn::swiglu<"{name}", {hidden}>', v, v.shape, hidden * v.bound**2 + 1)
 
     def tied(self):
         """A product with the weight of a linear layer, which others may share."""
@@ -510,8 +546,11 @@ class body:
 
     # What moves real numbers moves indices.
 
-    def moved(self, text, shape, v):
-        return self.add_places(text, shape, v.below, v) if v.below else self.add(text, shape, v.bound, v)
+    def moved(self, text, shape, v, what="view"):
+        made = self.add_places(text, shape, v.below, v) if v.below else self.add(text, shape, v.bound, v)
+        if made:
+            made.root, made.what = v.root, what
+        return made
 
     def view(self, v=None):
         v = v or self.any()
@@ -536,7 +575,7 @@ class body:
         end = self.draw.randint(begin + 1, n)
         bounds = f"{begin}, {end}" if end < n else f"{begin}"
         shape = v.shape[:axis] + (end - begin,) + v.shape[axis + 1:]
-        return self.moved(f"slice<{axis}, {bounds}>({v.text})", shape, v)
+        return self.moved(f"slice<{axis}, {bounds}>({v.text})", shape, v, "slice")
 
     def roll(self, v=None):
         v = v or self.any()
@@ -613,7 +652,7 @@ class body:
         v, name = self.any(), self.of.name("n")
         if len(v.shape) < 2 or count(v.shape[:-1]) == 1:  # one row is refused in a program
             return None
-        self.reusable = False  # a step updates its statistics once
+        self.reusable, self.once = False, True  # a step updates its statistics once
         self.names += [name + ".weight", name + ".bias"]
         bound = 1 + math.sqrt(count(v.shape[:-1]))
         return self.add(f'({v.text} | nn::batch_norm<"{name}">)', v.shape, bound, v)
@@ -625,9 +664,9 @@ class body:
             return None
         layer_norm = self.of.chance(0.7)
         self.names += [name + ".weight", name + ".bias"] if layer_norm else [name + ".weight"]
-        apart = f"({v.text} + generated<{v.shape[-1]}>([](int i) {{ return 0.7 * (i % 5); }}))"
-        kind = "layer_norm" if layer_norm else "rms_norm"
-        return self.add(f'({apart} | nn::{kind}<"{name}">)', v.shape, 1 + math.sqrt(v.shape[-1]), v)
+        apart = f"generated<{v.shape[-1]}>([](int i) {{ return 0.7 * (i % 5); }})"
+        return self.layer(f'nn::{"layer_norm" if layer_norm else "rms_norm"}<"{name}">', v, v.shape,
+                          1 + math.sqrt(v.shape[-1]), lambda x, layer: f"({x} + {apart} | {layer})")
 
     def embedding(self):
         """Rows of a table, perhaps one for padding; or those of as many positions as a value has."""
@@ -651,20 +690,22 @@ class body:
     def state(self):
         """A value with a mean of those of the steps so far, which each step moves on."""
         v, name = self.any(), self.of.name("m")
-        self.reusable, self.updates = False, True  # a step updates it once
+        self.reusable, self.updates, self.once = False, True, True  # a step updates it once
         past = f'state<"{name}", initial{{}}{braced(*v.shape)}>'
         if self.of.chance(0.5):  # others read it, too
-            self.values.append(value(self.of.name("v"), v.shape, v.bound * 1.1, own=False))
-            self.lines.append(f"const auto {self.values[-1].text} = {past};")
+            other = value(self.of.name("v"), v.shape, v.bound * 1.1, own=False, what="state")
+            self.values.append(other)
+            self.unread.append(other)
+            self.lines.append(f"const auto {other.text} = {past};")
+            if self.of.chance(0.5):
+                self.combine(other, other)
         return self.add(f"updated({v.text} + 0.1_c * {past}, {past}, 0.9_c * {past} + 0.1_c * {v.text})", v.shape,
                         v.bound * 1.1, v)
 
-    def tag(self):
-        v, name = self.any(), self.of.name("t")
-        if self.places and self.of.chance(0.2):
-            v = self.any_places()
+    def tag(self, v=None):
+        v, name = v or (self.any_places() if self.places and self.of.chance(0.2) else self.any()), self.of.name("t")
         self.has.add(name)
-        return self.moved(f'tag<"{name}">({v.text})', v.shape, v)
+        return self.moved(f'tag<"{name}">({v.text})', v.shape, v, "tagged")
 
     def slope(self):
         """A gradient as a value. What it is taken of stays unread, for its parameters might not reach the gradient."""
@@ -690,24 +731,27 @@ class body:
 
     # Calls.
 
-    def call(self):
-        """A function as a block, a segment, both, or repeated; or a segment of parameters only."""
+    def call(self, sharing=0.4):
+        """A function as a block, a segment, both, or repeated; or a segment of parameters only. `sharing` is the probability
+        that a function of this body is applied again, with the same parameters."""
         segment = self.of.chance(0.75)
         if segment and self.depth >= most_depth:
             return None
         inner = segment or self.segment
-        old = [f for f in self.of.functions if f.arguments and f.reusable and not (f.detaches and inner) and
-               all(any(v.kind == kind for v in self.values + self.places) for kind in f.arguments)]
-        again = old and self.of.chance(0.3)
+        can = lambda f: f.arguments and not (f.detaches and inner) and all(
+            any(v.kind == kind for v in self.values + self.places) for kind in f.arguments)
+        old, applied = [f for f in self.of.functions if f.reusable and can(f)], list(filter(can, self.applied))
+        shared = applied and self.of.chance(sharing)
+        again = shared or old and self.of.chance(0.3)
         if again:
-            f = self.draw.choice(old)
+            f = self.draw.choice(applied if shared else old)
             arguments = [self.draw.choice([v for v in self.values + self.places if v.kind == kind])
                          for kind in f.arguments]
         else:
             alone = segment and self.of.chance(0.12)
             arguments = [] if alone else [self.any() for _ in range(self.draw.choice([1, 1, 1, 2, 2, 3]))]
             if self.of.chance(0.3):
-                arguments = arguments[:1] * len(arguments)
+                arguments[1:] = [self.role(arguments[0]) for _ in arguments[1:]]
             repeated = 0 < len(arguments) < 3 and self.of.chance(0.25)
             if repeated and self.of.chance(0.4):
                 return self.loop_in_roles(arguments, segment, inner)
@@ -719,9 +763,17 @@ class body:
             if repeated:
                 return self.repeat(f, arguments, segment)
         # Without a name of its own a body's layers would be those of its first use.
-        prefix = self.of.name("b") if arguments and (not segment or again or self.of.chance(0.4)) else None
-        self.use(f, [prefix] if prefix else [])
+        if shared:
+            prefix = f.path
+            self.has |= f.has
+            self.reusable &= f.reusable
+            self.detaches |= f.detaches
+            self.of.roles.add("shared")
+        else:
+            prefix = self.of.name("b") if arguments and (not segment or again or self.of.chance(0.4)) else None
+            self.use(f, [prefix] if prefix else [])
         layer = f'block<"{prefix}">({f.text})' if prefix else f.text
+        layer = f"shared({layer})" if shared else layer
         listed = ", ".join(v.text for v in arguments)
         if segment and len(arguments) == len(f.results) == 1 and self.of.chance(0.5):
             before = self.draw.choice(["", "nn::tanh | ", "nn::gelu | "])
@@ -766,7 +818,7 @@ class body:
     def roles_in_loop(self, carried):
         """The number of steps of a loop; values of which each step reads a part; values that are the same in all steps; and
         the name of a parameter among the last, which the body reads, too. Most values are among those that it carries."""
-        drawn = lambda: self.draw.choice(carried) if self.of.chance(0.5) else self.any()
+        drawn = lambda: self.role(self.draw.choice(carried)) if self.of.chance(0.5) else self.any()
         first = drawn()
         times = first.shape[0] if first.shape and 1 < first.shape[0] < 6 else self.draw.randint(2, 5)
         each = [v for v in [first] * self.draw.choice([1, 2]) if v.shape and v.shape[0] == times]
@@ -777,6 +829,7 @@ class body:
             name = self.of.shared.setdefault(("row", shape), "/" + self.of.name("w"))
             same.append(value(f'param<"{name}"{braced(*shape)}>', shape, 1.2, own=False))
             self.names.append(name)
+            self.of.roles.add("parameter")
         return times, each, same, name
 
     def loop_in_roles(self, carried, segment, inner):
@@ -803,6 +856,8 @@ class body:
         listed += [f'each({", ".join(v.text for v in each)})'] * bool(each) + [v.text for v in same]
         text = f'scan<{times}, "{name}", {policy}>({body_of_step}, {", ".join(listed)})'
         self.read(*arguments, *each, *same)
+        if len({v.root for v in [*arguments, *each, *same]}) < len([*arguments, *each, *same]):
+            self.of.roles.add("loop")
         if len(arguments) > 1:
             return self.taken_apart(f, text, [*arguments, *each, *same])
         return self.add(text, *f.results[0][:2], *arguments, *each, *same)
@@ -844,8 +899,10 @@ class body:
         self.reusable &= f.reusable
         self.detaches |= f.detaches
         self.updates |= f.updates
+        self.once |= f.once
         self.names += [n if n.startswith("/") else ".".join(filter(None, [p, n]))
                        for p in prefixes or [""] for n in f.names]
+        self.applied += [g.under(p) for p in prefixes or [""] for g in [f, *f.applied] if g.arguments and not g.once]
 
     # Whole bodies.
 
@@ -853,7 +910,7 @@ class body:
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
                  (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.roll, 1.5),
                  (self.concatenate, 1.5), (self.image, 4), (self.attention, 2), (self.dropout, 1), (self.batch_norm, 1),
-                 (self.row_norm, 1.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 0.7), (self.tag, 2),
+                 (self.row_norm, 1.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 1), (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
                  (self.choose, 1.5), (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5),
                  (self.recurrent, 2), (self.transformer, 0.7), (self.swiglu, 0.7), (self.tied, 0.7),
@@ -914,6 +971,8 @@ class body:
         self.grow(self.of.left // 3)
         self.call()
         self.grow(self.of.left)
+        if self.applied and self.of.chance(0.4):
+            self.call(sharing=1)
         h = self.joined()
         results = [v.text for v in self.values + self.places if v not in self.arguments]
         labels = self.of.labels
@@ -954,11 +1013,10 @@ class body:
         self.of.drawn = self.of.mixed and self.of.updates and not self.of.accumulates and self.of.chance(0.5)
 
 
-def written(operations, seeds, counted=True):
-    """The tests of the models of some seeds, as C++. `counted`: also how often they allocate."""
+def written(models, counted=True, gradients=False):
+    """The tests of some models, by seed, as C++. `counted`: also how often they allocate; `gradients`: only these."""
     text = ["// Written by tests/fuzz.py.", '#include "laws/laws.hpp"', shared]
-    for seed in seeds:
-        m = model(seed, operations)
+    for seed, m in models.items():
         options = f"seed_{seed}::loss" + (f", freeze<{', '.join(map(quoted, m.frozen))}>" if m.frozen else "")
         options += f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
         options += ", some_threads" * m.threads
@@ -966,12 +1024,15 @@ def written(operations, seeds, counted=True):
         rounding = ", mixed<bf16, stochastic_rounding>" if m.drawn else ", mixed<bf16>" * m.mixed
         stepping += rounding
         within = f", in_less<{stepping}>" * m.placed
-        text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}",
-                 f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ laws_of_{'loops' if m.loops else 'any'}<{stepping}{within}>(); }}"]
-        if m.updates and not m.accumulates and not m.drawn:
-            text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{rounding}>(); }}")
+        text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}"]
         if not m.detaches:  # or what differences find is no gradient
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
+        if gradients:
+            continue
+        laws = f"laws_of_{'loops' if m.loops else 'any'}<{stepping}{within}>"
+        text.append(f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ {laws}(); }}")
+        if m.updates and not m.accumulates and not m.drawn:
+            text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{rounding}>(); }}")
         if counted and not m.drawn:  # a predictor over parameters of bf16 says so, too
             text.append(f"BOOST_AUTO_TEST_CASE(allocations_of_{seed}) {{ allocates_nothing<{options}{rounding}>(); }}")
     return "\n".join(text) + "\n"
@@ -984,8 +1045,7 @@ sanitized = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recove
 unoptimized, optimized = ["-O0", "-fopenmp"], ["-O3", "-fopenmp", "-Wno-restrict"]
 cells = [("g++", unoptimized), ("clang++-19", ["-O0"]), ("g++", optimized), ("clang++-19", ["-O2"]),
          ("g++", unoptimized), ("clang++-19", sanitized)]
-at_once = 5  # models in one program: to read the headers takes as long as one of them
-most_operations = 40
+at_once = 200  # operations in one program: to read the headers takes as long as 40 of them
 
 
 def call(*command):
@@ -994,39 +1054,44 @@ def call(*command):
     return done.returncode == 0, done.stdout
 
 
-def judge(folder, compiler, options, seeds):
+def judge(folder, compiler, options, models, gradients):
     """What is printed where a model fails, by seed. A program that fails is taken apart."""
-    counted = options != sanitized
+    counted = options != sanitized and not gradients
     source, program = Path(folder, "models.cpp"), f"{folder}/models"
-    source.write_text(written(most_operations, seeds, counted))
+    source.write_text(written(models, counted, gradients))
     sources = [str(source), "tests/run/main.cpp"] + ["tests/laws/counted.cpp"] * counted
     ok, printed = call(compiler, *flags, *options, *sources, "-o", program, "-lboost_unit_test_framework", "-lz")
     if ok:
         ok, printed = call(program)
     if ok:
         return {}
-    apart = [judge(folder, compiler, options, [seed]) for seed in seeds if len(seeds) > 1]
-    return {seed: fault for faults in apart for seed, fault in faults.items()} or {seeds[0]: printed}
+    apart = [judge(folder, compiler, options, {seed: m}, gradients) for seed, m in models.items() if len(models) > 1]
+    return {seed: fault for faults in apart for seed, fault in faults.items()} or {next(iter(models)): printed}
 
 
-def main(number, first=1):
+def main(number, first=1, operations=40, *gradients):
     """Which compiler and options a model gets depends on its seed alone."""
-    failed = 0
-    for group, seeds in itertools.groupby(range(first, first + number), lambda seed: seed // at_once):
-        seeds, (compiler, options) = list(seeds), cells[group % len(cells)]
+    failed, roles, together = 0, collections.Counter(), max(1, at_once // operations)
+    for group, seeds in itertools.groupby(range(first, first + number), lambda seed: seed // together):
+        models = {seed: model(seed, operations) for seed in seeds}
+        if gradients:
+            models = {seed: m for seed, m in models.items() if m.roles and not m.detaches}
+        compiler, options = cells[1 if gradients else group % len(cells)]
         with tempfile.TemporaryDirectory() as folder:
-            faults = judge(folder, compiler, options, seeds)
+            faults = judge(folder, compiler, options, models, gradients) if models else {}
         failed += len(faults)
-        print(f"{seeds[0]} to {seeds[-1]}: {compiler} {' '.join(options)}", flush=True)
+        roles.update(kind for m in models.values() for kind in ["models", *["any"] * bool(m.roles), *m.roles])
+        print(f"{', '.join(map(str, models))}: {compiler} {' '.join(options)}", flush=True)
         for seed, printed in faults.items():
-            print(f"FAILED: ./dev test fuzz 1 {seed}, which is tests/fuzz.py write {most_operations} {seed} 1")
+            print(f"FAILED: ./dev test fuzz 1 {seed} {operations}, which is tests/fuzz.py write {operations} {seed} 1")
             print(printed[:6000], flush=True)
+    print("several roles:", ", ".join(f"{kind} {n}" for kind, n in roles.most_common()))
     finish(number - failed, failed)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "write":
-        operations, begin, number = map(int, sys.argv[2:])
-        print(written(operations, range(begin, begin + number)), end="")
+        size, begin, number = map(int, sys.argv[2:])
+        print(written({seed: model(seed, size) for seed in range(begin, begin + number)}), end="")
     else:
-        main(*map(int, sys.argv[1:]))
+        main(*map(int, sys.argv[1:4]), *sys.argv[4:])
