@@ -325,8 +325,8 @@ class accepts_finds(unittest.TestCase):
 
 
 class a_body_that_cairn_leaves_to_the_compiler(unittest.TestCase):
-    program = """#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+    program = """#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 using namespace cairn;
 struct body { auto operator()(auto x) const BODY };
 inline constexpr auto loss = mean(input<"x", 8, 4> | layer(body{}));
@@ -382,7 +382,7 @@ class layering_finds(unittest.TestCase):
         self.assertEqual(self.faults("expr/a.hpp", '#include "../pass/b.hpp"\n'), 1)
 
     def test_what_is_included_first(self):
-        ours, other = '#include "cairn/core/compiler.hpp"\n', "#include <vector>\n"
+        ours, other = '#include "cairn/base/compiler.hpp"\n', "#include <vector>\n"
         self.assertTrue(layering.begins_with_ours(f"// {other}{ours}{other}"))
         for text in ("", other, other + ours, f"// {ours}"):
             self.assertFalse(layering.begins_with_ours(text))
@@ -396,12 +396,12 @@ class layering_finds(unittest.TestCase):
     def test_an_exception_that_is_thrown(self):
         self.assertEqual(self.faults("exec/a.hpp", "if (few) throw extent_error(name);\n"), 1)
         self.assertEqual(self.faults("exec/a.hpp", "if (few) refuse(extent_error(name));  // throws\n"), 0)
-        self.assertEqual(self.faults("core/refuse.hpp", "throw error;\n"), 0)
+        self.assertEqual(self.faults("base/refuse.hpp", "throw error;\n"), 0)
 
     def test_a_library_out_of_place(self):
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <xsimd/xsimd.hpp>\n"), 1)
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <immintrin.h>\n"), 1)
-        self.assertEqual(self.faults("exec/machine.hpp", "#include <xtensor/xadapt.hpp>\n"), 1)
+        self.assertEqual(self.faults("run/machine.hpp", "#include <xtensor/xadapt.hpp>\n"), 1)
 
     def test_an_operation_that_is_named(self):
         self.assertEqual(self.faults("pass/a.hpp", "sum_op of;  // and what sum_op means\n"), 1)

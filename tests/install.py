@@ -96,7 +96,7 @@ def linked(folder, compiler):
 def mixed(folder, compiler, flags, objects, libraries):
     """A file for another processor ends a program that works without the file, wherever the linker reads the file."""
     source, other = folder / f"other-{compiler}.cpp", folder / f"other-{compiler}.o"
-    source.write_text("#include <cairn/core/blocking.hpp>\n")
+    source.write_text("#include <cairn/cost/blocking.hpp>\n")
     for option, is_other in (("-march=x86-64", False), ("-march=x86-64-v3", True)):
         call(compiler, *strict, *flags, option, "-c", source, "-o", other, folder=folder)
         for order in ([other, *objects], [*objects, other]):

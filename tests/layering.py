@@ -2,7 +2,7 @@
 """The order of the library's folders: layering.py
 
 A folder includes itself and the folders above it in `order`; a header beside the folders may include them all.
-Each header first includes one of cairn's, so all begin with core/compiler.hpp, which refuses compilers and options.
+Each header first includes one of cairn's, so all begin with base/compiler.hpp, which refuses compilers and options.
 xsimd stays where `homes` says, xtensor outside, and what runs in constant evaluation keeps to plain arrays. The passes, the
 programs and the kernels that drive others know operations by what these declare: none is named there. Also, each
 program of tests, examples and bench is named in a build file, and each model of tests/models in a test of the
@@ -20,7 +20,7 @@ homes = {
     r"xtensor/|xtl/": r"(?!)",  # nowhere
 }
 x86 = re.compile(r"\b(_mm\d*_|__m\d|__(AVX|SSE|AMX|x86)|_tile_|XSIMD_WITH)")
-knows_x86 = ["kernel/simd.hpp", "kernel/float_mode.hpp", "kernel/halves.hpp", "kernel/amx.hpp", "core/target.hpp"]
+knows_x86 = ["kernel/simd.hpp", "kernel/float_mode.hpp", "kernel/halves.hpp", "kernel/amx.hpp", "cost/target.hpp"]
 blind = re.compile(r"(pass|check|exec|train|report)/.*|kernel/(run|tiles|loop|threads|simd|packed|registers|gemm)\.hpp")
 slow_in_constexpr = re.compile(r"\bstd::(?:ranges::)?(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
 lists = {
@@ -65,14 +65,14 @@ def faults(header, text, operations):
             if re.match(library, path) and not re.fullmatch(home, header):
                 yield f"includes {path}, which belongs in {home}"
     if header not in knows_x86 and x86.search(code):
-        yield "knows x86, which only simd.hpp, halves.hpp and amx.hpp of kernel/ and core/target.hpp may"
-    if re.search(r"\bthrow\b", code) and header != "core/refuse.hpp":
+        yield "knows x86, which only simd.hpp, halves.hpp and amx.hpp of kernel/ and cost/target.hpp may"
+    if re.search(r"\bthrow\b", code) and header != "base/refuse.hpp":
         yield "throws: call refuse, which programs without exceptions have, too"
     if blind.fullmatch(header):
         for name in sorted(set(operations.findall(code))):
             yield f"names the operation {name}"
     for number, line in enumerate(text.splitlines(), 1):
-        if len(line) > 120 and header != "core/misuse.hpp":  # messages are read in the compiler's output
+        if len(line) > 120 and header != "misuse/misuse.hpp":  # messages are read in the compiler's output
             yield f"line {number} has {len(line)} columns, more than 120"
     if folder in ("ir", "pass"):
         for name in slow_in_constexpr.findall(code):
@@ -87,7 +87,7 @@ def main():
     strings = set(chain(*(named.findall(text) for header, text in texts.items() if header.startswith("expr/"))))
     operations = re.compile("|".join([*(rf"\b{name}\b" for name in types), *(f'"{name}"' for name in strings)]))
     found = {f"include/cairn/{header}": list(faults(header, text, operations)) for header, text in texts.items()}
-    for header in texts.keys() - {"core/compiler.hpp"}:
+    for header in texts.keys() - {"base/compiler.hpp"}:
         if not begins_with_ours(texts[header]):
             found[f"include/cairn/{header}"].append("first includes a header that is not cairn's")
     found["operations"] = [] if len(types) > 20 and len(strings) > 20 else ["too few are found to look for"]

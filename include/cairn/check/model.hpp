@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/check/checks.hpp"
-#include "cairn/pass/fit.hpp"
+#include "cairn/search/fit.hpp"
 
 namespace cairn::detail {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/check/frontier.hpp"
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/stream.hpp"
 #include "cairn/report/svg_plot.hpp"
 
@@ -125,4 +125,4 @@ void frontier_picture(std::ostream& out) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"
