@@ -367,19 +367,19 @@ class layering_finds(unittest.TestCase):
         return len(list(layering.faults(header, text, re.compile(r"\bsum_op\b"))))
 
     def test_nothing_wrong(self):
-        self.assertEqual(self.faults("nn/a.hpp", "#include <vector>\n#include <cairn/expr/b.hpp>\n"), 0)
+        self.assertEqual(self.faults("nn/a.hpp", "#include <vector>\n#include <cairn/op/b.hpp>\n"), 0)
         self.assertEqual(self.faults("kernel/simd.hpp", "#include <xsimd/xsimd.hpp>\n"), 0)
         self.assertEqual(self.faults("report.hpp", "#include <cairn/data/idx.hpp>\n"), 0)
-        self.assertEqual(self.faults("pass/a.hpp", "std::string_view s;  // not std::string\n"), 0)
+        self.assertEqual(self.faults("plan/a.hpp", "std::string_view s;  // not std::string\n"), 0)
 
     def test_a_folder_below(self):
-        self.assertEqual(self.faults("core/a.hpp", "#include <cairn/expr/b.hpp>\n"), 1)
-        self.assertEqual(self.faults("pass/a.hpp", "# include <cairn/kernel/gemm.hpp>\n"), 1)
+        self.assertEqual(self.faults("base/a.hpp", "#include <cairn/op/b.hpp>\n"), 1)
+        self.assertEqual(self.faults("plan/a.hpp", "# include <cairn/kernel/gemm.hpp>\n"), 1)
         self.assertEqual(self.faults("data/a.hpp", "#include <cairn/cairn.hpp>\n"), 1)
 
     def test_an_unknown_folder_and_a_relative_path(self):
         self.assertEqual(self.faults("misc/a.hpp", ""), 1)
-        self.assertEqual(self.faults("expr/a.hpp", '#include "../pass/b.hpp"\n'), 1)
+        self.assertEqual(self.faults("op/a.hpp", '#include "../plan/b.hpp"\n'), 1)
 
     def test_what_is_included_first(self):
         ours, other = '#include "cairn/base/compiler.hpp"\n', "#include <vector>\n"
@@ -394,8 +394,8 @@ class layering_finds(unittest.TestCase):
             self.assertEqual(self.faults("kernel/simd.hpp", text), 0)
 
     def test_an_exception_that_is_thrown(self):
-        self.assertEqual(self.faults("exec/a.hpp", "if (few) throw extent_error(name);\n"), 1)
-        self.assertEqual(self.faults("exec/a.hpp", "if (few) refuse(extent_error(name));  // throws\n"), 0)
+        self.assertEqual(self.faults("run/a.hpp", "if (few) throw extent_error(name);\n"), 1)
+        self.assertEqual(self.faults("run/a.hpp", "if (few) refuse(extent_error(name));  // throws\n"), 0)
         self.assertEqual(self.faults("base/refuse.hpp", "throw error;\n"), 0)
 
     def test_a_library_out_of_place(self):
@@ -404,11 +404,11 @@ class layering_finds(unittest.TestCase):
         self.assertEqual(self.faults("run/machine.hpp", "#include <xtensor/xadapt.hpp>\n"), 1)
 
     def test_an_operation_that_is_named(self):
-        self.assertEqual(self.faults("pass/a.hpp", "sum_op of;  // and what sum_op means\n"), 1)
+        self.assertEqual(self.faults("plan/a.hpp", "sum_op of;  // and what sum_op means\n"), 1)
         self.assertEqual(self.faults("kernel/reduce.hpp", "sum_op of;\n"), 0)
 
     def test_slow_constant_evaluation(self):
-        self.assertEqual(self.faults("ir/a.hpp", "std::vector<int> v;\nstd::string s;\n"), 2)
+        self.assertEqual(self.faults("graph/a.hpp", "std::vector<int> v;\nstd::string s;\n"), 2)
 
 
 class tally_counts(in_a_folder):

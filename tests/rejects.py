@@ -63,7 +63,7 @@ def own_options(source):
 
 def with_kernels(source):
     """Whether a case runs: kernels that another case of its batch includes are looked for in its own operations, too."""
-    return bool(re.search(r"#include .cairn/(cairn|exec|gradcheck|file)", (top / source).read_text()))
+    return bool(re.search(r"#include .cairn/(cairn|run|gradcheck|file)", (top / source).read_text()))
 
 
 def diagnostics(printed):

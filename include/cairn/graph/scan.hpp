@@ -17,7 +17,7 @@ struct loop_figures {
 /// there, for the graph around the loop asks while it is lowered.
 template <class Loop, class Target>
 struct loop_hooks {
-  // pass/
+  // plan/
   static constexpr loop_figures figures();
   static constexpr bool backward_reads(int result);
   static constexpr bool backward_reads_argument(int leaf);
@@ -26,7 +26,7 @@ struct loop_hooks {
   static constexpr std::int64_t scratch(int threads);  ///< in bytes
   // check/: what is wrong with the body, or sound
   static constexpr auto problem();
-  // exec/: the loop, or its pullback
+  // run/: the loop, or its pullback
   template <bool Backward>
   static void run(const void* constants, void* const* operands, int threads);
 };
