@@ -4,7 +4,7 @@
 #include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/loss.hpp"
-#include "cairn/lang/sequential.hpp"
+#include "cairn/search/sequential.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -2,7 +2,7 @@
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"
-#include "cairn/lang/sequential.hpp"
+#include "cairn/search/sequential.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 #include "plan.hpp"

@@ -1,10 +1,14 @@
 // What a stage of a chain computes, by lowering it alone.
 #pragma once
 
-#include "cairn/lang/sequential.hpp"
 #include "cairn/graph/build.hpp"
 
 namespace cairn {
+
+/// The work of a layer at some shape: bytes of its values without views, as floats, and operations.
+struct work {
+  std::int64_t bytes, flops;
+};
 
 template <class Stage>
 constexpr work work_of() {

@@ -1,6 +1,7 @@
 // Segments of a chain of layers.
 #pragma once
 
+#include "cairn/graph/work.hpp"
 #include "cairn/lang/checkpoint.hpp"
 
 #include <boost/hana/tuple.hpp>
@@ -8,14 +9,6 @@
 namespace cairn {
 
 namespace hana = boost::hana;
-
-/// What a layer computes at some shape: bytes of its values without views, as floats, and operations.
-struct work {
-  std::int64_t bytes, flops;
-};
-/// The work of a stage of a chain. Declared here, defined in graph/work.hpp.
-template <class Stage>
-constexpr work work_of();
 
 /// How ckpt_sequential cuts, where not by the number of layers: so that the most that is computed within a segment is
 /// as little as can be. What a cut itself keeps, the value between two segments, does not count.
