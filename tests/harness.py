@@ -12,6 +12,7 @@ from pathlib import Path
 
 import accepts
 import commands
+import declarations
 import layering
 import misuse
 import operations
@@ -409,6 +410,30 @@ class layering_finds(unittest.TestCase):
 
     def test_slow_constant_evaluation(self):
         self.assertEqual(self.faults("graph/a.hpp", "std::vector<int> v;\nstd::string s;\n"), 2)
+
+
+class declarations_tell(unittest.TestCase):
+    def found(self, **texts):
+        headers = {f"{name}/a.hpp": text for name, text in texts.items()}
+        return list(declarations.defined_below(headers, lambda header: layering.order.index(header.split("/")[0])))
+
+    def test_what_a_folder_below_defines(self):
+        function = "namespace cairn {\ntemplate <class T>\nconstexpr int f(T x)"
+        self.assertEqual(self.found(graph=f"{function};\n}}", plan=f"{function} {{ return 1; }}\n}}"),
+                         [("graph/a.hpp", "cairn::f")])
+        self.assertEqual(self.found(plan=f"{function};\n}}", graph=f"{function} {{ return 1; }}\n}}"), [])
+        self.assertEqual(self.found(run="struct kept;", file="template <>\nstruct kept<1> {};"), [("run/a.hpp", "::kept")])
+        self.assertEqual(self.found(run="struct kept {};", file="template <>\nstruct kept<1> {};"), [])
+
+    def test_a_member_that_a_folder_below_defines(self):
+        hooks = "template <class L>\nstruct hooks {\n  static int all();\n};\n"
+        member = "template <class L>\nint hooks<L>::all() {\n  return 1;\n}\n"
+        self.assertEqual(self.found(graph=hooks, plan=member), [("graph/a.hpp", "::hooks")])
+        self.assertEqual(self.found(graph=hooks + member), [])
+
+    def test_what_is_no_declaration(self):
+        text = 'struct a {};  // struct b;\nconstexpr int one = two(1);\nusing three = decltype(two(1));\nstatic_assert(two(1), "{");'
+        self.assertEqual(list(declarations.names(text)), [("::a", "defined")])
 
 
 class tally_counts(in_a_folder):

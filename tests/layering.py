@@ -1,7 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """The order of the library's folders: layering.py
 
-A folder includes itself and the folders above it in `order`; a header beside the folders may include them all.
+A folder includes itself and the folders above it in `order`; a header beside the folders may include them all. It does
+not declare what a folder below it defines either, but for `defined_below`.
 Each header first includes one of cairn's, so all begin with base/compiler.hpp, which refuses compilers and options.
 xsimd stays where `homes` says, xtensor outside, and what runs in constant evaluation keeps to plain arrays. The passes, the
 programs and the kernels that drive others know operations by what these declare: none is named there. Also, each
@@ -12,6 +13,7 @@ laws, or it would never run; what bench/scenario.py runs, it finds itself. Lines
 import re
 from itertools import chain
 
+import declarations
 from compilers import finish, top
 
 order = ["base", "cost", "misuse", "lang", "op", "nn", "graph", "plan", "search", "check", "kernel", "run", "file", "data",
@@ -31,6 +33,14 @@ lists = {
     "bench": "bench/meson.build",
 }
 at_run_time = ["heap", "kernels", "oracles", "processor", "stored"]  # built by bench/*.py
+# Tables of the graph hold pointers to what kernels run. A loop is planned while its body is lowered. A program saves where
+# the header for files is included, and knows the optimizer that trains it.
+defined_below = {
+    "graph/operation.hpp": {"cairn::run", "cairn::run_lanes", "cairn::run_rows", "cairn::run_tiles"},
+    "graph/scan.hpp": {"cairn::loop_hooks"},
+    "run/kept.hpp": {"cairn::detail::kept_files"},
+    "run/program.hpp": {"cairn::detail::trained_blocks"},
+}
 
 include = re.compile(r'^\s*#\s*include\s*([<"])(.+?)[>"]', re.MULTILINE)
 comment = re.compile(r"//.*")
@@ -88,6 +98,9 @@ def main():
     strings = set(chain(*(named.findall(text) for header, text in texts.items() if header.startswith("op/"))))
     operations = re.compile("|".join([*(rf"\b{name}\b" for name in types), *(f'"{name}"' for name in strings)]))
     found = {f"include/cairn/{header}": list(faults(header, text, operations)) for header, text in texts.items()}
+    for header, name in declarations.defined_below(texts, rank):
+        if name not in defined_below.get(header, ()):
+            found[f"include/cairn/{header}"].append(f"declares {name}, which a folder below it defines")
     for header in texts.keys() - {"base/compiler.hpp"}:
         if not begins_with_ours(texts[header]):
             found[f"include/cairn/{header}"].append("first includes a header that is not cairn's")
