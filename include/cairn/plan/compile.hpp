@@ -12,22 +12,17 @@ namespace cairn::pass {
 /// So many blocks that no segment is left: what `plain` asks for.
 inline constexpr int all_blocks = std::numeric_limits<int>::max();
 
-/// Which segments a program has.
-struct marks {
-  int blocks = 0;        ///< how many of the segments around each other are blocks instead, from outside
-  int candidate = none;  ///< which of the placements that search/fit.hpp finds it has, too
+/// The segments that a plan has beside those that the user marked: none here, others in search/fit.hpp.
+struct as_marked {
+  template <class Model, int Blocks, int Threads>
+  static constexpr const auto& placement() {
+    return no_placement;
+  }
 };
-/// Defined where candidates are found.
-template <class Model, int Blocks, int Threads, int Candidate>
-constexpr const auto& candidate_of();
-template <class Model, marks Marks, int Threads>
-constexpr const auto& placement_of() {
-  if constexpr (Marks.candidate == none) return no_placement;
-  else return candidate_of<Model, Marks.blocks, Threads, Marks.candidate>();
-}
 
-/// A model's plan. Threads: 0 where scratch lies apart from the arena.
-template <class Model, marks Marks, int Threads>
+/// A model's plan. So many of the segments around each other are blocks instead, from outside. Threads: 0 where scratch
+/// lies apart from the arena.
+template <class Model, int Blocks, int Threads, class Placed = as_marked>
 struct compiled {
   using model = Model;
   using real = typename Model::real;
@@ -35,7 +30,8 @@ struct compiled {
   static constexpr const auto& graph = Model::graph;
   static constexpr const auto& gradient = Model::gradient;
 
-  static constexpr auto segments = find_segments(graph, gradient, Marks.blocks, placement_of<Model, Marks, Threads>());
+  static constexpr auto segments =
+      find_segments(graph, gradient, Blocks, Placed::template placement<Model, Blocks, Threads>());
   static constexpr auto needs = find_needs(graph, gradient, segments);
   static constexpr auto computed =
       rematerialize<schedule_size(gradient, segments, Model::order)>(graph, gradient, segments, needs, Model::order);

@@ -61,7 +61,7 @@ template <class Loop, class Target>
 struct loop_plan {
   using loop = Loop;
   using model = loop_model<Loop, Target>;
-  using compiled = pass::compiled<model, marks{}, 0>;
+  using compiled = pass::compiled<model, 0, 0>;
   using of = typename model::of;
   static constexpr bool records = model::records;
   static constexpr const auto& g = model::graph;

@@ -45,7 +45,7 @@ inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, work_of(
 /// A model's blocks, and what they cost where no segment is placed.
 template <class Model, int Blocks, int Threads>
 struct model_blocks {
-  using unplaced = compiled<Model, marks{Blocks}, Threads>;
+  using unplaced = compiled<Model, Blocks, Threads>;
   static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::segments, unplaced::needs);
   static constexpr auto measured = measure_blocks<unplaced, blocks>();
   static constexpr int placeable = [] {
@@ -59,6 +59,13 @@ struct model_blocks {
 /// with Sublinear Memory Cost, 2016).
 inline constexpr int single_blocks = -2, saving_blocks = -3, square_root_blocks = -4;
 
+/// The segments of a candidate, by its number.
+template <int Candidate>
+struct candidate {
+  template <class Model, int Blocks, int Threads>
+  static constexpr const auto& placement();
+};
+
 /// Placements of a model's blocks, by the accounting of search/chain.hpp: each takes more bytes than the one before and
 /// less work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is
 /// not short is left out: its plan would be as long.
@@ -67,7 +74,7 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   using typename model_blocks<Model, Blocks, Threads>::unplaced;
   using model_blocks<Model, Blocks, Threads>::blocks;
   template <int Number>
-  static constexpr auto apart = measure_single_blocks<compiled<Model, marks{Blocks, Number}, Threads>, blocks>();
+  static constexpr auto apart = measure_single_blocks<compiled<Model, Blocks, Threads, candidate<Number>>, blocks>();
   template <const auto& Measured>
   static constexpr auto as_measured_apart() {
     if constexpr (Measured.count > fine_chain) return Measured;
@@ -154,11 +161,13 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     return placement_by_region<blocks, ranges<Candidate>()>;
   }
   template <int Candidate>
-  using planned = compiled<Model, marks{Blocks, ranges<Candidate>().count == 0 ? none : Candidate}, Threads>;
+  using planned = compiled<Model, Blocks, Threads,
+                           std::conditional_t<ranges<Candidate>().count == 0, as_marked, candidate<Candidate>>>;
 };
 
-template <class Model, int Blocks, int Threads, int Candidate>
-constexpr const auto& candidate_of() {
+template <int Candidate>
+template <class Model, int Blocks, int Threads>
+constexpr const auto& candidate<Candidate>::placement() {
   using found = model_blocks<Model, Blocks, Threads>;
   if constexpr (Candidate == single_blocks) return placement_by_region<found::blocks, equal_ranges<found::measured, 1>>;
   else if constexpr (Candidate == saving_blocks)
@@ -248,7 +257,7 @@ struct fitted {
       constexpr frontier_point here = planned<Candidate>;
       constexpr bool taken = each || Candidate == 0 || as_accounted(Candidate, here.recomputed_flops);
       constexpr std::int64_t bytes = each ? here.peak_bytes : std::max(here.peak_bytes, tried_from(Candidate));
-      return least_bytes<Candidate + 1, taken && bytes < Least ? bytes : Least>();
+      return least_bytes < Candidate + 1, taken && bytes<Least ? bytes : Least>();
     }
   }
 };
