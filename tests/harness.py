@@ -412,6 +412,21 @@ class layering_finds(unittest.TestCase):
         self.assertEqual(self.faults("graph/a.hpp", "std::vector<int> v;\nstd::string s;\n"), 2)
 
 
+class glossary_checks(unittest.TestCase):
+    def found(self, page, *texts):
+        return list(readme.glossary_faults(page, texts))
+
+    def test_right_terms(self):
+        page = "**arena**: One block. Its size is\na constant.\n\n**slot**: A piece of `it`. It moves.\n"
+        self.assertEqual(self.found(page, "the arena and", "its slots"), [])
+
+    def test_wrong_terms(self):
+        self.assertEqual(self.found("nothing"), ["0 terms, not up to 40"])
+        page = "**slot**: A piece. It moves.\n\n**arena**: One block.\n"
+        self.assertEqual(self.found(page, "slot"), ["slot is out of order", "arena is out of order",
+                                                    "arena is not explained in two sentences", "no text uses arena"])
+
+
 class declarations_tell(unittest.TestCase):
     def found(self, **texts):
         headers = {f"{name}/a.hpp": text for name, text in texts.items()}
