@@ -16,6 +16,7 @@ import declarations
 import layering
 import misuse
 import operations
+import prose
 import readme
 import rejects
 import small
@@ -425,6 +426,26 @@ class glossary_checks(unittest.TestCase):
         page = "**slot**: A piece. It moves.\n\n**arena**: One block.\n"
         self.assertEqual(self.found(page, "slot"), ["slot is out of order", "arena is out of order",
                                                     "arena is not explained in two sentences", "no text uses arena"])
+
+
+class prose_counts(in_a_folder):
+    def doubts(self, sentence, in_code=True):
+        return list(prose.doubts(sentence, in_code))
+
+    def test_what_may_be_hard(self):
+        self.assertEqual(self.doubts("The sum of a row is kept."), [])
+        self.assertEqual(self.doubts("Of each row the sum."), ["no subject"])
+        self.assertEqual(self.doubts("What is read is copied."), [])
+        self.assertEqual(self.doubts("The loop reads those rows."), ["vague: those"])
+        self.assertEqual(self.doubts("The loop reads those rows.", in_code=False), [])
+        self.assertEqual(self.doubts("The " + "very " * 35 + "end."), ["more than 35 words"])
+        self.assertEqual(self.doubts("| " + "word " * 13), ["a cell of more than 12 words"])
+
+    def test_what_is_read(self):
+        code = self.write("a.hpp", "// One sentence here. Another\n// one follows.\nint a;  ///< A field's own comment.\n")
+        self.assertEqual(prose.counted(code), (3, []))
+        page = self.write("a.md", "# Of a title\n\nText of `CODE` here.\n\n```cpp\nOf no text at all\n```\n- An item of a list\n")
+        self.assertEqual(prose.counted(page), (2, []))
 
 
 class declarations_tell(unittest.TestCase):
