@@ -28,9 +28,9 @@ FORMS = {
 }
 
 NET = '''#include <cairn/check/model.hpp>
-#include <cairn/expr/checkpoint.hpp>
-#include <cairn/expr/gradient.hpp>
-#include <cairn/expr/loss.hpp>
+#include <cairn/lang/checkpoint.hpp>
+#include <cairn/lang/gradient.hpp>
+#include <cairn/op/loss.hpp>
 #include <cairn/nn/activation.hpp>
 #include <cairn/nn/linear.hpp>
 using namespace cairn;

@@ -6,8 +6,8 @@
 // Prints a table. With an argument, also writes a plot into that SVG file.
 #include <array>
 #include <cairn/check/model.hpp>
-#include <cairn/expr/checkpoint.hpp>
-#include <cairn/expr/loss.hpp>
+#include <cairn/lang/checkpoint.hpp>
+#include <cairn/op/loss.hpp>
 #include <cairn/nn/activation.hpp>
 #include <cairn/nn/linear.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What oracles.py asks others about: the placements that pass/nested.hpp finds for chains whose answers are known; what
+// What oracles.py asks others about: the placements that search/nested.hpp finds for chains whose answers are known; what
 // README's network takes in each of them; and what the models of PyTorch's tests of its budget take, with segments
 // around what PyTorch computes again and with those that fit<...> places. A line an answer: its sort, what was asked,
 // and what was found.

@@ -23,7 +23,7 @@ def compile_text(compiler, text, *options):
 def precompiled(compiler, folder):
     """Options with which what says and checks models is read already, for most of a small file's time goes there;
     without kernels, which these do not need."""
-    without_kernels = (top / "include/cairn/embedded.hpp").read_text().partition('#include "cairn/exec/')[0]
+    without_kernels = (top / "include/cairn/embedded.hpp").read_text().partition('#include "cairn/run/')[0]
     header = Path(folder) / "models.hpp"
     header.write_text(f"{without_kernels}#include <xsimd/xsimd.hpp>\n")
     ready = header.with_suffix(".hpp.gch" if compiler == "g++" else ".pch")

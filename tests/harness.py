@@ -12,9 +12,11 @@ from pathlib import Path
 
 import accepts
 import commands
+import declarations
 import layering
 import misuse
 import operations
+import prose
 import readme
 import rejects
 import small
@@ -337,8 +339,8 @@ class accepts_finds(unittest.TestCase):
 
 
 class a_body_that_cairn_leaves_to_the_compiler(unittest.TestCase):
-    program = """#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+    program = """#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 using namespace cairn;
 struct body { auto operator()(auto x) const BODY };
 inline constexpr auto loss = mean(input<"x", 8, 4> | layer(body{}));
@@ -379,22 +381,22 @@ class layering_finds(unittest.TestCase):
         return len(list(layering.faults(header, text, re.compile(r"\bsum_op\b"))))
 
     def test_nothing_wrong(self):
-        self.assertEqual(self.faults("nn/a.hpp", "#include <vector>\n#include <cairn/expr/b.hpp>\n"), 0)
+        self.assertEqual(self.faults("nn/a.hpp", "#include <vector>\n#include <cairn/op/b.hpp>\n"), 0)
         self.assertEqual(self.faults("kernel/simd.hpp", "#include <xsimd/xsimd.hpp>\n"), 0)
         self.assertEqual(self.faults("report.hpp", "#include <cairn/data/idx.hpp>\n"), 0)
-        self.assertEqual(self.faults("pass/a.hpp", "std::string_view s;  // not std::string\n"), 0)
+        self.assertEqual(self.faults("plan/a.hpp", "std::string_view s;  // not std::string\n"), 0)
 
     def test_a_folder_below(self):
-        self.assertEqual(self.faults("core/a.hpp", "#include <cairn/expr/b.hpp>\n"), 1)
-        self.assertEqual(self.faults("pass/a.hpp", "# include <cairn/kernel/gemm.hpp>\n"), 1)
+        self.assertEqual(self.faults("base/a.hpp", "#include <cairn/op/b.hpp>\n"), 1)
+        self.assertEqual(self.faults("plan/a.hpp", "# include <cairn/kernel/gemm.hpp>\n"), 1)
         self.assertEqual(self.faults("data/a.hpp", "#include <cairn/cairn.hpp>\n"), 1)
 
     def test_an_unknown_folder_and_a_relative_path(self):
         self.assertEqual(self.faults("misc/a.hpp", ""), 1)
-        self.assertEqual(self.faults("expr/a.hpp", '#include "../pass/b.hpp"\n'), 1)
+        self.assertEqual(self.faults("op/a.hpp", '#include "../plan/b.hpp"\n'), 1)
 
     def test_what_is_included_first(self):
-        ours, other = '#include "cairn/core/compiler.hpp"\n', "#include <vector>\n"
+        ours, other = '#include "cairn/base/compiler.hpp"\n', "#include <vector>\n"
         self.assertTrue(layering.begins_with_ours(f"// {other}{ours}{other}"))
         for text in ("", other, other + ours, f"// {ours}"):
             self.assertFalse(layering.begins_with_ours(text))
@@ -406,21 +408,80 @@ class layering_finds(unittest.TestCase):
             self.assertEqual(self.faults("kernel/simd.hpp", text), 0)
 
     def test_an_exception_that_is_thrown(self):
-        self.assertEqual(self.faults("exec/a.hpp", "if (few) throw extent_error(name);\n"), 1)
-        self.assertEqual(self.faults("exec/a.hpp", "if (few) refuse(extent_error(name));  // throws\n"), 0)
-        self.assertEqual(self.faults("core/refuse.hpp", "throw error;\n"), 0)
+        self.assertEqual(self.faults("run/a.hpp", "if (few) throw extent_error(name);\n"), 1)
+        self.assertEqual(self.faults("run/a.hpp", "if (few) refuse(extent_error(name));  // throws\n"), 0)
+        self.assertEqual(self.faults("base/refuse.hpp", "throw error;\n"), 0)
 
     def test_a_library_out_of_place(self):
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <xsimd/xsimd.hpp>\n"), 1)
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <immintrin.h>\n"), 1)
-        self.assertEqual(self.faults("exec/machine.hpp", "#include <xtensor/xadapt.hpp>\n"), 1)
+        self.assertEqual(self.faults("run/machine.hpp", "#include <xtensor/xadapt.hpp>\n"), 1)
 
     def test_an_operation_that_is_named(self):
-        self.assertEqual(self.faults("pass/a.hpp", "sum_op of;  // and what sum_op means\n"), 1)
+        self.assertEqual(self.faults("plan/a.hpp", "sum_op of;  // and what sum_op means\n"), 1)
         self.assertEqual(self.faults("kernel/reduce.hpp", "sum_op of;\n"), 0)
 
     def test_slow_constant_evaluation(self):
-        self.assertEqual(self.faults("ir/a.hpp", "std::vector<int> v;\nstd::string s;\n"), 2)
+        self.assertEqual(self.faults("graph/a.hpp", "std::vector<int> v;\nstd::string s;\n"), 2)
+
+
+class glossary_checks(unittest.TestCase):
+    def found(self, page, *texts):
+        return list(readme.glossary_faults(page, texts))
+
+    def test_right_terms(self):
+        page = "**arena**: One block. Its size is\na constant.\n\n**slot**: A piece of `it`. It moves.\n"
+        self.assertEqual(self.found(page, "the arena and", "its slots"), [])
+
+    def test_wrong_terms(self):
+        self.assertEqual(self.found("nothing"), ["0 terms, not up to 40"])
+        page = "**slot**: A piece. It moves.\n\n**arena**: One block.\n"
+        self.assertEqual(self.found(page, "slot"), ["slot is out of order", "arena is out of order",
+                                                    "arena is not explained in two sentences", "no text uses arena"])
+
+
+class prose_counts(in_a_folder):
+    def doubts(self, sentence, in_code=True):
+        return list(prose.doubts(sentence, in_code))
+
+    def test_what_may_be_hard(self):
+        self.assertEqual(self.doubts("The sum of a row is kept."), [])
+        self.assertEqual(self.doubts("Of each row the sum."), ["no subject"])
+        self.assertEqual(self.doubts("What is read is copied."), [])
+        self.assertEqual(self.doubts("The loop reads those rows."), ["vague: those"])
+        self.assertEqual(self.doubts("The loop reads those rows.", in_code=False), [])
+        self.assertEqual(self.doubts("The " + "very " * 35 + "end."), ["more than 35 words"])
+        self.assertEqual(self.doubts("| " + "word " * 13), ["a cell of more than 12 words"])
+
+    def test_what_is_read(self):
+        code = self.write("a.hpp", "// One sentence here. Another\n// one follows.\nint a;  ///< A field's own comment.\n")
+        self.assertEqual(prose.counted(code), (3, []))
+        page = self.write("a.md", "# Of a title\n\nText of `CODE` here.\n\n```cpp\nOf no text at all\n```\n- An item of a list\n")
+        self.assertEqual(prose.counted(page), (2, []))
+
+
+class declarations_tell(unittest.TestCase):
+    def found(self, **texts):
+        headers = {f"{name}/a.hpp": text for name, text in texts.items()}
+        return list(declarations.defined_below(headers, lambda header: layering.order.index(header.split("/")[0])))
+
+    def test_what_a_folder_below_defines(self):
+        function = "namespace cairn {\ntemplate <class T>\nconstexpr int f(T x)"
+        self.assertEqual(self.found(graph=f"{function};\n}}", plan=f"{function} {{ return 1; }}\n}}"),
+                         [("graph/a.hpp", "cairn::f")])
+        self.assertEqual(self.found(plan=f"{function};\n}}", graph=f"{function} {{ return 1; }}\n}}"), [])
+        self.assertEqual(self.found(run="struct kept;", file="template <>\nstruct kept<1> {};"), [("run/a.hpp", "::kept")])
+        self.assertEqual(self.found(run="struct kept {};", file="template <>\nstruct kept<1> {};"), [])
+
+    def test_a_member_that_a_folder_below_defines(self):
+        hooks = "template <class L>\nstruct hooks {\n  static int all();\n};\n"
+        member = "template <class L>\nint hooks<L>::all() {\n  return 1;\n}\n"
+        self.assertEqual(self.found(graph=hooks, plan=member), [("graph/a.hpp", "::hooks")])
+        self.assertEqual(self.found(graph=hooks + member), [])
+
+    def test_what_is_no_declaration(self):
+        text = 'struct a {};  // struct b;\nconstexpr int one = two(1);\nusing three = decltype(two(1));\nstatic_assert(two(1), "{");'
+        self.assertEqual(list(declarations.names(text)), [("::a", "defined")])
 
 
 class tally_counts(in_a_folder):

@@ -98,7 +98,7 @@ def mixed(folder, compiler, flags, objects, libraries):
     """A file for another processor, with OpenMP, or without exceptions ends a program that works without the file,
     wherever the linker reads the file."""
     source, other = folder / f"other-{compiler}.cpp", folder / f"other-{compiler}.o"
-    source.write_text("#include <cairn/core/blocking.hpp>\n")
+    source.write_text("#include <cairn/cost/blocking.hpp>\n")
     others = ["-march=x86-64-v3", "-fno-exceptions"] + ["-fopenmp"] * (compiler == "g++")  # clang has none here
     for option in ("-march=x86-64", *others):
         call(compiler, *strict, *flags, option, "-c", source, "-o", other, folder=folder)

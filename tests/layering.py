@@ -1,8 +1,9 @@
 #!/usr/bin/env -S python3 -B
 """The order of the library's folders: layering.py
 
-A folder includes itself and the folders above it in `order`; a header beside the folders may include them all.
-Each header first includes one of cairn's, so all begin with core/compiler.hpp, which refuses compilers and options.
+A folder includes itself and the folders above it in `order`; a header beside the folders may include them all. It does
+not declare what a folder below it defines either, but for `defined_below`.
+Each header first includes one of cairn's, so all begin with base/compiler.hpp, which refuses compilers and options.
 xsimd stays where `homes` says, xtensor outside, and what runs in constant evaluation keeps to plain arrays. The passes, the
 programs and the kernels that drive others know operations by what these declare: none is named there. Also, each
 program of tests, examples and bench is named in a build file, and each model of tests/models in a test of the
@@ -12,16 +13,18 @@ laws, or it would never run; what bench/scenario.py runs, it finds itself. Lines
 import re
 from itertools import chain
 
+import declarations
 from compilers import finish, top
 
-order = ["core", "expr", "nn", "ir", "pass", "check", "kernel", "exec", "file", "train", "data", "report"]
+order = ["base", "cost", "misuse", "lang", "op", "nn", "graph", "plan", "search", "check", "kernel", "run", "file", "data",
+         "train", "report", "testing"]
 homes = {
     r"xsimd/|.*intrin\.h": r"kernel/simd\.hpp",
     r"xtensor/|xtl/": r"(?!)",  # nowhere
 }
 x86 = re.compile(r"\b(_mm\d*_|__m\d|__(AVX|SSE|AMX|x86)|_tile_|XSIMD_WITH)")
-knows_x86 = ["kernel/simd.hpp", "kernel/float_mode.hpp", "kernel/halves.hpp", "kernel/amx.hpp", "core/target.hpp"]
-blind = re.compile(r"(pass|check|exec|train|report)/.*|kernel/(run|tiles|loop|threads|simd|packed|registers|gemm)\.hpp")
+knows_x86 = ["kernel/simd.hpp", "kernel/float_mode.hpp", "kernel/halves.hpp", "kernel/amx.hpp", "cost/target.hpp"]
+blind = re.compile(r"(plan|search|check|run|train|report)/.*|kernel/(run|tiles|loop|threads|simd|packed|registers|gemm)\.hpp")
 slow_in_constexpr = re.compile(r"\bstd::(?:ranges::)?(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
 lists = {
     "tests/run": "tests/meson.build",
@@ -30,6 +33,14 @@ lists = {
     "bench": "bench/meson.build",
 }
 at_run_time = ["heap", "kernels", "oracles", "processor", "stored"]  # built by bench/*.py
+# Tables of the graph hold pointers to what kernels run. A loop is planned while its body is lowered. A program saves where
+# the header for files is included, and knows the optimizer that trains it.
+defined_below = {
+    "graph/operation.hpp": {"cairn::run", "cairn::run_lanes", "cairn::run_rows", "cairn::run_tiles"},
+    "graph/scan.hpp": {"cairn::loop_hooks"},
+    "run/kept.hpp": {"cairn::detail::kept_files"},
+    "run/program.hpp": {"cairn::detail::trained_blocks"},
+}
 
 include = re.compile(r'^\s*#\s*include\s*([<"])(.+?)[>"]', re.MULTILINE)
 comment = re.compile(r"//.*")
@@ -65,16 +76,16 @@ def faults(header, text, operations):
             if re.match(library, path) and not re.fullmatch(home, header):
                 yield f"includes {path}, which belongs in {home}"
     if header not in knows_x86 and x86.search(code):
-        yield "knows x86, which only simd.hpp, halves.hpp and amx.hpp of kernel/ and core/target.hpp may"
-    if re.search(r"\bthrow\b", code) and header != "core/refuse.hpp":
+        yield "knows x86, which only simd.hpp, halves.hpp and amx.hpp of kernel/ and cost/target.hpp may"
+    if re.search(r"\bthrow\b", code) and header != "base/refuse.hpp":
         yield "throws: call refuse, which programs without exceptions have, too"
     if blind.fullmatch(header):
         for name in sorted(set(operations.findall(code))):
             yield f"names the operation {name}"
     for number, line in enumerate(text.splitlines(), 1):
-        if len(line) > 120 and header != "core/misuse.hpp":  # messages are read in the compiler's output
+        if len(line) > 120 and header != "misuse/misuse.hpp":  # messages are read in the compiler's output
             yield f"line {number} has {len(line)} columns, more than 120"
-    if folder in ("ir", "pass"):
+    if folder in ("graph", "plan", "search"):
         for name in slow_in_constexpr.findall(code):
             yield f"std::{name} is slow in constant evaluation"
 
@@ -84,10 +95,13 @@ def main():
     headers = [str(file.relative_to(root)) for file in sorted(root.rglob("*.hpp"))]
     texts = {header: (root / header).read_text() for header in headers}
     types = set(chain(*(operation.findall(text) for text in texts.values()))) - {"elementwise_op"}
-    strings = set(chain(*(named.findall(text) for header, text in texts.items() if header.startswith("expr/"))))
+    strings = set(chain(*(named.findall(text) for header, text in texts.items() if header.startswith("op/"))))
     operations = re.compile("|".join([*(rf"\b{name}\b" for name in types), *(f'"{name}"' for name in strings)]))
     found = {f"include/cairn/{header}": list(faults(header, text, operations)) for header, text in texts.items()}
-    for header in texts.keys() - {"core/compiler.hpp"}:
+    for header, name in declarations.defined_below(texts, rank):
+        if name not in defined_below.get(header, ()):
+            found[f"include/cairn/{header}"].append(f"declares {name}, which a folder below it defines")
+    for header in texts.keys() - {"base/compiler.hpp"}:
         if not begins_with_ours(texts[header]):
             found[f"include/cairn/{header}"].append("first includes a header that is not cairn's")
     found["operations"] = [] if len(types) > 20 and len(strings) > 20 else ["too few are found to look for"]

@@ -7,7 +7,7 @@ from compilers import compilers, top
 from readme import blocks, parts, words
 
 page = top / "docs/misuse.md"
-headers = sorted((top / "include/cairn/core").glob("*.hpp"))
+headers = sorted(file for room in ("base", "misuse") for file in (top / "include/cairn" / room).glob("*.hpp"))
 
 
 def ids(text):

@@ -128,13 +128,30 @@ def stale_references(page, folder):
         yield "no table"
 
 
+def glossary_faults(page, texts):
+    """What is wrong with the glossary: more than forty terms, a term that is not explained in two sentences or is out of
+    order, and a term that no other text uses."""
+    terms = re.findall(r"^\*\*([a-z ]+)\*\*: (.*(?:\n.+)*)", page, re.MULTILINE)
+    if not 0 < len(terms) <= 40:
+        yield f"{len(terms)} terms, not up to 40"
+    names = [name for name, _ in terms]
+    yield from (f"{name} is out of order" for name, rightful in zip(names, sorted(names)) if name != rightful)
+    for name, explained in terms:
+        if len(re.findall(r"[a-z`0-9][.](?=\s|$)", explained)) != 2:
+            yield f"{name} is not explained in two sentences"
+        if not any(re.search(rf"\b{name}s?\b", text, re.IGNORECASE) for text in texts):
+            yield f"no text uses {name}"
+
+
 def main():
     passed = failed = 0
     read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp")]
     stale = "\n".join(stale_references((top / "docs/conformance.md").read_text(), top / "docs"))
     pages = ((f"{name} with {compilers[-1]}", program_faults(name, compilers[-1])) for name in programs)
     numbers = [("docs/numbers.md", printed_faults("docs/numbers.md"))]
-    checks = chain(commands.faults(), operations.faults(), [("docs/conformance.md", stale)], faults(*read), pages, numbers)
+    others = [*(top / "include").rglob("*.hpp"), *(file for file in (top / "docs").glob("*.md") if file.stem != "glossary")]
+    glossary = glossary_faults((top / "docs/glossary.md").read_text(), [file.read_text() for file in others])
+    checks = chain([("docs/glossary.md", "\n".join(glossary))], commands.faults(), operations.faults(), [("docs/conformance.md", stale)], faults(*read), pages, numbers)
     for what, wrong in checks:
         print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
         passed += not wrong

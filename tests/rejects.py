@@ -30,7 +30,7 @@ most_lines_within, most_columns_within = {"g++": 20, "clang++-19": 12}, 700
 at_once = 20
 without_quotes = {"g++": "-fno-diagnostics-show-caret", "clang++-19": "-fno-caret-diagnostics"}
 
-# A sentence of cairn's can be in place of the file's name: core/compiler.hpp.
+# A sentence of cairn's can be in place of the file's name: base/compiler.hpp.
 error_line = re.compile(r"(\S+|cairn \[.+): (fatal )?error: ")
 head = re.compile(r"(\S+|cairn \[.+): (fatal )?(error|warning): ")
 tail = re.compile(r"\S+: note: ")
@@ -69,7 +69,7 @@ def second_error(source):
 
 def with_kernels(source):
     """Whether a case runs: kernels that another case of its batch includes are looked for in its own operations, too."""
-    return bool(re.search(r"#include .cairn/(cairn|exec|gradcheck|file)", (top / source).read_text()))
+    return bool(re.search(r"#include .cairn/(cairn|run|gradcheck|file)", (top / source).read_text()))
 
 
 def diagnostics(printed):

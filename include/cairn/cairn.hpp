@@ -1,17 +1,17 @@
 // cairn: activation checkpointing for statically typed models. Everything.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 
 // To g++ a parameter of a lambda in a template shadows whatever the user calls so.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
-#include "cairn/core/misuse.hpp"  // first, so that messages come with few lines of includes
+#include "cairn/misuse/misuse.hpp"  // first, so that messages come with few lines of includes
 #include "cairn/embedded.hpp"
 #include "cairn/train/progress.hpp"
 #include "cairn/data/batches.hpp"
 #include "cairn/data/idx.hpp"
 #pragma GCC diagnostic pop
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -2,13 +2,13 @@
 // prints or groups them. Costs nothing where it is not included.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 
 // As in cairn.hpp.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
-#include "cairn/exec/program.hpp"
+#include "cairn/run/program.hpp"
 #pragma GCC diagnostic pop
 
 #include <boost/hana/at_key.hpp>
@@ -77,4 +77,4 @@ auto named_gradients(program<Output, Options...>& step) {
 
 }  // namespace cairn
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -1,8 +1,8 @@
 // rejects: cairn \[captured-value\]
 // rejects: operation<cairn::fixed_string<8>\{"outputs"\}, float>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/repeat.hpp"
+#include "cairn/lang/repeat.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it
 // rejects: fact::operation<cairn::fixed_string<7>\{"gather"\}, float ?\[4\]\[3\], int ?\[8\]>, cairn::fact::input<cairn::fixed_string<2>\{"y"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/reduce.hpp"
 #include "cairn/nn/activation.hpp"
 
 using namespace cairn;

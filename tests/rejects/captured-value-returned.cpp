@@ -1,8 +1,8 @@
 // rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it; pass it as an argument
 // rejects: fact::in<cairn::fixed_string<12>\{"outer\.inner"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

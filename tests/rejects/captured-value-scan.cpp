@@ -1,9 +1,9 @@
 // rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/generated.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

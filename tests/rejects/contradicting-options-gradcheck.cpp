@@ -1,8 +1,8 @@
 // rejects: cairn \[contradicting-options\]: mixed<bf16> rounds what is computed in floats, .* gradcheck is in double; leave mixed out
 // rejects: fact::given<double>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/gradcheck.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

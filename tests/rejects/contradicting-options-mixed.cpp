@@ -1,8 +1,8 @@
 // rejects: cairn \[contradicting-options\]: mixed<bf16> rounds what is computed in floats
 // rejects: double
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/op/reduce.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

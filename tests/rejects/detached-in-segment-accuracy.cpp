@@ -1,8 +1,8 @@
 // rejects: cairn \[detached-in-segment\]: this segment contains a detach
 // rejects: fact::in<cairn::fixed_string<5>\{"eval"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,9 +1,9 @@
 // rejects: cairn \[expression-too-large\]: .*make layers of them and compose these with | or repeat
 // rejects: operation<cairn::fixed_string<5>\{"tanh"\}, float ?\[4\]>
 // rejects: height<401>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

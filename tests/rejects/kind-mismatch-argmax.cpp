@@ -1,10 +1,10 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<7>\{"argmax"\}, int ?\[4\]>
 // rejects: takes<float>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/extremum.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/extremum.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -2,9 +2,9 @@
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
 // rejects: expected<float>
 // rejects: got<double>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

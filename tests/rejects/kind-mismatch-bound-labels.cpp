@@ -2,9 +2,9 @@
 // rejects: fact::input<cairn::fixed_string<2>\{"y"\}>
 // rejects: expected<int>
 // rejects: got<long( int)?>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.* write 0.5_c or constant<0.5>
 // rejects: operation<cairn::fixed_string<6>\{"clamp"\}, float ?\[8\]\[4\], int, int>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/comparison.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/comparison.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<5>\{"less"\}, float ?\[8\]\[4\], int ?\[4\]>
 // rejects: takes<float, float>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/comparison.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/comparison.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,10 +1,10 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.*write 0.5_c or constant<0.5>
 // rejects: fact::in<cairn::fixed_string<7>\{"padded"\}>
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], double>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

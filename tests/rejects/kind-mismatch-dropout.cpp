@@ -1,8 +1,8 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers
 // rejects: operation<cairn::fixed_string<8>\{"dropout"\}, int ?\[8\], cairn::random_stream>
 // rejects: takes<float, cairn::random_stream>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/dropout.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/dropout.hpp"
 
 using namespace cairn;
 

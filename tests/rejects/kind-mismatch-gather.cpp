@@ -1,9 +1,9 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<7>\{"gather"\}, int ?\[4\], float ?\[8\]\[2\]>
 // rejects: takes<int, int>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

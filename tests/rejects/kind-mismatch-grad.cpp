@@ -1,9 +1,9 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: fact::in<cairn::fixed_string<\d+>\{"s"\}>.*operation<cairn::fixed_string<5>\{"grad"\}, float, int ?\[8\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/gradient.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/lang/gradient.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\).*or as_real\(x\)
 // rejects: cairn::bf16 ?\[8\]\[10\].*takes<float, int>
-#include "cairn/expr/convert.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -2,9 +2,9 @@
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: operation<cairn::fixed_string<5>\{"gelu"\}, int ?\[4\]>
 // rejects: takes<float>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.*write 0.5_c or constant<0.5>
 // rejects: operation<cairn::fixed_string<4>\{"mul"\}, float ?\[4\], float>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[8\], float ?\[4\]>
 // rejects: takes<float, int>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[kind-mismatch\]: cross_entropy takes class indices alone
 // rejects: fact::in<cairn::fixed_string<5>\{"head"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/block.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/block.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: cross_entropy takes class indices alone; with probabilities as targets write -mean\(sum<-1>\(targets \* log_softmax\(logits\)\)\)
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[10\], float ?\[4\]\[10\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

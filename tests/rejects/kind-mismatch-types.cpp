@@ -1,8 +1,8 @@
 // rejects: cairn \[kind-mismatch\]: real numbers of different types meet in this operation, and as<float>\(x\) is another than the program's
 // rejects: operation<cairn::fixed_string<8>\{"minimum"\}, float ?\[8\]\[4\], double ?\[4\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/convert.hpp"
-#include "cairn/expr/elementwise.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/elementwise.hpp"
 
 using namespace cairn;
 

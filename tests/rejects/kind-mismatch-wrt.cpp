@@ -1,9 +1,9 @@
 // rejects: cairn \[kind-mismatch\]: indices have no gradient
 // rejects: fact::input<cairn::fixed_string<8>\{"classes"\}>
 // rejects: fact::given<int ?\[4\]>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[loss-not-scalar\]: grad takes a scalar first, then what it is differentiated by
 // rejects: operation<cairn::fixed_string<5>\{"grad"\}, float ?\[8\]\[4\], float ?\[8\]\[3\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/gradient.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/gradient.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[loss-not-scalar\]: the first output of a program is differentiated and must be a scalar
 // rejects: got<float.*\[4\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/reduce.hpp"
 #include "cairn/gradcheck.hpp"
 
 using namespace cairn;

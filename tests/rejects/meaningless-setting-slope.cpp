@@ -1,8 +1,8 @@
 // rejects: cairn \[meaningless-setting\]: this setting has a value that cannot be meant
 // rejects: operation<(cairn::)?fixed_string<11>\{"leaky_relu"\}>
 // rejects: setting<(cairn::)?fixed_string<6>\{"slope"\}, .*, (cairn::)?fixed_string<16>\{"a finite number"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/comparison.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/comparison.hpp"
 
 #include <limits>
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[meaningless-setting\]: this setting has a value that cannot be meant
 // rejects: fact::in<(cairn::)?fixed_string<2>\{"w"\}>
 // rejects: setting<(cairn::)?fixed_string<6>\{"width"\}, -2\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[missing-input\]: the model reads this input, but no bind<\.\.\.> gives it
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

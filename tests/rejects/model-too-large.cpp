@@ -1,9 +1,9 @@
 // rejects: cairn \[model-too-large\]: .*raise its limit.*and add the option any_size
 // rejects: nodes<12006>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/reduce.hpp"
-#include "cairn/expr/repeat.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/lang/repeat.hpp"
 
 using namespace cairn;
 

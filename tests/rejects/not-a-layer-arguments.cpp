@@ -1,9 +1,9 @@
 // rejects: cairn \[not-a-layer\]: this cannot be called with these arguments: a layer takes expressions by value, as many as it is given
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: arguments<float ?\[4\], float ?\[4\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

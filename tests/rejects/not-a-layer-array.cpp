@@ -1,6 +1,6 @@
 // rejects: cairn \[not-a-layer\]: several layers are no layer; write a \| b \| c
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
 #include "cairn/nn/activation.hpp"
 
 using namespace cairn;

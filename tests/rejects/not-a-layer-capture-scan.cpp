@@ -1,9 +1,9 @@
 // rejects: cairn \[not-a-layer\]: a layer captures nothing and has no members; .* scan takes them last, behind each\(\.\.\.\)
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/generated.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[not-a-layer\]: a layer captures nothing and has no members; pass values as arguments
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: given<.*lambda
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[not-a-layer\]: what repeat applies returns as many values as it is given
 // rejects: fact::in<cairn::fixed_string<6>\{"net\.0"\}>
 // rejects: arguments<float ?\[4\]\[8\], float ?\[4\]\[8\]>, cairn::fact::results<float ?\[4\]\[8\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/reduce.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

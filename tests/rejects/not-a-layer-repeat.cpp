@@ -1,8 +1,8 @@
 // rejects: cairn \[not-a-layer\]: repeat takes a function of the index
 // rejects: fact::in<cairn::fixed_string<6>\{"block"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/reduce.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,8 +1,8 @@
 // rejects: cairn \[not-a-layer\]: a layer captures nothing and has no members; pass values as arguments
 // rejects: given<(cairn::)?scaled>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

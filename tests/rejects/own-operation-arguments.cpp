@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-gradient\]: this operation is differentiated and has no vjp
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 
 namespace own {
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-gradient\]: a vjp computes with its arguments, constants and generated arrays alone
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 
 namespace own {
 using namespace cairn;

@@ -1,8 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be \{\.\.\., m, k\} and \{\.\.\., k, n\}
 // rejects: operation<cairn::fixed_string<28>\{"matmul\(argument 0, sigmoid\)"\}, float ?\[3\]\[5\], float ?\[3\]\[5\]>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 
 namespace own {
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[no-kernel\]: no compute\(operation, signature<Real, Arguments\.\.\.>
 // rejects: operation<cairn::fixed_string<9>\{"reversed"\}, float ?\[5\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
 
 namespace own {
 using namespace cairn;

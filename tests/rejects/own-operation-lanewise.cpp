@@ -1,7 +1,7 @@
 // rejects: cairn \[no-kernel\]: this elementwise operation has no lanewise
 // rejects: operation<cairn::fixed_string<9>\{"log1pexp"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
 
 namespace own {
 using namespace cairn;

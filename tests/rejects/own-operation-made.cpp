@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: an operation derives from op and has a static result\(x\.\.\.\), of as many shapes
 // rejects: operation<cairn::fixed_string<9>\{"reversed"\}, float ?\[5\], float ?\[5\]>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/op/reduce.hpp"
 
 namespace own {
 using namespace cairn;

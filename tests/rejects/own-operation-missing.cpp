@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-gradient\]: the vjp of this operation gives no gradient to an argument of real numbers
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 
 namespace own {
 using namespace cairn;

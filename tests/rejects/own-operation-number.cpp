@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-gradient\]: a vjp returns gradients\(\.\.\.\), one for each argument
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 
 namespace own {
 using namespace cairn;

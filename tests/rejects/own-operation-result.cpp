@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: an operation derives from op and has a static result\(x\.\.\.\), of as many shapes
 // rejects: operation<cairn::fixed_string<9>\{"reversed"\}, float ?\[5\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/apply.hpp"
-#include "cairn/expr/leaf.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/apply.hpp"
+#include "cairn/lang/leaf.hpp"
 
 namespace own {
 using namespace cairn;

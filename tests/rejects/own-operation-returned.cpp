@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-gradient\]: a vjp returns gradients\(\.\.\.\), one for each argument
 // rejects: operation<cairn::fixed_string<9>\{"log1pexp"\}, float ?\[3\]\[5\]>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 
 namespace own {
 using namespace cairn;

@@ -1,8 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: the operation does not take these shapes; it has no `rule` that says which
 // rejects: operation<cairn::fixed_string<12>\{"reversed\(w\)"\}, float ?\[5\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/apply.hpp"
-#include "cairn/expr/leaf.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/apply.hpp"
+#include "cairn/lang/leaf.hpp"
 
 namespace own {
 using namespace cairn;

@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-gradient\]: the gradient of an argument has its shape
 // rejects: argument<0>, cairn::fact::got<float ?\[5\]>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 
 namespace own {
 using namespace cairn;

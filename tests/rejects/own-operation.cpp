@@ -1,6 +1,6 @@
 // rejects: own \[shape-mismatch\]: one position for each row
 // rejects: fact::operation<cairn::fixed_string<14>\{"picked\(x, at\)"\}, float ?\[8\]\[12\], int ?\[7\]>
-#include "cairn/expr/leaf.hpp"
+#include "cairn/lang/leaf.hpp"
 
 namespace own {
 using namespace cairn;

@@ -1,8 +1,8 @@
 // rejects: cairn \[repeated-option\]: a program has one such option
 // rejects: given<cairn::real<float> ?>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[repeated-option\]: a program has one such option
 // rejects: given<cairn::cotangent<cairn::fixed_string<2>\{"w"\}>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/elementwise.hpp"
+#include "cairn/op/elementwise.hpp"
 
 using namespace cairn;
 

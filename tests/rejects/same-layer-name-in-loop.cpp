@@ -1,10 +1,10 @@
 // rejects: cairn \[same-layer-name\]: two layers have one name
 // rejects: fact::parameter<cairn::fixed_string<15>\{"step.fc.weight"\}
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/scan.hpp"
-#include "cairn/exec/scan.hpp"
-#include "cairn/expr/reduce.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/run/scan.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/lang/scan.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[same-random-key\]: two random operations have one name
 // rejects: fact::key<cairn::fixed_string<2>\{"d"\}>
 // rejects: given<float ?\[4\]>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/dropout.hpp"
+#include "cairn/op/dropout.hpp"
 
 using namespace cairn;
 

@@ -1,10 +1,10 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes
 // rejects: operation<cairn::fixed_string<10>\{"argmax\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: axes<-3>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/extremum.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/extremum.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: attention takes \{N, T, H, D\}, twice \{N, S, h, D\}, h divides H
 // rejects: fact::in<cairn::fixed_string<\d+>\{"attn"\}>
 // rejects: float ?\[2\]\[7\]\[4\]\[8\], float ?\[2\]\[9\]\[4\]\[6\], float ?\[2\]\[9\]\[4\]\[6\]
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/attention.hpp"
-#include "cairn/expr/checkpoint.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/attention.hpp"
+#include "cairn/lang/checkpoint.hpp"
 
 using namespace cairn;
 

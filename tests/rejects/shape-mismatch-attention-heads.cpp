@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: attention takes \{N, T, H, D\}, twice \{N, S, h, D\}, h divides H
 // rejects: operation<cairn::fixed_string<\d+>\{"attention.*"\}, float ?\[2\]\[7\]\[4\]\[8\], float ?\[2\]\[9\]\[3\]\[8\], float ?\[2\]\[9\]\[3\]\[8\]
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/attention.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/attention.hpp"
 
 using namespace cairn;
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: attention .* masks fit \{N, H, T, S\}
 // rejects: float ?\[2\]\[9\]\[4\]\[8\], float ?\[9\]\[7\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/attention.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/attention.hpp"
 
 using namespace cairn;
 

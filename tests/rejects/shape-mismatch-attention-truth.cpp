@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: .* bound
 // rejects: fact::bound<3>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/attention.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/attention.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes
 // rejects: operation<cairn::fixed_string<4>\{"sum"\}, float ?\[4\]\[6\]>
 // rejects: axes<2>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: indices may lie outside of what they index
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[10\], int ?\[4\]>
 // rejects: bound<11>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -2,10 +2,10 @@
 // rejects: fact::in<cairn::fixed_string<5>\{"many"\}>
 // rejects: operation<cairn::fixed_string<30>\{"concatenate\(argument 0, more\)"\}, float ?\[4\], float ?\[4\]\[1\]>
 // rejects: axes<0>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

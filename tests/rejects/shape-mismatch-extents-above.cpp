@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant below 2\^31
 // rejects: fact::in<cairn::fixed_string<2>\{"x"\}>
 // rejects: fact::extents<3000000000>
-#include "cairn/expr/loss.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

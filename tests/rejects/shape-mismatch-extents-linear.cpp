@@ -2,9 +2,9 @@
 // rejects: fact::in<cairn::fixed_string<19>\{"block\.0\.seg\.mlp\.up"\}>
 // rejects: operation<cairn::fixed_string<7>\{"linear"\}, float ?\[8\]\[16\]
 // rejects: fact::extents<0>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

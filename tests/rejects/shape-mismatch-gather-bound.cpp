@@ -2,12 +2,12 @@
 // rejects: fact::in<cairn::fixed_string<15>\{"block\.0\.lookup"\}>
 // rejects: operation<cairn::fixed_string<7>\{"gather"\}, float ?\[255\]\[8\], int ?\[4\]\[3\]>
 // rejects: bound<256>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/transpose.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/transpose.hpp"
 #include "cairn/nn/activation.hpp"
 
 using namespace cairn;

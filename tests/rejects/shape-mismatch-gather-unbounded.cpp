@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: indices may lie outside of what they index
 // rejects: they need a bound of at most its extent
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/convert.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: gather<Axis>\(table, indices\) puts the extents of the indices in place of that axis
 // rejects: operation<cairn::fixed_string<18>\{"gather\(table, at\)"\}, float ?\[16\]\[8\], int ?\[4\]\[3\]>
 // rejects: axes<2>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

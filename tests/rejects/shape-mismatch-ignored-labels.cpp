@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: indices may lie outside of what they index
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, int ?\[32\]>, cairn::fact::bound<256>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

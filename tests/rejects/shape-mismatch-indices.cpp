@@ -1,8 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: indices are in \[0, bound\), for a bound from 1 to below 2\^31
 // rejects: fact::in<cairn::fixed_string<\d+>\{"tokens"\}>, cairn::fact::bound<0>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/convert.hpp"
-#include "cairn/expr/leaf.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/convert.hpp"
+#include "cairn/lang/leaf.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: this layer takes .*rows, features
 // rejects: fact::in<cairn::fixed_string<3>\{"fc"\}>
 // rejects: operation<cairn::fixed_string<7>\{"linear"\}, float ?\[8\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes
 // rejects: operation<cairn::fixed_string<4>\{"max"\}, float ?\[4\]\[6\]>
 // rejects: axes<2>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/extremum.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/extremum.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

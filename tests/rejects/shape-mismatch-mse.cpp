@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: the shapes must be equal
 // rejects: operation<cairn::fixed_string<16>\{"mse\(fc, wanted\)"\}, float ?\[4\]\[3\], float ?\[4\]\[1\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

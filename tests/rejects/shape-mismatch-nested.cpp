@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: fact::in<cairn::fixed_string<15>\{"block\.0\.mlp\.ff"\}>
 // rejects: operation<cairn::fixed_string<21>\{"add\(argument 0, fc2\)"\}, float ?\[4\]\[8\], float ?\[4\]\[6\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

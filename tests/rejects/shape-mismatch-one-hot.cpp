@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: one_hot adds an axis as long as the bound of its indices
 // rejects: operation<cairn::fixed_string<12>\{"one_hot\(as\)"\}, int ?\[4\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/convert.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

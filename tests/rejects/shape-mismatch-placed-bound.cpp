@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: indices may lie outside of what they index
 // rejects: operation<cairn::fixed_string<7>\{"placed"\}, float ?\[8\]\[4\], int ?\[1\], float ?\[3\]\[4\]>
 // rejects: bound<8>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/placed.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/placed.hpp"
 
 using namespace cairn;
 

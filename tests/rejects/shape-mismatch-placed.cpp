@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: placed<Axis>\(table, index, rows\) takes one index
 // rejects: operation<cairn::fixed_string<23>\{"placed\(table, at, row\)"\}, float ?\[8\]\[4\], int, float ?\[4\]>
 // rejects: axes<0>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/placed.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/placed.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: the shapes must be equal; change the argument that differs
 // rejects: operation<cairn::fixed_string<11>\{"mse\(fc, x\)"\}, float ?\[4\]\[4\]\[6\], float ?\[4\]\[6\]>
 // rejects: axes_added_by<cairn::fixed_string<6>\{"slope"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be
 // rejects: fact::in<cairn::fixed_string<12>\{"cell\.0\.step"\}>
 // rejects: operation<cairn::fixed_string<22>\{"matmul\(argument 0, w\)"\}, float ?\[4\]\[8\], float ?\[7\]\[8\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/matmul.hpp"
 
 using namespace cairn;
 

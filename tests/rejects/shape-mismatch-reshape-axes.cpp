@@ -1,8 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant
 // rejects: operation<cairn::fixed_string<8>\{"reshape"\}, float ?\[4\]\[8\]>, cairn::fact::extents<1, 1, 1, 1, 1, 4, 8>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/leaf.hpp"
-#include "cairn/expr/view.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/leaf.hpp"
+#include "cairn/lang/view.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1; change one
 // rejects: fact::in<cairn::fixed_string<5>\{"down"\}>
 // rejects: operation<.*"add\(s, f\)"\}, float ?\[2\]\[3\]\[3\]\[8\], float ?\[2\]\[3\]\[3\]\[6\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/convolution.hpp"
 

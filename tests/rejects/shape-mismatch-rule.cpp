@@ -1,8 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be
 // rejects: fact::operation<cairn::fixed_string<17>\{"matmul\(\.\.\., \.\.\.\)"\}, float, float>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 
 #include <array>
 

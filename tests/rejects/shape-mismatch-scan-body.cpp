@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/reduce.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

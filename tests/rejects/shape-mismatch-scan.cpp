@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: the first axis of what stands in each\(\.\.\.\) has as many elements as scan makes steps
 // rejects: fact::each<float *\[9\]>.*fact::iterations<10>
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

@@ -2,8 +2,8 @@
 // rejects: fact::in<cairn::fixed_string<\d+>\{"block\.0"\}, cairn::fixed_string<\d+>\{"attn"\}>|fact::in<cairn::fixed_string<\d+>\{"block\.0\.attn"\}>
 // rejects: operation<cairn::fixed_string<\d+>\{"self_attention"\}, float ?\[2\]\[7\]\[12\]>
 // rejects: fact::heads<4, 3>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
 #include "cairn/nn/attention.hpp"
 
 using namespace cairn;

@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes: they count from 0, or backward from -1
 // rejects: fact::in<cairn::fixed_string<6>\{"inner"\}>
 // rejects: operation<cairn::fixed_string<11>\{"shift\(sum\)"\}, float>, cairn::fact::axes<0>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/block.hpp"
-#include "cairn/expr/roll.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/block.hpp"
+#include "cairn/op/roll.hpp"
 
 using namespace cairn;
 

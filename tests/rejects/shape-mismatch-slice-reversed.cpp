@@ -2,10 +2,10 @@
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
 // rejects: operation<cairn::fixed_string<13>\{"slice\(gates\)"\}, float ?\[8\]\[24\]>
 // rejects: slice<-1, 12, -12>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

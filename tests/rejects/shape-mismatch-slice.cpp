@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: a slice is one or more elements \[begin, end\) of an axis that exists
 // rejects: operation<cairn::fixed_string<9>\{"slice\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: slice<1, 4, 7>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

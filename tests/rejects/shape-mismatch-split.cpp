@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: split<axis, n>\(x\) takes n equal parts of an axis that exists
 // rejects: fact::in<cairn::fixed_string<10>\{"attention"\}>
 // rejects: operation<cairn::fixed_string<6>\{"split"\}, float ?\[4\]\[8\]>, .*axes<-1>, .*parts<3>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/slice.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/slice.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

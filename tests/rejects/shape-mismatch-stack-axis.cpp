@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: stack<axis> makes a new axis, from 0 to the number of axes there are
 // rejects: operation<cairn::fixed_string<6>\{"stack"\}, float ?\[4\]\[6\]>, .*axes<3>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/concatenate.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/concatenate.hpp"
 
 using namespace cairn;
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: the shapes must be equal
 // rejects: operation<cairn::fixed_string<6>\{"stack"\}, float ?\[4\]\[6\], float ?\[4\]\[1\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/concatenate.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/concatenate.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: transpose<...> names every axis once
 // rejects: operation<cairn::fixed_string<13>\{"transpose\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: axes<0, 0>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/transpose.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/transpose.hpp"
 
 using namespace cairn;
 

@@ -2,8 +2,8 @@
 // rejects: fact::in<cairn::fixed_string<11>\{"wte.weight"\}>
 // rejects: fact::extents<5, 3>
 // rejects: fact::zero_row<5>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/leaf.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/leaf.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[detached-in-segment\]
 // rejects: fact::in<cairn::fixed_string<14>\{"encoder\.inner"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
 // rejects: operation<cairn::fixed_string<12>\{"add\(add, b\)"\}, float ?\[2\]\[4\], float ?\[5\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/matmul.hpp"
 
 using namespace cairn;
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[threads-without-openmp\]: a program has several threads where it is compiled with OpenMP: g\+\+ -fopenmp
 // rejects: fact::threads<2>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

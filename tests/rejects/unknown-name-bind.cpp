@@ -1,9 +1,9 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::input<cairn::fixed_string<2>\{"y"\}>
 // rejects: fact::nearest<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

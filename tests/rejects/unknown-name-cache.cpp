@@ -1,11 +1,11 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::state<cairn::fixed_string<2>\{"h"\}>
 // rejects: fact::nearest<cairn::fixed_string<7>\{"step\.h"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/predictor.hpp"
-#include "cairn/expr/block.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/state.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/predictor.hpp"
+#include "cairn/lang/block.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/lang/state.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[unknown-name\]: this parameter is frozen in this program
 // rejects: fact::parameter<cairn::fixed_string<2>\{"v"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[unknown-name\]: this input has no gradient in this program; ask for it with the option wrt<"name">
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

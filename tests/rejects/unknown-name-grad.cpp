@@ -1,9 +1,9 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::parameter<cairn::fixed_string<2>\{"v"\}>
 // rejects: fact::nearest<cairn::fixed_string<2>\{"w"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/exec/program.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/run/program.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

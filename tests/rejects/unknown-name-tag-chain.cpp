@@ -1,10 +1,10 @@
 // rejects: cairn \[unknown-name\]: nothing in this segment has the tag that its policy names
 // rejects: "sequential.1"
 // rejects: "gone"
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/sequential.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/search/sequential.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

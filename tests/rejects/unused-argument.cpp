@@ -1,9 +1,9 @@
 // rejects: cairn \[unused-argument\]: the body of this segment never reads this argument
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: argument<1>, cairn::fact::arguments<float ?\[4\], float ?\[8\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[useless-segment\]: this segment frees no more bytes than the boundaries and results that only it keeps
 // rejects: fact::segment<cairn::fixed_string<4>\{"act"\}>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/gradient.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/lang/gradient.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

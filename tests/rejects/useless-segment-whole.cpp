@@ -1,8 +1,8 @@
 // rejects: cairn \[useless-segment\]: the whole model is this segment
 // rejects: fact::segment<cairn::fixed_string<\d+>\{"all"\}>.*peak_bytes<\d+L?>.*as_block<\d+L?>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

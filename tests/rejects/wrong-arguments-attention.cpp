@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: attention takes q, k and v, then at most one mask and one causal
 // rejects: operation<cairn::fixed_string<\d+>\{"attention"\}, float ?\[2\]\[9\]\[4\]\[8\], .*causal_t, .*causal_t>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/attention.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/attention.hpp"
 
 using namespace cairn;
 

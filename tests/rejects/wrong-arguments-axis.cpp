@@ -1,9 +1,9 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments: sum<-1>\(x\)
 // rejects: fact::in<cairn::fixed_string<16>\{"block\.0\.seg\.mlp"\}>
 // rejects: operation<cairn::fixed_string<4>\{"sum"\}, float ?\[8\]\[16\], int
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

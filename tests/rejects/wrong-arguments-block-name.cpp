@@ -1,9 +1,9 @@
 // rejects: cairn \[wrong-arguments\]: ckpt, block, repeat and scan take a name in <\.\.\.>: ckpt<"name">\(layer\)
 // rejects: fact::in<cairn::fixed_string<12>\{"block\.0\.seg"\}>
 // rejects: operation<cairn::fixed_string<6>\{"block"\}, cairn::fact::layer
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: if, \?:, && and ! ask for a value, and an expression has none.*write where\(x > 0_c, a, b\)
 // then: (operands to .\?:. have different types|incompatible operand types)
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/block.hpp"
-#include "cairn/expr/comparison.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/block.hpp"
+#include "cairn/op/comparison.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

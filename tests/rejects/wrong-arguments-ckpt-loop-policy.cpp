@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: this is a policy of scan<T, "name", Policy>; ckpt takes save<"tag">
 // rejects: fact::in<cairn::fixed_string<\d+>\{"ff"\}>.*given<cairn::revolve<3> ?>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/scan.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[8\]\[16\], float ?\[8\]\[16\], int>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[wrong-arguments\]: a layer stands where an expression is needed; apply it: x \| layer, or layer\(x\)
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[8\]\[16\], cairn::fact::layer
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,10 +1,10 @@
 // rejects: cairn \[wrong-arguments\]: this takes two expressions or more: concatenate<1>\(a, b\)
 // rejects: fact::in<cairn::fixed_string<5>\{"join"\}>
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[8\]\[16\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

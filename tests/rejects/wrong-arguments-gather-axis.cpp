@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments
 // rejects: operation<cairn::fixed_string<7>\{"gather"\}, float ?\[8\]\[2\], int ?\[4\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

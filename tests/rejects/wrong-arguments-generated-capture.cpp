@@ -1,9 +1,9 @@
 // rejects: cairn \[wrong-arguments\]: generated<2, 3>\(f\) takes a function that captures nothing
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/block.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/generated.hpp"
-#include "cairn/expr/checkpoint.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/block.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/lang/checkpoint.hpp"
 
 using namespace cairn;
 

@@ -1,10 +1,10 @@
 // rejects: cairn \[wrong-arguments\]: generated<2, 3>\(f\) takes a function that captures nothing
 // rejects: fact::extents<8>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/generated.hpp"
-#include "cairn/expr/outputs.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/lang/outputs.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: generated<2, 3>\(f\) takes a function that captures nothing, of an int for each axis
 // rejects: fact::extents<8, 8>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/generated.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/generated.hpp"
 
 using namespace cairn;
 

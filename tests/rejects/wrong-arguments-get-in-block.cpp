@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: std::get takes values apart
 // rejects: fact::in<cairn::fixed_string<6>\{"first"\}>.*fact::operation<cairn::fixed_string<4>\{"get"\}, float ?\[4\]\[8\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/block.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/block.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

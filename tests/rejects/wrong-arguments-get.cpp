@@ -1,10 +1,10 @@
 // rejects: cairn \[wrong-arguments\]: std::get takes values apart, and this is one value: scan and layers
 // rejects: fact::operation<cairn::fixed_string<4>\{"get"\}, float ?\[4\]>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/check/scan.hpp"
-#include "cairn/expr/scan.hpp"
-#include "cairn/ir/scan.hpp"
+#include "cairn/lang/scan.hpp"
+#include "cairn/graph/scan.hpp"
 
 using namespace cairn;
 

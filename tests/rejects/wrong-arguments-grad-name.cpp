@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: grad takes expressions, not their names: grad\(loss, x\)
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/gradient.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/gradient.hpp"
+#include "cairn/op/reduce.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: huber<delta>\(result, target\) takes a delta above 0
 // rejects: operation<cairn::fixed_string<6>\{"huber"\}, float ?\[8\]\[4\], float ?\[8\]\[4\]>
 // rejects: fact::delta<0\.0
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

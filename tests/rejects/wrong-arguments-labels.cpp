@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: this takes two arguments: cross_entropy\(logits, labels\)
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[8\]\[4\]
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

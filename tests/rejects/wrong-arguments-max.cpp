@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: max and min reduce one expression over axes.*maximum\(x, y\)
 // rejects: operation<cairn::fixed_string<4>\{"max"\}, float ?\[8\]\[2\], float ?\[8\]\[2\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/extremum.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/extremum.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: the exponent of pow is a constant, from -64 to 64 and not 0: .*exp\(p \* log\(x\)\)
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[wrong-arguments\]: repeat<N, "name"> applies a layer N times; N is at least 1
 // rejects: fact::in<cairn::fixed_string<6>\{"block"\}>
 // rejects: fact::iterations<0>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments: .*slice<1, 0, 4>\(x\)
 // rejects: operation<cairn::fixed_string<5>\{"roll"\}, float ?\[4\]\[6\], int, int>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/roll.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/roll.hpp"
 
 using namespace cairn;
 

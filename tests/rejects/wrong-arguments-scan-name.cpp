@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: ckpt, block, repeat and scan take a name in <\.\.\.>: ckpt<"name">\(layer\)
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: scan<T, "name"> makes T steps; T is at least 1
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: scan takes a function, and values in this order
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

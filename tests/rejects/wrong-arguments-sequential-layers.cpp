@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: ckpt_sequential<N> takes the layers of a chain in one tuple; write
 // rejects: operation<cairn::fixed_string<16>\{"ckpt_sequential"\}, cairn::fact::layer, cairn::fact::layer
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/sequential.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/search/sequential.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: an expression stands where a layer is needed; give the layer itself
 // rejects: operation<cairn::fixed_string<7>\{"shared"\}, float ?\[8\]\[16\]
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,10 +1,10 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments: .*slice<1, 0, 4>\(x\)
 // rejects: fact::in<cairn::fixed_string<5>\{"half"\}>
 // rejects: operation<cairn::fixed_string<6>\{"slice"\}, float ?\[8\]\[16\], int, int>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

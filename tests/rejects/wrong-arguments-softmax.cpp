@@ -1,9 +1,9 @@
 // rejects: cairn \[wrong-arguments\]: this function goes along one axis; reshape several axes into one before
 // rejects: operation<cairn::fixed_string<8>\{"softmax"\}, float ?\[4\]\[8\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/leaf.hpp"
-#include "cairn/expr/softmax.hpp"
-#include "cairn/expr/view.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/leaf.hpp"
+#include "cairn/op/softmax.hpp"
+#include "cairn/lang/view.hpp"
 
 using namespace cairn;
 

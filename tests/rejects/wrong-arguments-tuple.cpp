@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-arguments\]: \| applies a layer to one value; call it with several: layer\(a, b\)
 // rejects: operation<cairn::fixed_string<2>\{"\|"\}, float ?\[4\]\[8\], float ?\[4\]\[8\]>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/elementwise.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/elementwise.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-loop\]: snapshots of a loop lie elsewhere only where no other loop is around it
 // rejects: fact::in<.*"outer"
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

@@ -1,11 +1,11 @@
 // rejects: cairn \[wrong-loop\]: a gradient of a gradient goes through this loop
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/scan.hpp"
-#include "cairn/exec/scan.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/gradient.hpp"
-#include "cairn/expr/reduce.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/run/scan.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/gradient.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

@@ -1,9 +1,9 @@
 // rejects: cairn \[wrong-loop\]: revolve<S> has 1 to T snapshots for T steps
 // rejects: fact::given<cairn::revolve<11> ?>.*fact::iterations<10>
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/scan.hpp"
 
 using namespace cairn;
 

@@ -1,8 +1,8 @@
 // rejects: cairn \[wrong-probability\]: elements are dropped with a probability from 0 to below 1
 // rejects: operation<cairn::fixed_string<\d+>\{"attention"\}, float ?\[2\]\[9\]\[4\]\[8\]
 // rejects: fact::probability<1\.
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/attention.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/op/attention.hpp"
 
 using namespace cairn;
 

@@ -2,9 +2,9 @@
 // rejects: fact::in<cairn::fixed_string<11>\{"block\.0\.ff"\}>
 // rejects: operation<cairn::fixed_string<25>\{"dropout\(argument 0, \.\.\.\)"\}, float ?\[4\]\[8\]
 // rejects: fact::probability<1\.
-#include "cairn/core/misuse.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/misuse/misuse.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/reduce.hpp"
 #include "cairn/nn/dropout.hpp"
 
 using namespace cairn;

@@ -1,8 +1,8 @@
 // rejects: cairn \[zero-grad-argument\]: a gradient is asked by a value of this shape on which the scalar does not depend
 // rejects: fact::given<float ?\[8\]\[3\]>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/gradient.hpp"
+#include "cairn/lang/gradient.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

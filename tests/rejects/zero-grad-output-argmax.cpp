@@ -1,9 +1,9 @@
 // rejects: cairn \[zero-grad-output\]: no gradient of the loss reaches any parameter
 // rejects: fact::operation<cairn::fixed_string<8>\{"one_hot"\}>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/extremum.hpp"
-#include "cairn/expr/gather.hpp"
+#include "cairn/op/extremum.hpp"
+#include "cairn/op/gather.hpp"
 
 using namespace cairn;
 

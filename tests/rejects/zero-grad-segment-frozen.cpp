@@ -1,8 +1,8 @@
 // rejects: cairn \[zero-grad-segment\]: nothing in this segment needs a gradient
 // rejects: fact::segment<cairn::fixed_string<6>\{"b\.enc"\}>
-#include "cairn/core/misuse.hpp"
+#include "cairn/misuse/misuse.hpp"
 #include "cairn/check/model.hpp"
-#include "cairn/expr/softmax.hpp"
+#include "cairn/op/softmax.hpp"
 
 using namespace cairn;
 

@@ -2,7 +2,7 @@
 // steps run them.
 #pragma once
 
-#include <cairn/ir/loop_table.hpp>
+#include <cairn/graph/loop_table.hpp>
 #include <cairn/kernel/run.hpp>
 
 #include <boost/test/unit_test.hpp>

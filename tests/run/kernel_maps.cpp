@@ -10,7 +10,7 @@ using namespace kernel_check;
 
 namespace {
 
-/// Which element of an axis element i of the mapped one is; -1 for zero. As core/map.hpp says it, step by step.
+/// Which element of an axis element i of the mapped one is; -1 for zero. As base/map.hpp says it, step by step.
 int element_of(const axis_map& map, int extent, int i) {
   const int repeated = extent * map.repeat;
   int j = map.begin + map.step * i;

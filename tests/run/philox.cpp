@@ -1,5 +1,5 @@
-#include "cairn/core/hash.hpp"
-#include "cairn/core/philox.hpp"
+#include "cairn/base/hash.hpp"
+#include "cairn/base/philox.hpp"
 
 #include <array>
 #include <boost/test/unit_test.hpp>

@@ -278,7 +278,7 @@ class planner {
   }
 
  public:
-  /// By the passes of pass/compile.hpp, what lives at once: an arena is that and perhaps holes. What they make is too
+  /// By the passes of plan/compile.hpp, what lives at once: an arena is that and perhaps holes. What they make is too
   /// large for the stack.
   static figures figures_of(const ranges& segments) {
     placement placed;

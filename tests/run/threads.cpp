@@ -3,7 +3,7 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cairn/embedded.hpp>
-#include <cairn/exec/value_runner.hpp>
+#include <cairn/testing/value_runner.hpp>
 #include <cfenv>
 #include <chrono>
 #include <cstring>

@@ -1,10 +1,10 @@
 // Caches: where they lie, and which become what comes next in their place.
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/gradient.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/placed.hpp"
-#include "cairn/expr/repeat.hpp"
-#include "cairn/expr/softmax.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/lang/gradient.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/placed.hpp"
+#include "cairn/lang/repeat.hpp"
+#include "cairn/op/softmax.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

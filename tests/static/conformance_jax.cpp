@@ -1,7 +1,7 @@
 // What tests of jax.checkpoint count, counted here: RematTest and Remat3Test in its tests/api_test.py, by the name of
 // the test. docs/conformance.md says of each where the numbers differ and why.
-#include "cairn/expr/gradient.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/lang/gradient.hpp"
+#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 
 #include "plan.hpp"

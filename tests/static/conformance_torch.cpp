@@ -1,6 +1,6 @@
 // What PyTorch's tests of checkpoints check, counted in plans. docs/conformance.md lists them.
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,7 @@
 // Gradients as values of a model: what they are, what is computed for them, and what of it again.
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/gradient.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/lang/gradient.hpp"
+#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,7 +1,7 @@
 // Which gradients a program is asked for, and that nothing else is computed, computed again or stored for them.
-#include "cairn/expr/gradient.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/lang/gradient.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,6 +1,6 @@
 // Recursive halving, as a user writes it: bytes of order log n, operations computed again of order n log n.
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

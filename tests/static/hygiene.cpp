@@ -1,5 +1,5 @@
 // Bodies see their own arguments and nothing else: what a nested body computes, written out as a formula.
-#include "cairn/expr/loss.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 #include "plan.hpp"

@@ -1,12 +1,12 @@
 // Index tensors keep their elements and their bound, whatever they go through; and reductions by order.
-#include "cairn/expr/block.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/convert.hpp"
-#include "cairn/expr/extremum.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/transpose.hpp"
+#include "cairn/lang/block.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/extremum.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/transpose.hpp"
 #include "plan.hpp"
 
 using namespace cairn;

@@ -1,8 +1,8 @@
 // How models are put together, as types: `|`, layer, block, repeat, ckpt, and the names that parameters get.
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/sequential.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/search/sequential.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 #include "plan.hpp"

@@ -1,7 +1,7 @@
 // Where values lie, drawn on paper for small models, and how many bytes that makes.
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/attention.hpp"
 #include "cairn/nn/batch_norm.hpp"

@@ -2,9 +2,9 @@
 // And little of the arena is lost between values.
 #include "../overlap.hpp"
 
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/slice.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/slice.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/norm.hpp"

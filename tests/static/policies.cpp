@@ -1,5 +1,5 @@
 // What policies keep of a segment, and what it computes again then, counted by hand.
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

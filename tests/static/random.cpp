@@ -1,6 +1,6 @@
 // Random operations: what they are made of, and that they cost no memory.
-#include "cairn/expr/gradient.hpp"
-#include "cairn/expr/matmul.hpp"
+#include "cairn/lang/gradient.hpp"
+#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
 

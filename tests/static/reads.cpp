@@ -1,6 +1,6 @@
 // What a step stores without checkpoints: what gradients read, an argument, a result, both or nothing.
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/loss.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,7 @@
 // What a step stores and what it computes a second time, counted by hand from the gradient rules.
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/rotary.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/rotary.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/norm.hpp"

@@ -1,8 +1,8 @@
 // Regions: what lowering records of blocks, stages, repeats and segments, and what the forms of one model share.
-#include "cairn/expr/block.hpp"
-#include "cairn/expr/checkpoint.hpp"
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/repeat.hpp"
+#include "cairn/lang/block.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/lang/repeat.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

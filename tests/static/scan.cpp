@@ -1,12 +1,12 @@
 // What a loop makes and what it costs, as constants: shapes, evaluations, bytes and operations.
 #include "cairn/check/scan.hpp"
 
-#include "cairn/exec/program.hpp"
-#include "cairn/exec/scan.hpp"
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/reduce.hpp"
-#include "cairn/expr/scan.hpp"
+#include "cairn/run/program.hpp"
+#include "cairn/run/scan.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/lang/scan.hpp"
 #include "cairn/nn/linear.hpp"
 
 #include <limits>

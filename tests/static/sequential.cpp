@@ -1,8 +1,7 @@
 // ckpt_sequential: where chains are cut, and that it is what ckpt written by hand is.
-#include "cairn/expr/sequential.hpp"
+#include "cairn/search/sequential.hpp"
 
-#include "cairn/expr/loss.hpp"
-#include "cairn/ir/work.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

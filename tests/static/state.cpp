@@ -1,5 +1,5 @@
 // State: what is updated and when, and that its update runs once, in segments too.
-#include "cairn/expr/loss.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/linear.hpp"

@@ -2,10 +2,10 @@
 // follow share memory lawfully.
 #include "../overlap.hpp"
 
-#include "cairn/expr/loss.hpp"
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/reduce.hpp"
-#include "cairn/expr/slice.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/op/slice.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/linear.hpp"

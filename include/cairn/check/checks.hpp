@@ -365,12 +365,12 @@ inline constexpr int useless_segment_of = [] {
 template <class Compiled>
 struct unfrozen;
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
-          class Outputs, pass::marks Marks, int Threads>
+          class Outputs, int Blocks, int Threads, class Placed>
 struct unfrozen<
     pass::compiled<pass::model<pass::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates>, Outputs>,
-                   Marks, Threads>> {
+                   Blocks, Threads, Placed>> {
   using purpose = pass::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
-  using type = pass::compiled<pass::model<purpose, Outputs>, Marks, Threads>;
+  using type = pass::compiled<pass::model<purpose, Outputs>, Blocks, Threads, Placed>;
 };
 /// A useless segment: where something is frozen, one that is so without that, too, for another program may train it.
 struct segments_are_of_use {
@@ -421,7 +421,7 @@ struct segments_are_parts {
     if constexpr (whole == 0) {
       return sound{};
     } else {
-      using peeled = pass::compiled<typename Compiled::model, pass::marks{.blocks = 1}, Compiled::threads>;
+      using peeled = pass::compiled<typename Compiled::model, 1, Compiled::threads>;
       if constexpr (peeled::layout.peak_bytes > Compiled::layout.peak_bytes) return sound{};
       else
         return mistake<whole_model_in_segment, top_scope,

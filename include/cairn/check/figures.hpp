@@ -86,7 +86,7 @@ inline constexpr auto segments_in = [] {
 /// Plans the program a second time, without segments. Only programs that are asked for it take that time to compile.
 template <class Compiled>
 inline constexpr peak_plan peak_in = [] {
-  using plain = pass::compiled<typename Compiled::model, pass::marks{pass::all_blocks}, Compiled::threads>;
+  using plain = pass::compiled<typename Compiled::model, pass::all_blocks, Compiled::threads>;
   constexpr const auto& f = Compiled::steps;
   constexpr const auto& live = Compiled::slots.live;
   const auto fullest = std::max_element(live, live + f.step_count) - live;

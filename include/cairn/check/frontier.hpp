@@ -13,9 +13,8 @@ struct frontier_of {
   template <int Blocks>
   using candidates = pass::candidates<model, Blocks, options::threads>;
   using placed = candidates<blocks_in<Options...>>;
-  template <int Blocks, int Candidate>
-  static constexpr frontier_point point =
-      pass::figures_of<pass::compiled<model, pass::marks{Blocks, Candidate}, options::threads>>;
+  template <int Blocks, class Placed = pass::as_marked>
+  static constexpr frontier_point point = pass::figures_of<pass::compiled<model, Blocks, options::threads, Placed>>;
 
   static constexpr auto all = []<int... I>(std::integer_sequence<int, I...>) {
     pass::unbeaten<frontier_point, 1 + placed::count> out;

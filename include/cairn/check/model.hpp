@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/check/checks.hpp"
-#include "cairn/pass/fit.hpp"
+#include "cairn/search/fit.hpp"
 
 namespace cairn::detail {
 
@@ -54,7 +54,7 @@ inline constexpr int blocks_in = request<Options...>::template has<plain> ? pass
 /// A plan by the segments that are marked, and by those that fit<...> places.
 template <class Model, int Blocks, class Request, bool Fits = Request::fits>
 struct planned {
-  using type = pass::compiled<Model, pass::marks{Blocks}, Request::threads>;
+  using type = pass::compiled<Model, Blocks, Request::threads>;
 };
 template <class Model, int Blocks, class Request>
 struct planned<Model, Blocks, Request, true> {
@@ -177,7 +177,7 @@ template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_plan() {
   using options = request<Options...>;
   using model = model_of<Output, Trains, Options...>;
-  using marked = pass::compiled<model, pass::marks{blocks_in<Options...>}, options::threads>;
+  using marked = pass::compiled<model, blocks_in<Options...>, options::threads>;
   if constexpr (!std::same_as<problem_in<marked>, sound>) {
     return problem_in<marked>{};
   } else if constexpr (options::fits) {

@@ -1,7 +1,7 @@
 // Names and values of a compiled model as messages show them.
 #pragma once
 
-#include "cairn/pass/compile.hpp"
+#include "cairn/plan/compile.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/check/model.hpp"
-#include "cairn/pass/scan.hpp"
+#include "cairn/plan/scan.hpp"
 
 namespace cairn {
 

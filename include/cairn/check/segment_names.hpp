@@ -2,7 +2,7 @@
 // that are in it: "encoder", "block.2 ... block.5", "fc1 ... fc3".
 #pragma once
 
-#include "cairn/pass/compile.hpp"
+#include "cairn/plan/compile.hpp"
 
 #include <string_view>
 

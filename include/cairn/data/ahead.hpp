@@ -1,7 +1,7 @@
 // Batches that another thread prepares while a step runs.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/data/batches.hpp"
 
 #include <memory>
@@ -99,4 +99,4 @@ ahead_range<B> ahead(batch_range<B> batches) {
 
 }  // namespace cairn::data
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

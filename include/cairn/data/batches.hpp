@@ -1,8 +1,8 @@
 // Batches of a data set, in order or shuffled.
 #pragma once
 
-#include "cairn/core/philox.hpp"
-#include "cairn/core/tensor_view.hpp"
+#include "cairn/base/philox.hpp"
+#include "cairn/base/tensor_view.hpp"
 #include "cairn/data/dataset.hpp"
 
 #include <algorithm>

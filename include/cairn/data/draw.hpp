@@ -1,8 +1,8 @@
 // Drawing from logits: what a model of text writes next.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-#include "cairn/core/philox.hpp"
+#include "cairn/base/macros_aside.hpp"
+#include "cairn/base/philox.hpp"
 #include "cairn/data/errors.hpp"
 
 #include <algorithm>
@@ -72,4 +72,4 @@ std::int32_t draw(const Logits& logits, const draw_options& how, random_sequence
 
 }  // namespace cairn::data
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

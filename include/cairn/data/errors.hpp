@@ -1,9 +1,9 @@
 // What is wrong with data, as exceptions: each says what was expected and what was there instead.
 #pragma once
 
-#include "cairn/core/decimal.hpp"
-#include "cairn/core/refuse.hpp"
-#include "cairn/core/text.hpp"
+#include "cairn/base/decimal.hpp"
+#include "cairn/base/refuse.hpp"
+#include "cairn/base/text.hpp"
 
 #include <cstdint>
 #include <stdexcept>

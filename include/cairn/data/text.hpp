@@ -1,7 +1,7 @@
 // Text as tokens: its bytes, or the characters that occur in it.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/data/errors.hpp"
 
 #include <algorithm>
@@ -159,4 +159,4 @@ inline text read_characters(const std::string& path) {
 
 }  // namespace cairn::data
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -1,9 +1,9 @@
 // Windows of a text, in batches, each with the same one token later: in order or drawn.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-#include "cairn/core/philox.hpp"
-#include "cairn/core/tensor_view.hpp"
+#include "cairn/base/macros_aside.hpp"
+#include "cairn/base/philox.hpp"
+#include "cairn/base/tensor_view.hpp"
 #include "cairn/data/errors.hpp"
 
 #include <algorithm>
@@ -127,4 +127,4 @@ window_range<B, T> windows(Tokens&&, auto...) = delete;  // the windows would ou
 
 }  // namespace cairn::data
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

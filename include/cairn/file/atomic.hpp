@@ -1,7 +1,7 @@
 // Files that are written as a whole or not at all.
 #pragma once
 
-#include "cairn/core/hash.hpp"
+#include "cairn/base/hash.hpp"
 #include "cairn/file/descriptor.hpp"
 #include "cairn/file/errors.hpp"
 

@@ -1,7 +1,7 @@
 // An open file, and calls that the system may interrupt or do in part.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
+#include "cairn/base/compiler.hpp"
 
 #include <algorithm>
 #include <cerrno>

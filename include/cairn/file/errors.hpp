@@ -1,8 +1,8 @@
 // What can be wrong with a file, and how it is said.
 #pragma once
 
-#include "cairn/core/refuse.hpp"
-#include "cairn/core/text.hpp"
+#include "cairn/base/refuse.hpp"
+#include "cairn/base/text.hpp"
 
 #include <stdexcept>
 #include <string>

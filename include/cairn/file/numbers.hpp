@@ -1,7 +1,7 @@
 // Elements of a file as numbers of a program.
 #pragma once
 
-#include "cairn/core/element.hpp"
+#include "cairn/base/element.hpp"
 #include "cairn/file/errors.hpp"
 #include "cairn/file/tensor.hpp"
 

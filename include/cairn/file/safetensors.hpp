@@ -2,7 +2,7 @@
 // (Debian's nlohmann-json3-dev); nothing else of cairn does.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/file/atomic.hpp"
 #include "cairn/file/descriptor.hpp"
 #include "cairn/file/errors.hpp"
@@ -141,4 +141,4 @@ inline void write(const std::string& path, std::span<const tensor> tensors, cons
 
 }  // namespace cairn::file
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

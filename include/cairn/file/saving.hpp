@@ -5,8 +5,8 @@
 // it, and the moment that stands in the place of the parameters, where one does. Compiled once, whatever the model.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-#include "cairn/exec/predictor.hpp"
+#include "cairn/base/macros_aside.hpp"
+#include "cairn/run/predictor.hpp"
 #include "cairn/file/safetensors.hpp"
 
 #include <charconv>
@@ -282,4 +282,4 @@ struct kept_files {
 }  // namespace detail
 }  // namespace cairn
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

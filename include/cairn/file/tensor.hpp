@@ -1,7 +1,7 @@
 // A named tensor, as files hold it.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
+#include "cairn/base/compiler.hpp"
 
 #include <algorithm>
 #include <array>

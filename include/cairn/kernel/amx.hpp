@@ -3,8 +3,8 @@
 // then it adds both, and that to what there was. Each product is added with one rounding, denormal numbers are zeros.
 #pragma once
 
-#include "cairn/core/refuse.hpp"
-#include "cairn/core/target.hpp"
+#include "cairn/base/refuse.hpp"
+#include "cairn/cost/target.hpp"
 #include "cairn/kernel/product_tiles.hpp"
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__linux__)

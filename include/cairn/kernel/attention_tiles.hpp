@@ -1,7 +1,7 @@
 // What attention and its gradients share: products of tiles in scratch, copies of what they read, and rows of scores.
 #pragma once
 
-#include "cairn/expr/attention.hpp"
+#include "cairn/op/attention.hpp"
 #include "cairn/kernel/dropout.hpp"
 #include "cairn/kernel/gemm.hpp"
 #include "cairn/kernel/run.hpp"

@@ -1,7 +1,7 @@
 // Comparisons and choices on registers.
 #pragma once
 
-#include "cairn/expr/comparison.hpp"
+#include "cairn/op/comparison.hpp"
 #include "cairn/kernel/elementwise.hpp"
 
 #include <cstring>

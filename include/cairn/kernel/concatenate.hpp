@@ -2,7 +2,7 @@
 // side by side: runs are copied whole.
 #pragma once
 
-#include "cairn/expr/concatenate.hpp"
+#include "cairn/op/concatenate.hpp"
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/threads.hpp"
 

@@ -1,7 +1,7 @@
 // Conversions between types of elements.
 #pragma once
 
-#include "cairn/expr/convert.hpp"
+#include "cairn/lang/convert.hpp"
 
 namespace cairn {
 

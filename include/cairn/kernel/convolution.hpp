@@ -4,7 +4,7 @@
 // where the filter reaches over the edges, a band of rows is copied with zeros around them.
 #pragma once
 
-#include "cairn/expr/convolution.hpp"
+#include "cairn/op/convolution.hpp"
 #include "cairn/kernel/filter_gradient.hpp"
 #include "cairn/kernel/filters.hpp"
 #include "cairn/kernel/run.hpp"

@@ -1,7 +1,7 @@
 // Dropout: elements are dropped by their random words.
 #pragma once
 
-#include "cairn/expr/dropout.hpp"
+#include "cairn/op/dropout.hpp"
 #include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/random.hpp"
 #include "cairn/kernel/run.hpp"

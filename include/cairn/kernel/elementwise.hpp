@@ -1,8 +1,8 @@
 // Elementwise operations on registers.
 #pragma once
 
-#include "cairn/expr/elementwise.hpp"
-#include "cairn/ir/operation.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/graph/operation.hpp"
 #include "cairn/kernel/registers.hpp"
 
 #include <array>

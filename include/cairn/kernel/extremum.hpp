@@ -1,7 +1,7 @@
 // The largest and the smallest over axes, and where they stand.
 #pragma once
 
-#include "cairn/expr/extremum.hpp"
+#include "cairn/op/extremum.hpp"
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/softmax.hpp"
 

@@ -2,7 +2,7 @@
 // sum them, a result or a channel a column.
 #pragma once
 
-#include "cairn/core/convolution.hpp"
+#include "cairn/cost/convolution.hpp"
 #include "cairn/kernel/halves.hpp"
 
 namespace cairn::kernel {

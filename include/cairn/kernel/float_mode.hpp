@@ -1,7 +1,7 @@
 // How the processor rounds, which each thread can set for itself, and which a program must not depend on.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
+#include "cairn/base/compiler.hpp"
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 // before the table's axis there is a run of numbers, side by side, at each position along it.
 #pragma once
 
-#include "cairn/expr/gather.hpp"
+#include "cairn/op/gather.hpp"
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/softmax.hpp"
 #include "cairn/kernel/threads.hpp"

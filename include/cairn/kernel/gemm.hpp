@@ -10,7 +10,7 @@
 // tiles.
 #pragma once
 
-#include "cairn/core/blocking.hpp"
+#include "cairn/cost/blocking.hpp"
 #include "cairn/kernel/amx.hpp"
 #include "cairn/kernel/packing.hpp"
 #include "cairn/kernel/reduce.hpp"

@@ -1,7 +1,7 @@
 // Elements of generated arrays, where loops read them.
 #pragma once
 
-#include "cairn/ir/graph.hpp"
+#include "cairn/graph/graph.hpp"
 #include "cairn/kernel/registers.hpp"
 
 namespace cairn::kernel {

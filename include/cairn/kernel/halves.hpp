@@ -1,8 +1,8 @@
 // bf16 in registers, one by one and in pairs.
 #pragma once
 
-#include "cairn/core/element.hpp"
-#include "cairn/core/target.hpp"
+#include "cairn/base/element.hpp"
+#include "cairn/cost/target.hpp"
 #include "cairn/kernel/simd.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // with zeros around them. Only the copy may be made of several images, whose channels are joined.
 #pragma once
 
-#include "cairn/core/convolution.hpp"
+#include "cairn/cost/convolution.hpp"
 #include "cairn/kernel/gemm.hpp"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // Losses of logits {rows, classes} against class indices in [0, classes).
 #pragma once
 
-#include "cairn/expr/loss.hpp"
+#include "cairn/op/loss.hpp"
 #include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/softmax.hpp"
 

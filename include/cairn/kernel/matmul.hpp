@@ -1,7 +1,7 @@
 // Matrix products, one for each index of the leading axes.
 #pragma once
 
-#include "cairn/expr/matmul.hpp"
+#include "cairn/op/matmul.hpp"
 #include "cairn/kernel/gemm.hpp"
 #include "cairn/kernel/run.hpp"
 

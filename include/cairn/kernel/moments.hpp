@@ -1,7 +1,7 @@
 // Mean and variance of columns, in one pass over the rows.
 #pragma once
 
-#include "cairn/expr/moments.hpp"
+#include "cairn/op/moments.hpp"
 #include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/reduce.hpp"
 

@@ -2,7 +2,7 @@
 // is made of it by a loop follows while it lies in the first-level cache.
 #pragma once
 
-#include "cairn/expr/norm.hpp"
+#include "cairn/op/norm.hpp"
 #include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/moments.hpp"
 

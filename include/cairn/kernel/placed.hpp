@@ -2,7 +2,7 @@
 // a run of bytes, side by side, of the rows.
 #pragma once
 
-#include "cairn/expr/placed.hpp"
+#include "cairn/op/placed.hpp"
 #include "cairn/kernel/gather.hpp"
 
 #include <cstring>

@@ -2,7 +2,7 @@
 // gradient takes from all windows over a place, row by row.
 #pragma once
 
-#include "cairn/expr/pool.hpp"
+#include "cairn/op/pool.hpp"
 #include "cairn/kernel/softmax.hpp"
 
 namespace cairn {

@@ -1,7 +1,7 @@
 // Random words, as many at a time as a register of counters has.
 #pragma once
 
-#include "cairn/core/philox.hpp"
+#include "cairn/base/philox.hpp"
 #include "cairn/kernel/simd.hpp"
 
 namespace cairn::kernel {

@@ -1,7 +1,7 @@
 // Sums over axes, and how all that is reduced over axes is computed.
 #pragma once
 
-#include "cairn/expr/reduce.hpp"
+#include "cairn/op/reduce.hpp"
 #include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/sections.hpp"

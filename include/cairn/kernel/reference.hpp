@@ -1,8 +1,8 @@
 // The oracle of the kernels: what each one computes, in plain loops. Sums are made in double.
 #pragma once
 
-#include "cairn/core/philox.hpp"
-#include "cairn/core/shape.hpp"
+#include "cairn/base/philox.hpp"
+#include "cairn/base/shape.hpp"
 
 #include <algorithm>
 #include <cmath>

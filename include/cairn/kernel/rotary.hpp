@@ -1,7 +1,7 @@
 // Waves of positions, and pairs of features that are turned by them.
 #pragma once
 
-#include "cairn/expr/rotary.hpp"
+#include "cairn/op/rotary.hpp"
 #include "cairn/kernel/functions.hpp"
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/run.hpp"

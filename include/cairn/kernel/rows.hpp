@@ -1,7 +1,7 @@
 // Where the rows of the arrays lie that a loop reads and writes.
 #pragma once
 
-#include "cairn/ir/loop_table.hpp"
+#include "cairn/graph/loop_table.hpp"
 #include "cairn/kernel/registers.hpp"
 
 namespace cairn::kernel {

@@ -5,7 +5,7 @@
 // operation, so that users can add operations of their own.
 #pragma once
 
-#include "cairn/ir/operation.hpp"
+#include "cairn/graph/operation.hpp"
 #include "cairn/kernel/tiles.hpp"
 
 #include <span>

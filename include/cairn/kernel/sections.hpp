@@ -5,7 +5,7 @@
 // the sum of the sizes of the terms.
 #pragma once
 
-#include "cairn/core/parts.hpp"
+#include "cairn/cost/parts.hpp"
 #include "cairn/kernel/simd.hpp"
 
 namespace cairn::kernel {

@@ -1,7 +1,7 @@
 // One register of numbers: the only file that knows xsimd, and with halves.hpp and amx.hpp instruction sets.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
+#include "cairn/base/compiler.hpp"
 
 // g++ 12 takes the "undefined" operands inside its own AVX-512 headers for uninitialized variables (PR
 // 105593).

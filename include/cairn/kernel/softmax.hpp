@@ -1,7 +1,7 @@
 // Softmax along an axis.
 #pragma once
 
-#include "cairn/expr/softmax.hpp"
+#include "cairn/op/softmax.hpp"
 #include "cairn/kernel/functions.hpp"
 #include "cairn/kernel/reduce.hpp"
 

@@ -4,7 +4,7 @@
 // part it lies, so that a step has the same bits for any number of threads. Each thread rounds as a step does.
 #pragma once
 
-#include "cairn/core/parts.hpp"
+#include "cairn/cost/parts.hpp"
 #include "cairn/kernel/float_mode.hpp"
 
 #ifdef _OPENMP

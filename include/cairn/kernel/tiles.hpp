@@ -2,7 +2,7 @@
 // argument comes from it row by row.
 #pragma once
 
-#include "cairn/core/parts.hpp"
+#include "cairn/cost/parts.hpp"
 
 namespace cairn::kernel {
 

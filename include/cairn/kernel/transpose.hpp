@@ -1,7 +1,7 @@
 // Axes in another order.
 #pragma once
 
-#include "cairn/expr/transpose.hpp"
+#include "cairn/op/transpose.hpp"
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/simd.hpp"
 

@@ -1,7 +1,7 @@
 // Update rules on registers.
 #pragma once
 
-#include "cairn/expr/update.hpp"
+#include "cairn/op/update.hpp"
 #include "cairn/kernel/comparison.hpp"
 #include "cairn/kernel/stochastic.hpp"
 

@@ -1,9 +1,9 @@
 // Operations as layers, and the residual connection.
 #pragma once
 
-#include "cairn/expr/block.hpp"
-#include "cairn/expr/comparison.hpp"
-#include "cairn/expr/softmax.hpp"
+#include "cairn/lang/block.hpp"
+#include "cairn/op/comparison.hpp"
+#include "cairn/op/softmax.hpp"
 
 namespace cairn::nn {
 

@@ -1,7 +1,7 @@
 // Attention with the linear layers around it.
 #pragma once
 
-#include "cairn/expr/attention.hpp"
+#include "cairn/op/attention.hpp"
 #include "cairn/nn/linear.hpp"
 
 namespace cairn::nn {

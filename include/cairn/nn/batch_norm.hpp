@@ -1,9 +1,9 @@
 // Batch normalization.
 #pragma once
 
-#include "cairn/expr/moments.hpp"
-#include "cairn/expr/shared.hpp"
-#include "cairn/expr/state.hpp"
+#include "cairn/op/moments.hpp"
+#include "cairn/lang/shared.hpp"
+#include "cairn/lang/state.hpp"
 #include "cairn/nn/features.hpp"
 
 namespace cairn::nn {

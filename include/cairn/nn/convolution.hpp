@@ -1,8 +1,8 @@
 // Convolutions as layers.
 #pragma once
 
-#include "cairn/expr/convolution.hpp"
-#include "cairn/expr/shared.hpp"
+#include "cairn/op/convolution.hpp"
+#include "cairn/lang/shared.hpp"
 #include "cairn/nn/features.hpp"
 
 namespace cairn::nn {

@@ -1,8 +1,8 @@
 // Dropout as a layer.
 #pragma once
 
-#include "cairn/expr/block.hpp"
-#include "cairn/expr/dropout.hpp"
+#include "cairn/lang/block.hpp"
+#include "cairn/op/dropout.hpp"
 
 namespace cairn::nn {
 

@@ -1,8 +1,8 @@
 // Tables of vectors, of which indices look up some.
 #pragma once
 
-#include "cairn/expr/gather.hpp"
-#include "cairn/expr/shared.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/lang/shared.hpp"
 
 #include <limits>
 

@@ -1,7 +1,7 @@
 // What layers ask of an argument {..., rows, features}.
 #pragma once
 
-#include "cairn/expr/mistake.hpp"
+#include "cairn/lang/mistake.hpp"
 
 #include <array>
 

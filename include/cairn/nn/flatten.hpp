@@ -1,9 +1,9 @@
 // From images to rows of features.
 #pragma once
 
-#include "cairn/expr/shared.hpp"
-#include "cairn/expr/transpose.hpp"
-#include "cairn/expr/view.hpp"
+#include "cairn/lang/shared.hpp"
+#include "cairn/op/transpose.hpp"
+#include "cairn/lang/view.hpp"
 #include "cairn/nn/features.hpp"
 
 namespace cairn::nn {

@@ -1,8 +1,8 @@
 // Fully connected layers.
 #pragma once
 
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/shared.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/lang/shared.hpp"
 #include "cairn/nn/features.hpp"
 
 namespace cairn::nn {

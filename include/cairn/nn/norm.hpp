@@ -1,10 +1,10 @@
 // Normalizations of each example by itself.
 #pragma once
 
-#include "cairn/expr/moments.hpp"
-#include "cairn/expr/norm.hpp"
-#include "cairn/expr/shared.hpp"
-#include "cairn/expr/view.hpp"
+#include "cairn/op/moments.hpp"
+#include "cairn/op/norm.hpp"
+#include "cairn/lang/shared.hpp"
+#include "cairn/lang/view.hpp"
 #include "cairn/nn/features.hpp"
 
 namespace cairn::nn {

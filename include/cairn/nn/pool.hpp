@@ -1,9 +1,9 @@
 // Pools over images {N, H, W, C} and the way back to larger ones, as functions and as layers.
 #pragma once
 
-#include "cairn/core/window.hpp"
-#include "cairn/expr/pool.hpp"
-#include "cairn/expr/reduce.hpp"
+#include "cairn/cost/window.hpp"
+#include "cairn/op/pool.hpp"
+#include "cairn/op/reduce.hpp"
 #include "cairn/nn/activation.hpp"
 
 namespace cairn {

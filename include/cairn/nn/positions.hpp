@@ -1,7 +1,7 @@
 // Waves of positions, added to features.
 #pragma once
 
-#include "cairn/expr/rotary.hpp"
+#include "cairn/op/rotary.hpp"
 #include "cairn/nn/features.hpp"
 
 namespace cairn::nn {

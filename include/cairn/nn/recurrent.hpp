@@ -1,12 +1,12 @@
 // Recurrent layers: loops over time, and one step of each as a cell.
 #pragma once
 
-#include "cairn/expr/concatenate.hpp"
-#include "cairn/expr/dropout.hpp"
-#include "cairn/expr/generated.hpp"
-#include "cairn/expr/matmul.hpp"
-#include "cairn/expr/scan.hpp"
-#include "cairn/expr/shared.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/dropout.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/lang/scan.hpp"
+#include "cairn/lang/shared.hpp"
 
 namespace cairn::nn {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/check/model.hpp"
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 
 #include <span>
 #include <utility>
@@ -224,4 +224,4 @@ account account_of() {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

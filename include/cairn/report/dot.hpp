@@ -1,7 +1,7 @@
 // The forward pass as a graph for Graphviz: `report::dot<program<loss>>(out)`, then `dot -Tsvg`.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"
@@ -113,4 +113,4 @@ void dot(std::ostream& out) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

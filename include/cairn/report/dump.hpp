@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cairn/check/model.hpp"
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/kernel/kernels.hpp"  // the tables point to the kernels
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"
@@ -153,4 +153,4 @@ void all(std::ostream& out) {
 
 }  // namespace cairn::dump
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -1,8 +1,8 @@
 // What fit<...> chooses from, as a table and as a picture: `report::frontier<loss>(std::cout)`.
 #pragma once
 
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/check/frontier.hpp"
-#include "cairn/core/macros_aside.hpp"
 #include "cairn/report/stream.hpp"
 #include "cairn/report/svg_plot.hpp"
 
@@ -38,13 +38,12 @@ frontier_plot plot_of() {
   using found = cairn::detail::frontier_of<Loss, Options...>;
   using unplaced = typename found::template candidates<pass::all_blocks>::unplaced;
   constexpr flop_counts flops = cairn::detail::flops_in<unplaced>;
-  using by_marks =
-      pass::compiled<typename found::model, pass::marks{cairn::detail::blocks_in<Options...>}, found::options::threads>;
+  using by_marks = pass::compiled<typename found::model, cairn::detail::blocks_in<Options...>, found::options::threads>;
   constexpr bool marked = by_marks::segments.count > 1;
   return {found::points,
-          {{"plain", found::template point<pass::all_blocks, ir::none>},
-           {marked ? "as marked" : "", found::template point<0, ir::none>},
-           {"Chen's rule", found::template point<pass::all_blocks, pass::square_root_blocks>}},
+          {{"plain", found::template point<pass::all_blocks>},
+           {marked ? "as marked" : "", found::template point<0>},
+           {"Chen's rule", found::template point<pass::all_blocks, pass::candidate<pass::square_root_blocks>>}},
           flops.forward,
           flops.backward,
           found::placed::placeable,
@@ -125,4 +124,4 @@ void frontier_picture(std::ostream& out) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

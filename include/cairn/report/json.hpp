@@ -1,8 +1,8 @@
 // Texts and numbers in JSON, for a trace and a page.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/compiler.hpp"
+#include "cairn/base/macros_aside.hpp"
 
 #include <charconv>
 #include <cstdio>
@@ -32,4 +32,4 @@ inline std::string json_number(double n) {
 
 }  // namespace cairn::report::detail
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

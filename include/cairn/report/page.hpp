@@ -1,7 +1,7 @@
 // A profile as a page for a browser, all in one file that loads nothing: `report::page(out, p)`.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/json.hpp"
 #include "cairn/report/page_script.hpp"
 #include "cairn/report/page_style.hpp"
@@ -143,4 +143,4 @@ inline void page(std::ostream& out, const profiled& p) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -1,8 +1,8 @@
 // The script of the page of a profile.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/compiler.hpp"
+#include "cairn/base/macros_aside.hpp"
 
 #include <string_view>
 
@@ -233,4 +233,4 @@ draw();
 
 }  // namespace cairn::report::detail
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

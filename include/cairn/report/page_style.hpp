@@ -1,8 +1,8 @@
 // The page of a profile but for its data and its script.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/compiler.hpp"
+#include "cairn/base/macros_aside.hpp"
 
 #include <string_view>
 
@@ -121,4 +121,4 @@ processor has for so many operations and bytes.</p>
 
 }  // namespace cairn::report::detail
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -1,8 +1,8 @@
 // The graph as text, one line a value: "%4 = matmul(%0, %1)", its shape, its segment.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-#include "cairn/ir/graph.hpp"
+#include "cairn/base/macros_aside.hpp"
+#include "cairn/graph/graph.hpp"
 
 #include <iomanip>
 #include <locale>
@@ -77,4 +77,4 @@ void print(std::ostream& out, const Graph& g, const Values& values, int number, 
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -2,7 +2,7 @@
 // `report::profile_table(out, p)`, `report::trace(out, p)` of trace.hpp, `report::page(out, p)` of page.hpp.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/profiled.hpp"
 #include "cairn/report/stream.hpp"
 
@@ -146,4 +146,4 @@ inline void profile_table(std::ostream& out, const profiled& p) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

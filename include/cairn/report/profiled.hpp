@@ -1,7 +1,7 @@
 // What `report::profile` measured of a step: by kernel, and summed up by part, by operation and by segment.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/residuals.hpp"
 #include "cairn/report/roof.hpp"
@@ -187,4 +187,4 @@ inline std::vector<profiled_parts> by_segment(const profiled& p) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -1,7 +1,7 @@
 // What a step stores for backward and what it computes again, value by value: `report::residuals<program<loss>>(out)`.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"
@@ -269,4 +269,4 @@ void residuals(std::ostream& out) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

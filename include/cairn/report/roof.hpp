@@ -2,7 +2,7 @@
 // bytes that it moves, in about half a second.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 
@@ -116,4 +116,4 @@ roof roof_of(int threads) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -1,7 +1,7 @@
 // Streams that write numbers as programs read them.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
+#include "cairn/base/compiler.hpp"
 
 #include <locale>
 #include <ostream>

@@ -1,8 +1,8 @@
 // The layers of a program as a table: their results and parameters, and by which rule each parameter is trained.
 #pragma once
 
-#include "cairn/core/type_name.hpp"
-#include "cairn/exec/program.hpp"
+#include "cairn/base/type_name.hpp"
+#include "cairn/run/program.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"

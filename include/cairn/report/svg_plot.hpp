@@ -1,8 +1,8 @@
 // Bytes by work, as an SVG image: its axes, and what pictures of plans are drawn with.
 #pragma once
 
-#include "cairn/core/decimal.hpp"
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/decimal.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/tables.hpp"
 
 #include <cmath>
@@ -88,4 +88,4 @@ struct svg_plot {
 
 }  // namespace cairn::report::detail
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

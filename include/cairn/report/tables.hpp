@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cairn/check/figures.hpp"
-#include "cairn/core/decimal.hpp"
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/decimal.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/stream.hpp"
 
 #include <algorithm>
@@ -248,4 +248,4 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

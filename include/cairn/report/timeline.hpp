@@ -1,7 +1,7 @@
 // The memory of a step as a picture: `report::timeline<program<loss>, program<loss, plain>>(out)`.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/stream.hpp"
 #include "cairn/report/svg_plot.hpp"
@@ -161,4 +161,4 @@ void timeline(std::ostream& out, timeline_names names = {}) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

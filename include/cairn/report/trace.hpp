@@ -2,7 +2,7 @@
 // Trace Event Format of Chrome: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/report/json.hpp"
 #include "cairn/report/profiled.hpp"
 #include "cairn/report/stream.hpp"
@@ -83,4 +83,4 @@ inline void trace(std::ostream& out, const profiled& p) {
 
 }  // namespace cairn::report
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

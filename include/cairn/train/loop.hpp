@@ -2,8 +2,8 @@
 // goes on, whenever it ended, with the same bits. All of it is optional; a loop of one's own needs none.
 #pragma once
 
-#include "cairn/core/macros_aside.hpp"
-#include "cairn/core/setting.hpp"
+#include "cairn/base/macros_aside.hpp"
+#include "cairn/base/setting.hpp"
 #include "cairn/file/saving.hpp"
 #include "cairn/train/progress.hpp"
 #include "cairn/train/run_facts.hpp"
@@ -343,4 +343,4 @@ class loop {
 
 }  // namespace cairn::train
 
-#include "cairn/core/macros_back.hpp"
+#include "cairn/base/macros_back.hpp"

@@ -1,9 +1,9 @@
 // Optimizers: one pass over a program's flat blocks of parameters and gradients, by a rule.
 #pragma once
 
-#include "cairn/core/type_name.hpp"
-#include "cairn/exec/stand_in.hpp"
-#include "cairn/expr/mistake.hpp"
+#include "cairn/base/type_name.hpp"
+#include "cairn/run/stand_in.hpp"
+#include "cairn/lang/mistake.hpp"
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 #include "cairn/kernel/update.hpp"
@@ -107,7 +107,7 @@ using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
 
 }  // namespace detail
 
-/// Changes a program's parameters by its gradients, as a rule says (expr/update.hpp). It goes along when the program is
+/// Changes a program's parameters by its gradients, as a rule says (op/update.hpp). It goes along when the program is
 /// moved. After the program was destroyed or assigned over, `update` throws program_error. A rule
 /// without moments allocates nothing, so it does not notice the end of a program in the caller's memory.
 /// Throws std::invalid_argument where a setting of the rule has a value that cannot be meant.

@@ -1,8 +1,8 @@
 // Shows how far training has come: one line redrawn on a terminal, plain lines elsewhere.
 #pragma once
 
-#include "cairn/core/decimal.hpp"
-#include "cairn/core/setting.hpp"
+#include "cairn/base/decimal.hpp"
+#include "cairn/base/setting.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 // gradient makes NaN of its parameter.
 #pragma once
 
-#include "cairn/expr/update.hpp"
+#include "cairn/op/update.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 // refused.
 #pragma once
 
-#include "cairn/core/decimal.hpp"
-#include "cairn/core/type_name.hpp"
-#include "cairn/exec/program.hpp"
+#include "cairn/base/decimal.hpp"
+#include "cairn/base/type_name.hpp"
+#include "cairn/run/program.hpp"
 #include "cairn/file/header.hpp"
 
 #include <concepts>

@@ -1,7 +1,7 @@
 // The folder of a run: what is saved on the way, the best, and a log.
 #pragma once
 
-#include "cairn/core/decimal.hpp"
+#include "cairn/base/decimal.hpp"
 #include "cairn/file/atomic.hpp"
 #include "cairn/file/errors.hpp"
 

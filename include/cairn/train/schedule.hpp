@@ -3,7 +3,7 @@
 // value that cannot be meant.
 #pragma once
 
-#include "cairn/core/setting.hpp"
+#include "cairn/base/setting.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Being asked to stop, by Ctrl-C or by who ends the machine's programs.
 #pragma once
 
-#include "cairn/core/compiler.hpp"
+#include "cairn/base/compiler.hpp"
 
 #include <array>
 #include <atomic>

@@ -1,0 +1,154 @@
+// What the elements of a tensor are.
+#pragma once
+
+#include "cairn/base/shape.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace cairn {
+
+struct random_stream;
+
+/// Types of elements. From `bf16` on they are real numbers that are computed as the program's, and rounded after each
+/// operation; those of users begin at `own`.
+enum class dtype : std::uint8_t {
+  real,  ///< the program's: float, or what real<...> says
+  f32,
+  f64,
+  i32,
+  u8,
+  key,  ///< what a random operation draws from: no numbers
+  bf16,
+  own,
+};
+constexpr bool is_rounded(dtype t) { return t >= dtype::bf16; }
+
+/// The upper half of a float: its exponent, and 8 bits of precision. As x86 converts (vcvtneps2bf16): to the nearest,
+/// of two the even one; numbers below the least normal one become zeros, NaN stays quiet.
+struct bf16 {
+  static constexpr cairn::dtype dtype = cairn::dtype::bf16;
+  std::uint16_t bits = 0;
+
+  bf16() = default;
+  template <std::floating_point Real>
+  constexpr explicit bf16(Real x) {
+    const auto nearest = static_cast<float>(x);
+    auto all = std::bit_cast<std::uint32_t>(nearest);
+    if constexpr (sizeof(Real) > sizeof nearest) {
+      // Cut off toward zero, with the last bit set where anything was cut off: so the second rounding sees on which
+      // side of a tie x lies.
+      if (x < 0 ? nearest < x : nearest > x) --all;
+      all |= nearest != x;
+    }
+    const std::uint32_t size = all & 0x7fffffffU;
+    const std::uint32_t rounded = all + 0x7fff + (all >> 16 & 1U);
+    const std::uint32_t half = size > 0x7f800000U ? all | 0x400000U : size < 0x800000U ? all & 0x80000000U : rounded;
+    bits = static_cast<std::uint16_t>(half >> 16);
+  }
+  template <std::floating_point Real>
+  constexpr explicit operator Real() const {
+    return static_cast<Real>(std::bit_cast<float>(std::uint32_t{bits} << 16));
+  }
+};
+
+/// Sorts of elements: what operations ask of their arguments.
+enum class kind : std::uint8_t { real, whole, key, any };
+
+constexpr kind kind_of(dtype t) {
+  return t == dtype::key ? kind::key : t == dtype::i32 || t == dtype::u8 ? kind::whole : kind::real;
+}
+
+/// A type of elements; whole numbers are in [0, bound), where there is a bound.
+struct element_type {
+  dtype type = dtype::real;
+  int bound = 0;
+
+  friend constexpr bool operator==(const element_type&, const element_type&) = default;
+};
+
+namespace detail {
+/// What elements of several tensors of one type are together: below the largest bound, where each has one.
+constexpr element_type joined_elements(const element_type& first, const auto&... more) {
+  const bool bounded = first.bound > 0 && ((more.bound > 0) && ...);
+  return {first.type, bounded ? std::max({first.bound, more.bound...}) : 0};
+}
+}  // namespace detail
+
+/// Of class indices and of positions along an axis: they are in [0, bound).
+constexpr element_type index_below(int bound) { return {dtype::i32, bound}; }
+
+/// A shape and its elements: what the rule of an operation is given of each argument. Compared as shapes are.
+struct tensor_type : shape {
+  element_type element;
+
+  constexpr tensor_type() = default;
+  constexpr tensor_type(const cairn::shape& extents, element_type of = {}) : cairn::shape(extents), element(of) {}
+};
+
+/// The C++ type of elements in memory, in a program over Real. For a type of their own users specialize it, as
+/// docs/inside.md shows.
+template <dtype T, class Real>
+struct element_in;
+template <class Real>
+struct element_in<dtype::real, Real> {
+  using type = Real;
+};
+template <class Real>
+struct element_in<dtype::f32, Real> {
+  using type = float;
+};
+template <class Real>
+struct element_in<dtype::f64, Real> {
+  using type = double;
+};
+template <class Real>
+struct element_in<dtype::i32, Real> {
+  using type = std::int32_t;
+};
+template <class Real>
+struct element_in<dtype::u8, Real> {
+  using type = std::uint8_t;
+};
+/// Over doubles, by which gradients are checked, nothing is rounded to bf16.
+template <class Real>
+struct element_in<dtype::bf16, Real> {
+  using type = std::conditional_t<std::is_same_v<Real, float>, bf16, Real>;
+};
+template <class Real>
+struct element_in<dtype::key, Real> {
+  using type = random_stream;
+};
+template <dtype T, class Real>
+using stored_as = typename element_in<T, Real>::type;
+
+namespace detail {
+/// In place of a type, the numbers of a program that computes floats and stores what it computes rounded to bf16:
+/// graph/builder.hpp says which.
+struct floats_rounded {};
+/// The same of a program whose parameters are stored as bf16, too.
+struct floats_and_weights_rounded {};
+template <class Numbers>
+struct computed_type {
+  using type = Numbers;
+};
+template <>
+struct computed_type<floats_rounded> {
+  using type = float;
+};
+template <>
+struct computed_type<floats_and_weights_rounded> {
+  using type = float;
+};
+/// Whether the parameters of a program with these numbers are bf16.
+template <class Numbers>
+inline constexpr bool rounds_weights = std::is_same_v<Numbers, floats_and_weights_rounded>;
+/// The type in which a program with these numbers computes.
+template <class Numbers>
+using real_type_of = typename computed_type<Numbers>::type;
+}  // namespace detail
+
+}  // namespace cairn

@@ -1,0 +1,111 @@
+// A model as a graph.
+#pragma once
+
+#include "cairn/graph/gradient.hpp"
+
+namespace cairn::ir {
+
+/// In place of a leaf that is not there.
+struct no_leaf {
+  static constexpr expression_traits traits{};
+};
+template <>
+struct lowering<no_leaf> {
+  static constexpr void count(counter&) {}
+  template <class Target>
+  static constexpr int into(builder&) {
+    return none;
+  }
+};
+
+/// The gradient of an output where it is given: an input of the output's shape and elements.
+template <fixed_string Name, class Tensor>
+struct cotangent_leaf : Tensor {
+  static constexpr expression_traits traits{};
+};
+template <fixed_string Name, class Tensor>
+struct lowering<cotangent_leaf<Name, Tensor>> : named_leaf<cotangent_leaf<Name, Tensor>, Name, false> {
+  static constexpr void describe(operation& o) { o.what = role::input; }
+};
+
+/// Bounds what lowering appends, but for gradients that a model takes.
+template <class... Outputs>
+inline constexpr sizes counted = [](int copies) {
+  counter c;
+  (lowering<Outputs>::count(c), ...);
+  c.total += {.nodes = copies, .arguments = copies, .regions = 1};
+  return c.total;
+}(static_cast<int>(sizeof...(Outputs)));
+
+/// The same with these: how much they append only lowering tells.
+template <class Target, class... Outputs>
+constexpr sizes size_of() {
+  constexpr int outputs = static_cast<int>(sizeof...(Outputs));
+  constexpr sizes size = with_conversions<Target>(counted<Outputs...>);
+  if constexpr (((Outputs::traits.order == 0) && ...)) {
+    return size;
+  } else {
+    graph<size> g;
+    builder b;
+    b.write_to(g);
+    b.write_apart(size);
+    (static_cast<void>(lowering<Outputs>::template into<Target>(b)), ...);
+    sizes grown = size;
+    grown.nodes = b.node_count + outputs;
+    grown.arguments = b.argument_count + outputs;
+    return grown;
+  }
+}
+
+/// Returns what a program returns for `result`: the value itself, or a copy of it in two cases.
+/// (1) The value is a leaf that the step changes before the caller reads it: a state or, if the step `Updates`
+/// parameters, a parameter.
+/// (2) The value is an input. A view of it would be a writable view of the caller's array, which may not live as long.
+template <class Target, class Output, bool Updates>
+constexpr int kept_result(builder& b, int result) {
+  const int root = b.root(result);
+  const operation& op = *b.nodes[root].op;
+  bool copied = (Updates && op.trainable) || (op.what == role::input && Output::shape.rank > 0);
+  for (int i = 0; i < b.leaf_count; ++i) copied |= b.leaves[i].node == root && b.leaves[i].after != none;
+  return copied ? b.append(&copy_of<Target, tensor_of<Output>>, &result) : result;
+}
+
+/// Notes how much of each table was written, and that what states become are outputs, too.
+constexpr void finish(auto& g, const builder& b) {
+  g.node_count = b.node_count;
+  g.argument_count = b.argument_count;
+  g.leaf_count = b.leaf_count;
+  g.region_count = b.region_count;
+  g.keep_count = b.keep_count;
+  g.tag_count = b.tag_count;
+  g.character_count = b.character_count;
+  g.wrong = b.wrong;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.leaves[i].after != none) g.outputs[g.output_count++] = g.leaves[i].after;
+  }
+}
+
+/// The value of an expression as who is outside of the program, or of the loop, gets it: of real numbers floats.
+template <class Target, class E>
+constexpr int result_of(builder& b) {
+  const int v = lowering<E>::template into<Target>(b);
+  return E::element.type == dtype::real ? b.in_floats(v) : v;
+}
+
+/// Lowers the outputs of a model, and the leaf that is the gradient of the first, or no_leaf.
+template <class Target, bool Updates, class Cotangent, class... Outputs>
+constexpr auto build() {
+  graph<size_of<Target, Outputs..., Cotangent>()> g;
+  builder b;
+  b.write_to(g);
+  ((g.outputs[g.output_count++] = result_of<Target, Outputs>(b)), ...);
+  g.result_count = g.output_count;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((g.outputs[I] = kept_result<Target, Outputs, Updates>(b, g.outputs[I])), ...);
+  }(std::index_sequence_for<Outputs...>{});
+  g.cotangent = lowering<Cotangent>::template into<Target>(b);
+  finish(g, b);
+  return g;
+}
+
+}  // namespace cairn::ir

@@ -1,0 +1,83 @@
+// Reverse-mode differentiation of what has been lowered so far.
+#pragma once
+
+#include "cairn/lang/gradient.hpp"
+#include "cairn/graph/vjp.hpp"
+
+namespace cairn::ir {
+
+/// Marks what depends on the marked values by operations with a gradient, up to value `last`.
+constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
+  for (int v = 0; v <= last; ++v) {
+    const operation& op = *b.nodes[v].op;
+    if (same_address(op.vjp, nullptr) && !op.converts) continue;
+    if (kind_of(b.nodes[v].made->element.type) != kind::real) continue;
+    for (int i = 0; i < op.arguments; ++i) wanted[v] |= wanted[b.argument(v, i)];
+  }
+}
+
+/// Appends the gradients of all that is wanted of what value `last` and those before it are computed from. `gradient`
+/// is a table by value, 0 where there is none. Calls visit with each value whose gradient is handed on.
+constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
+  for (int v = last; v >= 0; --v) {
+    const operation& op = *b.nodes[v].op;
+    if (b.nodes[v].number > 0 || same_address(op.vjp, nullptr)) continue;
+    int cotangents = 0, differentiable = 0;
+    bool any = false, first_alone = !same_address(op.vjp_first, nullptr);
+    for (int r = 0; r < op.results; ++r) {
+      any |= wanted[v + r];
+      if (kind_of(op.made[r].element.type) != kind::real) continue;
+      cotangents += gradient[v + r] != 0;
+      first_alone &= differentiable++ == 0 || gradient[v + r] == 0;
+    }
+    if (!any || cotangents == 0) continue;
+    (first_alone ? op.vjp_first : op.vjp)(b, v, wanted, gradient);
+    visit(v);
+  }
+}
+
+/// A table in constant evaluation, all of it 0.
+template <class T>
+class table {
+ public:
+  constexpr explicit table(int size) : items_(new T[static_cast<std::size_t>(size)]{}) {}
+  table(const table&) = delete;
+  constexpr ~table() { delete[] items_; }
+  constexpr T* data() { return items_; }
+
+ private:
+  T* items_;
+};
+
+template <int I, class F, class... X>
+struct lowering<derivative<I, F, X...>> {
+  using type = derivative<I, F, X...>;
+  static constexpr int height = type::traits.height;
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<derivative<0, F, X...>>, height)) return;
+    (lowering<X>::count(c), ...);
+    lowering<F>::count(c);
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
+    const int by[]{b.differentiated(lowering<X>::template into<Target>(b))...};
+    const int of = b.differentiated(lowering<F>::template into<Target>(b)), end = b.node_count;
+    table<bool> wanted(end);
+    table<int> gradient(end);
+    for (const int x : by) wanted.data()[x] = true;
+    spread_wanted(b, of, wanted.data());
+    gradient.data()[of] = b.append_leaf(&leaf_operation<constant_leaf<1.0>, typename Target::numbers, tensor_of<F>>);
+    append_gradients(b, of, wanted.data(), gradient.data(), [](int) {});
+    for (int v = end; v < b.node_count; ++v) b.nodes[v].order = type::traits.order;
+    for (const int x : by) {
+      if (gradient.data()[x] == 0) b.wrong.independent = x;
+    }
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (b.known.add(&id_of<derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[by[K]]), ...);
+    }(std::index_sequence_for<X...>{});
+    return gradient.data()[by[I]];
+  }
+};
+
+}  // namespace cairn::ir

@@ -1,0 +1,119 @@
+// What the policies of a segment keep of it: asked when it closes, about the values and tags made since it opened.
+#pragma once
+
+#include "cairn/lang/policy.hpp"
+#include "cairn/graph/operation.hpp"
+
+namespace cairn::ir {
+
+/// Characters of the tags that a policy names.
+template <class Policy>
+inline constexpr int tag_characters = 0;
+template <fixed_string... Name>
+inline constexpr int tag_characters<save<Name...>> = (0 + ... + static_cast<int>(sizeof(Name.text)));
+template <fixed_string... Name>
+inline constexpr int tag_characters<save_all_but<Name...>> = tag_characters<save<Name...>>;
+
+/// A segment that closes: its values are those from first_node on, its tags those from first_tag on. In a chain of
+/// segments, what a policy asks for need be in one of them only.
+class closing_segment {
+ public:
+  constexpr closing_segment(builder& to, int first_node, int first_tag, int number = 0, int numbers = 1)
+      : b(to), first_node_(first_node), first_tag_(first_tag), number_(number), numbers_(numbers) {}
+
+  template <class... Policy>
+  constexpr void keep_by() {
+    if constexpr (sizeof...(Policy) > 0) {
+      if (number_ > 0) now().found = b.regions[before()].found;
+      for (int v = first_node_; v < b.node_count; ++v) kept_.push(false);
+      ((keep_what(Policy{}), ++policy_), ...);
+      for (int v = first_node_; v < b.node_count; ++v) {
+        if (kept_[v - first_node_]) b.keeps[b.keep_count++] = {v, b.region_now};
+      }
+    }
+  }
+
+ private:
+  builder& b;
+  int first_node_, first_tag_;
+  int number_, numbers_;  ///< in the chain
+  int policy_ = 0;        ///< its number in the list
+  int asked_ = 0;         ///< for how many things, by all policies
+  stack<bool> kept_;      ///< by value from first_node_ on
+
+  constexpr region& now() const { return b.regions[b.region_now]; }
+  /// The segment of the chain before this one; each is a stage of the chain.
+  constexpr int before() const {
+    const auto chain_of = [&](int r) { return b.regions[b.regions[r].parent].parent; };
+    int r = b.region_now - 1;
+    while (b.regions[r].what != part::segment || chain_of(r) != chain_of(b.region_now)) --r;
+    return r;
+  }
+  constexpr bool is_computed(int v) const {
+    const operation& op = *b.nodes[v].op;
+    return op.arguments > 0 && op.what != role::view && b.nodes[v].rounded == none && b.unconverted(v) == v;
+  }
+  constexpr saveable described(int v) const {
+    if (b.nodes[v].op->converts) v = b.argument(v, 0);
+    const operation& op = *b.nodes[v].op;
+    const auto rank = [&](int i) { return b.nodes[b.argument(v, i)].made->extents.rank; };
+    const bool batched = op.arguments > 1 && rank(0) > 2 && rank(1) > 2;
+    return {op.name, b.nodes[v].made->extents, op.flops, op.contraction, batched};
+  }
+
+  /// Keeps a value, and what it views.
+  constexpr void save(int v) {
+    for (; v >= first_node_ && b.nodes[v].op->arguments > 0; v = b.argument(v, 0)) {
+      kept_[v - first_node_] = true;
+      if (b.nodes[v].op->what != role::view) return;
+    }
+  }
+
+  /// Notes whether what a policy asks for is there.
+  constexpr void note(bool there, std::string_view tag) {
+    const std::uint64_t bit = std::uint64_t{1} << asked_++;
+    if (there) now().found |= bit;
+    if ((now().found & bit) == 0 && number_ + 1 == numbers_ && b.wrong.policy.region == 0)
+      b.wrong.policy = {b.region_now, policy_, b.write_name(tag), static_cast<int>(tag.size())};
+  }
+
+  /// Calls visit with what has this tag.
+  constexpr void for_each_tagged(std::string_view tag, auto visit) {
+    bool any = false;
+    for (int t = first_tag_; t < b.tag_count; ++t) {
+      if (std::string_view(b.names + b.tags[t].name, static_cast<std::size_t>(b.tags[t].name_length)) != tag) continue;
+      any = true;
+      const int v = b.root(b.tags[t].node);
+      if (v >= first_node_) visit(v);
+    }
+    note(any, tag);
+  }
+
+  constexpr void keep_what(auto) {}  // allow_useless, save_nothing
+  constexpr void keep_what(a_predicate auto keeps) {
+    bool any = false;
+    for (int v = first_node_; v < b.node_count; ++v) {
+      if (!is_computed(v) || !keeps(described(v))) continue;
+      save(v);
+      any = true;
+    }
+    for (int i = now().first_reused; i < b.reused.count(); ++i)
+      any |= is_computed(b.reused[i]) && keeps(described(b.reused[i]));
+    note(any, {});
+  }
+  template <fixed_string... Name>
+  constexpr void keep_what(cairn::save<Name...>) {
+    (for_each_tagged(Name, [&](int v) { save(v); }), ...);
+  }
+  template <fixed_string... Name>
+  constexpr void keep_what(save_all_but<Name...>) {
+    stack<bool> left_out;
+    for (int v = first_node_; v < b.node_count; ++v) left_out.push(!is_computed(v));
+    (for_each_tagged(Name, [&](int v) { left_out[v - first_node_] = true; }), ...);
+    for (int v = first_node_; v < b.node_count; ++v) {
+      if (!left_out[v - first_node_]) save(v);
+    }
+  }
+};
+
+}  // namespace cairn::ir

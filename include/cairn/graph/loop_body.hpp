@@ -1,0 +1,146 @@
+// The body of a loop as a graph of its own, of which all that lies elsewhere in each step is a leaf.
+#pragma once
+
+#include "cairn/lang/scan.hpp"
+#include "cairn/graph/build.hpp"
+
+namespace cairn::ir {
+
+/// A leaf of a body that lies elsewhere in each step: an argument, or the cotangent of a result.
+template <class Tensor>
+struct step_leaf : Tensor {};
+template <class Tensor>
+struct lowering<step_leaf<Tensor>> {
+  static constexpr void describe(operation& o) { o.what = role::input; }
+};
+template <class Tensor, class Target>
+inline constexpr const operation& step_leaf_of = leaf_operation<step_leaf<Tensor>, typename Target::numbers, Tensor>;
+
+/// The body of a loop: the first leaves are its arguments, then come those that it has itself, then cotangents. Names
+/// that are prefixed by what is around the loop begin with "/.".
+template <sizes Size>
+struct body_graph : graph<Size> {
+  int own_leaves = 0;                                ///< how many leaves stand before cotangents
+  int cotangents[body_graph::output_capacity] = {};  ///< by result: the number of that leaf, or none
+
+  /// A name within what is around the loop.
+  constexpr std::string_view name(const auto& named) const {
+    const std::string_view all = graph<Size>::name(named);
+    return all.starts_with("/.") ? all.substr(2) : all;
+  }
+  /// Whether that of a leaf is all of its name.
+  constexpr bool is_absolute(int i) const { return !graph<Size>::name(this->leaves[i]).starts_with("/."); }
+};
+
+/// What a step makes as result number R.
+template <class Loop, std::size_t R>
+using step_tensor = tensor_of<pick<static_cast<int>(R), typename Loop::body>>;
+
+template <class Loop>
+inline constexpr sizes size_of_body = [](sizes s) {
+  s.leaves += Loop::carried_count + Loop::each_count + Loop::same_count + Loop::result_count;
+  s.nodes += s.leaves + Loop::result_count;
+  s.updates += Loop::result_count;  // there may be more results than a program has
+  s.characters += 2 * (s.leaves + s.segments);
+  return s;
+}(body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>::size);
+
+template <class Loop, class Target>
+constexpr void lower_body(builder& b, int* results) {
+  using body = body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>;
+  constexpr int count = std::tuple_size_v<typename Loop::tensors>;
+  int arguments[count];
+  [&]<class... Tensor>(std::type_identity<std::tuple<Tensor...>>) {
+    int i = 0;
+    ((arguments[i++] = b.leaves[b.nameless_leaf(&step_leaf_of<Tensor, Target>)].node), ...);
+  }(std::type_identity<typename Loop::tensors>{});
+  b.path.push('/');
+  body::template into<Target>(b, arguments, count, results);
+  for (int r = 0; r < Loop::result_count; ++r) {
+    const bool real = Loop::body::results[static_cast<std::size_t>(r)].element.type == dtype::real;
+    if (real) results[r] = b.in_floats(results[r]);
+  }
+}
+template <class Loop, class Target>
+constexpr sizes grown_size_of_body() {
+  sizes size = with_conversions<Target>(size_of_body<Loop>);
+  if constexpr (Loop::body::inside.order > 0) {
+    graph<with_conversions<Target>(size_of_body<Loop>)> g;
+    builder b;
+    b.write_to(g);
+    b.write_apart(size);
+    lower_body<Loop, Target>(b, g.outputs);
+    size.nodes = b.node_count + size.leaves;
+    size.arguments = b.argument_count + 1;
+  }
+  return size;
+}
+template <class Loop, class Target>
+constexpr auto build_body() {
+  body_graph<grown_size_of_body<Loop, Target>()> g;
+  builder b;
+  b.write_to(g);
+  lower_body<Loop, Target>(b, g.outputs);
+  g.output_count = g.result_count = Loop::result_count;
+  g.own_leaves = b.leaf_count;
+  [&]<std::size_t... R>(std::index_sequence<R...>) {
+    constexpr const auto& made = Loop::body::results;
+    ((g.cotangents[R] = Target::order > 0 && kind_of(made[R].element.type) == kind::real
+                            ? b.nameless_leaf(&step_leaf_of<step_tensor<Loop, R>, Target>)
+                            : none),
+     ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(Loop::result_count)>{});
+  finish(g, b);
+  return g;
+}
+/// What the body is lowered for: it is differentiated once, however often the model around it.
+template <class Loop, class Target>
+using body_target = target<typename Target::numbers, Loop::body::inside.order + (Target::order > 0 ? 1 : 0),
+                           Target::training, Target::inputs>;
+template <class Loop, class Target>
+inline constexpr auto body_of = build_body<Loop, Target>();
+
+/// What is known of a loop before its body has a plan.
+template <class Loop, class Target>
+struct loop_of {
+  using real = typename Target::real;
+  static constexpr const auto& g = body_of<Loop, Target>;
+  static constexpr int carried = Loop::carried_count, each = Loop::each_count, own = carried + each + Loop::same_count;
+  static constexpr int arguments = g.own_leaves, results = g.output_count;
+
+  /// By leaf that is an argument: whether the pullback makes its gradient. That of what depends on no parameter is for
+  /// who asks for gradients of inputs.
+  struct marks {
+    bool of[g.leaf_count + 1] = {};
+  };
+  static constexpr marks wanted = [] {
+    marks out;
+    [&]<class... A>(std::type_identity<std::tuple<A...>>) {
+      int i = 0;
+      ((out.of[i] = kind_of(A::element.type) == kind::real && (i < carried || Target::inputs || A::traits.trained),
+        ++i),
+       ...);
+    }(std::type_identity<typename Loop::arguments>{});
+    for (int i = own; i < arguments; ++i) {
+      const operation& leaf = g.leaf_op(i);
+      const bool asked = leaf.what == role::input && kind_of(leaf.made->element.type) == kind::real && Target::inputs;
+      out.of[i] = leaf.trainable || asked;
+    }
+    return out;
+  }();
+  /// Whether it is summed over the steps.
+  static constexpr marks added_up = [] {
+    marks out = wanted;
+    for (int i = 0; i < carried + each; ++i) out.of[i] = false;
+    return out;
+  }();
+  static constexpr int gradient_count = static_cast<int>(std::ranges::count(wanted.of, true)),
+                       sum_count = static_cast<int>(std::ranges::count(added_up.of, true));
+  static constexpr int cotangent_count = [] {
+    int n = 0;
+    for (int r = 0; r < g.result_count; ++r) n += g.cotangents[r] != none;
+    return n;
+  }();
+};
+
+}  // namespace cairn::ir

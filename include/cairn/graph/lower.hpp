@@ -1,0 +1,415 @@
+// Types to graph: the only recursion over expression types.
+#pragma once
+
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/lang/shared.hpp"
+#include "cairn/lang/state.hpp"
+#include "cairn/graph/keep.hpp"
+
+namespace cairn::ir {
+
+/// A leaf that has a name.
+template <class Leaf, fixed_string Name, bool Prefixed, bool Weight = false>
+struct named_leaf {
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<Leaf>, Leaf::traits.height)) return;
+    c.total += {.nodes = 1, .leaves = 1, .characters = sizeof(Name.text)};
+  }
+  /// Its number among the leaves.
+  template <class Target>
+  static constexpr int leaf(builder& b) {
+    using numbers = typename Target::numbers;
+    if constexpr (Weight && cairn::detail::rounds_weights<numbers>)
+      return b.leaf_of(&rounded_leaf_operation<Leaf, numbers>, Name, Prefixed);
+    else return b.leaf_of(&leaf_operation<Leaf, numbers>, Name, Prefixed);
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.leaves[leaf<Target>(b)].node;
+  }
+};
+
+template <fixed_string Name, int... E>
+struct lowering<input_leaf<Name, E...>> : named_leaf<input_leaf<Name, E...>, Name, false> {
+  static constexpr void describe(operation& o) { o.what = role::input; }
+};
+template <fixed_string Name, int Bound, int... E>
+struct lowering<indices_leaf<Name, Bound, E...>> : named_leaf<indices_leaf<Name, Bound, E...>, Name, false> {
+  static constexpr void describe(operation& o) { o.what = role::input; }
+};
+template <fixed_string Name, bool Trainable, initial Init, int... E>
+struct lowering<parameter_leaf<Name, Trainable, Init, E...>>
+    : named_leaf<parameter_leaf<Name, Trainable, Init, E...>, Name, true, Trainable> {
+  static constexpr void describe(operation& o) {
+    o.what = role::parameter;
+    o.start = Init;
+    o.trainable = Trainable;
+  }
+};
+template <fixed_string Name, int... E>
+struct lowering<cache_leaf<Name, E...>> : named_leaf<cache_leaf<Name, E...>, Name, true> {
+  static constexpr void describe(operation& o) { o.what = role::cache; }
+};
+template <fixed_string Name>
+struct lowering<random_key_leaf<Name>> : named_leaf<random_key_leaf<Name>, Name, true> {
+  static constexpr void describe(operation& o) { o.what = role::random; }
+};
+template <double Value>
+struct lowering<constant_leaf<Value>> {
+  static constexpr void count(counter& c) { c.total += {.nodes = 1}; }
+  static constexpr void describe(operation& o) {
+    o.what = role::constant;
+    o.name = "constant";
+    o.value = Value;
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.append_leaf(&leaf_operation<constant_leaf<Value>, typename Target::numbers>);
+  }
+};
+template <class F, int... Extents>
+inline constexpr generator generator_of{&cairn::detail::generate<F, Extents...>};
+template <class F, element_type E, int... Extents>
+struct lowering<generated_leaf<F, E, Extents...>> {
+  static constexpr void count(counter& c) { c.total += {.nodes = 1}; }
+  static constexpr void describe(operation& o) {
+    o.what = role::generated;
+    o.name = "positions";
+    o.generate = &generator_of<F, Extents...>;
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.append_leaf(&leaf_operation<generated_leaf<F, E, Extents...>, typename Target::numbers>);
+  }
+};
+/// A constant among numbers of another type than the program's.
+template <class Constant, dtype Type>
+struct constant_among {};
+template <class Constant, dtype Type>
+struct lowering<constant_among<Constant, Type>> : lowering<Constant> {
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.append_leaf(&leaf_operation<Constant, typename Target::numbers, tensor<element_type{Type}>>);
+  }
+};
+
+template <int Level, int Index, class Tensor, class F>
+struct lowering<argument<Level, Index, Tensor, F>> {
+  static constexpr void count(counter&) {}
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.bindings[b.first_binding + Index];
+  }
+};
+
+template <class Opaque>
+struct lowering<renamed<Opaque>> : lowering<cairn::detail::revealed<Opaque>> {};
+
+/// A copy of a value of this tensor.
+template <class Target, class Tensor>
+inline constexpr const operation& copy_of = operation_of<expand_op<Tensor::shape>, Target, Tensor>;
+
+/// Whether an operation updates one of its arguments.
+constexpr bool any_updated(next_state (*becomes)(int), int arguments) {
+  for (int i = 0; i < arguments; ++i) {
+    const next_state next = becomes(i);
+    if (next.result >= 0 || next.argument >= 0) return true;
+  }
+  return false;
+}
+
+template <class Op, class... A>
+struct lowering<expr<Op, A...>> {
+  using type = expr<Op, A...>;
+  static constexpr int height = type::traits.height;
+  static constexpr dtype common = cairn::detail::common_type_of<A...>;
+  template <std::size_t I>
+  using nth = std::tuple_element_t<I, std::tuple<A...>>;
+  template <class X>
+  static constexpr bool adapts = cairn::detail::is_constant<X> && common != dtype::real;
+  template <class X>
+  using tensor_met = std::conditional_t<adapts<X>, tensor<element_type{common}>, tensor_of<X>>;
+  template <class X>
+  using met = std::conditional_t<adapts<X>, constant_among<X, common>, X>;
+  static constexpr bool updates = any_updated(&Op::becomes, sizeof...(A));
+
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, height)) return;
+    (lowering<A>::count(c), ...);
+    constexpr int count = static_cast<int>(sizeof...(A));
+    constexpr int results = static_cast<int>(type::results.size());
+    c.total += {.nodes = results, .arguments = count};
+    if (common == dtype::bf16 && !Op::elementwise) c.total += {.nodes = results, .arguments = results};
+    if (updates) c.total += {.nodes = count, .arguments = count, .updates = count};
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    if (const int known = b.known.find(&id_of<type>, height); known != none) return b.value(known);
+    constexpr int same_as = Op::stands_for(Target::training);
+    int made = none;
+    if constexpr (same_as >= 0) {
+      made = lowering<nth<same_as>>::template into<Target>(b);
+    } else {
+      const int arguments[]{lowering<met<A>>::template into<Target>(b)..., none};
+      made = b.compute(&operation_of<Op, Target, tensor_met<A>...>, arguments);
+    }
+    if constexpr (updates) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (update<Target, I>(b, made), ...);
+      }(std::index_sequence_for<A...>{});
+    }
+    return b.value(b.known.add(&id_of<type>, height, made));
+  }
+  template <class Target, int Which>
+  static constexpr int result(builder& b) {
+    const int first = into<Target>(b);
+    if (Which == 0 || Op::stands_for(Target::training) >= 0) return first;
+    return b.value(b.known.find(&id_of<type>, height) + Which);
+  }
+
+ private:
+  /// What argument number I, a state, becomes where its owner runs; of a state a copy, for that may itself be updated
+  /// before.
+  template <class Target, std::size_t I>
+  static constexpr void update(builder& b, int made) {
+    constexpr bool owned = Target::training || cairn::detail::is_cache<nth<I>>;
+    constexpr next_state next = owned ? Op::becomes(static_cast<int>(I)) : next_state{};
+    if constexpr (next.result >= 0) {
+      constexpr const tensor_type& becomes = type::results[static_cast<std::size_t>(next.result)];
+      static_assert(becomes == nth<I>::shape && becomes.element == nth<I>::element,
+                    "cairn: a state becomes a value of its own shape and type");
+      b.update(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
+    } else if constexpr (next.argument >= 0) {
+      using value = nth<static_cast<std::size_t>(next.argument)>;
+      int v = lowering<value>::template into<Target>(b);
+      if (is_kept(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
+      b.update(lowering<nth<I>>::template leaf<Target>(b), v);
+    }
+  }
+};
+
+template <int I, class E>
+struct lowering<pick<I, E>> {
+  static constexpr void count(counter& c) { lowering<E>::count(c); }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return lowering<E>::template result<Target, I>(b);
+  }
+};
+
+template <fixed_string Name, class X>
+struct lowering<tagged<Name, X>> {
+  using type = tagged<Name, X>;
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, type::traits.height)) return;
+    lowering<X>::count(c);
+    c.total += {.tags = 1, .characters = sizeof(Name.text)};
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    if (const int known = b.known.find(&id_of<type>, type::traits.height); known != none) return known;
+    const int value = lowering<X>::template into<Target>(b);
+    if (same_address(b.tags, nullptr)) return value;
+    b.tags[b.tag_count++] = {value, b.write_name(Name), static_cast<int>(std::string_view(Name).size())};
+    return b.known.add(&id_of<type>, type::traits.height, value);
+  }
+};
+
+template <class Parameter, class X>
+struct lowering<layer_result<Parameter, X>> {
+  using type = layer_result<Parameter, X>;
+  static constexpr void count(counter& c) { lowering<X>::count(c); }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    const int value = lowering<X>::template into<Target>(b);
+    b.apply(lowering<Parameter>::template leaf<Target>(b), value);
+    return value;
+  }
+};
+
+// What a mark adds to the names inside a call, and what it does when the scope opens and when it closes.
+template <class Mark>
+struct marking {
+  static constexpr part what = part::stage;
+  static constexpr sizes around(const sizes& inner) { return inner; }
+  static constexpr void open(builder&) {}
+  static constexpr void close(builder&, int, int) {}
+};
+template <fixed_string Name>
+struct marking<block_mark<Name>> : marking<void> {
+  static constexpr part what = part::block;
+  static constexpr sizes around(sizes inner) {
+    inner.prefix_names(sizeof(Name.text));
+    return inner;
+  }
+  static constexpr void open(builder& b) { b.extend_path(Name); }
+};
+template <>
+struct marking<shared_mark> : marking<void> {
+  static constexpr sizes around(sizes inner) {
+    inner.prefix_names(8);
+    return inner;
+  }
+  static constexpr void open(builder& b) { b.regions[b.region_now].shared = ++b.shared_count; }
+};
+template <fixed_string Name, class... Policy>
+struct marking<segment_mark<Name, Policy...>> {
+  static constexpr part what = part::segment;
+  static constexpr sizes around(sizes inner) {
+    inner.segments += 1;
+    inner.characters += inner.segments * static_cast<int>(sizeof(Name.text));
+    inner.characters += (0 + ... + tag_characters<Policy>);  // to name the one that is not found
+    if (sizeof...(Policy) > 0) inner.keeps += inner.nodes;
+    inner.depth += 1;
+    return inner;
+  }
+  static constexpr void open(builder& b) {
+    const int length = b.path.count();
+    b.extend_path(Name);
+    region& made = b.regions[b.region_now];
+    made.name = b.write_name(b.full_path());
+    made.name_length = b.path.count();
+    made.may_be_useless = ((std::same_as<Policy, allow_useless> || std::same_as<Policy, save_everything>) || ...);
+    b.path.shrink(length);
+  }
+  static constexpr void close(builder& b, int first_node, int first_tag) {
+    closing_segment{b, first_node, first_tag}.template keep_by<Policy...>();
+  }
+};
+template <fixed_string Name, int Part, int Parts, class... Policy>
+struct marking<chain_mark<Name, Part, Parts, Policy...>> : marking<segment_mark<Name, Policy..., allow_useless>> {
+  static constexpr void close(builder& b, int first_node, int first_tag) {
+    closing_segment{b, first_node, first_tag, Part, Parts}.template keep_by<Policy...>();
+  }
+};
+
+/// The values of a call, one for each of its results, appended in a scope of its own.
+template <class Mark, class Bodies>
+struct body_lowering;
+template <class Mark, class... E>
+struct body_lowering<Mark, std::tuple<E...>> {
+  static constexpr sizes counted() {
+    counter c;
+    (lowering<E>::count(c), ...);
+    c.total.regions += 1;
+    return marking<Mark>::around(c.total);
+  }
+  static constexpr sizes size = counted();
+  template <class Target>
+  static constexpr void into(builder& b, const int* arguments, int count, int* results) {
+    const builder::frame before = b.open(marking<Mark>::what, arguments, count);
+    marking<Mark>::open(b);
+    const int first_node = b.node_count, first_tag = b.tag_count;
+    int* result = results;
+    ((*result++ = lowering<E>::template into<Target>(b)), ...);
+    marking<Mark>::close(b, first_node, first_tag);
+    b.close(before);
+  }
+};
+
+/// The same N times, each of what the one before made.
+template <int N, fixed_string Name, class... E>
+struct body_lowering<repeat_mark<N, Name>, std::tuple<E...>> {
+  using once = body_lowering<stage_mark, std::tuple<E...>>;
+  static constexpr sizes size = [] {
+    sizes iteration = once::size;
+    iteration.regions += 1;
+    iteration.prefix_names(sizeof(Name.text) + 8);
+    return N * iteration;
+  }();
+  template <class Target>
+  static constexpr void into(builder& b, const int* arguments, int count, int* results) {
+    for (int i = 0; i < N; ++i) {
+      const builder::frame before = b.open(part::iteration, nullptr, 0);
+      b.extend_path(Name);
+      b.number_path('.', i);
+      once::template into<Target>(b, i == 0 ? arguments : results, count, results);
+      b.close(before);
+    }
+  }
+};
+
+template <class Mark, class F, class... A>
+struct lowering<call<Mark, F, A...>> {
+  using type = call<Mark, F, A...>;
+  using body = body_lowering<Mark, typename type::bodies>;
+  static constexpr int height = type::traits.height;
+
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, height)) return;
+    (lowering<A>::count(c), ...);
+    c.total += body::size;
+  }
+  /// Result number Which; the results of one call are made together.
+  template <class Target, int Which>
+  static constexpr int result(builder& b) {
+    if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
+    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    const int arguments[]{lowering<A>::template into<Target>(b)..., none};
+    int results[type::results.size()] = {};
+    body::template into<Target>(b, arguments, sizeof...(A), results);
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, results[I]), ...);
+    }(std::make_index_sequence<type::results.size()>{});
+    return results[Which];
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return result<Target, 0>(b);
+  }
+};
+
+namespace detail {
+/// One stage of a chain as a type: what it is applied to decides its body.
+template <int Level, class Tensor, class L>
+using stage_call = call<stage_mark, L, cairn::detail::stage_input<Level, Tensor>>;
+
+/// Folds over the stages of a chain, carrying the tensor from one to the next.
+template <class Target, int Level, class Tensor>
+struct stage_fold {
+  builder* b;
+  int value;
+  template <class L>
+  constexpr auto operator<<(std::type_identity<L>) const {
+    using stage = stage_call<Level, Tensor, L>;
+    int next = b->known.find(&id_of<L>, value);
+    if (next == none) {
+      body_lowering<stage_mark, typename stage::bodies>::template into<Target>(*b, &value, 1, &next);
+      b->known.add(&id_of<L>, value, next);
+    }
+    return stage_fold<Target, Level, tensor_of<stage>>{b, next};
+  }
+};
+template <int Level, class Tensor>
+struct count_fold {
+  counter* c;
+  template <class L>
+  constexpr auto operator<<(std::type_identity<L>) const {
+    using stage = stage_call<Level, Tensor, L>;
+    c->total += body_lowering<stage_mark, typename stage::bodies>::size;
+    return count_fold<Level, tensor_of<stage>>{c};
+  }
+};
+}  // namespace detail
+
+template <chain_traits Last, class X, class... L>
+struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
+  using type = chained<Last, X, cairn::detail::chain_of<L...>>;
+  static constexpr void count(counter& c) {
+    if (!c.first(&id_of<type>, Last.rest.height)) return;
+    lowering<X>::count(c);
+    static_cast<void>((detail::count_fold<X::traits.level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    return (detail::stage_fold<Target, X::traits.level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
+            << ... << std::type_identity<L>{})
+        .value;
+  }
+};
+
+}  // namespace cairn::ir

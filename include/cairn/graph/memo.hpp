@@ -1,0 +1,87 @@
+// What lowering remembers while it walks the types of a model, all of it gone when the graph is made.
+#pragma once
+
+#include "cairn/base/address.hpp"
+
+#include <cstddef>
+
+namespace cairn::ir {
+
+/// In place of the number of a value, a leaf, a step or an argument: there is none.
+inline constexpr int none = -1;
+
+/// A type's identity in constant evaluation: the address.
+template <class T>
+inline constexpr char id_of{};
+
+/// A stack that grows. Constant evaluation spends ten times as long in std::vector.
+template <class T>
+class stack {
+ public:
+  constexpr stack() = default;
+  stack(const stack&) = delete;
+  constexpr ~stack() { delete[] items_; }
+
+  constexpr int count() const { return count_; }
+  constexpr T& operator[](int i) { return items_[i]; }
+  constexpr const T& operator[](int i) const { return items_[i]; }
+  constexpr std::size_t size() const { return static_cast<std::size_t>(count_); }
+  constexpr const T* begin() const { return items_; }
+  constexpr void push(const T& item) {
+    if (count_ == room_) grow();
+    items_[count_++] = item;
+  }
+  constexpr void shrink(int count) { count_ = count; }
+
+ private:
+  constexpr void grow() {
+    room_ = 2 * room_ + 64;
+    T* more = new T[static_cast<std::size_t>(room_)]{};
+    for (int i = 0; i < count_; ++i) more[i] = items_[i];
+    delete[] items_;
+    items_ = more;
+  }
+  T* items_ = nullptr;
+  int count_ = 0, room_ = 0;
+};
+
+/// The values of the expression types seen in the innermost open scope. Addresses cannot be hashed in
+/// constant evaluation, so each entry has a key: types of one height, or what was made of one value, share a
+/// chain.
+class memo {
+ public:
+  constexpr int find(const char* type, int key) const {
+    for (int i = heads_[key % chains]; i > begin_; i = entries_[i - 1].next) {
+      if (entries_[i - 1].key == key && same_address(entries_[i - 1].type, type)) return entries_[i - 1].value;
+    }
+    return none;
+  }
+  constexpr int add(const char* type, int key, int value) {
+    entries_.push({type, key, value, heads_[key % chains]});
+    heads_[key % chains] = entries_.count();
+    return value;
+  }
+  /// Opens a scope, which sees nothing of those outside; close(open()) forgets it.
+  constexpr int open() {
+    const int before = begin_;
+    begin_ = entries_.count();
+    return before;
+  }
+  constexpr void close(int before) {
+    for (int i = entries_.count(); i-- > begin_;) heads_[entries_[i].key % chains] = entries_[i].next;
+    entries_.shrink(begin_);
+    begin_ = before;
+  }
+
+ private:
+  struct entry {
+    const char* type;
+    int key, value, next;
+  };
+  static constexpr int chains = 64;
+  stack<entry> entries_;
+  int heads_[chains] = {};  // one more than the newest entry's index
+  int begin_ = 0;
+};
+
+}  // namespace cairn::ir

@@ -1,0 +1,183 @@
+// Update rules in the graph: for each leaf the operation that updates it, built without its shape's types, so that one
+// code serves parameters of all shapes.
+#pragma once
+
+#include "cairn/op/update.hpp"
+#include "cairn/graph/lower.hpp"
+
+namespace cairn::ir {
+
+/// In the count of a rule's operations.
+template <int I>
+struct lowering<rule_number<I>> {
+  static constexpr void count(counter&) {}
+};
+
+/// What is known of a rule.
+struct rule_facts {
+  int moments = 0, numbers = 0;
+  const std::string_view* moment_names = nullptr;
+  int first_number = 0;  ///< among the numbers of all rules
+  int operations = 0;    ///< by number of a parameter
+  const lane_code* lanes = nullptr;
+};
+
+namespace detail {
+using cairn::detail::clipping, cairn::detail::named_rule, cairn::detail::rule_list;
+
+template <class Op, class Real, dtype Parameter, std::size_t... R, std::size_t... A>
+constexpr const lane_code* lanes_of_rule(std::index_sequence<R...>, std::index_sequence<A...>) {
+  constexpr auto type = [](std::size_t i) {
+    constexpr std::size_t drawn = sizeof...(A) - (Parameter == dtype::bf16 ? cairn::detail::drawn_from : 0);
+    return i == 0 ? Parameter : i < drawn ? dtype::real : dtype::i32;
+  };
+  return &lanes_of<Op, Real, type_list<type(R)...>, type(A)...>;
+}
+template <class... E>
+constexpr int operations_in(std::tuple<E...>*) {
+  counter c;
+  (lowering<E>::count(c), ...);
+  return c.total.nodes;
+}
+template <auto Rule, class Numbers, clipping Clip>
+constexpr rule_facts facts_of_rule() {
+  using real = cairn::detail::real_type_of<Numbers>;
+  constexpr bool rounds = cairn::detail::rounds_weights<Numbers>;
+  using rule = std::remove_const_t<decltype(Rule)>;
+  constexpr int moments = cairn::detail::moments_of(Rule), numbers = cairn::detail::numbers_of<rule>;
+  using op = update_op<rule, moments, Clip, rounds>;
+  constexpr int arguments = 2 + numbers + moments + (Clip != clipping::none) + (rounds ? cairn::detail::drawn_from : 0);
+  return {moments,
+          numbers,
+          rule::moments.data(),
+          0,
+          operations_in(static_cast<typename op::values*>(nullptr)),
+          lanes_of_rule<op, real, rounds ? dtype::bf16 : dtype::real>(
+              std::make_index_sequence<moments + 1>{}, std::make_index_sequence<arguments>{})};
+}
+template <class Numbers, clipping Clip, class... Names, auto... Rule>
+constexpr auto all_facts(rule_list<named_rule<Names, Rule>...>) {
+  struct {
+    rule_facts of[sizeof...(Rule) + 1];
+    int numbers = 0, most_moments = 0;
+  } out{{facts_of_rule<Rule, Numbers, Clip>()...}};
+  for (rule_facts& rule : out.of) {
+    rule.first_number = out.numbers;
+    out.numbers += rule.numbers;
+    out.most_moments = std::max(out.most_moments, rule.moments);
+  }
+  out.numbers += Clip != clipping::none;
+  return out;
+}
+}  // namespace detail
+
+/// Writes the positions of an array in row-major order, of any shape. Positions are the 32 bits of a whole number, so
+/// from 2^31 on they are negative, and all positions below 2^32 are different.
+inline void write_positions(double* elements, std::int64_t position, int count) {
+  for (int i = 0; i < count; ++i) elements[i] = static_cast<double>(static_cast<std::int32_t>(position + i));
+}
+inline constexpr generator in_order{&write_positions};
+
+/// The rules of a model; the last of their numbers is the limit of gradients, where these are clipped.
+template <class Model>
+inline constexpr auto rules_of =
+    detail::all_facts<typename Model::numbers, Model::purpose::clip.how>(typename Model::purpose::updates{});
+
+/// The operations by which a model's leaves are updated, whatever their shape of one code.
+template <class Model>
+struct update_operations {
+  static constexpr const auto& g = Model::graph;
+  static constexpr const auto& rules = rules_of<Model>;
+  static constexpr bool clips = Model::purpose::clip.how != detail::clipping::none;
+
+  static constexpr const rule_facts& rule(int leaf) { return rules.of[Model::rules.of[leaf]]; }
+  static constexpr bool rounds = cairn::detail::rounds_weights<typename Model::numbers>;
+  static constexpr int arguments(int leaf) {
+    return 2 + rule(leaf).numbers + rule(leaf).moments + clips + (rounds ? cairn::detail::drawn_from : 0);
+  }
+
+  struct results {
+    result of[rules.most_moments + 1];
+  };
+  static constexpr auto made = [] {
+    std::array<results, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+    for (int i = 0; i < g.leaf_count; ++i) {
+      for (result& r : out[static_cast<std::size_t>(i)].of) r = g.leaf_op(i).made->in_floats();
+      out[static_cast<std::size_t>(i)].of[0] = *g.leaf_op(i).made;
+    }
+    return out;
+  }();
+  static constexpr auto updates = [] {
+    std::array<operation, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (Model::rules.of[i] == none) continue;
+      operation& o = out[static_cast<std::size_t>(i)];
+      o.name = "update";
+      o.what = role::elementwise;
+      o.updates = true;
+      o.arguments = arguments(i);
+      o.results = 1 + rule(i).moments;
+      o.made = made[static_cast<std::size_t>(i)].of;
+      o.flops = o.made->count * rule(i).operations;
+      o.hash = hash_of(o.name);
+      o.lanes = rule(i).lanes;
+    }
+    return out;
+  }();
+  static constexpr auto moments = [] {
+    std::array<operation, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+    for (int i = 0; i < g.leaf_count; ++i) {
+      out[static_cast<std::size_t>(i)] = g.leaf_op(i);
+      out[static_cast<std::size_t>(i)].name = "moment";
+      out[static_cast<std::size_t>(i)].what = role::earlier;
+      out[static_cast<std::size_t>(i)].made = &g.leaf_op(i).made->in_floats();
+    }
+    return out;
+  }();
+  // By which a parameter is rounded: where its numbers stand, and the words of a key.
+  static constexpr auto positions = [] {
+    std::array<result, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+    for (int i = 0; i < g.leaf_count; ++i) {
+      const result& of = *g.leaf_op(i).made;
+      out[static_cast<std::size_t>(i)] = described({of.extents, index_below(0)}, sizeof(std::int32_t), *of.same_shape);
+    }
+    return out;
+  }();
+  static_assert(
+      !rounds ||
+          [] {
+            for (int i = 0; i < g.leaf_count; ++i) {
+              if (Model::rules.of[i] != none && g.leaf_op(i).made->count > std::int64_t{1} << 32) return false;
+            }
+            return true;
+          }(),
+      "stochastic rounding draws for at most 2^32 elements of a parameter");
+  static constexpr auto places = [] {
+    std::array<operation, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+    for (int i = 0; i < g.leaf_count; ++i) {
+      operation& o = out[static_cast<std::size_t>(i)];
+      o.name = "positions";
+      o.what = role::generated;
+      o.made = &positions[static_cast<std::size_t>(i)];
+      o.generate = &in_order;
+    }
+    return out;
+  }();
+  static constexpr result word_made = described({{}, {dtype::i32}}, sizeof(std::int32_t), the_shape<shape{}>);
+  static constexpr operation word = [] {
+    operation o;
+    o.name = "word of a key";
+    o.what = role::number;
+    o.made = &word_made;
+    return o;
+  }();
+  static constexpr operation number = [] {
+    operation o;
+    o.name = "number of a rule";
+    o.what = role::number;
+    o.made = &leaf_result<typename Model::numbers, tensor<element_type{}>>;
+    return o;
+  }();
+};
+
+}  // namespace cairn::ir

@@ -1,0 +1,245 @@
+// Gradient rules: an operation's vjp over placeholders, lowered into a graph that is being differentiated.
+#pragma once
+
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/graph/lower.hpp"
+
+#include <utility>
+
+namespace cairn::ir {
+
+/// The sum of two values of one tensor.
+template <class Target, class Tensor>
+inline constexpr const operation& sum_of_two = operation_of<add_op, Target, Tensor, Tensor>;
+
+namespace detail {
+/// How many gradients a rule returned; -1 of what are none.
+template <class Returned>
+inline constexpr int gradients_in = -1;
+template <class... G>
+inline constexpr int gradients_in<gradients<G...>> = static_cast<int>(sizeof...(G));
+}  // namespace detail
+
+/// The gradient rule of an operation, lowered: its vjp over placeholders for the first `Cotangents` of its cotangents,
+/// its results and its arguments.
+template <class Op, class Target, int Cotangents, class... Tensors>
+struct rule_of {
+  static constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
+  static constexpr int results = static_cast<int>(made.size()), arity = static_cast<int>(sizeof...(Tensors));
+
+  /// The results that have a cotangent, in order.
+  static constexpr auto differentiable = [] {
+    std::array<int, made.size()> which{};
+    int n = 0;
+    for (int r = 0; r < results; ++r) {
+      if (kind_of(made[static_cast<std::size_t>(r)].element.type) == kind::real)
+        which[static_cast<std::size_t>(n++)] = r;
+    }
+    return which;
+  }();
+  template <int R>
+  using result_tensor = tensor_of<cairn::detail::result_tensor<Op, R, Tensors...>>;
+  template <class Lists>
+  struct applied_to;
+  template <std::size_t... G, std::size_t... Y, std::size_t... X>
+  struct applied_to<std::tuple<std::index_sequence<G...>, std::index_sequence<Y...>, std::index_sequence<X...>>> {
+    template <int I, class Tensor>
+    using at = argument<1, I, Tensor, Op>;
+    template <class O>
+    using called = cairn::detail::rule_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
+                                            at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
+                                            at<Cotangents + results + static_cast<int>(X), Tensors>...>;
+  };
+  using placeholders =
+      applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
+                            std::index_sequence_for<Tensors...>>>;
+  /// The call of the rule of O, which is Op: so nothing is asked of it before it is needed.
+  template <class O>
+  using call = typename placeholders::template called<O>;
+  /// Whether it is a rule beside that of all cotangents: one that takes any number of arguments could be called so,
+  /// too, but gives too many gradients.
+  template <class O>
+  static constexpr bool is_second = [] {
+    if constexpr (call<O>::exists) return detail::gradients_in<typename call<O>::template type<>> == arity;
+    else return false;
+  }();
+
+  /// A gradient has its argument's type and shape: what broadcasting repeated is summed up again.
+  template <class Tensor, class G>
+  static constexpr auto fitted(G g) {
+    if constexpr (std::same_as<G, no_gradient>) {
+      return g;
+    } else if constexpr (G::shape != Tensor::shape && is_rounded(G::element.type)) {
+      return fitted<Tensor>(make<as_op<dtype::real>>(g));
+    } else if constexpr (G::shape != Tensor::shape) {
+      constexpr axis_set axes = stretched_axes(Tensor::shape, G::shape);
+      return fitted<Tensor>(make<reshape_op<Tensor::shape>>(make<sum_op<axes, true>>(g)));
+    } else if constexpr (G::element.type != Tensor::element.type) {
+      return make<as_op<Tensor::element.type>>(g);
+    } else {
+      return g;
+    }
+  }
+
+  template <class List>
+  struct parts;
+  template <class... G>
+  struct parts<gradients<G...>> {
+    template <class Tensor, class G1>
+    using fitted_type = decltype(fitted<Tensor>(G1{}));
+    static constexpr bool any = (!std::same_as<G, no_gradient> || ...);
+
+    template <class G1>
+    static constexpr void count(counter& c) {
+      if constexpr (!std::same_as<G1, no_gradient>) {
+        lowering<G1>::count(c);
+        c.total += {.nodes = 1, .arguments = 2};  // the sum, where the argument has a gradient already
+      }
+    }
+    static constexpr sizes size = [] {
+      counter c;
+      (count<fitted_type<Tensors, G>>(c), ...);
+      if (Cotangents > 1) c.total += {.nodes = 2 * Cotangents, .arguments = Cotangents};  // zeros
+      return c.total;
+    }();
+
+    template <class Tensor, class G1>
+    static constexpr void append_one(builder& b, int first, int argument, const bool* wanted, int* gradient) {
+      if constexpr (!std::same_as<G1, no_gradient>) {
+        if (!wanted[argument]) return;
+        int more = lowering<G1>::template into<Target>(b);
+        if (Target::rounds && b.is_float(argument)) more = b.in_floats(more, first);
+        if (gradient[argument] == 0) {
+          gradient[argument] = more;
+        } else {
+          const int both[]{gradient[argument], more};
+          gradient[argument] = b.append(&sum_of_two<Target, Tensor>, both);
+        }
+      }
+    }
+    /// The cotangent of a result that nobody differentiates; where there is but one, somebody does.
+    template <class Tensor>
+    static constexpr int zeros(builder& b) {
+      using zero = constant_leaf<0.0>;
+      const int number = b.append_leaf(&leaf_operation<zero, typename Target::numbers, tensor<Tensor::element>>);
+      return b.append(&operation_of<expand_op<Tensor::shape>, Target, tensor<Tensor::element>>, &number);
+    }
+
+    using append_pointer = void (*)(builder&, int, int, const bool*, int*);
+    /// From the last argument: a layer's weights. Then its input may die, and not live beside its gradient.
+    static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
+      constexpr append_pointer rules[]{&append_one<Tensors, fitted_type<Tensors, G>>...};
+      const builder::frame before = b.open_rule(b.nodes[node].region);
+      tag* const tags = std::exchange(b.tags, nullptr);
+      if constexpr (Cotangents == 1) {
+        b.bindings.push(gradient[node + differentiable[0]]);
+      } else {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          constexpr int (*none_known[])(builder&){&zeros<result_tensor<differentiable[I]>>...};
+          for (int i = 0; i < Cotangents; ++i) {
+            const int known = gradient[node + differentiable[static_cast<std::size_t>(i)]];
+            b.bindings.push(known != 0 ? known : none_known[i](b));
+          }
+        }(std::make_index_sequence<Cotangents>{});
+      }
+      for (int r = 0; r < results; ++r) b.bindings.push(b.value(node + r));
+      for (int i = 0; i < arity; ++i) b.bindings.push(b.unconverted(b.argument(node, i)));
+      const int first = b.node_count;  // what the rule makes itself, for any of its gradients
+      for (int which = arity; which-- > 0;)
+        rules[which](b, first, b.differentiated(b.argument(node, which)), wanted, gradient);
+      b.tags = tags;
+      b.close(before);
+    }
+  };
+
+  using what = fact::operation<Op::name, tensor_fact<Tensors>...>;
+  /// What is wrong with the gradient of one argument, or sound.
+  template <int I, class Tensor, class G>
+  static constexpr auto problem_of_one() {
+    if constexpr (std::same_as<G, no_gradient>) {
+      constexpr bool right = Op::detaches || Op::piecewise_constant || Op::in_other_gradients(I) ||
+                             kind_of(Tensor::element.type) != kind::real;
+      if constexpr (right) return sound{};
+      else return mistake<gradient_missing, top_scope, what, fact::argument<I>>{};
+    } else if constexpr (wrong<G>) {
+      return G{};
+    } else if constexpr (broadcast(Tensor::shape, G::shape) != G::shape) {
+      return mistake<gradient_shape, top_scope, what, fact::argument<I>, fact::got<tensor_fact<G>>>{};
+    } else if constexpr (G::traits.of_model) {
+      return mistake<gradient_of_rule, top_scope, what>{};
+    } else {
+      return sound{};
+    }
+  }
+  template <int... I, class... G>
+  static constexpr auto problem_of(std::integer_sequence<int, I...>, std::type_identity<gradients<G...>>) {
+    return first_problem(problem_of_one<I, Tensors, G>()...);
+  }
+  /// What is wrong with the rule, or sound; of what the compiler refuses itself nothing is said.
+  template <class O>
+  static constexpr auto problem() {
+    using rule = call<O>;
+    if constexpr (rule::broken) {
+      return rejected{};
+    } else if constexpr (!rule::exists) {
+      return mistake<no_vjp, top_scope, what>{};
+    } else if constexpr (detail::gradients_in<typename rule::template type<>> != arity) {
+      return mistake<gradients_in_number, top_scope, what, fact::returned<typename rule::template type<>>>{};
+    } else {
+      return problem_of(std::make_integer_sequence<int, arity>{}, std::type_identity<typename rule::template type<>>{});
+    }
+  }
+  /// A gradient of zeros: after a mistake, so that no second error follows.
+  template <class Tensor>
+  static constexpr auto zero_gradient() {
+    if constexpr (kind_of(Tensor::element.type) != kind::real) return no_gradient{};
+    else return make<expand_op<Tensor::shape>>(constant<0.0>);
+  }
+  template <class O>
+  static constexpr auto judged() {
+    using found = decltype(problem<O>());
+    static_assert(report_of<found>{}.shown);
+    if constexpr (std::same_as<found, sound>) return std::type_identity<parts<typename call<O>::template type<>>>{};
+    else return std::type_identity<parts<gradients<decltype(zero_gradient<Tensors>())...>>>{};
+  }
+  template <class O>
+  using found = typename decltype(judged<O>())::type;
+};
+
+/// Tells an operation its rules: from all cotangents, and, where there is one, from the first alone.
+template <class Op, class Target, class... Tensors>
+struct vjp_of {
+  static constexpr int cotangents = [] {
+    int n = 0;
+    for (const tensor_type& made : cairn::detail::results_of<Op, Tensors...>)
+      n += kind_of(made.element.type) == kind::real;
+    return n;
+  }();
+
+  /// Rules are for constant evaluation alone: so no code of theirs is made.
+  template <class Found>
+  static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
+    if (std::is_constant_evaluated()) Found::append(b, node, wanted, gradient);
+  }
+  template <int Cotangents>
+  static constexpr vjp_pointer rule(operation& o) {
+    using rules = rule_of<Op, Target, Cotangents, Tensors...>;
+    using found = typename rules::template found<Op>;
+    if constexpr (found::any) {
+      constexpr sizes size = with_conversions<Target>(found::size);
+      o.vjp_nodes = std::max(o.vjp_nodes, size.nodes);
+      o.vjp_arguments = std::max(o.vjp_arguments, size.arguments);
+      return &append<found>;
+    }
+    return nullptr;
+  }
+  static constexpr void describe(operation& o) {
+    if constexpr (cotangents > 0) o.vjp = rule<cotangents>(o);
+    if constexpr (cotangents > 1) {
+      if constexpr (rule_of<Op, Target, 1, Tensors...>::template is_second<Op>) o.vjp_first = rule<1>(o);
+    }
+  }
+};
+
+}  // namespace cairn::ir

@@ -1,0 +1,34 @@
+// What a stage of a chain computes, by lowering it alone.
+#pragma once
+
+#include "cairn/graph/build.hpp"
+
+namespace cairn {
+
+/// The work of a layer at some shape: bytes of its values without views, as floats, and operations.
+struct work {
+  std::int64_t bytes, flops;
+};
+
+template <class Stage>
+constexpr work work_of() {
+  using body = ir::body_lowering<stage_mark, typename Stage::bodies>;
+  using target = ir::target<float, Stage::traits.order + 1, true>;
+  ir::graph<body::size> g;
+  ir::builder b;
+  b.write_to(g);
+  b.write_apart(body::size);
+  const int input = b.append_leaf(&ir::leaf_operation<constant_leaf<0.0>, float>);
+  int results[Stage::results.size()] = {};
+  body::template into<target>(b, &input, 1, results);
+  work sum{};
+  for (int v = 0; v < b.node_count; ++v) {
+    const ir::node& n = b.nodes[v];
+    if (n.op->what <= ir::role::view) continue;
+    sum.bytes += n.made->bytes;
+    if (n.number == 0) sum.flops += n.op->flops;
+  }
+  return sum;
+}
+
+}  // namespace cairn

@@ -1,0 +1,388 @@
+// Operations applied to expressions: the expression that this is, or the mistake.
+#pragma once
+
+#include "cairn/lang/mistake.hpp"
+#include "cairn/lang/operation.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// Whether E is a constant, which takes the type of what it meets.
+template <class E>
+inline constexpr bool is_constant = false;
+/// Whether E can be updated by a step.
+template <class E>
+inline constexpr bool is_state = false;
+/// Whether E is a state of predictors, which their calls update, and no step of a program.
+template <class E>
+inline constexpr bool is_cache = false;
+
+/// What an application is judged by, of each argument.
+struct argument_facts {
+  element_type element;
+  bool constant, state;
+};
+template <class... A>
+inline constexpr argument_facts facts_of[]{{A::element, is_constant<A>, is_state<A>}...};
+
+/// The type of the real numbers among arguments, constants apart; `agree` is whether it is one.
+struct common_type {
+  dtype type = dtype::real;
+  bool agree = true;
+};
+constexpr common_type common_among(const argument_facts* of, std::size_t count) {
+  common_type common;
+  bool any = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const dtype type = of[i].element.type;
+    if (kind_of(type) != kind::real || of[i].constant) continue;
+    common.agree &= !any || common.type == type;
+    if (!any) common.type = type;
+    any = true;
+  }
+  return common;
+}
+template <class... A>
+inline constexpr dtype common_type_of = common_among(facts_of<A...>, sizeof...(A)).type;
+
+/// The tensor of an argument; of a constant, of the type that the others have.
+template <class E>
+constexpr tensor_type argument_tensor(dtype common) {
+  return {E::shape, is_constant<E> ? element_type{common} : E::element};
+}
+
+constexpr std::array<tensor_type, 1> as_list(const shape& s, dtype common) { return {tensor_type(s, {common})}; }
+constexpr std::array<tensor_type, 1> as_list(const tensor_type& t, dtype) { return {t}; }
+template <std::size_t N>
+constexpr auto as_list(const std::array<shape, N>& shapes, dtype common) {
+  std::array<tensor_type, N> out;
+  for (std::size_t i = 0; i < N; ++i) out[i] = {shapes[i], {common}};
+  return out;
+}
+template <std::size_t N>
+constexpr auto as_list(const std::array<tensor_type, N>& tensors, dtype) {
+  return tensors;
+}
+/// Whether Op says what it makes of so many arguments.
+template <class Op, class... A>
+concept an_operation_on =
+    std::derived_from<Op, op> && requires { as_list(Op::result(argument_tensor<A>(dtype{})...), dtype{}); };
+/// What Op makes of arguments that have shape and element.
+template <class Op, class... A>
+inline constexpr auto results_of =
+    as_list(Op::result(argument_tensor<A>(common_type_of<A...>)...), common_type_of<A...>);
+/// How many there are; asks for no value, for mistakes have none.
+template <class Op, class... A>
+inline constexpr std::size_t result_count =
+    std::tuple_size_v<decltype(as_list(Op::result(argument_tensor<A>(dtype{})...), dtype{}))>;
+/// Result number I, as what has a shape and elements.
+template <class Op, int I, class... A>
+struct result_tensor {
+  static constexpr cairn::shape shape = results_of<Op, A...>[I];
+  static constexpr element_type element = results_of<Op, A...>[I].element;
+};
+}  // namespace detail
+
+/// An operation applied to expressions; its value is the first result.
+template <class Op, class... A>
+struct expr : expression {
+  using owner = owner_of<A...>;
+  static constexpr const auto& results = detail::results_of<Op, A...>;
+  static constexpr cairn::shape shape = results[0];
+  static constexpr element_type element = results[0].element;
+  static constexpr expression_traits traits =
+      computing(merged({A::traits...}, Op::detaches, (captured<owner, A> || ...)), !Op::view && !Op::mapped);
+};
+
+/// Result number I of an expression that has several.
+template <int I, class E>
+struct pick : expression {
+  using owner = typename E::owner;
+  static constexpr cairn::shape shape = E::results[I];
+  static constexpr element_type element = E::results[I].element;
+  static constexpr expression_traits traits = E::traits;
+};
+
+namespace detail {
+/// An operation with what it is applied to: "add(x, fc1)"; by its name alone where clang would cut that.
+template <class Op, class First, class... Rest>
+constexpr auto application_text() {
+  constexpr auto arguments = (known_as<First> + ... + (fixed_string{", "} + known_as<Rest>));
+  constexpr auto whole = Op::name + fixed_string{"("} + arguments + fixed_string{")"};
+  if constexpr (sizeof(whole.text) <= most_shown + 1) return whole;
+  else return Op::name;
+}
+template <class Op, class... A>
+inline constexpr auto known_as<expr<Op, A...>> = Op::name;
+/// What only moves elements is called as what it moves.
+template <class Op, class X>
+  requires requires { requires Op::flops(X::shape) == 0; }
+inline constexpr auto known_as<expr<Op, X>> = known_as<X>;
+template <int I, class E>
+inline constexpr auto known_as<pick<I, E>> = known_as<E>;
+
+template <class E, class... A>
+struct highest {
+  using type = E;
+};
+template <class E, class First, class... Rest>
+struct highest<E, First, Rest...>
+    : highest<std::conditional_t<(First::shape.rank > E::shape.rank), First, E>, Rest...> {};
+template <int I, class E>
+struct rank_from<pick<I, E>> : rank_from<E> {};
+template <class Op, class... A>
+struct rank_from<expr<Op, A...>> : rank_from<typename highest<A...>::type> {
+  static constexpr bool itself = false;
+};
+template <class Op, class... A>
+  requires(expr<Op, A...>::shape.rank > highest<A...>::type::shape.rank)
+struct rank_from<expr<Op, A...>> {
+  static constexpr bool itself = false;
+  using type = fact::axes_added_by<application_text<Op, A...>()>;
+};
+
+/// Whether an operation has a kernel that computes: kernels know no types of users, which only loops convert, and few
+/// know bf16.
+template <class Op>
+inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
+
+/// Whether an operation is one of bf16 where the user says so. Not where it has statistics beside, which are floats.
+template <class Op>
+inline constexpr bool takes_bf16_alone = Op::takes_bf16(0) && !Op::sums(0) && !Op::sums(1);
+
+/// What an operation says of its arguments, whatever they are.
+struct demands {
+  kind (*argument_kind)(int);
+  next_state (*becomes)(int);
+  bool rounded_types, bf16;  ///< whether real numbers may be of bf16 or of a user's type; of bf16
+};
+/// The type taken in place of that of argument number i: where numbers of any sort are, that of the first such, which
+/// constants take if it is real.
+constexpr dtype type_taken(const argument_facts* given, int count, int i, const demands& by) {
+  const dtype type = given[i].element.type;
+  const kind wanted = by.argument_kind(i);
+  if (wanted == kind::any) {
+    for (int k = 0; k < count; ++k) {
+      if (by.argument_kind(k) != kind::any || given[k].constant) continue;
+      const dtype first = given[k].element.type;
+      return given[i].constant && kind_of(first) == kind::real ? type : first;
+    }
+    return type;
+  }
+  const bool known = !is_rounded(type) || by.rounded_types || (type == dtype::bf16 && by.bf16);
+  return wanted == kind_of(type) && known ? type
+         : wanted == kind::whole          ? dtype::i32
+         : wanted == kind::key            ? dtype::key
+                                          : dtype::real;
+}
+
+/// What is wrong with the arguments of an operation, and with which.
+struct verdict {
+  enum : std::uint8_t { sound, kinds, types, states, shapes, reach } fault = sound;
+  int argument = 0;
+};
+constexpr verdict judged(const argument_facts* given, int count, const demands& by) {
+  for (int i = 0; i < count; ++i) {
+    if (type_taken(given, count, i, by) != given[i].element.type) return {verdict::kinds, i};
+  }
+  if (!common_among(given, static_cast<std::size_t>(count)).agree) return {verdict::types};
+  for (int i = 0; i < count; ++i) {
+    const next_state next = by.becomes(i);
+    if (!given[i].state && (next.result >= 0 || next.argument >= 0)) return {verdict::states, i};
+  }
+  return {};
+}
+template <class Op>
+inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, takes_bf16_alone<Op>};
+template <class Op, class... A>
+constexpr verdict judged_application() {
+  constexpr auto& given = facts_of<A...>;
+  constexpr verdict first = judged(given, sizeof...(A), demands_of<Op>);
+  if constexpr (first.fault == verdict::sound) {
+    for (const tensor_type& result : results_of<Op, A...>) {
+      if (!result.valid()) return {verdict::shapes};
+    }
+    for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
+      const int extent = Op::extent_indexed(i, tensor_type{A::shape, A::element}...), bound = given[i].element.bound;
+      if (extent > 0 && (bound < 1 || bound > extent)) return {verdict::reach, i};
+    }
+  }
+  return first;
+}
+template <class Op, class... A>
+inline constexpr verdict verdict_on = judged_application<Op, A...>();
+
+template <class Op, class Owner, class... A, std::size_t... I>
+constexpr auto wrong_kinds(std::index_sequence<I...>) {
+  return mistake<
+      kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,
+      fact::takes<typename shown_element<type_taken(facts_of<A...>, sizeof...(A), I, demands_of<Op>)>::type...>>{};
+}
+
+template <class Op, class A, std::size_t I>
+struct shown_argument {
+  static constexpr cairn::shape shape = Op::shown(I, A::shape);
+  static constexpr element_type element = A::element;
+};
+template <class Op, class Owner, int I, class... A>
+constexpr auto out_of_reach() {
+  constexpr int bound = std::array{A::element.bound...}[I];
+  return mistake<bound_above_extent, Owner, fact::operation<Op::name, tensor_fact<A>...>, fact::bound<bound>>{};
+}
+
+/// A fact beside the arguments whose shapes do not fit: what the operation asks for; or, where they have different
+/// numbers of axes, where these come from.
+template <class Op, class... A>
+constexpr auto reason_of_shapes() {
+  using highest = typename highest<A...>::type;
+  if constexpr (requires { typename Op::asked; }) return std::tuple<std::type_identity<typename Op::asked>>{};
+  else if constexpr (!rank_from<highest>::itself && ((highest::shape.rank > A::shape.rank) || ...))
+    return std::tuple<std::type_identity<typename rank_from<highest>::type>>{};
+  else return std::tuple<>{};
+}
+template <class Op>
+struct rule_of {
+  using type = rule::unsaid;
+};
+template <class Op>
+  requires requires { typename Op::rule; }
+struct rule_of<Op> {
+  using type = typename Op::rule;
+};
+template <class Op, class Owner, class... A, std::size_t... I>
+constexpr auto wrong_shapes(std::index_sequence<I...>) {
+  using what = fact::operation<application_text<Op, A...>(), tensor_fact<shown_argument<Op, A, I>>...>;
+  return []<class... Reason>(std::tuple<std::type_identity<Reason>...>) {
+    return mistake<typename rule_of<Op>::type, Owner, what, Reason...>{};
+  }(reason_of_shapes<Op, A...>());
+}
+
+template <class E, std::size_t... I>
+constexpr auto each_result(std::index_sequence<I...>) {
+  return std::tuple{shortened<pick<static_cast<int>(I), E>>{}...};
+}
+
+/// A mistake in place of N results: for `auto [y, m] = ...` as many values, of which the first reports it.
+template <std::size_t N, class P>
+constexpr auto spread(P p) {
+  if constexpr (N == 1) {
+    return p;
+  } else {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple<std::conditional_t<I == 0, P, rejected>...>{};
+    }(std::make_index_sequence<N>{});
+  }
+}
+
+template <class Op, class Owner, verdict Found, class... A>
+constexpr auto mistake_found() {
+  using what = fact::operation<Op::name, tensor_fact<A>...>;
+  constexpr std::index_sequence_for<A...> each;
+  if constexpr (Found.fault == verdict::kinds) return wrong_kinds<Op, Owner, A...>(each);
+  else if constexpr (Found.fault == verdict::types) return mistake<different_types, Owner, what>{};
+  else if constexpr (Found.fault == verdict::states) return mistake<no_state, Owner, what>{};
+  else if constexpr (Found.fault == verdict::shapes) return wrong_shapes<Op, Owner, A...>(each);
+  else return out_of_reach<Op, Owner, Found.argument, A...>();
+}
+/// Op(args...) as a part of something larger, which reports for it.
+template <class Op, class... A>
+constexpr auto made_silently(A... args) {
+  using owner = owner_of<A...>;
+  if constexpr (!an_operation_on<Op, A...>) {
+    if constexpr ((wrong<A> || ...)) return pass_on<owner>(args...);
+    else return mistake<no_operation, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
+  } else if constexpr ((wrong<A> || ...)) {
+    return spread<result_count<Op, A...>>(pass_on<owner>(args...));
+  } else if constexpr (std::same_as<owner, mixed_scopes>) {
+    using what = fact::operation<Op::name, tensor_fact<A>...>;
+    return spread<result_count<Op, A...>>(mistake<captured_value, owner, what>{});
+  } else if constexpr (verdict_on<Op, A...>.fault != verdict::sound) {
+    return spread<result_count<Op, A...>>(mistake_found<Op, owner, verdict_on<Op, A...>, A...>());
+  } else if constexpr (expr<Op, A...>::traits.height > max_height) {
+    using height = fact::height<expr<Op, A...>::traits.height>;
+    return spread<result_count<Op, A...>>(
+        mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>, height>{});
+  } else if constexpr (results_of<Op, A...>.size() > 1) {
+    return each_result<expr<Op, A...>>(std::make_index_sequence<results_of<Op, A...>.size()>{});
+  } else {
+    return shortened<expr<Op, A...>>{};
+  }
+}
+
+/// A form of `Count` expressions; what else it needs stands in <...>.
+template <fixed_string Name, std::size_t Count, class Misuse>
+struct form_of {
+  static constexpr fixed_string name = Name;
+  using misuse = Misuse;
+  template <class... A>
+  static constexpr bool fits = sizeof...(A) == Count;
+};
+template <fixed_string Name>
+using form_of_one = form_of<Name, 1, axes_as_arguments>;
+template <fixed_string Name>
+using form_of_two = form_of<Name, 2, two_arguments>;
+/// What stands in <...> is missing or wrong, so no number of arguments fits.
+template <fixed_string Name>
+using unfit_form = form_of<Name, std::size_t(-1), axes_as_arguments>;
+/// An operation as a form.
+template <class Op>
+struct operation_form {
+  static constexpr fixed_string name = Op::name;
+  template <class... A>
+  static constexpr bool fits = true;
+  template <an_expression... A>
+  static constexpr auto of(A... args) {
+    return made_silently<Op>(args...);
+  }
+};
+
+/// Why a form does not take these.
+template <class Form, class... A>
+struct misuse_of {
+  using type = typename Form::misuse;
+};
+template <class Form, class... A>
+  requires(Form::template fits<A...>)
+struct misuse_of<Form, A...> {
+  using type = std::conditional_t<(a_layer<A> || ...), layer_for_expression, raw_number>;
+};
+
+// No type for what is no operand at all: compilers form return types before they look at constraints.
+template <class Form, class... A>
+struct application {};
+template <class Form, class... A>
+  requires(an_operand<A> || ...)
+struct application<Form, A...> {
+  using silent = decltype(misused_silently<typename misuse_of<Form, A...>::type, Form::name, A...>());
+  using type =
+      typename std::conditional_t<(an_expression<A> || ...), surfacing<silent>, surfacing_at_once<silent>>::type;
+};
+template <class Form, an_expression First, class... A>
+  requires(Form::template fits<First, A...> && requires { Form::of(First{}, A{}...); })
+struct application<Form, First, A...> {
+  using silent = decltype(Form::of(First{}, A{}...));
+  using type = surfaced<silent>;
+};
+}  // namespace detail
+
+/// The type of Form(args...), or of the mistake that it is. A form has a name, says whether the number of arguments
+/// fits and else what the mistake is, and makes something of expressions: `of(args...)`.
+template <class Form, class... A>
+using applied = typename detail::application<Form, A...>::type;
+
+/// The type of Op(args...), a tuple where it has several results, or of the mistake that it is.
+template <class Op, class... A>
+using made = applied<detail::operation_form<Op>, A...>;
+namespace detail {
+/// The same within a function that reports for all of its operations: `surfaced<unreported<Op, ...>>`.
+template <class Op, class... A>
+using unreported = typename application<operation_form<Op>, A...>::silent;
+}  // namespace detail
+
+/// Makes the expression Op(args...), or a tuple of its results.
+template <class Op, an_expression... A>
+constexpr made<Op, A...> make(A...) {
+  return {};
+}
+
+}  // namespace cairn

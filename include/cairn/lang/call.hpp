@@ -1,0 +1,296 @@
+// Bodies applied to placeholders: what `block`, `ckpt` and each stage of a chain are made of.
+#pragma once
+
+#include "cairn/lang/callable.hpp"
+#include "cairn/lang/captured.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace cairn {
+
+// What a call means for names and for the passes.
+struct stage_mark {
+  static constexpr bool segment = false;
+  static constexpr int times = 1;  ///< each but the first applied to what the one before returned
+  using problem = void;
+};
+template <fixed_string Name>
+struct block_mark : stage_mark {
+  static constexpr fixed_string name = Name;
+};
+struct shared_mark : stage_mark {};
+template <int N, fixed_string Name>
+struct repeat_mark : stage_mark {
+  static constexpr fixed_string name = Name;
+  static constexpr int times = N;
+};
+template <fixed_string Name, class... Policy>
+struct segment_mark {
+  static constexpr fixed_string name = Name;
+  static constexpr bool segment = true;
+  static constexpr int times = 1;
+  using problem = typename detail::wrong_policies<Policy...>::type;
+};
+/// Segment `Part` of `Parts` that have the same policies.
+template <fixed_string Name, int Part, int Parts, class... Policy>
+struct chain_mark : segment_mark<Name, Policy...> {};
+
+namespace detail {
+/// A class is not spelled out: its name may be as long as the model.
+template <class T>
+using returned_fact = fact::returned<std::conditional_t<std::is_class_v<T>, fact::object, T>>;
+
+template <class F, int Level, class Indices, class... Tensors>
+struct application_of;
+template <class F, int Level, std::size_t... I, class... Tensors>
+struct application_of<F, Level, std::index_sequence<I...>, Tensors...> {
+  using applied = applying<F, argument<Level, static_cast<int>(I), Tensors, F>...>;
+  static constexpr bool broken = applied::broken;
+  static constexpr bool invocable = applied::invocable;
+  template <class G = F>
+  using result = decltype(std::declval<const G&>()(argument<Level, static_cast<int>(I), Tensors, F>{}...));
+};
+
+template <class T>
+inline constexpr bool is_tuple = false;
+template <an_expression... E>
+inline constexpr bool is_tuple<std::tuple<E...>> = true;
+template <an_expression A, an_expression B>
+inline constexpr bool is_tuple<std::pair<A, B>> = true;
+
+template <class T>
+concept a_body = an_expression<T> || is_tuple<T>;
+
+template <class>
+struct as_tuple;
+template <an_expression E>
+struct as_tuple<E> {
+  using type = std::tuple<E>;
+};
+template <class... E>
+struct as_tuple<std::tuple<E...>> {
+  using type = std::tuple<E...>;
+};
+template <class A, class B>
+struct as_tuple<std::pair<A, B>> {
+  using type = std::tuple<A, B>;
+};
+
+/// What the values of a body tell those outside.
+template <class Owner, class Bodies>
+struct insides;
+template <class Owner, class... E>
+struct insides<Owner, std::tuple<E...>> {
+  static constexpr std::array<tensor_type, sizeof...(E)> results{tensor_type{E::shape, E::element}...};
+  static constexpr expression_traits traits = merged({E::traits...}, false, (captured<Owner, E> || ...));
+};
+/// The traits of a call, from those of its arguments and of its body, which it has so many times.
+constexpr expression_traits around(expression_traits t, const expression_traits& inside, int times) {
+  t.height = 1 + std::max(t.height, inside.height);
+  t.order += times * inside.order;
+  t.detached |= inside.detached;
+  t.fed |= inside.fed;
+  t.trained |= inside.trained;
+  t.captures |= inside.captures;
+  t.elsewhere |= inside.elsewhere;
+  t.computed |= inside.computed;
+  t.of_model = true;
+  return computing(t);
+}
+}  // namespace detail
+
+/// F applied to arguments: its body, an expression (or a tuple of them) over placeholders, in a scope of its
+/// own.
+template <class Mark, class F, an_expression... A>
+struct call : expression {
+  using owner = owner_of<A...>;
+  static constexpr int level = merged({A::traits...}).level + 1;
+  using applied = detail::application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
+  using bodies = typename detail::as_tuple<typename applied::template result<>>::type;
+  using inner_owner = scope<level, F>;
+
+  using values = detail::insides<inner_owner, bodies>;
+  static constexpr const auto& results = values::results;
+  static constexpr const expression_traits& inside = values::traits;
+  static constexpr cairn::shape shape = results[0];
+  static constexpr element_type element = results[0].element;
+  static constexpr expression_traits traits =
+      detail::around(merged({A::traits...}, false, (captured<owner, A> || ...)), inside, Mark::times);
+};
+
+namespace detail {
+template <class Mark, class F, class... A>
+inline constexpr auto known_as<call<Mark, F, A...>> = known_as<F>;
+template <class Mark, class F, class... A>
+  requires requires { Mark::name; }
+inline constexpr auto known_as<call<Mark, F, A...>> = Mark::name;
+
+template <class Call, class Highest>
+using with_as_many_axes = std::conditional_t<(Call::shape.rank > Highest::shape.rank),
+                                             std::tuple_element_t<0, typename Call::bodies>, Highest>;
+template <class Mark, class F, class... A>
+struct rank_from<call<Mark, F, A...>>
+    : rank_from<with_as_many_axes<call<Mark, F, A...>, typename highest<A...>::type>> {
+  static constexpr bool itself = false;
+};
+
+template <class Owner, class Mark, class F, class... A>
+struct parts_of<Owner, call<Mark, F, A...>> {
+  using made = call<Mark, F, A...>;
+  template <class Bodies>
+  struct bodies_seen;
+  template <class... E>
+  struct bodies_seen<std::tuple<E...>> {
+    using type = std::tuple<seen_from<Owner, A>..., seen_from<typename made::inner_owner, E>...>;
+  };
+  using type = typename bodies_seen<typename made::bodies>::type;
+};
+
+template <class Mark>
+struct named_path;
+template <fixed_string Name>
+struct named_path<block_mark<Name>> {
+  template <class P, class Owner>
+  using type = typename outward<P, Owner, Name>::type;
+};
+template <fixed_string Name, class... Policy>
+struct named_path<segment_mark<Name, Policy...>> : named_path<block_mark<Name>> {};
+template <fixed_string Name, int Part, int Parts, class... Policy>
+struct named_path<chain_mark<Name, Part, Parts, Policy...>> : named_path<block_mark<Name>> {};
+template <>
+struct named_path<stage_mark> {
+  template <class P, class Owner>
+  using type = typename outward<P, Owner>::type;
+};
+template <>
+struct named_path<shared_mark> : named_path<stage_mark> {};
+template <int N, fixed_string Name>
+struct named_path<repeat_mark<N, Name>> : named_path<block_mark<Name + fixed_string{".0"}>> {};
+
+/// A mistake of the body, seen from outside the call.
+template <class Mark, class Owner, class P>
+constexpr auto leave(P p) {
+  if constexpr (is_poison<P>) return typename named_path<Mark>::template type<P, Owner>{};
+  else return p;
+}
+
+template <class Mark, class Misuse, class Owner, class... Facts>
+constexpr auto mistake_in() {
+  return leave<Mark, Owner>(mistake<Misuse, Owner, Facts...>{});
+}
+
+template <class Inner, class... E>
+constexpr bool closed(std::type_identity<std::tuple<E...>>) {
+  return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>) && ...);
+}
+template <class... E>
+constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
+  if constexpr ((wrong<E> || ...)) return first_wrong(E{}...);
+}
+
+template <class Call, std::size_t... I>
+constexpr auto picks(std::index_sequence<I...>) {
+  return std::tuple{by_other_name<pick<static_cast<int>(I), Call>>{}...};
+}
+
+/// What a layer returns that is no expression; of a tuple, the first element that is none.
+template <class Mark, class Owner, class F, class T>
+constexpr auto no_body(std::type_identity<T>) {
+  return mistake_in<Mark, not_a_layer, Owner, fact::given<F>, returned_fact<T>>();
+}
+template <class Mark, class Owner, class F, class First, class... E>
+constexpr auto no_body(std::type_identity<std::tuple<First, E...>>) {
+  constexpr std::array is_one{an_expression<First>, an_expression<E>...};
+  constexpr auto at = std::ranges::find(is_one, false) - is_one.begin();
+  using element = std::tuple_element_t<static_cast<std::size_t>(at), std::tuple<First, E...>>;
+  return mistake_in<Mark, no_expression_in_tuple, Owner, fact::given<F>, fact::element<at>, returned_fact<element>>();
+}
+template <class Mark, class Owner, class F, class A, class B>
+constexpr auto no_body(std::type_identity<std::pair<A, B>>) {
+  return no_body<Mark, Owner, F>(std::type_identity<std::tuple<A, B>>{});
+}
+
+/// How many results a body has.
+template <class Body>
+inline constexpr std::size_t body_size = 1;
+template <class... E>
+inline constexpr std::size_t body_size<std::tuple<E...>> = sizeof...(E);
+template <class A, class B>
+inline constexpr std::size_t body_size<std::pair<A, B>> = 2;
+
+/// The body of F where its arguments are mistakes; void where it has none.
+template <class F, an_expression... A>
+constexpr auto silent_body(A... args) {
+  if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, A...>) return F{}(args...);
+}
+
+/// F applied to the arguments as a call of the given mark, or the mistake in it.
+template <class Mark, class F, an_expression... A>
+constexpr auto called_silently(A... args) {
+  using owner = owner_of<A...>;
+  constexpr int level = merged({A::traits...}).level + 1;
+  using applied = application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
+  if constexpr ((wrong<A> || ...)) {
+    using body = decltype(silent_body<F>((static_cast<void>(args), rejected{})...));
+    return spread<body_size<body>>(pass_on<owner>(args...));
+  } else if constexpr (!std::is_void_v<typename Mark::problem>) {
+    return leave<Mark, owner>(typename Mark::problem{});
+  } else if constexpr (std::same_as<owner, mixed_scopes>) {
+    return mistake_in<Mark, captured_value, owner>();
+  } else if constexpr (applied::broken) {
+    return rejected{};
+  } else if constexpr (!applied::invocable) {
+    return mistake_in<Mark, not_callable, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
+  } else {
+    using body = typename applied::template result<>;
+    if constexpr (!std::is_empty_v<F>) {
+      return spread<body_size<body>>(mistake_in<Mark, captures_values, owner, fact::given<F>>());
+    } else if constexpr (!a_body<body>) {
+      return spread<body_size<body>>(no_body<Mark, owner, F>(std::type_identity<body>{}));
+    } else {
+      using bodies = std::type_identity<typename as_tuple<body>::type>;
+      using problem = decltype(detail::any_wrong(bodies{}));
+      using made = call<Mark, F, A...>;
+      if constexpr (!std::is_void_v<problem>) {
+        return spread<body_size<body>>(leave<Mark, owner>(problem{}));
+      } else if constexpr (!detail::closed<typename made::inner_owner>(bodies{}) ||
+                           (Mark::segment && made::inside.captures)) {
+        return spread<body_size<body>>(leave<Mark, owner>(capture_among<typename made::inner_owner, owner>(bodies{})));
+      } else if constexpr (Mark::segment && made::inside.detached) {
+        return spread<body_size<body>>(mistake_in<Mark, detached_in_segment, owner>());
+      } else if constexpr (made::traits.height > max_height) {
+        return spread<body_size<body>>(
+            mistake_in<Mark, expression_too_large, owner, fact::height<made::traits.height>>());
+      } else if constexpr (Mark::segment && std::countr_one(made::inside.reads) < static_cast<int>(sizeof...(A))) {
+        return spread<body_size<body>>(
+            mistake_in<Mark, unused_argument, owner, fact::argument<std::countr_one(made::inside.reads)>,
+                       fact::arguments<tensor_fact<A>...>>());
+      } else if constexpr (is_tuple<body>) {
+        return picks<made>(std::make_index_sequence<std::tuple_size_v<body>>{});
+      } else {
+        return by_other_name<made>{};
+      }
+    }
+  }
+}
+
+template <class Mark, class F, class... A>
+struct calling {};
+template <class Mark, class F, an_expression... A>
+struct calling<Mark, F, A...> {
+  using silent = decltype(called_silently<Mark, F>(A{}...));
+  using type = surfaced<silent>;
+};
+/// A layer applied as part of a larger one, which reports for it.
+template <class L, class X>
+using body_of = typename calling<stage_mark, L, X>::silent;
+template <class X, class L>
+struct piping;
+}  // namespace detail
+
+/// The type of F applied to arguments as a call of the given mark: an expression, or a tuple of them.
+template <class Mark, class F, class... A>
+using called = typename detail::calling<Mark, F, A...>::type;
+
+}  // namespace cairn

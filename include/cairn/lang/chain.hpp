@@ -1,0 +1,249 @@
+// Layers one after another: `|`.
+#pragma once
+
+#include "cairn/lang/call.hpp"
+
+namespace cairn {
+
+namespace detail {
+template <class... L>
+struct chain_of {};
+/// Longer lists are nested: clang folds over at most 256 types.
+inline constexpr std::size_t max_layers = 128;
+
+template <class X, class L>
+struct piping {};
+
+/// Layers one after another, in one flat list.
+template <class Opaque>
+struct chain : layer_base {
+  using layers = revealed<Opaque>;
+  template <an_expression X>
+  constexpr typename piping<X, chain>::type operator()(X) const {
+    return {};
+  }
+};
+}  // namespace detail
+
+/// What the last stage of a chain says of the whole.
+struct chain_traits {
+  cairn::shape shape;
+  element_type element;
+  expression_traits rest;
+};
+/// The constants of a chain, in a base named by its last stage alone: their symbols are not as long as the chain's.
+template <chain_traits Last>
+struct last_stage : expression {
+  static constexpr cairn::shape shape = Last.shape;
+  static constexpr element_type element = Last.element;
+  static constexpr expression_traits traits = Last.rest;
+};
+/// An expression and the layers applied to it one after another; flat, so that long chains stay cheap.
+template <chain_traits Last, class X, class Layers>
+struct chained : last_stage<Last> {
+  using owner = typename X::owner;
+};
+
+namespace detail {
+/// A chain is made of what it begins with and of its stages: L, applied to the tensors.
+template <int Level, class Tensor, class... L>
+struct stages_seen {
+  using type = std::tuple<>;
+};
+template <class Owner, chain_traits Last, class X, class... L>
+struct parts_of<Owner, chained<Last, X, chain_of<L...>>> {
+  template <class... Stage>
+  static std::tuple<seen_from<Owner, X>, seen_from<Owner, Stage>...> seen(std::tuple<Stage...>);
+  using type = decltype(seen(typename stages_seen<X::traits.level, tensor_of<X>, L...>::type{}));
+};
+
+/// Layers one after another, and what they give, are known by the last.
+template <class... L>
+inline constexpr auto known_as<chain_of<L...>> = known_as<std::tuple_element_t<sizeof...(L) - 1, std::tuple<L...>>>;
+template <class Opaque>
+inline constexpr auto known_as<chain<Opaque>> = known_as<revealed<Opaque>>;
+template <chain_traits Last, class X, class Layers>
+inline constexpr auto known_as<chained<Last, X, Layers>> = known_as<Layers>;
+/// The input of a stage, as the previous stage leaves it: only its traits matter. It belongs to no body, so
+/// that a mistake of the stage stays silent until the outermost `|`.
+struct stage_scope {};
+template <int Level, class Tensor>
+struct stage_input : expression {
+  using owner = stage_scope;
+  static constexpr cairn::shape shape = Tensor::shape;
+  static constexpr element_type element = Tensor::element;
+  static constexpr expression_traits traits{.level = Level, .trained = true};
+};
+
+template <int Level, class Tensor, class First, class... Rest>
+struct stages_seen<Level, Tensor, First, Rest...> {
+  using stage = call<stage_mark, First, stage_input<Level, Tensor>>;
+  template <class... Stage>
+  static std::tuple<stage, Stage...> before(std::tuple<Stage...>);
+  using type = decltype(before(typename stages_seen<Level, tensor_of<stage>, Rest...>::type{}));
+};
+
+/// The last stage that adds axes, or what the chain begins with.
+template <class X, class Stages>
+struct last_with_axes;
+template <class X>
+struct last_with_axes<X, std::tuple<>> : rank_from<X> {};
+template <class X, class Mark, class F, class Input, class... Stage>
+struct last_with_axes<X, std::tuple<call<Mark, F, Input>, Stage...>>
+    : last_with_axes<
+          std::conditional_t<(call<Mark, F, Input>::shape.rank > Input::shape.rank), call<Mark, F, Input>, X>,
+          std::tuple<Stage...>> {};
+template <chain_traits Last, class X, class... L>
+struct rank_from<chained<Last, X, chain_of<L...>>>
+    : last_with_axes<X, typename stages_seen<X::traits.level, tensor_of<X>, L...>::type> {
+  static constexpr bool itself = false;
+};
+
+/// The traits of a chain to which a stage is added.
+constexpr expression_traits in_a_row(expression_traits chain, const expression_traits& stage) {
+  chain.height = std::max(chain.height, stage.height);
+  chain.order += stage.order;
+  chain.detached |= stage.detached;
+  chain.fed |= stage.fed;
+  chain.trained |= stage.trained;
+  chain.captures |= stage.captures;
+  chain.elsewhere |= stage.elsewhere;
+  chain.computed |= stage.computed;
+  chain.of_model |= stage.of_model;
+  return computing(chain);
+}
+
+template <class L>
+struct flattened {
+  using type = chain_of<L>;
+};
+template <class Opaque>
+struct flattened<chain<Opaque>> {
+  using type = revealed<Opaque>;
+};
+template <class... A, class... B>
+constexpr auto joined(chain_of<A...>, chain_of<B...>) {
+  using begun = chain<opaque<chain_of<A...>>>;
+  if constexpr (sizeof...(A) + sizeof...(B) > max_layers) return chain<opaque<chain_of<begun, B...>>>{};
+  else return chain<opaque<chain_of<A..., B...>>>{};
+}
+
+/// Carries through a fold over the layers what the next one is applied to; a mistake ends it.
+template <int Level, class Tensor>
+struct stage_carry {
+  expression_traits so_far;
+
+  template <class L>
+  constexpr auto operator<<(std::type_identity<L>) const {
+    using stage = called<stage_mark, L, stage_input<Level, Tensor>>;
+    if constexpr (!an_expression<stage>) {
+      return mistake<not_a_layer, stage_scope, fact::given<L>, fact::returned<std::tuple<>>>{};
+    } else if constexpr (wrong<stage>) {
+      return stage{};
+    } else {
+      return stage_carry<Level, tensor_of<stage>>{in_a_row(so_far, stage::traits)};
+    }
+  }
+};
+template <class P, class L>
+  requires wrong<P>
+constexpr P operator<<(P mistaken, std::type_identity<L>) {
+  return mistaken;
+}
+
+/// What a chain begins with, and the layers so far: of an expression that is itself such a chain, its own.
+template <class X>
+struct chain_so_far {
+  using first = X;
+  using layers = chain_of<>;
+  static constexpr expression_traits traits() { return merged({X::traits}); }
+};
+template <chain_traits Last, class X, class... L>
+  requires(sizeof...(L) < max_layers)
+struct chain_so_far<chained<Last, X, chain_of<L...>>> {
+  using first = X;
+  using layers = chain_of<L...>;
+  static constexpr expression_traits traits() { return Last.rest; }
+};
+template <class Opaque>
+struct chain_so_far<renamed<Opaque>> : chain_so_far<revealed<Opaque>> {};
+
+template <class X, class... L>
+constexpr auto applied_in_a_row(chain_of<L...>) {
+  return (stage_carry<X::traits.level, tensor_of<X>>{chain_so_far<X>::traits()} << ... << std::type_identity<L>{});
+}
+template <int Level, class Tensor>
+constexpr chain_traits last_of(const stage_carry<Level, Tensor>& last) {
+  return {Tensor::shape, Tensor::element, last.so_far};
+}
+template <class... A, class... B>
+chain_of<A..., B...> operator+(chain_of<A...>, chain_of<B...>);
+
+template <class X, class L>
+constexpr auto piped_silently(X x) {
+  if constexpr (wrong<X>) {
+    return x;
+  } else if constexpr (requires { std::tuple_size<L>::value; }) {
+    return mistake<several_layers, typename X::owner, fact::given<fact::object>>{};
+  } else if constexpr (!std::is_class_v<L>) {
+    return mistake<not_callable, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
+  } else if constexpr (!std::is_empty_v<L>) {
+    return mistake<captures_values, typename X::owner, fact::given<L>>{};
+  } else {
+    using layers = typename flattened<L>::type;
+    using before = chain_so_far<X>;
+    constexpr auto last = applied_in_a_row<X>(layers{});
+    if constexpr (an_expression<std::remove_const_t<decltype(last)>>) return pass_on<typename X::owner>(last);
+    else
+      return by_other_name<
+          chained<last_of(last), typename before::first, decltype(typename before::layers{} + layers{})>>{};
+  }
+}
+template <an_expression X, class L>
+struct piping<X, L> {
+  using type = surfaced<decltype(piped_silently<X, L>(X{}))>;
+};
+template <an_expression A, an_expression B>
+struct piping<A, B> {
+  using type = misused<piped_into_expression, "|", A, B>;
+};
+}  // namespace detail
+
+/// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. Binds weaker than + and *: `a + f(x)`, not
+/// `a + x | f`.
+template <an_expression X, class L>
+constexpr typename detail::piping<X, L>::type operator|(X, L) {
+  return {};
+}
+template <a_layer L, an_expression X>
+constexpr misused<piped_into_expression, "|", L, X> operator|(L, X) {
+  return {};
+}
+
+// Deduced results: that of every other layer after | would be formed, too.
+template <an_expression X>
+constexpr auto operator|(X, function_name (&)(function_name)) {
+  return misused<function_for_layer, "|", X>{};
+}
+template <a_layer L>
+constexpr auto operator|(L, function_name (&)(function_name)) {
+  return mistaken_layer<function_for_layer, fact::operation<"|", fact::layer>>{};
+}
+
+template <an_expression... X, class L>
+constexpr auto operator|(std::tuple<X...>, L) {
+  return misused<several_piped, "|", X...>{};
+}
+template <an_expression A, an_expression B, class L>
+constexpr auto operator|(std::pair<A, B>, L) {
+  return misused<several_piped, "|", A, B>{};
+}
+
+/// Puts one layer after another.
+template <class A, class B>
+  requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>))
+constexpr auto operator|(A, B) {
+  return detail::joined(typename detail::flattened<A>::type{}, typename detail::flattened<B>::type{});
+}
+
+}  // namespace cairn

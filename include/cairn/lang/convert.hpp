@@ -1,0 +1,68 @@
+// Conversions of elements.
+#pragma once
+
+#include "cairn/lang/apply.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// The type of elements that a C++ type stands for; one of a user's says so by its member `dtype`.
+template <class T>
+inline constexpr dtype dtype_of = T::dtype;
+template <>
+inline constexpr dtype dtype_of<float> = dtype::f32;
+template <>
+inline constexpr dtype dtype_of<double> = dtype::f64;
+template <>
+inline constexpr dtype dtype_of<std::int32_t> = dtype::i32;
+template <>
+inline constexpr dtype dtype_of<std::uint8_t> = dtype::u8;
+/// A type of real numbers that elements may have.
+template <class T>
+concept a_real_element =
+    std::same_as<T, float> || std::same_as<T, double> || requires { requires kind_of(T::dtype) == kind::real; };
+}  // namespace detail
+
+/// The argument's numbers as those of another type, rounded to it.
+template <dtype To>
+struct as_op : op {
+  static constexpr fixed_string name = "as";
+  using rule = rule::equal_shapes;
+  static constexpr bool elementwise = true, piecewise_constant = kind_of(To) != kind::real;
+  static constexpr kind argument_kind(int) { return kind::any; }
+  /// Whole numbers stay below their bound, if the type has room for them.
+  static constexpr tensor_type result(const tensor_type& x) {
+    const bool bounded = To == dtype::i32 || (To == dtype::u8 && x.element.bound <= 256);
+    return {x, {To, bounded ? x.element.bound : 0}};
+  }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+  static constexpr auto vjp(auto g, auto, auto x) {
+    constexpr dtype from = decltype(x)::element.type;
+    if constexpr (kind_of(To) == kind::real && kind_of(from) == kind::real) return gradients(make<as_op<from>>(g));
+    else return gradients(no_gradient{});
+  }
+};
+
+namespace detail {
+/// x as its rule computes with it: in real numbers of the program's type, where they are of a rounded one.
+template <class X>
+constexpr auto in_reals(X x) {
+  if constexpr (is_rounded(X::element.type)) return make<as_op<dtype::real>>(x);
+  else return x;
+}
+}  // namespace detail
+
+/// x in elements of the type T: float, double, bf16, std::int32_t, std::uint8_t or one of your own. Real numbers are
+/// rounded to the nearest of T, or cut off to whole ones, which have no gradient. In a program over doubles nothing is
+/// rounded to bf16.
+template <class T, an_operand X>
+constexpr made<as_op<detail::dtype_of<T>>, X> as(X) {
+  return {};
+}
+/// x in real numbers of the program's type.
+template <an_operand X>
+constexpr made<as_op<dtype::real>, X> as_real(X) {
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,104 @@
+// Constant arrays: each element is a function of where it stands, computed by the loop that reads it.
+#pragma once
+
+#include "cairn/lang/leaf.hpp"
+
+#include <limits>
+
+namespace cairn {
+
+/// The positions in an array; F makes its elements of them.
+template <class F, element_type E, int... Extents>
+struct generated_leaf : detail::leaf<E, Extents...> {
+  static constexpr expression_traits traits{};
+};
+
+/// The elements of a constant array: read where they stand, like parts of another one, and copied for what cannot.
+struct generated_op : op {
+  static constexpr fixed_string name = "generated";
+  using rule = rule::equal_shapes;
+  static constexpr bool mapped = true, piecewise_constant = true;
+  static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr tensor_type result(const tensor_type& x) { return x; }
+  static constexpr axis_map map(const shape&, int /*axis*/) { return {}; }
+  static constexpr std::int64_t flops(const shape&) { return 0; }
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+
+namespace detail {
+/// Computes elements of an array of these extents, from a position on. Row by row, so that F is called in one place,
+/// and never inlined: else compilers could contract it with what is around it, with other bits in another loop.
+template <class F, int... Extents>
+[[gnu::noinline]] void generate(double* elements, std::int64_t position, int count) {
+  constexpr int axes = static_cast<int>(sizeof...(Extents));
+  constexpr int extent[]{1, Extents...};
+  int at[axes + 1] = {};
+  for (int axis = axes; axis > 0; position /= extent[axis--]) at[axis] = static_cast<int>(position % extent[axis]);
+  const auto along_row = [&at, &elements]<int... Axis>(std::integer_sequence<int, Axis...>, int begin, int end) {
+#pragma GCC unroll 1  // clang would take four registers at a time, and a loop asks for one
+    for (int k = begin; k < end; ++k)
+      elements[k - begin] = static_cast<double>(F{}((Axis + 1 == axes ? k : at[Axis + 1])...));
+  };
+  while (count > 0) {
+    const int begin = at[axes], end = std::min(begin + count, extent[axes]);
+    along_row(std::make_integer_sequence<int, axes>{}, begin, end);
+    elements += end - begin;
+    count -= end - begin;
+    at[axes] = 0;
+    for (int axis = axes - 1; axis > 0 && ++at[axis] == extent[axis]; --axis) at[axis] = 0;
+  }
+}
+
+/// Whether F is a function of the position along each of these axes to a number, without values of its own.
+template <class F, std::int64_t... Extents>
+concept generates = std::is_empty_v<F> && std::is_default_constructible_v<F> && requires(const F& f) {
+  { f((static_cast<void>(Extents), 0)...) } -> std::convertible_to<double>;
+};
+
+/// The array, or the mistake: reported by what is made of it, for it may stand in a body.
+template <class F, element_type E, std::int64_t... Extents>
+struct generated_as {
+  using type = mistake<function_of_positions, top_scope, fact::extents<Extents...>>;
+};
+template <class F, element_type E, std::int64_t... Extents>
+  requires(!proper<Extents...>)
+struct generated_as<F, E, Extents...> : checked_leaf<generated_op::name, void, Extents...> {};
+template <class F, element_type E, std::int64_t... Extents>
+  requires(proper<Extents...> && generates<F, Extents...>)
+struct generated_as<F, E, Extents...> {
+  using type = made<generated_op, generated_leaf<F, E, static_cast<int>(Extents)...>>;
+};
+
+struct own_position {
+  constexpr int operator()(int i) const { return i; }
+};
+struct always_zero {
+  constexpr double operator()(auto...) const { return 0; }
+};
+struct allowed_until_here {
+  constexpr double operator()(int i, int j) const { return j <= i ? 0 : -std::numeric_limits<double>::infinity(); }
+};
+}  // namespace detail
+
+/// A constant array of real numbers, f(i, j, ...) at each position, never bound and never stored:
+/// `generated<8, 8>([](int i, int j) { return i == j; })`. f captures nothing and returns a number; else a mistake.
+template <std::int64_t... Extents, class F>
+constexpr typename detail::generated_as<F, element_type{}, Extents...>::type generated(F) {
+  return {};
+}
+
+/// Zeros, as torch.zeros.
+template <std::int64_t... Extents>
+inline constexpr typename detail::generated_as<detail::always_zero, element_type{}, Extents...>::type zeros{};
+
+/// The indices 0, 1, ..., N - 1, as torch.arange; `as_real(arange<8>)` to compute with them.
+template <std::int64_t N>
+inline constexpr
+    typename detail::generated_as<detail::own_position, index_below(static_cast<int>(N)), N>::type arange{};
+
+/// What is added to scores {..., N, N} before their softmax, so that row i reads the columns up to i: 0 there, and
+/// minus infinity behind, as torch.nn.Transformer.generate_square_subsequent_mask.
+template <std::int64_t N>
+inline constexpr typename detail::generated_as<detail::allowed_until_here, element_type{}, N, N>::type causal_mask{};
+
+}  // namespace cairn

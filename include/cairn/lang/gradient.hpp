@@ -1,0 +1,87 @@
+// Gradients as values of a model: for penalties on them, and for products with a Hessian.
+#pragma once
+
+#include "cairn/lang/captured.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// owner_of, for g++ 12 takes no pack there that is not all of its arguments.
+template <class... A>
+struct owning {
+  using type = owner_of<A...>;
+};
+constexpr expression_traits of_next_order(expression_traits t) {
+  ++t.order;
+  t.of_model = true;
+  return computing(t);
+}
+}  // namespace detail
+
+/// The gradient of the scalar F with respect to number I of X.
+template <int I, class F, class... X>
+struct derivative : expression {
+  using by = std::tuple_element_t<static_cast<std::size_t>(I), std::tuple<X...>>;
+  using owner = typename detail::owning<F, X...>::type;
+  static constexpr cairn::shape shape = by::shape;
+  static constexpr element_type element = by::element;
+  static constexpr expression_traits traits = detail::of_next_order(merged({F::traits, X::traits...}));
+};
+
+namespace detail {
+template <class Owner, int I, class F, class... X>
+struct parts_of<Owner, derivative<I, F, X...>> {
+  using type = std::tuple<seen_from<Owner, F>, seen_from<Owner, X>...>;
+};
+template <class F, class... X>
+constexpr auto problem_of_gradient_of() {
+  using owner = typename owning<F, X...>::type;
+  using what = fact::operation<"grad", tensor_fact<F>, tensor_fact<X>...>;
+  if constexpr (wrong<F> || (wrong<X> || ...)) {
+    return pass_on<owner>(F{}, X{}...);
+  } else if constexpr (std::same_as<owner, mixed_scopes>) {
+    return mistake<captured_value, owner, what>{};
+  } else if constexpr (kind_of(F::element.type) != kind::real || ((kind_of(X::element.type) != kind::real) || ...)) {
+    return mistake<kind_mismatch, owner, what, fact::takes<float, decltype(X::element, float{})...>>{};
+  } else if constexpr (F::shape.rank != 0) {
+    return mistake<rule::scalar_first, owner, what>{};
+  } else {
+    return sound{};
+  }
+}
+struct gradient_form {
+  static constexpr fixed_string name = "grad";
+  template <class... A>
+  static constexpr bool fits = true;
+  template <an_expression F, an_expression... X>
+  static constexpr auto of(F, X...) {
+    using problem = decltype(problem_of_gradient_of<F, X...>());
+    if constexpr (!std::same_as<problem, sound>) {
+      return spread<sizeof...(X)>(problem{});
+    } else if constexpr (sizeof...(X) == 1) {
+      return shortened<derivative<0, F, X...>>{};
+    } else {
+      return []<std::size_t... I>(std::index_sequence<I...>) {
+        return std::tuple{shortened<derivative<static_cast<int>(I), F, X...>>{}...};
+      }(std::index_sequence_for<X...>{});
+    }
+  }
+};
+}  // namespace detail
+
+/// The gradient of a scalar with respect to x, a leaf or any value that it is computed from, as torch.autograd.grad
+/// with create_graph: `loss + sum(square(grad(loss, x)))`. For several a tuple: `auto [gx, gy] = grad(f, x, y)`.
+/// Segments hold: what this gradient reads of them is recomputed, too. Rejects: a first argument that is no scalar; in
+/// a program, one that does not depend on x.
+template <an_operand F, an_operand... X>
+  requires(sizeof...(X) > 0)
+constexpr applied<detail::gradient_form, F, X...> grad(F, X...) {
+  return {};
+}
+/// The name of a leaf in its place.
+template <an_operand F, std::size_t N>
+constexpr misused<name_for_leaf, "grad", F> grad(F, const char (&)[N]) {
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,242 @@
+// The leaves of a model: inputs, indices, parameters and constants.
+#pragma once
+
+#include "cairn/lang/apply.hpp"
+
+namespace cairn {
+
+template <fixed_string Name, int... Extents>
+struct input_leaf;
+template <fixed_string Name, int Bound, int... Extents>
+struct indices_leaf;
+
+namespace detail {
+template <element_type E, int... Extents>
+struct leaf : expression {
+  using owner = top_scope;
+  static constexpr cairn::shape shape = tensor<E, Extents...>::shape;
+  static constexpr element_type element = E;
+  static constexpr expression_traits traits{.of_model = true};
+};
+
+/// A leaf, or the mistake in its extents, which are taken as they were written, also above 2^31.
+template <fixed_string Name, class Leaf, std::int64_t... Extents>
+struct checked_leaf {
+  using what = fact::extents<Extents...>;
+  using type = surfaced<mistake<rule::positive_extents, top_scope, about<fact::in, Name>, what>>;
+};
+template <fixed_string Name, class Leaf, std::int64_t... Extents>
+  requires proper<Extents...>
+struct checked_leaf<Name, Leaf, Extents...> {
+  using type = Leaf;
+};
+
+template <fixed_string Name, std::int64_t... Extents>
+struct checked_input : checked_leaf<Name, input_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
+
+/// Indices, or the mistake in their bound or extents.
+template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
+struct checked_indices
+    : checked_leaf<Name, indices_leaf<Name, static_cast<int>(Bound), static_cast<int>(Extents)...>, Extents...> {};
+template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
+  requires(!is_extent(Bound))
+struct checked_indices<Name, Bound, Extents...> {
+  using type = surfaced<mistake<rule::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>>;
+};
+
+/// Newton's iteration; std::sqrt is no constant expression in C++20.
+constexpr double square_root(double x) {
+  if (x == 0) return 0;
+  double root = x > 1 ? x : 1;  // from above, and down as long as numbers allow
+  for (double next = root; (next = 0.5 * (root + x / root)) < root;) root = next;
+  return root;
+}
+}  // namespace detail
+
+/// How a parameter starts: all numbers equal to `fill`, or drawn. `initial{}` is zeros.
+struct initial {
+  enum class law : std::uint8_t {
+    constant,
+    uniform,
+    normal,
+    unsaid,  ///< as another mention of the parameter says; where none does, uniform
+  };
+  law drawn = law::constant;
+  double fill = 0;    ///< of a constant
+  double width = 0;   ///< uniform in [-width, width], or normal around 0 with this deviation
+  int zero_row = -1;  ///< the row that is zeros all the same, if there is one, as for padding
+
+  static constexpr initial constant(double a) { return {.fill = a}; }
+  static constexpr initial uniform(double bound) { return {.drawn = law::uniform, .width = bound}; }
+  static constexpr initial normal(double deviation) { return {.drawn = law::normal, .width = deviation}; }
+  constexpr std::array<setting, 2> settings() const {
+    return {setting::not_negative("width", width), setting("fill", fill, fill == fill, "a number")};
+  }
+  /// Uniform, bound sqrt(6 / fan in), for what a relu follows: torch.nn.init.kaiming_uniform_ (He et al., 2015).
+  static constexpr initial kaiming(std::int64_t fan_in) {
+    return uniform(detail::square_root(6 / static_cast<double>(fan_in)));
+  }
+  /// Uniform, bound sqrt(6 / (in + out)): torch.nn.init.xavier_uniform_ (Glorot and Bengio, 2010).
+  static constexpr initial xavier(std::int64_t in, std::int64_t out) { return kaiming(in + out); }
+
+  friend constexpr bool operator==(const initial&, const initial&) = default;
+};
+
+/// PyTorch's default for linear and convolution layers: uniform, bound 1 / sqrt(fan_in).
+constexpr initial fan_in(std::int64_t n) { return initial::uniform(1 / detail::square_root(static_cast<double>(n))); }
+
+namespace detail {
+/// The start of a parameter of which its mention says nothing.
+constexpr initial unsaid(std::int64_t n) { return {.drawn = initial::law::unsaid, .width = fan_in(n).width}; }
+}  // namespace detail
+
+/// Elements that feed one output of a weight laid out {out, in, ...}; of a vector: its length.
+template <std::int64_t... Extents>
+constexpr std::int64_t fan_in_of() {
+  if constexpr (detail::proper<Extents...>) {
+    constexpr shape s = tensor<element_type{}, static_cast<int>(Extents)...>::shape;
+    return s.rank < 2 ? s.count() : s.count() / std::max(s[0], 1);
+  } else {
+    return 1;
+  }
+}
+
+template <fixed_string Name, int... Extents>
+struct input_leaf : detail::leaf<element_type{}, Extents...> {
+  static constexpr expression_traits traits{.fed = true, .of_model = true};
+};
+
+template <fixed_string Name, int Bound, int... Extents>
+struct indices_leaf : detail::leaf<index_below(Bound), Extents...> {
+  static constexpr expression_traits traits{.fed = true, .of_model = true};
+};
+
+template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+struct parameter_leaf : detail::leaf<element_type{}, Extents...> {
+  static constexpr expression_traits traits{.trained = Trainable, .of_model = true};
+};
+
+namespace detail {
+/// A parameter, or the mistake in its extents or in how it starts.
+template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
+struct checked_parameter
+    : checked_leaf<Name, parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>, Extents...> {};
+template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
+  requires(proper<Extents...> && (Init.zero_row < -1 || Init.zero_row >= shape{Extents...}.extent[0]))
+struct checked_parameter<Name, Trainable, Init, Extents...> {
+  using type = surfaced<mistake<rule::zero_row_of_parameter, top_scope, about<fact::in, Name>,
+                                fact::extents<Extents...>, fact::zero_row<Init.zero_row>>>;
+};
+template <initial Init>
+struct initial_settings {
+  static constexpr auto all = Init.settings();
+};
+template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
+  requires(proper<Extents...> && first_refused(initial_settings<Init>::all) < 2)
+struct checked_parameter<Name, Trainable, Init, Extents...> {
+  using type = surfaced<decltype(problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>())>;
+};
+}  // namespace detail
+
+template <fixed_string Name, int... Extents>
+struct cache_leaf : detail::leaf<element_type{}, Extents...> {};
+
+template <fixed_string Name>
+struct random_key_leaf : detail::leaf<element_type{dtype::key}> {};
+
+template <double Value>
+struct constant_leaf : detail::leaf<element_type{}> {
+  static constexpr expression_traits traits{};
+};
+
+namespace detail {
+template <fixed_string Name, int... Extents>
+inline constexpr auto known_as<input_leaf<Name, Extents...>> = Name;
+template <fixed_string Name, int Bound, int... Extents>
+inline constexpr auto known_as<indices_leaf<Name, Bound, Extents...>> = Name;
+template <fixed_string Name, bool Trainable, initial Init, int... Extents>
+inline constexpr auto known_as<parameter_leaf<Name, Trainable, Init, Extents...>> = Name;
+
+template <double Value>
+inline constexpr bool is_constant<constant_leaf<Value>> = true;
+template <fixed_string Name, initial Init, int... Extents>
+inline constexpr bool is_state<parameter_leaf<Name, false, Init, Extents...>> = true;
+template <fixed_string Name, int... Extents>
+inline constexpr auto known_as<cache_leaf<Name, Extents...>> = Name;
+template <fixed_string Name, int... Extents>
+inline constexpr bool is_state<cache_leaf<Name, Extents...>> = true;
+template <fixed_string Name, int... Extents>
+inline constexpr bool is_cache<cache_leaf<Name, Extents...>> = true;
+}  // namespace detail
+
+/// An input of the program: real numbers, bound at each step; needs no gradient.
+template <fixed_string Name, std::int64_t... Extents>
+inline constexpr typename detail::checked_input<Name, Extents...>::type input{};
+
+/// Whole numbers in [0, Bound), std::int32_t, bound at each step and checked: `indices<"tokens", 256, 8, 128>`.
+template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
+inline constexpr typename detail::checked_indices<Name, Bound, Extents...>::type indices{};
+
+/// The same, of classes: `labels<"y", 10, 128>`.
+template <fixed_string Name, std::int64_t Classes, std::int64_t... Extents>
+inline constexpr typename detail::checked_indices<Name, Classes, Extents...>::type labels{};
+
+/// A trainable parameter, initialized uniformly with bound 1 / sqrt(fan in); one that a layer or param_from mentions by
+/// this name, too, as these say.
+template <fixed_string Name, std::int64_t... Extents>
+inline constexpr
+    typename detail::checked_parameter<Name, true, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type param{};
+
+/// A parameter with an initialization of its own.
+template <fixed_string Name, initial Init, std::int64_t... Extents>
+inline constexpr typename detail::checked_parameter<Name, true, Init, Extents...>::type param_from{};
+
+/// A parameter without gradient.
+template <fixed_string Name, std::int64_t... Extents>
+inline constexpr
+    typename detail::checked_parameter<Name, false, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type frozen{};
+
+/// The key of a random operation, one of its arguments; named like a parameter. Kernels read a random_stream there.
+template <fixed_string Name>
+inline constexpr random_key_leaf<Name> random_key{};
+
+/// A constant scalar; `constant<1>`, `constant<1.f>` and `1.0_c` are one type.
+template <auto Value>
+inline constexpr constant_leaf<static_cast<double>(Value)> constant{};
+
+namespace detail {
+/// The value of a decimal literal, in the precision of long double until the last rounding.
+template <char... Digits>
+constexpr double parse() {
+  static_assert(((Digits != 'x' && Digits != 'X' && Digits != 'b') && ...), "cairn: _c takes decimal literals");
+  constexpr char text[]{Digits..., '\0'};
+  long double mantissa = 0;
+  int scale = 0, exponent = 0, sign = 1;
+  bool fraction = false, power = false;
+  for (char c : text) {
+    if (c == '.') fraction = true;
+    else if (c == 'e' || c == 'E') power = true;
+    else if (c == '-') sign = -1;
+    else if (c < '0' || c > '9') continue;
+    else if (power) exponent = 10 * exponent + (c - '0');
+    else {
+      mantissa = 10 * mantissa + static_cast<long double>(c - '0');
+      scale -= fraction ? 1 : 0;
+    }
+  }
+  exponent = scale + sign * exponent;
+  long double ten = 1;
+  for (int n = 0; n < (exponent < 0 ? -exponent : exponent); ++n) ten *= 10;
+  return static_cast<double>(exponent < 0 ? mantissa / ten : mantissa * ten);
+}
+}  // namespace detail
+
+/// Decimal constants: `x * 0.5_c`.
+inline namespace literals {
+template <char... Digits>
+constexpr constant_leaf<detail::parse<Digits...>()> operator""_c() {
+  return {};
+}
+}  // namespace literals
+
+}  // namespace cairn

@@ -1,0 +1,52 @@
+// The results of a program.
+#pragma once
+
+#include "cairn/lang/apply.hpp"
+
+namespace cairn {
+
+/// The outputs of a program as one thing; the first is differentiated.
+template <an_expression... E>
+struct output_list {};
+
+inline constexpr int max_outputs = 8;
+
+namespace detail {
+/// The report of a mistake in place of N outputs, of which a program can be asked.
+template <class Report, std::size_t N>
+struct reported_outputs : Report {};
+
+/// What outputs(...) returns.
+template <class First, class... Rest>
+struct listing {
+  using shown = fact::operation<"outputs", typename showing<First>::type, typename showing<Rest>::type...>;
+  using found = surfaced<mistake<layer_for_expression, top_scope, shown>>;
+  using type = reported_outputs<found, 1 + sizeof...(Rest)>;
+};
+template <an_expression First, an_expression... Rest>
+struct listing<First, Rest...> {
+  using type = output_list<First, Rest...>;
+};
+
+/// An output, or several, as a list.
+template <an_expression E>
+output_list<E> as_outputs(E);
+template <class... E>
+output_list<E...> as_outputs(output_list<E...>);
+template <a_layer L>
+output_list<rejected> as_outputs(L);
+template <std::size_t... I>
+output_list<std::conditional_t<(I >= 0), rejected, void>...> rejected_outputs(std::index_sequence<I...>);
+template <class Report, std::size_t N>
+auto as_outputs(reported_outputs<Report, N>) -> decltype(rejected_outputs(std::make_index_sequence<N>{}));
+}  // namespace detail
+
+/// Several results of a program: `outputs(loss, accuracy(logits, classes))`. The first, a scalar, is
+/// differentiated. At most eight.
+template <an_operand... E>
+  requires(sizeof...(E) > 0 && sizeof...(E) <= max_outputs)
+constexpr typename detail::listing<E...>::type outputs(E...) {
+  return {};
+}
+
+}  // namespace cairn

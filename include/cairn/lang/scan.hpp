@@ -1,0 +1,250 @@
+// A loop whose body is planned and compiled once, and runs many times.
+#pragma once
+
+#include "cairn/base/reversal.hpp"
+#include "cairn/lang/checkpoint.hpp"
+#include "cairn/lang/gradient.hpp"
+
+namespace cairn {
+
+/// What carried(...) returns.
+template <an_operand... A>
+struct carried_values {};
+/// What each(...) returns.
+template <an_operand... A>
+struct step_values {};
+
+/// What a loop carries from step to step, by what it begins with.
+template <an_operand... A>
+constexpr carried_values<A...> carried(A...) {
+  return {};
+}
+/// What each step of a loop reads its own slice of, along the first axis.
+template <an_operand... A>
+constexpr step_values<A...> each(A...) {
+  return {};
+}
+
+namespace detail {
+template <class... A>
+struct showing<carried_values<A...>> {
+  using type = fact::carried<typename showing<A>::type...>;
+  using owner = typename owning<showing<A>...>::type;
+};
+template <class... A>
+struct showing<step_values<A...>> {
+  using type = fact::each<typename showing<A>::type...>;
+  using owner = typename owning<showing<A>...>::type;
+};
+template <class E, std::size_t... Axis>
+tensor<E::element, E::shape.extent[Axis + 1]...> slice_of(std::index_sequence<Axis...>);
+/// What one step reads of E, along its first axis.
+template <class E>
+using step_slice = decltype(slice_of<E>(std::make_index_sequence<static_cast<std::size_t>(E::shape.rank - 1)>{}));
+
+/// How a policy keeps what backward reads of a loop of T steps: see base/reversal.hpp. `fit<Bytes>` becomes one of
+/// these when the body has a plan.
+template <class Policy, int T>
+struct loop_policy {
+  static constexpr bool known = requires {
+    { Policy::keeps_steps } -> std::convertible_to<bool>;
+  };
+  static constexpr bool fits = [] {
+    if constexpr (known) return Policy::template fits<T>;
+    else return false;
+  }();
+  static constexpr bool lies_elsewhere = [] {
+    if constexpr (known) return Policy::lies_elsewhere;
+    else return false;
+  }();
+};
+template <std::int64_t Bytes, int T>
+struct loop_policy<fit<Bytes>, T> {
+  static constexpr bool known = true, fits = Bytes >= 0, lies_elsewhere = false;
+};
+}  // namespace detail
+
+/// T applications of the body F, one node of the type; its parameters get the prefix `Name.` and are those of all
+/// steps.
+template <int T, fixed_string Name, class Policy, class F, class Carried, class Each, class... Same>
+struct scanned;
+template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
+struct scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...> : expression {
+  using owner = owner_of<C..., E..., Same...>;
+  using policy = Policy;
+  static constexpr int steps = T;
+  static constexpr fixed_string name = Name;
+  static constexpr int level = merged({C::traits..., E::traits..., Same::traits...}).level;
+  using body =
+      call<block_mark<Name>, F, detail::stage_input<level, tensor_of<C>>...,
+           detail::stage_input<level, detail::step_slice<E>>..., detail::stage_input<level, tensor_of<Same>>...>;
+  using arguments = std::tuple<C..., E..., Same...>;
+  /// Of one step, in the order of the body's arguments.
+  using tensors = std::tuple<tensor_of<C>..., detail::step_slice<E>..., tensor_of<Same>...>;
+  static constexpr int carried_count = sizeof...(C), each_count = sizeof...(E), same_count = sizeof...(Same);
+  static constexpr int result_count = static_cast<int>(body::results.size());
+
+  /// The last states, then what is collected.
+  static constexpr auto results = [] {
+    auto out = body::results;
+    for (int r = carried_count; r < result_count; ++r) {
+      tensor_type& made = out[static_cast<std::size_t>(r)];
+      const tensor_type one = made;
+      made.rank = one.rank + 1;
+      made.extent[0] = T;
+      for (int axis = 0; axis + 1 < std::min(made.rank, max_rank); ++axis) made.extent[axis + 1] = one.extent[axis];
+    }
+    return out;
+  }();
+  static constexpr cairn::shape shape = results[0];
+  static constexpr element_type element = results[0].element;
+  static constexpr expression_traits traits = [] {
+    expression_traits out = detail::around(merged({C::traits..., E::traits..., Same::traits...}, false,
+                                                  (captured<owner, C> || ... || false) ||
+                                                      (captured<owner, E> || ... || false) ||
+                                                      (captured<owner, Same> || ... || false)),
+                                           body::inside, 1);
+    out.elsewhere |= detail::loop_policy<Policy, T>::lies_elsewhere;
+    return out;
+  }();
+};
+
+namespace detail {
+template <class Owner, int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
+struct parts_of<Owner, scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>> {
+  using loop = scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>;
+  using type = std::tuple<seen_from<Owner, C>..., seen_from<Owner, E>..., seen_from<Owner, Same>...,
+                          seen_from<Owner, typename loop::body>>;
+};
+template <int T, fixed_string Name, class... Rest>
+inline constexpr auto known_as<scanned<T, Name, Rest...>> = Name;
+
+template <class Loop>
+constexpr auto results_of_loop() {
+  if constexpr (Loop::result_count == 1) return by_other_name<Loop>{};
+  else return picks<Loop>(std::make_index_sequence<Loop::result_count>{});
+}
+
+/// The first value that is carried and does not stay of its tensor, or -1.
+template <class Loop, class... C>
+constexpr int first_changed() {
+  int i = 0, changed = -1;
+  for (const tensor_type& begun : {tensor_type{C::shape, C::element}...}) {
+    const tensor_type& made = Loop::results[static_cast<std::size_t>(i)];
+    if (changed < 0 && (made != begun || made.element != begun.element)) changed = i;
+    ++i;
+  }
+  return changed;
+}
+
+template <class T>
+inline constexpr bool wrong_body = wrong<T>;
+template <class First, class... Rest>
+inline constexpr bool wrong_body<std::tuple<First, Rest...>> = wrong<First>;
+template <an_expression E>
+constexpr E first_value(E e) {
+  return e;
+}
+template <class First, class... Rest>
+constexpr First first_value(std::tuple<First, Rest...>) {
+  return {};
+}
+/// The loop, of which `Once` is what the body makes of the arguments of a step; or the mistake in what that is.
+template <int T, fixed_string Name, class Policy, class F, class Once, class... C, class... E, class... Same>
+constexpr auto looped(Once once, carried_values<C...>, step_values<E...>, Same...) {
+  using owner = owner_of<C..., E..., Same...>;
+  using carries = fact::carried<tensor_fact<C>...>;
+  if constexpr (wrong_body<Once>) {
+    return spread<body_size<Once>>(pass_on<owner>(first_value(once)));
+  } else if constexpr (body_size<Once> < sizeof...(C)) {
+    return mistake<too_few_in_loop, owner, fact::in<Name>, carries>{};
+  } else {
+    using loop = scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>;
+    if constexpr (first_changed<loop, C...>() >= 0) {
+      constexpr int changed = first_changed<loop, C...>();
+      return spread<body_size<Once>>(mistake<changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
+                                             fact::got<tensor_fact<pick<changed, typename loop::body>>>>{});
+    } else if constexpr (loop::body::inside.captures) {
+      using bodies = std::type_identity<typename loop::body::bodies>;
+      return spread<body_size<Once>>(
+          leave<block_mark<Name>, owner>(capture_among<typename loop::body::inner_owner, owner>(bodies{})));
+    } else if constexpr (loop::body::inside.elsewhere) {
+      return spread<body_size<Once>>(mistake<snapshots_in_loop, owner, fact::in<Name>>{});
+    } else if constexpr (std::ranges::any_of(loop::results, [](const shape& made) { return made.rank > max_rank; })) {
+      return spread<body_size<Once>>(mistake<rule::one_axis_more, owner, fact::in<Name>>{});
+    } else if constexpr (loop::traits.height > max_height) {
+      return spread<body_size<Once>>(
+          mistake<expression_too_large, owner, fact::in<Name>, fact::height<loop::traits.height>>{});
+    } else {
+      return results_of_loop<loop>();
+    }
+  }
+}
+
+/// The loop, or the mistake in it.
+template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
+constexpr auto scanned_silently(carried_values<C...>, step_values<E...>, Same...) {
+  using owner = owner_of<C..., E..., Same...>;
+  using what = fact::operation<"scan", typename showing<C>::type..., typename showing<E>::type...,
+                               typename showing<Same>::type...>;
+  if constexpr ((wrong<C> || ...) || (wrong<E> || ... || false) || (wrong<Same> || ... || false)) {
+    return pass_on<owner>(C{}..., E{}..., Same{}...);
+  } else if constexpr (std::same_as<owner, mixed_scopes>) {
+    return mistake<captured_value, owner, fact::in<Name>, what>{};
+  } else if constexpr (T < 1) {
+    return mistake<no_steps, owner, fact::in<Name>, what, fact::iterations<T>>{};
+  } else if constexpr (!loop_policy<Policy, std::max(T, 1)>::known) {
+    return mistake<no_policy_of_loop, owner, fact::in<Name>, what, fact::given<Policy>>{};
+  } else if constexpr (!loop_policy<Policy, std::max(T, 1)>::fits) {
+    return mistake<snapshots_of_steps, owner, fact::in<Name>, fact::given<Policy>, fact::iterations<T>>{};
+  } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
+    return mistake<rule::steps_along_first_axis, owner, fact::in<Name>, fact::each<tensor_fact<E>...>,
+                   fact::iterations<T>>{};
+  } else {
+    constexpr int level = merged({C::traits..., E::traits..., Same::traits...}).level;
+    using once = typename calling<block_mark<Name>, F, stage_input<level, tensor_of<C>>...,
+                                  stage_input<level, step_slice<E>>..., stage_input<level, tensor_of<Same>>...>::silent;
+    return looped<T, Name, Policy, F>(once{}, carried_values<C...>{}, step_values<E...>{}, Same{}...);
+  }
+}
+/// What scan makes of its arguments: none but these, in this order.
+template <int T, fixed_string Name, class Policy, class F, class... A>
+struct scanning {
+  using type = misused<loop_of_values, "scan", F, A...>;
+};
+template <int T, fixed_string Name, class Policy, class F, an_expression... C, an_expression... Same>
+  requires(!an_expression<F> && sizeof...(C) > 0)
+struct scanning<T, Name, Policy, F, carried_values<C...>, Same...> {
+  using type =
+      surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, step_values<>{}, Same{}...))>;
+};
+template <int T, fixed_string Name, class Policy, class F, an_expression... C, an_expression... E,
+          an_expression... Same>
+  requires(!an_expression<F> && sizeof...(C) > 0)
+struct scanning<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...> {
+  using type =
+      surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, step_values<E...>{}, Same{}...))>;
+};
+}  // namespace detail
+
+/// A loop of T steps. body(h, c, x_t, y_t, a, b) gets what is carried, then the step's slices of what stands in
+/// each(...), along their first axis, which has the extent T, then what is the same in all steps; it returns a
+/// std::tuple: what is carried on, then what is collected along a new first axis. The result is a tuple of the same:
+/// `auto [h, ys] = scan<T, "step">(body, carried(h0), each(xs), a)`; or the one value where there is one.
+/// each(arange<T>) is the index of the step. Parameters in the body have the prefix `Name.` and are those of all steps;
+/// their gradients, and those of a, are summed from the last step to the first. A state that the body updates is
+/// carried, too: it begins as the step of the program finds it. Random operations draw in step t what they draw in step
+/// t of `repeat<T, Name>`. Policy: what is kept for backward: store_all, segment_every<P>, revolve<S>, two_level<P, S>;
+/// or fit<Bytes>, which is store_all where that keeps at most so many bytes, else revolve<S> with as many snapshots as
+/// these hold. No other loop may stand around one whose snapshots lie elsewhere.
+template <int T, fixed_string Name, class Policy = store_all, class F, class... A>
+constexpr typename detail::scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
+  return {};
+}
+
+template <int T, class... A>
+constexpr misused<no_name, "scan", A...> scan(A...) {
+  return {};
+}
+
+}  // namespace cairn

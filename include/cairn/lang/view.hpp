@@ -1,0 +1,77 @@
+// Other shapes of the same elements, at no cost.
+#pragma once
+
+#include "cairn/lang/apply.hpp"
+
+namespace cairn {
+
+template <shape To>
+struct reshape_op : op {
+  static constexpr fixed_string name = "reshape";
+  using rule = rule::same_number_of_elements;
+  struct wanted {
+    static constexpr cairn::shape shape = To;
+    static constexpr element_type element{};
+  };
+  using asked = fact::result<tensor_fact<wanted>>;
+  static constexpr bool view = true;
+  static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr tensor_type result(const tensor_type& x) {
+    for (int axis = 0; axis < To.rank; ++axis) {
+      if (To.extent[axis] < 1) return no_shape;
+    }
+    return {x.count() == To.count() ? To : no_shape, x.element};
+  }
+  static constexpr std::int64_t flops(auto) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(make<reshape_op<decltype(x)::shape>>(g)); }
+};
+
+namespace detail {
+/// The given extents, one of -1 replaced by what the number of elements demands.
+template <shape From, std::int64_t... Extents>
+constexpr shape inferred() {
+  shape to;
+  std::int64_t known = 1;
+  ((to.extent[to.rank++] = static_cast<int>(Extents), known *= Extents == -1 ? 1 : Extents), ...);
+  for (int axis = 0; axis < to.rank; ++axis) {
+    if (to.extent[axis] == -1 && known > 0)
+      to.extent[axis] = is_extent(From.count() / known) ? static_cast<int>(From.count() / known) : 0;
+  }
+  return to;
+}
+template <std::int64_t... Extents>
+struct reshape_form : form_of_one<"reshape"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    using owner = owner_of<X>;
+    if constexpr (wrong<X>) return pass_on<owner>(x);
+    else if constexpr (!proper<(Extents < 1 ? 1 : Extents)...>)
+      return mistake<rule::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>,
+                     fact::extents<Extents...>>{};
+    else return made_silently<reshape_op<inferred<X::shape, Extents...>()>>(x);
+  }
+};
+}  // namespace detail
+
+/// The same elements in another shape; one extent may be -1. Moves no data.
+template <std::int64_t... Extents, an_operand X, class... Surplus>
+constexpr applied<detail::reshape_form<Extents...>, X, Surplus...> reshape(X, Surplus...) {
+  return {};
+}
+
+struct detach_op : op {
+  static constexpr fixed_string name = "detach";
+  using rule = rule::equal_shapes;
+  static constexpr bool view = true, detaches = true;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr std::int64_t flops(auto) { return 0; }
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+
+/// The same value, through which no gradient flows. Outside segments only.
+template <an_operand X>
+constexpr made<detach_op, X> detach(X) {
+  return {};
+}
+
+}  // namespace cairn

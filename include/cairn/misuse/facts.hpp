@@ -1,0 +1,134 @@
+// The facts that compile-time messages show, as labelled template arguments.
+#pragma once
+
+#include "cairn/base/fixed_string.hpp"
+
+namespace cairn {
+
+/// Facts that a message shows. Tensors are array types: `float[128][784]` of real numbers, `int[128]` of
+/// indices. Names are packs of strings, since clang cuts long ones.
+namespace fact {
+template <fixed_string... Path>
+struct in;
+template <fixed_string Name, class... Tensors>
+struct operation;
+template <fixed_string Name>
+struct axes_added_by;
+template <class... Kinds>
+struct takes;
+template <int... Axes>
+struct axes;
+template <int Axis, int Begin, int End>
+struct slice;
+template <int Axis, int Before, int After>
+struct pad;
+template <int N>
+struct parts;
+template <std::int64_t... Extents>
+struct extents;
+template <int Extent, int Stride, int Padding>
+struct window;
+template <int N>
+struct dilation;
+template <int N>
+struct factor;
+template <int N>
+struct groups;
+template <int Queries, int Keys>
+struct heads;
+template <int N>
+struct iterations;
+template <class... Tensors>
+struct carried;
+template <class... Tensors>
+struct each;
+template <int N>
+struct segments;
+template <int N>
+struct layers;
+struct object {};  // some class
+struct layer {};   // in place of its type, which is long
+template <int Stride, int Padding, int Dilation, int Groups>
+struct stride_pad_dilate_groups;
+template <class Tensor>
+struct result;
+template <class... Tensors>
+struct arguments;
+template <class... Tensors>
+struct results;
+template <int Index>
+struct argument;
+template <int Index>
+struct element;
+template <fixed_string... Name>
+struct segment;
+template <fixed_string... Name>
+struct parameter;
+template <fixed_string... Name>
+struct state;
+template <fixed_string... Name>
+struct input;
+template <fixed_string... Name>
+struct key;
+template <fixed_string... Name>
+struct tag;
+template <class... Policy>
+struct policies;
+template <int Number>
+struct policy;
+template <fixed_string... Name>
+struct nearest;
+template <class Type>
+struct given;
+template <class Type>
+struct returned;
+template <class What>
+struct expected;
+template <class What>
+struct got;
+template <std::int64_t N>
+struct bound;
+template <int Index>
+struct padding;
+template <int Row>
+struct zero_row;
+template <bool Trained>
+struct trained;
+template <double Fill>
+struct constant;
+template <double Bound>
+struct uniform;
+template <double Deviation>
+struct normal;
+template <double P>
+struct probability;
+template <double Delta>
+struct delta;
+template <double Share>
+struct label_smoothing;
+template <fixed_string Name, double Value, fixed_string Range>
+struct setting;
+template <int N>
+struct threads;
+template <int N>
+struct height;
+template <int N>
+struct nodes;
+template <auto Bytes>
+struct frees;
+template <auto Bytes>
+struct keeps;
+template <auto Bytes>
+struct budget_bytes;
+template <auto Bytes>
+struct peak_bytes;
+template <auto Bytes>
+struct as_block;
+template <auto Bytes>
+struct least_bytes;
+}  // namespace fact
+
+template <class... Facts>
+inline constexpr bool well_formed = false;
+
+}  // namespace cairn

@@ -1,0 +1,322 @@
+// Attention: of each query a mean of values, weighted by the softmax of its products with keys, which are not stored.
+#pragma once
+
+#include "cairn/cost/attention.hpp"
+#include "cairn/op/comparison.hpp"
+#include "cairn/op/dropout.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/slice.hpp"
+#include "cairn/lang/state.hpp"
+
+namespace cairn {
+
+namespace nn {
+/// Query t looks at keys up to t alone, as is_causal of PyTorch: `nn::attention(q, k, v, nn::causal)`. Also the options
+/// of a layer that has no others.
+struct causal_t {
+  template <class Options>
+    requires requires { Options{.causal = true}; }
+  constexpr operator Options() const {
+    return {.causal = true};
+  }
+};
+inline constexpr causal_t causal{};
+}  // namespace nn
+
+namespace detail {
+/// The tensors of attention: queries {N, T, H, D}, keys and values {N, S, heads that divide H, D}, the values' D may be
+/// another; then a mask that broadcasts to {N, H, T, S}, where there is one, and a key of what is dropped. The first
+/// `Numbers` arguments are no options; of the first `Apart` of them rows may lie apart.
+template <attending By, int Numbers, int Apart>
+struct attention_base : op {
+  using rule = rule::queries_keys_values;
+  static constexpr bool contraction = true;
+  static constexpr bool masked = By.mask != masking::none;
+  static constexpr int options = int{masked} + int{By.dropout > 0};
+
+  static constexpr kind argument_kind(int i) {
+    if (i < Numbers) return kind::real;
+    if (i > Numbers || !masked) return kind::key;
+    return By.mask == masking::whole ? kind::whole : kind::real;
+  }
+  static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
+  static constexpr int reads_rows(int i) { return i < Apart ? 2 : 0; }
+  static constexpr bool takes_bf16(int i) { return i < Apart; }
+  static constexpr bool fits(const shape& q, const shape& k, const shape& v, const auto&... more) {
+    if (q.rank != 4 || k.rank != 4 || v.rank != 4 || q[2] % k[2] != 0) return false;
+    return q[0] == k[0] && q[3] == k[3] && shape(k[0], k[1], k[2]) == shape(v[0], v[1], v[2]) &&
+           mask_fits(shape(q[0], q[2], q[1], k[1]), more...);
+  }
+  static constexpr attention_extents of(const shape& q, const shape& k, const shape& v) { return {q, k, v, By.causal}; }
+  /// The gradients of arguments and options: that of a mask is that of scores, if it is added to them.
+  static constexpr auto gradients_of(auto of_scores, auto... of_arguments) {
+    if constexpr (options == 0) return gradients(of_arguments...);
+    else if constexpr (!masked) return gradients(of_arguments..., no_gradient{});
+    else if constexpr (options == 1) return gradients(of_arguments..., of_scores);
+    else return gradients(of_arguments..., of_scores, no_gradient{});
+  }
+
+ private:
+  static constexpr bool mask_fits(const shape& scores, const auto&... more) {
+    if constexpr (!masked || sizeof...(more) == 0) return true;
+    else return [&scores](const shape& mask, const auto&...) { return broadcast(mask, scores) == scores; }(more...);
+  }
+};
+
+constexpr double scale_of_scores(const shape& q) { return 1 / square_root(q[3]); }
+
+/// Attention as a composition, which stores scores: for gradients of gradients, and by a mask. Heads that share keys
+/// have an axis of their own: queries are {N, key heads, sharing, T, D}, keys {N, key heads, 1, S, D}.
+template <attending By, shape Q, shape K>
+struct composed_attention {
+  static constexpr int batch = Q[0], queries = Q[1], heads = Q[2], keys = K[1], key_heads = K[2];
+  static constexpr int sharing = heads / key_heads;
+  static constexpr auto scale = constant<scale_of_scores(Q)>;
+
+  template <class X>
+  static constexpr auto of_queries(X x) {
+    return transpose<0, 2, 3, 1, 4>(reshape<batch, queries, key_heads, sharing, -1>(x));
+  }
+  template <class X>
+  static constexpr auto of_keys(X x) {
+    return reshape<batch, key_heads, 1, keys, -1>(transpose<0, 2, 1, 3>(x));
+  }
+  template <class X>
+  static constexpr auto to_queries(X x) {
+    return reshape<batch, queries, heads, -1>(transpose<0, 3, 1, 2, 4>(x));
+  }
+  template <class X>
+  static constexpr auto to_keys(X x) {
+    return transpose<0, 2, 1, 3>(sum<2>(x));
+  }
+  /// A number a query.
+  static constexpr auto to_numbers(auto x) { return reshape<batch, queries, heads>(to_queries(x)); }
+
+  /// The gradient of a mask from that of scores, if it has one.
+  static constexpr auto of_mask(auto of_scores) {
+    if constexpr (By.mask == masking::real) return reshape<batch, heads, queries, keys>(of_scores);
+    else return no_gradient{};
+  }
+
+  /// What a softmax makes of scores whose logsumexp is known, in two parts.
+  static constexpr auto weights(auto q, auto k, auto largest, auto log_total, auto... options) {
+    const auto scores = matmul(of_queries(q * scale), transpose(of_keys(k)));
+    return exp(masked(visible(scores), options...) - of_queries(largest) - of_queries(log_total));
+  }
+  /// The gradient of weights, before they are dropped, less what the softmax takes off.
+  static constexpr auto slope(auto g, auto v, auto delta, auto... options) {
+    return matmul(of_queries(g), transpose(of_keys(v))) * kept(options...) - of_queries(delta);
+  }
+  /// What weights are multiplied by as they are dropped: 0, or 1 / (1 - probability).
+  static constexpr auto kept(auto... options) {
+    if constexpr (By.dropout == 0) return constant<1>;
+    else return drawn(std::get<sizeof...(options) - 1>(std::tuple{options...}));
+  }
+
+ private:
+  static constexpr auto visible(auto scores) {
+    if constexpr (!By.causal) return scores;
+    else
+      return scores + generated<queries, keys>(
+                          [](int t, int s) { return s <= t ? 0 : -std::numeric_limits<double>::infinity(); });
+  }
+  template <class Mask>
+  static constexpr auto masked(auto scores, Mask mask, auto...) {
+    if constexpr (By.mask == masking::none) {
+      return scores;
+    } else {
+      constexpr auto extent = [](int back) { return back <= Mask::shape.rank ? Mask::shape[-back] : 1; };
+      constexpr bool each = extent(3) > 1;
+      const auto m = reshape<extent(4), each ? key_heads : 1, each ? sharing : 1, extent(2), extent(1)>(mask);
+      if constexpr (By.mask == masking::real) return scores + m;
+      else return where(m, scores, constant<-std::numeric_limits<double>::infinity()>);
+    }
+  }
+  static constexpr auto masked(auto scores) { return scores; }
+  /// The draws of a row begin at a multiple of what kernels draw at once.
+  static constexpr auto drawn(auto key) {
+    constexpr shape all{batch, key_heads, sharing, queries, static_cast<int>(drawn_keys(keys))};
+    return slice<-1, 0, keys>(make<dropout_op<By.dropout, false>>(make<expand_op<all>>(constant<1>), key));
+  }
+};
+}  // namespace detail
+
+/// The gradients of queries, keys and values, from that of the result, the logsumexp of each row of scores, in two
+/// parts, and `delta`, what the softmax takes off the gradient of each weight of a row.
+template <attending By>
+struct attention_gradients_op : detail::attention_base<By, 7, 4> {
+  using tensors = detail::attention_base<By, 7, 4>;
+  static constexpr fixed_string name = "attention_gradients";
+  static constexpr bool makes_bf16(int, const auto&...) { return true; }
+  static constexpr std::array<shape, 3> result(const shape& g, const shape& q, const shape& k, const shape& v,
+                                               const shape& largest, const shape& log_total, const shape& delta,
+                                               const auto&... options) {
+    if (!tensors::fits(q, k, v, options...) || g != shape(q[0], q[1], q[2], v[3])) return {no_shape, q, q};
+    const shape rows{q[0], q[1], q[2]};
+    return {largest == rows && log_total == rows && delta == rows ? q : no_shape, k, v};
+  }
+  static constexpr std::int64_t flops(const shape&, const shape& q, const shape& k, const shape& v, const auto&...) {
+    return tensors::of(q, k, v).pairs() * (6 * q[3] + 4 * v[3] + 5);
+  }
+  static constexpr workspace scratch(int bytes, const shape&, const shape& q, const shape& k, const shape& v,
+                                     const auto&...) {
+    const attention_extents of = tensors::of(q, k, v);
+    const attention_tiles cut{of, bytes};
+    return {cut.backward(of).end, parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
+  }
+  /// Where p are weights, s their slopes, and w = p s: q gets w k, scaled, k gets w' q of scaled q, and v gets p' g.
+  template <class G, class Q, class K, class... Options>
+    requires(sizeof...(Options) == tensors::options)
+  static constexpr auto vjp(auto of_q, auto of_k, auto of_v, auto, auto, auto, G g, Q q, K k, auto v, auto largest,
+                            auto log_total, auto delta, Options... options) {
+    using composed = detail::composed_attention<By, Q::shape, K::shape>;
+    constexpr auto scale = composed::scale;
+    const auto gs = composed::of_queries(g);
+    const auto qs = composed::of_queries(q * scale);
+    const auto ks = composed::of_keys(k);
+    const auto vs = composed::of_keys(v);
+    const auto a = composed::of_queries(of_q * scale);
+    const auto b = composed::of_keys(of_k);
+    const auto c = composed::of_keys(of_v);
+    const auto p = composed::weights(q, k, largest, log_total, options...);
+    const auto s = composed::slope(g, v, delta, options...);
+    const auto kept = composed::kept(options...);
+    const auto of_w = matmul(a, transpose(ks)) + matmul(qs, transpose(b));
+    const auto of_slope = of_w * p;
+    const auto of_scores = (of_w * s + matmul(gs, transpose(c)) * kept) * p;
+    const auto of_logsumexp = composed::to_numbers(-sum<-1>(of_scores, keepdim));
+    return tensors::gradients_of(composed::of_mask(of_scores),
+                                 composed::to_queries(matmul(of_slope * kept, vs) + matmul(p * kept, c)),
+                                 composed::to_queries((matmul(of_scores, ks) + matmul(p * s, b)) * scale),
+                                 composed::to_keys(matmul(transpose(of_scores), qs) + matmul(transpose(p * s), a)),
+                                 composed::to_keys(matmul(transpose(of_slope * kept), gs)), of_logsumexp, of_logsumexp,
+                                 composed::to_numbers(-sum<-1>(of_slope, keepdim)));
+  }
+};
+
+/// Of each query the mean of values, weighted by the softmax of its products with keys over sqrt(D): {N, T, H, D}; and
+/// the logsumexp of each row of scores, by which backward makes the weights again, in two parts, each {N, T, H}: the
+/// largest score, and the log of the total of weights relative to that. In one number the log would be lost beside a
+/// large score. A row in which nothing may be looked at is 0, and so are both parts.
+template <attending By>
+struct attention_op : detail::attention_base<By, 3, 3> {
+  using tensors = detail::attention_base<By, 3, 3>;
+  static constexpr fixed_string name = "attention";
+  static constexpr bool sums(int result) { return result > 0; }
+  static constexpr bool makes_bf16(int result, const auto&...) { return result == 0; }
+  static constexpr std::array<shape, 3> result(const shape& q, const shape& k, const shape& v, const auto&... options) {
+    if (!tensors::fits(q, k, v, options...)) return {no_shape, q, q};
+    const shape rows{q[0], q[1], q[2]};
+    return {shape{q[0], q[1], q[2], v[3]}, rows, rows};
+  }
+  static constexpr std::int64_t flops(const shape& q, const shape& k, const shape& v, const auto&...) {
+    return tensors::of(q, k, v).pairs() * (2 * q[3] + 2 * v[3] + 5);
+  }
+  static constexpr workspace scratch(int bytes, const shape& q, const shape& k, const shape& v, const auto&...) {
+    const attention_extents of = tensors::of(q, k, v);
+    const attention_tiles cut{of, bytes};
+    return {cut.forward(of).end, parts_of(flops(q, k, v), std::int64_t{of.shared_heads()} * cut.query_tiles(of))};
+  }
+  template <class... Options>
+    requires(sizeof...(Options) == tensors::options)
+  static constexpr auto vjp(auto g, auto y, auto largest, auto log_total, auto q, auto k, auto v, Options... options) {
+    return gradients_by(sum<-1>(g * y), g, largest, log_total, q, k, v, options...);
+  }
+  /// Of gradients of gradients. Who reads the parts of a logsumexp reads their sum, so both have one gradient; which
+  /// key has the largest score does not matter, and `largest` counts as a constant.
+  template <class... Options>
+    requires(sizeof...(Options) == tensors::options)
+  static constexpr auto vjp(auto g, auto /* of_largest */, auto of_logsumexp, auto y, auto largest, auto log_total,
+                            auto q, auto k, auto v, Options... options) {
+    return gradients_by(sum<-1>(g * y) - of_logsumexp, g, largest, log_total, q, k, v, options...);
+  }
+
+ private:
+  template <class Q, class K>
+  static constexpr auto gradients_by(auto delta, auto g, auto largest, auto log_total, Q q, K k, auto v,
+                                     auto... options) {
+    using composed = detail::composed_attention<By, Q::shape, K::shape>;
+    const auto [of_q, of_k, of_v] = make<attention_gradients_op<By>>(g, q, k, v, largest, log_total, delta, options...);
+    const auto of_mask = [&] {
+      if constexpr (By.mask != masking::real) return no_gradient{};
+      else
+        return composed::of_mask(composed::weights(q, k, largest, log_total, options...) *
+                                 composed::slope(g, v, delta, options...));
+    }();
+    return tensors::gradients_of(of_mask, of_q, of_k, of_v);
+  }
+};
+
+namespace detail {
+/// Attention, then `causal` and a mask, at most one of each. Key: that of the numbers by which weights are dropped.
+template <double P, class... Key>
+struct attention_form {
+  static constexpr fixed_string name = "attention";
+  using misuse = queries_keys_and_values;
+  template <class A>
+  static constexpr bool is_causal = std::same_as<A, nn::causal_t>;
+  template <class... A>
+  static constexpr bool fits = [] {
+    constexpr bool tags[]{is_causal<A>..., true, true, true};
+    const auto causals = (0 + ... + int{is_causal<A>});
+    const auto others = static_cast<int>(sizeof...(A)) - causals;
+    return causals <= 1 && (others == 3 || others == 4) && !tags[0] && !tags[1] && !tags[2];
+  }();
+
+  template <an_expression Q, an_expression K, an_expression V, class... More>
+  static constexpr auto of(Q q, K k, V v, More... more) {
+    constexpr bool causal = (is_causal<More> || ...);
+    if constexpr (!(P >= 0 && P < 1))
+      return mistake<rule::probability_below_one, owner_of<Q, K, V>,
+                     fact::operation<name, tensor_fact<Q>, tensor_fact<K>, tensor_fact<V>>, fact::probability<P>>{};
+    else return masked<causal>(std::tuple_cat(std::tuple{q, k, v}, mask(more)...));
+  }
+
+ private:
+  static constexpr std::tuple<> mask(nn::causal_t) { return {}; }
+  static constexpr auto mask(an_expression auto m) { return std::tuple{m}; }
+
+  template <bool Causal, class Q, class K, class V, class... Mask>
+  static constexpr auto masked(std::tuple<Q, K, V, Mask...>) {
+    constexpr masking with = [] {
+      if constexpr (sizeof...(Mask) == 0) return masking::none;
+      else return (kind_of(Mask::element.type), ...) == kind::whole ? masking::whole : masking::real;
+    }();
+    constexpr attending exact{Causal, with, 0};
+    const auto y = first(made_silently<attention_op<exact>>(Q{}, K{}, V{}, Mask{}...));
+    if constexpr (P == 0 || wrong<decltype(y)>) return y;
+    else
+      return made_silently<in_training_op>(
+          first(made_silently<attention_op<attending{Causal, with, P}>>(Q{}, K{}, V{}, Mask{}..., Key{}...)), y);
+  }
+  template <class... R>
+  static constexpr auto first(std::tuple<R...> results) {
+    return std::get<0>(results);
+  }
+  static constexpr auto first(an_expression auto mistake) { return mistake; }
+};
+}  // namespace detail
+
+namespace nn {
+/// softmax(q k' / sqrt(D)) v of queries {N, T, H, D}, keys and values {N, S, heads, D}, as
+/// F.scaled_dot_product_attention with the axes of what a linear layer gives: {N, T, H, D}. Where there are fewer heads
+/// of keys, so many queries' heads that lie side by side share one. `causal` may follow, and a mask that broadcasts to
+/// {N, H, T, S}: truth values, by which a query looks at a key or not, or numbers that are added to scores. Scores are
+/// stored by the gradient of a mask and by gradients of gradients alone. A query that may look at nothing gets zeros.
+/// Rejects: other shapes, indices that are no truth values, either one twice.
+template <class... A>
+  requires(an_operand<A> || ...)
+constexpr applied<cairn::detail::attention_form<0.0>, A...> attention(A...) {
+  return {};
+}
+/// The same with weights dropped with probability P, drawn and named as in `dropout`: `nn::attention<"drop",
+/// 0.1>(q, k, v)`.
+template <fixed_string Name, auto P, class... A>
+  requires(an_operand<A> || ...)
+constexpr applied<cairn::detail::attention_form<static_cast<double>(P), random_key_leaf<Name>>, A...> attention(A...) {
+  return {};
+}
+}  // namespace nn
+
+}  // namespace cairn

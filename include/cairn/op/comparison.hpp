@@ -1,0 +1,161 @@
+// Comparisons, which give truth values, and the choice by these.
+#pragma once
+
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/elementwise.hpp"
+
+namespace cairn {
+
+enum class comparison : std::uint8_t { less, less_equal, equal, not_equal };
+
+namespace detail {
+template <comparison Which>
+inline constexpr auto name_of = fixed_string{"less"};
+template <>
+inline constexpr auto name_of<comparison::less_equal> = fixed_string{"less_equal"};
+template <>
+inline constexpr auto name_of<comparison::equal> = fixed_string{"equal"};
+template <>
+inline constexpr auto name_of<comparison::not_equal> = fixed_string{"not_equal"};
+}  // namespace detail
+
+/// Truth values, std::uint8_t below 2: with NaN, all but not_equal are false. Real numbers or whole ones.
+template <comparison Which>
+struct compare_op : elementwise_op {
+  static constexpr fixed_string name = detail::name_of<Which>;
+  static constexpr bool piecewise_constant = true;
+  static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr tensor_type result(const shape& a, const shape& b) {
+    return {elementwise_op::result(a, b), {dtype::u8, 2}};
+  }
+  static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
+};
+
+/// The first where a condition holds, a truth value or an index below 2, else the second.
+struct where_op : elementwise_op {
+  static constexpr fixed_string name = "where";
+  static constexpr kind argument_kind(int i) { return i == 0 ? kind::whole : kind::any; }
+  static constexpr int extent_indexed(int i, const auto&...) { return i == 0 ? 2 : 0; }
+  static constexpr tensor_type result(const shape& condition, const tensor_type& x, const tensor_type& y) {
+    return {elementwise_op::result(condition, x, y), detail::joined_elements(x.element, y.element)};
+  }
+  static constexpr auto vjp(auto g, auto, auto condition, auto, auto) {
+    constexpr auto zero = constant<0>;
+    return gradients(no_gradient{}, make<where_op>(condition, g, zero), make<where_op>(condition, zero, g));
+  }
+};
+
+namespace detail {
+template <class E>
+inline constexpr bool is_whole = kind_of(E::element.type) == kind::whole;
+
+/// A comparison as a form. Whole numbers and a constant are compared in double, which has all of them.
+template <comparison Which>
+struct comparing_form {
+  using op = compare_op<Which>;
+  static constexpr fixed_string name = op::name;
+  template <class...>
+  static constexpr bool fits = true;
+  template <an_expression A, an_expression B>
+  static constexpr auto of(A a, B b) {
+    if constexpr (is_constant<A> && is_whole<B>) return made_silently<op>(a, made_silently<as_op<dtype::f64>>(b));
+    else if constexpr (is_constant<B> && is_whole<A>) return made_silently<op>(made_silently<as_op<dtype::f64>>(a), b);
+    else return made_silently<op>(a, b);
+  }
+};
+template <comparison Which, class A, class B>
+using compared = applied<comparing_form<Which>, A, B>;
+}  // namespace detail
+
+// Elementwise, with broadcasting: real numbers of one type, whole ones of one, and constants beside either. No
+// gradient.
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr detail::compared<comparison::less, A, B> operator<(A, B) {
+  return {};
+}
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr detail::compared<comparison::less, B, A> operator>(A, B) {
+  return {};
+}
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr detail::compared<comparison::less_equal, A, B> operator<=(A, B) {
+  return {};
+}
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr detail::compared<comparison::less_equal, B, A> operator>=(A, B) {
+  return {};
+}
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr detail::compared<comparison::equal, A, B> operator==(A, B) {
+  return {};
+}
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr detail::compared<comparison::not_equal, A, B> operator!=(A, B) {
+  return {};
+}
+
+/// x where a condition holds, else y, as torch.where: `where(x < y, x, 0_c)`, or by `indices<"mask", 2, 8, 6>`. x and y
+/// are real numbers of one type, or whole ones; each gets the gradient of what was taken from it.
+/// Rejects: a condition that is no truth value, which is an index below 2.
+template <class C, class A, class B>
+  requires some_operands<C, A, B>
+constexpr made<where_op, C, A, B> where(C, A, B) {
+  return {};
+}
+
+namespace detail {
+/// A constant bound that is reached stops the gradient; one that is computed takes half of it.
+struct clamp_form : form_of<"clamp", 3, two_arguments> {
+  static constexpr auto of(an_expression auto x, an_expression auto least, an_expression auto most) {
+    return bounded<minimum_op, true>(bounded<maximum_op, false>(x, least), most);
+  }
+
+ private:
+  template <class Op, bool Above, class X, class Bound>
+  static constexpr auto bounded(X x, Bound bound) {
+    using compare = compare_op<comparison::less_equal>;
+    if constexpr (!is_constant<Bound>) return made_silently<Op>(x, bound);
+    else if constexpr (Above) return made_silently<where_op>(made_silently<compare>(bound, x), bound, x);
+    else return made_silently<where_op>(made_silently<compare>(x, bound), bound, x);
+  }
+};
+template <double Slope>
+struct leaky_relu_form : form_of_one<"leaky_relu"> {
+  static constexpr std::array all{setting("slope", Slope, setting::is_finite(Slope), "a finite number")};
+
+  template <an_expression X>
+  static constexpr auto of(X x) {
+    using what = fact::operation<"leaky_relu">;
+    using problem = decltype(problem_of_settings<leaky_relu_form, typename X::owner, fact::in<>, what>());
+    if constexpr (wrong<X> || std::same_as<problem, sound>) {
+      const auto positive = made_silently<compare_op<comparison::less>>(constant<0>, x);
+      return made_silently<where_op>(positive, x, made_silently<mul_op>(x, constant<Slope>));
+    } else {
+      return problem{};
+    }
+  }
+};
+}  // namespace detail
+
+/// x, but no less than `least` and no more than `most`, as torch.clamp: `clamp(x, 0_c, 6_c)`; `most` where they cross.
+/// x gets no gradient where it equals a constant bound, as in PyTorch 2.15.
+template <class X, class A, class B>
+  requires some_operands<X, A, B>
+constexpr applied<detail::clamp_form, X, A, B> clamp(X, A, B) {
+  return {};
+}
+
+/// x where it is positive, else Slope x, as F.leaky_relu: `leaky_relu<0.2>(x)`.
+template <auto Slope = 0.01, an_operand X>
+constexpr applied<detail::leaky_relu_form<static_cast<double>(Slope)>, X> leaky_relu(X) {
+  return {};
+}
+function_name leaky_relu(function_name);
+
+}  // namespace cairn

@@ -1,0 +1,222 @@
+// Convolutions of images {N, H, W, C}, channels last.
+#pragma once
+
+#include "cairn/cost/convolution.hpp"
+#include "cairn/cost/window.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/lang/view.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// Three operations that are linear in each of their arguments, and each other's gradients.
+struct convolving : op {
+  using rule = rule::filter_of_images;
+  static constexpr bool contraction = true;
+  static constexpr bool takes_bf16(int) { return true; }
+};
+/// Two of them, of images and a filter, which is rounded as it is packed: no copy of it is made.
+struct filtering : convolving {
+  static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr bool takes_weights(int) { return true; }
+};
+}  // namespace detail
+
+/// The gradient of a convolution's argument of so many rows and columns; forward, a transposed convolution. Of
+/// {N, H, W, O} and a filter {O, channels of a group, rows, columns}.
+template <motion Moves, int Rows, int Columns>
+struct convolution_back_op;
+/// The gradient of a filter of these extents, of images and the gradient of the result.
+template <motion Moves, int Rows, int Columns>
+struct filter_gradient_op;
+
+/// {N, H, W, C} with a filter {O, C / groups, rows, columns} -> {N, H', W', O}.
+template <motion Moves>
+struct convolution_op : detail::filtering {
+  static constexpr fixed_string name = "convolution";
+  static constexpr correlation of(const shape& x, const shape& w) { return {Moves, x, w, result(x, w)}; }
+  static constexpr shape result(const shape& x, const shape& w) {
+    if (x.rank != 4 || w.rank != 4 || x[3] != w[1] * Moves.groups || w[0] % Moves.groups != 0) return no_shape;
+    const int rows = Moves.result(0, x[1], w[2]), columns = Moves.result(1, x[2], w[3]);
+    return rows < 1 || columns < 1 ? no_shape : shape{x[0], rows, columns, w[0]};
+  }
+  static constexpr std::int64_t flops(const shape& x, const shape& w) { return of(x, w).flops(); }
+  static constexpr tiling tiles(int bytes, const shape& x, const shape& w) {
+    return tiling_of(cut_of(of(x, w), 0, bytes));
+  }
+  static constexpr tiling tiling_of(const sweep_cut& cut) {
+    return cut.block_runs < cut.runs || cut.block_length < cut.length ? tiling::summed_in_result : tiling::complete;
+  }
+  static constexpr workspace scratch(int bytes, const shape& x, const shape& w) { return scratch_of(of(x, w), bytes); }
+  /// Where it copies the images.
+  static constexpr bool reads_pieces(int argument, const shape& x, const shape& w) {
+    return argument == 0 && of(x, w).copied();
+  }
+  template <class G, class Y, class X, class W>
+  static constexpr auto vjp(G g, Y, X x, W w) {
+    return gradients(make<convolution_back_op<Moves, X::shape[1], X::shape[2]>>(g, w),
+                     make<filter_gradient_op<Moves, W::shape[2], W::shape[3]>>(x, g));
+  }
+};
+
+template <motion Moves, int Rows, int Columns>
+struct convolution_back_op : detail::filtering {
+  static constexpr fixed_string name = "convolution_back";
+  static constexpr correlation of(const shape& g, const shape& w) { return {Moves, g, w, result(g, w), true}; }
+  static constexpr shape result(const shape& g, const shape& w) {
+    if (g.rank != 4 || w.rank != 4 || g[3] != w[0] || w[0] % Moves.groups != 0) return no_shape;
+    const bool fits = Moves.result(0, Rows, w[2]) == g[1] && Moves.result(1, Columns, w[3]) == g[2];
+    return fits ? shape{g[0], Rows, Columns, w[1] * Moves.groups} : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape& g, const shape& w) { return of(g, w).flops(); }
+  static constexpr tiling tiles(int bytes, const shape& g, const shape& w) {
+    if (of(g, w).sweeps() > 1) return tiling::none;
+    return convolution_op<Moves>::tiling_of(cut_of(of(g, w), 0, bytes));
+  }
+  static constexpr workspace scratch(int bytes, const shape& g, const shape& w) { return scratch_of(of(g, w), bytes); }
+  template <class G, class Y, class Image, class W>
+  static constexpr auto vjp(G g, Y, Image image, W w) {
+    return gradients(make<convolution_op<Moves>>(g, w),
+                     make<filter_gradient_op<Moves, W::shape[2], W::shape[3]>>(g, image));
+  }
+};
+
+template <motion Moves, int Rows, int Columns>
+struct filter_gradient_op : detail::convolving {
+  static constexpr fixed_string name = "filter_gradient";
+  static constexpr correlation of(const shape& x, const shape& g) { return {Moves, x, result(x, g), g}; }
+  static constexpr shape result(const shape& x, const shape& g) {
+    if (x.rank != 4 || g.rank != 4 || x[3] % Moves.groups != 0 || g[3] % Moves.groups != 0) return no_shape;
+    const bool fits = Moves.result(0, x[1], Rows) == g[1] && Moves.result(1, x[2], Columns) == g[2] && x[0] == g[0];
+    return fits ? shape{g[3], x[3] / Moves.groups, Rows, Columns} : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape& x, const shape& g) { return of(x, g).flops(); }
+  static constexpr workspace scratch(int bytes, const shape& x, const shape& g) {
+    return scratch_of_filter(of(x, g), bytes);
+  }
+  static constexpr bool reads_pieces(int argument, const shape& x, const shape& g) {
+    return argument == 0 && of(x, g).copied();
+  }
+  template <class F, class Y, class X, class G>
+  static constexpr auto vjp(F f, Y, X x, G g) {
+    return gradients(make<convolution_back_op<Moves, X::shape[1], X::shape[2]>>(g, f),
+                     make<convolution_op<Moves>>(x, f));
+  }
+};
+
+namespace detail {
+constexpr int stride_of(nn::window by) { return by.stride == 0 ? 1 : by.stride; }
+/// Along both axes of an image, or along its width alone: a row is an image of one row.
+template <nn::window By, int Axes>
+inline constexpr motion motion_of = [] {
+  motion out{.groups = std::max(By.groups, 1)};  // clang warns of remainders by 0 before they are refused
+  for (int axis = 2 - Axes; axis < 2; ++axis) {
+    out.stride[axis] = stride_of(By);
+    out.padding[axis] = By.padding;
+    out.dilation[axis] = By.dilation;
+  }
+  return out;
+}();
+/// {N, H, W, C} of {N, W, C}, and filters likewise: {O, C, rows, columns} of {O, C, columns}.
+constexpr shape as_images(const shape& x) { return x.rank == 4 ? x : shape{x[0], 1, x[1], x[2]}; }
+constexpr shape as_filters(const shape& w) { return w.rank == 4 ? w : shape{w[0], w[1], 1, w[2]}; }
+template <shape To, class X>
+constexpr auto reshaped(X x) {
+  if constexpr (X::shape == To) return x;
+  else return made_silently<reshape_op<To>>(x);
+}
+
+template <class Form, class Rule>
+struct breaking : Form {
+  using rule = Rule;
+};
+
+/// A convolution as people write it, filters as PyTorch stores them; Transposed: its gradient's way round.
+template <fixed_string Name, nn::window By, int Axes, bool Transposed>
+struct convolution_form : form_of_two<Name> {
+  using filters_rule = std::conditional_t<Transposed, rule::transposed_filter,
+                                          std::conditional_t<Axes == 1, rule::filter_of_rows, rule::filter_of_images>>;
+  using room_rule = std::conditional_t<Transposed, rule::some_image_left, rule::filter_in_image>;
+  using asked = fact::stride_pad_dilate_groups<stride_of(By), By.padding, By.dilation, By.groups>;
+  static constexpr shape shown(std::size_t, const shape& s) { return s; }
+  static constexpr int axes = Axes;
+  static constexpr const motion& moves = motion_of<By, Axes>;
+  /// Of a layer with so many channels on either side; the second extent is 0 where groups do not divide it.
+  static constexpr shape filters(int in, int out, int extent) {
+    const int first = Transposed ? in : out, second = Transposed ? out : in, groups = std::max(By.groups, 1);
+    const int each = second % groups == 0 ? second / groups : 0;
+    return Axes == 1 ? shape{first, each, extent} : shape{first, each, extent, extent};
+  }
+
+  static constexpr shape made_of(const shape& x, const shape& w) {
+    if (!Transposed) return convolution_op<moves>::result(x, w);
+    const auto extent = [&](int axis) {
+      return (x[1 + axis] - 1) * moves.stride[axis] - 2 * moves.padding[axis] +
+             moves.dilation[axis] * (w[2 + axis] - 1) + 1;
+    };
+    const bool fits = x[3] == w[0] && w[0] % moves.groups == 0 && extent(0) > 0 && extent(1) > 0;
+    return fits ? shape{x[0], extent(0), extent(1), w[1] * moves.groups} : no_shape;
+  }
+  using rules = std::tuple<sound, rule::window_of_filter, filters_rule, rule::groups_divide, room_rule>;
+  /// Which of the rules is broken by arguments of these shapes, filters as PyTorch stores them; 0 of those that fit.
+  /// Filters without channels are those of a layer whose groups do not divide what it makes.
+  static constexpr int broken(const shape& x, const shape& w) {
+    if (By.stride < 0 || By.padding < 0 || By.dilation < 1 || By.groups < 1) return 1;
+    if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 2;
+    if (x[-1] % moves.groups != 0 || w[0] % moves.groups != 0 || w[1] == 0) return 3;
+    if (x[-1] != (Transposed ? w[0] : w[1] * By.groups)) return 2;
+    return made_of(as_images(x), as_filters(w)).valid() ? 0 : 4;
+  }
+  template <an_expression X, an_expression W>
+  static constexpr auto of(X x, W w) {
+    if constexpr (wrong<X> || wrong<W> || kind_of(X::element.type) != kind::real) {
+      return made_silently<convolution_op<motion{}>>(x, w);
+    } else if constexpr (constexpr int fault = broken(X::shape, W::shape); fault != 0) {
+      using broken_form = breaking<convolution_form, std::tuple_element_t<fault, rules>>;
+      return wrong_shapes<broken_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
+    } else {
+      constexpr shape images = as_images(X::shape), stored = as_filters(W::shape);
+      constexpr shape result = made_of(images, stored);
+      if constexpr (!Transposed && moves == motion{} && stored[2] == 1 && stored[3] == 1) {
+        return made_silently<matmul_op<false, true>>(x, reshaped<shape{stored[0], stored[1]}>(w));
+      } else {
+        using op =
+            std::conditional_t<Transposed, convolution_back_op<moves, result[1], result[2]>, convolution_op<moves>>;
+        constexpr shape made = Axes == 2 ? result : shape{result[0], result[2], result[3]};
+        return reshaped<made>(made_silently<op>(reshaped<images>(x), reshaped<stored>(w)));
+      }
+    }
+  }
+};
+template <nn::window By>
+using conv2d_form = convolution_form<"conv2d", By, 2, false>;
+template <nn::window By>
+using conv1d_form = convolution_form<"conv1d", By, 1, false>;
+template <nn::window By>
+using conv_transpose2d_form = convolution_form<"conv_transpose2d", By, 2, true>;
+}  // namespace detail
+
+/// Images {N, H, W, C} and filters {O, C / groups, rows, columns} -> {N, H', W', O}, as torch.conv2d, channels last:
+/// `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`. Rejects: other ranks, channels that do not fit or that groups
+/// do not divide, filters larger than the padded image, a stride or padding below 0, dilation or groups below 1.
+template <nn::window By = nn::window{}, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::conv2d_form<By>, A...> conv2d(A...) {
+  return {};
+}
+/// Rows {N, L, C} and filters {O, C / groups, extent} -> {N, L', O}. Rejects what conv2d does.
+template <nn::window By = nn::window{}, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::conv1d_form<By>, A...> conv1d(A...) {
+  return {};
+}
+/// Images {N, H, W, C} and filters {C, O / groups, rows, columns} ->
+/// {N, (H - 1) stride - 2 padding + dilation (rows - 1) + 1, likewise, O}: the gradient of conv2d with respect to its
+/// images, as torch.conv_transpose2d. Rejects what conv2d does, and where no image is left.
+template <nn::window By = nn::window{}, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::conv_transpose2d_form<By>, A...> conv_transpose2d(A...) {
+  return {};
+}
+
+}  // namespace cairn

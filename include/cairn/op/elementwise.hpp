@@ -1,0 +1,362 @@
+// Operations on single elements, with NumPy's broadcasting. Chains of them run as one loop.
+#pragma once
+
+#include "cairn/lang/leaf.hpp"
+
+#include <numbers>
+
+namespace cairn {
+
+namespace detail {
+inline constexpr auto one = constant<1>;
+inline constexpr auto two = constant<2>;
+inline constexpr auto half = constant<0.5>;
+}  // namespace detail
+
+struct add_op : elementwise_op {
+  static constexpr fixed_string name = "add";
+  static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, g); }
+};
+struct sub_op : elementwise_op {
+  static constexpr fixed_string name = "sub";
+  static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, -g); }
+};
+struct mul_op : elementwise_op {
+  static constexpr fixed_string name = "mul";
+  static constexpr auto vjp(auto g, auto, auto a, auto b) { return gradients(g * b, g * a); }
+};
+struct div_op : elementwise_op {
+  static constexpr fixed_string name = "div";
+  static constexpr auto vjp(auto g, auto y, auto, auto b) { return gradients(g / b, -(g * y) / b); }
+};
+struct neg_op : elementwise_op {
+  static constexpr fixed_string name = "neg";
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(-g); }
+};
+
+// A plain number beside an expression is a mistake with a message: 0.5_c and constant<0.5> are constants.
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr made<add_op, A, B> operator+(A, B) {
+  return {};
+}
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr made<sub_op, A, B> operator-(A, B) {
+  return {};
+}
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr made<mul_op, A, B> operator*(A, B) {
+  return {};
+}
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr made<div_op, A, B> operator/(A, B) {
+  return {};
+}
+template <an_operand A>
+constexpr made<neg_op, A> operator-(A) {
+  return {};
+}
+template <double Value>
+constexpr auto operator-(constant_leaf<Value>) {
+  return constant<-Value>;
+}
+
+struct exp_op : elementwise_op {
+  static constexpr fixed_string name = "exp";
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * y); }
+};
+struct log_op : elementwise_op {
+  static constexpr fixed_string name = "log";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / x); }
+};
+/// log(1 + x), of small x without loss.
+struct log1p_op : elementwise_op {
+  static constexpr fixed_string name = "log1p";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / (detail::one + x)); }
+};
+struct sin_op : elementwise_op {
+  static constexpr fixed_string name = "sin";
+  static constexpr auto vjp(auto g, auto, auto x);
+};
+struct cos_op : elementwise_op {
+  static constexpr fixed_string name = "cos";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(-g * make<sin_op>(x)); }
+};
+constexpr auto sin_op::vjp(auto g, auto, auto x) { return gradients(g * make<cos_op>(x)); }
+struct sqrt_op : elementwise_op {
+  static constexpr fixed_string name = "sqrt";
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * detail::half / y); }
+};
+struct square_op : elementwise_op {
+  static constexpr fixed_string name = "square";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * detail::two * x); }
+};
+struct tanh_op;
+/// The derivative of tanh, from the argument: 1 less the square of the result is 0 where the result rounds to 1, which
+/// one of bf16 does at 3.5.
+struct tanh_slope_op : elementwise_op {
+  static constexpr fixed_string name = "tanh_slope";
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * detail::two * y * make<tanh_op>(x))); }
+};
+struct tanh_op : elementwise_op {
+  static constexpr fixed_string name = "tanh";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<tanh_slope_op>(x)); }
+};
+/// The derivative of the sigmoid, from the argument, as that of tanh.
+struct sigmoid_slope_op : elementwise_op {
+  static constexpr fixed_string name = "sigmoid_slope";
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * y * make<tanh_op>(detail::half * x))); }
+};
+struct sigmoid_op : elementwise_op {
+  static constexpr fixed_string name = "sigmoid";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sigmoid_slope_op>(x)); }
+};
+/// The derivative of silu: y + x y (1 - y) for the sigmoid y of x.
+struct silu_slope_op : elementwise_op {
+  static constexpr fixed_string name = "silu_slope";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    return gradients(g * make<sigmoid_slope_op>(x) * (detail::two - x * make<tanh_op>(detail::half * x)));
+  }
+};
+struct silu_op : elementwise_op {
+  static constexpr fixed_string name = "silu";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<silu_slope_op>(x)); }
+};
+
+/// log(1 + exp(x)).
+struct softplus_op : elementwise_op {
+  static constexpr fixed_string name = "softplus";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sigmoid_op>(x)); }
+};
+
+/// -1, 0 or 1: the slope of abs.
+struct sign_op : elementwise_op {
+  static constexpr fixed_string name = "sign";
+  static constexpr bool piecewise_constant = true;
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+struct abs_op : elementwise_op {
+  static constexpr fixed_string name = "abs";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sign_op>(x)); }
+};
+
+/// 1 where x > 0, else 0: the slope of relu, read off its result.
+struct step_op : elementwise_op {
+  static constexpr fixed_string name = "step";
+  static constexpr bool piecewise_constant = true;
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+struct relu_op : elementwise_op {
+  static constexpr fixed_string name = "relu";
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * make<step_op>(y)); }
+};
+
+/// The derivative of gelu: Phi(x) + x phi(x), with the normal distribution Phi and its density phi.
+struct gelu_slope_op : elementwise_op {
+  static constexpr fixed_string name = "gelu_slope";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    constexpr auto density_at_zero = constant<0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2>;
+    return gradients(g * density_at_zero * make<exp_op>(x * x * constant<-0.5>) * (detail::two - x * x));
+  }
+};
+/// x Phi(x), exact, as in PyTorch's default (Hendrycks and Gimpel, 2016).
+struct gelu_op : elementwise_op {
+  static constexpr fixed_string name = "gelu";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<gelu_slope_op>(x)); }
+};
+
+/// The share of the first argument in a maximum's gradient: 1 where it is larger, 0.5 where both are equal.
+struct share_op : elementwise_op {
+  static constexpr fixed_string name = "share";
+  static constexpr bool piecewise_constant = true;
+  static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
+};
+struct maximum_op : elementwise_op {
+  static constexpr fixed_string name = "maximum";
+  static constexpr auto vjp(auto g, auto, auto a, auto b) {
+    return gradients(g * make<share_op>(a, b), g * make<share_op>(b, a));
+  }
+};
+struct minimum_op : elementwise_op {
+  static constexpr fixed_string name = "minimum";
+  static constexpr auto vjp(auto g, auto, auto a, auto b) {
+    return gradients(g * make<share_op>(b, a), g * make<share_op>(a, b));
+  }
+};
+
+/// 1 where both are equal, else 0.
+struct equal_op : elementwise_op {
+  static constexpr fixed_string name = "equal";
+  static constexpr bool piecewise_constant = true;
+  static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
+};
+
+/// The argument repeated along broadcast axes to the shape To; where that is its own, a copy.
+template <shape To>
+struct expand_op : elementwise_op {
+  static constexpr fixed_string name = "expand";
+  static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr tensor_type result(const tensor_type& x) {
+    return {broadcast(x, To) == To ? To : no_shape, x.element};
+  }
+  static constexpr std::int64_t flops(auto) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
+};
+
+template <an_operand X>
+constexpr made<exp_op, X> exp(X) {
+  return {};
+}
+function_name exp(function_name);
+template <an_operand X>
+constexpr made<log_op, X> log(X) {
+  return {};
+}
+function_name log(function_name);
+/// log(1 + x), of small x without loss.
+template <an_operand X>
+constexpr made<log1p_op, X> log1p(X) {
+  return {};
+}
+function_name log1p(function_name);
+template <an_operand X>
+constexpr made<sin_op, X> sin(X) {
+  return {};
+}
+function_name sin(function_name);
+template <an_operand X>
+constexpr made<cos_op, X> cos(X) {
+  return {};
+}
+function_name cos(function_name);
+/// The absolute value; its slope at 0 is 0, as in PyTorch.
+template <an_operand X>
+constexpr made<abs_op, X> abs(X) {
+  return {};
+}
+function_name abs(function_name);
+/// -1, 0 or 1, as torch.sign, but NaN stays. Its gradient is 0.
+template <an_operand X>
+constexpr made<sign_op, X> sign(X) {
+  return {};
+}
+function_name sign(function_name);
+template <an_operand X>
+constexpr made<sqrt_op, X> sqrt(X) {
+  return {};
+}
+function_name sqrt(function_name);
+template <an_operand X>
+constexpr made<square_op, X> square(X) {
+  return {};
+}
+function_name square(function_name);
+template <an_operand X>
+constexpr made<tanh_op, X> tanh(X) {
+  return {};
+}
+function_name tanh(function_name);
+template <an_operand X>
+constexpr made<sigmoid_op, X> sigmoid(X) {
+  return {};
+}
+function_name sigmoid(function_name);
+template <an_operand X>
+constexpr made<relu_op, X> relu(X) {
+  return {};
+}
+function_name relu(function_name);
+template <an_operand X>
+constexpr made<gelu_op, X> gelu(X) {
+  return {};
+}
+function_name gelu(function_name);
+/// log(1 + exp(x)), as F.softplus; large x do not overflow.
+template <an_operand X>
+constexpr made<softplus_op, X> softplus(X) {
+  return {};
+}
+function_name softplus(function_name);
+/// The larger of two elements; where they are equal, each gets half of the gradient. NaN wins.
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr made<maximum_op, A, B> maximum(A, B) {
+  return {};
+}
+/// The smaller of two elements; where they are equal, each gets half of the gradient. NaN wins.
+template <class A, class B>
+  requires some_operands<A, B>
+constexpr made<minimum_op, A, B> minimum(A, B) {
+  return {};
+}
+
+namespace detail {
+struct rsqrt_form : form_of_one<"rsqrt"> {
+  static constexpr auto of(an_expression auto x) { return made_silently<div_op>(one, made_silently<sqrt_op>(x)); }
+};
+}  // namespace detail
+
+/// 1 / sqrt(x).
+template <an_operand X>
+constexpr applied<detail::rsqrt_form, X> rsqrt(X) {
+  return {};
+}
+function_name rsqrt(function_name);
+/// x sigmoid(x), as F.silu (Elfwing et al., 2017).
+template <an_operand X>
+constexpr made<silu_op, X> silu(X) {
+  return {};
+}
+function_name silu(function_name);
+
+namespace detail {
+template <double Exponent, class X>
+constexpr auto power_of(X x);
+}  // namespace detail
+
+/// x to the power of a constant. Where that is not whole, NaN of negative x.
+template <double Exponent>
+struct pow_op : elementwise_op {
+  static constexpr fixed_string name = "pow";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    return gradients(g * constant<Exponent> * detail::power_of<Exponent - 1>(x));
+  }
+};
+
+namespace detail {
+template <double Exponent, class X>
+constexpr auto power_of(X x) {
+  if constexpr (Exponent == 0.5) return made_silently<sqrt_op>(x);
+  else if constexpr (Exponent == 1) return x;
+  else if constexpr (Exponent == 2) return made_silently<square_op>(x);
+  else return made_silently<pow_op<Exponent>>(x);
+}
+template <class... A>
+inline constexpr bool is_power = false;
+template <class X, double E>
+  requires(E >= -64 && E <= 64 && E != 0)
+inline constexpr bool is_power<X, constant_leaf<E>> = true;
+struct power_form {
+  static constexpr fixed_string name = "pow";
+  using misuse = exponent_of_power;
+  template <class... A>
+  static constexpr bool fits = is_power<A...>;
+  template <an_expression X, double E>
+  static constexpr auto of(X x, constant_leaf<E>) {
+    if constexpr (wrong<X>) return x;
+    else return power_of<E>(x);
+  }
+};
+}  // namespace detail
+
+/// Each element to a power that is a constant, from -64 to 64 and not 0: `pow(x, 3_c)`. Where it is not whole, negative
+/// elements give NaN, as in PyTorch.
+template <an_operand X, class E>
+constexpr applied<detail::power_form, X, E> pow(X, E) {
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,96 @@
+// The largest and the smallest over axes, and where they stand.
+#pragma once
+
+#include "cairn/op/reduce.hpp"
+
+namespace cairn {
+
+enum class extremum : bool { largest, smallest };
+
+/// The extremum over a set of axes, which become 1 (Keep) or vanish. Where several are equal, each gets the same share
+/// of the gradient, as in maximum, torch.amax and jnp.max. NaN wins.
+template <extremum Which, axis_set Axes, bool Keep>
+struct extremum_op : op {
+  static constexpr fixed_string name = Which == extremum::largest ? "max" : "min";
+  using rule = rule::axes_exist;
+  // The extremum is one of the numbers of x, so it is stored as x is. One that was rounded would equal none of them.
+  static constexpr bool takes_bf16(int) { return true; }
+  static constexpr int exact = 0;
+  static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+  static constexpr auto vjp(auto g, auto y, auto x) {
+    using kept = reshape_op<reduced(decltype(x)::shape, Axes, true)>;
+    const auto attains = make<equal_op>(x, make<kept>(y));
+    return gradients(attains * (make<kept>(g) / make<sum_op<Axes, true>>(attains)));
+  }
+};
+
+/// Where the first extremum along an axis stands: an index below the extent of the axis. NaN wins.
+template <extremum Which, int Axis, bool Keep>
+struct position_op : op {
+  static constexpr fixed_string name = Which == extremum::largest ? "argmax" : "argmin";
+  using rule = rule::axes_exist;
+  using asked = fact::axes<Axis>;
+  static constexpr bool piecewise_constant = true;
+  static constexpr tensor_type result(const shape& x) {
+    if (Axis >= x.rank || Axis < -x.rank) return no_shape;
+    return {reduced(x, detail::axis_bit(x, Axis), Keep), index_below(x[Axis])};
+  }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+};
+
+namespace detail {
+template <axis_set Axes, bool Keep>
+using max_op = extremum_op<extremum::largest, Axes, Keep>;
+template <axis_set Axes, bool Keep>
+using min_op = extremum_op<extremum::smallest, Axes, Keep>;
+
+template <template <axis_set, bool> class Op, int... Axes>
+struct extremum_form : reducing_form<Op<0, false>::name, one_argument_reduced> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return reduced_over<Op, false, Axes...>(x);
+  }
+  template <class X>
+  static constexpr auto of(X x, keepdim_t) {
+    return reduced_over<Op, true, Axes...>(x);
+  }
+};
+template <extremum Which, int... Axes>
+struct position_form : unfit_form<position_op<Which, 0, false>::name> {};
+template <extremum Which, int Axis>
+struct position_form<Which, Axis> : reducing_form<position_op<Which, Axis, false>::name> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return made_silently<position_op<Which, Axis, false>>(x);
+  }
+  template <class X>
+  static constexpr auto of(X x, keepdim_t) {
+    return made_silently<position_op<Which, Axis, true>>(x);
+  }
+};
+}  // namespace detail
+
+/// The largest over the given axes, or over all: `max<-1>(x)`, `max<-1>(x, keepdim)`. Equal ones share the gradient.
+template <int... Axes, an_operand X, class... Keep>
+constexpr applied<detail::extremum_form<detail::max_op, Axes...>, X, Keep...> max(X, Keep...) {
+  return {};
+}
+/// The smallest over the given axes, or over all.
+template <int... Axes, an_operand X, class... Keep>
+constexpr applied<detail::extremum_form<detail::min_op, Axes...>, X, Keep...> min(X, Keep...) {
+  return {};
+}
+
+/// Where the largest along an axis stands, the first if there are several: indices. `argmax<-1>(logits)`.
+template <int... Axis, an_operand X, class... Keep>
+constexpr applied<detail::position_form<extremum::largest, Axis...>, X, Keep...> argmax(X, Keep...) {
+  return {};
+}
+/// Where the smallest along an axis stands, the first if there are several.
+template <int... Axis, an_operand X, class... Keep>
+constexpr applied<detail::position_form<extremum::smallest, Axis...>, X, Keep...> argmin(X, Keep...) {
+  return {};
+}
+
+}  // namespace cairn

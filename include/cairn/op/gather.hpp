@@ -1,0 +1,123 @@
+// Where indices point: parts of a table, the sums of what is laid there, rows with a one.
+#pragma once
+
+#include "cairn/op/comparison.hpp"
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/slice.hpp"
+#include "cairn/lang/view.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// A shape with `count` of its axes, from `at` on, replaced by those of another.
+constexpr shape spliced(const shape& s, int at, int count, const shape& by) {
+  if (s.rank - count + by.rank > max_rank) return no_shape;
+  shape out;
+  for (int axis = 0; axis < at; ++axis) out.extent[out.rank++] = s.extent[axis];
+  for (int axis = 0; axis < by.rank; ++axis) out.extent[out.rank++] = by.extent[axis];
+  for (int axis = at + count; axis < s.rank; ++axis) out.extent[out.rank++] = s.extent[axis];
+  return out;
+}
+}  // namespace detail
+
+/// The sums of what is laid at each of Extent positions along an axis, where the axes of the indices stood; but what is
+/// laid at the position Padding is left out.
+template <int Axis, int Extent, int Padding = -1>
+struct scatter_add_op;
+
+/// What stands at some positions along an axis of a table. The position Padding gets no gradient.
+template <int Axis, int Padding = -1>
+struct gather_op : op {
+  static constexpr fixed_string name = "gather";
+  using rule = rule::indices_for_axis;
+  using asked = fact::axes<Axis>;
+  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
+  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
+  static constexpr bool takes_weights(int i) { return i == 0; }
+  static constexpr int extent_indexed(int i, const shape& table, const shape&) { return i == 1 ? table[Axis] : 0; }
+  static constexpr int axis_of(const shape& table) { return Axis < 0 ? table.rank + Axis : Axis; }
+  static constexpr tensor_type result(const tensor_type& table, const shape& indices) {
+    if (detail::extent_along(table, Axis) == 0) return no_shape;
+    return {detail::spliced(table, axis_of(table), 1, indices), table.element};
+  }
+  static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto table, auto indices) {
+    constexpr shape from = decltype(table)::shape;
+    using added = scatter_add_op<axis_of(from), from[Axis], Padding>;
+    return gradients(make<added>(detail::in_reals(g), indices), no_gradient{});
+  }
+};
+
+template <int Axis, int Extent, int Padding>
+struct scatter_add_op : op {
+  static constexpr fixed_string name = "scatter_add";
+  using rule = rule::indices_for_axis;
+  using asked = fact::axes<Axis>;
+  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
+  static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr bool sums(int) { return true; }
+  static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? Extent : 0; }
+  static constexpr shape result(const shape& x, const shape& indices) {
+    const bool fits = x.rank >= Axis + indices.rank && detail::spliced(x, Axis, indices.rank, indices) == x;
+    return fits ? detail::spliced(x, Axis, indices.rank, shape{Extent}) : no_shape;
+  }
+  /// Room for the indices in the order of the positions to which they lead, and for ends of as many buckets at most.
+  static constexpr workspace scratch(int bytes, const shape&, const shape& indices) {
+    const std::int64_t count = indices.count();
+    return {(4 * (count + std::min<std::int64_t>(count, Extent)) + bytes - 1) / bytes};
+  }
+  static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
+  static constexpr auto vjp(auto g, auto, auto x, auto indices) {
+    const auto found = make<gather_op<Axis>>(g, indices);
+    if constexpr (Padding < 0) {
+      return gradients(found, no_gradient{});
+    } else {
+      constexpr axis_set of_indices = ((axis_set{1} << decltype(indices)::shape.rank) - 1) << Axis;
+      constexpr shape beside_x = reduced(decltype(x)::shape, ~of_indices, true);
+      const auto counts = make<reshape_op<beside_x>>(indices) != constant<Padding>;
+      return gradients(where(counts, found, constant<0>), no_gradient{});
+    }
+  }
+};
+
+/// Rows of zeros with a one at each index.
+struct one_hot_op : op {
+  static constexpr fixed_string name = "one_hot";
+  using rule = rule::bound_as_extent;
+  static constexpr kind argument_kind(int) { return kind::whole; }
+  static constexpr bool makes_bf16(int, const shape&) { return true; }
+  static constexpr shape result(const tensor_type& indices) {
+    const int bound = indices.element.bound;
+    return bound > 0 ? detail::spliced(indices, indices.rank, 0, shape{bound}) : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape&) { return 0; }
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+
+namespace detail {
+template <int... Axes>
+struct gather_form : unfit_form<"gather"> {};
+template <int Axis>
+struct gather_form<Axis> : form_of_two<"gather"> {
+  template <an_expression Table, an_expression Indices>
+  static constexpr auto of(Table table, Indices indices) {
+    return made_silently<gather_op<Axis>>(table, indices);
+  }
+};
+}  // namespace detail
+
+/// What stands at the indices along an axis of a table, as numpy.take: in the result's shape, that of the indices is in
+/// place of the axis. `gather<0>(table, tokens)` looks rows up; the bound of the indices is at most their number.
+template <int... Axes, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::gather_form<Axes...>, A...> gather(A...) {
+  return {};
+}
+
+/// Real numbers {..., bound}: 1 at each index, else 0.
+template <an_operand X>
+constexpr made<one_hot_op, X> one_hot(X) {
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,346 @@
+// Losses: scalars, averaged over the batch.
+#pragma once
+
+#include "cairn/op/comparison.hpp"
+#include "cairn/op/gather.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/op/softmax.hpp"
+
+namespace cairn {
+
+namespace nn {
+
+/// What cross_entropy is told beside its arguments: PyTorch's words and defaults.
+struct cross_entropy_options {
+  int ignore_index = -100;     ///< labels that are this count for nothing; where it is no class, they may go up to it
+  double label_smoothing = 0;  ///< the share of a row's target that all classes have alike, from 0 to 1
+
+  friend constexpr bool operator==(const cross_entropy_options&, const cross_entropy_options&) = default;
+};
+
+}  // namespace nn
+
+namespace detail {
+/// Operations on logits {..., classes} and one label {...} for each row of them.
+struct labelled : op {
+  using rule = rule::one_label_per_row;
+  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
+  static constexpr int extent_indexed(int i, const shape& logits, const shape&) { return i == 1 ? logits[-1] : 0; }
+  static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr bool sums(int) { return true; }
+  static constexpr bool takes_rows(const shape&, const shape&) { return true; }
+  static constexpr bool fits(const shape& logits, const shape& labels) {
+    return logits.rank > 0 && reduced(logits, axis_set{1} << (logits.rank - 1), false) == labels;
+  }
+  static constexpr shape result(const shape& logits, const shape& labels) {
+    return fits(logits, labels) ? shape{} : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape& logits, const shape&) { return 5 * logits.count(); }
+};
+}  // namespace detail
+
+/// softmax(logits) minus 1 at the label: the gradient of a row's cross entropy.
+struct softmax_error_op : detail::labelled {
+  static constexpr fixed_string name = "softmax_error";
+  static constexpr bool sums(int) { return false; }
+  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
+  static constexpr int overwrites(int) { return 0; }
+  static constexpr shape result(const shape& logits, const shape& labels) {
+    return fits(logits, labels) ? logits : no_shape;
+  }
+  static constexpr auto vjp(auto g, auto, auto logits, auto) {
+    return gradients(make<softmax_slope_op<-1, false>>(g, softmax(logits)), no_gradient{});
+  }
+};
+struct cross_entropy_op : detail::labelled {
+  static constexpr fixed_string name = "cross_entropy";
+  static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
+    constexpr double rows = static_cast<double>(decltype(labels)::shape.count());
+    return gradients(make<softmax_error_op>(logits, labels) * (g * constant<1 / rows>), no_gradient{});
+  }
+};
+namespace detail {
+/// Operations on logits and labels that give a number for each row.
+struct labelled_row : labelled {
+  static constexpr shape result(const shape& logits, const shape& labels) {
+    return fits(logits, labels) ? labels : no_shape;
+  }
+  /// What is one for each row beside its logits.
+  template <class Logits>
+  using beside = reshape_op<reduced(Logits::shape, axis_set{1} << (Logits::shape.rank - 1), true)>;
+};
+}  // namespace detail
+
+/// The cross entropy of each row.
+struct row_cross_entropy_op : detail::labelled_row {
+  static constexpr fixed_string name = "cross_entropy";
+  static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
+    return gradients(make<softmax_error_op>(logits, labels) * make<beside<decltype(logits)>>(g), no_gradient{});
+  }
+};
+/// The logit of each row that stands at the label.
+struct label_logit_op : detail::labelled_row {
+  static constexpr fixed_string name = "label_logit";
+  static constexpr bool takes_rows(const shape&, const shape&) { return false; }  // it reads one number of each
+  static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
+    using row = beside<decltype(logits)>;
+    const auto here = make<as_op<dtype::i32>>(make<row>(labels)) == arange<decltype(logits)::shape[-1]>;
+    return gradients(where(here, make<row>(g), constant<0>), no_gradient{});
+  }
+};
+/// Labels that are at most Last as classes: those that are none as the last class.
+template <int Classes, int Last>
+struct as_class_op : elementwise_op {
+  static constexpr fixed_string name = "cross_entropy";  // which refuses labels
+  static constexpr kind argument_kind(int) { return kind::whole; }
+  static constexpr int extent_indexed(int, const auto&) { return Last + 1; }
+  static constexpr tensor_type result(const tensor_type& labels) { return {labels, {labels.element.type, Classes}}; }
+};
+struct accuracy_op : detail::labelled {
+  static constexpr fixed_string name = "accuracy";
+  static constexpr bool detaches = true;
+  static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
+};
+
+namespace detail {
+template <class Op>
+struct labelled_form : form_of_two<Op::name> {
+  template <an_expression Logits, an_expression Labels>
+  static constexpr auto of(Logits logits, Labels labels) {
+    return made_silently<Op>(logits, labels);
+  }
+};
+/// Cross entropy as its options and weights say: where rows do not count alike, the sum of what they count, divided by
+/// the sum of their weights.
+template <nn::cross_entropy_options... Given>
+struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
+  static constexpr nn::cross_entropy_options O{Given...};
+  using rule = rule::weights_of_classes_and_rows;
+  static constexpr shape shown(std::size_t, const shape& s) { return s; }
+  template <class... A>
+  static constexpr bool fits = sizeof...(A) >= 2 && sizeof...(A) <= 4;
+
+  template <an_expression Logits, an_expression Labels>
+  static constexpr auto of(Logits logits, Labels labels) {
+    if constexpr (are_soft<Logits, Labels>) return refused_targets(logits, labels);
+    else if constexpr (O == nn::cross_entropy_options{}) return made_silently<cross_entropy_op>(logits, labels);
+    else return of(logits, labels, one);
+  }
+  template <an_expression Logits, an_expression Labels, an_expression ByClass, an_expression ByRow = constant_leaf<1.0>>
+  static constexpr auto of(Logits logits, Labels labels, ByClass by_class, ByRow by_row = {}) {
+    using owner = owner_of<Logits, Labels, ByClass, ByRow>;
+    if constexpr (are_soft<Logits, Labels>) {
+      return pass_on<owner>(refused_targets(logits, labels));
+    } else {
+      return of_classes<owner>(logits, labels, by_class, by_row);
+    }
+  }
+
+ private:
+  /// Returns true if a number for each class stands in place of class indices.
+  template <class Logits, class Labels>
+  static constexpr bool are_soft = !wrong<Logits> && !wrong<Labels> && kind_of(Logits::element.type) == kind::real &&
+                                   kind_of(Labels::element.type) == kind::real && Logits::shape == Labels::shape;
+  template <class Logits, class Labels>
+  static constexpr auto refused_targets(Logits, Labels) {
+    return mistake<soft_targets, owner_of<Logits, Labels>,
+                   fact::operation<"cross_entropy", tensor_fact<Logits>, tensor_fact<Labels>>>{};
+  }
+  template <class owner, class Logits, class Labels, class ByClass, class ByRow>
+  static constexpr auto of_classes(Logits logits, Labels labels, ByClass by_class, ByRow by_row) {
+    const auto loss = made_silently<row_cross_entropy_op>(logits, classes_of<Logits>(labels));
+    if constexpr (wrong<decltype(loss)> || wrong<ByClass> || wrong<ByRow>)
+      return pass_on<owner>(loss, by_class, by_row);
+    else if constexpr (!(O.label_smoothing >= 0 && O.label_smoothing <= 1))
+      return mistake<share_of_classes, owner,
+                     fact::operation<"cross_entropy", tensor_fact<Logits>, tensor_fact<Labels>>,
+                     fact::label_smoothing<O.label_smoothing>>{};
+    else if constexpr (fits_or_none(ByClass::shape, shape{Logits::shape[-1]}) &&
+                       fits_or_none(ByRow::shape, Labels::shape))
+      return weighted(logits, labels, loss, by_class, by_row);
+    else return wrong_shapes<cross_entropy_form, owner, Logits, Labels, ByClass, ByRow>(std::make_index_sequence<4>{});
+  }
+
+  static constexpr bool fits_or_none(const shape& weights, const shape& wanted) {
+    return weights == wanted || weights.rank == 0;
+  }
+  /// Whether labels may be what is no class.
+  template <class Logits, class Labels>
+  static constexpr bool beyond = [] {
+    if constexpr (Logits::shape.rank == 0 || !is_whole<Labels>) return false;
+    else return O.ignore_index >= Logits::shape[-1] && Labels::element.bound > Logits::shape[-1];
+  }();
+  template <class Logits, class Labels>
+  static constexpr auto classes_of(Labels labels) {
+    if constexpr (beyond<Logits, Labels>) return made_silently<as_class_op<Logits::shape[-1], O.ignore_index>>(labels);
+    else return labels;
+  }
+
+  template <class Logits, class Labels, class ByClass>
+  static constexpr auto weighted(Logits logits, Labels labels, auto loss, ByClass by_class, auto by_row) {
+    const auto classes = classes_of<Logits>(labels);
+    const auto of_label = [](auto weights, auto at) {
+      if constexpr (ByClass::shape.rank == 0) return weights;
+      else return made_silently<gather_op<0>>(weights, at);
+    }(by_class, classes);
+    const auto weight = times(of_label, by_row);
+    constexpr bool ignores = O.ignore_index >= 0 && O.ignore_index < Labels::element.bound;
+    const auto counted = times(smoothed(logits, classes, loss, by_class, of_label), by_row);
+    if constexpr (ignores)
+      return made_silently<div_op>(summed<false>(unless_ignored<Logits>(labels, counted)),
+                                   summed<false>(unless_ignored<Logits>(labels, weight)));
+    else if constexpr (decltype(weight)::shape.rank > 0)
+      return made_silently<div_op>(summed<false>(counted), summed<false>(weight));
+    else if constexpr (std::same_as<decltype(weight), const constant_leaf<1.0>>) return averaged<false>(counted);
+    else return made_silently<div_op>(averaged<false>(counted), weight);
+  }
+
+  template <class X, class Weight>
+  static constexpr auto times(X x, Weight weight) {
+    if constexpr (std::same_as<Weight, constant_leaf<1.0>>) return x;
+    else if constexpr (std::same_as<X, constant_leaf<1.0>>) return weight;
+    else return made_silently<mul_op>(x, weight);
+  }
+  /// Of each row, loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x)). The loss stands last, so that
+  /// backward takes it first, and adds the rest to its gradient in one loop.
+  static constexpr auto smoothed(auto logits, auto classes, auto loss, auto by_class, auto of_label) {
+    if constexpr (O.label_smoothing == 0) {
+      return times(loss, of_label);
+    } else {
+      constexpr auto share = constant<O.label_smoothing>;
+      const auto at_label =
+          made_silently<labelled_row::beside<decltype(logits)>>(made_silently<label_logit_op>(logits, classes));
+      const auto others = averaged<false, -1>(times(made_silently<sub_op>(at_label, logits), by_class));
+      const auto weight = [&] {
+        if constexpr (decltype(by_class)::shape.rank == 0) return of_label;
+        else
+          return made_silently<add_op>(times(of_label, constant<1 - O.label_smoothing>),
+                                       times(averaged<false>(by_class), share));
+      }();
+      return made_silently<add_op>(times(others, share), times(loss, weight));
+    }
+  }
+  /// x, but 0 where a label is ignored, and NaN where it is no class.
+  template <class Logits, class Labels>
+  static constexpr auto unless_ignored(Labels labels, auto x) {
+    const auto ignored = comparing_form<comparison::equal>::of(labels, constant<O.ignore_index>);
+    if constexpr (beyond<Logits, Labels>) {
+      constexpr auto none = constant<std::numeric_limits<double>::quiet_NaN()>;
+      const auto is_class = comparing_form<comparison::less>::of(labels, constant<Logits::shape[-1]>);
+      return made_silently<where_op>(ignored, constant<0>, made_silently<where_op>(is_class, x, none));
+    } else {
+      return made_silently<where_op>(ignored, constant<0>, x);
+    }
+  }
+};
+/// The mean of a loss of two elements. Where one argument is a number, it is beside each element of the other.
+template <class Loss>
+struct pairwise_form : form_of_two<Loss::name> {
+  using rule = rule::equal_shapes;
+  static constexpr shape shown(std::size_t, const shape& s) { return s; }
+  template <an_expression A, an_expression B>
+  static constexpr auto of(A a, B b) {
+    if constexpr (wrong<A> || wrong<B> || A::shape == B::shape || A::shape.rank == 0 || B::shape.rank == 0)
+      return averaged<false>(Loss::of(a, b));
+    else return wrong_shapes<pairwise_form, owner_of<A, B>, A, B>(std::index_sequence_for<A, B>{});
+  }
+};
+struct mse_loss {
+  static constexpr fixed_string name = "mse";
+  static constexpr auto of(auto a, auto b) { return made_silently<square_op>(made_silently<sub_op>(a, b)); }
+};
+struct l1_loss {
+  static constexpr fixed_string name = "l1";
+  static constexpr auto of(auto a, auto b) { return made_silently<abs_op>(made_silently<sub_op>(a, b)); }
+};
+template <double Delta>
+struct huber_loss {
+  static constexpr fixed_string name = "huber";
+  /// c (d - c / 2) of the difference d, where c is d clamped: the slope is c.
+  static constexpr auto of(auto a, auto b) {
+    const auto difference = made_silently<sub_op>(a, b);
+    const auto clamped = clamp_form::of(difference, constant<-Delta>, constant<Delta>);
+    return made_silently<mul_op>(clamped, made_silently<sub_op>(difference, made_silently<mul_op>(half, clamped)));
+  }
+};
+template <double Delta>
+struct huber_form : pairwise_form<huber_loss<Delta>> {
+  template <an_expression A, an_expression B>
+  static constexpr auto of(A a, B b) {
+    if constexpr (wrong<A> || wrong<B> || Delta > 0) return pairwise_form<huber_loss<Delta>>::of(a, b);
+    else
+      return mistake<delta_of_huber, owner_of<A, B>, fact::operation<"huber", tensor_fact<A>, tensor_fact<B>>,
+                     fact::delta<Delta>>{};
+  }
+};
+struct binary_cross_entropy_loss {
+  static constexpr fixed_string name = "binary_cross_entropy_with_logits";
+  /// t softplus(-x) + (1 - t) softplus(x): softplus(x) - t x would lose all digits where x is large and right.
+  static constexpr auto of(auto x, auto target) {
+    const auto other = made_silently<sub_op>(constant<1.0>, target);
+    const auto yes = made_silently<softplus_op>(made_silently<neg_op>(x));
+    const auto no = made_silently<softplus_op>(x);
+    return made_silently<add_op>(made_silently<mul_op>(target, yes), made_silently<mul_op>(other, no));
+  }
+};
+}  // namespace detail
+
+/// Mean over the rows of -log(softmax(logits)[label]), as F.cross_entropy. Logits {..., classes}, labels {...}; then
+/// may come weights by class {classes}, and by row {...}, or 1_c where there are none: the mean is divided by the sum
+/// of the weights of the labels that count. `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits,
+/// labels)` of labels<"y", 256, ...>: others that are no class make the loss NaN. Rejects: labels above the classes, or
+/// above what is ignored; other shapes; a share of label_smoothing outside of [0, 1].
+template <class... A>
+  requires some_operands<A...>
+constexpr applied<detail::cross_entropy_form<>, A...> cross_entropy(A...) {
+  return {};
+}
+template <nn::cross_entropy_options O, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::cross_entropy_form<O>, A...> cross_entropy(A...) {
+  return {};
+}
+
+/// The fraction of rows whose largest logit stands at the label; has no gradient.
+template <class... A>
+  requires some_operands<A...>
+constexpr applied<detail::labelled_form<accuracy_op>, A...> accuracy(A...) {
+  return {};
+}
+
+// Means over all elements of equal shapes, or of one shape and one number: {8, 1} and {8} would broadcast to {8, 8}.
+
+/// Of squared differences, as F.mse_loss.
+template <class... A>
+  requires some_operands<A...>
+constexpr applied<detail::pairwise_form<detail::mse_loss>, A...> mse(A...) {
+  return {};
+}
+
+namespace nn {  // for models call layers so
+/// Of absolute differences, as F.l1_loss.
+template <class... A>
+  requires some_operands<A...>
+constexpr applied<cairn::detail::pairwise_form<cairn::detail::l1_loss>, A...> l1(A...) {
+  return {};
+}
+}  // namespace nn
+
+/// As F.huber_loss: half the square of a difference up to Delta, Delta (|difference| - Delta / 2) above.
+/// Rejects what mse does, and a Delta that is not above 0.
+template <auto Delta = 1.0, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::huber_form<static_cast<double>(Delta)>, A...> huber(A...) {
+  return {};
+}
+
+/// As F.binary_cross_entropy_with_logits, of logits and targets from 0 to 1; large logits do not overflow.
+template <class... A>
+  requires some_operands<A...>
+constexpr applied<detail::pairwise_form<detail::binary_cross_entropy_loss>, A...> binary_cross_entropy_with_logits(
+    A...) {
+  return {};
+}
+
+}  // namespace cairn

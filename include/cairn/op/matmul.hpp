@@ -1,0 +1,117 @@
+// Matrix products.
+#pragma once
+
+#include "cairn/cost/blocking.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/op/transpose.hpp"
+
+namespace cairn {
+
+/// {..., m, k} x {..., k, n} -> {..., m, n}; TransposeA and TransposeB read {..., k, m} and {..., n, k} instead.
+/// Leading axes broadcast.
+template <bool TransposeA, bool TransposeB>
+struct matmul_op : op {
+  static constexpr fixed_string name = "matmul";
+  using rule = rule::inner_extents_equal;
+  static constexpr bool contraction = true;
+  static constexpr bool takes_bf16(int) { return true; }
+  static constexpr shape shown(std::size_t i, shape s) {
+    if ((i == 0 ? TransposeA : TransposeB) && s.rank >= 2) std::swap(s.extent[s.rank - 1], s.extent[s.rank - 2]);
+    return s;
+  }
+  static constexpr int rows(const shape& a) { return a[TransposeA ? -1 : -2]; }
+  static constexpr int inner(const shape& a) { return a[TransposeA ? -2 : -1]; }
+  static constexpr int columns(const shape& b) { return b[TransposeB ? -2 : -1]; }
+
+  static constexpr shape result(const shape& a, const shape& b) {
+    if (a.rank < 2 || b.rank < 2 || inner(a) != b[TransposeB ? -1 : -2]) return no_shape;
+    shape left = a, right = b;
+    left.extent[a.rank - 2] = right.extent[b.rank - 2] = rows(a);
+    left.extent[a.rank - 1] = right.extent[b.rank - 1] = columns(b);
+    return broadcast(left, right);
+  }
+  static constexpr std::int64_t flops(const shape& a, const shape& b) { return 2 * result(a, b).count() * inner(a); }
+
+  /// Where b is one matrix for all leading axes of a, those axes are more rows, if an extent can be as many.
+  static constexpr bool more_rows(const shape& a, const shape& b) {
+    return !TransposeA && a.rank > 2 && b.rank == 2 && std::in_range<int>(a.count() / inner(a));
+  }
+  /// The product done for each index of the remaining leading axes, and how many these are.
+  static constexpr cairn::product one(const shape& a, const shape& b) {
+    const std::int64_t m = more_rows(a, b) ? a.count() / inner(a) : rows(a);
+    return {static_cast<int>(m), columns(b), inner(a), TransposeA, TransposeB};
+  }
+  static constexpr std::int64_t products(const shape& a, const shape& b) {
+    const cairn::product each = one(a, b);
+    return result(a, b).count() / (std::int64_t{each.m} * each.n);
+  }
+
+  static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
+    const cairn::product each = one(a, b);
+    if (products(a, b) > 1 || blocking_of(each, bytes).open > 0) return tiling::none;
+    return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
+  }
+  /// One product has a loop round its tiles; of several, tiles are rounded that are complete at once.
+  static constexpr bool makes_bf16(int, const shape& a, const shape& b) {
+    constexpr int bytes = 2;
+    return products(a, b) > 1 && inner(a) <= blocking_of(one(a, b), bytes).depth;
+  }
+  static constexpr int reads_rows(int) { return 1; }
+  static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
+    const workspace own = blocking_of(one(a, b), bytes).scratch;
+    // Threads share one product, or take several each.
+    if (products(a, b) == 1) return own;
+    return {own.numbers(1), parts_of(flops(a, b), products(a, b))};
+  }
+
+  template <class G, class Y, class A, class B>
+  static constexpr auto vjp(G g, Y, A a, B b) {
+    if constexpr (more_rows(A::shape, B::shape)) {
+      constexpr int k = inner(A::shape), n = columns(B::shape);
+      return gradients(multiply<false, !TransposeB>(g, b), gradient_b(reshape<-1, k>(a), reshape<-1, n>(g)));
+    } else {
+      return gradients(gradient_a(b, g), gradient_b(a, g));
+    }
+  }
+
+ private:
+  template <bool P, bool Q>
+  static constexpr auto multiply(auto a, auto b) {
+    return make<matmul_op<P, Q>>(a, b);
+  }
+  static constexpr auto gradient_a(auto b, auto g) {
+    if constexpr (TransposeA) return multiply<TransposeB, true>(b, g);
+    else return multiply<false, !TransposeB>(g, b);
+  }
+  static constexpr auto gradient_b(auto a, auto g) {
+    if constexpr (TransposeB) return multiply<true, TransposeA>(g, a);
+    else return multiply<!TransposeA, false>(a, g);
+  }
+};
+
+namespace detail {
+template <class E>
+struct untransposed {
+  using type = E;
+  static constexpr bool folded = false;
+};
+template <auto Permutation, class A>
+  requires(A::shape.rank >= 2 && Permutation == swap_last_two<A::shape.rank>())
+struct untransposed<expr<transpose_op<Permutation>, A>> {
+  using type = A;
+  static constexpr bool folded = true;
+};
+template <class Opaque>
+  requires untransposed<revealed<Opaque>>::folded
+struct untransposed<renamed<Opaque>> : untransposed<revealed<Opaque>> {};
+}  // namespace detail
+
+/// Matrix product over the last two axes; leading axes broadcast. `matmul(x, transpose(w))` reads w as it lies.
+template <an_operand A, an_operand B>
+constexpr made<matmul_op<detail::untransposed<A>::folded, detail::untransposed<B>::folded>,
+               typename detail::untransposed<A>::type, typename detail::untransposed<B>::type>
+matmul(A, B) {
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,80 @@
+// Mean and variance of features over all rows, or of groups of features over the rows of each example.
+#pragma once
+
+#include "cairn/op/norm.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// What both have in common. Variances are sums of squares of what lies off a mean of some rows, so that large means
+/// cost no digits; no finite numbers overflow, but a variance that its type cannot hold is infinite.
+struct moments_of_columns : op {
+  static constexpr bool sums(int) { return true; }
+  static constexpr bool takes_bf16(int) { return true; }
+  static constexpr int exact = 0;
+  static constexpr std::int64_t flops(const shape& x) { return 4 * x.count(); }
+  /// Rows are summed in sections, the same for any number of threads.
+  static constexpr int sections_of(std::int64_t rows) {
+    return static_cast<int>(std::clamp<std::int64_t>(rows / 128, 1, 64));
+  }
+  /// The sums of each section; and by column the origin, and whether the result is known.
+  static constexpr std::int64_t scratch_of(int bytes, std::int64_t rows, int columns) {
+    return (2 * sections_of(rows) + 2) * std::int64_t{columns} * sums_in(bytes);
+  }
+};
+}  // namespace detail
+
+/// {..., features} -> half the mean of each feature, 2 / sqrt(variance + eps), and the variance: the mean square of
+/// what lies off the mean.
+template <double Eps>
+struct moments_op : detail::moments_of_columns {
+  static constexpr fixed_string name = "moments";
+  using rule = rule::at_least_two_axes;
+  static constexpr std::array<shape, 3> result(const shape& x) {
+    const shape features = x.rank < 2 ? no_shape : shape{x[-1]};
+    return {features, features, features};
+  }
+  static constexpr std::int64_t rows(const shape& x) { return x.count() / x[-1]; }
+  static constexpr bool of_single_numbers(const shape& x) { return rows(x) == 1; }
+  static constexpr workspace scratch(int bytes, const shape& x) { return {scratch_of(bytes, rows(x), x[-1])}; }
+  static constexpr bool reads_pieces(int, const shape&) { return true; }
+  static constexpr auto vjp(auto of_mean, auto of_scale, auto of_variance, auto mean, auto scale, auto, auto x) {
+    constexpr auto share = constant<1 / static_cast<double>(rows(decltype(x)::shape))>;
+    const auto of_off = of_variance * constant<8> - detail::through_root(of_scale, scale);
+    return gradients((of_mean + of_off * (x * detail::half - mean)) * (detail::half * share));
+  }
+};
+
+namespace detail {
+/// {N, groups, 1} -> {N, 1, features}: the number of the group that each feature is in.
+template <int Features, class V>
+constexpr auto for_features(V v) {
+  constexpr shape each{V::shape[0], V::shape[1], Features / V::shape[1]}, together{V::shape[0], 1, Features};
+  if constexpr (each == V::shape) return make<reshape_op<together>>(v);
+  else return make<reshape_op<together>>(make<expand_op<each>>(v));
+}
+}  // namespace detail
+
+/// {N, rows, features} -> {N, groups, 1} twice: half the mean of each group of features, and 2 / sqrt(variance + eps).
+template <int Groups, double Eps>
+struct group_moments_op : detail::moments_of_columns {
+  static constexpr fixed_string name = "group_moments";
+  using rule = rule::at_least_two_axes;
+  static constexpr std::array<shape, 2> result(const shape& x) {
+    const shape groups = x.rank != 3 ? no_shape : shape{x[0], Groups, 1};
+    return {groups, groups};
+  }
+  static constexpr std::int64_t work(const shape& x) { return 40 * x.count(); }
+  static constexpr workspace scratch(int bytes, const shape& x) {
+    return {scratch_of(bytes, x[1], x[2]), parts_of(work(x), x[0])};
+  }
+  static constexpr auto vjp(auto of_mean, auto of_scale, auto mean, auto scale, auto x) {
+    constexpr shape from = decltype(x)::shape;
+    constexpr auto share = constant<static_cast<double>(Groups) / (static_cast<double>(from[1]) * from[2])>;
+    const auto of_off = detail::for_features<from[2]>(detail::through_root(of_scale, scale));
+    const auto off = x * detail::half - detail::for_features<from[2]>(mean);
+    return gradients((detail::for_features<from[2]>(of_mean) - of_off * off) * (detail::half * share));
+  }
+};
+
+}  // namespace cairn

@@ -1,0 +1,92 @@
+// Rows laid into a table at an index, and rows found there.
+#pragma once
+
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/slice.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// Zeros of a tensor's shape and type.
+template <class Tensor>
+constexpr auto zeros_like(Tensor) {
+  constexpr auto number = constant<0>;
+  if constexpr (Tensor::element.type == dtype::real) return make<expand_op<Tensor::shape>>(number);
+  else return make<expand_op<Tensor::shape>>(make<as_op<Tensor::element.type>>(number));
+}
+}  // namespace detail
+
+/// A table with rows in place of its own along an axis, from an index on.
+template <int Axis>
+struct placed_op;
+
+/// So many rows of a table along an axis, from an index on.
+template <int Axis, int Rows>
+struct rows_at_op : op {
+  static constexpr fixed_string name = "rows_at";
+  using rule = rule::rows_of_table;
+  using asked = fact::axes<Axis>;
+  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
+  static constexpr int extent_indexed(int i, const shape& table, const shape&) {
+    return i == 1 ? table[Axis] - Rows + 1 : 0;
+  }
+  static constexpr tensor_type result(const tensor_type& table, const shape& at) {
+    const bool fits = at.count() == 1 && detail::extent_along(table, Axis) >= Rows;
+    return fits ? detail::with_extent(table, Axis, Rows) : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto table, auto at) {
+    return gradients(make<placed_op<Axis>>(detail::zeros_like(table), at, g), no_gradient{});
+  }
+};
+
+template <int Axis>
+struct placed_op : op {
+  static constexpr fixed_string name = "placed";
+  using rule = rule::rows_of_table;
+  using asked = fact::axes<Axis>;
+  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
+  static constexpr int extent_indexed(int i, const shape& table, const shape&, const shape& rows) {
+    return i == 1 ? table[Axis] - rows[Axis] + 1 : 0;
+  }
+  static constexpr int overwrites(int /*result*/) { return 0; }
+  static constexpr tensor_type result(const tensor_type& table, const shape& at, const tensor_type& rows) {
+    const int some = detail::extent_along(rows, Axis);
+    const bool fits = at.count() == 1 && some > 0 && some <= detail::extent_along(table, Axis) &&
+                      detail::with_extent(table, Axis, some) == rows && table.element.type == rows.element.type;
+    return {fits ? table : no_shape, detail::joined_elements(table.element, rows.element)};
+  }
+  static constexpr std::int64_t flops(const shape&, const shape&, const shape&) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto, auto at, auto rows) {
+    constexpr int some = decltype(rows)::shape[Axis];
+    return gradients(make<placed_op>(g, at, detail::zeros_like(rows)), no_gradient{},
+                     make<rows_at_op<Axis, some>>(g, at));
+  }
+};
+
+namespace detail {
+template <int... Axes>
+struct placed_form : unfit_form<"placed"> {};
+template <int Axis>
+struct placed_form<Axis> {
+  static constexpr fixed_string name = "placed";
+  using misuse = table_index_and_rows;
+  template <class... A>
+  static constexpr bool fits = sizeof...(A) == 3;
+  template <an_expression Table, an_expression At, an_expression Rows>
+  static constexpr auto of(Table table, At at, Rows rows) {
+    return made_silently<placed_op<Axis>>(table, at, rows);
+  }
+};
+}  // namespace detail
+
+/// A table with `rows` in place of its own along an axis, from an index on, which leaves them room: `placed<0>(table,
+/// at, row)`, as JAX's dynamic_update_slice. Both hold numbers of one type, or indices. A cache that becomes this is
+/// written in place.
+template <int... Axes, class... A>
+  requires some_operands<A...>
+constexpr applied<detail::placed_form<Axes...>, A...> placed(A...) {
+  return {};
+}
+
+}  // namespace cairn

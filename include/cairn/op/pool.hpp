@@ -1,0 +1,132 @@
+// Windows that move over images {N, H, W, C}: the largest number in each, or their sum.
+#pragma once
+
+#include "cairn/lang/apply.hpp"
+
+namespace cairn {
+
+/// Square windows of so many positions a side, that many steps apart; the first begins so far outside of the image.
+struct pooling {
+  int extent, stride = extent, padding = 0;
+
+  /// How many fit along an axis; 0 where the first does not.
+  constexpr int along(int pixels) const {
+    const int room = pixels + 2 * padding - extent;
+    return room < 0 ? 0 : room / stride + 1;
+  }
+  constexpr bool sound() const { return extent > 0 && stride > 0 && padding >= 0 && 2 * padding <= extent; }
+  constexpr shape result(shape x) const {
+    if (x.rank != 4 || !sound()) return no_shape;
+    x.extent[1] = along(x.extent[1]);
+    x.extent[2] = along(x.extent[2]);
+    return x.extent[1] > 0 && x.extent[2] > 0 ? x : no_shape;
+  }
+  constexpr int positions() const { return extent * extent; }
+  /// Of positions in a window, row by row: bytes where these suffice.
+  constexpr element_type position() const {
+    const bool small = positions() <= 256;
+    return {small ? dtype::u8 : dtype::i32, positions()};
+  }
+  friend constexpr bool operator==(const pooling&, const pooling&) = default;
+};
+
+namespace detail {
+template <pooling P>
+struct pooling_op : op {
+  using rule = rule::window_in_image;
+  using asked = fact::window<P.extent, P.stride, P.padding>;
+  static constexpr bool takes_bf16(int i) { return i == 0; }
+  static constexpr bool makes_bf16(int result, const auto&...) { return result == 0; }
+};
+/// Extents of an image, given back those that pooling took.
+constexpr shape unpooled(shape g, int height, int width) {
+  g.extent[1] = height;
+  g.extent[2] = width;
+  return g;
+}
+}  // namespace detail
+
+/// Each number laid where its window has the position beside it, and sums of these: an image of Height and Width.
+template <pooling P, int Height, int Width>
+struct unpool_op;
+
+/// What stands at the positions in the windows of an image.
+template <pooling P>
+struct pool_at_op : detail::pooling_op<P> {
+  static constexpr fixed_string name = "pool_at";
+  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
+  static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.positions() : 0; }
+  static constexpr shape result(const shape& x, const shape& at) { return P.result(x) == at ? at : no_shape; }
+  static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
+  static constexpr auto vjp(auto g, auto, auto x, auto at) {
+    constexpr shape from = decltype(x)::shape;
+    return gradients(make<unpool_op<P, from[1], from[2]>>(g, at), no_gradient{});
+  }
+};
+
+template <pooling P, int Height, int Width>
+struct unpool_op : detail::pooling_op<P> {
+  static constexpr fixed_string name = "unpool";
+  static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
+  static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.positions() : 0; }
+  static constexpr shape result(const shape& x, const shape& at) {
+    const shape whole = detail::unpooled(x, Height, Width);
+    return x == at && P.result(whole) == x ? whole : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
+  static constexpr auto vjp(auto g, auto, auto, auto at) {
+    return gradients(make<pool_at_op<P>>(g, at), no_gradient{});
+  }
+};
+
+/// The largest number of each window, and its position there: the first of equal ones. NaN wins; what lies outside of
+/// the image does not count.
+template <pooling P>
+struct max_pool_op : detail::pooling_op<P> {
+  static constexpr fixed_string name = "max_pool2d";
+  static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
+    const shape to = P.result(x);
+    return {tensor_type(to, x.element), tensor_type(to, P.position())};
+  }
+  static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.positions(); }
+  static constexpr auto vjp(auto g, auto, auto at, auto x) {
+    constexpr shape from = decltype(x)::shape;
+    return gradients(make<unpool_op<P, from[1], from[2]>>(g, at));
+  }
+};
+
+/// Each number added to all that is in its window, or its share of a mean: an image of Height and Width. Where windows
+/// lie side by side, the image is the numbers, each repeated.
+template <pooling P, bool Mean, int Height, int Width>
+struct spread_pool_op;
+
+/// The sum of each window, or its mean, in which what lies outside of the image counts as zeros.
+template <pooling P, bool Mean>
+struct sum_pool_op : detail::pooling_op<P> {
+  static constexpr auto name = [] {
+    if constexpr (Mean) return fixed_string{"avg_pool2d"};
+    else return fixed_string{"sum_pool2d"};
+  }();
+  static constexpr shape result(const shape& x) { return P.result(x); }
+  static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.positions(); }
+  static constexpr auto vjp(auto g, auto, auto x) {
+    constexpr shape from = decltype(x)::shape;
+    return gradients(make<spread_pool_op<P, Mean, from[1], from[2]>>(g));
+  }
+};
+
+template <pooling P, bool Mean, int Height, int Width>
+struct spread_pool_op : detail::pooling_op<P> {
+  static constexpr auto name = [] {
+    if constexpr (Mean) return fixed_string{"spread_pool2d"};
+    else return fixed_string{"upsample2d"};
+  }();
+  static constexpr shape result(const shape& g) {
+    const shape whole = detail::unpooled(g, Height, Width);
+    return P.result(whole) == g ? whole : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape& g) { return g.count() * P.positions(); }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<sum_pool_op<P, Mean>>(g)); }
+};
+
+}  // namespace cairn

@@ -1,0 +1,143 @@
+// Sums and means over axes.
+#pragma once
+
+#include "cairn/op/elementwise.hpp"
+#include "cairn/lang/view.hpp"
+
+#include <limits>
+
+namespace cairn {
+
+/// Sum over a set of axes, which become 1 (Keep) or vanish. An empty result of the rule is a scalar.
+template <axis_set Axes, bool Keep>
+struct sum_op : op {
+  static constexpr fixed_string name = "sum";
+  using rule = rule::axes_exist;
+  static constexpr axis_set summed = Axes;
+  static constexpr bool sums(int) { return true; }
+  static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
+  static constexpr std::int64_t flops(const shape& x) { return x.count(); }
+  static constexpr auto vjp(auto g, auto, auto x) {
+    constexpr shape from = decltype(x)::shape;
+    return gradients(make<expand_op<from>>(make<reshape_op<reduced(from, Axes, true)>>(g)));
+  }
+};
+
+/// Computes x minus an approximate mean. The mean needs no gradient: `var` subtracts the exact mean of the result
+/// afterwards, which cancels any shift.
+struct off_origin_op : sub_op {
+  static constexpr fixed_string name = "off_origin";
+  static constexpr bool in_other_gradients(int argument) { return argument == 1; }
+  static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, no_gradient{}); }
+};
+
+/// Keeps reduced axes with extent 1: `sum<-1>(x, keepdim)`.
+struct keepdim_t {};
+inline constexpr keepdim_t keepdim{};
+/// Divides by how many numbers there are, not by one less: `var<-1>(x, biased)`.
+struct biased_t {};
+inline constexpr biased_t biased{};
+
+namespace detail {
+/// The bit of an axis; of one that does not exist, a bit that no shape has.
+constexpr axis_set axis_bit(const shape& s, int axis) {
+  const int at = axis < 0 ? s.rank + axis : axis;
+  return axis_set{1} << (at >= 0 && at < s.rank ? at : 31);
+}
+/// A set of axes; all where none is named.
+template <shape S, int... Axes>
+constexpr axis_set axes_of() {
+  if constexpr (sizeof...(Axes) == 0) return (axis_set{1} << S.rank) - 1;
+  else return (0U | ... | axis_bit(S, Axes));
+}
+
+/// A reduction over axes as the user wrote them.
+template <template <axis_set, bool> class Op, bool Keep, int... Axes, class X>
+constexpr auto reduced_over(X x) {
+  constexpr axis_set axes = axes_of<X::shape, Axes...>();
+  if constexpr (wrong<X> || kind_of(X::element.type) != kind::real || axes >> X::shape.rank == 0) {
+    return made_silently<Op<axes, Keep>>(x);
+  } else {
+    using what = fact::operation<Op<axes, Keep>::name, tensor_fact<X>>;
+    return mistake<rule::axes_exist, typename X::owner, what, fact::axes<Axes...>>{};
+  }
+}
+template <bool Keep, int... Axes, class X>
+constexpr auto summed(X x) {
+  return reduced_over<sum_op, Keep, Axes...>(x);
+}
+template <bool Keep, int... Axes, class X>
+constexpr auto averaged(X x) {
+  using total = decltype(summed<Keep, Axes...>(x));
+  constexpr double share = static_cast<double>(total::shape.count()) / static_cast<double>(X::shape.count());
+  return made_silently<mul_op>(total{}, constant<share>);
+}
+
+/// Forms of one expression that lose axes, or keep them where `keepdim` follows.
+template <fixed_string Name, class Misuse = axes_as_arguments>
+struct reducing_form {
+  static constexpr fixed_string name = Name;
+  using misuse = Misuse;
+  template <class, class... Keep>
+  static constexpr bool fits = sizeof...(Keep) < 2 && (std::same_as<Keep, keepdim_t> && ...);
+};
+template <int... Axes>
+struct sum_form : reducing_form<"sum"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return summed<false, Axes...>(x);
+  }
+  template <class X>
+  static constexpr auto of(X x, keepdim_t) {
+    return summed<true, Axes...>(x);
+  }
+};
+template <int... Axes>
+struct mean_form : reducing_form<"mean"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return averaged<false, Axes...>(x);
+  }
+  template <class X>
+  static constexpr auto of(X x, keepdim_t) {
+    return averaged<true, Axes...>(x);
+  }
+};
+template <int... Axes>
+struct var_form : reducing_form<"var"> {
+  template <class, class... Option>
+  static constexpr bool fits = ((std::same_as<Option, keepdim_t> || std::same_as<Option, biased_t>) && ...);
+  template <class X, class... Option>
+  static constexpr auto of(X x, Option...) {
+    const auto off_origin = made_silently<off_origin_op>(x, averaged<true, Axes...>(x));
+    const auto off_mean = made_silently<sub_op>(off_origin, averaged<true, Axes...>(off_origin));
+    const auto total = summed<(std::same_as<Option, keepdim_t> || ...), Axes...>(made_silently<square_op>(off_mean));
+    constexpr std::int64_t results = decltype(total)::shape.count();
+    constexpr std::int64_t freedom = X::shape.count() - ((std::same_as<Option, biased_t> || ...) ? 0 : results);
+    constexpr double share = freedom == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                          : static_cast<double>(results) / static_cast<double>(freedom);
+    return made_silently<mul_op>(total, constant<share>);
+  }
+};
+}  // namespace detail
+
+/// Sum over the given axes (negative ones count from the last), or over all: `sum<-1>(x)`, `sum<-1>(x, keepdim)`.
+template <int... Axes, an_operand X, class... Keep>
+constexpr applied<detail::sum_form<Axes...>, X, Keep...> sum(X, Keep...) {
+  return {};
+}
+
+/// Mean over the given axes, or over all.
+template <int... Axes, an_operand X, class... Keep>
+constexpr applied<detail::mean_form<Axes...>, X, Keep...> mean(X, Keep...) {
+  return {};
+}
+
+/// Variance over the given axes, or over all, as x.var: divided by one less than there are numbers, so that of one it
+/// is NaN. `biased` divides by their number, `keepdim` keeps the axes; either, or both, may follow x.
+template <int... Axes, an_operand X, class... Option>
+constexpr applied<detail::var_form<Axes...>, X, Option...> var(X, Option...) {
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,108 @@
+// Tensors moved along an axis, so that each element meets its neighbours: stencils. Read where they lie.
+#pragma once
+
+#include "cairn/op/slice.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// Elements By places further on.
+template <int Axis, int By, edge Outside>
+struct moved_op : op {
+  using rule = rule::axes_exist;
+  using asked = fact::axes<Axis>;
+  static constexpr bool mapped = true;
+  static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr tensor_type result(const tensor_type& x) {
+    return Axis >= 0 && Axis < x.rank ? x : tensor_type{no_shape};
+  }
+  static constexpr axis_map map(const shape&, int axis) {
+    if (axis != Axis) return {};
+    return {.begin = -By, .outside = Outside};
+  }
+  static constexpr std::int64_t flops(auto) { return 0; }
+};
+}  // namespace detail
+
+/// What leaves at one end comes in at the other.
+template <int Axis, int By>
+struct roll_op : detail::moved_op<Axis, By, edge::wrap> {
+  static constexpr fixed_string name = "roll";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    return gradients(make<roll_op<Axis, decltype(x)::shape[Axis] - By>>(g));
+  }
+};
+
+/// Zeros come in, or what lies at the edge; at most as many as there are.
+template <int Axis, int By, edge Outside>
+struct shift_op : detail::moved_op<Axis, By, Outside> {
+  static constexpr fixed_string name = "shift";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    constexpr int extent = decltype(x)::shape[Axis], come_in = By < 0 ? -By : By;
+    const auto back = make<shift_op<Axis, -By, edge::zero>>(g);
+    if constexpr (Outside == edge::zero || come_in == 0) {
+      return gradients(back);
+    } else {
+      constexpr int begin = By < 0 ? extent - come_in : 0, at_edge = By < 0 ? extent - 1 : 0;
+      const auto of_edge = make<sum_op<axis_set{1} << Axis, true>>(make<slice_op<Axis, begin, begin + come_in>>(g));
+      return gradients(back + make<pad_op<Axis, at_edge, extent>>(of_edge));
+    }
+  }
+};
+
+namespace detail {
+/// An axis counted from the first, and a distance along it.
+struct move {
+  int axis, by;
+};
+constexpr move move_along(const shape& s, int axis, int by, edge outside) {
+  const int extent = extent_along(s, axis);
+  if (extent == 0) return {axis, by};
+  return {axis < 0 ? s.rank + axis : axis,
+          outside == edge::wrap ? (by % extent + extent) % extent : std::clamp(by, -extent, extent)};
+}
+
+template <int... Numbers>
+struct roll_form : unfit_form<"roll"> {};
+template <int Axis, int By>
+struct roll_form<Axis, By> : form_of_one<"roll"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    constexpr move along = move_along(X::shape, Axis, By, edge::wrap);
+    return made_silently<roll_op<along.axis, along.by>>(x);
+  }
+};
+
+template <auto... Numbers>
+struct shift_form : unfit_form<"shift"> {};
+template <int Axis, int By, edge Outside>
+  requires(Outside == edge::zero || Outside == edge::nearest)
+struct shift_form<Axis, By, Outside> : form_of_one<"shift"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    constexpr move along = move_along(X::shape, Axis, By, Outside);
+    return made_silently<shift_op<along.axis, along.by, Outside>>(x);
+  }
+};
+template <int Axis, int By>
+struct shift_form<Axis, By> : shift_form<Axis, By, edge::zero> {};
+}  // namespace detail
+
+/// The elements By places further on along an axis, around its end, as torch.roll: `roll<0, 1>(x)`. By may be negative,
+/// and more than there are. Several axes by several calls. Rejects: an axis that does not exist.
+template <int... Numbers, an_operand X, class... Surplus>
+constexpr applied<detail::roll_form<Numbers...>, X, Surplus...> roll(X, Surplus...) {
+  return {};
+}
+
+namespace nn {  // for models call what is added to a normalized value so
+/// The same where zeros come in, `nn::shift<0, 1>(x)`, or the element at the edge:
+/// `nn::shift<0, -1, edge::nearest>(x)`.
+/// Rejects: an axis that does not exist, another edge.
+template <auto... Numbers, an_operand X, class... Surplus>
+constexpr applied<cairn::detail::shift_form<Numbers...>, X, Surplus...> shift(X, Surplus...) {
+  return {};
+}
+}  // namespace nn
+
+}  // namespace cairn

@@ -1,0 +1,83 @@
+// Waves of positions, and features that are turned by them.
+#pragma once
+
+#include "cairn/op/concatenate.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/op/slice.hpp"
+
+namespace cairn {
+
+/// Waves of whole numbers p {...}: {..., Columns}. Where Halves, cos(p / Base^(2 j / Columns)) for each j, then the
+/// sines; else sine and cosine of each j side by side. They have the digits of double.
+template <int Columns, double Base, bool Halves>
+struct waves_op : op {
+  static constexpr fixed_string name = "waves";
+  static constexpr bool piecewise_constant = true;
+  static constexpr kind argument_kind(int) { return kind::whole; }
+  static constexpr shape result(shape positions) {
+    if (positions.rank == max_rank) return no_shape;
+    positions.extent[positions.rank++] = Columns;
+    return positions;
+  }
+  static constexpr std::int64_t flops(const shape& positions) { return 20 * Columns * positions.count(); }
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+
+/// The pairs of features j and D / 2 + j of x {..., T, H, D} turned by the angles of which `waves` {T, D} or {..., T,
+/// D} are cosines and sines; or turned back.
+template <bool Back>
+struct turned_op : op {
+  static constexpr fixed_string name = "rotary";
+  using rule = rule::pairs_of_features;
+  static constexpr int overwrites(int) { return 0; }
+  static constexpr shape result(const shape& x, const shape& waves) {
+    if (x.rank < 3 || x[-1] % 2 != 0) return no_shape;
+    const shape without_heads = reduced(x, axis_set{1} << (x.rank - 2), false);
+    return waves == without_heads || waves == shape{x[-3], x[-1]} ? x : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape& x, const shape&) { return 3 * x.count(); }
+  static constexpr auto vjp(auto g, auto, auto x, auto waves) {
+    const auto [g1, g2] = split<-1, 2>(g);
+    const auto [x1, x2] = split<-1, 2>(x);
+    const auto of_sine = constant<Back ? -1 : 1> * (g2 * x1 - g1 * x2);
+    return gradients(make<turned_op<!Back>>(g, waves), sum<-2>(concatenate<-1>(g1 * x1 + g2 * x2, of_sine)));
+  }
+};
+
+namespace detail {
+template <double Base>
+struct rotary_form : form_of<"rotary", 2, two_arguments> {
+  template <class... A>
+  static constexpr bool fits = sizeof...(A) == 1 || sizeof...(A) == 2;
+
+  template <an_expression X>
+  static constexpr auto of(X x) {
+    if constexpr (wrong<X> || 3 > X::shape.rank) return of(x, arange<1>);
+    else return of(x, arange<X::shape[-3]>);
+  }
+  template <an_expression X, an_expression P>
+  static constexpr auto of(X x, P positions) {
+    constexpr int features = X::shape.rank == 0 ? 1 : X::shape[-1];
+    using what = fact::operation<"rotary">;
+    using problem = decltype(problem_of_settings<rotary_form, owner_of<X, P>, fact::in<>, what>());
+    if constexpr (wrong<X> || wrong<P> || std::same_as<problem, sound>)
+      return made_silently<turned_op<false>>(x, made_silently<waves_op<features, Base, true>>(positions));
+    else return problem{};
+  }
+  static constexpr std::array all{setting("base", Base, Base > 0 && setting::is_finite(Base), "above 0, finite")};
+};
+}  // namespace detail
+
+namespace nn {
+/// x {..., T, H, D} with each pair of features j and D / 2 + j turned by p / Base^(2 j / D), as in GPT-NeoX and Llama
+/// (Su et al., 2021): p are positions {T}, or {..., T}, whole numbers, 0 to T - 1 where none are given.
+/// `nn::rotary<500000>(q)`, `nn::rotary(k, positions)`. Rejects: an odd D; other shapes.
+template <auto Base = 10000.0, class... A>
+  requires some_operands<A...>
+constexpr applied<cairn::detail::rotary_form<static_cast<double>(Base)>, A...> rotary(A...) {
+  return {};
+}
+}  // namespace nn
+
+}  // namespace cairn

@@ -1,0 +1,98 @@
+// Softmax along one axis.
+#pragma once
+
+#include "cairn/lang/convert.hpp"
+#include "cairn/op/reduce.hpp"
+
+namespace cairn {
+
+namespace detail {
+template <int Axis>
+struct along_axis : op {
+  using rule = rule::axes_exist;
+  using asked = fact::axes<Axis>;
+  static constexpr int overwrites(int) { return 0; }
+  static constexpr bool takes_bf16(int) { return true; }
+  static constexpr bool makes_bf16(int, const shape&) { return true; }
+  static constexpr bool takes_rows(const shape& x) { return Axis == -1 || Axis == x.rank - 1; }
+  static constexpr bool exists(const shape& x) { return Axis < x.rank && Axis >= -x.rank; }
+  static constexpr shape result(const shape& x) { return exists(x) ? x : no_shape; }
+  /// Maximum, difference, exponential, sum, quotient.
+  static constexpr std::int64_t flops(const shape& x) { return 5 * x.count(); }
+};
+}  // namespace detail
+
+/// The gradient of softmax, (g - sum(g y)) y, or of log_softmax, g - exp(y) sum(g), along an axis, from the gradient g
+/// of its result y. Along the axis the gradients add up to 0. Where a share is near 1, its own gradient is computed as
+/// minus the sum of the others, because 1 - share has no digits left.
+template <int Axis, bool OfLog>
+struct softmax_slope_op : detail::along_axis<Axis> {
+  static constexpr fixed_string name = "softmax_slope";
+  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
+  static constexpr bool takes_rows(const shape& g, const shape&) { return detail::along_axis<Axis>::takes_rows(g); }
+  static constexpr shape result(const shape& g, const shape& y) {
+    return g == y ? detail::along_axis<Axis>::result(g) : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape& g, const shape&) { return 4 * g.count(); }
+  static constexpr auto vjp(auto of_slope, auto, auto of_y, auto rounded) {
+    const auto h = detail::in_reals(of_slope);
+    const auto g = detail::in_reals(of_y);
+    const auto y = detail::in_reals(rounded);
+    if constexpr (OfLog) {
+      const auto across = h * exp(y);
+      return gradients(h - sum<Axis>(across, keepdim), -across * sum<Axis>(g, keepdim));
+    } else {
+      const auto of_rows = h * sum<Axis>(g * y, keepdim) + g * sum<Axis>(h * y, keepdim);
+      return gradients(make<softmax_slope_op>(h, y), h * g - of_rows);
+    }
+  }
+};
+
+template <int Axis>
+struct softmax_op : detail::along_axis<Axis> {
+  static constexpr fixed_string name = "softmax";
+  static constexpr auto vjp(auto g, auto y, auto) {
+    return gradients(make<softmax_slope_op<Axis, false>>(detail::in_reals(g), detail::in_reals(y)));
+  }
+};
+template <int Axis>
+struct log_softmax_op : detail::along_axis<Axis> {
+  static constexpr fixed_string name = "log_softmax";
+  static constexpr auto vjp(auto g, auto y, auto) {
+    return gradients(make<softmax_slope_op<Axis, true>>(detail::in_reals(g), detail::in_reals(y)));
+  }
+};
+
+namespace detail {
+/// An operation along an axis as a form of one expression.
+template <class Op>
+struct along_axis_form : form_of_one<Op::name> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return made_silently<Op>(x);
+  }
+};
+}  // namespace detail
+
+/// exp(x) / sum(exp(x)) along an axis (the last by default).
+template <int Axis = -1, an_operand X, class... Surplus>
+constexpr applied<detail::along_axis_form<softmax_op<Axis>>, X, Surplus...> softmax(X, Surplus...) {
+  return {};
+}
+template <int First, int Second, int... More, an_operand X, class... Surplus>
+constexpr applied<detail::form_of<"softmax", std::size_t(-1), one_axis>, X, Surplus...> softmax(X, Surplus...) {
+  return {};
+}
+function_name softmax(function_name);
+/// x - log(sum(exp(x))) along an axis (the last by default).
+template <int Axis = -1, an_operand X, class... Surplus>
+constexpr applied<detail::along_axis_form<log_softmax_op<Axis>>, X, Surplus...> log_softmax(X, Surplus...) {
+  return {};
+}
+template <int First, int Second, int... More, an_operand X, class... Surplus>
+constexpr applied<detail::form_of<"log_softmax", std::size_t(-1), one_axis>, X, Surplus...> log_softmax(X, Surplus...) {
+  return {};
+}
+function_name log_softmax(function_name);
+
+}  // namespace cairn

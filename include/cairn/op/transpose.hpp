@@ -1,0 +1,76 @@
+// Axes in another order: moves data, unless a product reads it as it lies.
+#pragma once
+
+#include "cairn/lang/apply.hpp"
+
+#include <array>
+
+namespace cairn {
+
+namespace detail {
+template <auto Permutation, std::size_t... Axis>
+fact::axes<Permutation[Axis]...> axes_of_permutation(std::index_sequence<Axis...>);
+}  // namespace detail
+
+/// Result axis i is argument axis Permutation[i].
+template <auto Permutation>
+struct transpose_op : op {
+  static constexpr fixed_string name = "transpose";
+  using rule = rule::axes_in_new_order;
+  using asked = decltype(detail::axes_of_permutation<Permutation>(std::make_index_sequence<Permutation.size()>{}));
+  static constexpr kind argument_kind(int) { return kind::any; }
+  static constexpr bool takes_bf16(int) { return true; }
+  static constexpr int exact = 0;
+  static constexpr tensor_type result(const tensor_type& from) {
+    tensor_type to = from;
+    if (from.rank != static_cast<int>(Permutation.size())) return no_shape;
+    axis_set seen = 0;
+    for (int axis = 0; axis < to.rank; ++axis) {
+      const int source = Permutation[static_cast<std::size_t>(axis)];
+      if (source < 0 || source >= from.rank) return no_shape;
+      seen |= axis_set{1} << source;
+      to.extent[axis] = from.extent[source];
+    }
+    return seen + 1 == axis_set{1} << to.rank ? to : no_shape;
+  }
+  static constexpr std::int64_t flops(auto) { return 0; }
+  static constexpr auto inverse = [] {
+    auto back = Permutation;
+    for (std::size_t axis = 0; axis < Permutation.size(); ++axis) {
+      if (Permutation[axis] >= 0 && Permutation[axis] < static_cast<int>(Permutation.size()))
+        back[static_cast<std::size_t>(Permutation[axis])] = static_cast<int>(axis);
+    }
+    return back;
+  }();
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<transpose_op<inverse>>(g)); }
+};
+
+namespace detail {
+template <int Rank>
+constexpr auto swap_last_two() {
+  std::array<int, static_cast<std::size_t>(std::max(Rank, 2))> axes{};
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) axes[axis] = static_cast<int>(axis);
+  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+  return axes;
+}
+template <int Rank, int... Axes>
+constexpr auto permutation() {
+  if constexpr (sizeof...(Axes) > 0) return std::array{Axes...};
+  else return swap_last_two<Rank>();
+}
+template <int... Axes>
+struct transpose_form : form_of_one<"transpose"> {
+  template <class X>
+  static constexpr auto of(X x) {
+    return made_silently<transpose_op<permutation<X::shape.rank, Axes...>()>>(x);
+  }
+};
+}  // namespace detail
+
+/// Permutes axes: `transpose<1, 0, 2>(x)`; without a list swaps the last two (a matrix product folds that in).
+template <int... Axes, an_operand X, class... Surplus>
+constexpr applied<detail::transpose_form<Axes...>, X, Surplus...> transpose(X, Surplus...) {
+  return {};
+}
+
+}  // namespace cairn

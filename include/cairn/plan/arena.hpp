@@ -1,0 +1,252 @@
+// The arena: an offset for every slot, so that no two that are needed at once share a byte.
+//
+// The slots of the fullest step come first, one upon the other, so that nothing is lost where it matters.
+// Then the others, outward from there, to later steps and to earlier ones. Each goes beside the neighbour
+// that stays on for the shortest time longer than itself: what leaves together lies together, and leaves one
+// large hole. If more is needed in the end than lives at once, and slots are few, the largest come first instead,
+// or those that hold the most bytes for the most steps, each into the smallest gap that takes it; if they are many, the
+// next fullest step is tried.
+#pragma once
+
+#include "cairn/plan/slots.hpp"
+
+namespace cairn::pass {
+
+/// Where a program finds its values and its scratch.
+template <int Nodes>
+struct arena_layout {
+  place of[Nodes] = {};              ///< by value, all of them
+  std::int64_t scratch[Nodes] = {};  ///< by step
+  std::int64_t peak_bytes = 0;
+};
+
+/// Where slots begin, by slot.
+template <int Count>
+struct packing {
+  std::int64_t begin[Count + 1] = {};
+  std::int64_t peak_bytes = 0;
+};
+
+namespace detail {
+/// Slots that have memory at one step are linked in the order of their offsets, between a floor and a
+/// ceiling, which rises where no hole fits. A hole is called after the slot below it.
+template <int Count, class Slots>
+struct packer {
+  static constexpr int floor = Count, ceiling = Count + 1, forever = 1 << 29;
+  const Slots& slots;
+  const bool nearest;  ///< of neighbours that leave sooner, the one that does last; else the lowest hole
+  std::int64_t begin[Count + 2] = {}, end[Count + 2] = {};
+  int below[Count + 2] = {}, above[Count + 2] = {};
+  int holes[Count + 2] = {}, hole_at[Count + 2] = {}, hole_count = 0;
+  bool backward = false;  ///< whether the way is to earlier steps
+
+  constexpr std::int64_t gap(int v) const { return begin[above[v]] - end[v]; }
+  constexpr int until(int v) const { return v >= Count ? forever : backward ? -slots.all[v].first : slots.all[v].last; }
+
+  constexpr void open(int v) {
+    if (gap(v) == 0) return;
+    hole_at[v] = hole_count;
+    holes[hole_count++] = v;
+  }
+  constexpr void close(int v) {
+    if (gap(v) == 0) return;
+    const int moved = holes[--hole_count];
+    holes[hole_at[v]] = moved;
+    hole_at[moved] = hole_at[v];
+  }
+  constexpr void link(int low, int high) {
+    above[low] = high;
+    below[high] = low;
+  }
+
+  constexpr void put(int v, int low, std::int64_t at) {
+    const int high = above[low];
+    close(low);
+    begin[v] = at;
+    end[v] = at + slots.all[v].bytes;
+    if (end[v] > begin[ceiling]) begin[ceiling] = end[v];
+    link(low, v);
+    link(v, high);
+    open(low);
+    open(v);
+  }
+  constexpr void remove(int v) {
+    const int low = below[v];
+    close(low);
+    close(v);
+    link(low, above[v]);
+    open(low);
+  }
+
+  constexpr void place(int v) {
+    int low = below[ceiling], least = 3 * forever;
+    std::int64_t at = end[low];  // unless a hole fits
+    for (int i = 0; i < hole_count; ++i) {
+      const int hole = holes[i];
+      if (gap(hole) < slots.all[v].bytes) continue;
+      const auto consider = [&](int neighbour, std::int64_t offset) {
+        int longer = until(neighbour) - until(v);
+        if (longer < 0) longer = nearest ? forever - longer : 2 * forever;
+        if (longer > least || (longer == least && offset > at)) return;
+        least = longer;
+        low = hole;
+        at = offset;
+      };
+      consider(hole, end[hole]);
+      consider(above[hole], begin[above[hole]] - slots.all[v].bytes);
+    }
+    put(v, low, at);
+  }
+
+  /// What is needed at a step, and nothing else; the first slot that is not needed yet.
+  constexpr int stack(int step) {
+    hole_count = 0;
+    link(floor, ceiling);
+    open(floor);
+    int v = 0;
+    for (; v < Count && slots.all[v].first <= step; ++v) {
+      if (slots.all[v].last >= step) put(v, below[ceiling], end[below[ceiling]]);
+    }
+    return v;
+  }
+
+  constexpr void pack_from(int start) {
+    begin[ceiling] = slots.live_bytes;
+    int later = stack(start);
+    for (int step = start; step < slots.step_count; ++step) {
+      for (; later < Count && slots.all[later].first == step; ++later) place(later);
+      for (int v = slots.last[step]; v != none; v = slots.all[v].next) remove(v);
+    }
+    backward = true;
+    int earlier = stack(start) - 1;
+    for (int step = start; step >= 0; --step) {
+      for (int v = slots.last[step]; step < start && v != none; v = slots.all[v].next) place(v);
+      for (; earlier >= 0 && slots.all[earlier].first == step; --earlier) remove(earlier);
+    }
+  }
+};
+
+/// The fullest step, or the one after `before` in that order: among those that need more than their
+/// neighbours; none after the last.
+template <class Slots>
+constexpr int next_fullest(const Slots& slots, int before) {
+  int next = before == none ? 0 : none;
+  for (int i = 0; i < slots.step_count; ++i) {
+    const std::int64_t here = slots.live[i];
+    if ((i > 0 && slots.live[i - 1] >= here) || slots.live[i + 1] > here) continue;
+    if (before != none && (here > slots.live[before] || (here == slots.live[before] && i <= before))) continue;
+    if (next == none || here > slots.live[next]) next = i;
+  }
+  return next;
+}
+
+template <int Count, class Slots>
+constexpr auto pack(const Slots& slots, int start, bool nearest) {
+  packer<Count, Slots> packer{slots, nearest};
+  packer.pack_from(start);
+  packing<Count> out;
+  for (int v = 0; v < Count; ++v) out.begin[v] = packer.begin[v];
+  out.peak_bytes = packer.begin[packer.ceiling];
+  return out;
+}
+template <const auto& Slots, int Start, bool Nearest>
+inline constexpr auto packing_from = pack<Slots.count>(Slots, Start, Nearest);
+
+/// Slots one after another, the largest first: see above. Quadratic in their number.
+template <int Count, class Slots>
+struct largest_first {
+  const Slots& slots;
+  const bool by_time;  ///< bytes count for each step that they are needed
+  int order[Count + 1] = {};
+  int next[Count + 1] = {};  ///< by slot that is placed: the one above it; `Count` stands below all, and above
+  packing<Count> out{};
+
+  constexpr std::int64_t weight(int v) const {
+    const slot& one = slots.all[v];
+    return by_time ? one.bytes * (one.last - one.first + 1) : one.bytes * 65536 + one.last - one.first;
+  }
+  constexpr void sort() {
+    int from[Count + 1] = {};
+    for (int v = 0; v < Count; ++v) order[v] = v;
+    for (int run = 1; run < Count; run *= 2) {
+      for (int v = 0; v < Count; ++v) from[v] = order[v];
+      for (int begin = 0; begin < Count; begin += 2 * run) {
+        const int middle = begin + run < Count ? begin + run : Count,
+                  end = begin + 2 * run < Count ? begin + 2 * run : Count;
+        int a = begin, b = middle;
+        for (int to = begin; to < end; ++to)
+          order[to] = b == end || (a < middle && weight(from[a]) >= weight(from[b])) ? from[a++] : from[b++];
+      }
+    }
+  }
+  constexpr void place(int v) {
+    const slot& one = slots.all[v];
+    std::int64_t end = 0, at = none, smallest = std::int64_t{1} << 60;
+    for (int w = next[Count]; w != Count; w = next[w]) {
+      const slot& other = slots.all[w];
+      if (other.last < one.first || one.last < other.first) continue;
+      const std::int64_t gap = out.begin[w] - end;
+      if (gap >= one.bytes && gap < smallest) {
+        smallest = gap;
+        at = end;
+      }
+      if (out.begin[w] + other.bytes > end) end = out.begin[w] + other.bytes;
+    }
+    out.begin[v] = at == none ? end : at;
+    if (out.begin[v] + one.bytes > out.peak_bytes) out.peak_bytes = out.begin[v] + one.bytes;
+    int low = Count;
+    while (next[low] != Count && out.begin[next[low]] <= out.begin[v]) low = next[low];
+    next[v] = next[low];
+    next[low] = v;
+  }
+  constexpr void pack() {
+    sort();
+    next[Count] = Count;
+    for (int i = 0; i < Count; ++i) place(order[i]);
+  }
+};
+template <const auto& Slots, bool ByTime>
+inline constexpr auto packing_of_largest = [] {
+  largest_first<Slots.count, std::remove_cvref_t<decltype(Slots)>> p{Slots, ByTime};
+  p.pack();
+  return p.out;
+}();
+}  // namespace detail
+
+/// The best of some tries, of which the first does as a rule. Each is a constant of its own, as a pass is.
+template <const auto& Slots, int Tries = 6, int Before = none>
+constexpr const auto& pack() {
+  constexpr int few = 512;
+  constexpr int start = detail::next_fullest(Slots, Before);
+  constexpr const auto& one = detail::packing_from<Slots, start, (Tries % 2 != 0)>;
+  if constexpr (one.peak_bytes == Slots.live_bytes || Tries == 1) {
+    return one;
+  } else if constexpr (Slots.count <= few) {
+    constexpr const auto &large = detail::packing_of_largest<Slots, false>,
+                         &long_lived = detail::packing_of_largest<Slots, true>;
+    constexpr const auto& other = large.peak_bytes <= long_lived.peak_bytes ? large : long_lived;
+    return one.peak_bytes > other.peak_bytes ? other : one;
+  } else if constexpr (detail::next_fullest(Slots, start) == none) {
+    return one;
+  } else {
+    constexpr const auto& other = pack<Slots, Tries - 1, start>();
+    return one.peak_bytes > other.peak_bytes ? other : one;
+  }
+}
+
+/// Notes by value what was placed before, and by slot.
+template <class Schedule, class Fused, class Places, class Slots, class Packing>
+constexpr auto place_values(const Schedule& s, const Fused& f, const Places& p, const Slots& slots,
+                            const Packing& packed) {
+  arena_layout<Schedule::capacity> out;
+  out.peak_bytes = packed.peak_bytes;
+  for (int v = 0; v < s.node_count; ++v) {
+    const int root = f.root[v];
+    const bool elsewhere = f.step_of[root] == none || p.fixed[root];
+    out.of[v] = elsewhere ? p.of[root] : place{arena_base, packed.begin[slots.of[root]]};
+  }
+  for (int i = 0; i < f.step_count; ++i) out.scratch[i] = packed.begin[slots.scratch[i]];
+  return out;
+}
+
+}  // namespace cairn::pass

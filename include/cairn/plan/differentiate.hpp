@@ -1,0 +1,101 @@
+// Reverse-mode differentiation, graph to graph. It comes first and knows nothing of segments, so that a
+// checkpointed model and its plain form get the same gradients by the same operations in the same order.
+#pragma once
+
+#include "cairn/graph/build.hpp"
+
+namespace cairn::pass {
+
+using ir::none;
+
+/// A graph followed by its gradient: values [0, turn) are the forward pass, the others read them.
+template <int Nodes, int Arguments, int Leaves, int Regions>
+struct gradient_graph : ir::values<Nodes, Arguments> {
+  int turn = 0;
+  int gradient[Leaves] = {};    ///< value of each leaf's gradient, or none
+  int earlier[Leaves] = {};     ///< value of the gradient that it is added to; 0, a value of the forward pass, for none
+  bool reached[Regions] = {};   ///< regions through which a gradient flows
+  int gradient_of_loop = none;  ///< the gradients of a loop, of which a gradient is taken
+};
+
+/// Upper bounds of the nodes and arguments after differentiation.
+template <class Graph>
+constexpr ir::sizes gradient_size(const Graph& g) {
+  ir::sizes size;
+  size.nodes = g.node_count + 1;
+  size.arguments = g.argument_count + 1;
+  for (int v = 0; v < g.node_count; ++v) {
+    if (g.nodes[v].number > 0) continue;
+    size.nodes += g.op(v).vjp_nodes;
+    size.arguments += g.op(v).vjp_arguments;
+  }
+  return size;
+}
+
+template <ir::sizes Size, class Graph>
+using gradient_of = gradient_graph<Size.nodes, Size.arguments, Graph::size.leaves + 1, Graph::size.regions + 1>;
+
+/// What backward starts from: the gradient of an output, a leaf, or 1 where there is none. And the sum of two of its
+/// gradients, for where it has one already.
+struct start {
+  int of = none, cotangent = none;
+  const ir::operation* add = nullptr;
+};
+
+/// Appends to the graph the gradient of what `starts` say with respect to the leaves in `wanted_leaf`. `one` is the
+/// constant 1. Of leaves in `added_up`, `earlier` are the gradients of the steps before. Each part of such a leaf's
+/// gradient is then added to what there is, so that no sum of this step alone needs memory.
+template <ir::sizes Size, class Graph>
+constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const start* starts, int start_count,
+                             const ir::operation* one, const bool* added_up = nullptr,
+                             const ir::operation* earlier = nullptr) {
+  gradient_of<Size, Graph> out;
+  bool wanted[Size.nodes] = {};
+  int gradient[Size.nodes] = {};  // by value; 0, a value of the forward pass, where there is none
+  for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaf[i];
+  for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
+  for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
+
+  ir::region regions[Graph::size.regions + 1] = {};
+  for (int r = 0; r < g.region_count; ++r) regions[r] = g.regions[r];
+
+  ir::builder b;
+  b.nodes = out.nodes;
+  b.arguments = out.arguments;
+  b.regions = regions;
+  b.node_count = out.turn = g.node_count;
+  b.argument_count = g.argument_count;
+  ir::spread_wanted(b, g.node_count - 1, wanted);
+  for (int i = 0; !same_address(earlier, nullptr) && i < g.leaf_count; ++i) {
+    if (added_up[i]) gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
+  }
+  for (int i = 0; i < start_count; ++i) {
+    int& of_output = gradient[b.differentiated(starts[i].of)];
+    const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
+    of_output = both[0] == 0 ? both[1] : b.append(starts[i].add, both);
+  }
+  ir::append_gradients(b, g.node_count - 1, wanted, gradient, [&](int v) { out.reached[out.nodes[v].region] = true; });
+  out.node_count = b.node_count;
+  out.argument_count = b.argument_count;
+  out.gradient_of_loop = b.wrong.gradient_of_loop;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    const int found = gradient[g.leaves[i].node];
+    out.gradient[i] = wanted_leaf[i] && found != out.earlier[i] ? found : none;
+  }
+  for (int r = g.region_count; r-- > 1;) out.reached[g.regions[r].parent] |= out.reached[r];
+  return out;
+}
+
+/// A graph that is not differentiated: all of it is forward.
+template <ir::sizes Size, class Graph>
+constexpr auto undifferentiated(const Graph& g) {
+  gradient_of<Size, Graph> out;
+  for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
+  for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
+  for (int& leaf : out.gradient) leaf = none;
+  out.node_count = out.turn = g.node_count;
+  out.argument_count = g.argument_count;
+  return out;
+}
+
+}  // namespace cairn::pass

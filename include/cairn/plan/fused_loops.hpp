@@ -1,0 +1,237 @@
+// The code of the loops: for each fused group its operands, its operations and its extents, and which loops
+// have equal code.
+#pragma once
+
+#include "cairn/base/hash.hpp"
+#include "cairn/graph/loop_table.hpp"
+#include "cairn/plan/fuse.hpp"
+
+#include <bit>
+#include <limits>
+
+namespace cairn::pass {
+
+using ir::access, ir::loop_value, ir::sums;
+
+/// An operand of a loop: a value, or an immediate constant.
+struct loop_input {
+  int value = none;   ///< as the loop sees it
+  int source = none;  ///< where it is read: itself, what it views, or what it is a map of
+  dtype type = dtype::real;
+  access how = access::contiguous;
+  bool map = false;        ///< a map leads from the value to its source
+  bool joined = false;     ///< read piece by piece: strides are counted in rows
+  bool stretched = false;  ///< repeated along some axes
+  double immediate = 0;
+  const ir::generator* generate = nullptr;  ///< of a generated array
+
+  constexpr bool same_code(const loop_input& other) const {
+    return type == other.type && how == other.how && joined == other.joined && same_address(generate, other.generate) &&
+           (how != access::constant ||  // -0 is not 0
+            std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
+  }
+  /// Whether a result of the loop may be written over it.
+  constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched && !joined; }
+};
+
+struct loop {
+  int input_begin = 0, input_end = 0;  ///< in loops::inputs; empty for kernels
+  shape extents;                       ///< with axes merged that all operands treat alike
+  int last_axis[max_rank] = {};        ///< by merged axis: the last of the axes that it is
+  sums sum = sums::nothing;
+  int same_as = 0;  ///< the first step with equal code
+};
+
+template <int Nodes, int Arguments>
+struct loops {
+  loop_value code[Nodes] = {};  ///< by position in fused::members
+  int arguments[Arguments] = {};
+  loop_input inputs[Arguments] = {};
+  loop of[Nodes] = {};  ///< by step
+  int argument_count = 0, input_count = 0;
+};
+
+/// Where an operand of a loop lies along an axis of the loop.
+struct operand_axis {
+  std::int64_t stride = 0;  ///< of its source; 0 where it is repeated
+  int begin = 0;            ///< in elements of that axis
+  bool mapped = false;      ///< its map does more than to begin elsewhere and to go in steps
+};
+template <class Schedule>
+constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, const shape& whole, int axis) {
+  const shape& own = s.made(in.value).extents;
+  const int here = axis - (whole.rank - own.rank);
+  if (here < 0 || (own.extent[here] == 1 && whole.extent[axis] != 1)) return {};
+  const shape& from = in.map ? s.made(s.argument(in.value, 0)).extents : own;
+  std::int64_t stride = 1;
+  for (int k = here + 1; k < from.rank; ++k) stride *= from.extent[k];
+  if (in.joined && here < from.rank - 1) stride /= from[-1];
+  if (!in.map) return {stride, 0, false};
+  const axis_map& map = s.op(in.value).map[here];
+  return map.in_steps() ? operand_axis{stride * map.step, map.begin, false} : operand_axis{stride, 0, true};
+}
+
+namespace detail {
+inline constexpr std::int64_t most_extent = std::numeric_limits<int>::max();
+
+template <class Schedule, class Fused>
+struct loop_writer {
+  static constexpr int nodes = Schedule::capacity;
+  const Schedule& s;
+  const Fused& f;
+  loops<nodes, Schedule::argument_capacity> out{};
+  int input_number[nodes] = {};  ///< by value, of the last loop that reads it: one more than its place in inputs
+  int buckets[256] = {}, chain[nodes] = {};
+
+  /// The number of an input. `by` is the operation that reads it: a map among the loop's own reads its argument where
+  /// the map leads.
+  constexpr int input_of(const loop& l, int a, int by) {
+    const bool own_map = s.op(by).what == ir::role::map;
+    const int v = own_map ? by : a;
+    if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
+    const ir::operation& source = *s.nodes[f.root[a]].op;
+    const bool map = own_map || (s.nodes[a].op->what == ir::role::map && f.root[a] != a);
+    const bool constant = source.what == ir::role::constant && !map;
+    out.inputs[out.input_count] = {v,
+                                   f.root[a],
+                                   s.nodes[a].made->element.type,
+                                   constant                                          ? access::constant
+                                   : !map && !same_address(source.generate, nullptr) ? access::generated
+                                                                                     : access::contiguous,
+                                   map,
+                                   f.joined[v],
+                                   false,
+                                   constant ? source.value : 0,
+                                   source.generate};
+    input_number[v] = ++out.input_count;
+    return out.input_count - 1 - l.input_begin;
+  }
+
+  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1 that no map leaves. A sum
+  /// treats those apart over which it goes, and what is shared with a kernel its columns.
+  constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
+    const ir::result& whole = s.made(f.members[st.code]);
+    const shape& extents = whole.extents;
+    bool flat = summed == 0 && st.kernel == none && whole.count <= most_extent;
+    for (int i = l.input_begin; i < l.input_end; ++i) {
+      loop_input& in = out.inputs[i];
+      in.stretched = s.made(in.value).count != whole.count;
+      if (in.how != access::constant) flat &= !in.stretched && !in.map && !in.joined;
+    }
+    if (flat) {
+      l.extents.rank = whole.count == 1 ? 0 : 1;
+      l.extents.extent[0] = whole.count == 1 ? 0 : static_cast<int>(whole.count);
+      return;
+    }
+    const auto merge = [&](int axis, int before) {
+      if (((summed >> axis ^ summed >> before) & 1U) != 0 || (st.kernel != none && axis == extents.rank - 1))
+        return false;
+      for (int i = l.input_begin; i < l.input_end; ++i) {
+        if (out.inputs[i].how == access::constant) continue;
+        const operand_axis here = axis_of_operand(s, out.inputs[i], extents, axis),
+                           there = axis_of_operand(s, out.inputs[i], extents, before);
+        if (here.mapped || there.mapped || there.stride != here.stride * extents.extent[axis]) return false;
+      }
+      return true;
+    };
+    const auto mapped_along = [&](int axis) {
+      for (int i = l.input_begin; i < l.input_end; ++i) {
+        if (out.inputs[i].map && axis_of_operand(s, out.inputs[i], extents, axis).mapped) return true;
+      }
+      return false;
+    };
+    int rank = 0;
+    for (int axis = 0; axis < extents.rank; ++axis) {
+      if (extents.extent[axis] == 1 && !mapped_along(axis)) continue;
+      if (rank == 0 || std::int64_t{l.extents.extent[rank - 1]} * extents.extent[axis] > most_extent ||
+          !merge(axis, l.last_axis[rank - 1]))
+        l.extents.extent[rank++] = 1;
+      l.extents.extent[rank - 1] *= extents.extent[axis];
+      l.last_axis[rank - 1] = axis;
+    }
+    l.extents.rank = rank;
+    for (int i = l.input_begin; i < l.input_end; ++i) {
+      loop_input& in = out.inputs[i];
+      if (in.how == access::constant) continue;
+      bool mapped = false;
+      for (int k = 0; k < rank && in.map; ++k) mapped |= axis_of_operand(s, in, extents, l.last_axis[k]).mapped;
+      const std::int64_t step = rank == 0 ? 1 : axis_of_operand(s, in, extents, l.last_axis[rank - 1]).stride;
+      in.how = mapped || (step != 0 && step != 1)    ? access::mapped
+               : step == 0                           ? access::repeated
+               : !same_address(in.generate, nullptr) ? access::generated
+                                                     : access::contiguous;
+    }
+    const bool along_rows = rank > 0 && (summed >> l.last_axis[rank - 1] & 1U) != 0;
+    if (summed != 0) l.sum = rank == 1 ? sums::all : along_rows ? sums::rows : sums::columns;
+  }
+
+  /// Writes a loop's code; the result tells it from most others.
+  constexpr std::uint32_t write(const step& st, loop& l) {
+    std::uint32_t hash = 0;
+    axis_set summed = 0;
+    l.input_begin = out.input_count;
+    for (int m = st.code; m < st.code_end; ++m) {
+      const int v = f.members[m];
+      const ir::node& n = s.nodes[v];
+      const bool computed = n.number == 0 && (m > st.code || !st.tiles);
+      const int count = computed ? n.op->arguments : 0;
+      out.code[m] = {computed ? n.op->lanes : nullptr, n.made->element.type, out.argument_count, count, f.external[v]};
+      hash = mix(hash, n.op->hash + f.external[v]);
+      summed |= n.op->summed;
+      for (int i = 0; i < count; ++i) {
+        const int a = s.arguments[n.first + i];
+        out.arguments[out.argument_count++] =
+            f.step_of[a] == f.step_of[v] && f.position[a] >= st.code ? f.position[a] - st.code : -1 - input_of(l, a, v);
+      }
+    }
+    l.input_end = out.input_count;
+    merge_axes(st, l, summed);
+    return hash ^ hash >> 16;
+  }
+
+  constexpr bool equal(int one, int two) const {
+    const step &p = f.steps[one], &q = f.steps[two];
+    const loop &a = out.of[one], &b = out.of[two];
+    if (p.code_end - p.code != q.code_end - q.code || p.tiles != q.tiles || p.rows() != q.rows() ||
+        p.follows != q.follows || a.sum != b.sum ||
+        a.input_end - a.input_begin != b.input_end - b.input_begin)
+      return false;
+    for (int m = 0; m < p.code_end - p.code; ++m) {
+      const loop_value &x = out.code[p.code + m], &y = out.code[q.code + m];
+      if (!x.same_code(y)) return false;
+      for (int i = 0; i < x.arguments; ++i) {
+        if (out.arguments[x.first + i] != out.arguments[y.first + i]) return false;
+      }
+    }
+    for (int i = 0; i < a.input_end - a.input_begin; ++i) {
+      if (!out.inputs[a.input_begin + i].same_code(out.inputs[b.input_begin + i])) return false;
+    }
+    return true;
+  }
+
+  /// Loops with equal code share one kernel, whatever their extents.
+  constexpr int first_equal(int index, std::uint32_t hash) {
+    int& bucket = buckets[hash % 256];
+    for (int other = bucket - 1; other != none; other = chain[other]) {
+      if (equal(other, index)) return other;
+    }
+    chain[index] = bucket - 1;
+    bucket = index + 1;
+    return index;
+  }
+};
+}  // namespace detail
+
+/// Writes the code of all loops.
+template <class Schedule, class Fused>
+constexpr auto write_loops(const Schedule& s, const Fused& f) {
+  detail::loop_writer<Schedule, Fused> w{s, f};
+  for (int i = 0; i < f.step_count; ++i) {
+    if (!f.steps[i].loop()) continue;
+    const std::uint32_t hash = w.write(f.steps[i], w.out.of[i]);
+    w.out.of[i].same_as = w.first_equal(i, hash);
+  }
+  return w.out;
+}
+
+}  // namespace cairn::pass

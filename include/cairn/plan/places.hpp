@@ -1,0 +1,329 @@
+// Places outside the arena: leaves where the program or the user keeps them, constants that kernels read from
+// memory, and gradients, which are computed where they belong, as is what they are accumulated from.
+#pragma once
+
+#include "cairn/plan/liveness.hpp"
+#include "cairn/plan/model.hpp"
+
+namespace cairn::pass {
+
+inline constexpr std::int64_t constant_bytes = 8;  ///< of a constant that kernels read from memory, whatever its type
+inline constexpr std::int64_t alignment = 64;      ///< of every value, in bytes: a cache line and the widest register
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// Where memory comes from. Numbers: of update rules; keys: by which these round. Positions: of what is generated.
+/// Nowhere: of a result that nobody reads. Scratch and what is kept for backward, where they lie apart from the arena.
+/// Elsewhere: what the user of a program gives for snapshots. Leaves have a base of their own each, from `leaf_base`
+/// on; so have, in the body of a loop, behind them results, and then gradients of leaves.
+enum base : int {
+  arena_base,
+  gradient_base,
+  moment_base,
+  number_base,
+  key_base,
+  constant_base,
+  position_base,
+  nowhere,
+  scratch_base,
+  kept_base,
+  elsewhere_base,
+  leaf_base
+};
+
+/// An address that is known before there is memory.
+struct place {
+  int base = arena_base;
+  std::int64_t offset = 0;  ///< in bytes
+};
+
+/// A value that is not computed where it belongs: a gradient that is also something else, or what becomes of a
+/// parameter while others read it. It is copied, a gradient as soon as all are complete, the rest at the end of a step.
+struct late_copy {
+  int value = none;
+  place to;
+};
+
+/// Where all lies that has no slot of the arena.
+template <int Nodes, int Leaves, int Results, int Carries>
+struct places {
+  place of[Nodes] = {};               ///< by value
+  bool fixed[Nodes] = {};             ///< computed values that lie among gradients, parameters, moments or caches
+  bool output[Nodes] = {};            ///< values that are results of the program
+  std::int64_t offset[Leaves] = {};    ///< by leaf: in the block of parameters, trained first; of caches
+  std::int64_t gradients[Leaves] = {};  ///< by leaf: in the block of gradients, number for number like parameters
+  std::int64_t moments[Leaves] = {};  ///< by leaf: where its moments begin in the block of these
+  late_copy copies[Leaves + Results + Carries] = {};
+  int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
+  int copy_count = 0, constant_count = 0;
+  std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0, moment_bytes = 0;
+  std::int64_t cache_bytes = 0;
+  std::int64_t kept_bytes = 0;       ///< of what is kept apart from the arena
+  std::int64_t elsewhere_bytes = 0;  ///< of what lies in memory that the user gives
+};
+
+/// Whether a step may write its result w over v, an argument that it reads for the last time.
+template <class Schedule, class Ranges, class Places>
+constexpr bool replaces(const Schedule& s, const Ranges& live, const Places& p, int index, int v, int w) {
+  return live.last[v] == index && !p.output[v] && s.made(w).covers(s.made(v));
+}
+
+/// Whether the kernel of a step reads v: beside a loop perhaps all of it for each tile or row.
+template <class Schedule, class Fused>
+constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v) {
+  const step& st = f.steps[index];
+  if (st.kernel == none) return false;
+  const ir::node& n = s.nodes[st.kernel];
+  bool found = false;
+  for (int i = 0; i < n.op->arguments; ++i)
+    for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
+  return found;
+}
+
+/// Whether a loop reads the source of its input i nowhere else but at the same element.
+template <class Schedule, class Fused, class Loops>
+constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int index, int i) {
+  bool once = true;
+  for (int other = l.of[index].input_begin; other < l.of[index].input_end; ++other) {
+    if (l.inputs[other].replaceable()) continue;
+    for_each_piece(s, f, l.inputs[other].source, [&](int piece) { once &= piece != l.inputs[i].source; });
+  }
+  return once;
+}
+
+/// The arguments of a step over which its result w may be written: visit(v) until it says that it takes one.
+template <class Schedule, class Fused, class Loops, class Ranges, class Places>
+constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
+                                    const Places& p, int index, int w, auto visit) {
+  const step& st = f.steps[index];
+  if (st.code <= f.position[w] && f.position[w] < st.code_end) {
+    for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
+      const int v = l.inputs[i].source;
+      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) &&
+          (st.follows || !kernel_reads(s, f, index, v)) && replaces(s, live, p, index, v, w) && visit(v))
+        return;
+    }
+  } else if (const int a = s.made(w).overwrites; a != none && !st.tiles && !st.follows) {
+    const ir::node& n = s.nodes[w];
+    const int v = f.root[s.arguments[n.first + a]];
+    const int root = s.root(s.arguments[n.first + a]);
+    bool once = s.op(root).what != ir::role::map || v == root;
+    for (int i = 0; i < n.op->arguments; ++i)
+      for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
+    once &= !st.rows() || f.step_of[v] == index;  // the loop reads all else
+    if (once && replaces(s, live, p, index, v, w)) visit(v);
+  }
+}
+
+namespace detail {
+template <placing How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
+struct fixed_placer {
+  static constexpr bool apart = How != placing::together;
+  static constexpr int nodes = Schedule::capacity;
+  const Graph& g;
+  const Schedule& s;
+  const Fused& f;
+  const Loops& l;
+  const Ranges& live;
+  places<nodes, Graph::size.leaves + 1, apart ? Graph::output_capacity : 0, std::size(Schedule{}.carries)> out{};
+
+  constexpr place of_result(int i) const { return {leaf_base + g.leaf_count + i, 0}; }
+  constexpr place of_gradient(int leaf) const {
+    if (apart) return {leaf_base + g.leaf_count + g.output_count + leaf, 0};
+    return {gradient_base, out.gradients[leaf]};
+  }
+
+  /// The offset among gradients of what has this one among parameters.
+  constexpr std::int64_t in_gradients(int leaf, std::int64_t offset) const {
+    const ir::result& made = *g.leaf_op(leaf).made;
+    return offset * (made.in_floats().bytes / made.bytes);
+  }
+  constexpr void place_leaves() {
+    bool trained[Graph::size.leaves + 1] = {};
+    int kept = none;  // one of those whose gradient is there after a step; all of them are of one type
+    for (int i = 0; i < g.leaf_count; ++i) {
+      trained[i] = s.gradient[i] != none;
+      if (trained[i] && g.leaf_op(i).what == ir::role::parameter) kept = i;
+    }
+    for (int i = 0; i < s.carry_count; ++i) trained[s.carries[i].leaf] = true;
+    for (const bool first : {true, false}) {
+      for (int i = 0; i < g.leaf_count; ++i) {
+        const ir::operation& leaf = g.leaf_op(i);
+        if (leaf.what != ir::role::parameter || trained[i] != first) continue;
+        out.offset[i] = out.parameter_bytes;
+        out.parameter_bytes += aligned(leaf.made->bytes);
+      }
+      if (first) out.trained_bytes = out.parameter_bytes;
+    }
+    for (int i = 0; i < g.leaf_count; ++i) out.gradients[i] = in_gradients(i, out.offset[i]);
+    if (kept != none) out.gradient_bytes = in_gradients(kept, out.trained_bytes);
+    for (int i = 0; i < g.leaf_count; ++i) {
+      const ir::operation& leaf = g.leaf_op(i);
+      if (leaf.what == ir::role::input && s.gradient[i] != none) {
+        out.gradients[i] = out.gradient_bytes;
+        out.gradient_bytes += aligned(leaf.made->bytes);
+      }
+      if (leaf.what == ir::role::cache) {
+        out.offset[i] = out.cache_bytes;
+        out.cache_bytes += aligned(leaf.made->bytes);
+      }
+      if (s.leaf_value[i] != none) out.of[s.leaf_value[i]] = {leaf_base + i, 0};
+    }
+  }
+
+  /// Constants need memory only where they are not an immediate of a loop.
+  constexpr void place_constants() {
+    for (int m = 0; m < f.member_count; ++m) {
+      const ir::node& n = s.nodes[f.members[m]];
+      if (n.op->what != ir::role::kernel || n.number > 0) continue;
+      for (int i = 0; i < n.op->arguments; ++i) place_constant(f.root[s.arguments[n.first + i]]);
+    }
+    for (int i = 0; i < l.input_count; ++i) {
+      if (l.inputs[i].map || !same_address(l.inputs[i].generate, nullptr)) place_constant(l.inputs[i].source);
+    }
+    for (int i = 0; i < s.output_count; ++i) place_constant(f.root[s.outputs[i]]);
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (s.gradient[i] != none) place_constant(f.root[s.gradient[i]]);
+    }
+  }
+  constexpr void place_constant(int v) {
+    if (s.op(v).what == ir::role::generated) out.of[v] = {position_base, 0};
+    if (s.op(v).what != ir::role::constant || out.of[v].base == constant_base) return;
+    out.of[v] = {constant_base, out.constant_count * constant_bytes};
+    out.constants[out.constant_count++] = v;
+  }
+
+  /// One behind another: no two of them share memory, for that of the user is there to be large.
+  constexpr void place_elsewhere() {
+    for (int m = 0; m < f.member_count; ++m) {
+      const int v = f.members[m];
+      if (!s.made(v).elsewhere || !f.external[v]) continue;
+      out.fixed[v] = true;
+      out.of[v] = {elsewhere_base, out.elsewhere_bytes};
+      out.elsewhere_bytes += aligned(s.made(v).bytes);
+    }
+  }
+
+  /// Results and what is kept, where these lie apart from the arena.
+  constexpr void place_results() {
+    for (int i = 0; i < s.output_count; ++i) {
+      const int v = f.root[s.outputs[i]];
+      out.output[v] = true;
+      if (!apart) continue;
+      if (f.step_of[v] == none || out.fixed[v]) {
+        out.copies[out.copy_count++] = {s.outputs[i], of_result(i)};
+      } else {
+        out.fixed[v] = true;
+        out.of[v] = of_result(i);
+      }
+    }
+    for (int m = 0; How == placing::apart_and_kept && m < f.member_count; ++m) {
+      const int v = f.members[m];
+      if (f.step_of[v] >= f.turn || live.last[v] < f.turn || !f.external[v] || out.fixed[v]) continue;
+      out.fixed[v] = true;
+      out.of[v] = {kept_base, out.kept_bytes};
+      out.kept_bytes += aligned(s.made(v).bytes);
+    }
+  }
+
+  /// What a gradient is made of by writing over it lies in its place, too; but not before a step has read the gradient
+  /// of earlier steps there, and nothing of the forward pass where that runs without backward.
+  constexpr void place_gradients() {
+    int vacant[nodes] = {};  // by value among the gradients: the first step that may write there
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (s.gradient[i] == none) continue;
+      const int v = f.root[s.gradient[i]];
+      if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
+        out.fixed[v] = true;
+        out.of[v] = of_gradient(i);
+        vacant[v] = apart ? f.turn : 0;
+        if (s.earlier[i] == 0) continue;
+        out.of[s.earlier[i]] = out.of[v];
+        vacant[v] = std::max(vacant[v], live.last[s.earlier[i]]);
+      } else {
+        out.copies[out.copy_count++] = {s.gradient[i], of_gradient(i)};
+      }
+    }
+    for (int m = f.member_count; m-- > 0;) {
+      const int w = f.members[m];
+      if (!out.fixed[w]) continue;
+      for_each_replaceable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
+        if (out.fixed[v] || f.step_of[v] < vacant[w]) return false;
+        vacant[v] = vacant[w];
+        out.of[v] = out.of[w];
+        return out.fixed[v] = true;
+      });
+    }
+  }
+
+  /// Whether a loop may write what becomes of `before` over it: it reads that last, and at the same element.
+  constexpr bool replaces_in_place(int before, int after) const {
+    const int index = f.step_of[after];
+    if (live.last[before] != index || kernel_reads(s, f, index, before)) return false;
+    for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
+      if (l.inputs[i].source == before) return l.inputs[i].replaceable() && read_once(s, f, l, index, i);
+    }
+    return false;
+  }
+  /// Moments, what becomes of them and of parameters, and the numbers of their rules.
+  constexpr void place_carried() {
+    for (int i = 0; i < s.number_count; ++i)
+      out.of[s.first_number + i] = {number_base, i * s.made(s.first_number + i).bytes};
+    for (int i = 0; i < s.carry_count; ++i) {
+      const auto [before, after, leaf, moment, key] = s.carries[i];
+      for (int word = 0; key != none && word < 2; ++word)
+        out.of[key + word] = {key_base, (2 * leaf + word) * s.made(key).bytes};
+      if (moment != none) {
+        if (moment == 0) out.moments[leaf] = out.moment_bytes;
+        out.of[before] = {moment_base, out.moment_bytes};
+        out.moment_bytes += aligned(s.made(before).bytes);
+      }
+      if (replaces_in_place(before, after)) {
+        out.fixed[after] = true;
+        out.of[after] = out.of[before];
+      } else {
+        out.copies[out.copy_count++] = {after, out.of[before]};
+      }
+    }
+  }
+
+  /// Whether what a cache becomes may be computed in its place: nobody reads it any more, but perhaps who writes over
+  /// it.
+  constexpr bool takes_place(int after, int before) const {
+    const int index = f.step_of[after];
+    if (index == none || out.fixed[after]) return false;
+    bool takes = before == none || live.last[before] < index;
+    if (!takes) for_each_replaceable(s, f, l, live, out, index, after, [&](int v) { return takes |= v == before; });
+    return takes;
+  }
+  constexpr void place_caches() {
+    int next = g.result_count;
+    for (int i = 0; !apart && i < g.leaf_count; ++i) {
+      if (g.leaves[i].after == none) continue;
+      const int value = s.outputs[next++], after = f.root[value];
+      if (g.leaf_op(i).what != ir::role::cache) continue;
+      const place own{leaf_base + i, 0};
+      if (takes_place(after, s.leaf_value[i])) {
+        out.fixed[after] = true;
+        out.of[after] = own;
+      } else {
+        out.copies[out.copy_count++] = {value, own};
+      }
+    }
+  }
+};
+}  // namespace detail
+
+template <placing How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
+constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, const Loops& l, const Ranges& live) {
+  detail::fixed_placer<How, Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
+  p.place_leaves();
+  p.place_constants();
+  p.place_elsewhere();
+  p.place_results();
+  p.place_gradients();
+  p.place_carried();
+  p.place_caches();
+  return p.out;
+}
+
+}  // namespace cairn::pass

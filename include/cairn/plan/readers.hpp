@@ -1,0 +1,189 @@
+// Who reads a value: the first and the last of a schedule, views left out. And which maps and joined tensors are read
+// in place: their readers find the elements where the arguments have them, and no memory is needed for the result.
+#pragma once
+
+#include "cairn/plan/rematerialize.hpp"
+
+namespace cairn::pass {
+
+/// By value of the schedule.
+template <int Nodes>
+struct readers {
+  int root[Nodes] = {};                     ///< the value whose memory it is read from; its own, if it has any
+  bool joined[Nodes] = {};                  ///< by root: has no memory, but that of its arguments, its pieces
+  int first[Nodes] = {}, last[Nodes] = {};  ///< by root: none where nobody reads it
+};
+
+/// Calls `visit` with the values whose memory is read where `root` is: itself, or the pieces that it is joined of.
+template <class Schedule, class Found>
+constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
+  if (!found.joined[root]) return visit(root);
+  const ir::node& n = s.nodes[root];
+  for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
+}
+
+/// The elements of a row of argument number i, as the operation v reads it; 0 where it reads no rows that lie apart.
+template <class Schedule>
+constexpr std::int64_t row_read(const Schedule& s, int v, int i) {
+  const shape& of = s.made(s.argument(v, i)).extents;
+  std::int64_t row = 1;
+  const int axes = s.op(v).reads_rows(i);
+  for (int axis = std::max(of.rank - axes, 0); axis < of.rank; ++axis) row *= of.extent[axis];
+  return axes > 0 ? row : 0;
+}
+/// How far rows of so many elements of a mapped value lie apart in its argument, where these are equally far apart and
+/// whole; else 0.
+template <class Schedule>
+constexpr std::int64_t rows_apart(const Schedule& s, int v, std::int64_t row) {
+  const axis_map* const map = s.op(v).map;
+  const shape &to = s.made(v).extents, &from = s.made(s.argument(v, 0)).extents;
+  std::int64_t stride = 1, length = 1, apart = 0, expected = 0;
+  for (int axis = to.rank; axis-- > 0; stride *= from.extent[axis]) {
+    if (!map[axis].in_steps()) return 0;
+    if (to.extent[axis] == 1) continue;
+    const std::int64_t step = map[axis].step * stride;
+    if (step == 0) return 0;
+    if (length < row) {
+      if (step != length) return 0;
+      length *= to.extent[axis];
+      continue;
+    }
+    if (apart == 0) apart = step;
+    else if (step != expected) return 0;
+    expected = step * to.extent[axis];
+  }
+  if (apart == 0) return length % row == 0 ? row : 0;
+  return length == row ? apart : 0;
+}
+
+namespace detail {
+template <class Schedule>
+struct reader_finder {
+  static constexpr int nodes = Schedule::capacity;
+  const Schedule& s;
+  readers<nodes> out{};
+  bool in_place[nodes] = {};  ///< of maps
+  int last[nodes] = {};       ///< of maps: who reads it last
+  int kernels[nodes] = {};    ///< by value: how many kernels come before it
+
+  constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
+  /// Whether a map may lead elsewhere than to one number where it has just one: repeated, it would lead further.
+  constexpr bool beyond_one(int map) const {
+    const shape& to = s.made(map).extents;
+    for (int axis = 0; axis < to.rank; ++axis) {
+      if (to.extent[axis] == 1 && !op_of(map).map[axis].in_steps()) return true;
+    }
+    return false;
+  }
+  /// Whether value v, an operation, can read a map in place: its argument number i, or for rows what that views.
+  constexpr bool reads_through(int v, int i, int map) const {
+    const ir::operation& op = op_of(v);
+    if (op.what == ir::role::elementwise)
+      return s.argument(v, i) == map &&
+             (same_address(s.nodes[v].made->same_shape, s.nodes[map].made->same_shape) || !beyond_one(map));
+    if (op.what != ir::role::kernel || s.op(s.root(s.argument(map, 0))).what == ir::role::generated) return false;
+    const std::int64_t row = row_read(s, v, i);
+    return row > 0 && rows_apart(s, map, row) != 0;
+  }
+
+  /// Whether a map is read after other kernels than the next. What is computed again in the meantime does not count, so
+  /// that parts are read alike whatever is a segment.
+  constexpr bool read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
+  /// Whether a copy of a map takes much less than what it is of, which may go then.
+  constexpr bool is_small(int map, int of) const {
+    return 3 * s.made(of).bytes > 4 * s.made(map).bytes && !ir::is_leaf(op_of(of).what);
+  }
+  /// What is read in backward, too, is copied, unless its argument is always there; and so are small parts of an
+  /// argument, all of them, where some that are read later would keep more of it alive than is read of it. Where a part
+  /// that is not small is read later, the argument lives on, and copies would save nothing.
+  constexpr void find_maps() {
+    bool any = false;
+    int kernels_so_far = 0;
+    for (int v = 0; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      kernels[v] = kernels_so_far += n.op->what == ir::role::kernel && n.number == 0 && s.again[v] == 0;
+      if (n.op->what == ir::role::map) {
+        in_place[v] = any = true;
+        last[v] = v;
+      }
+      if (!any || n.number > 0 || n.op->what == ir::role::view) continue;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = s.root(s.arguments[n.first + i]);
+        if (!in_place[a]) continue;
+        in_place[a] =
+            reads_through(v, i, a) && (v < s.turn || a >= s.turn || ir::is_leaf(op_of(s.root(s.argument(a, 0))).what));
+        last[a] = v;
+      }
+    }
+    if (!any) return;
+    for (int i = 0; i < s.output_count; ++i) in_place[s.root(s.outputs[i])] = false;
+    for (const int v : s.gradient) {
+      if (v != none) in_place[s.root(v)] = false;
+    }
+    std::int64_t later[nodes] = {};  // by argument: bytes that maps of it which are read later keep alive anyway
+    for (int v = 0; v < s.node_count; ++v) {
+      const int of = in_place[v] ? s.root(s.argument(v, 0)) : none;
+      if (of != none && read_later(v)) later[of] += s.made(is_small(v, of) ? v : of).bytes;
+    }
+    for (int v = 0; v < s.node_count; ++v) {
+      const int of = in_place[v] ? s.root(s.argument(v, 0)) : none;
+      if (of != none && is_small(v, of) && later[of] > 0 && later[of] < s.made(of).bytes) in_place[v] = false;
+    }
+  }
+
+  /// Whether value v, an operation, can read its argument number i piece by piece.
+  constexpr bool reads_pieces(int v, int i, int joined) const {
+    const ir::operation& op = op_of(v);
+    if (op.what == ir::role::elementwise)
+      return same_address(s.nodes[v].made->same_shape, s.nodes[joined].made->same_shape);
+    return op.what == ir::role::kernel && op.may_read_pieces(i);
+  }
+  /// What all its readers can read in pieces is joined in place, unless these have less than two columns each in the
+  /// mean. Its bytes are those of the pieces, so this keeps no more alive than a copy.
+  constexpr void find_joined() {
+    bool any = false;
+    for (int v = 0; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      out.joined[v] = n.op->joins && n.made->extents[-1] >= 2 * n.op->arguments;
+      any |= n.op->joins;
+      for (int i = 0; any && n.number == 0 && i < n.op->arguments; ++i) {
+        const int a = s.arguments[n.first + i];
+        out.joined[a] = out.joined[a] && reads_pieces(v, i, a);
+        out.joined[v] = out.joined[v] && !ir::is_constant(op_of(s.root(a)).what);
+      }
+    }
+    if (!any) return;
+    for (int i = 0; i < s.output_count; ++i) out.joined[s.root(s.outputs[i])] = false;
+    for (const int v : s.gradient) {
+      if (v != none) out.joined[s.root(v)] = false;
+    }
+  }
+
+  constexpr void find_readers() {
+    for (int v = 0; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      const bool elsewhere = n.op->what == ir::role::view || in_place[v];
+      out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
+      out.first[v] = out.last[v] = none;
+      if (elsewhere || out.joined[v] || n.number > 0) continue;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        for_each_piece(s, out, out.root[s.arguments[n.first + i]], [&](int a) {
+          if (out.first[a] == none) out.first[a] = v;
+          out.last[a] = v;
+        });
+      }
+    }
+  }
+};
+}  // namespace detail
+
+template <class Schedule>
+constexpr auto find_readers(const Schedule& s) {
+  detail::reader_finder<Schedule> f{s};
+  f.find_maps();
+  f.find_joined();
+  f.find_readers();
+  return f.out;
+}
+
+}  // namespace cairn::pass

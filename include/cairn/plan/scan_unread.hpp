@@ -1,0 +1,94 @@
+// Where a step's part of a loop's results and gradients lies that nobody reads but the plan of its body.
+#pragma once
+
+#include "cairn/plan/compile.hpp"
+
+#include <utility>
+
+namespace cairn::pass {
+
+/// By base, in working space. What the plan reads from there, it or what it is written over, has a place of its own;
+/// all others are together, at 0. From `kept` on are results that backward reads, which may be those of several steps.
+template <int Bases>
+struct unread_places {
+  std::int64_t at[Bases] = {}, bytes = 0, kept = 0;
+};
+
+namespace detail {
+/// Places them in the loop, or in its pullback.
+template <class Plan, bool Back>
+struct unread_placer {
+  using loop = typename Plan::loop;
+  static constexpr const auto& g = Plan::g;
+  static constexpr const auto& s = Plan::s;
+  static constexpr const auto& f = Plan::f;
+  static constexpr const auto& places = Plan::places;
+  static constexpr bool evaluates = !Back || !loop::policy::keeps_steps;  ///< forward steps, too
+  enum class use : std::uint8_t { none, written, read, read_back };
+  unread_places<Plan::base_count> out{};
+  use of_base[Plan::base_count] = {};
+
+  constexpr void note(int base, use how) { of_base[base] = std::max(of_base[base], how); }
+
+  /// A gradient is left out, or somebody reads it, where a step is for it alone.
+  constexpr void look_at_steps() {
+    for (int i = evaluates ? 0 : f.turn; i < (Back ? f.step_count : f.turn); ++i) {
+      if (Back && Plan::records && !Plan::used.needed[i]) continue;
+      const int leaf = i >= f.turn ? Plan::only_for.of[i] : none;
+      const int own = leaf != none ? Plan::gradient_base + leaf : none;
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+        if (const int base = places.of[f.members[m]].base; base != own) note(base, use::written);
+      }
+      for_each_read(s, f, Plan::compiled::loops, i, [&](int v) {
+        if (const int base = places.of[v].base; base != own) note(base, i < f.turn ? use::read : use::read_back);
+      });
+    }
+  }
+  constexpr void look_at_copies() {
+    for (int i = 0; i < places.copy_count; ++i) {
+      const auto& [value, to] = places.copies[i];
+      const bool back = to.base >= Plan::gradient_base;
+      if (back ? !Back : !evaluates) continue;
+      note(to.base, use::written);
+      note(places.of[f.root[value]].base, back ? use::read_back : use::read);
+    }
+  }
+
+  static constexpr void for_each_result(auto visit) {
+    for (int r = loop::carried_count; r < g.result_count; ++r)
+      visit(Plan::result_base + r, aligned(g.made(g.outputs[r]).bytes));
+  }
+  static constexpr void for_each_gradient(auto visit) {
+    for (int i = loop::carried_count; i < loop::carried_count + loop::each_count; ++i)
+      visit(Plan::gradient_base + i, aligned(g.leaf_op(i).made->bytes));
+  }
+  constexpr void place() {
+    const auto together = [&](int base, std::int64_t bytes) {
+      if (of_base[base] == use::written) out.bytes = std::max(out.bytes, bytes);
+    };
+    const auto apart = [&](use which) {
+      return [&, which](int base, std::int64_t bytes) {
+        if (of_base[base] == which) out.at[base] = std::exchange(out.bytes, out.bytes + bytes);
+      };
+    };
+    for_each_result(together);
+    for_each_result(apart(use::read));
+    for_each_gradient(together);  // when all is read that forward reads
+    for_each_gradient(apart(use::read_back));
+    out.kept = out.bytes;
+    for_each_result(apart(use::read_back));
+  }
+};
+}  // namespace detail
+
+/// Of the plan of a loop's body (plan/scan.hpp): in the loop, or in its pullback.
+template <class Plan, bool Back>
+constexpr auto place_unread() {
+  detail::unread_placer<Plan, Back> p;
+  p.look_at_steps();
+  p.look_at_copies();
+  p.place();
+  return p.out;
+}
+
+}  // namespace cairn::pass

@@ -1,0 +1,99 @@
+// What segments cost and free, for reports and for diagnosis: counted in the schedule.
+#pragma once
+
+#include "cairn/plan/rematerialize.hpp"
+
+namespace cairn::pass {
+
+/// By segment; 0 is the program outside of them.
+template <int Segments>
+struct segment_costs {
+  std::int64_t boundary_bytes[Segments] = {};
+  std::int64_t interior_bytes[Segments] = {};  ///< what would be kept if the segment were a block
+  std::int64_t only_bytes[Segments] = {};      ///< of boundaries and results that would not
+};
+
+namespace detail {
+template <class Graph, class Gradient, class Segments, class Needs, class Schedule>
+struct cost_counter {
+  static constexpr int nodes = Gradient::capacity, nobody = 0, several = -1;
+  const Graph& g;
+  const Gradient& d;
+  const Segments& in;
+  const Needs& need;
+  const Schedule& s;
+  segment_costs<Segments::capacity> out{};
+  // By value of the graph and its gradient.
+  bool stored[nodes] = {}, read[nodes] = {};
+  int keeper[nodes] = {};     ///< of forward values: the one segment that computes again from it, or several
+  int outermost[nodes] = {};  ///< of forward values: the outermost segment that keeps a clone for itself, or 0
+
+  constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
+
+  /// Notes that a clone in `segment` reads v, which lies outside of it or inside.
+  constexpr void keep(int v, int segment) {
+    if (is_leaf(v) || (in.of[v] == segment && !in.saved[v])) return;
+    const int shared = in.saved[v] ? 0 : in.common(in.of[v], segment);
+    const int steps_out = in.all[segment].depth - in.all[shared].depth;
+    if (steps_out == 0) return;
+    int& only = keeper[need.root[v]];
+    only = steps_out == 1 && (only == nobody || only == segment) ? segment : several;
+  }
+
+  constexpr void look_at_backward() {
+    for (int v = 0; v < s.turn; ++v) stored[s.origin[v]] |= s.kept[v];
+    for (int v = s.turn; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      const int of = s.origin[v];
+      const bool clone = of < d.turn;
+      if (clone && in.all[s.segment[v]].depth >= std::max(in.visible[of], 1)) {
+        int& found = outermost[of];
+        if (found == 0 || in.all[found].depth > in.all[s.segment[v]].depth) found = s.segment[v];
+      }
+      if (n.number > 0) continue;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = d.arguments[d.nodes[of].first + i];
+        if (clone) keep(a, s.segment[v]);
+        else if (a < d.turn) read[need.root[a]] = true;
+      }
+    }
+  }
+
+  constexpr void count() {
+    int counted[nodes * Segments::depths] = {};
+    for (int v = 0; v < d.turn; ++v) {
+      if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
+      const ir::node& n = d.nodes[v];
+      const bool wanted = read[v] || keeper[v] != nobody;
+      if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.made->bytes;
+      if (wanted && stored[v] && need.cheap[v]) out.only_bytes[in.of[v]] += n.made->bytes;
+      else if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.made->bytes;
+      for (int i = 0; n.number == 0 && i < n.op->arguments; ++i) {
+        const int a = need.root[d.arguments[n.first + i]];
+        const bool made_again = need.cheap[a] && in.of[a] == 0;  // of what is read inside: a copy of a leaf
+        if (is_leaf(a) || need.constant[a] || made_again || in.of[a] == in.of[v]) continue;
+        const int shared = in.common(in.of[a], in.of[v]);
+        for (int at = in.of[v]; at != shared; at = in.all[at].parent) {
+          int& seen = counted[(in.all[at].depth - 1) * nodes + a];
+          if (seen != at) out.boundary_bytes[at] += d.nodes[a].made->bytes;
+          seen = at;
+        }
+      }
+    }
+  }
+};
+}  // namespace detail
+
+/// Counts the bytes of each segment.
+template <class Graph, class Gradient, class Segments, class Needs, class Schedule>
+constexpr auto count_segment_bytes(const Graph& g, const Gradient& d, const Segments& in, const Needs& need,
+                                   const Schedule& s) {
+  detail::cost_counter<Graph, Gradient, Segments, Needs, Schedule> c{g, d, in, need, s};
+  if (in.count > 1) {
+    c.look_at_backward();
+    c.count();
+  }
+  return c.out;
+}
+
+}  // namespace cairn::pass

@@ -1,0 +1,134 @@
+// Which regions of a model are segments, and who sees the values inside of them. Lowering records where bodies begin
+// and what they are; which of them a program checkpoints is decided here, so that all forms of a model share one graph
+// and one gradient.
+#pragma once
+
+#include "cairn/plan/differentiate.hpp"
+
+namespace cairn::pass {
+
+struct segment {
+  int parent = none, depth = 0;  ///< the segment around it, and how many there are
+  int region = 0;                ///< of the graph; of a placed one, the first of those that lie in it
+  bool placed = false;           ///< by a pass, not marked by the user
+  bool saves = false;            ///< of a placed one: keeps the contractions in it
+};
+
+/// Segments beside those that the user marked.
+template <int Regions, int Segments, int Depth>
+struct placement {
+  static constexpr int capacity = Segments, depth = Depth;
+  int of[Regions] = {};           ///< by region: which of these it lies in, beside those that the region around it does
+  int parent[Segments + 1] = {};  ///< by segment, from 1 on; 0 where no other of these is around it
+  bool saves[Segments + 1] = {};  ///< by segment: keeps its contractions
+};
+inline constexpr placement<1, 0, 0> no_placement{};
+
+/// The first segment is the program outside of all others.
+template <int Nodes, int Regions, int Segments, int Depth>
+struct segmentation {
+  static constexpr int capacity = Segments, depths = Depth + 1;
+  segment all[Segments] = {};
+  int count = 1;
+  int of_region[Regions] = {};
+  int of[Nodes] = {};       ///< by value of the graph and its gradient
+  int visible[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees it
+  bool saved[Nodes] = {};   ///< of forward values: the policy of an outermost segment keeps it for backward
+
+  /// The innermost segment that contains both.
+  constexpr int common(int a, int b) const {
+    while (a != b) {
+      if (all[a].depth >= all[b].depth) a = all[a].parent;
+      else b = all[b].parent;
+    }
+    return a;
+  }
+  constexpr int depth_of(int v) const { return all[of[v]].depth; }
+};
+
+namespace detail {
+template <class Graph, class Gradient, class Placement>
+struct segment_finder {
+  const Graph& g;
+  const Gradient& d;
+  const Placement& placed;
+  segmentation<Gradient::capacity, Graph::size.regions + 1, Graph::size.segments + 1 + Placement::capacity,
+               Graph::size.depth + Placement::depth>
+      out{};
+  int number[Placement::capacity + 1] = {};  ///< by placed segment: which it is of all
+
+  constexpr int add(int around, int region) {
+    out.all[out.count] = {.parent = around, .depth = out.all[around].depth + 1, .region = region};
+    return out.count++;
+  }
+  /// Placed segment i, which begins with this region, or has begun.
+  constexpr int begin(int i, int around, int region) {
+    if (i == 0) return around;
+    if (number[i] == 0) {
+      number[i] = add(begin(placed.parent[i], around, region), region);
+      out.all[number[i]].placed = true;
+      out.all[number[i]].saves = placed.saves[i];
+    }
+    return number[i];
+  }
+  /// Has a segment keep a value that it computes.
+  constexpr void keep(int v, const segment& by) {
+    out.visible[v] = std::min(out.visible[v], by.depth - 1);
+    out.saved[v] |= by.depth == 1;
+  }
+  /// `blocks`: so many of the segments around each other, from outside, are blocks.
+  constexpr void choose(int blocks) {
+    int marks[Graph::size.regions + 1] = {};  // segments that the user wrote around a region, itself among them
+    for (int r = 1; r < g.region_count; ++r) {
+      const ir::region& here = g.regions[r];
+      const bool marked = here.what == ir::part::segment;
+      marks[r] = marks[here.parent] + marked;
+      int& in = out.of_region[r];
+      in = out.of_region[here.parent];
+      if constexpr (Placement::capacity > 0) in = begin(placed.of[r], in, r);
+      if (marked && marks[r] > blocks) in = add(in, r);
+    }
+    for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
+  }
+
+  /// A value is seen where it is read, but for gradients of it, which find it as backward does.
+  constexpr void find_visible() {
+    const auto home = [&](int v) { return out.of_region[d.nodes[v].home]; };
+    for (int v = 0; v < d.turn; ++v) out.visible[v] = out.all[home(v)].depth;
+    for (int i = 0; i < g.output_count; ++i) out.visible[g.outputs[i]] = 0;
+    for (int v = d.turn; v-- > 0;) {
+      const ir::node& n = d.nodes[v];
+      const bool view = n.op->what == ir::role::view;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = d.arguments[n.first + i];
+        if (n.order > d.nodes[a].order) continue;
+        int seen = out.all[out.common(home(a), home(v))].depth;
+        if (view && home(a) == home(v)) seen = std::min(seen, out.visible[v]);
+        out.visible[a] = std::min(out.visible[a], seen);
+      }
+    }
+    for (int i = 0; i < g.keep_count; ++i) {
+      const auto [v, region] = g.keeps[i];
+      const segment& by = out.all[out.of_region[region]];
+      if (by.region != region || by.placed) continue;  // a block
+      keep(v, by);
+    }
+    for (int v = 0; v < d.turn; ++v) {
+      const segment& by = out.all[out.of[v]];
+      if (!by.saves || !d.nodes[v].op->contraction) continue;
+      keep(d.nodes[v].rounded != none ? d.nodes[v].rounded : v, by);
+    }
+  }
+};
+}  // namespace detail
+
+/// Finds the segments of a model.
+template <class Graph, class Gradient, class Placement>
+constexpr auto find_segments(const Graph& g, const Gradient& d, int blocks, const Placement& placed) {
+  detail::segment_finder<Graph, Gradient, Placement> f{g, d, placed};
+  f.choose(blocks);
+  if (f.out.count > 1) f.find_visible();
+  return f.out;
+}
+
+}  // namespace cairn::pass

@@ -1,0 +1,174 @@
+// Updates in the step: what a parameter and its moments become is computed by operations of the schedule, each as soon
+// as the gradient is complete and no later value reads the parameter. So a gradient needs memory for a moment only, or
+// none, where the update joins the loop that makes it.
+#pragma once
+
+#include "cairn/graph/update.hpp"
+#include "cairn/plan/model.hpp"
+#include "cairn/plan/rematerialize.hpp"
+
+namespace cairn::pass {
+
+/// How large a schedule becomes.
+template <class Model, class Schedule>
+constexpr ir::sizes size_with_updates(const Schedule& s) {
+  using all = ir::update_operations<Model>;
+  ir::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
+  for (int i = 0; i < Model::graph.leaf_count; ++i) {
+    if (Model::rules.of[i] == none) continue;
+    size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? cairn::detail::drawn_from : 0);
+    size.arguments += all::arguments(i);
+    size.updates += 1 + all::rule(i).moments;
+  }
+  return size;
+}
+
+namespace detail {
+template <ir::sizes Size, class Model, class Schedule>
+struct update_writer {
+  using all = ir::update_operations<Model>;
+  static constexpr int nodes = Schedule::capacity;
+  static constexpr bool waits = Model::purpose::updates_parameters && Model::purpose::keeps_gradients;
+  static constexpr const auto& g = Model::graph;
+  const Schedule& s;
+  typename Schedule::template resized<Size.nodes, Size.arguments, Size.updates + 1> out{};
+  int moved[nodes + 1] = {};
+  bool shows[nodes] = {};  ///< an updated parameter, or what may be read in its place
+  int last[nodes] = {};    ///< by updated parameter: the last value that reads it
+  int next[Model::graph.leaf_count + 1] = {}, first[nodes + 1] = {};  ///< leaves by when their update can be
+
+  constexpr bool is_updated(int leaf) const { return Model::rules.of[leaf] != none && s.gradient[leaf] != none; }
+
+  constexpr void note_read(int a, int by) {
+    if (!shows[a]) return;
+    last[a] = by;
+    for (int i = 0; i < s.op(a).arguments; ++i) note_read(s.argument(a, i), by);
+  }
+  constexpr void find_last_reads() {
+    for (int i = 0; i < g.leaf_count; ++i) {
+      if (is_updated(i)) shows[s.leaf_value[i]] = true;
+    }
+    for (int v = 0; v < s.node_count; ++v) {
+      const ir::node& n = s.nodes[v];
+      if (n.number > 0) continue;
+      for (int i = 0; i < n.op->arguments; ++i) {
+        const int a = s.arguments[n.first + i];
+        if (!shows[a]) continue;
+        note_read(a, v);
+        shows[v] |= n.op->what == ir::role::view || n.op->what == ir::role::map || n.op->joins;
+      }
+    }
+  }
+  /// Updates come after the last result of an operation, and never in the forward pass.
+  constexpr void find_places() {
+    for (int& leaf : first) leaf = none;
+    for (int i = g.leaf_count; i-- > 0;) {
+      if (!is_updated(i)) continue;
+      int at = std::max({s.gradient[i], last[s.leaf_value[i]], s.turn});
+      if (waits || at >= s.node_count) at = s.node_count;
+      else at = s.head(at) + s.op(at).results - 1;
+      next[i] = first[at];
+      first[at] = i;
+    }
+  }
+
+  constexpr void copy(int v) {
+    const ir::node& n = s.nodes[v];
+    const int at = moved[v] = out.node_count++;
+    out.nodes[at] = n;
+    if (n.number > 0) {
+      out.nodes[at].first = out.nodes[at - 1].first;
+    } else {
+      out.nodes[at].first = out.argument_count;
+      for (int i = 0; i < n.op->arguments; ++i) out.arguments[out.argument_count++] = moved[s.arguments[n.first + i]];
+    }
+    out.kept[at] = s.kept[v];
+    out.again[at] = s.again[v] == 0 ? 0 : moved[s.again[v] - 1] + 1;
+    out.origin[at] = s.origin[v];
+    out.segment[at] = s.segment[v];
+  }
+  constexpr int append(const ir::operation& op, const ir::result* made, int like) {
+    const int at = out.node_count++;
+    out.nodes[at] = s.nodes[like];
+    out.nodes[at].op = &op;
+    out.nodes[at].made = made;
+    out.nodes[at].first = out.argument_count;
+    out.nodes[at].number = 0;
+    out.origin[at] = s.origin[like];
+    return at;
+  }
+  constexpr void append_numbers() {
+    out.first_number = out.node_count;
+    for (int k = 0; k < all::rules.numbers; ++k) append(all::number, all::number.made, 0);
+    out.number_count = all::rules.numbers;
+  }
+  constexpr void append_update(int leaf) {
+    const auto i = static_cast<std::size_t>(leaf);
+    const ir::rule_facts& rule = all::rule(leaf);
+    const int like = s.gradient[leaf], moments = out.node_count;
+    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].made, like);
+    const int drawn = out.node_count;
+    if (all::rounds) {
+      append(all::places[i], all::places[i].made, like);
+      append(all::word, all::word.made, like);
+      append(all::word, all::word.made, like);
+    }
+    const int made = out.node_count, arguments = out.argument_count;
+    for (int r = 0; r < all::updates[i].results; ++r) {
+      out.nodes[append(all::updates[i], all::updates[i].made + r, like)].number = r;
+    }
+    const int before = moved[s.leaf_value[leaf]];
+    out.arguments[out.argument_count++] = before;
+    out.arguments[out.argument_count++] = moved[like];
+    for (int k = 0; k < rule.numbers; ++k)
+      out.arguments[out.argument_count++] = out.first_number + rule.first_number + k;
+    for (int k = 0; k < rule.moments; ++k) out.arguments[out.argument_count++] = moments + k;
+    if (all::clips) out.arguments[out.argument_count++] = out.first_number + out.number_count - 1;
+    for (int k = drawn; k < made; ++k) out.arguments[out.argument_count++] = k;
+    out.nodes[made].first = arguments;
+    out.carries[out.carry_count++] = {before, made, leaf, none, all::rounds ? drawn + 1 : none};
+    for (int k = 0; k < rule.moments; ++k) out.carries[out.carry_count++] = {moments + k, made + 1 + k, leaf, k};
+  }
+
+  constexpr void copy_tables() {
+    const auto at = [&](int v) { return v == none ? none : moved[v]; };
+    out.turn = s.turn;
+    for (int i = 0; i <= g.leaf_count; ++i) {
+      out.leaf_value[i] = at(s.leaf_value[i]);
+      out.gradient[i] = is_updated(i) && !waits ? none : at(s.gradient[i]);
+    }
+    for (int i = 0; i < g.tag_count; ++i) out.tagged[i] = at(s.tagged[i]);
+    for (int i = 0; i < s.output_count; ++i) out.outputs[out.output_count++] = at(s.outputs[i]);
+    for (int i = 0; i < s.segment_capacity; ++i)
+      out.recomputed[i] = {s.recomputed[i].operations, s.recomputed[i].flops};
+  }
+  constexpr void write() {
+    find_last_reads();
+    find_places();
+    for (int v = 0; v <= s.node_count; ++v) {
+      if (v == s.turn) append_numbers();
+      if (v < s.node_count) copy(v);
+      else if (waits) out.all_gradients = out.node_count;
+      for (int leaf = first[v]; leaf != none; leaf = next[leaf]) append_update(leaf);
+    }
+    copy_tables();
+  }
+};
+}  // namespace detail
+
+template <class Model, const auto& Schedule>
+inline constexpr auto schedule_with_updates = [] {
+  constexpr ir::sizes size = size_with_updates<Model>(Schedule);
+  detail::update_writer<size, Model, std::remove_cvref_t<decltype(Schedule)>> w{Schedule};
+  w.write();
+  return w.out;
+}();
+
+/// The schedule with the updates that a model asks for; itself where it asks for none.
+template <class Model, const auto& Schedule>
+constexpr const auto& with_updates() {
+  if constexpr (!Model::purpose::updates_parameters) return Schedule;
+  else return schedule_with_updates<Model, Schedule>;
+}
+
+}  // namespace cairn::pass

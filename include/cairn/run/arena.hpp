@@ -1,0 +1,192 @@
+// Memory of a program: a block of its own, or the caller's; and the shares that predictors and optimizers hold in it.
+#pragma once
+
+#include "cairn/base/refuse.hpp"
+#include "cairn/base/text.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+namespace cairn {
+
+/// Bytes to which the memory of a program is aligned: a cache line, and the widest register.
+inline constexpr std::size_t memory_alignment = 64;
+
+/// Memory given to a program that is too small, not aligned, or in use.
+struct memory_error : std::invalid_argument {
+  [[gnu::cold]] memory_error(std::string_view what, std::size_t wanted, std::size_t given)
+      : std::invalid_argument(
+            detail::text_of({"cairn: ", what, ": expected ", detail::text_of(static_cast<std::int64_t>(wanted)),
+                             ", got ", detail::text_of(static_cast<std::int64_t>(given))})),
+        expected(wanted),
+        actual(given) {}
+  std::size_t expected, actual;
+};
+
+namespace detail {
+/// Throws memory_error where the caller's memory has fewer bytes, or does not start at a multiple of 64.
+inline void check_memory(std::span<std::byte> given, std::size_t size) {
+  if (given.size() < size) refuse(memory_error("bytes of memory", size, given.size()));
+  if (given.data() == nullptr && size > 0) refuse(memory_error("bytes of memory, whose address is null", size, 0));
+  const auto remainder = reinterpret_cast<std::uintptr_t>(given.data()) % memory_alignment;
+  if (remainder != 0) refuse(memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder));
+}
+
+/// What those that share the memory of a program must know of its parameters: whether `init`, `set`, `load` or a step
+/// wrote them, whether an exception left a step that updated them, and whether they still have an owner.
+enum class memory_state : std::uint8_t { not_known_written, written, half_updated, ownerless };
+
+/// Throws program_error if parameters are half updated or have no owner.
+inline void check_state(memory_state state) {
+  if (state == memory_state::half_updated)
+    refuse(
+        program_error("cairn: an exception left a step of this program while it updated parameters: some are "
+                      "updated, others are not; call init(seed{1}), or load a file"));
+  if (state == memory_state::ownerless)
+    refuse(
+        program_error("cairn: the program of this predictor or optimizer was destroyed or assigned over; make "
+                      "another one of a program that lives"));
+}
+
+/// The state of a block of memory. The record and the allocated bytes behind it are freed when neither the owner nor a
+/// share is left, so that a predictor on another thread never reads freed memory.
+class alignas(memory_alignment) memory_record {
+ public:
+  /// Allocates a record with `size` bytes behind it.
+  static memory_record* with_bytes(std::size_t size) {
+    return new (::operator new(sizeof(memory_record) + size, std::align_val_t{memory_alignment})) memory_record;
+  }
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
+
+  memory_state state() const { return state_.load(std::memory_order_acquire); }
+  void set_state(memory_state state) { state_.store(state, std::memory_order_release); }
+  void lose_owner() {
+    set_state(memory_state::ownerless);
+    let_go();
+  }
+  void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }
+  void let_go() {
+    if (holders_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+    this->~memory_record();
+    ::operator delete(this, std::align_val_t{memory_alignment});
+  }
+
+ private:
+  std::atomic<int> holders_{1};  // the owner
+  std::atomic<memory_state> state_{memory_state::not_known_written};
+};
+
+/// A share in the memory of a program: what a predictor or an optimizer holds. It goes along with the memory when the
+/// program is moved.
+class memory_share {
+ public:
+  memory_share() = default;
+  explicit memory_share(memory_record* record) : record_(record) {
+    if (record_ != nullptr) record_->hold();
+  }
+  memory_share(const memory_share& other) : memory_share(other.record_) {}
+  memory_share(memory_share&& other) noexcept : record_(std::exchange(other.record_, nullptr)) {}
+  memory_share& operator=(memory_share other) noexcept {
+    std::swap(record_, other.record_);
+    return *this;
+  }
+  ~memory_share() {
+    if (record_ != nullptr) record_->let_go();
+  }
+
+  /// Throws program_error if the program was destroyed or assigned over, or is half updated.
+  void check() const {
+    if (record_ != nullptr) check_state(record_->state());
+  }
+  /// Returns true if parameters are known to be written, other than through views.
+  bool is_written() const { return record_ != nullptr && record_->state() == memory_state::written; }
+
+ private:
+  memory_record* record_ = nullptr;
+};
+
+/// Returns how many bytes two parts of memory share.
+inline std::size_t common_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  const auto begin = [](std::span<const std::byte> s) { return reinterpret_cast<std::uintptr_t>(s.data()); };
+  const auto first = std::max(begin(a), begin(b)), last = std::min(begin(a) + a.size(), begin(b) + b.size());
+  return first < last ? last - first : 0;
+}
+/// Throws memory_error where the caller's memory shares bytes with memory that a program or predictor uses.
+inline void check_shared(std::size_t bytes) {
+  if (bytes > 0) refuse(memory_error("bytes of memory that the program or predictor already uses", 0, bytes));
+}
+}  // namespace detail
+
+/// Zeroed bytes, aligned: allocated and owned, or the caller's. What is moved from has none.
+class memory_block {
+ public:
+  explicit memory_block(std::size_t size) : record_(detail::memory_record::with_bytes(size)), at_(record_->bytes()) {
+    std::fill_n(at_, size, std::byte{});
+  }
+  /// The first `size` bytes of memory that outlives this. Throws memory_error, and then touches nothing.
+  memory_block(std::span<std::byte> given, std::size_t size) : at_(size == 0 ? no_bytes : given.data()) {
+    detail::check_memory(given, size);
+    std::fill_n(at_, size, std::byte{});
+  }
+  memory_block(memory_block&& other) noexcept
+      : record_(std::exchange(other.record_, nullptr)), at_(std::exchange(other.at_, nullptr)), state_(other.state_) {}
+  memory_block& operator=(memory_block other) noexcept {
+    std::swap(record_, other.record_);
+    std::swap(at_, other.at_);
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~memory_block() {
+    if (record_ != nullptr) record_->lose_owner();
+  }
+
+  /// Returns true if something of this block is on the heap.
+  bool is_on_heap() const { return record_ != nullptr; }
+  /// Returns a share. Memory of the caller's gets its record when the first share is made by someone who may allocate;
+  /// for others, a share in it notes nothing. Several threads may make shares at once.
+  detail::memory_share share(bool may_allocate) {
+    std::atomic_ref record(record_);
+    detail::memory_record* there = record.load(std::memory_order_acquire);
+    if (there == nullptr && may_allocate) {
+      detail::memory_record* const made = detail::memory_record::with_bytes(0);
+      made->set_state(state_);
+      if (record.compare_exchange_strong(there, made, std::memory_order_acq_rel)) there = made;
+      else made->let_go();
+    }
+    return detail::memory_share(there);
+  }
+
+  /// Sets the state, for the owner and for all shares.
+  void set_state(detail::memory_state state) {
+    state_ = state;
+    if (record_ != nullptr) record_->set_state(state);
+  }
+  /// Notes that some parameter was written, which does not mend a half update.
+  void note_write() {
+    if (state_ == detail::memory_state::not_known_written) set_state(detail::memory_state::written);
+  }
+  bool is_written() const { return state_ == detail::memory_state::written; }
+
+  /// Throws program_error where it was moved from.
+  void check() const {
+    if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
+  }
+  /// Throws program_error where parameters are half updated.
+  void check_whole() const { detail::check_state(state_); }
+  std::byte* data() const { return at_; }
+
+ private:
+  alignas(memory_alignment) static inline std::byte no_bytes[memory_alignment] = {};
+
+  detail::memory_record* record_ = nullptr;  // in front of the bytes if these were allocated
+  std::byte* at_;
+  detail::memory_state state_ = detail::memory_state::not_known_written;  // without a record, no share knows it
+};
+
+}  // namespace cairn

@@ -1,0 +1,238 @@
+// How arrays enter a program: named, checked, never copied. Temporary containers are moved in.
+#pragma once
+
+#include "cairn/base/refuse.hpp"
+#include "cairn/base/text.hpp"
+#include "cairn/lang/mistake.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace cairn {
+
+/// An array whose extents are not those of the input or the parameter of that name, that is not aligned, or that lies
+/// where a step writes.
+struct extent_error : std::invalid_argument {
+  [[gnu::cold]] extent_error(std::string_view name, std::string_view wanted, std::string_view given,
+                             std::string_view what = "input")
+      : std::invalid_argument(detail::text_of({"cairn: ", what, " '", name, "': expected ", wanted, ", got ", given})),
+        input(name),
+        expected(wanted),
+        actual(given) {}
+  std::string input, expected, actual;
+};
+
+/// An index or label outside [0, bound).
+struct label_error : std::out_of_range {
+  [[gnu::cold]] label_error(std::string_view name, std::size_t at, int bound, int label)
+      : std::out_of_range(
+            detail::text_of({"cairn: input '", name, "': index number ", detail::text_of(static_cast<std::int64_t>(at)),
+                             " is ", detail::text_of(label), ", expected 0 to ", detail::text_of(bound - 1)})),
+        input(name),
+        index(at),
+        expected(bound),
+        actual(label) {}
+  std::string input;
+  std::size_t index;
+  int expected, actual;
+};
+
+namespace detail {
+[[gnu::cold]] inline std::string text_of(const array_extents& s) {
+  std::string text = "{";
+  for (int axis = 0; axis < s.rank; ++axis) text += text_of({axis > 0 ? ", " : "", text_of(s.extent[axis])});
+  return text += '}';
+}
+[[gnu::cold]] inline std::string text_of(const shape& s) {
+  array_extents extents{s.rank};
+  std::copy_n(s.extent, s.rank, extents.extent);
+  return text_of(extents);
+}
+
+/// Throws extent_error where they do not fit.
+[[gnu::noinline]] inline void check_extents(std::string_view what, std::string_view name, const shape& wanted,
+                                            const array_extents& given, bool row_major) {
+  if (!extents_fit(given, wanted)) refuse(extent_error(name, text_of(wanted), text_of(given), what));
+  if (!row_major) refuse(extent_error(name, "a contiguous row-major array", "other strides", what));
+}
+/// Throws extent_error where numbers of so many bytes lie nowhere, or not at a multiple of these.
+[[gnu::noinline]] inline void check_address(std::string_view what, std::string_view name, const void* data,
+                                            std::size_t size) {
+  if (data == nullptr) refuse(extent_error(name, "an address", "null", what));
+  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % size);
+  if (off == 0) return;
+  refuse(extent_error(name, text_of({"an address that is a multiple of ", text_of(static_cast<std::int64_t>(size))}),
+                      text_of({text_of(off), " more"}), what));
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_written(std::string_view name) {
+  refuse(extent_error(name, "an array that the step does not write",
+                      "a result of an earlier step or other memory of this program or predictor; copy it first"));
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_also_set(std::string_view name) {
+  refuse(extent_error(name, "an array that this call does not write", "another parameter that it sets; copy it first",
+                      "parameter"));
+}
+/// Throws label_error where an index is not in [0, bound).
+[[gnu::noinline]] inline void check_indices(std::string_view name, const std::int32_t* index, std::int64_t count,
+                                            int bound) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (index[i] < 0 || index[i] >= bound) refuse(label_error(name, static_cast<std::size_t>(i), bound, index[i]));
+  }
+}
+
+/// A container of static extents as a C array of its elements; of anything else, its type.
+template <class A>
+struct as_c_array {
+  using type = A;
+};
+template <class T, std::size_t N>
+struct as_c_array<T[N]> {
+  using type = typename as_c_array<std::remove_cv_t<T>>::type[N];
+};
+template <class T, std::size_t N>
+struct as_c_array<std::array<T, N>> : as_c_array<T[N]> {};
+template <class T, std::size_t N>
+  requires(N != std::dynamic_extent)
+struct as_c_array<std::span<T, N>> : as_c_array<T[N]> {};
+
+template <class Array, std::size_t... Axis>
+constexpr array_extents extents_of(std::index_sequence<Axis...>) {
+  return {sizeof...(Axis), {static_cast<std::int64_t>(std::extent_v<Array, Axis>)...}};
+}
+
+/// What a view has, and xtensor's containers and views.
+template <class A>
+concept shaped_array = requires(const A& a) {
+  a.shape();
+  a.data();
+} && (std::ranges::contiguous_range<A> || requires(const A& a) { a.strides(); });
+}  // namespace detail
+
+/// An array under an input's name: a C array type where the extents are static, `T[]` where they are dynamic.
+template <fixed_string Name, class Array>
+struct bound {
+  static constexpr auto name = Name;
+  using array = Array;
+  using element = std::remove_all_extents_t<Array>;
+  static constexpr bool dynamic = std::is_unbounded_array_v<Array>;
+  static constexpr detail::array_extents known =
+      detail::extents_of<Array>(std::make_index_sequence<std::rank_v<Array>>{});
+
+  const element* data;
+  detail::array_extents extents = known;
+  bool row_major = true;
+
+  /// The memory of an array of these extents.
+  std::span<const std::byte> bytes(const shape& wanted) const {
+    return std::as_bytes(std::span(data, static_cast<std::size_t>(wanted.count())));
+  }
+  /// Checks extents, address and indices against an input or what else has this name.
+  void check(const shape& wanted, [[maybe_unused]] int limit = 0, std::string_view what = "input") const {
+    if constexpr (dynamic) detail::check_extents(what, Name, wanted, extents, row_major);
+    detail::check_address(what, Name, data, alignof(element));
+    if constexpr (std::same_as<element, std::int32_t>) {
+      if (limit > 0) detail::check_indices(Name, data, wanted.count(), limit);
+    }
+  }
+};
+
+namespace detail {
+template <class A>
+concept an_array = shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
+
+/// Returns true if A owns its elements. Destroying a container destroys its elements; destroying a view does not.
+template <class A>
+concept a_container = an_array<A> && std::is_object_v<A> && !std::is_array_v<A> &&
+                      std::constructible_from<std::remove_const_t<A>, A> && !std::ranges::borrowed_range<A>;
+}  // namespace detail
+
+/// Binds an array to the input `Name` for one step: a span, C array, std::array, contiguous range, view, or an
+/// xtensor container or view. Static extents are checked by the compiler, dynamic ones when the step begins. The array
+/// must live as long as what is returned.
+template <fixed_string Name, class A>
+auto bind(const A& array) {
+  if constexpr (!detail::an_array<A>) {
+    return surfaced<
+        mistake<no_array, top_scope, about<fact::input, Name>, fact::given<typename detail::showing<A>::type>>>{};
+  } else if constexpr (detail::shaped_array<A>) {
+    using element = std::remove_cvref_t<decltype(*array.data())>;
+    detail::array_extents extents;
+    for (auto n : array.shape()) {
+      if (extents.rank == max_rank) refuse(extent_error(Name, "at most 6 axes", "more"));
+      extents.extent[extents.rank++] = static_cast<std::int64_t>(n);
+    }
+    if constexpr (requires { array.strides(); }) {
+      bool row_major = true;
+      std::int64_t stride = 1;
+      for (int axis = extents.rank; axis-- > 0; stride *= extents.extent[axis]) {
+        const auto own = static_cast<std::int64_t>(array.strides()[static_cast<std::size_t>(axis)]);
+        row_major &= own == stride || extents.extent[axis] == 1;
+      }
+      return bound<Name, element[]>{array.data() + array.data_offset(), extents, row_major};
+    } else {
+      return bound<Name, element[]>{array.data(), extents};
+    }
+  } else if constexpr (std::is_array_v<typename detail::as_c_array<A>::type>) {
+    using given = bound<Name, typename detail::as_c_array<A>::type>;
+    return given{reinterpret_cast<const typename given::element*>(std::ranges::data(array))};
+  } else {
+    using element = std::remove_cvref_t<std::ranges::range_value_t<A>>;
+    return bound<Name, element[]>{std::ranges::data(array), {1, {static_cast<std::int64_t>(std::ranges::size(array))}}};
+  }
+}
+
+namespace detail {
+/// Keeps an array; a base, so that it exists before what refers to it.
+template <class A>
+struct array_keeper {
+  A kept;
+};
+/// A container and a binding to it.
+template <fixed_string Name, class A>
+struct bound_container : private array_keeper<A>, public decltype(cairn::bind<Name>(std::declval<const A&>())) {
+  using binding = decltype(cairn::bind<Name>(std::declval<const A&>()));
+
+  explicit bound_container(A array)
+      : array_keeper<A>{std::move(array)}, binding(cairn::bind<Name>(std::as_const(this->kept))) {}
+  bound_container(const bound_container& other)
+      : array_keeper<A>(other), binding(cairn::bind<Name>(std::as_const(this->kept))) {}
+  bound_container(bound_container&& other) noexcept : bound_container(std::move(other.kept)) {}
+  bound_container& operator=(const bound_container&) = delete;
+};
+}  // namespace detail
+
+/// Binds a temporary container, which is moved into what is returned.
+template <fixed_string Name, detail::a_container A>
+auto bind(A&& array) {
+  return detail::bound_container<Name, std::remove_const_t<A>>(std::forward<A>(array));
+}
+
+namespace detail {
+/// One report for all arrays of a step.
+template <class...>
+struct binding_without_name {
+  using type = surfaced<mistake<array_without_name, top_scope, fact::operation<"bind">>>;
+};
+}  // namespace detail
+
+/// The name as an argument. Without this, the call would find std::bind.
+template <std::size_t N, class... A>
+constexpr typename detail::binding_without_name<A...>::type bind(const char (&)[N], A&&...) {
+  return {};
+}
+/// The input in place of its name.
+template <auto Leaf, class A>
+  requires an_expression<std::remove_const_t<decltype(Leaf)>>
+constexpr typename detail::binding_without_name<A>::type bind(const A&) {
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,228 @@
+// A compiled plan as the tables that a program walks: for each step a kernel, what it is told, and where its operands
+// lie. Nothing else of the plan is left at run time.
+#pragma once
+
+#include "cairn/run/step_tables.hpp"
+#include "cairn/kernel/kernels.hpp"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+
+namespace cairn {
+
+/// One step at run time: operands [begin, end) of the operand table.
+struct runtime_step {
+  ir::kernel_pointer run = nullptr;
+  const void* constants = nullptr;
+  int begin = 0, end = 0;
+};
+/// A value that is copied to where it belongs when the steps that make it are over.
+struct runtime_copy {
+  pass::place from, to;
+  std::int64_t bytes;
+};
+
+/// The tables of a compiled model.
+template <class Compiled>
+struct executable {
+  using real = typename Compiled::real;
+  static constexpr const auto& s = Compiled::schedule;
+  static constexpr const auto& f = Compiled::steps;
+  static constexpr const auto& l = Compiled::loops;
+  static constexpr const auto& layout = Compiled::layout;
+
+  using told = step_tables<Compiled>;
+
+  // The loops' code, by the first step of those that share it.
+
+  static constexpr kernel::loop_operand operand_of(int i) {
+    const pass::loop_input& in = l.inputs[i];
+    return {in.type, in.how, in.joined, in.how == ir::access::constant ? in.immediate : 0, in.generate};
+  }
+  static constexpr ir::loop_value value_of(int m, int arguments_before) {
+    ir::loop_value v = l.code[m];
+    v.first -= arguments_before;
+    return v;
+  }
+  template <int Step, int... I, int... O, int... A>
+  static constexpr ir::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>,
+                                                  std::integer_sequence<int, A...>) {
+    constexpr pass::step st = f.steps[Step];
+    constexpr int inputs = l.of[Step].input_begin, arguments = l.code[st.code].first;
+    using loop = kernel::loop<real, l.of[Step].sum, st.tiles, kernel::list_of<operand_of(inputs + I)...>,
+                              kernel::list_of<value_of(st.code + O, arguments)...>,
+                              kernel::list_of<l.arguments[arguments + A]...>>;
+    if constexpr (st.tiles) return &kernel::run_with_tiles<loop>;
+    else if constexpr (st.kernel != ir::none) return &kernel::run_with_rows<loop, st.follows>;
+    else return &loop::run;
+  }
+  template <int Step>
+  static constexpr ir::kernel_pointer loop_kernel() {
+    constexpr pass::step st = f.steps[Step];
+    constexpr ir::loop_value last = l.code[st.code_end - 1];
+    return loop_kernel<Step>(std::make_integer_sequence<int, told::inputs_of(Step)>{},
+                             std::make_integer_sequence<int, st.code_end - st.code>{},
+                             std::make_integer_sequence<int, last.first + last.arguments - l.code[st.code].first>{});
+  }
+  static constexpr bool is_first(int step) { return f.steps[step].loop() && l.of[step].same_as == step; }
+  static constexpr int distinct_count = [] {
+    int n = 0;
+    for (int i = 0; i < f.step_count; ++i) n += is_first(i);
+    return n;
+  }();
+  static constexpr auto distinct = [] {
+    std::array<int, distinct_count + 1> steps{};
+    std::size_t n = 0;
+    for (int i = 0; i < f.step_count; ++i) {
+      if (is_first(i)) steps[n++] = i;
+    }
+    return steps;
+  }();
+  static constexpr auto kernels = []<std::size_t... K>(std::index_sequence<K...>) {
+    struct {
+      ir::kernel_pointer of[f.step_count + 1] = {};
+    } out;
+    ((out.of[distinct[K]] = loop_kernel<distinct[K]>()), ...);
+    return out;
+  }(std::make_index_sequence<static_cast<std::size_t>(distinct_count)>{});
+
+  // Where operands lie.
+
+  /// A value that is read at its place, or through a map that does not lead to its first element.
+  static constexpr pass::place place_of(int v, bool map) {
+    pass::place p = layout.of[v];
+    if (!map) return p;
+    const ir::result& from = s.made(s.argument(v, 0));
+    p = layout.of[s.argument(v, 0)];
+    std::int64_t stride = from.bytes / from.count;
+    for (int axis = from.extents.rank; axis-- > 0; stride *= from.extents.extent[axis]) {
+      if (s.op(v).map[axis].in_steps()) p.offset += s.op(v).map[axis].begin * stride;
+    }
+    return p;
+  }
+  /// Calls `visit` with the places of a step's operands, in the order that its kernel expects.
+  static constexpr void for_each_operand(int index, auto visit) {
+    const pass::step& st = f.steps[index];
+    const int head = st.kernel;
+    const auto visit_pieces = [&](int joined) {
+      pass::for_each_piece(s, f, joined, [&](int piece) { visit(layout.of[piece]); });
+    };
+    const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : pass::place{pass::nowhere, 0}); };
+    pass::place first{pass::nowhere, 0};
+    if (st.loop()) {
+      for (int m = st.code_end; m-- > st.code;) {
+        if (l.code[m].stored) first = layout.of[f.members[m]];
+      }
+      for (int m = st.code; m < st.code_end; ++m) {
+        if (l.code[m].stored) visit(layout.of[f.members[m]]);
+      }
+      for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
+        const pass::loop_input& in = l.inputs[i];
+        if (in.joined) visit_pieces(in.value);
+        else if (in.how != ir::access::constant) visit(place_of(in.value, in.map));
+      }
+    }
+    if (head == ir::none) return;
+    if (st.tiles) visit(first);
+    else result(head);
+    for (int r = 1; r < s.op(head).results; ++r) result(head + r);
+    for (int i = 0; i < s.op(head).arguments; ++i) {
+      const int a = s.argument(head, i);
+      if (f.joined[a]) visit_pieces(a);
+      else if (told::is_mapped(a)) visit(place_of(s.root(a), true));
+      else visit(place_of(a, false));
+    }
+    if (s.op(head).has_scratch())
+      visit(Compiled::threads == 0 ? pass::place{pass::scratch_base, 0}
+                                   : pass::place{pass::arena_base, layout.scratch[index]});
+  }
+
+  struct operand_counts {
+    int all = 0, most = 1;
+  };
+  static constexpr operand_counts operands = [] {
+    operand_counts n;
+    for (int i = 0; i < f.step_count; ++i) {
+      int here = 0;
+      for_each_operand(i, [&](pass::place) { ++here; });
+      n.all += here;
+      n.most = std::max(n.most, here);
+    }
+    return n;
+  }();
+
+  static constexpr auto tables = [] {
+    struct {
+      runtime_step steps[f.step_count + 1] = {};
+      pass::place operands[executable::operands.all + 1] = {};
+    } out;
+    int next = 0;
+    for (int i = 0; i < f.step_count; ++i) {
+      const pass::step& st = f.steps[i];
+      runtime_step& made = out.steps[i];
+      made.begin = next;
+      for_each_operand(i, [&](pass::place p) { out.operands[next++] = p; });
+      made.end = next;
+      made.run = st.loop() ? kernels.of[l.of[i].same_as] : s.op(st.kernel).run;
+      made.constants = told::constants_of(i);
+    }
+    return out;
+  }();
+
+  /// A constant that kernels read from memory, in elements of a type.
+  template <dtype T>
+  static constexpr void write(double value, std::byte* to) {
+    using number = stored_as<T, real>;
+    using given = std::conditional_t<std::is_arithmetic_v<number>, double, real>;
+    const auto bytes =
+        std::bit_cast<std::array<std::byte, sizeof(number)>>(static_cast<number>(static_cast<given>(value)));
+    for (std::size_t i = 0; i < sizeof(number); ++i) to[i] = bytes[i];
+  }
+  template <int... I>
+  static constexpr auto written(std::integer_sequence<int, I...>) {
+    struct {
+      alignas(pass::constant_bytes) std::byte at[(sizeof...(I) + 1) * pass::constant_bytes] = {};
+    } out;
+    (write<s.made(Compiled::places.constants[I]).element.type>(s.op(Compiled::places.constants[I]).value,
+                                                               out.at + I * pass::constant_bytes),
+     ...);
+    return out;
+  }
+  static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::places.constant_count>{});
+
+  static constexpr auto late_copies = [] {
+    std::array<runtime_copy, static_cast<std::size_t>(Compiled::places.copy_count)> out{};
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const pass::late_copy& copy = Compiled::places.copies[i];
+      out[i] = {layout.of[copy.value], copy.to, s.made(copy.value).bytes};
+    }
+    return out;
+  }();
+
+  /// Runs the steps [begin, end). `bases` are those of places.hpp, then the leaves.
+  static void run(std::byte* const* bases, int begin = 0, int end = f.step_count) {
+    run(bases, begin, end, kernel::threads_at_hand(Compiled::threads));
+  }
+  /// The same on so many threads.
+  static void run(std::byte* const* bases, int begin, int end, int threads) {
+    for (int i = begin; i < end; ++i) {
+      const runtime_step& step = tables.steps[i];
+      void* at[operands.most];
+      for (int k = step.begin; k < step.end; ++k)
+        at[k - step.begin] = bases[tables.operands[k].base] + tables.operands[k].offset;
+      step.run(step.constants, at, threads);
+    }
+  }
+  /// Copies what belongs elsewhere than where the steps made it, if is_wanted(base) of that says so.
+  static void write_late(std::byte* const* bases, auto is_wanted) {
+    for (const runtime_copy& copy : late_copies) {
+      if (is_wanted(copy.to.base))
+        std::memcpy(bases[copy.to.base] + copy.to.offset, bases[copy.from.base] + copy.from.offset,
+                    static_cast<std::size_t>(copy.bytes));
+    }
+  }
+};
+
+}  // namespace cairn

@@ -1,0 +1,115 @@
+// What of a program outlives a step, as a table: for who saves it and goes on with it, whatever the model.
+#pragma once
+
+#include "cairn/check/figures.hpp"
+#include "cairn/check/use.hpp"
+#include "cairn/base/philox.hpp"
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace cairn {
+
+/// Numbers that a program or predictor keeps: a parameter, a state, or a moment that a rule keeps of a parameter.
+struct kept_tensor {
+  std::string_view name;    ///< of the parameter or state
+  std::string_view moment;  ///< empty where it is no moment
+  shape extents;
+  dtype type;  ///< bf16, or that of the program's real numbers
+  pass::place at;
+};
+
+/// How far a run has come: which random numbers the next step draws, how many steps changed the parameters, and the
+/// moment that has changed places with the parameters, empty where none has.
+struct run_counters {
+  random_state random;
+  std::int64_t steps = 0;
+  std::string_view exchanged = {};
+};
+
+/// What is kept, and where: the same for all models.
+struct kept_run {
+  std::span<const kept_tensor> tensors;
+  std::byte* const* bases;
+  std::size_t real_bytes;  ///< of the program's real numbers, which are floats or doubles
+  run_counters* counters;  ///< null where there are none, in a predictor
+
+  /// The name of a moment as the program has it, which lives as long as the process; empty where no rule keeps one.
+  static constexpr std::string_view moment_in(std::span<const kept_tensor> tensors, std::string_view name) {
+    for (const kept_tensor& one : tensors) {
+      if (one.moment == name) return one.moment;
+    }
+    return {};
+  }
+  std::byte* at(const kept_tensor& one) const { return bases[one.at.base] + one.at.offset; }
+  std::size_t count(const kept_tensor& one) const { return static_cast<std::size_t>(one.extents.count()); }
+  std::size_t bytes(const kept_tensor& one) const {
+    return count(one) * (one.type == dtype::bf16 ? sizeof(bf16) : real_bytes);
+  }
+};
+
+namespace detail {
+
+template <class Compiled>
+inline constexpr auto kept_by = [] {
+  constexpr const auto& g = Compiled::graph;
+  constexpr const auto& s = Compiled::schedule;
+  constexpr auto is_kept = [](int i) { return g.leaf_op(i).what == ir::role::parameter; };
+  constexpr int count = [=] {
+    int n = 0;
+    for (int i = 0; i < g.leaf_count; ++i) n += is_kept(i);
+    for (int i = 0; i < s.carry_count; ++i) n += s.carries[i].moment != ir::none;
+    return n;
+  }();
+  const auto name_of = [](int i) {
+    return std::string_view(names_in<Compiled>.data() + g.leaves[i].name,
+                            static_cast<std::size_t>(g.leaves[i].name_length));
+  };
+  std::array<kept_tensor, static_cast<std::size_t>(count)> out{};
+  std::size_t n = 0;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (is_kept(i)) out[n++] = {name_of(i), {}, g.leaf_op(i).made->extents, g.leaf_op(i).made->element.type,
+                               {pass::leaf_base + i, 0}};
+  }
+  for (int i = 0; i < s.carry_count; ++i) {
+    const auto [before, after, leaf, moment, key] = s.carries[i];
+    if (moment != ir::none)
+      out[n++] = {name_of(leaf),
+                  ir::rules_of<typename Compiled::model>.of[Compiled::model::rules.of[leaf]].moment_names[moment],
+                  g.leaf_op(leaf).made->extents, dtype::real, Compiled::layout.of[before]};
+  }
+  return out;
+}();
+
+/// Which of these has a name and is that moment, empty for the parameter; their number where none is.
+template <class Compiled>
+constexpr std::size_t kept_moment(std::string_view name, std::string_view moment) {
+  std::size_t i = 0;
+  while (i < kept_by<Compiled>.size() && (kept_by<Compiled>[i].name != name || kept_by<Compiled>[i].moment != moment))
+    ++i;
+  return i;
+}
+/// The mistake of asking for a moment, or sound.
+template <class Compiled, fixed_string Name, fixed_string Moment>
+constexpr auto problem_of_moment() {
+  if constexpr (kept_moment<Compiled>(Name, Moment) < kept_by<Compiled>.size()) return sound{};
+  else if constexpr (!std::same_as<decltype(problem_of_parameter<Compiled, Name>()), sound>)
+    return problem_of_parameter<Compiled, Name>();
+  else return mistake<no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};
+}
+
+/// Saves and loads: defined in cairn/file/saving.hpp, for who includes it. `Path` has it looked up where it is used.
+template <class Path>
+struct kept_files;
+/// The mistake of saving without that, or sound.
+template <class Path>
+constexpr auto problem_of_files() {
+  if constexpr (!std::convertible_to<const Path&, std::string>) return mistake<no_path, top_scope, fact::given<Path>>{};
+  else if constexpr (requires { sizeof(kept_files<Path>); }) return sound{};
+  else return mistake<files_not_included, top_scope, fact::operation<"save, load">>{};
+}
+
+}  // namespace detail
+}  // namespace cairn

@@ -1,0 +1,191 @@
+// The forward pass of a model, for who predicts.
+#pragma once
+
+#include "cairn/run/program.hpp"
+
+namespace cairn {
+
+/// The forward pass of any expression, sharing the parameters of a program by name. It goes on with them when the
+/// program is moved, and throws program_error after the program was destroyed or assigned over.
+/// Nothing is random in it, and no state changes but caches, which are its own: dropout leaves its argument as it is.
+/// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
+/// Rejects: a parameter that the program does not have, or has in another shape.
+template <auto Output, class... Options>
+class predictor {
+  using compiled = detail::compiled_of<Output, false, Options...>;
+  using machine = detail::machine<compiled>;
+  static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
+
+ public:
+  using real_type = typename compiled::real;
+
+  static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
+  static constexpr flop_counts flops() { return detail::flops_in<compiled>; }
+  /// What the loops of a step do: how often their bodies are evaluated, and states saved and gone on from.
+  static constexpr loop_counts loops() { return detail::loops_in<compiled>; }
+
+  template <auto Trained, class... TrainedOptions>
+    requires(!detail::runs<Trained, true, TrainedOptions...>)
+  explicit predictor(program<Trained, TrainedOptions...>&, std::span<std::byte> = {}) : memory_(0) {}
+
+  /// Allocates memory().peak_bytes + memory().cache_bytes bytes, once, and 64 in front of them. The first predictor
+  /// of a program in the caller's memory allocates 64 more.
+  template <auto Trained, class... TrainedOptions>
+    requires detail::runs<Trained, true, TrainedOptions...>
+  explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
+    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
+  }
+  /// Lives in the first so many bytes of the caller's memory, and allocates nothing. Throws memory_error, also for
+  /// memory in which the program has parameters, states, moments or gradients. A program that is in the caller's
+  /// memory, too, must outlive this predictor, which does not notice the program's end.
+  template <auto Trained, class... TrainedOptions>
+    requires detail::runs<Trained, true, TrainedOptions...>
+  predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
+      : predictor(trained, memory_block(apart_from(trained, given), bytes_needed)) {
+    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
+  }
+
+  /// Has parameters and states of its own, read from a file that a program saved or PyTorch wrote, as
+  /// cairn/file/saving.hpp says, which must be included: `predictor<logits> predict{"run.safetensors"}`. Allocates
+  /// memory().parameter_bytes more. Throws file::file_error, of tensors that do not fit mismatch_error.
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    place();
+    machine_.place_leaves(memory_.data() + bytes_needed);
+    if constexpr (std::same_as<problem, sound>)
+      detail::kept_files<Path>::load({detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), nullptr}, path);
+  }
+
+  /// As of a program: for gradients that are values of the model.
+  void keep_snapshots_in(std::span<std::byte> given) {
+    memory_.check();
+    machine_.keep_snapshots_in(given);
+  }
+
+  /// A cache, as a view through which it may be written: zeros, or as the last call left it.
+  template <fixed_string Name>
+  auto cache() & {
+    using problem = decltype(detail::problem_of_cache<compiled, Name>());
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    constexpr int i = compiled::graph.find(ir::role::cache, Name);
+    if constexpr (std::same_as<problem, sound>)
+      return detail::view_of<machine::extents_of(i)>(reinterpret_cast<real_type*>(machine_.leaf_base(i)));
+    else return detail::view_stand_in<real_type>{};
+  }
+  template <fixed_string Name>
+  auto cache() && {
+    return detail::given_by_temporary(cache<Name>());
+  }
+  /// Makes caches zeros again: all, or those of these names, which may be those of blocks.
+  template <fixed_string... Names>
+  void reset() {
+    using problem = decltype(first_problem(detail::problem_of_caches<compiled, Names>()...));
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      if (detail::caches_called<compiled, Names...>[static_cast<std::size_t>(i)])
+        std::fill_n(machine_.leaf_base(i), machine::leaf(i).bytes, std::byte{});
+    }
+    if constexpr (sizeof...(Names) == 0) caches_half_updated_ = false;
+  }
+
+  /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call. Then caches
+  /// are what `updated` says. Throws as value_and_grad does, and rounds as it does. An exception of an operation of the
+  /// caller's own can leave some caches updated and others not. Then calls throw program_error until `reset()`.
+  template <class... Bound>
+  auto operator()(const Bound&... inputs) & {
+    using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    program_.check();
+    if (!program_.is_written()) detail::check_written(unchecked_leaves_, parameters_);
+    unchecked_leaves_ = {};
+    if (caches_half_updated_)
+      refuse(
+          program_error("cairn: an exception left a call of this predictor while it updated caches: some are updated, "
+                        "others are not; call reset()"));
+    machine_.check_snapshots();
+    const kernel::default_float_mode mode;
+    if constexpr (std::same_as<problem, sound>) {
+      machine_.read(inputs...);
+      caches_half_updated_ = memory().cache_bytes > 0;
+      machine_.run(0, machine::step_count);
+      machine_.write_late([](int) { return true; });
+      caches_half_updated_ = false;
+    }
+    return machine_.results();
+  }
+  /// Of a temporary. Rejects: a result with a view in it.
+  template <class... Bound>
+  auto operator()(const Bound&... inputs) && {
+    return detail::given_by_temporary((*this)(inputs...));
+  }
+
+ private:
+  static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes + memory().cache_bytes);
+
+  template <class Program>
+  static std::span<std::byte> apart_from(Program& trained, std::span<std::byte> given) {
+    using holding = typename Program::machine::holding;
+    detail::check_shared(
+        trained.owned().shared_bytes(given.first(std::min(given.size(), bytes_needed)),
+                                     [](holding what) { return what == holding::fixed || what == holding::changed; }));
+    return given;
+  }
+  void place() {
+    machine_.base(pass::arena_base) = memory_.data();
+    machine_.place_leaves(memory_.data() + memory().peak_bytes, ir::role::cache);
+  }
+
+  /// By leaf: which it is in a program.
+  template <class Program>
+  static constexpr auto leaf_there = [] {
+    constexpr const auto& own = compiled::graph;
+    constexpr const auto& other = Program::compiled::graph;
+    std::array<int, static_cast<std::size_t>(own.leaf_count) + 1> out{};
+    for (int i = 0; i < own.leaf_count; ++i)
+      out[static_cast<std::size_t>(i)] = other.find(ir::role::parameter, own.name(own.leaves[i]));
+    return out;
+  }();
+  template <class Program>
+  using sharing_with = decltype(detail::problem_of_sharing<compiled, typename Program::compiled>());
+
+  template <auto Trained, class... TrainedOptions>
+  predictor(program<Trained, TrainedOptions...>& trained, memory_block memory) : memory_(std::move(memory)) {
+    using owner = program<Trained, TrainedOptions...>;
+    place();
+    if constexpr (std::same_as<sharing_with<owner>, sound>) {
+      trained.memory_.check();
+      program_ = trained.memory_.share(memory_.is_on_heap());
+      parameters_ = trained.memory_.data();
+      for (int i = 0; i < machine::leaf_count; ++i) {
+        if (machine::leaf(i).what != ir::role::parameter) continue;
+        machine_.leaf_base(i) = trained.owned().leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
+        unchecked_leaves_ = owner::all_leaves;
+      }
+    }
+  }
+
+  memory_block memory_;
+  machine machine_;
+  // Of a program whose parameters are used here: whether it lives, and where its parameters are until they were found
+  // to be written.
+  detail::memory_share program_;
+  std::byte* parameters_ = nullptr;
+  std::span<const detail::runtime_leaf> unchecked_leaves_;
+  bool caches_half_updated_ = false;  // an exception left a call
+};
+
+/// Where no predictor can be made.
+template <auto Output, class... Options>
+  requires(!detail::runs<Output, false, Options...>)
+class predictor<Output, Options...> : public detail::predictor_stand_in<Output, Options...> {
+  static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
+  using detail::predictor_stand_in<Output, Options...>::predictor_stand_in;
+};
+
+}  // namespace cairn

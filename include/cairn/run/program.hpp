@@ -1,0 +1,606 @@
+// A training step of a model.
+#pragma once
+
+#include "cairn/run/arena.hpp"
+#include "cairn/run/bind.hpp"
+#include "cairn/run/finite.hpp"
+#include "cairn/run/kept.hpp"
+#include "cairn/run/machine.hpp"
+#include "cairn/run/stand_in.hpp"
+#include "cairn/run/temporary.hpp"
+#include "cairn/run/unwritten.hpp"
+#include "cairn/kernel/float_mode.hpp"
+
+#include <cstring>
+#include <vector>
+
+namespace cairn {
+
+namespace detail {
+template <class Real>
+struct trained_blocks;
+
+/// The mistake of asking for threads where there are none, or sound.
+template <int Threads>
+constexpr auto problem_of_threads() {
+  if constexpr (Threads == 1 || kernel::threads_exist) return sound{};
+  else return mistake<threads_without_openmp, top_scope, fact::threads<Threads>>{};
+}
+}  // namespace detail
+
+/// A training step of a model; parameters, their gradients and the arena are one allocation.
+/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
+/// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, fit<4_MiB>, threads<4>, mixed<bf16>,
+/// mixed<bf16, stochastic_rounding>, update<adamw_options{}>, clip<1.0>, clip_value<0.5>, any_size.
+/// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
+/// wrt<...> that it does not depend on; a segment in which nothing needs a gradient, or that keeps no less than it
+/// frees; one name for two leaves or for two random operations; two updates of one state; a first output of indices.
+template <auto Output, class... Options>
+class program {
+  using compiled = detail::compiled_of<Output, true, Options...>;
+  using machine = detail::machine<compiled>;
+  static constexpr bool accumulates = compiled::model::purpose::accumulates;
+  static constexpr auto clip = compiled::model::purpose::clip;
+  static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
+
+ public:
+  using real_type = typename compiled::real;
+  /// What parameters are stored as, but for states, which are always real_type.
+  using parameter_type = std::conditional_t<detail::rounds_weights<typename compiled::model::numbers>, bf16, real_type>;
+  /// The most threads that a step uses.
+  static constexpr int threads = compiled::threads;
+
+  /// Bytes of a step.
+  static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
+  /// Floating-point operations of a step.
+  static constexpr flop_counts flops() { return detail::flops_in<compiled>; }
+  /// What the loops of a step do: how often their bodies are evaluated, and states saved and gone on from.
+  static constexpr loop_counts loops() { return detail::loops_in<compiled>; }
+  /// The segments in the order of the forward pass.
+  static constexpr auto segments() { return detail::segments_in<compiled>; }
+
+  /// Where the arena is fullest, and whether segments make it larger than that of the program without them.
+  static constexpr peak_plan peak() { return detail::peak_in<compiled>; }
+
+  /// Whether a step changes the parameters, by train.
+  static constexpr bool updates_parameters = compiled::model::purpose::updates_parameters;
+  /// Whether gradients of parameters are there after a step.
+  static constexpr bool keeps_gradients = compiled::model::purpose::keeps_gradients;
+  /// Whether operations in it are random.
+  static constexpr bool is_random() { return machine::key_count > 0; }
+
+  /// Allocates memory().total_bytes() bytes, once, and 64 in front of them.
+  program() : program(memory_block(bytes_needed)) {}
+  /// Lives in the first memory().total_bytes() bytes of the caller's memory, which must outlive it; allocates nothing.
+  /// Throws memory_error where they are too few, or do not start at a multiple of 64 bytes.
+  explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
+  /// A program cannot be made from one of another type.
+  template <auto Other, class... Others, class Problem = program_of_program>
+  explicit program(const program<Other, Others...>&) : program() {
+    static_assert(report_of<mistake<Problem, top_scope>>{}.shown);
+  }
+
+  /// Has loops with two_level<P, S, snapshots::elsewhere> keep their snapshots in the first memory().elsewhere_bytes
+  /// bytes of the caller's memory, such as a mapped file: each step writes and reads them there, and needs nothing of
+  /// an earlier one. Throws memory_error as above; then the memory is that of before.
+  void keep_snapshots_in(std::span<std::byte> given) { owned().keep_snapshots_in(given); }
+
+  /// Draws all parameters, and has states begin anew; a parameter's numbers depend on the seed and on its name alone.
+  /// The seed is also what random operations draw from: with the same seed, the steps from here on draw the same.
+  /// Accumulated gradients are zero again.
+  void init(seed s) {
+    memory_.check();
+    const kernel::default_float_mode mode;
+    counters_ = {{s, 0}, 0};
+    memory_.set_state(detail::memory_state::written);
+    if constexpr (accumulates) zero_grad();
+    std::fill_n(machine_.base(pass::moment_base), memory().moment_bytes, std::byte{});
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      const detail::runtime_leaf& leaf = machine::leaf(i);
+      if (leaf.what != ir::role::parameter) continue;
+      if (leaf.rounded) draw_parameter<parameter_type>(i, s);
+      else draw_parameter<real_type>(i, s);
+    }
+  }
+
+  /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
+  /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or
+  /// label_error before anything is computed, and program_error where nobody initialized or wrote the parameters, or
+  /// said where snapshots lie that are elsewhere; with check_finite, loss_error or gradient_error after a step whose
+  /// loss or gradients are not finite, which leaves states as they were. The step rounds to nearest and keeps subnormal
+  /// numbers, whatever mode of the processor the caller has set.
+  template <class... Bound>
+  auto value_and_grad(const Bound&... inputs) & {
+    using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    const kernel::default_float_mode mode;
+    begin_step<problem>(inputs...);
+    if constexpr (std::same_as<problem, sound>) machine_.run(0, machine::step_count);
+    machine_.write_late([](int) { return true; });
+    if constexpr (checks) {
+      check_loss();
+      check_gradients();
+    }
+    update_states();
+    return machine_.results();
+  }
+  /// Of a temporary, as all that follow with `&&`. Rejects: a result with a view in it.
+  template <class... Bound>
+  auto value_and_grad(const Bound&... inputs) && {
+    return detail::given_by_temporary(value_and_grad(inputs...));
+  }
+
+  /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
+  /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite, and program_error while
+  /// a moment stands in the place of the parameters. With check_finite, throws loss_error, and where clip<...> keeps
+  /// the gradients gradient_error, before any parameter is changed. An exception of an operation of the caller's own
+  /// can leave some parameters updated and others not. Then steps, `save` and predictors throw program_error until
+  /// `init` or a whole `load`.
+  template <class... Bound>
+  auto train(const train_options& given, const Bound&... inputs) & {
+    using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    const kernel::default_float_mode mode;
+    detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
+    if (!counters_.exchanged.empty()) refuse_exchanged("before training goes on");
+    begin_step<problem>(inputs...);
+    if constexpr (std::same_as<problem, sound>) {
+      write_numbers(given);
+      machine_.run(0, machine::turn);
+      if constexpr (checks) check_loss();
+      machine_.run(machine::turn, machine::all_gradients);
+      if constexpr (keeps_gradients) limit_gradients();
+      memory_.set_state(detail::memory_state::half_updated);
+      machine_.run(machine::all_gradients, machine::step_count);
+      memory_.set_state(detail::memory_state::written);
+      ++counters_.steps;
+    }
+    machine_.write_late([](int base) { return !keeps_gradients || base != pass::gradient_base; });
+    update_states();
+    return machine_.results();
+  }
+  /// The same at the learning rates of the rules.
+  template <class... Bound>
+  auto train(const Bound&... inputs) & {
+    return train(train_options{}, inputs...);
+  }
+  template <class... Bound>
+  auto train(const Bound&... inputs) && {
+    return detail::given_by_temporary(train(inputs...));
+  }
+
+  /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile.
+  /// All rounds draw the random numbers of the next step; afterwards parameters, moments, states and gradients are as
+  /// before. Only the first round computes a step's values: steps of the plan write over what they read.
+  template <class Use, class... Bound>
+  void step_by_step(Use use, const Bound&... inputs) {
+    using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    const run_counters counters = counters_;
+    begin_step<problem>(inputs...);
+    if constexpr (std::same_as<problem, sound>) {
+      const std::vector<std::byte> before(memory_.data(), machine_.base(pass::arena_base));
+      struct as_before {  // also where `use` throws
+        program& of;
+        const run_counters& counters;
+        const std::vector<std::byte>& bytes;
+        ~as_before() {
+          std::ranges::copy(bytes, of.memory_.data());
+          of.counters_ = counters;
+        }
+      } const guard{*this, counters, before};
+      if constexpr (updates_parameters) write_numbers({});
+      use([this](int i) {
+        const kernel::default_float_mode mode;
+        machine_.run(i, i + 1);
+      });
+    }
+  }
+
+  /// How many steps changed the parameters: to keep and to set.
+  std::int64_t steps() const {
+    memory_.check();
+    return counters_.steps;
+  }
+  void steps(std::int64_t taken) {
+    memory_.check();
+    detail::check_settings("program", std::array{setting::not_negative("steps", static_cast<double>(taken))});
+    counters_.steps = taken;
+  }
+  /// With clip<...>: the length of all gradients together in the last step, before they were clipped.
+  double gradient_norm() const
+    requires keeps_gradients
+  {
+    memory_.check();
+    return gradient_norm_;
+  }
+
+  /// Makes all gradients zero.
+  void zero_grad()
+    requires accumulates
+  {
+    std::fill_n(owned().base(pass::gradient_base), memory().gradient_bytes, std::byte{});
+  }
+
+  /// Writes parameters and states, of any array that bind takes: `step.set(bind<"fc1.weight">(w))`. Throws extent_error
+  /// before anything is written, also for an array that is another parameter of the same call.
+  template <class... Bound>
+  void set(const Bound&... arrays) {
+    using problem = decltype(detail::problem_of_writing<compiled, Bound...>());
+    static_assert(report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, sound>) {
+      memory_.check();
+      const kernel::default_float_mode mode;
+      (arrays.check(machine::extents_of(detail::written_leaf<compiled, Bound>), 0, "parameter"), ...);
+      (check_set_alone<Bound::name, detail::written_leaf<compiled, Bound>...>(
+           arrays.bytes(machine::extents_of(detail::written_leaf<compiled, Bound>))),
+       ...);
+      (write(detail::written_leaf<compiled, Bound>, arrays.data), ...);
+    }
+  }
+
+  /// A parameter or a state, as a view through which it may be written. Numbers that were never written are -0.
+  template <fixed_string Name>
+  auto param() & {
+    using problem = decltype(detail::problem_of_parameter<compiled, Name>());
+    static_assert(report_of<problem>{}.shown);
+    constexpr int i = compiled::graph.find(ir::role::parameter, Name);
+    if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
+    else return detail::view_stand_in<real_type>{};
+  }
+  /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of
+  /// all since zero_grad.
+  template <fixed_string Name>
+  auto grad() & {
+    using problem = decltype(detail::problem_of_gradient<compiled, Name>());
+    static_assert(report_of<problem>{}.shown);
+    constexpr int i = detail::gradient_leaf<compiled, Name>;
+    if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(gradient_at(i));
+    else return detail::view_stand_in<real_type>{};
+  }
+  /// The same views to read alone.
+  template <fixed_string Name>
+  auto param() const& {
+    return detail::read_only(const_cast<program&>(*this).template param<Name>());
+  }
+  template <fixed_string Name>
+  auto grad() const& {
+    return detail::read_only(const_cast<program&>(*this).template grad<Name>());
+  }
+  template <fixed_string Name>
+  auto param() && {
+    return detail::given_by_temporary(param<Name>());
+  }
+  template <fixed_string Name>
+  auto grad() && {
+    return detail::given_by_temporary(grad<Name>());
+  }
+
+  /// What the rule of update<...> keeps of a parameter, by the name that it gives: `step.moment<"fc1.weight",
+  /// "exp_avg">()`.
+  template <fixed_string Name, fixed_string Moment>
+  auto moment() & {
+    using problem = decltype(detail::problem_of_moment<compiled, Name, Moment>());
+    static_assert(report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, sound>) {
+      constexpr const kept_tensor& found = detail::kept_by<compiled>[detail::kept_moment<compiled>(Name, Moment)];
+      return detail::view_of<found.extents>(reinterpret_cast<real_type*>(owned().at(found.at)));
+    } else {
+      return detail::view_stand_in<real_type>{};
+    }
+  }
+  template <fixed_string Name, fixed_string Moment>
+  auto moment() && {
+    return detail::given_by_temporary(moment<Name, Moment>());
+  }
+  /// Whether a rule keeps a moment of this name.
+  static constexpr bool has_moment(std::string_view name) {
+    return std::ranges::any_of(detail::kept_by<compiled>,
+                               [=](const kept_tensor& t) { return t.moment == name && !name.empty(); });
+  }
+  /// Throws program_error where `exchange` would.
+  static void check_exchange(std::string_view moment) {
+    if (!std::same_as<parameter_type, real_type>)
+      refuse(program_error("cairn: moments are floats, and have no room among parameters that are stored as bf16"));
+    if (!has_moment(moment))
+      refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
+  }
+  /// Has the moments of this name and their parameters change places, those of all rules that keep one: to run with
+  /// averages of the parameters, and then with the parameters again. Moments are zero before the first step. Files
+  /// remember it. Throws program_error where there are none, where parameters are bf16 and could not hold them, or
+  /// where another moment is in their place.
+  void exchange(std::string_view moment) {
+    check_exchange(moment);
+    if (!counters_.exchanged.empty() && counters_.exchanged != moment)
+      refuse_exchanged(detail::text_of({"before exchange(\"", moment, "\")"}));
+    for (const kept_tensor& one : detail::kept_by<compiled>) {
+      if (one.moment != moment) continue;
+      const auto of = static_cast<std::size_t>(one.extents.count());
+      real_type* const numbers = reinterpret_cast<real_type*>(owned().at(one.at));
+      const kept_tensor& parameter = detail::kept_by<compiled>[detail::kept_moment<compiled>(one.name, {})];
+      std::swap_ranges(numbers, numbers + of, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
+    }
+    counters_.exchanged =
+        counters_.exchanged.empty() ? kept_run::moment_in(detail::kept_by<compiled>, moment) : std::string_view{};
+  }
+
+  /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
+  /// them: `[](std::string_view name, auto view) {...}`. Views are those of param.
+  template <class Visit>
+  void for_each_parameter(Visit visit) {
+    for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
+      if constexpr (machine::leaf(I).what == ir::role::parameter) {
+        visit(std::string_view(detail::leaf_name<compiled, I>),
+              detail::view_of<machine::extents_of(I)>(numbers_at<I>()));
+      }
+    });
+  }
+  /// The same for each gradient: of the trained parameters, and of inputs in wrt<...>. Views are those of grad.
+  template <class Visit>
+  void for_each_gradient(Visit visit) {
+    for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
+      if constexpr (compiled::model::chosen.wanted[I] && (keeps_gradients || !compiled::model::chosen.trained[I])) {
+        constexpr const auto& name = detail::leaf_name<compiled, I>;
+        visit(std::string_view(name), grad<name>());
+      }
+    });
+  }
+
+  /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.
+  std::span<parameter_type> parameters() & {
+    memory_.check();
+    return {reinterpret_cast<parameter_type*>(memory_.data()), block_size};
+  }
+  std::span<const parameter_type> parameters() const& { return const_cast<program&>(*this).parameters(); }
+  auto parameters() && { return detail::given_by_temporary(parameters()); }
+  /// Calls visit(i) for each number of parameters() that is no padding.
+  void for_each_trained(auto visit) const {
+    memory_.check();
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      const detail::runtime_leaf& leaf = machine::leaf(i);
+      if (!leaf.trained) continue;
+      const std::size_t begin = static_cast<std::size_t>(leaf.offset) / sizeof(parameter_type);
+      for (std::size_t k = 0; k < static_cast<std::size_t>(leaf.count); ++k) visit(begin + k);
+    }
+  }
+  /// The gradients of all trained parameters, laid out like these.
+  std::span<real_type> gradients() &
+    requires keeps_gradients
+  {
+    return {reinterpret_cast<real_type*>(owned().base(pass::gradient_base)), block_size};
+  }
+  std::span<const real_type> gradients() const&
+    requires keeps_gradients
+  {
+    return const_cast<program&>(*this).gradients();
+  }
+  auto gradients() &&
+    requires keeps_gradients
+  {
+    return detail::given_by_temporary(gradients());
+  }
+  /// The report that they are not kept.
+  template <class Number = real_type>
+  auto gradients()
+    requires(!keeps_gradients)
+  {
+    using problem = mistake<updates_itself, top_scope, fact::operation<"gradients", Number>>;
+    static_assert(report_of<problem>{}.shown);
+    return std::span<Number>{};
+  }
+  /// Which random numbers the next step draws: to keep and to set, as by who goes on with saved parameters.
+  random_state& random() {
+    memory_.check();
+    return counters_.random;
+  }
+  /// Writes all that a run goes on from: parameters, states, moments, steps(), random(), and texts of the caller's, to
+  /// a file as cairn/file/saving.hpp says, which must be included. Throws file::write_error; then an older file is as
+  /// it was.
+  template <class Path>
+  void save(const Path& path, const auto&... texts) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    check_usable();
+    if constexpr (std::same_as<problem, sound>) detail::kept_files<Path>::save(kept(), path, texts...);
+  }
+  /// Goes on from such a file, or begins with parameters and states of one of PyTorch's; returns its texts. With
+  /// partly{"encoder"}, reads the parameters and states of that block alone. Throws file::file_error, of tensors that
+  /// do not fit mismatch_error, which names them all; then nothing has changed.
+  template <class Path>
+  auto load(const Path& path, const auto&... part) {
+    using problem = decltype(detail::problem_of_files<Path>());
+    static_assert(report_of<problem>{}.shown);
+    memory_.check();
+    if constexpr (std::same_as<problem, sound>) {
+      const kernel::default_float_mode mode;
+      auto texts = detail::kept_files<Path>::load(kept(), path, part...);
+      if constexpr (sizeof...(part) == 0) memory_.set_state(detail::memory_state::written);
+      else memory_.note_write();
+      if constexpr (accumulates) zero_grad();
+      return texts;
+    }
+  }
+
+  /// The arena, to look at: what a step writes.
+  std::span<std::byte> arena() & {
+    return {owned().base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
+  }
+  auto arena() && { return detail::given_by_temporary(arena()); }
+
+ private:
+  template <auto, class...>
+  friend class predictor;
+  template <class>
+  friend struct detail::trained_blocks;
+  static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
+  static constexpr std::size_t block_size =
+      static_cast<std::size_t>(compiled::places.trained_bytes) / sizeof(parameter_type);
+
+  static constexpr const auto& rules = ir::rules_of<typename compiled::model>;
+  static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
+  static constexpr std::span all_leaves{machine::leaves.data(), static_cast<std::size_t>(machine::leaf_count)};
+
+  template <class Problem, class... Bound>
+  void begin_step(const Bound&... inputs) {
+    check_usable();
+    machine_.check_snapshots();
+    if constexpr (std::same_as<Problem, sound>) {
+      machine_.read(inputs...);
+      machine_.draw(counters_.random.from, counters_.random.step++);
+    }
+  }
+  /// What is the same for all parameters in this step; last the limit of each gradient, or the factor of all, 1 until
+  /// their length is known.
+  void write_numbers(const train_options& given) {
+    std::size_t at = 0;
+    for_each_rule([&](const auto& rule) {
+      for (const double number : rule.numbers(given.lr.value_or(rule.lr), counters_.steps + 1))
+        numbers_[at++] = static_cast<real_type>(number);
+    });
+    numbers_[at] = static_cast<real_type>(keeps_gradients ? 1 : clip.at);
+    machine_.base(pass::number_base) = reinterpret_cast<std::byte*>(numbers_.data());
+    if constexpr (!std::same_as<parameter_type, real_type>) draw_keys();
+  }
+  /// By which each parameter is rounded in this step: random numbers of its name.
+  void draw_keys() {
+    const auto& [from, next] = counters_.random;
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      const random_stream stream{from, number_of(".rounding", machine::leaf(i).number), next - 1};
+      const auto words = stream(0);
+      std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
+    }
+    machine_.base(pass::key_base) = reinterpret_cast<std::byte*>(keys_.data());
+  }
+  /// All gradients are there, and nothing is updated: has updates multiply them by what clip_grad_norm_ does.
+  void limit_gradients() {
+    machine_.write_late([](int base) { return base == pass::gradient_base; });
+    gradient_norm_ =
+        kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
+    if constexpr (checks) check_gradients();
+    // A length that is not a number makes the factor none, as in PyTorch: it must not pass for a short one.
+    const double length = gradient_norm_ + 1e-6;
+    numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
+  }
+  static void for_each_rule(auto visit) {
+    []<class... Names, auto... Rule>(detail::rule_list<detail::named_rule<Names, Rule>...>, auto& each) {
+      (each(Rule), ...);
+    }(typename compiled::model::purpose::updates{}, visit);
+  }
+  void update_states() {
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      const detail::runtime_leaf& leaf = machine::leaf(i);
+      if (leaf.updated)
+        std::memcpy(machine_.leaf_base(i), machine_.at(leaf.next), static_cast<std::size_t>(leaf.bytes));
+    }
+  }
+  void check_loss() const {
+    for (const auto number : machine_.template numbers<0>()) {
+      if (!std::isfinite(static_cast<double>(number))) refuse(loss_error(static_cast<double>(number)));
+    }
+  }
+  void check_gradients() {
+    for_each_gradient([](std::string_view name, auto gradient) {
+      detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
+    });
+  }
+  [[noreturn, gnu::cold]] void refuse_exchanged(std::string_view before) const {
+    refuse(program_error(detail::text_of({"cairn: the moment '", counters_.exchanged,
+                                          "' stands in the place of the parameters, since exchange(\"",
+                                          counters_.exchanged, "\") or a file that was saved then; call exchange(\"",
+                                          counters_.exchanged, "\") once more ", before})));
+  }
+  kept_run kept() { return {detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), &counters_}; }
+  machine& owned() {
+    memory_.check();
+    return machine_;
+  }
+  template <class Number>
+  Number* stored_at(int leaf) {
+    return reinterpret_cast<Number*>(owned().leaf_base(leaf));
+  }
+  /// The numbers of a parameter or a state, in its own type.
+  template <int Leaf>
+  auto* numbers_at() {
+    return stored_at<std::conditional_t<machine::leaf(Leaf).rounded, parameter_type, real_type>>(Leaf);
+  }
+  real_type* gradient_at(int leaf) {
+    return reinterpret_cast<real_type*>(owned().base(pass::gradient_base) + machine::leaf(leaf).gradient_offset);
+  }
+  template <class Number>
+  void draw_parameter(int i, seed s) {
+    const detail::runtime_leaf& leaf = machine::leaf(i);
+    Number* const numbers = stored_at<Number>(i);
+    random_sequence draw(s, machine::sequence_of(i));
+    for (Number& value : std::span(numbers, static_cast<std::size_t>(leaf.count)))
+      value = static_cast<Number>(static_cast<real_type>(detail::drawn_by(leaf.start, draw)) + real_type{0});
+    const int zero_row = leaf.start.zero_row;
+    if (zero_row < 0) return;
+    const std::int64_t row = leaf.count / leaf.rows;
+    std::fill_n(numbers + row * zero_row, row, Number{});
+  }
+
+  /// Throws extent_error if an array is, in part, another parameter or state than Name of those that a call sets.
+  template <fixed_string Name, int... Leaf>
+  void check_set_alone(std::span<const std::byte> array) {
+    for (const int i : {Leaf...}) {
+      const std::span<const std::byte> other(owned().leaf_base(i), static_cast<std::size_t>(machine::leaf(i).bytes));
+      if (i != compiled::graph.find(ir::role::parameter, Name) && detail::common_bytes(array, other) > 0)
+        detail::refuse_also_set(Name);
+    }
+  }
+  template <class Number>
+  void write(int leaf, const Number* numbers) {
+    if (machine::leaf(leaf).rounded)
+      std::transform(numbers, numbers + machine::leaf(leaf).count, stored_at<parameter_type>(leaf),
+                     [](Number x) { return static_cast<parameter_type>(x); });
+    else std::memmove(stored_at<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
+    memory_.note_write();
+  }
+  /// Throws program_error if the program was moved from, if there are parameters and none was initialized or written,
+  /// or if an exception left a step while it updated parameters.
+  void check_usable() {
+    memory_.check();
+    if (!found_written_ && !memory_.is_written()) detail::check_written(all_leaves, memory_.data());
+    found_written_ = true;
+    memory_.check_whole();
+  }
+  static void for_each_leaf(auto visit) {
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+      (visit(std::integral_constant<int, I>{}), ...);
+    }(std::make_integer_sequence<int, machine::leaf_count>{});
+  }
+
+  explicit program(memory_block block) : memory_(std::move(block)) {
+    std::byte* const at = memory_.data();
+    machine_.base(pass::moment_base) = at + memory().parameter_bytes;
+    machine_.base(pass::gradient_base) = machine_.base(pass::moment_base) + memory().moment_bytes;
+    machine_.base(pass::arena_base) = machine_.base(pass::gradient_base) + memory().gradient_bytes;
+    machine_.place_leaves(at);
+    detail::mark_unwritten(all_leaves, at);
+  }
+
+  memory_block memory_;
+  machine machine_;
+  run_counters counters_;
+  double gradient_norm_ = 0;
+  std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
+  std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
+  bool found_written_ = false;  // a step looked at the parameters
+};
+
+/// A step of a program of either sort, at the learning rates of its rules.
+template <class Program, class... Bound>
+auto one_step(Program& step, const Bound&... inputs) {
+  if constexpr (Program::updates_parameters) return step.train(inputs...);
+  else return step.value_and_grad(inputs...);
+}
+
+/// Where no program can be made: the report of the mistake, and a stand-in for what follows.
+template <auto Output, class... Options>
+  requires(!detail::runs<Output, true, Options...>)
+class program<Output, Options...> : public detail::program_stand_in<Output, Options...> {
+  static_assert(report_of<decltype(detail::problem_of_program<Output, true, Options...>())>{}.shown);
+  using detail::program_stand_in<Output, Options...>::program_stand_in;
+};
+
+}  // namespace cairn

@@ -1,0 +1,263 @@
+// What each step of a compiled plan is told, as tables: of a loop its extents, and the strides, maps and pieces of its
+// inputs; of a kernel where the rows and pieces of its arguments lie.
+#pragma once
+
+#include "cairn/kernel/loop.hpp"
+#include "cairn/plan/compile.hpp"
+
+namespace cairn {
+
+template <class Compiled>
+struct step_tables {
+  static constexpr const auto& s = Compiled::schedule;
+  static constexpr const auto& f = Compiled::steps;
+  static constexpr const auto& l = Compiled::loops;
+
+  static constexpr int inputs_of(int step) { return l.of[step].input_end - l.of[step].input_begin; }
+  static constexpr int outer_axes(int step) { return std::max(l.of[step].extents.rank - 1, 0); }
+  static constexpr int columns_of(int step) { return l.of[step].extents.rank == 0 ? 1 : l.of[step].extents[-1]; }
+
+  /// Whether a kernel reads an argument in place of a map, or of a view of it.
+  static constexpr bool is_mapped(int v) { return s.op(s.root(v)).what == ir::role::map && f.root[v] != s.root(v); }
+  static constexpr bool is_joined(int v) { return f.joined[v]; }
+  static constexpr bool reads_any(int v, bool (*of_sort)(int)) {
+    for (int i = 0; v != ir::none && i < s.op(v).arguments; ++i) {
+      if (of_sort(s.argument(v, i))) return true;
+    }
+    return false;
+  }
+
+  // Pieces of joined tensors.
+
+  static constexpr int piece_count = [] {
+    int n = 0;
+    for (int v = 0; v < s.node_count; ++v) {
+      if (f.joined[v]) pass::for_each_piece(s, f, v, [&n](int) { ++n; });
+    }
+    return n;
+  }();
+  struct piece_table {
+    int columns[piece_count + 1] = {};                                                           ///< of each piece
+    int begin[Compiled::schedule.capacity + 1] = {}, end[Compiled::schedule.capacity + 1] = {};  ///< by joined value
+  };
+  static constexpr piece_table pieces = [] {
+    piece_table out;
+    int n = 0;
+    for (int v = 0; v < s.node_count; ++v) {
+      out.begin[v] = n;
+      if (f.joined[v]) pass::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.made(piece).extents[-1]; });
+      out.end[v] = n;
+    }
+    return out;
+  }();
+  /// Where an input of a loop is read, as one goes through the columns: at first at its beginning.
+  struct reading {
+    int piece = 0, last = 0;  ///< in the table of pieces; equal where it is not joined
+    int operand = 0, column = 0;
+
+    constexpr int end(int whole) const { return piece == last ? whole : column + pieces.columns[piece]; }
+    /// Goes on to the piece that has this column.
+    constexpr void go_to(int at) {
+      while (piece < last && column + pieces.columns[piece] <= at) {
+        column += pieces.columns[piece++];
+        ++operand;
+      }
+    }
+  };
+  /// The results that a loop stores.
+  static constexpr int stored_results(int step) {
+    int results = 0;
+    for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) results += l.code[m].stored;
+    return results;
+  }
+  /// All inputs of a loop at its first column; returns how many operands it has.
+  static constexpr int begin_reading(int step, reading* of) {
+    int operand = stored_results(step);
+    for (int k = 0; k < inputs_of(step); ++k) {
+      const pass::loop_input& in = l.inputs[l.of[step].input_begin + k];
+      of[k] = {0, 0, operand, 0};
+      if (in.joined) of[k] = {pieces.begin[in.value], pieces.end[in.value], operand, 0};
+      operand += in.joined ? of[k].last - of[k].piece : in.how != ir::access::constant;
+    }
+    return operand;
+  }
+  static constexpr bool loop_reads_joined(int step) {
+    for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
+      if (l.inputs[k].joined) return true;
+    }
+    return false;
+  }
+  /// Calls visit(begin, end, readings) for each range of a loop's columns in which no piece begins or ends.
+  static constexpr void for_each_range(int step, auto visit) {
+    if (!loop_reads_joined(step)) return;
+    reading all[pass::max_loop_inputs] = {};
+    begin_reading(step, all);
+    for (int begin = 0, end = 0; begin < columns_of(step); begin = end) {
+      end = columns_of(step);
+      for (int k = 0; k < inputs_of(step); ++k) {
+        all[k].go_to(begin);
+        end = std::min(end, all[k].end(end));
+      }
+      visit(begin, end, all);
+    }
+  }
+  /// Calls visit(columns) for each piece of the arguments of v that may be joined.
+  static constexpr void for_each_column_count(int v, auto visit) {
+    for (int i = 0; i < s.op(v).arguments; ++i) {
+      const int a = s.argument(v, i);
+      for (int k = pieces.begin[a]; k < pieces.end[a]; ++k) visit(pieces.columns[k]);
+      if (!f.joined[a] && s.op(v).may_read_pieces(i)) visit(s.made(a).extents[-1]);
+    }
+  }
+
+  // Numbers that tables point to.
+
+  /// How many of each sort all steps are told, or those before a step.
+  struct counts {
+    int strides = 0, maps = 0, ranges = 0, reads = 0, apart = 0, pieces = 0, tables = 0;
+  };
+  /// Adds those of a step.
+  static constexpr void count(counts& n, int step) {
+    const pass::step& st = f.steps[step];
+    if (st.loop()) {
+      int ranges = 0;
+      for_each_range(step, [&](int, int, const reading*) { ++ranges; });
+      n.strides += inputs_of(step) * outer_axes(step);
+      n.ranges += ranges;
+      n.reads += ranges * inputs_of(step);
+      for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
+        if (l.inputs[k].how == ir::access::mapped) n.maps += outer_axes(step) + 1;
+      }
+    }
+    const bool apart = reads_any(st.kernel, is_mapped), joined = reads_any(st.kernel, is_joined);
+    if (apart) n.apart += s.op(st.kernel).arguments;
+    if (joined) for_each_column_count(st.kernel, [&](int) { ++n.pieces; });
+    n.tables += st.loop() || apart || joined;
+  }
+  static constexpr counts all = [] {
+    counts n;
+    for (int i = 0; i < f.step_count; ++i) count(n, i);
+    return n;
+  }();
+
+  static constexpr ir::mapped_axis axis_of_map(const pass::loop_input& in, const shape& whole, int axis,
+                                               int merged_extent) {
+    const pass::operand_axis at = pass::axis_of_operand(s, in, whole, axis);
+    if (!at.mapped) return ir::mapped_along({}, merged_extent, at.stride, merged_extent);
+    const int here = axis - (whole.rank - s.made(in.value).extents.rank);
+    const int extent = s.made(s.argument(in.value, 0)).extents.extent[here];
+    return ir::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);
+  }
+
+  struct numbers {
+    std::int64_t strides[all.strides + 1] = {}, apart[all.apart + 1] = {};
+    ir::mapped_axis maps[all.maps + 1] = {};
+    ir::piece_read reads[all.reads + 1] = {};
+    int pieces[all.pieces + 1] = {};
+  };
+  static constexpr void write_strides(numbers& out, counts& at, int step, const pass::loop_input& in) {
+    const shape& whole = s.made(f.members[f.steps[step].code]).extents;
+    for (int axis = 0; axis < outer_axes(step); ++axis) {
+      if (in.how != ir::access::constant)
+        out.strides[at.strides] = pass::axis_of_operand(s, in, whole, l.of[step].last_axis[axis]).stride;
+      ++at.strides;
+    }
+  }
+  static constexpr void write_loop(numbers& out, counts& at, int step) {
+    const pass::loop& here = l.of[step];
+    const shape& whole = s.made(f.members[f.steps[step].code]).extents;
+    for (int k = here.input_begin; k < here.input_end; ++k) {
+      write_strides(out, at, step, l.inputs[k]);
+      if (l.inputs[k].how != ir::access::mapped) continue;
+      for (int axis = 0; axis < outer_axes(step) + 1; ++axis)
+        out.maps[at.maps++] = axis_of_map(l.inputs[k], whole, here.last_axis[axis], here.extents.extent[axis]);
+    }
+    for_each_range(step, [&](int, int, const reading* all) {
+      for (int k = 0; k < inputs_of(step); ++k) {
+        const bool joined = l.inputs[here.input_begin + k].joined;
+        out.reads[at.reads++] = {all[k].operand, all[k].column, joined ? pieces.columns[all[k].piece] : 1};
+      }
+    });
+  }
+  static constexpr numbers all_numbers = [] {
+    numbers out;
+    counts n;
+    for (int i = 0; i < f.step_count; ++i) {
+      counts at = n;
+      if (f.steps[i].loop()) write_loop(out, at, i);
+      const int v = f.steps[i].kernel;
+      for (int a = 0; reads_any(v, is_mapped) && a < s.op(v).arguments; ++a)
+        out.apart[at.apart++] =
+            is_mapped(s.argument(v, a)) ? pass::rows_apart(s, s.root(s.argument(v, a)), pass::row_read(s, v, a)) : 0;
+      if (reads_any(v, is_joined)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
+      count(n, i);
+    }
+    return out;
+  }();
+
+  // The tables.
+
+  static constexpr auto ranges = [] {
+    std::array<ir::column_range, static_cast<std::size_t>(all.ranges) + 1> out{};
+    counts n;
+    std::size_t next = 0;
+    for (int i = 0; i < f.step_count; ++i) {
+      const int inputs = inputs_of(i);
+      counts at = n;
+      for_each_range(i, [&](int begin, int end, const reading*) {
+        out[next++] = {begin, end, all_numbers.reads + at.reads};
+        at.reads += inputs;
+      });
+      count(n, i);
+    }
+    return out;
+  }();
+  static constexpr ir::loop_table table_of(int i, const counts& before) {
+    const shape& extents = l.of[i].extents;
+    ir::loop_table t;
+    t.columns = columns_of(i);
+    t.rows = extents.count() / t.columns;
+    t.outer = outer_axes(i);
+    for (int axis = 0; axis < t.outer; ++axis) t.extent[axis] = extents.extent[axis];
+    t.strides = all_numbers.strides + before.strides;
+    t.maps = all_numbers.maps + before.maps;
+    t.ranges = ranges.data() + before.ranges;
+    for_each_range(i, [&t](int, int, const reading*) { ++t.range_count; });
+    return t;
+  }
+  static constexpr auto tables = [] {
+    struct {
+      kernel::step_table of[all.tables + 1] = {};
+      int number[f.step_count + 1] = {};  ///< by step; none where it is told nothing
+    } out;
+    counts n;
+    for (int i = 0; i < f.step_count; ++i) {
+      const pass::step& st = f.steps[i];
+      const counts before = n;
+      count(n, i);
+      out.number[i] = ir::none;
+      if (n.tables == before.tables) continue;
+      out.number[i] = before.tables;
+      kernel::step_table& made = out.of[before.tables];
+      if (st.loop()) made.loop = table_of(i, before);
+      reading all[pass::max_loop_inputs] = {};
+      if (st.loop()) made.loop_operands = begin_reading(i, all);
+      if (st.loop() && st.kernel != ir::none)
+        made.beside = st.tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
+      if (n.apart > before.apart) made.arguments.rows_apart = all_numbers.apart + before.apart;
+      if (n.pieces > before.pieces) made.arguments.pieces = all_numbers.pieces + before.pieces;
+      made.arguments.piece_count = n.pieces - before.pieces;
+    }
+    return out;
+  }();
+  /// What the code of a step expects.
+  static constexpr const void* constants_of(int step) {
+    if (tables.number[step] == ir::none) return nullptr;
+    const kernel::step_table& own = tables.of[tables.number[step]];
+    if (!f.steps[step].loop()) return &own.arguments;
+    if (f.steps[step].kernel == ir::none) return &own.loop;
+    return &own;
+  }
+};
+
+}  // namespace cairn

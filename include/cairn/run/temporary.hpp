@@ -1,0 +1,26 @@
+// Refuses views of the memory of a program or predictor that is a temporary: it would be freed before they are read.
+#pragma once
+
+#include "cairn/base/tensor_view.hpp"
+#include "cairn/lang/mistake.hpp"
+
+#include <ranges>
+#include <tuple>
+
+namespace cairn::detail {
+
+/// True if a result is a view of memory, or a tuple with one in it.
+template <class Result>
+inline constexpr bool has_view = std::ranges::view<Result>;
+template <class... Results>
+inline constexpr bool has_view<std::tuple<Results...>> = (has_view<Results> || ...);
+
+/// Returns the result of a call of a temporary. Rejects: a result with a view in it.
+template <class Result>
+auto given_by_temporary(Result result) {
+  using problem = mistake<view_of_temporary, top_scope, fact::given<Result>>;
+  static_assert(report_of<std::conditional_t<has_view<Result>, problem, sound>>{}.shown);
+  return result;
+}
+
+}  // namespace cairn::detail

@@ -1,0 +1,56 @@
+// How a program knows whether any parameter was written, although views can write parameters too: a number that was
+// never written is -0. It counts as 0, and a 0 that is written differs from it. A program does not look at parameters
+// that `init`, `set` or `load` wrote, so only a -0 in all of them that views alone wrote is taken for unwritten.
+#pragma once
+
+#include "cairn/base/refuse.hpp"
+#include "cairn/run/machine.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+namespace cairn::detail {
+
+/// The numbers of a parameter or a state in a block of memory, each a few bytes.
+struct stored_numbers {
+  std::byte* first;
+  std::size_t count, size;
+  std::byte unwritten[sizeof(double)] = {};  ///< the bytes of -0
+
+  stored_numbers(const runtime_leaf& leaf, std::byte* block)
+      : first(block + leaf.offset),
+        count(static_cast<std::size_t>(leaf.count)),
+        size(static_cast<std::size_t>(leaf.bytes) / count) {
+    unwritten[std::endian::native == std::endian::little ? size - 1 : 0] = std::byte{0x80};
+  }
+  void mark() const {
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(first + i * size, unwritten, size);
+  }
+  bool any_written() const {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (std::memcmp(first + i * size, unwritten, size) != 0) return true;
+    }
+    return false;
+  }
+};
+
+/// Makes the parameters and states of a program unwritten, of which `leaves` says where they lie in its block.
+inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* block) {
+  for (const runtime_leaf& leaf : leaves) {
+    if (leaf.what == ir::role::parameter) stored_numbers(leaf, block).mark();
+  }
+}
+/// Throws program_error if a program has parameters and none was initialized or written.
+inline void check_written(std::span<const runtime_leaf> leaves, std::byte* block) {
+  const auto is_parameter = [](const runtime_leaf& leaf) { return leaf.what == ir::role::parameter; };
+  const auto is_written = [&](const runtime_leaf& leaf) {
+    return is_parameter(leaf) && stored_numbers(leaf, block).any_written();
+  };
+  if (std::ranges::any_of(leaves, is_parameter) && std::ranges::none_of(leaves, is_written))
+    refuse(program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})"));
+}
+
+}  // namespace cairn::detail

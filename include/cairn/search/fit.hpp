@@ -1,0 +1,265 @@
+// Placement by budget: a list of candidates that does not depend on the budget. The plans that their costs are taken
+// from are made, and of the candidates one or two as a rule.
+#pragma once
+
+#include "cairn/search/placement.hpp"
+#include "cairn/search/single_blocks.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+
+/// What a program with some segments takes: the bytes of its arena, and the operations that it does a second time.
+struct frontier_point {
+  std::int64_t peak_bytes, recomputed_flops;
+  bool operator==(const frontier_point&) const = default;
+};
+
+}  // namespace cairn
+
+namespace cairn::pass {
+
+/// Points that no other one beats in bytes and in operations, by their bytes.
+template <class Point, int Room>
+struct unbeaten {
+  Point of[Room] = {};
+  int count = 0;
+
+  constexpr void add(const Point& next) {
+    int begin = 0;
+    while (begin < count && next.peak_bytes > of[begin].peak_bytes) ++begin;
+    const int rival = begin < count && of[begin].peak_bytes == next.peak_bytes ? begin : begin - 1;
+    if (rival >= 0 && of[rival].recomputed_flops <= next.recomputed_flops) return;
+    int end = begin;
+    while (end < count && of[end].recomputed_flops >= next.recomputed_flops) ++end;  // it beats these
+    if (begin == end) std::copy_backward(of + begin, of + count, of + count + 1);
+    else std::copy(of + end, of + count, of + begin + 1);
+    of[begin] = next;
+    count += 1 - (end - begin);
+  }
+};
+
+template <class Compiled>
+inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, work_of(Compiled::schedule).recomputed};
+
+/// A model's blocks, and what they cost where no segment is placed.
+template <class Model, int Blocks, int Threads>
+struct model_blocks {
+  using unplaced = compiled<Model, Blocks, Threads>;
+  static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::segments, unplaced::needs);
+  static constexpr auto measured = measure_blocks<unplaced, blocks>();
+  static constexpr int placeable = [] {
+    int n = 0;
+    for (int b = 0; b < blocks.count; ++b) n += !blocks.between[b];
+    return n;
+  }();
+};
+/// Numbers of placements that are no candidates: each block a segment of its own, which keeps nothing or its
+/// contractions; and as many equally long ones, one after another, as each has blocks (Chen et al., Training Deep Nets
+/// with Sublinear Memory Cost, 2016).
+inline constexpr int single_blocks = -2, saving_blocks = -3, square_root_blocks = -4;
+
+/// The segments of a candidate, by its number.
+template <int Candidate>
+struct candidate {
+  template <class Model, int Blocks, int Threads>
+  static constexpr const auto& placement();
+};
+
+/// Placements of a model's blocks, by the accounting of search/chain.hpp: each takes more bytes than the one before and
+/// less work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is
+/// not short is left out: its plan would be as long.
+template <class Model, int Blocks, int Threads>
+struct candidates : model_blocks<Model, Blocks, Threads> {
+  using typename model_blocks<Model, Blocks, Threads>::unplaced;
+  using model_blocks<Model, Blocks, Threads>::blocks;
+  template <int Number>
+  static constexpr auto apart = measure_single_blocks<compiled<Model, Blocks, Threads, candidate<Number>>, blocks>();
+  template <const auto& Measured>
+  static constexpr auto as_measured_apart() {
+    if constexpr (Measured.count > fine_chain) return Measured;
+    else return corrected(Measured, apart<single_blocks>, apart<saving_blocks>);
+  }
+  static constexpr auto chain = as_measured_apart<model_blocks<Model, Blocks, Threads>::measured>();
+
+  /// What a block reads that another than the one before it made is held for backward if a segment reads it, and else
+  /// forward may be the last to read it. So there is a list for each choice of such blocks that no segment takes: of
+  /// all choices where these are few, else of none and of all.
+  static constexpr int far = static_cast<int>(std::ranges::count(chain.reads_far, true));
+  static constexpr bool each_choice = far == 0 || (chain.count <= short_chain && far <= 3);
+  static constexpr int lists = far == 0 || chain.count > fine_chain ? 1 : each_choice ? 1 << far : 2;
+  template <int List>
+  static constexpr auto blocks_of = [] {
+    auto out = blocks;
+    for (int b = 0, n = 0; b < chain.count; ++b) {
+      if (chain.reads_far[b]) out.between[b] = !each_choice || (List >> n++ & 1) != 0;
+    }
+    return out;
+  }();
+  template <int List>
+  static constexpr auto measured_of = measure_blocks<unplaced, blocks_of<List>>();
+  template <int List>
+  static constexpr auto other_chain = as_measured_apart<measured_of<List>>();
+  template <int List>
+  static constexpr const auto& chain_of() {
+    if constexpr (List == 0) return chain;
+    else return other_chain<List>;
+  }
+
+  struct listed_placement : frontier_point {
+    int list, which;
+  };
+  static constexpr auto listed = []<int... List>(std::integer_sequence<int, List...>) {
+    unbeaten<listed_placement, (0 + ... + outer_placements_of<chain_of<List>()>.after_kept[0]->count)> out;
+    const auto add = [&](int list, const auto& all) {
+      for (int i = 0; i < all.count; ++i) out.add({{all.bytes[i], all.flops[i]}, list, i});
+    };
+    (add(List, *outer_placements_of<chain_of<List>()>.after_kept[0]), ...);
+    return out;
+  }(std::make_integer_sequence<int, lists>{});
+  /// Whether blocks read only what the one before made, and nothing is computed between two of them: then plans take
+  /// what was accounted.
+  static constexpr bool planned_as_accounted = far == 0 && [] {
+    for (int b = 1; b + 1 < chain.count; ++b) {
+      if (chain.of[b].between) return false;
+    }
+    return true;
+  }();
+  /// Whether all ways to place and nest segments were looked at; and whether nothing was rounded meanwhile.
+  static constexpr bool complete = each_choice && inner_placements<chain>::complete,
+                        exact = each_choice && inner_placements<chain>::exact;
+
+  static constexpr auto chosen = [] {
+    constexpr int most = 32;
+    struct {
+      int of[most] = {}, count = 0;
+    } out;
+    std::int64_t forward = 0;
+    for (const block_costs& b : chain.of) forward += b.result_flops;
+    int first = 0;
+    while (chain.count > short_chain && first + 1 < listed.count && listed.of[first].recomputed_flops > 3 * forward)
+      ++first;
+    const int left = listed.count - first;
+    out.count = left < most ? left : most;
+    for (int i = 0; i < out.count; ++i) out.of[i] = first + (out.count > 1 ? i * (left - 1) / (out.count - 1) : 0);
+    return out;
+  }();
+  static constexpr int count = chosen.count;
+  /// What pullbacks of loops do a second time, whatever is placed: no cost of a block.
+  static constexpr std::int64_t in_loops = work_of(unplaced::schedule).recomputed_in_loops;
+  static constexpr std::int64_t bytes(int candidate) { return listed.of[chosen.of[candidate]].peak_bytes; }
+  static constexpr std::int64_t flops(int candidate) {
+    return listed.of[chosen.of[candidate]].recomputed_flops + in_loops;
+  }
+  template <int Candidate>
+  static constexpr const auto& ranges() {
+    constexpr listed_placement one = listed.of[chosen.of[Candidate]];
+    return ranges_of<chain_of<one.list>(), one.which>;
+  }
+  template <int Candidate>
+  static constexpr const auto& placement() {
+    return placement_by_region<blocks, ranges<Candidate>()>;
+  }
+  template <int Candidate>
+  using planned = compiled<Model, Blocks, Threads,
+                           std::conditional_t<ranges<Candidate>().count == 0, as_marked, candidate<Candidate>>>;
+};
+
+template <int Candidate>
+template <class Model, int Blocks, int Threads>
+constexpr const auto& candidate<Candidate>::placement() {
+  using found = model_blocks<Model, Blocks, Threads>;
+  if constexpr (Candidate == single_blocks) return placement_by_region<found::blocks, equal_ranges<found::measured, 1>>;
+  else if constexpr (Candidate == saving_blocks)
+    return placement_by_region<found::blocks, equal_ranges<found::measured, 1, true>>;
+  else if constexpr (Candidate == square_root_blocks) {
+    constexpr int length = static_cast<int>(cairn::detail::square_root(found::placeable));
+    return placement_by_region<found::blocks, equal_ranges<found::measured, length>>;
+  } else return candidates<Model, Blocks, Threads>::template placement<Candidate>();
+}
+
+/// The placement of a model that fits into so many bytes and does the least work, among the candidates; that of the
+/// fewest bytes that are accounted where none fits. Where that is no less than without placed segments, and these fit,
+/// none is placed.
+///
+/// Where values skip blocks, or are computed between them, plans differ from what was accounted: all candidates are
+/// planned. Else those that should fit, by the accounting with a margin, from the one of least work on, until one does;
+/// so for more bytes it begins no later and ends no later. It takes only plans whose work is nearer to what was
+/// accounted than to that of the next candidates, and none that does more than the first candidate: so whatever the
+/// accounting missed, more bytes do not cost more work. In chains that are not fine the first one, whose plan is the
+/// longest, is taken by its word.
+template <class Model, int Blocks, int Threads, std::int64_t Bytes>
+struct fitted {
+  using all = candidates<Model, Blocks, Threads>;
+
+  template <int Candidate>
+  static constexpr frontier_point planned = figures_of<typename all::template planned<Candidate>>;
+
+  static constexpr bool as_accounted(int candidate, std::int64_t flops) {
+    const std::int64_t twice = 2 * flops;
+    return (candidate == 0 || twice < all::flops(candidate) + all::flops(candidate - 1)) &&
+           (candidate + 1 == all::count || twice >= all::flops(candidate) + all::flops(candidate + 1));
+  }
+  /// From how many bytes on a candidate is planned: those accounted, less a margin.
+  static constexpr std::int64_t tried_from(int candidate) {
+    return candidate == 0 ? 0 : all::bytes(candidate) - all::bytes(candidate) / 8;
+  }
+  template <int Candidate>
+  static constexpr int first_from() {
+    constexpr frontier_point here = planned<Candidate>;
+    if constexpr (Candidate == 0 || (here.peak_bytes <= Bytes && as_accounted(Candidate, here.recomputed_flops)))
+      return Candidate;
+    else return first_from<Candidate - 1>();
+  }
+  template <int... Candidate>
+  static constexpr int best_of(std::integer_sequence<int, Candidate...>) {
+    int best = 0;
+    frontier_point least = planned<0>;
+    const auto compare = [&](int candidate, const frontier_point& other) {
+      if (other.peak_bytes > Bytes || (least.peak_bytes <= Bytes && other.recomputed_flops >= least.recomputed_flops))
+        return;
+      best = candidate;
+      least = other;
+    };
+    (compare(Candidate, planned<Candidate>), ...);
+    return best;
+  }
+  static constexpr int best = [] {
+    if constexpr (!all::planned_as_accounted) {
+      return best_of(std::make_integer_sequence<int, all::count>{});
+    } else {
+      constexpr int begin = [] {
+        int last = all::count - 1;
+        while (tried_from(last) > Bytes) --last;
+        return last;
+      }();
+      constexpr int first = first_from<begin>();
+      if constexpr (all::chain.count > fine_chain) return first;
+      else return best_of(std::integer_sequence<int, first>{});
+    }
+  }();
+  using placed = typename all::template planned<best>;
+  static constexpr bool better_unplaced = [] {
+    constexpr frontier_point with = figures_of<placed>, without = figures_of<typename all::unplaced>;
+    if (with.peak_bytes > Bytes) return without.peak_bytes < with.peak_bytes;
+    return without.peak_bytes <= Bytes && without.recomputed_flops <= with.recomputed_flops;
+  }();
+  using type = std::conditional_t<better_unplaced, typename all::unplaced, placed>;
+
+  /// The fewest bytes for which there is a placement, or none is needed. Plans all that may take fewer than those
+  /// before.
+  template <int Candidate = 0, std::int64_t Least = figures_of<typename all::unplaced>.peak_bytes>
+  static constexpr std::int64_t least_bytes() {
+    constexpr bool each = !all::planned_as_accounted;
+    if constexpr (Candidate == all::count || (!each && tried_from(Candidate) >= Least)) {
+      return Least;
+    } else {
+      constexpr frontier_point here = planned<Candidate>;
+      constexpr bool taken = each || Candidate == 0 || as_accounted(Candidate, here.recomputed_flops);
+      constexpr std::int64_t bytes = each ? here.peak_bytes : std::max(here.peak_bytes, tried_from(Candidate));
+      return least_bytes < Candidate + 1, taken && bytes<Least ? bytes : Least>();
+    }
+  }
+};
+
+}  // namespace cairn::pass

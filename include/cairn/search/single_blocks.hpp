@@ -1,0 +1,119 @@
+// Blocks that are a segment each: what they need then, measured in a plan that has these segments.
+#pragma once
+
+#include "cairn/search/chain.hpp"
+
+namespace cairn::pass {
+
+/// By block, of a plan in which each is a segment of its own.
+template <int Count>
+struct single_costs {
+  std::int64_t stored[Count + 1] = {};     ///< of what it makes, up to backward
+  std::int64_t passed[Count + 1] = {};     ///< at most, in forward, beside what is stored of the blocks before
+  std::int64_t ahead[Count + 1] = {};      ///< at most, in backward, as long as nothing of it is read or computed again
+  std::int64_t alone[Count + 1] = {};      ///< and from then on
+  /// Gradients of what the blocks before b made, as backward of block b - 1 comes to read what forward made, or to
+  /// compute it again.
+  std::int64_t gradients[Count + 1] = {};
+  std::int64_t flops[Count + 1] = {};      ///< computed again
+};
+namespace detail {
+/// Whether a step reads what forward made, or computes it again.
+template <class Compiled>
+constexpr bool reads_forward(int step) {
+  const auto& s = Compiled::schedule;
+  const auto& f = Compiled::steps;
+  bool found = false;
+  for (int m = f.steps[step].begin; m < f.steps[step].end; ++m) found |= s.again[f.members[m]] > 0;
+  for_each_read(s, f, Compiled::loops, step,
+                [&](int v) { found |= f.step_of[v] != none && (v < s.turn || s.again[v] > 0); });
+  return found;
+}
+/// How many bytes fewer live where parts that a loop takes of gradients, which it is the last to read, are copied
+/// before: so it is in a segment of several blocks, for these are computed again in between.
+template <class Compiled>
+constexpr std::int64_t saved_by_copies(int step) {
+  const auto& s = Compiled::schedule;
+  const auto& f = Compiled::steps;
+  std::int64_t saved = 0;
+  for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) {
+    const int v = f.members[m];
+    if (s.op(v).what != ir::role::map || s.again[v] > 0) continue;
+    const int of = f.root[s.argument(v, 0)];
+    if (of >= s.turn && f.step_of[of] != none && Compiled::ranges.last[of] == step)
+      saved += aligned(s.made(of).bytes) - aligned(s.made(v).bytes);
+  }
+  return saved;
+}
+}  // namespace detail
+
+template <class Compiled, const auto& Blocks>
+constexpr auto measure_single_blocks() {
+  using of_plan = values_of_blocks<Compiled, Blocks>;
+  constexpr int count = of_plan::count;
+  constexpr const auto& s = of_plan::s;
+  constexpr const auto& f = of_plan::f;
+  const auto block_of = [](int v) { return of_plan::block_of(v); };
+  const auto is_gradient = [&](int v) { return v >= s.turn && s.again[v] == 0 && of_plan::in_arena(v); };
+  const auto note = [](std::int64_t& most, std::int64_t bytes) { most = std::max(most, bytes); };
+  single_costs<count> out;
+  for (int v = 0; v < s.node_count; ++v) {
+    const int b = block_of(v);
+    if (b == none) continue;
+    if (v < s.turn && of_plan::is_kept(v)) out.stored[b] += of_plan::bytes(v);
+    if (s.again[v] > 0 && s.nodes[v].number == 0) out.flops[b] += s.op(v).flops;
+  }
+  std::int64_t before[count + 1] = {};
+  for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored[b];
+  bool gone[of_plan::values] = {};
+  std::int64_t gradients = 0;
+  int now = 0;
+  bool begun = false;  // backward of this block has read what forward made
+  for (int i = 0; i < f.step_count; ++i) {
+    int b = i == f.turn ? count - 1 : now;
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      if (block_of(f.members[m]) != none) b = block_of(f.members[m]);
+    }
+    begun &= b == now;
+    now = b;
+    const std::int64_t live = Compiled::slots.live[i] - before[b];
+    if (i < f.turn) {
+      note(out.passed[b], live);
+    } else if (begun) {
+      note(out.alone[b], live);
+    } else {
+      begun = detail::reads_forward<Compiled>(i);
+      const std::int64_t saved = begun ? detail::saved_by_copies<Compiled>(i) : 0;
+      out.gradients[b + 1] = gradients - saved;
+      if (begun) note(out.alone[b], live - saved);
+      if (!begun || saved > 0) note(out.ahead[b], live);
+    }
+    for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
+      if (is_gradient(f.members[m])) gradients += of_plan::bytes(f.members[m]);
+    }
+    for_each_read(s, f, Compiled::loops, i, [&](int v) {
+      if (gone[v] || !is_gradient(v) || of_plan::live.last[v] != i) return;
+      gone[v] = true;
+      gradients -= of_plan::bytes(v);
+    });
+  }
+  return out;
+}
+
+/// A chain with what was measured of single blocks as segments; and as segments that keep their contractions.
+template <int Count>
+constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<Count>& single,
+                                       const single_costs<Count>& saving) {
+  for (int b = 0; b < Count; ++b) {
+    c.of[b].passed = single.passed[b];
+    c.of[b].ahead = single.ahead[b];
+    c.of[b].alone = single.alone[b];
+    c.gradients[b + 1] = single.gradients[b + 1];
+    if (saving.flops[b] < single.flops[b] && !c.of[b].between)
+      c.of[b].saving = {
+          saving.stored[b], saving.flops[b], {saving.passed[b], std::max(saving.ahead[b], saving.alone[b])}};
+  }
+  return c;
+}
+
+}  // namespace cairn::pass

@@ -1,0 +1,166 @@
+// What benchmarks written with Google Benchmark run: a step, a segment of it, or any value, as one operation of the
+// user's. `BENCHMARK(benchmark_value<softmax(input<"x", 128, 1000>)>);` Each shows what it does a second, and of what
+// the processor could. Needs Debian's libbenchmark-dev.
+#pragma once
+
+#include "cairn/base/macros_aside.hpp"
+
+// As in cairn.hpp.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
+#include "cairn/run/predictor.hpp"
+#include "cairn/testing/value_runner.hpp"
+#include "cairn/report/account.hpp"
+#include "cairn/report/roof.hpp"
+#pragma GCC diagnostic pop
+
+#include <algorithm>
+#include <benchmark/benchmark.h>
+#include <chrono>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cairn {
+
+namespace detail {
+/// The processor's limits, measured the first time that somebody asks.
+template <class Real, int Threads>
+const report::roof& processor_limits() {
+  static const report::roof limits = report::roof_of<Real>(kernel::threads_at_hand(Threads));
+  return limits;
+}
+
+/// What is done each time, and the seconds that it would take at the processor's limits.
+struct benchmark_work {
+  std::int64_t flops = 0, bytes = 0;
+  double at_roof = 0;
+
+  void add(const report::step& s, const report::roof& limits) {
+    flops += s.flops;
+    bytes += s.read + s.written;
+    at_roof += std::max(limits.seconds_of_work(s.flops), limits.seconds_of_memory(s.read + s.written));
+  }
+};
+inline benchmark_work work_in(const report::account& a, const report::roof& limits) {
+  benchmark_work all;
+  for (const report::step& s : a.steps) all.add(s, limits);
+  return all;
+}
+
+/// Counters of so many seconds in all.
+inline void show_work(benchmark::State& state, const benchmark_work& each, double seconds, const report::roof& limits) {
+  const double times = static_cast<double>(state.iterations());
+  const double flops = times * static_cast<double>(each.flops) / seconds;
+  if (each.flops > 0) {
+    state.counters["GFLOP/s"] = 1e-9 * flops;
+    state.counters["%peak"] = 100 * flops / limits.flops;
+  }
+  state.counters["GB/s"] = 1e-9 * times * static_cast<double>(each.bytes) / seconds;
+  state.counters["%roof"] = 100 * times * each.at_roof / seconds;
+}
+
+class stopwatch {
+  using clock = std::chrono::steady_clock;
+
+ public:
+  void start() { begun_ = clock::now(); }
+  void stop() { seconds_ += std::chrono::duration<double>(clock::now() - begun_).count(); }
+  double seconds() const { return seconds_; }
+
+ private:
+  clock::time_point begun_;
+  double seconds_ = 0;
+};
+
+/// The steps of a plan that stand in a segment of this path, or in one within: ranges [first, second).
+inline std::vector<std::pair<int, int>> steps_within(const report::account& a, std::string_view path) {
+  const auto stands_in = [&](int segment) {
+    while (segment != 0 && a.segment(segment).name != path) segment = a.segment(segment).parent;
+    return segment != 0;
+  };
+  std::vector<std::pair<int, int>> ranges;
+  for (int i = 0; i < static_cast<int>(a.steps.size()); ++i) {
+    if (!stands_in(a.steps[static_cast<std::size_t>(i)].segment)) continue;
+    if (ranges.empty() || ranges.back().second != i) ranges.emplace_back(i, i);
+    ranges.back().second = i + 1;
+  }
+  return ranges;
+}
+}  // namespace detail
+
+/// Runs steps of a program on these inputs: those that train, where it updates its parameters. It must have been
+/// initialized. Shows GFLOP/s and its share of the processor's peak, GB/s that operands have, and the share of the
+/// roof: how long the kernels would take at the limits of both, to how long they take.
+template <class Program, class... Bound>
+void benchmark_step(benchmark::State& state, Program& step, const Bound&... inputs) {
+  const auto& limits = detail::processor_limits<typename Program::real_type, Program::threads>();
+  detail::stopwatch watch;
+  watch.start();
+  for (auto _ : state) benchmark::DoNotOptimize(one_step(step, inputs...));
+  watch.stop();
+  detail::show_work(state, detail::work_in(report::account_of<Program>(), limits), watch.seconds(), limits);
+}
+
+/// Runs whole steps, of which the timers see one segment alone: its kernels in forward, recomputation and backward, as
+/// `benchmark_segment(state, step, "block.0.ff", bind<"x">(x))`. What the program keeps is as before.
+template <class Program, class... Bound>
+void benchmark_segment(benchmark::State& state, Program& step, std::string_view path, const Bound&... inputs) {
+  const report::account a = report::account_of<Program>();
+  const auto ranges = detail::steps_within(a, path);
+  if (ranges.empty()) return state.SkipWithError("the program has no segment of this path");
+  const auto& limits = detail::processor_limits<typename Program::real_type, Program::threads>();
+  detail::benchmark_work work;
+  for (const auto& [begin, end] : ranges) {
+    for (int i = begin; i < end; ++i) work.add(a.steps[static_cast<std::size_t>(i)], limits);
+  }
+  detail::stopwatch watch;
+  const auto measure = [&](auto run) {
+    int next = 0;
+    const auto run_until = [&](int end) {
+      for (; next < end; ++next) run(next);
+    };
+    for (auto _ : state) {
+      state.PauseTiming();
+      next = 0;
+      for (const auto& [begin, end] : ranges) {
+        run_until(begin);
+        state.ResumeTiming();
+        watch.start();
+        run_until(end);
+        watch.stop();
+        state.PauseTiming();
+      }
+      run_until(static_cast<int>(a.steps.size()));
+      state.ResumeTiming();
+    }
+  };
+  step.step_by_step(measure, inputs...);
+  detail::show_work(state, work, watch.seconds(), limits);
+}
+
+/// Runs what computes a value, on numbers that it draws: an operation of leaves, which may be one of your own, a chain,
+/// a gradient. Options are those of program, as threads<2>. Rejects what a predictor does: what draws runs in a step.
+template <auto Output, class... Options>
+void benchmark_value(benchmark::State& state) {
+  static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
+  if constexpr (detail::runs<Output, false, Options...>) {
+    using compiled = detail::compiled_of<Output, false, Options...>;
+    const auto& limits = detail::processor_limits<typename compiled::real, compiled::threads>();
+    detail::value_runner<compiled> run(seed{1});
+    detail::stopwatch watch;
+    watch.start();
+    for (auto _ : state) {
+      run();
+      benchmark::ClobberMemory();
+    }
+    watch.stop();
+    detail::show_work(state, detail::work_in(report::detail::account_from<compiled>(), limits), watch.seconds(),
+                      limits);
+  }
+}
+
+}  // namespace cairn
+
+#include "cairn/base/macros_back.hpp"

@@ -1,0 +1,185 @@
+// One kernel run by itself, as steps run it, in memory that is watched: what the laws of operations are told by.
+#pragma once
+
+#include "cairn/base/decimal.hpp"
+#include "cairn/base/text.hpp"
+#include "cairn/run/arena.hpp"
+#include "cairn/graph/graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cairn::detail {
+
+/// The memory of a tensor where programs would put it, between zones that no kernel may read or write.
+class guarded_memory {
+  struct alignas(memory_alignment) line {
+    std::byte bytes[memory_alignment];
+  };
+  static constexpr std::size_t zone = 4096;
+
+ public:
+  explicit guarded_memory(std::int64_t size)
+      : size_(static_cast<std::size_t>(size)), lines_(2 * zone / sizeof(line) + size_ / sizeof(line) + 1) {}
+
+  std::byte* data() { return all().data() + zone; }
+  std::span<std::byte> bytes() { return {data(), size_}; }
+  void surround(std::byte with) {
+    std::ranges::fill(all().first(zone), with);
+    std::ranges::fill(all().subspan(zone + size_), with);
+  }
+  /// Where the zones are not as `surround` left them, as "3 bytes past its end"; nothing where they are.
+  std::string harm(std::byte before) {
+    const auto is_other = [=](std::byte b) { return b != before; };
+    const auto after = all().subspan(zone + size_), front = all().first(zone);
+    const auto past = std::ranges::find_if(after, is_other);
+    if (past != after.end()) return text_of({text_of(past - after.begin()), " bytes past its end"});
+    const auto ahead = std::find_if(front.rbegin(), front.rend(), is_other);
+    if (ahead != front.rend()) return text_of({text_of(ahead - front.rbegin() + 1), " bytes before its beginning"});
+    return {};
+  }
+
+ private:
+  std::span<std::byte> all() { return {lines_[0].bytes, lines_.size() * sizeof(line)}; }
+
+  std::size_t size_;
+  std::vector<line> lines_;
+};
+
+/// The text of an element; of a type of a user's, its bytes.
+inline std::string element_text(const std::byte* at, element_type of, std::int64_t bytes) {
+  const auto read = [&]<class T>(T number) {
+    std::memcpy(&number, at, sizeof number);
+    return number;
+  };
+  char text[48] = {};
+  if (of.type == dtype::i32) return std::to_string(read(std::int32_t{}));
+  if (of.type == dtype::u8) return std::to_string(read(std::uint8_t{}));
+  if (of.type >= dtype::own || bytes > 8) {
+    for (std::int64_t i = std::min<std::int64_t>(bytes, 8); i-- > 0;)
+      std::snprintf(text + std::strlen(text), 3, "%02x", std::to_integer<unsigned>(at[i]));
+    return text_of({"0x", text});
+  }
+  const double number = bytes == 2   ? static_cast<double>(read(bf16{}))
+                        : bytes == 4 ? static_cast<double>(read(float{}))
+                                     : read(double{});
+  return std::isnan(number) ? "nan" : significant(number, 9);
+}
+
+/// How a kernel is run, beyond its arguments.
+struct trial_setting {
+  std::byte inside{};  ///< what lies in the memory of results and of scratch before
+  std::byte around{};  ///< what lies beside all operands
+  int threads = 1;
+  int unread = ir::none;  ///< the result that nobody reads
+  int over = ir::none;    ///< the result that is written over the argument that it may overwrite
+};
+
+/// An operation with arguments. Everything it does is compared with its first run.
+class kernel_trial {
+ public:
+  /// `arguments` are the bytes of each.
+  kernel_trial(const ir::operation& op, std::vector<std::vector<std::byte>> arguments)
+      : op_(op), arguments_(std::move(arguments)) {}
+
+  /// What breaks a law, in words; nothing where none is broken.
+  std::string fault() {
+    std::string found;
+    const auto holds = [&](const trial_setting& how, std::string_view when) {
+      if (found.empty()) found = compared(how, when);
+    };
+    found = run({}, first_);
+    holds({}, "when it runs a second time on the same arguments");
+    for (const std::byte other : {std::byte{0xff}, std::byte{0x3f}}) {
+      holds({.inside = other},
+            "where other bytes lay in the memory of its results and its scratch before: it must "
+            "write all of a result, and read nothing there that it did not write");
+      holds({.around = other}, "where other bytes lie beside its operands: it reads past an end of one");
+    }
+    for (const int threads : {2, 3}) holds({.threads = threads}, text_of({"on ", text_of(threads), " threads"}));
+    for (int r = 0; r < op_.results; ++r) {
+      if (op_.results > 1) holds({.unread = r}, text_of({"where nobody reads result ", text_of(r)}));
+      if (may_overwrite(r))
+        holds({.over = r}, text_of({"where result ", text_of(r), " lies over the argument that it overwrites"}));
+    }
+    return found;
+  }
+  /// The bytes of a result of the first run.
+  std::span<const std::byte> result(int r) const { return first_[static_cast<std::size_t>(r)]; }
+
+ private:
+  using numbers = std::vector<std::vector<std::byte>>;
+
+  bool may_overwrite(int r) const {
+    const int over = op_.made[r].overwrites;
+    return over != ir::none && std::ssize(arguments_[static_cast<std::size_t>(over)]) == op_.made[r].bytes;
+  }
+
+  /// Runs the kernel; what it wrote where it may not, or nothing. `made` are the bytes of its results.
+  std::string run(const trial_setting& how, numbers& made) {
+    std::vector<guarded_memory> memory;
+    std::vector<void*> operands;
+    std::vector<std::string> names;
+    const auto add = [&](std::string_view what, int number, std::int64_t bytes) -> std::byte* {
+      guarded_memory& own = memory.emplace_back(bytes);
+      own.surround(how.around);
+      names.push_back(number < 0 ? std::string(what) : text_of({what, text_of(number)}));
+      operands.push_back(own.data());
+      return own.data();
+    };
+    for (int r = 0; r < op_.results; ++r)
+      std::fill_n(add("result ", r, op_.made[r].bytes), op_.made[r].bytes, how.inside);
+    for (const auto& bytes : arguments_)
+      std::ranges::copy(bytes, add("argument ", static_cast<int>(memory.size()) - op_.results, std::ssize(bytes)));
+    const std::int64_t scratch = op_.scratch_bytes(how.threads);
+    if (op_.has_scratch()) std::fill_n(add("its scratch", -1, scratch), scratch, how.inside);
+    if (how.unread != ir::none) operands[at(how.unread)] = nullptr;
+    const std::size_t shared = how.over == ir::none ? 0 : at(op_.results + op_.made[how.over].overwrites);
+    if (how.over != ir::none) operands[at(how.over)] = operands[shared];
+
+    op_.run(nullptr, operands.data(), how.threads);
+
+    made.clear();
+    for (std::size_t k = 0; k < memory.size(); ++k) {
+      const std::string harm = memory[k].harm(how.around);
+      if (!harm.empty()) return text_of({"it writes ", harm, ", of ", names[k]});
+      const std::size_t argument = k - at(op_.results);
+      const bool is_argument = k >= at(op_.results) && argument < arguments_.size();
+      if (is_argument && k != shared && !std::ranges::equal(memory[k].bytes(), arguments_[argument]))
+        return text_of({"it writes over ", names[k]});
+    }
+    for (int r = 0; r < op_.results; ++r) {
+      const auto bytes = memory[r == how.over ? shared : at(r)].bytes();
+      made.emplace_back(bytes.begin(), bytes.end());
+    }
+    return {};
+  }
+  std::string compared(const trial_setting& how, std::string_view when) {
+    numbers made;
+    std::string fault = run(how, made);
+    for (int r = 0; r < op_.results && fault.empty(); ++r) {
+      if (r == how.unread) continue;
+      const ir::result& about = op_.made[r];
+      const std::byte *const before = first_[at(r)].data(), *const now = made[at(r)].data();
+      const auto differs = std::mismatch(before, before + about.bytes, now).first - before;
+      if (differs == about.bytes) continue;
+      const std::int64_t bytes = about.bytes / about.count, number = differs / bytes;
+      fault = text_of({"result ", text_of(r), ", number ", text_of(number), ", is ",
+                       element_text(before + number * bytes, about.element, bytes), ", but ",
+                       element_text(now + number * bytes, about.element, bytes)});
+    }
+    return fault.empty() ? fault : text_of({fault, ", ", when});
+  }
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  const ir::operation& op_;
+  numbers arguments_, first_;
+};
+
+}  // namespace cairn::detail

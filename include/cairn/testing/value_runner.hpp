@@ -1,0 +1,65 @@
+// A value of the language compiled by itself, with arrays of its own for all leaves: what benchmarks run.
+#pragma once
+
+#include "cairn/run/arena.hpp"
+#include "cairn/run/machine.hpp"
+#include "cairn/kernel/float_mode.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace cairn::detail {
+
+/// Runs the plan of a predictor on numbers that are drawn once: inputs from [-1, 1), indices below their bound,
+/// parameters as they start.
+template <class Compiled>
+class value_runner {
+  using machine = detail::machine<Compiled>;
+  using real = typename Compiled::real;
+
+ public:
+  explicit value_runner(seed s)
+      : arena_(static_cast<std::size_t>(Compiled::layout.peak_bytes)), snapshots_(machine::elsewhere_bytes) {
+    const kernel::default_float_mode mode;
+    machine_.base(pass::arena_base) = arena_.data();
+    machine_.base(pass::elsewhere_base) = snapshots_.data();
+    machine_.read();
+    machine_.draw(s, 0);
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      const runtime_leaf& leaf = machine::leaf(i);
+      if (leaf.what != ir::role::input && leaf.what != ir::role::parameter) continue;
+      machine_.leaf_base(i) = leaves_.emplace_back(static_cast<std::size_t>(leaf.bytes)).data();
+      draw(i, random_sequence(s, machine::sequence_of(i)));
+    }
+  }
+  void operator()() {
+    const kernel::default_float_mode mode;
+    machine_.run(0, machine::step_count);
+  }
+
+ private:
+  void draw(int i, random_sequence random) {
+    const runtime_leaf& leaf = machine::leaf(i);
+    const auto count = static_cast<std::size_t>(leaf.count);
+    const element_type element = machine::graph.leaf_op(i).made->element;
+    if (kind_of(element.type) == kind::whole) {
+      for (auto& index : std::span(reinterpret_cast<std::int32_t*>(machine_.leaf_base(i)), count))
+        index = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(element.bound)));
+      return;
+    }
+    const initial start = leaf.what == ir::role::parameter ? leaf.start : initial::uniform(1);
+    const auto fill = [&]<class Number>(Number* numbers) {
+      for (Number& number : std::span(numbers, count))
+        number = static_cast<Number>(static_cast<real>(drawn_by(start, random)));
+    };
+    if (leaf.rounded) fill(reinterpret_cast<bf16*>(machine_.leaf_base(i)));
+    else fill(reinterpret_cast<real*>(machine_.leaf_base(i)));
+  }
+
+  machine machine_;
+  memory_block arena_, snapshots_;
+  std::vector<memory_block> leaves_;
+};
+
+}  // namespace cairn::detail

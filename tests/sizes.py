@@ -1,0 +1,73 @@
+#!/usr/bin/env -S python3 -B
+"""What programs take of an object file: bytes of code, symbols and bytes of the object at -O3 -march=x86-64-v3; and class
+templates that clang specializes for them. Unlike seconds these figures are the same in each run, so they have limits,
+for the compilers of Debian 12. Other versions have their figures printed.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from compilers import compilers, finish, for_each, top
+
+layers = " | ".join(f'nn::linear<"l{i}", {64 + 3 * i}> | nn::gelu' for i in range(8))
+programs = {
+    "README's program": (top / "examples/quickstart.cpp").read_text(),
+    "eight different layers": f"""#include <cairn/cairn.hpp>
+using namespace cairn;
+constexpr auto loss = mean(square(input<"x", 32, 61> | {layers}));
+int main() {{
+  program<loss> step;
+  step.init(seed{{1}});
+  const std::vector<float> x(32 * 61, 0.5F);
+  return step.value_and_grad(bind<"x">(x)) > 0 ? 0 : 1;
+}}
+""",
+}
+limits = {  # kilobytes of code and of the object, symbols, thousands of specializations
+    ("README's program", "g++ 12"): (101, 283, 490, None),
+    ("README's program", "clang 19"): (99, 281, 646, 11.9),
+    ("eight different layers", "g++ 12"): (79, 254, 335, None),
+    ("eight different layers", "clang 19"): (70, 227, 502, 12.5),
+}
+
+
+def version(compiler):
+    printed = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+    number = re.search(r" (\d+)\.\d+\.\d+", printed)[1]
+    return f"{'clang' if 'clang' in printed else 'g++'} {number}"
+
+
+def figures(program, compiler):
+    """The figures of a program in the order of the limits."""
+    command = [compiler, "-std=c++20", "-march=x86-64-v3", "-Iinclude", "-x", "c++", "-"]
+    call = {"cwd": top, "input": programs[program], "text": True, "capture_output": True, "check": True}
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "program.o"
+        subprocess.run([*command, "-O3", "-c", "-o", target], **call)
+        code = int(subprocess.run(["size", target], text=True, capture_output=True, check=True).stdout.split("\n")[1].split()[0])
+        symbols = subprocess.run(["nm", target], text=True, capture_output=True, check=True).stdout.count("\n")
+        size = target.stat().st_size
+    specialized = None
+    if "clang" in compiler:
+        printed = subprocess.run([*command, "-fsyntax-only", "-Xclang", "-print-stats"], **call).stderr
+        specialized = int(re.search(r"(\d+) ClassTemplateSpecialization decls", printed)[1]) / 1000
+    return code / 1024, size / 1024, symbols, specialized
+
+
+def main():
+    failed = 0
+    jobs = [(program, compiler) for program in programs for compiler in compilers]
+    for (program, compiler), found in zip(jobs, for_each(lambda job: figures(*job), jobs)):
+        limit = limits.get((program, version(compiler)), (None,) * len(found))
+        above = [number for number, most in zip(found, limit) if number and most and number > most]
+        print("FAIL" if above else "ok  ", f"{program}, {version(compiler)}:",
+              ", ".join(f"{number:.1f} (at most {most})" for number, most in zip(found, limit) if number))
+        failed += bool(above)
+    finish(len(jobs) - failed, failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
