@@ -162,8 +162,8 @@ struct said_by_default {
   using updates = rule_list<>;
   static constexpr clip_limit clip{};
   static constexpr bool known = true;
-  static constexpr unsigned single =
-      0;  ///< a bit for each kind of option that may be given only once; 0: any number of times
+  /// A bit of its own for each kind of option that may be given only once; 0: any number of times.
+  static constexpr unsigned single = 0;
 };
 template <class Option>
 struct said_by : said_by_default {
