@@ -10,7 +10,8 @@ namespace detail {
 /// Is true if E is a constant. A constant takes the type of the other arguments of an operation.
 template <class E>
 inline constexpr bool is_constant = false;
-/// Is true if E is a state. A training step, or for a cache a call of a predictor, can update E.
+/// Is true if E is a state. Training steps update states, and calls of a predictor update caches. A frozen parameter is
+/// the same kind of leaf and counts as a state.
 template <class E>
 inline constexpr bool is_state = false;
 /// Is true if E is a cache: a state of a predictor. Calls of the predictor update a cache, training steps do not.

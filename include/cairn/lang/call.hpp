@@ -13,8 +13,9 @@ namespace cairn {
 // and which mistake its policies contain (`void`: none).
 struct stage_mark {
   static constexpr bool segment = false;
-  static constexpr int times =
-      1;  ///< the body runs this often; each run but the first is applied to the results of the run before
+  /// The number of runs of the body. The first run takes the arguments, and each later run takes the results of the run
+  /// before.
+  static constexpr int times = 1;
   using problem = void;
 };
 template <fixed_string Name>

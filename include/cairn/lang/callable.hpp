@@ -4,7 +4,7 @@
 // function can be called. All that follows must then be silent. So a second question comes first, which does not look
 // at the body: does the function take this number of arguments of any type? To answer it, the function is overloaded
 // with another one that takes this number of arguments of any type. If a call is ambiguous, the answer is yes. If the
-// answer is yes and the function cannot be called, its body has an error.
+// answer is yes and the function cannot be called, its body has an error or the function is deleted.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -76,8 +76,9 @@ struct overloads : F, beside<Arguments> {
 };
 template <class F, class... A>
 concept can_be_called = requires(const F& f, A... a) { f(static_cast<A&&>(a)...); };
-/// Returns true if F can be called a second time. Where a body returns values of different types, clang reports that at
-/// the first question, answers yes, and no from then on.
+/// Returns true if F can be called when the question is asked a second time. If a body returns values of different
+/// types, clang reports the error at the first question and answers yes. From then on clang answers no. g++ needs no
+/// second question.
 template <class F, class... A>
 concept can_be_called_again =
 #ifdef __clang__

@@ -221,8 +221,8 @@ struct piping<A, B> {
 };
 }  // namespace detail
 
-/// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. The operator | binds weaker than + and *, so write `a
-/// + f(x)` and not `a + x | f`.
+/// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. The operator | binds weaker than + and *, so write
+/// `a + f(x)` and not `a + x | f`.
 template <an_expression X, class L>
 constexpr typename detail::piping<X, L>::type operator|(X, L) {
   return {};

@@ -86,7 +86,7 @@ struct segment_form<Name, boundaries<T>, Policy...> : segment_form<Name, Policy.
 /// - policies that contradict each other.
 ///
 /// A program rejects in addition
-/// - segments without a gradient,
+/// - segments in which nothing needs a gradient,
 /// - segments that store at least as many bytes as they free,
 /// - policies that fit no value of the segment.
 template <fixed_string Name, class... Policy, class F, class... A>

@@ -65,7 +65,7 @@ using tensor_of = decltype(detail::as_tensor<E>(detail::axes_of_expression<E>{})
 
 /// The properties of an expression that expressions made of it inherit, in addition to its tensor.
 struct expression_traits {
-  // "Contains" means: is, or is made of.
+  // An expression contains itself and all expressions that it is made of.
   int level = 0;    ///< the level of the deepest placeholder that the expression contains
   int height = 1;   ///< how deep the expressions nest that the expression is made of
   int spelled = 1;  ///< the number of nodes that the name of the type spells out
@@ -74,7 +74,7 @@ struct expression_traits {
   bool fed = false;       ///< contains an input of the program
   bool trained = false;   ///< may contain a parameter that is trained; an argument of a body counts as a parameter
   bool computed = false;  ///< computes something from an input, and does not only read the input in another order
-  /// Contains a leaf that is no constant, a body or a gradient. Gradient rules must not contain any of them.
+  /// Contains a leaf other than a constant, or a body, or a gradient. Gradient rules must not contain any of them.
   bool of_model = false;
   /// The expression is in a body and contains a value that was computed outside of all bodies from an input. The body
   /// would recompute the value.

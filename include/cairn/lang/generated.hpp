@@ -85,9 +85,9 @@ struct allowed_until_here {
 };
 }  // namespace detail
 
-/// A constant array of real numbers with the element f(i, j, ...) at each position: `generated<8, 8>([](int i, int j) {
-/// return i == j; })`. The array is never bound and never stored. Rejects functions that capture something, and
-/// functions that do not return a number.
+/// A constant array of real numbers with the element f(i, j, ...) at each position:
+/// `generated<8, 8>([](int i, int j) { return i == j; })`. The array is never bound and never stored. Rejects functions
+/// that capture something, and functions that do not return a number.
 template <int... Extents, class F>
 constexpr typename detail::generated_as<F, element_type{}, Extents...>::type generated(F) {
   return {};

@@ -72,9 +72,9 @@ struct gradient_form {
 };
 }  // namespace detail
 
-/// The gradient of a scalar with respect to x, as torch.autograd.grad with create_graph: `loss +
-/// sum(square(grad(loss, x)))`. x is a leaf, or any value from which the scalar is computed. For several x the result
-/// is a tuple: `auto [gx, gy] = grad(f, x, y)`. Segments apply here, too: the values of their interior that this
+/// The gradient of a scalar with respect to x, as torch.autograd.grad with create_graph:
+/// `loss + sum(square(grad(loss, x)))`. x is a leaf, or any value from which the scalar is computed. For several x the
+/// result is a tuple: `auto [gx, gy] = grad(f, x, y)`. Segments apply here, too: the values of their interior that this
 /// gradient reads are recomputed.
 ///
 /// Rejects a first argument that is no scalar, and arguments that are not real numbers. A program rejects a scalar that

@@ -19,7 +19,7 @@ namespace cairn {
 enum class tiling : std::uint8_t { none, complete, summed_in_result };
 
 /// The value that a state has after a training step: result number `result` or argument number `argument` of the
-/// operation that updates the state. -1: not this one.
+/// operation that updates the state. -1: the value is not such a result or argument.
 struct next_state {
   int result = -1, argument = -1;
 };
@@ -71,10 +71,10 @@ struct op {
   /// Returns true if the kernel reads its first argument row by row, along the last axis. A fused loop may then compute
   /// each row just before the kernel reads it. `compute` takes a kernel::launch, which has a row_maker.
   static constexpr bool takes_rows(const auto&...) { return false; }
-  /// Returns true if the kernel reads all arguments with as many elements as the first one row by row, each row once,
-  /// and computes one number for each row, in results {..., 1}. A fused loop that reads these results may then go
-  /// through the rows right after the kernel, and write over them. `compute` takes a kernel::launch, which has a
-  /// row_maker.
+  /// Returns true if the kernel goes through the rows once and computes one number for each row, in results {..., 1}.
+  /// The rows are the rows of the first argument and of all arguments with the same number of elements. A fused loop
+  /// that reads these results may then go through the rows right after the kernel, and write over them. `compute` takes
+  /// a kernel::launch, which has a row_maker.
   static constexpr bool gives_rows(const auto&...) { return false; }
   /// The kernel may write the result into the memory of this argument, each element over one element; -1: of no
   /// argument.
@@ -118,7 +118,7 @@ struct op {
   // The meaning of the operation for gradients, policies and states.
 
   /// The operation is a matrix product, a convolution or similar. It takes much work for each number of the result, so
-  /// the policy save_matmuls stores the result.
+  /// save_matmuls and similar policies store the result.
   static constexpr bool contraction = false;
   /// The operation cuts the gradient that its arguments would have. Segments reject the operation.
   static constexpr bool detaches = false;

@@ -25,17 +25,17 @@ struct freeze {};
 template <fixed_string... Name>
 struct wrt {};
 /// The backward pass starts from a given gradient of the first output. The first output may then have any shape. The
-/// given gradient is an input with this name, and with the shape and the elements of the first output. `program<y,
-/// cotangent<"v">>` computes the gradients of sum(y * v), and returns y.
+/// given gradient is an input with this name, and with the shape and the elements of the first output.
+/// `program<y, cotangent<"v">>` computes the gradients of sum(y * v), and returns y.
 template <fixed_string Name>
 struct cotangent {};
-/// Each training step adds its gradients to the gradients of the steps before, as for a batch in parts: `program<loss,
-/// accumulate_gradients>`. `step.zero_grad()` sets them to zero.
+/// Each training step adds its gradients to the gradients of the steps before, as for a batch in parts:
+/// `program<loss, accumulate_gradients>`. `step.zero_grad()` sets them to zero.
 struct accumulate_gradients {};
 /// Compiles the model with each `ckpt` taken as a block. Only values that are cheap to recompute are recomputed.
 struct plain {};
-/// A training step throws if a number of its first output (the loss) or of a gradient is not finite: `program<loss,
-/// check_finite>`. In programs with `update`, gradients are checked only with `clip`.
+/// A training step throws if a number of its first output (the loss) or of a gradient is not finite:
+/// `program<loss, check_finite>`. In programs with `update`, gradients are checked only with `clip`.
 struct check_finite {};
 /// The most threads that a training step uses: `program<loss, threads<4>>`. Threads need OpenMP (-fopenmp), and are
 /// used only for kernels with enough work. Results have the same bits for any number of threads. Each thread has
@@ -66,11 +66,11 @@ struct fit {};
 /// model-too-large.
 struct any_size {};
 
-/// The training step updates the parameters itself, each as soon as its gradient is complete: `program<loss,
-/// update<adamw_options{.weight_decay = 0.1}>>`, then `step.train({.lr = 1e-3}, bind<"x">(x))`. `Rule` is an update
-/// rule: see op/update.hpp. Without names, the rule is for all parameters. A name restricts the rule: the name of a
-/// parameter, the name of a block around parameters, or an ending, for example "*.bias". If several `update` options
-/// are for one parameter, the last one counts.
+/// The training step updates the parameters itself, each as soon as its gradient is complete:
+/// `program<loss, update<adamw_options{.weight_decay = 0.1}>>`, then `step.train({.lr = 1e-3}, bind<"x">(x))`. `Rule`
+/// is an update rule: see op/update.hpp. Without names, the rule is for all parameters. A name restricts the rule: the
+/// name of a parameter, the name of a block around parameters, or an ending, for example "*.bias". If several `update`
+/// options are for one parameter, the last one counts.
 template <auto Rule, fixed_string... Name>
 struct update {};
 /// With `update`: limits the norm of all gradients together, as torch.nn.utils.clip_grad_norm_. All gradients are

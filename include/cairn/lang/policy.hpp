@@ -47,8 +47,8 @@ struct save_everything {
 };
 /// Policy: the segment stores no value of its interior, as without a policy.
 struct save_nothing {};
-/// Policy: suppresses two errors. A segment may free no more bytes than it stores, and may contain nothing that needs a
-/// gradient.
+/// Policy: suppresses two errors. The segment may then free no more bytes than it stores, or contain nothing that needs
+/// a gradient.
 struct allow_useless {};
 
 /// Stands before policies: `ckpt<"block", boundaries<bf16>>(f)` stores half the bytes at the boundary. Real numbers

@@ -128,7 +128,7 @@ template <auto Bytes>
 struct least_bytes;
 }  // namespace fact
 
-/// Is always false. The name appears in each message, with the facts.
+/// Is always false, so that the static_assert of a misuse fails. Compilers print this name with the facts.
 template <class... Facts>
 inline constexpr bool well_formed = false;
 
