@@ -1,4 +1,4 @@
-// Operations applied to expressions: the expression that this is, or the mistake.
+// Applies operations to expressions. The result is an expression, or a mistake if the arguments do not fit.
 #pragma once
 
 #include "cairn/lang/mistake.hpp"
@@ -7,17 +7,18 @@
 namespace cairn {
 
 namespace detail {
-/// Whether E is a constant, which takes the type of what it meets.
+/// Is true if E is a constant. A constant takes the type of the other arguments of an operation.
 template <class E>
 inline constexpr bool is_constant = false;
-/// Whether E can be updated by a step.
+/// Is true if E is a state. Training steps update states, and calls of a predictor update caches. A frozen parameter is
+/// the same kind of leaf and counts as a state.
 template <class E>
 inline constexpr bool is_state = false;
-/// Whether E is a state of predictors, which their calls update, and no step of a program.
+/// Is true if E is a cache: a state of a predictor. Calls of the predictor update a cache, training steps do not.
 template <class E>
 inline constexpr bool is_cache = false;
 
-/// What an application is judged by, of each argument.
+/// The facts about one argument that decide whether an operation accepts the argument.
 struct argument_facts {
   element_type element;
   bool constant, state;
@@ -25,10 +26,10 @@ struct argument_facts {
 template <class... A>
 inline constexpr argument_facts facts_of[]{{A::element, is_constant<A>, is_state<A>}...};
 
-/// The type of the real numbers among arguments, constants apart; `agree` is whether it is one.
+/// The type of the arguments that are real numbers. Constants do not count.
 struct common_type {
-  dtype type = dtype::real;
-  bool agree = true;
+  dtype type = dtype::real;  ///< the type of the first of these arguments
+  bool agree = true;         ///< all of these arguments have this type
 };
 constexpr common_type common_among(const argument_facts* of, std::size_t count) {
   common_type common;
@@ -45,12 +46,13 @@ constexpr common_type common_among(const argument_facts* of, std::size_t count) 
 template <class... A>
 inline constexpr dtype common_type_of = common_among(facts_of<A...>, sizeof...(A)).type;
 
-/// The tensor of an argument; of a constant, of the type that the others have.
+/// Returns the tensor of argument E. A constant has the type `common`, which is the type of the other arguments.
 template <class E>
 constexpr tensor_type argument_tensor(dtype common) {
   return {E::shape, is_constant<E> ? element_type{common} : E::element};
 }
 
+/// Turns what `Op::result` returns into an array of tensors, one for each result. A bare shape gets the type `common`.
 constexpr std::array<tensor_type, 1> as_list(const shape& s, dtype common) { return {tensor_type(s, {common})}; }
 constexpr std::array<tensor_type, 1> as_list(const tensor_type& t, dtype) { return {t}; }
 template <std::size_t N>
@@ -63,19 +65,20 @@ template <std::size_t N>
 constexpr auto as_list(const std::array<tensor_type, N>& tensors, dtype) {
   return tensors;
 }
-/// Whether Op says what it makes of so many arguments.
+/// Op is an operation that can be given this number of arguments: `Op::result` accepts their tensors.
 template <class Op, class... A>
 concept an_operation_on =
     std::derived_from<Op, op> && requires { as_list(Op::result(argument_tensor<A>(dtype{})...), dtype{}); };
-/// What Op makes of arguments that have shape and element.
+/// The tensors of all results of Op on arguments A. Each A needs only a shape and an element.
 template <class Op, class... A>
 inline constexpr auto results_of =
     as_list(Op::result(argument_tensor<A>(common_type_of<A...>)...), common_type_of<A...>);
-/// How many there are; asks for no value, for mistakes have none.
+/// The number of results of Op. Only the type of `Op::result` is used and not its value, because the value does not
+/// exist if an argument is a mistake.
 template <class Op, class... A>
 inline constexpr std::size_t result_count =
     std::tuple_size_v<decltype(as_list(Op::result(argument_tensor<A>(dtype{})...), dtype{}))>;
-/// Result number I, as what has a shape and elements.
+/// Result number I as a type with a shape and an element.
 template <class Op, int I, class... A>
 struct result_tensor {
   static constexpr cairn::shape shape = results_of<Op, A...>[I];
@@ -83,7 +86,7 @@ struct result_tensor {
 };
 }  // namespace detail
 
-/// An operation applied to expressions; its value is the first result.
+/// An operation applied to expressions. As an expression, its value is the first result.
 template <class Op, class... A>
 struct expr : expression {
   using owner = owner_of<A...>;
@@ -94,7 +97,7 @@ struct expr : expression {
       computing(merged({A::traits...}, Op::detaches, (captured<owner, A> || ...)), !Op::view && !Op::mapped);
 };
 
-/// Result number I of an expression that has several.
+/// Result number I of an expression that has several results.
 template <int I, class E>
 struct pick : expression {
   using owner = typename E::owner;
@@ -104,7 +107,8 @@ struct pick : expression {
 };
 
 namespace detail {
-/// An operation with what it is applied to: "add(x, fc1)"; by its name alone where clang would cut that.
+/// Returns the text of an operation with its arguments, for example "add(x, fc1)". If the text is so long that clang
+/// would cut it, returns the name of the operation alone.
 template <class Op, class First, class... Rest>
 constexpr auto application_text() {
   constexpr auto arguments = (known_as<First> + ... + (fixed_string{", "} + known_as<Rest>));
@@ -114,13 +118,15 @@ constexpr auto application_text() {
 }
 template <class Op, class... A>
 inline constexpr auto known_as<expr<Op, A...>> = Op::name;
-/// What only moves elements is called as what it moves.
+/// The result of an operation that only moves elements (one that counts zero flops) is called by the name of its
+/// argument.
 template <class Op, class X>
   requires requires { requires Op::flops(X::shape) == 0; }
 inline constexpr auto known_as<expr<Op, X>> = known_as<X>;
 template <int I, class E>
 inline constexpr auto known_as<pick<I, E>> = known_as<E>;
 
+/// The expression with the most axes; the first one, if several have the most.
 template <class E, class... A>
 struct highest {
   using type = E;
@@ -141,23 +147,28 @@ struct rank_from<expr<Op, A...>> {
   using type = fact::axes_added_by<application_text<Op, A...>()>;
 };
 
-/// Whether an operation has a kernel that computes: kernels know no types of users, which only loops convert, and few
-/// know bf16.
+/// Is true if Op has a kernel that computes. The arguments of such an operation have no rounded types, except bf16 if
+/// `takes_bf16_alone` is true: only fused loops convert the types of users, and few kernels know bf16.
 template <class Op>
 inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
 
-/// Whether an operation is one of bf16 where the user says so. Not where it has statistics beside, which are floats.
+/// Is true if the kernel of Op accepts bf16 that the user asked for with `as<bf16>`. A kernel does not accept bf16 here
+/// if its first or second result is a sum or a statistic, because sums and statistics are float32.
 template <class Op>
 inline constexpr bool takes_bf16_alone = Op::takes_bf16(0) && !Op::sums(0) && !Op::sums(1);
 
-/// What an operation says of its arguments, whatever they are.
+/// The demands of an operation on its arguments, which do not depend on the arguments of one application.
 struct demands {
   kind (*argument_kind)(int);
   next_state (*becomes)(int);
-  bool rounded_types, bf16;  ///< whether real numbers may be of bf16 or of a user's type; of bf16
+  // `rounded_types`: real numbers may have any rounded type, which is bf16 or a type of a user.
+  // `bf16`: real numbers may be bf16.
+  bool rounded_types, bf16;
 };
-/// The type taken in place of that of argument number i: where numbers of any sort are, that of the first such, which
-/// constants take if it is real.
+/// Returns the type that argument number i must have. If the argument has this type already, the argument is sound.
+///
+/// The arguments that may be of any kind (`kind::any`) must all have the type of the first of them that is no constant.
+/// A constant fits if that type is real.
 constexpr dtype type_taken(const argument_facts* given, int count, int i, const demands& by) {
   const dtype type = given[i].element.type;
   const kind wanted = by.argument_kind(i);
@@ -176,11 +187,12 @@ constexpr dtype type_taken(const argument_facts* given, int count, int i, const 
                                           : dtype::real;
 }
 
-/// What is wrong with the arguments of an operation, and with which.
+/// What is wrong with the arguments of an operation, and the index of the argument that is wrong.
 struct verdict {
   enum : std::uint8_t { sound, kinds, types, states, shapes, reach } fault = sound;
   int argument = 0;
 };
+/// Judges everything that does not depend on shapes: kinds, then types, then states.
 constexpr verdict judged(const argument_facts* given, int count, const demands& by) {
   for (int i = 0; i < count; ++i) {
     if (type_taken(given, count, i, by) != given[i].element.type) return {verdict::kinds, i};
@@ -194,6 +206,7 @@ constexpr verdict judged(const argument_facts* given, int count, const demands& 
 }
 template <class Op>
 inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, takes_bf16_alone<Op>};
+/// Judges kinds, types and states, then shapes, then the bounds of indices.
 template <class Op, class... A>
 constexpr verdict judged_application() {
   constexpr auto& given = facts_of<A...>;
@@ -219,6 +232,7 @@ constexpr auto wrong_kinds(std::index_sequence<I...>) {
       fact::takes<typename shown_element<type_taken(facts_of<A...>, sizeof...(A), I, demands_of<Op>)>::type...>>{};
 }
 
+/// Argument number I with the shape that the user wrote.
 template <class Op, class A, std::size_t I>
 struct shown_argument {
   static constexpr cairn::shape shape = Op::shown(I, A::shape);
@@ -230,8 +244,9 @@ constexpr auto out_of_reach() {
   return mistake<bound_above_extent, Owner, fact::operation<Op::name, tensor_fact<A>...>, fact::bound<bound>>{};
 }
 
-/// A fact beside the arguments whose shapes do not fit: what the operation asks for; or, where they have different
-/// numbers of axes, where these come from.
+/// Returns a fact that a message shows in addition to the arguments that have wrong shapes, or an empty tuple. The fact
+/// is what the operation asks for (`Op::asked`). Without `Op::asked`, if the arguments have different numbers of axes,
+/// the fact names the leaf or the operation from which the additional axes come.
 template <class Op, class... A>
 constexpr auto reason_of_shapes() {
   using highest = typename highest<A...>::type;
@@ -240,6 +255,7 @@ constexpr auto reason_of_shapes() {
     return std::tuple<std::type_identity<typename rank_from<highest>::type>>{};
   else return std::tuple<>{};
 }
+/// The misuse that is reported if the shapes of the arguments do not fit.
 template <class Op>
 struct rule_of {
   using type = rule::unsaid;
@@ -262,7 +278,8 @@ constexpr auto each_result(std::index_sequence<I...>) {
   return std::tuple{shortened<pick<static_cast<int>(I), E>>{}...};
 }
 
-/// A mistake in place of N results: for `auto [y, m] = ...` as many values, of which the first reports it.
+/// Returns mistake p in place of N results. For `auto [y, m] = ...` the result is a tuple of N values. The first value
+/// is the mistake and reports it; the other values are silent.
 template <std::size_t N, class P>
 constexpr auto spread(P p) {
   if constexpr (N == 1) {
@@ -284,7 +301,8 @@ constexpr auto mistake_found() {
   else if constexpr (Found.fault == verdict::shapes) return wrong_shapes<Op, Owner, A...>(each);
   else return out_of_reach<Op, Owner, Found.argument, A...>();
 }
-/// Op(args...) as a part of something larger, which reports for it.
+/// Returns Op(args...), or a mistake that is not reported here. The caller builds a larger expression and reports the
+/// mistake of the whole.
 template <class Op, class... A>
 constexpr auto made_silently(A... args) {
   using owner = owner_of<A...>;
@@ -309,7 +327,8 @@ constexpr auto made_silently(A... args) {
   }
 }
 
-/// A form of `Count` expressions; what else it needs stands in <...>.
+/// Base of a form that takes `Count` expressions as arguments. All else that the form needs stands in <...>. If the
+/// number of arguments is wrong, `Misuse` is reported.
 template <fixed_string Name, std::size_t Count, class Misuse>
 struct form_of {
   static constexpr fixed_string name = Name;
@@ -321,10 +340,10 @@ template <fixed_string Name>
 using form_of_one = form_of<Name, 1, axes_as_arguments>;
 template <fixed_string Name>
 using form_of_two = form_of<Name, 2, two_arguments>;
-/// What stands in <...> is missing or wrong, so no number of arguments fits.
+/// Base of a form for which the arguments in <...> are missing or wrong. No number of arguments fits.
 template <fixed_string Name>
 using unfit_form = form_of<Name, std::size_t(-1), axes_as_arguments>;
-/// An operation as a form.
+/// A form that applies the operation Op.
 template <class Op>
 struct operation_form {
   static constexpr fixed_string name = Op::name;
@@ -336,7 +355,8 @@ struct operation_form {
   }
 };
 
-/// Why a form does not take these.
+/// The misuse that is reported if a form does not take the arguments A. If the number of arguments is right, one of
+/// them is a layer or a plain number.
 template <class Form, class... A>
 struct misuse_of {
   using type = typename Form::misuse;
@@ -347,7 +367,8 @@ struct misuse_of<Form, A...> {
   using type = std::conditional_t<(a_layer<A> || ...), layer_for_expression, raw_number>;
 };
 
-// No type for what is no operand at all: compilers form return types before they look at constraints.
+/// The type that a form makes of its arguments. The primary template has no member `type`, because compilers form the
+/// return type of a function before they look at its constraints, also if no argument is an operand.
 template <class Form, class... A>
 struct application {};
 template <class Form, class... A>
@@ -365,21 +386,26 @@ struct application<Form, First, A...> {
 };
 }  // namespace detail
 
-/// The type of Form(args...), or of the mistake that it is. A form has a name, says whether the number of arguments
-/// fits and else what the mistake is, and makes something of expressions: `of(args...)`.
+/// The type of Form(args...), or the type of the mistake if the form does not take the arguments. A form has
+/// - `name`: the name that messages show,
+/// - `fits<A...>`: true if the number of arguments is right,
+/// - `misuse`: the misuse that is reported if the number is wrong,
+/// - `of(args...)`: makes a value from expressions.
 template <class Form, class... A>
 using applied = typename detail::application<Form, A...>::type;
 
-/// The type of Op(args...), a tuple where it has several results, or of the mistake that it is.
+/// The type of Op(args...), which is a tuple if Op has several results. If Op does not take the arguments, this is the
+/// type of the mistake.
 template <class Op, class... A>
 using made = applied<detail::operation_form<Op>, A...>;
 namespace detail {
-/// The same within a function that reports for all of its operations: `surfaced<unreported<Op, ...>>`.
+/// The type of Op(args...) without a report of its mistake. A function that composes several operations uses this type
+/// and reports once for all of them: `surfaced<unreported<Op, ...>>`.
 template <class Op, class... A>
 using unreported = typename application<operation_form<Op>, A...>::silent;
 }  // namespace detail
 
-/// Makes the expression Op(args...), or a tuple of its results.
+/// Returns the expression Op(args...), or a tuple if Op has several results.
 template <class Op, an_expression... A>
 constexpr made<Op, A...> make(A...) {
   return {};

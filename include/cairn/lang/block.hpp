@@ -1,4 +1,4 @@
-// Functions as layers, and functions whose parameters get a prefix.
+// Makes layers of functions, and gives the parameters of a function a prefix.
 #pragma once
 
 #include "cairn/lang/chain.hpp"
@@ -6,6 +6,7 @@
 namespace cairn {
 
 namespace detail {
+/// A function object of the user as a layer. Reports a mistake if F cannot be called or has captures.
 template <class F>
 struct wrapped : layer_base {
   template <an_expression... A>
@@ -22,11 +23,12 @@ struct wrapped : layer_base {
     }
   }
 };
-/// A function of the user's, by its own name.
+/// Messages show the type of the function that the user wrote, and not `wrapped`.
 template <class F>
 struct displayed<fact::given<wrapped<F>>> {
   using type = fact::given<F>;
 };
+/// A layer that is the block Name. `Opaque` stands for the function of the block.
 template <fixed_string Name, class Opaque>
 struct block_layer : layer_base {
   static constexpr fixed_string name = Name;
@@ -37,12 +39,12 @@ struct block_layer : layer_base {
   }
 };
 
-/// A function of no arguments; one of any number is a layer.
+/// F is a function without arguments. A function of any number of arguments is not one: it counts as a layer.
 template <class F>
 concept takes_nothing = requires { &F::operator(); } && std::is_invocable_v<const F&>;
 
-/// What block and ckpt make of a function and its arguments: their value, or a layer where there are none. Form has a
-/// name, the call, and the layer.
+/// The type that `block` and `ckpt` make of a function F and arguments A: a value, or a layer if there are no
+/// arguments. Form has the `name` for messages, the template `call` for the value, and the template `layer`.
 template <class Form, class F, class... A>
 struct calling_as {
   using type = misused<function_first, Form::name, F, A...>;
@@ -72,25 +74,28 @@ struct block_form {
 };
 }  // namespace detail
 
-/// Makes a function object without captures a layer that `|` takes on either side.
+/// Makes a layer of a function object without captures. `|` takes the layer on either side.
 template <class F>
 constexpr auto layer(F) {
   return detail::wrapped<F>{};
 }
 
-/// f applied to arguments, its parameters with the prefix `Name.`: what ckpt is, without being a segment.
+/// Applies f to arguments and gives its parameters the prefix `Name.`. A block is like `ckpt`, but it is no segment:
+/// nothing in it is recomputed because of the block.
 template <fixed_string Name, class F, class... A>
   requires(sizeof...(A) > 0)
 constexpr typename detail::calling_as<detail::block_form<Name>, F, A...>::type block(F, A...) {
   return {};
 }
 
-/// A layer whose parameters get the prefix; or, where f takes no arguments, its value.
+/// Makes a layer of f and gives its parameters the prefix `Name.`. If f takes no arguments, returns the value of f()
+/// instead of a layer.
 template <fixed_string Name, class F>
 constexpr typename detail::calling_as<detail::block_form<Name>, F>::type block(F) {
   return {};
 }
 
+/// Reports that the name is missing.
 template <class... A>
 constexpr nameless<"block", A...> block(A...) {
   return {};

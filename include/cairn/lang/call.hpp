@@ -1,4 +1,4 @@
-// Bodies applied to placeholders: what `block`, `ckpt` and each stage of a chain are made of.
+// Applies the body of a function to placeholders. `block`, `ckpt` and each stage of a chain are calls of this kind.
 #pragma once
 
 #include "cairn/lang/callable.hpp"
@@ -9,10 +9,13 @@
 
 namespace cairn {
 
-// What a call means for names and for the passes.
+// A mark says what a call means for names and for the passes: whether it is a segment, how many times its body runs,
+// and which mistake its policies contain (`void`: none).
 struct stage_mark {
   static constexpr bool segment = false;
-  static constexpr int times = 1;  ///< each but the first applied to what the one before returned
+  /// The number of runs of the body. The first run takes the arguments, and each later run takes the results of the run
+  /// before.
+  static constexpr int times = 1;
   using problem = void;
 };
 template <fixed_string Name>
@@ -32,15 +35,17 @@ struct segment_mark {
   static constexpr int times = 1;
   using problem = typename detail::wrong_policies<Policy...>::type;
 };
-/// Segment `Part` of `Parts` that have the same policies.
+/// Segment number `Part` of the `Parts` segments that `ckpt_sequential` cuts a chain into. All have the same policies.
 template <fixed_string Name, int Part, int Parts, class... Policy>
 struct chain_mark : segment_mark<Name, Policy...> {};
 
 namespace detail {
-/// A class is not spelled out: its name may be as long as the model.
+/// The type T that a function returned, as a fact. A class is not spelled out, because its name may be as long as the
+/// model.
 template <class T>
 using returned_fact = fact::returned<std::conditional_t<std::is_class_v<T>, fact::object, T>>;
 
+/// F applied to one placeholder for each of Tensors.
 template <class F, int Level, class Indices, class... Tensors>
 struct application_of;
 template <class F, int Level, std::size_t... I, class... Tensors>
@@ -59,6 +64,7 @@ inline constexpr bool is_tuple<std::tuple<E...>> = true;
 template <an_expression A, an_expression B>
 inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
+/// The body of a call is an expression, or a tuple or pair of expressions.
 template <class T>
 concept a_body = an_expression<T> || is_tuple<T>;
 
@@ -77,7 +83,7 @@ struct as_tuple<std::pair<A, B>> {
   using type = std::tuple<A, B>;
 };
 
-/// What the values of a body tell those outside.
+/// The facts that a call uses about the values that its body returns: their tensors and their merged traits.
 template <class Owner, class Bodies>
 struct insides;
 template <class Owner, class... E>
@@ -85,7 +91,8 @@ struct insides<Owner, std::tuple<E...>> {
   static constexpr std::array<tensor_type, sizeof...(E)> results{tensor_type{E::shape, E::element}...};
   static constexpr expression_traits traits = merged({E::traits...}, false, (captured<Owner, E> || ...));
 };
-/// The traits of a call, from those of its arguments and of its body, which it has so many times.
+/// Returns the traits of a call. `t` are the traits of its arguments, `inside` are the traits of its body, and `times`
+/// is how often the body runs.
 constexpr expression_traits around(expression_traits t, const expression_traits& inside, int times) {
   t.height = 1 + std::max(t.height, inside.height);
   t.order += times * inside.order;
@@ -100,8 +107,8 @@ constexpr expression_traits around(expression_traits t, const expression_traits&
 }
 }  // namespace detail
 
-/// F applied to arguments: its body, an expression (or a tuple of them) over placeholders, in a scope of its
-/// own.
+/// F applied to arguments. The body of the call is what F returns for placeholders: an expression or a tuple of
+/// expressions. The body has a scope of its own.
 template <class Mark, class F, an_expression... A>
 struct call : expression {
   using owner = owner_of<A...>;
@@ -126,6 +133,8 @@ template <class Mark, class F, class... A>
   requires requires { Mark::name; }
 inline constexpr auto known_as<call<Mark, F, A...>> = Mark::name;
 
+/// The expression from which the number of axes of a call comes: the first value of the body, if the call has more axes
+/// than its arguments.
 template <class Call, class Highest>
 using with_as_many_axes = std::conditional_t<(Call::shape.rank > Highest::shape.rank),
                                              std::tuple_element_t<0, typename Call::bodies>, Highest>;
@@ -147,6 +156,7 @@ struct parts_of<Owner, call<Mark, F, A...>> {
   using type = typename bodies_seen<typename made::bodies>::type;
 };
 
+/// How a mistake gathers names on its way out of a call: a call with a name puts the name in front of the path.
 template <class Mark>
 struct named_path;
 template <fixed_string Name>
@@ -168,22 +178,26 @@ struct named_path<shared_mark> : named_path<stage_mark> {};
 template <int N, fixed_string Name>
 struct named_path<repeat_mark<N, Name>> : named_path<block_mark<Name + fixed_string{".0"}>> {};
 
-/// A mistake of the body, seen from outside the call.
+/// Returns the mistake of a body as it is seen from outside the call: it belongs to the body `Owner` around the call,
+/// and its path begins with the name of the call.
 template <class Mark, class Owner, class P>
 constexpr auto leave(P p) {
   if constexpr (is_poison<P>) return typename named_path<Mark>::template type<P, Owner>{};
   else return p;
 }
 
+/// Returns a new mistake in a call with this mark.
 template <class Mark, class Misuse, class Owner, class... Facts>
 constexpr auto mistake_in() {
   return leave<Mark, Owner>(mistake<Misuse, Owner, Facts...>{});
 }
 
+/// Returns true if all values of a body belong to the body `Inner` or to the top level, and to no other body.
 template <class Inner, class... E>
 constexpr bool closed(std::type_identity<std::tuple<E...>>) {
   return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>) && ...);
 }
+/// Returns the first mistake among the values of a body, or void.
 template <class... E>
 constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
   if constexpr ((wrong<E> || ...)) return first_wrong(E{}...);
@@ -194,7 +208,8 @@ constexpr auto picks(std::index_sequence<I...>) {
   return std::tuple{by_other_name<pick<static_cast<int>(I), Call>>{}...};
 }
 
-/// What a layer returns that is no expression; of a tuple, the first element that is none.
+/// Returns the mistake that F returned something that is no expression. If F returned a tuple, the message shows the
+/// first element that is no expression.
 template <class Mark, class Owner, class F, class T>
 constexpr auto no_body(std::type_identity<T>) {
   return mistake_in<Mark, not_a_layer, Owner, fact::given<F>, returned_fact<T>>();
@@ -211,7 +226,7 @@ constexpr auto no_body(std::type_identity<std::pair<A, B>>) {
   return no_body<Mark, Owner, F>(std::type_identity<std::tuple<A, B>>{});
 }
 
-/// How many results a body has.
+/// The number of results of a body.
 template <class Body>
 inline constexpr std::size_t body_size = 1;
 template <class... E>
@@ -219,13 +234,15 @@ inline constexpr std::size_t body_size<std::tuple<E...>> = sizeof...(E);
 template <class A, class B>
 inline constexpr std::size_t body_size<std::pair<A, B>> = 2;
 
-/// The body of F where its arguments are mistakes; void where it has none.
+/// Returns the body of F for arguments that are mistakes, or void if F cannot be called with them. Only the number of
+/// its results is used.
 template <class F, an_expression... A>
 constexpr auto silent_body(A... args) {
   if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, A...>) return F{}(args...);
 }
 
-/// F applied to the arguments as a call of the given mark, or the mistake in it.
+/// Returns F applied to the arguments as a call with the given mark, or the mistake in the call without reporting it.
+/// If the body has several results, a mistake takes the place of all of them.
 template <class Mark, class F, an_expression... A>
 constexpr auto called_silently(A... args) {
   using owner = owner_of<A...>;
@@ -282,14 +299,15 @@ struct calling<Mark, F, A...> {
   using silent = decltype(called_silently<Mark, F>(A{}...));
   using type = surfaced<silent>;
 };
-/// A layer applied as part of a larger one, which reports for it.
+/// Layer L applied to X as a part of a larger layer. A mistake is not reported here, but by the larger layer.
 template <class L, class X>
 using body_of = typename calling<stage_mark, L, X>::silent;
 template <class X, class L>
 struct piping;
 }  // namespace detail
 
-/// The type of F applied to arguments as a call of the given mark: an expression, or a tuple of them.
+/// The type of F applied to arguments as a call with the given mark: an expression, or a tuple of expressions. A
+/// mistake is reported.
 template <class Mark, class F, class... A>
 using called = typename detail::calling<Mark, F, A...>::type;
 

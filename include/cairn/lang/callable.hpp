@@ -1,8 +1,10 @@
-// Whether a function can be called, asked without an error of its body.
+// Finds out whether a function can be called, and whether the compiler has already reported an error in its body.
 //
-// Where the body of a generic function does not compile, the compiler says so when it is asked whether F can be called,
-// and what follows must be silent. To see such an F, ask before: where it takes as many arguments of any type, a call
-// is ambiguous beside a function that does too, and then no body is looked at.
+// If the body of a generic function does not compile, the compiler reports an error as soon as it is asked whether the
+// function can be called. All that follows must then be silent. So a second question comes first, which does not look
+// at the body: does the function take this number of arguments of any type? To answer it, the function is overloaded
+// with another one that takes this number of arguments of any type. If a call is ambiguous, the answer is yes. If the
+// answer is yes and the function cannot be called, its body has an error or the function is deleted.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -13,7 +15,7 @@
 
 namespace cairn::detail {
 
-/// Takes as many arguments of any type: called like a function object, and as a gradient rule.
+/// Takes `Arguments` arguments of any type. It can be called as a function object, and as the gradient rule `vjp`.
 template <std::size_t Arguments>
 struct beside {};
 template <>
@@ -61,10 +63,12 @@ struct beside_any {
 };
 template <class F>
 struct calls : F, beside_any {};
-/// Whether F has a call operator: then its name is ambiguous in `calls`.
+/// F has a call operator. If so, the name operator() is ambiguous in `calls`, which also inherits it from beside_any.
 template <class F>
 concept has_calls = std::is_class_v<F> && !std::is_final_v<F> && !requires { &calls<F>::operator(); };
 
+/// F, overloaded with a function that takes any arguments. `Again` makes a second type for the same question, because
+/// compilers remember the answer for a type.
 template <class F, std::size_t Arguments, bool Again>
 struct overloads : F, beside<Arguments> {
   using F::operator();
@@ -72,8 +76,9 @@ struct overloads : F, beside<Arguments> {
 };
 template <class F, class... A>
 concept can_be_called = requires(const F& f, A... a) { f(static_cast<A&&>(a)...); };
-/// Returns true if F can be called a second time. Where a body returns values of different types, clang reports that at
-/// the first question, answers yes, and no from then on.
+/// Returns true if F can be called when the question is asked a second time. If a body returns values of different
+/// types, clang reports the error at the first question and answers yes. From then on clang answers no. g++ needs no
+/// second question.
 template <class F, class... A>
 concept can_be_called_again =
 #ifdef __clang__
@@ -81,14 +86,20 @@ concept can_be_called_again =
 #else
     true;
 #endif
+/// Is true if F is generic and takes this number of arguments, of any type. Does not look at the body of F. Knows
+/// functions of 1 to 6 arguments.
 template <bool Again, class F, class... A>
 inline constexpr bool takes_anything = false;
 template <bool Again, class F, class... A>
   requires(has_calls<F> && sizeof...(A) >= 1 && sizeof...(A) <= 6)
 inline constexpr bool takes_anything<Again, F, A...> = !can_be_called<overloads<F, sizeof...(A), Again>, A...>;
 
-/// Whether a function that takes anything, but not these, is deleted: then the compiler has said nothing. A body that
-/// does not compile takes its function out of later calls in clang; g++ still knows its name.
+/// F is deleted for these arguments. It is asked only if F takes anything and cannot be called with these arguments. If
+/// F is deleted, the compiler has not reported an error; otherwise the body of F has an error.
+///
+/// The compilers differ in how the two cases are told apart:
+/// - clang ignores a function with an error in its body in later calls, and still considers a deleted function.
+/// - g++ can name a function with an error in its body, and cannot name a deleted function.
 template <class F, class... A>
 concept deleted =
 #ifdef __clang__
@@ -97,7 +108,8 @@ concept deleted =
     !requires { &F::template operator()<A...>; };
 #endif
 
-/// Whether F can be called with these, and whether it could if its body compiled.
+/// Says whether F can be called with these arguments (`invocable`), and whether the body of F has an error that the
+/// compiler has already reported (`broken`). `taken` is evaluated before the body is looked at.
 template <class F, class... A>
 struct applying {
   static constexpr bool taken = takes_anything<false, F, A...>;
@@ -108,7 +120,7 @@ struct applying {
   }();
 };
 
-// The same of a gradient rule, O::vjp.
+// The gradient rule O::vjp is examined in the same way, as a static function.
 
 template <class O, std::size_t Arguments, bool Again = false>
 struct both_rules : O, beside<Arguments> {
@@ -122,11 +134,12 @@ struct no_rule {
 };
 template <class O>
 struct some_rule : O, no_rule {};
-/// Whether O has a rule of any kind: then its name is ambiguous in `some_rule`.
+/// O has a gradient rule of any kind. If so, the name vjp is ambiguous in `some_rule`, which also inherits it from
+/// no_rule.
 template <class O>
 concept has_some_rule = !std::is_final_v<O> && !requires { &some_rule<O>::vjp; };
 
-/// Whether the rule is one of an object, or deleted: then the compiler has said nothing.
+/// The gradient rule is not static, or is deleted. The compiler has not reported an error in either case.
 template <class O, class... A>
 concept not_to_be_called = requires(const O& o) { o.vjp(A{}...); } ||
 #ifdef __clang__
@@ -135,7 +148,7 @@ concept not_to_be_called = requires(const O& o) { o.vjp(A{}...); } ||
                            !requires { &O::template vjp<A...>; };
 #endif
 
-/// The rule of O called with these.
+/// The gradient rule of O called with these arguments. `exists` is true if it can be called.
 template <class O, class... A>
 struct rule_call {
   static constexpr bool taken = [] {
@@ -143,7 +156,7 @@ struct rule_call {
     else return false;
   }();
   static constexpr bool exists = (static_cast<void>(taken), has_rule<O, A...>);
-  /// The compiler has said why.
+  /// The body of the rule has an error, which the compiler has already reported.
   static constexpr bool broken = [] {
     if constexpr (taken && !exists) return !not_to_be_called<O, A...>;
     else return false;

@@ -1,4 +1,5 @@
-// Which value a body uses that is neither its own nor its argument: for messages, so only mistaken models are searched.
+// Finds the value that a body uses although the value is neither its own nor its argument. The value is needed for a
+// message only, so only models with this mistake are searched.
 #pragma once
 
 #include "cairn/lang/leaf.hpp"
@@ -6,11 +7,12 @@
 
 namespace cairn::detail {
 
-/// An expression seen from the body Owner.
+/// An expression E that the body Owner uses.
 template <class Owner, class E>
 struct seen_from {};
 
-/// What E is made of, seen from Owner: a std::tuple of seen_from. Expressions that have parts specialize it.
+/// The expressions that E is made of, as a std::tuple of seen_from. `Owner` is the body that uses E. Every kind of
+/// expression that is made of others specializes this template.
 template <class Owner, class E>
 struct parts_of {
   using type = std::tuple<>;
@@ -30,7 +32,8 @@ struct parts_of<Owner, tagged<Name, X>> {
   using type = std::tuple<seen_from<Owner, X>>;
 };
 
-/// The first of these that Wanted is true of, or void.
+/// Returns the first expression for which Wanted is true, or void. Searches the given expressions and all that they are
+/// made of, in depth.
 template <class Wanted, class... Seen>
 constexpr auto first_part(std::tuple<Seen...>);
 template <class Wanted, class Owner, class E>
@@ -53,7 +56,9 @@ constexpr auto first_part(std::tuple<Seen...>) {
   return first_of<Wanted, Seen...>();
 }
 
-struct stage_scope;  // of the stages of a chain
+struct stage_scope;  // the scope of the inputs of the stages of a chain
+/// Is true for a value that the body Owner must not use: a value computed from an input outside of all bodies, or an
+/// argument of another body.
 struct what_is_captured {
   template <class Scope, class... Known>
   static constexpr bool none_of = !(std::same_as<Scope, Known> || ...);
@@ -61,7 +66,7 @@ struct what_is_captured {
   static constexpr bool is =
       captured<Owner, E> || none_of<typename E::owner, top_scope, mixed_scopes, stage_scope, Owner>;
 };
-/// What a message says of an input: its name; nothing of what is none.
+/// The fact that names an input in a message. For anything that is no input there is no fact.
 template <class E>
 struct input_shown {
   using type = std::tuple<>;
@@ -79,7 +84,8 @@ struct what_is_an_input {
   static constexpr bool is = !std::same_as<typename input_shown<E>::type, std::tuple<>>;
 };
 
-/// What a message says of a value: the operation that makes it, where its type tells, else its tensor.
+/// The fact that shows a value in a message: the operation that computes the value if its type tells the operation,
+/// otherwise the tensor of the value.
 template <class E>
 struct operation_shown {
   using type = std::tuple<fact::given<tensor_fact<E>>>;
@@ -96,7 +102,8 @@ template <class Owner, class... A, class... B>
 struct capture<Owner, std::tuple<A...>, std::tuple<B...>> {
   using type = mistake<captured_value, Owner, A..., B...>;
 };
-/// The mistake of a body Inner that has the values E and uses one that it may not, which the message shows.
+/// Returns the mistake of a body `Inner` that uses a value which it must not use. E are the values that the body
+/// returns. The message shows the forbidden value and the input from which it is computed, if they are found.
 template <class Inner, class Owner, class... E>
 constexpr auto capture_among(std::type_identity<std::tuple<E...>>) {
   using value = typename decltype(first_of<what_is_captured, seen_from<Inner, E>...>())::type;

@@ -1,4 +1,4 @@
-// Layers one after another: `|`.
+// Applies layers one after another: `x | layer | layer`.
 #pragma once
 
 #include "cairn/lang/call.hpp"
@@ -6,15 +6,16 @@
 namespace cairn {
 
 namespace detail {
+/// A list of layers.
 template <class... L>
 struct chain_of {};
-/// Longer lists are nested: clang folds over at most 256 types.
+/// The most layers of one list. Longer lists are nested, because clang folds over at most 256 types.
 inline constexpr std::size_t max_layers = 128;
 
 template <class X, class L>
 struct piping {};
 
-/// Layers one after another, in one flat list.
+/// A layer that applies the layers of one flat list, one after another.
 template <class Opaque>
 struct chain : layer_base {
   using layers = revealed<Opaque>;
@@ -25,27 +26,30 @@ struct chain : layer_base {
 };
 }  // namespace detail
 
-/// What the last stage of a chain says of the whole.
+/// The tensor of the last stage of a chain, and the traits of the whole chain.
 struct chain_traits {
   cairn::shape shape;
   element_type element;
   expression_traits rest;
 };
-/// The constants of a chain, in a base named by its last stage alone: their symbols are not as long as the chain's.
+/// Holds the constants of a chain in a base class. The name of the base depends only on the last stage, so the symbols
+/// of the constants are shorter than the name of the chain.
 template <chain_traits Last>
 struct last_stage : expression {
   static constexpr cairn::shape shape = Last.shape;
   static constexpr element_type element = Last.element;
   static constexpr expression_traits traits = Last.rest;
 };
-/// An expression and the layers applied to it one after another; flat, so that long chains stay cheap.
+/// Expression X and the layers that are applied to X one after another. The list of layers is flat, so long chains stay
+/// cheap to compile.
 template <chain_traits Last, class X, class Layers>
 struct chained : last_stage<Last> {
   using owner = typename X::owner;
 };
 
 namespace detail {
-/// A chain is made of what it begins with and of its stages: L, applied to the tensors.
+/// The stages of a chain, as a std::tuple: each layer of L, applied to the tensor that the stage before returns.
+/// Together with the expression that the chain begins with, the stages are the parts of the chain.
 template <int Level, class Tensor, class... L>
 struct stages_seen {
   using type = std::tuple<>;
@@ -57,16 +61,17 @@ struct parts_of<Owner, chained<Last, X, chain_of<L...>>> {
   using type = decltype(seen(typename stages_seen<X::traits.level, tensor_of<X>, L...>::type{}));
 };
 
-/// Layers one after another, and what they give, are known by the last.
+/// A message calls a chain, and the value of a chain, by the name of the last layer.
 template <class... L>
 inline constexpr auto known_as<chain_of<L...>> = known_as<std::tuple_element_t<sizeof...(L) - 1, std::tuple<L...>>>;
 template <class Opaque>
 inline constexpr auto known_as<chain<Opaque>> = known_as<revealed<Opaque>>;
 template <chain_traits Last, class X, class Layers>
 inline constexpr auto known_as<chained<Last, X, Layers>> = known_as<Layers>;
-/// The input of a stage, as the previous stage leaves it: only its traits matter. It belongs to no body, so
-/// that a mistake of the stage stays silent until the outermost `|`.
+/// The scope of the inputs of stages. This scope is no body, so a mistake of a stage stays silent until the outermost
+/// `|` reports it.
 struct stage_scope {};
+/// The input of a stage: it has the tensor that the previous stage returns, and stands for the value of that stage.
 template <int Level, class Tensor>
 struct stage_input : expression {
   using owner = stage_scope;
@@ -83,7 +88,8 @@ struct stages_seen<Level, Tensor, First, Rest...> {
   using type = decltype(before(typename stages_seen<Level, tensor_of<stage>, Rest...>::type{}));
 };
 
-/// The last stage that adds axes, or what the chain begins with.
+/// The origin of the axes of a chain: the last stage that adds axes, or, if no stage does, the expression that the
+/// chain begins with.
 template <class X, class Stages>
 struct last_with_axes;
 template <class X>
@@ -99,7 +105,7 @@ struct rank_from<chained<Last, X, chain_of<L...>>>
   static constexpr bool itself = false;
 };
 
-/// The traits of a chain to which a stage is added.
+/// Returns the traits of a chain after a stage is added.
 constexpr expression_traits in_a_row(expression_traits chain, const expression_traits& stage) {
   chain.height = std::max(chain.height, stage.height);
   chain.order += stage.order;
@@ -113,6 +119,7 @@ constexpr expression_traits in_a_row(expression_traits chain, const expression_t
   return computing(chain);
 }
 
+/// The list of the layers of L: for a chain its own list, otherwise a list with only L.
 template <class L>
 struct flattened {
   using type = chain_of<L>;
@@ -121,6 +128,7 @@ template <class Opaque>
 struct flattened<chain<Opaque>> {
   using type = revealed<Opaque>;
 };
+/// Joins two lists to one chain. If there are too many layers for one list, the first list becomes a nested chain.
 template <class... A, class... B>
 constexpr auto joined(chain_of<A...>, chain_of<B...>) {
   using begun = chain<opaque<chain_of<A...>>>;
@@ -128,7 +136,8 @@ constexpr auto joined(chain_of<A...>, chain_of<B...>) {
   else return chain<opaque<chain_of<A..., B...>>>{};
 }
 
-/// Carries through a fold over the layers what the next one is applied to; a mistake ends it.
+/// Carries the tensor to which the next layer is applied, and the traits of the chain so far, through a fold over the
+/// layers. A mistake ends the fold.
 template <int Level, class Tensor>
 struct stage_carry {
   expression_traits so_far;
@@ -151,7 +160,8 @@ constexpr P operator<<(P mistaken, std::type_identity<L>) {
   return mistaken;
 }
 
-/// What a chain begins with, and the layers so far: of an expression that is itself such a chain, its own.
+/// The expression that a chain begins with, the layers so far, and their traits. If X is itself a chain, a layer that
+/// is piped to X is added to that chain.
 template <class X>
 struct chain_so_far {
   using first = X;
@@ -168,6 +178,7 @@ struct chain_so_far<chained<Last, X, chain_of<L...>>> {
 template <class Opaque>
 struct chain_so_far<renamed<Opaque>> : chain_so_far<revealed<Opaque>> {};
 
+/// Applies layers to X, one after another. Returns the last stage_carry, or the first mistake.
 template <class X, class... L>
 constexpr auto applied_in_a_row(chain_of<L...>) {
   return (stage_carry<X::traits.level, tensor_of<X>>{chain_so_far<X>::traits()} << ... << std::type_identity<L>{});
@@ -179,6 +190,7 @@ constexpr chain_traits last_of(const stage_carry<Level, Tensor>& last) {
 template <class... A, class... B>
 chain_of<A..., B...> operator+(chain_of<A...>, chain_of<B...>);
 
+/// Returns `x | L`, or the mistake in it without reporting it.
 template <class X, class L>
 constexpr auto piped_silently(X x) {
   if constexpr (wrong<X>) {
@@ -209,8 +221,8 @@ struct piping<A, B> {
 };
 }  // namespace detail
 
-/// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. Binds weaker than + and *: `a + f(x)`, not
-/// `a + x | f`.
+/// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. The operator | binds weaker than + and *, so write
+/// `a + f(x)` and not `a + x | f`.
 template <an_expression X, class L>
 constexpr typename detail::piping<X, L>::type operator|(X, L) {
   return {};
@@ -220,7 +232,8 @@ constexpr misused<piped_into_expression, "|", L, X> operator|(L, X) {
   return {};
 }
 
-// Deduced results: that of every other layer after | would be formed, too.
+// The return types of the next overloads are deduced. A return type that is written out would be formed for every layer
+// after |, also if another overload is chosen.
 template <an_expression X>
 constexpr auto operator|(X, function_name (&)(function_name)) {
   return misused<function_for_layer, "|", X>{};
@@ -239,7 +252,7 @@ constexpr auto operator|(std::pair<A, B>, L) {
   return misused<several_piped, "|", A, B>{};
 }
 
-/// Puts one layer after another.
+/// Makes one layer that applies A and then B.
 template <class A, class B>
   requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>))
 constexpr auto operator|(A, B) {

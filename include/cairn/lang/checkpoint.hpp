@@ -1,4 +1,4 @@
-// Activation checkpoints: segments whose interior is recomputed in backward instead of stored.
+// Activation checkpoints. The interior of a segment is recomputed in the backward pass instead of stored.
 // Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016.
 #pragma once
 
@@ -8,6 +8,7 @@
 namespace cairn {
 
 namespace detail {
+/// A layer that is a segment.
 template <class OpaqueMark, class Opaque>
 struct segment_layer : layer_base {
   static constexpr auto name = revealed<OpaqueMark>::name;
@@ -18,6 +19,7 @@ struct segment_layer : layer_base {
   }
 };
 
+/// The form of `ckpt` for `calling_as`. If the first policy is `boundaries<T>`, the form converts at the boundaries.
 template <fixed_string Name, class... Policy>
 struct segment_form {
   static constexpr fixed_string name = "ckpt";
@@ -28,12 +30,14 @@ struct segment_form {
   using layer = segment_layer<opaque<mark>, opaque<F>>;
 };
 
+/// Converts real numbers to the type `To`. Mistakes, indices and values that have this type already stay as they are.
 template <dtype To, class A>
 constexpr auto real_as(A a) {
   if constexpr (wrong<A> || kind_of(A::element.type) != kind::real || A::element.type == To) return a;
   else return make<as_op<To>>(a);
 }
-/// A body whose arguments come from boundaries of another type, and have their own again.
+/// The body of a segment with boundaries of another type. Each argument arrives in the type of the boundary, and is
+/// converted back to its own type before F uses it.
 template <class F, dtype... Own>
 struct from_boundaries {
   template <an_expression... A>
@@ -42,7 +46,8 @@ struct from_boundaries {
     return F{}(real_as<Own>(a)...);
   }
 };
-/// A segment whose boundaries are of type T. A body with captures is a mistake as it is.
+/// A segment with boundaries of type T. If F has captures, F itself is the body, so that the message about captures
+/// shows F.
 template <class T, class Mark, class F, class... A>
 using rounding_call = called<Mark, std::conditional_t<std::is_empty_v<F>, from_boundaries<F, A::element.type...>, F>,
                              decltype(real_as<dtype_of<T>>(A{}))...>;
@@ -65,26 +70,39 @@ struct segment_form<Name, boundaries<T>, Policy...> : segment_form<Name, Policy.
 };
 }  // namespace detail
 
-/// A segment: f applied to boundaries, as in torch.utils.checkpoint.checkpoint(f, a, b). The forward pass
-/// stores the boundaries; backward recomputes from them what it reads of the interior. `auto [h, c] =
-/// ckpt<"cell">(lstm, x, h0, c0)` where f returns a std::tuple. Policies say what else is kept: `ckpt<"attention",
-/// save<"scores">>(f, x)`; several keep what any of them keeps. See lang/policy.hpp. `boundaries<bf16>` before them
-/// stores the boundaries in half the bytes.
-/// Rejects: detach inside, values of other bodies or computed from inputs outside, arguments that f never reads, bodies
-/// with captures, policies that contradict each other; and in a program, segments without a gradient, those that keep
-/// no less than they free, and policies that fit nothing.
+/// A segment: f applied to boundaries, as in torch.utils.checkpoint.checkpoint(f, a, b). The forward pass stores the
+/// boundaries. The backward pass recomputes from them the values of the interior that it reads. If f returns a
+/// std::tuple, so does ckpt: `auto [h, c] = ckpt<"cell">(lstm, x, h0, c0)`.
+///
+/// Policies say which values of the interior may be stored in addition: `ckpt<"attention", save<"scores">>(f, x)`. A
+/// value may be stored if any of several policies allows it. See lang/policy.hpp. `boundaries<bf16>` in front of the
+/// policies stores the boundaries in half the bytes.
+///
+/// Rejects
+/// - detach inside the segment,
+/// - values of other bodies, and values computed outside from inputs of the program,
+/// - arguments that f never reads,
+/// - bodies with captures,
+/// - policies that contradict each other.
+///
+/// A program rejects in addition
+/// - segments in which nothing needs a gradient,
+/// - segments that store at least as many bytes as they free,
+/// - policies that fit no value of the segment.
 template <fixed_string Name, class... Policy, class F, class... A>
   requires(sizeof...(A) > 0)
 constexpr typename detail::calling_as<detail::segment_form<Name, Policy...>, F, A...>::type ckpt(F, A...) {
   return {};
 }
 
-/// A layer made into a checkpointed layer; or, where f takes no arguments, a segment of parameters only.
+/// Makes a checkpointed layer of a layer. If f takes no arguments, returns the value of a segment that reads parameters
+/// only.
 template <fixed_string Name, class... Policy, class F>
 constexpr typename detail::calling_as<detail::segment_form<Name, Policy...>, F>::type ckpt(F) {
   return {};
 }
 
+/// Reports that the name is missing.
 template <class... A>
 constexpr nameless<"ckpt", A...> ckpt(A...) {
   return {};

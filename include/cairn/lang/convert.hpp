@@ -1,4 +1,4 @@
-// Conversions of elements.
+// Converts elements from one type to another.
 #pragma once
 
 #include "cairn/lang/apply.hpp"
@@ -6,7 +6,7 @@
 namespace cairn {
 
 namespace detail {
-/// The type of elements that a C++ type stands for; one of a user's says so by its member `dtype`.
+/// The type of elements that the C++ type T stands for. A type of a user has a member `dtype` with this type.
 template <class T>
 inline constexpr dtype dtype_of = T::dtype;
 template <>
@@ -17,20 +17,20 @@ template <>
 inline constexpr dtype dtype_of<std::int32_t> = dtype::i32;
 template <>
 inline constexpr dtype dtype_of<std::uint8_t> = dtype::u8;
-/// A type of real numbers that elements may have.
+/// T is a C++ type of real numbers that elements may have.
 template <class T>
 concept a_real_element =
     std::same_as<T, float> || std::same_as<T, double> || requires { requires kind_of(T::dtype) == kind::real; };
 }  // namespace detail
 
-/// The argument's numbers as those of another type, rounded to it.
+/// Converts the numbers of the argument to the type `To`, and rounds them to it.
 template <dtype To>
 struct as_op : op {
   static constexpr fixed_string name = "as";
   using rule = rule::equal_shapes;
   static constexpr bool elementwise = true, piecewise_constant = kind_of(To) != kind::real;
   static constexpr kind argument_kind(int) { return kind::any; }
-  /// Whole numbers stay below their bound, if the type has room for them.
+  /// Whole numbers keep their bound if the new type has room for all numbers below the bound.
   static constexpr tensor_type result(const tensor_type& x) {
     const bool bounded = To == dtype::i32 || (To == dtype::u8 && x.element.bound <= 256);
     return {x, {To, bounded ? x.element.bound : 0}};
@@ -44,7 +44,8 @@ struct as_op : op {
 };
 
 namespace detail {
-/// x as its rule computes with it: in real numbers of the program's type, where they are of a rounded one.
+/// Returns x as a gradient rule computes with it. If the type of x is a rounded one, x is converted to real numbers of
+/// the type of the program.
 template <class X>
 constexpr auto in_reals(X x) {
   if constexpr (is_rounded(X::element.type)) return make<as_op<dtype::real>>(x);
@@ -52,14 +53,14 @@ constexpr auto in_reals(X x) {
 }
 }  // namespace detail
 
-/// x in elements of the type T: float, double, bf16, std::int32_t, std::uint8_t or one of your own. Real numbers are
-/// rounded to the nearest of T, or cut off to whole ones, which have no gradient. In a program over doubles nothing is
-/// rounded to bf16.
+/// Converts the elements of x to the type T: float, double, bf16, std::int32_t, std::uint8_t or a type of your own.
+/// Real numbers are rounded to the nearest number of T. If T is a type of whole numbers, real numbers are cut off, and
+/// the result has no gradient. In a program over doubles nothing is rounded to bf16.
 template <class T, an_operand X>
 constexpr made<as_op<detail::dtype_of<T>>, X> as(X) {
   return {};
 }
-/// x in real numbers of the program's type.
+/// Converts the elements of x to real numbers of the type of the program.
 template <an_operand X>
 constexpr made<as_op<dtype::real>, X> as_real(X) {
   return {};

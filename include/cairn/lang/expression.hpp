@@ -1,4 +1,5 @@
-// What an expression is: an empty type that states its shape, its elements, and a few traits for diagnosis.
+// Defines expressions. An expression is an empty type that states its shape, its elements, and a few traits. Most
+// traits serve to find mistakes.
 #pragma once
 
 #include "cairn/base/element.hpp"
@@ -12,35 +13,41 @@
 
 namespace cairn {
 
-/// Base of every expression, and how argument-dependent lookup finds the operators. To ask it for its truth, as `if`
-/// does, is a mistake. It is reported by the exception specification, which compilers look at where the operator is
-/// called: the body would come too late for `?:`, of which g++ has an error of its own.
+/// Base of every expression. Argument-dependent lookup finds the operators through this base. The conversion to bool,
+/// as in `if (x)`, reports a mistake. The exception specification reports the mistake, because compilers read it where
+/// the operator is called. The body would be read too late for `?:`, for which g++ has an error of its own.
 struct expression {
   template <std::same_as<bool> T>
   explicit constexpr operator T() const noexcept(truth_of_expression::found<std::false_type, T>{}) {
     return false;
   }
 };
-/// A class that is not complete yet is none: its operators are looked up among cairn's, too. Asked so often that
-/// std::derived_from, which also asks for a conversion, and std::is_base_of_v, a constant for each type, would take
-/// compilers noticeably longer.
+/// T is an expression. An incomplete class is no expression. The question needs an answer for incomplete classes,
+/// because compilers consider cairn's operators for them, too.
+///
+/// The concept is evaluated very often, so it uses the compiler's own __is_base_of. Both std::derived_from, which also
+/// checks a conversion, and std::is_base_of_v, which creates a constant for each type, would take compilers noticeably
+/// longer.
 template <class T>
 concept an_expression = requires { sizeof(T); } && __is_base_of(expression, T);
 
-/// Base of every layer that cairn makes: one side of `|` must be an expression or one of these.
+/// Base of every layer that cairn makes. One side of `|` must be an expression or such a layer.
 struct layer_base {};
 template <class T>
 concept a_layer = requires { sizeof(T); } && __is_base_of(layer_base, T);
-/// What functions of expressions accept: a layer among them is a mistake with a message of its own.
+/// T is accepted by functions of expressions. These functions accept a layer as well, to report it as a mistake with a
+/// message of its own.
 template <class T>
 concept an_operand = an_expression<T> || a_layer<T>;
-/// In place of a function's argument and result where its name stands alone, as if it were a layer: `x | relu`.
+/// Stands for the argument and the result of a function if the user wrote the name of the function alone, as if it were
+/// a layer: `x | relu`.
 struct function_name {};
-/// What functions of several accept: at least one, and beside them plain numbers, which are a mistake, too.
+/// The types T are accepted by functions of several expressions. At least one T must be an operand. The other T may be
+/// plain numbers, which are accepted only to report them as a mistake.
 template <class... T>
 concept some_operands = (an_operand<T> || ...) && ((an_operand<T> || std::is_arithmetic_v<T>) && ...);
 
-/// Elements and extents as a short type.
+/// A short type that states only elements and extents.
 template <element_type E, int... Extents>
 struct tensor {
   static constexpr cairn::shape shape{Extents...};
@@ -57,22 +64,26 @@ using axes_of_expression = std::make_index_sequence<static_cast<std::size_t>(E::
 template <class E>
 using tensor_of = decltype(detail::as_tensor<E>(detail::axes_of_expression<E>{}));
 
-/// What an expression tells those made of it, besides its tensor.
+/// The properties of an expression that expressions made of it inherit, in addition to its tensor.
 struct expression_traits {
-  int level = 0;            ///< of the deepest placeholder below
-  int height = 1;           ///< how far the expressions below nest
-  int spelled = 1;          ///< nodes that the type's name spells out
-  int order = 0;            ///< how many gradients are taken of each other, at most
-  bool detached = false;    ///< an operation below cuts a gradient
-  bool fed = false;         ///< has an input of the program
-  bool trained = false;     ///< may have a parameter that is trained: an argument of a body counts as one
-  bool computed = false;    ///< computes something from one, and does not only read it in another order
-  bool of_model = false;    ///< has a leaf that is no constant, a body or a gradient: no gradient rule has
-  bool captures = false;    ///< in a body: computes again what was computed from an input outside of all bodies
-  bool elsewhere = false;   ///< has a loop whose snapshots lie elsewhere
-  std::uint64_t reads = 0;  ///< a bit for each argument of the body around it
+  // An expression contains itself and all expressions that it is made of.
+  int level = 0;    ///< the level of the deepest placeholder that the expression contains
+  int height = 1;   ///< how deep the expressions nest that the expression is made of
+  int spelled = 1;  ///< the number of nodes that the name of the type spells out
+  int order = 0;    ///< an upper bound of the order of gradients in the expression: 2 for a gradient of a gradient
+  bool detached = false;  ///< contains an operation that cuts a gradient
+  bool fed = false;       ///< contains an input of the program
+  bool trained = false;   ///< may contain a parameter that is trained; an argument of a body counts as a parameter
+  bool computed = false;  ///< computes something from an input, and does not only read the input in another order
+  /// Contains a leaf other than a constant, or a body, or a gradient. Gradient rules must not contain any of them.
+  bool of_model = false;
+  /// The expression is in a body and contains a value that was computed outside of all bodies from an input. The body
+  /// would recompute the value.
+  bool captures = false;
+  bool elsewhere = false;   ///< contains a scan with snapshots outside of the arena, in memory that the user gives
+  std::uint64_t reads = 0;  ///< a bit for each argument of the body around the expression; set if it is read
 };
-/// The traits of something made of parts.
+/// Returns the traits of an expression that is made of these parts.
 constexpr expression_traits merged(std::initializer_list<expression_traits> parts, bool detached = false,
                                    bool captures = false) {
   expression_traits all{.detached = detached, .captures = captures};
@@ -92,14 +103,14 @@ constexpr expression_traits merged(std::initializer_list<expression_traits> part
   }
   return all;
 }
-/// The same of something that computes with what it is made of, or does not.
+/// Returns the traits `t` of an expression that, if `does` is true, computes with the values that it is made of.
 constexpr expression_traits computing(expression_traits t, bool does = true) {
   t.computed |= does && t.fed;
   return t;
 }
 
-/// A placeholder: argument number Index of the body of F. `Level` is one more than the deepest of the call's
-/// arguments, and together with F it keeps the arguments of nested bodies apart.
+/// A placeholder: argument number Index of the body of F. `Level` is one more than the greatest level among the
+/// arguments of the call. Together with F, the level keeps the arguments of nested bodies apart.
 template <int Level, int Index, class Tensor, class F>
 struct argument : expression {
   using owner = scope<Level, F>;
@@ -114,13 +125,14 @@ constexpr expression_traits with_short_name(expression_traits t) {
   return t;
 }
 }  // namespace detail
-/// An expression by another name.
+/// An expression under a short name. `Opaque` stands for the type with the long name.
 template <class Opaque>
 struct renamed : detail::revealed<Opaque> {
   static constexpr expression_traits traits = detail::with_short_name(detail::revealed<Opaque>::traits);
 };
 
-/// Nodes that a type may spell out. To rename every one would cost the compiler more than to read this many.
+/// The most nodes that the name of a type may spell out before the expression gets a short name. It would cost
+/// compilers more to rename every expression than to read names of this length.
 inline constexpr int max_spelled = 16;
 
 namespace detail {
@@ -136,16 +148,16 @@ template <class E>
 struct renaming<E> {
   using type = by_other_name<E>;
 };
-/// E, or E by another name where its own would be too long.
+/// E, or E under a short name. E gets a short name if it belongs to the top level or if its own name is too long.
 template <class E>
 using shortened = typename renaming<E>::type;
 }  // namespace detail
 
-/// How far the expressions below E nest: lowering recurses as deep, and compilers end a constant evaluation
-/// at 512.
+/// The greatest height of an expression. Lowering recurses as deep as expressions nest, and compilers stop a constant
+/// evaluation at a depth of 512.
 inline constexpr int max_height = 400;
 
-/// Whether E, computed from an input outside of all bodies, is used in the body Owner.
+/// Is true if the body Owner uses E, and E was computed outside of all bodies from an input of the program.
 template <class Owner, class E>
 inline constexpr bool captured =
     !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> && E::traits.computed;

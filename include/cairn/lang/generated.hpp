@@ -1,4 +1,4 @@
-// Constant arrays: each element is a function of where it stands, computed by the loop that reads it.
+// Constant arrays. Each element is a function of its position, and the fused loop that reads the element computes it.
 #pragma once
 
 #include "cairn/lang/leaf.hpp"
@@ -7,13 +7,14 @@
 
 namespace cairn {
 
-/// The positions in an array; F makes its elements of them.
+/// The leaf of a constant array. F computes an element from its position.
 template <class F, element_type E, int... Extents>
 struct generated_leaf : detail::leaf<E, Extents...> {
   static constexpr expression_traits traits{};
 };
 
-/// The elements of a constant array: read where they stand, like parts of another one, and copied for what cannot.
+/// The elements of a constant array. Readers read them in place, as they read a slice of another array. The elements
+/// are copied for readers that cannot do so.
 struct generated_op : op {
   static constexpr fixed_string name = "generated";
   using rule = rule::equal_shapes;
@@ -26,8 +27,11 @@ struct generated_op : op {
 };
 
 namespace detail {
-/// Computes elements of an array of these extents, from a position on. Row by row, so that F is called in one place,
-/// and never inlined: else compilers could contract it with what is around it, with other bits in another loop.
+/// Computes `count` elements of an array with these extents, beginning at `position`.
+///
+/// The function goes through the array row by row, so that F is called in one place only. The function is never
+/// inlined. Otherwise compilers could contract the operations of F with the operations around the call, and another
+/// loop would compute other bits.
 template <class F, int... Extents>
 [[gnu::noinline]] void generate(double* elements, std::int64_t position, int count) {
   constexpr int axes = static_cast<int>(sizeof...(Extents));
@@ -35,7 +39,7 @@ template <class F, int... Extents>
   int at[axes + 1] = {};
   for (int axis = axes; axis > 0; position /= extent[axis--]) at[axis] = static_cast<int>(position % extent[axis]);
   const auto along_row = [&at, &elements]<int... Axis>(std::integer_sequence<int, Axis...>, int begin, int end) {
-#pragma GCC unroll 1  // clang would take four registers at a time, and a loop asks for one
+#pragma GCC unroll 1  // clang would compute four registers at a time, and a fused loop asks for one
     for (int k = begin; k < end; ++k)
       elements[k - begin] = static_cast<double>(F{}((Axis + 1 == axes ? k : at[Axis + 1])...));
   };
@@ -49,13 +53,14 @@ template <class F, int... Extents>
   }
 }
 
-/// Whether F is a function of the position along each of these axes to a number, without values of its own.
+/// F computes a number from one position for each of these axes, and captures nothing.
 template <class F, std::int64_t... Extents>
 concept generates = std::is_empty_v<F> && std::is_default_constructible_v<F> && requires(const F& f) {
   { f((static_cast<void>(Extents), 0)...) } -> std::convertible_to<double>;
 };
 
-/// The array, or the mistake: reported by what is made of it, for it may stand in a body.
+/// The type of a constant array, or of the mistake in it. The mistake is not reported here, because the array may stand
+/// in a body. The first expression that uses the array reports the mistake.
 template <class F, element_type E, std::int64_t... Extents>
 struct generated_as {
   using type = mistake<function_of_positions, top_scope, fact::extents<Extents...>>;
@@ -80,24 +85,26 @@ struct allowed_until_here {
 };
 }  // namespace detail
 
-/// A constant array of real numbers, f(i, j, ...) at each position, never bound and never stored:
-/// `generated<8, 8>([](int i, int j) { return i == j; })`. f captures nothing and returns a number; else a mistake.
+/// A constant array of real numbers with the element f(i, j, ...) at each position:
+/// `generated<8, 8>([](int i, int j) { return i == j; })`. The array is never bound and never stored. Rejects functions
+/// that capture something, and functions that do not return a number.
 template <std::int64_t... Extents, class F>
 constexpr typename detail::generated_as<F, element_type{}, Extents...>::type generated(F) {
   return {};
 }
 
-/// Zeros, as torch.zeros.
+/// An array of zeros, as torch.zeros.
 template <std::int64_t... Extents>
 inline constexpr typename detail::generated_as<detail::always_zero, element_type{}, Extents...>::type zeros{};
 
-/// The indices 0, 1, ..., N - 1, as torch.arange; `as_real(arange<8>)` to compute with them.
+/// The indices 0, 1, ..., N - 1, as torch.arange. To compute with them, write `as_real(arange<8>)`.
 template <std::int64_t N>
 inline constexpr
     typename detail::generated_as<detail::own_position, index_below(static_cast<int>(N)), N>::type arange{};
 
-/// What is added to scores {..., N, N} before their softmax, so that row i reads the columns up to i: 0 there, and
-/// minus infinity behind, as torch.nn.Transformer.generate_square_subsequent_mask.
+/// A mask {N, N} that is added to scores {..., N, N} before their softmax, so that row i reads only the columns 0 to i.
+/// The mask is 0 in these columns and minus infinity in the columns behind them, as
+/// torch.nn.Transformer.generate_square_subsequent_mask.
 template <std::int64_t N>
 inline constexpr typename detail::generated_as<detail::allowed_until_here, element_type{}, N, N>::type causal_mask{};
 

@@ -1,4 +1,4 @@
-// Gradients as values of a model: for penalties on them, and for products with a Hessian.
+// Gradients as values of a model. They are used for penalties on gradients and for products with a Hessian.
 #pragma once
 
 #include "cairn/lang/captured.hpp"
@@ -6,11 +6,13 @@
 namespace cairn {
 
 namespace detail {
-/// owner_of, for g++ 12 takes no pack there that is not all of its arguments.
+/// owner_of<A...> as a class template, because g++ 12 does not accept every pack in the alias owner_of: the pack must
+/// be all of its arguments.
 template <class... A>
 struct owning {
   using type = owner_of<A...>;
 };
+/// Returns the traits of a gradient of an expression with the traits `t`.
 constexpr expression_traits of_next_order(expression_traits t) {
   ++t.order;
   t.of_model = true;
@@ -33,6 +35,7 @@ template <class Owner, int I, class F, class... X>
 struct parts_of<Owner, derivative<I, F, X...>> {
   using type = std::tuple<seen_from<Owner, F>, seen_from<Owner, X>...>;
 };
+/// Returns the mistake in `grad(F, X...)`, or `sound`.
 template <class F, class... X>
 constexpr auto problem_of_gradient_of() {
   using owner = typename owning<F, X...>::type;
@@ -69,16 +72,19 @@ struct gradient_form {
 };
 }  // namespace detail
 
-/// The gradient of a scalar with respect to x, a leaf or any value that it is computed from, as torch.autograd.grad
-/// with create_graph: `loss + sum(square(grad(loss, x)))`. For several a tuple: `auto [gx, gy] = grad(f, x, y)`.
-/// Segments hold: what this gradient reads of them is recomputed, too. Rejects: a first argument that is no scalar; in
-/// a program, one that does not depend on x.
+/// The gradient of a scalar with respect to x, as torch.autograd.grad with create_graph:
+/// `loss + sum(square(grad(loss, x)))`. x is a leaf, or any value from which the scalar is computed. For several x the
+/// result is a tuple: `auto [gx, gy] = grad(f, x, y)`. Segments apply here, too: the values of their interior that this
+/// gradient reads are recomputed.
+///
+/// Rejects a first argument that is no scalar, and arguments that are not real numbers. A program rejects a scalar that
+/// does not depend on x.
 template <an_operand F, an_operand... X>
   requires(sizeof...(X) > 0)
 constexpr applied<detail::gradient_form, F, X...> grad(F, X...) {
   return {};
 }
-/// The name of a leaf in its place.
+/// Reports that the name of a leaf was given in place of the leaf.
 template <an_operand F, std::size_t N>
 constexpr misused<name_for_leaf, "grad", F> grad(F, const char (&)[N]) {
   return {};

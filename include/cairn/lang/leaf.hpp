@@ -1,4 +1,4 @@
-// The leaves of a model: inputs, indices, parameters and constants.
+// The leaves of a model: inputs, indices, parameters, caches, random keys and constants.
 #pragma once
 
 #include "cairn/lang/apply.hpp"
@@ -19,7 +19,8 @@ struct leaf : expression {
   static constexpr expression_traits traits{.of_model = true};
 };
 
-/// A leaf, or the mistake in its extents, which are taken as they were written, also above 2^31.
+/// The type of a leaf, or of the report of the mistake in its extents. Extents are taken as they were written, also above
+/// 2^31, so that the message can show them.
 template <fixed_string Name, class Leaf, std::int64_t... Extents>
 struct checked_leaf {
   using what = fact::extents<Extents...>;
@@ -34,7 +35,7 @@ struct checked_leaf<Name, Leaf, Extents...> {
 template <fixed_string Name, std::int64_t... Extents>
 struct checked_input : checked_leaf<Name, input_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
 
-/// Indices, or the mistake in their bound or extents.
+/// The type of indices, or of the report of the mistake in their bound or extents.
 template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
 struct checked_indices
     : checked_leaf<Name, indices_leaf<Name, static_cast<int>(Bound), static_cast<int>(Extents)...>, Extents...> {};
@@ -44,27 +45,27 @@ struct checked_indices<Name, Bound, Extents...> {
   using type = surfaced<mistake<rule::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>>;
 };
 
-/// Newton's iteration; std::sqrt is no constant expression in C++20.
+/// Computes the square root of x by Newton's iteration. std::sqrt is no constant expression in C++20.
 constexpr double square_root(double x) {
   if (x == 0) return 0;
-  double root = x > 1 ? x : 1;  // from above, and down as long as numbers allow
+  double root = x > 1 ? x : 1;  // starts above the root and decreases until rounding stops it
   for (double next = root; (next = 0.5 * (root + x / root)) < root;) root = next;
   return root;
 }
 }  // namespace detail
 
-/// How a parameter starts: all numbers equal to `fill`, or drawn. `initial{}` is zeros.
+/// How a parameter starts: all numbers are equal to `fill`, or they are drawn at random. `initial{}` is zeros.
 struct initial {
   enum class law : std::uint8_t {
     constant,
     uniform,
     normal,
-    unsaid,  ///< as another mention of the parameter says; where none does, uniform
+    unsaid,  ///< as another mention of the parameter says; uniform if no other mention says anything
   };
   law drawn = law::constant;
-  double fill = 0;    ///< of a constant
-  double width = 0;   ///< uniform in [-width, width], or normal around 0 with this deviation
-  int zero_row = -1;  ///< the row that is zeros all the same, if there is one, as for padding
+  double fill = 0;    ///< the value of all numbers, if the law is constant
+  double width = 0;   ///< uniform in [-width, width], or normal around 0 with this standard deviation
+  int zero_row = -1;  ///< index of a row that starts as zeros whatever the law is, as for padding; -1: no row
 
   static constexpr initial constant(double a) { return {.fill = a}; }
   static constexpr initial uniform(double bound) { return {.drawn = law::uniform, .width = bound}; }
@@ -72,25 +73,27 @@ struct initial {
   constexpr std::array<setting, 2> settings() const {
     return {setting::not_negative("width", width), setting("fill", fill, fill == fill, "a number")};
   }
-  /// Uniform, bound sqrt(6 / fan in), for what a relu follows: torch.nn.init.kaiming_uniform_ (He et al., 2015).
+  /// Uniform with bound sqrt(6 / fan in), for weights that a relu follows. As torch.nn.init.kaiming_uniform_ (He et
+  /// al., 2015).
   static constexpr initial kaiming(std::int64_t fan_in) {
     return uniform(detail::square_root(6 / static_cast<double>(fan_in)));
   }
-  /// Uniform, bound sqrt(6 / (in + out)): torch.nn.init.xavier_uniform_ (Glorot and Bengio, 2010).
+  /// Uniform with bound sqrt(6 / (in + out)). As torch.nn.init.xavier_uniform_ (Glorot and Bengio, 2010).
   static constexpr initial xavier(std::int64_t in, std::int64_t out) { return kaiming(in + out); }
 
   friend constexpr bool operator==(const initial&, const initial&) = default;
 };
 
-/// PyTorch's default for linear and convolution layers: uniform, bound 1 / sqrt(fan_in).
+/// PyTorch's default for linear and convolution layers: uniform with bound 1 / sqrt(fan_in).
 constexpr initial fan_in(std::int64_t n) { return initial::uniform(1 / detail::square_root(static_cast<double>(n))); }
 
 namespace detail {
-/// The start of a parameter of which its mention says nothing.
+/// Returns the start of a parameter for a mention that does not say how the parameter starts. n is the fan in.
 constexpr initial unsaid(std::int64_t n) { return {.drawn = initial::law::unsaid, .width = fan_in(n).width}; }
 }  // namespace detail
 
-/// Elements that feed one output of a weight laid out {out, in, ...}; of a vector: its length.
+/// Returns the fan in of a weight {out, in, ...}: the number of elements that feed one output. For a vector, returns
+/// its length.
 template <std::int64_t... Extents>
 constexpr std::int64_t fan_in_of() {
   if constexpr (detail::proper<Extents...>) {
@@ -117,7 +120,7 @@ struct parameter_leaf : detail::leaf<element_type{}, Extents...> {
 };
 
 namespace detail {
-/// A parameter, or the mistake in its extents or in how it starts.
+/// The type of a parameter, or of the report of the mistake in its extents or in how it starts.
 template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
 struct checked_parameter
     : checked_leaf<Name, parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>, Extents...> {};
@@ -169,43 +172,45 @@ template <fixed_string Name, int... Extents>
 inline constexpr bool is_cache<cache_leaf<Name, Extents...>> = true;
 }  // namespace detail
 
-/// An input of the program: real numbers, bound at each step; needs no gradient.
+/// An input of the program: real numbers that are bound at each training step. An input needs no gradient.
 template <fixed_string Name, std::int64_t... Extents>
 inline constexpr typename detail::checked_input<Name, Extents...>::type input{};
 
-/// Whole numbers in [0, Bound), std::int32_t, bound at each step and checked: `indices<"tokens", 256, 8, 128>`.
+/// Indices: whole numbers in [0, Bound) of type std::int32_t, for example `indices<"tokens", 256, 8, 128>`. They are
+/// bound and checked at each training step.
 template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
 inline constexpr typename detail::checked_indices<Name, Bound, Extents...>::type indices{};
 
-/// The same, of classes: `labels<"y", 10, 128>`.
+/// Indices of classes: `labels<"y", 10, 128>` are 128 indices in [0, 10).
 template <fixed_string Name, std::int64_t Classes, std::int64_t... Extents>
 inline constexpr typename detail::checked_indices<Name, Classes, Extents...>::type labels{};
 
-/// A trainable parameter, initialized uniformly with bound 1 / sqrt(fan in); one that a layer or param_from mentions by
-/// this name, too, as these say.
+/// A trainable parameter. It starts uniformly with bound 1 / sqrt(fan in). If a layer or `param_from` mentions a
+/// parameter of the same name, the parameter starts as that mention says.
 template <fixed_string Name, std::int64_t... Extents>
 inline constexpr
     typename detail::checked_parameter<Name, true, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type param{};
 
-/// A parameter with an initialization of its own.
+/// A trainable parameter that starts as `Init` says.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
 inline constexpr typename detail::checked_parameter<Name, true, Init, Extents...>::type param_from{};
 
-/// A parameter without gradient.
+/// A parameter without a gradient. It starts like `param`.
 template <fixed_string Name, std::int64_t... Extents>
 inline constexpr
     typename detail::checked_parameter<Name, false, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type frozen{};
 
-/// The key of a random operation, one of its arguments; named like a parameter. Kernels read a random_stream there.
+/// The key of a random operation, which takes the key as an argument. A key has a name like a parameter. Kernels read a
+/// random_stream from it.
 template <fixed_string Name>
 inline constexpr random_key_leaf<Name> random_key{};
 
-/// A constant scalar; `constant<1>`, `constant<1.f>` and `1.0_c` are one type.
+/// A constant scalar. `constant<1>`, `constant<1.f>` and `1.0_c` have the same type.
 template <auto Value>
 inline constexpr constant_leaf<static_cast<double>(Value)> constant{};
 
 namespace detail {
-/// The value of a decimal literal, in the precision of long double until the last rounding.
+/// Returns the value of a decimal literal. The value is computed in long double, and rounded to double at the end.
 template <char... Digits>
 constexpr double parse() {
   static_assert(((Digits != 'x' && Digits != 'X' && Digits != 'b') && ...), "cairn: _c takes decimal literals");
@@ -231,7 +236,7 @@ constexpr double parse() {
 }
 }  // namespace detail
 
-/// Decimal constants: `x * 0.5_c`.
+/// Constants written as decimal literals: `x * 0.5_c`.
 inline namespace literals {
 template <char... Digits>
 constexpr constant_leaf<detail::parse<Digits...>()> operator""_c() {

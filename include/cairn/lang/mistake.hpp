@@ -1,5 +1,6 @@
-// How misuse travels: a mistake found inside a body becomes a poison, which moves silently outward, gathers the names
-// of the blocks and segments around it, and is reported by the outermost call, where the user can see it.
+// Lets mistakes travel. A mistake that is found inside a body becomes a `poison`, which takes the place of the
+// expression. The poison moves outward silently and gathers the names of the blocks and segments around it. The
+// outermost call reports the mistake, because this call is in the user's code, where the user can see it.
 #pragma once
 
 #include "cairn/misuse/misuse.hpp"
@@ -11,11 +12,12 @@
 namespace cairn {
 
 namespace detail {
-/// An element as messages print it.
+/// The type of an element as messages print it.
 template <dtype T>
 struct shown_element {
   using type = stored_as<T, float>;
 };
+/// The array type for extents, for example float[128][784].
 template <dtype T, int... Extents>
 struct as_array : shown_element<T> {};
 template <dtype T, int First, int... Rest>
@@ -25,12 +27,13 @@ struct as_array<T, First, Rest...> {
 template <class E, std::size_t... Axis>
 as_array<E::element.type, E::shape.extent[Axis]...> shown_as(std::index_sequence<Axis...>);
 }  // namespace detail
-/// A tensor as messages print it: `float[128][784]`, or `int[128]` for indices.
+/// The type of a tensor as messages print it: `float[128][784]`, or `int[128]` for indices.
 template <class E>
 using tensor_fact = typename decltype(detail::shown_as<E>(detail::axes_of_expression<E>{}))::type;
 
 namespace detail {
-/// What messages call a value: by its leaf, its layer, or the operation that makes it, where its type says so.
+/// The name of a value in messages: the name of its leaf, of its layer, or of the operation that computes it. If the
+/// type of the value does not tell a name, the name is "...".
 template <class E>
 inline constexpr auto known_as = fixed_string{"..."};
 template <class Opaque>
@@ -42,7 +45,9 @@ template <a_layer L>
   requires requires { L::name; }
 inline constexpr auto known_as<L> = L::name;
 
-/// What first has as many axes as E, of all that E is made of: the leaf, or an operation of what has fewer.
+/// Finds where the number of axes of E comes from, among E and all expressions that E is made of: a leaf, or an
+/// operation with arguments that all have fewer axes. `type` is the fact that names this leaf or operation. `itself` is
+/// true if E is a leaf, so that a message need not name it.
 template <class E>
 struct rank_from {
   static constexpr bool itself = true;
@@ -52,7 +57,7 @@ template <class Opaque>
 struct rank_from<renamed<Opaque>> : rank_from<revealed<Opaque>> {};
 }  // namespace detail
 
-/// What replaces an expression whose mistake has been reported: everything made of it is silent.
+/// Replaces an expression after its mistake has been reported. All expressions made of it are silent.
 struct rejected : expression {
   using owner = top_scope;
   static constexpr cairn::shape shape{1, 1, 1, 1};  // so that shape[-1] and shape[0] exist
@@ -62,7 +67,8 @@ struct rejected : expression {
   constexpr rejected operator()(const auto&...) const { return {}; }
 };
 
-/// A mistake on its way out. Path holds the names of the blocks and segments passed, outermost first.
+/// A mistake that is not reported yet and travels outward. `Owner` is the body that the mistake has reached. `Path`
+/// holds the names of the blocks and segments that it has left, the outermost first.
 template <class Misuse, class Owner, class Path, class... Facts>
 struct poison : rejected {
   using owner = Owner;
@@ -74,6 +80,7 @@ inline constexpr bool is_poison = false;
 template <class M, class O, class P, class... F>
 inline constexpr bool is_poison<poison<M, O, P, F...>> = true;
 
+/// Poison P one body further out: it belongs to `Owner`, and its path begins with the given names.
 template <class P, class Owner, fixed_string... Name>
 struct outward;
 template <class M, class O, fixed_string... Path, class... F, class Owner, fixed_string... Name>
@@ -81,9 +88,10 @@ struct outward<poison<M, O, fact::in<Path...>, F...>, Owner, Name...> {
   using type = poison<M, Owner, fact::in<Name..., Path...>, F...>;
 };
 
-/// The longest text that clang shows in full.
+/// The length of the longest text that clang shows in full.
 inline constexpr std::size_t most_shown = 30;
-/// Where the piece of a name that begins at `begin` ends: at a dot, before clang would cut it.
+/// Returns the end of the piece of a name that begins at `begin`. A piece ends at the last dot before clang would cut
+/// it; without such a dot, at the next dot or at the end of the name.
 constexpr std::size_t piece_end(std::string_view name, std::size_t begin) {
   if (name.size() - begin <= most_shown) return name.size();
   const std::size_t dot = name.substr(0, begin + most_shown).rfind('.');
@@ -93,10 +101,10 @@ template <fixed_string Name, std::size_t Begin, std::size_t End>
 inline constexpr auto piece_of = [] {
   fixed_string<End - Begin + 1> text;
   std::copy_n(Name.text + Begin, End - Begin, text.text);
-  text.text[End - Begin] = '\0';  // clang prints only what was written
+  text.text[End - Begin] = '\0';  // clang prints only characters that were written
   return text;
 }();
-/// A name in pieces.
+/// Splits a name at dots into pieces, so that clang shows each piece in full. Returns the fact with all pieces.
 template <template <fixed_string...> class Fact, fixed_string Name, std::size_t Begin = 0, fixed_string... Done>
 constexpr auto in_pieces() {
   constexpr std::size_t end = piece_end(Name, Begin);
@@ -107,7 +115,7 @@ constexpr auto in_pieces() {
 template <fixed_string First, fixed_string... More>
 inline constexpr auto with_dots = (First + ... + (fixed_string{"."} + More));
 
-/// An argument as messages show it, whatever it is.
+/// An argument of any kind as messages show it, and the body that it belongs to.
 template <class A>
 struct showing {
   using type = A;
@@ -123,6 +131,7 @@ struct showing<A> {
   using type = fact::layer;
   using owner = top_scope;
 };
+/// A fact as messages show it. The type in fact::given is shown as an argument is.
 template <class Fact>
 struct displayed {
   using type = Fact;
@@ -132,7 +141,8 @@ struct displayed<fact::given<A>> {
   using type = fact::given<typename showing<A>::type>;
 };
 
-/// The class whose constructor reports a mistake; that of anything else is silent.
+/// The class that reports a mistake in its constructor. For anything that is no mistake, this is a class with a silent
+/// constructor.
 template <class P>
 struct reporting {
   using type = P;
@@ -147,8 +157,9 @@ struct reporting<poison<M, O, fact::in<>, F...>> {
   using type = typename M::template found<rejected, typename displayed<F>::type...>;
 };
 
-// What a call returns. g++ names least where a returned class is completed: nothing but the user's line. clang
-// names least where the called function constructs the report itself.
+/// The type that a call returns to report a mistake. It differs between compilers, so that the message is as short as
+/// possible. With g++ the message is shortest if the assertion fails while a returned class is completed: it names only
+/// the user's line. With clang it is shortest if the called function constructs the report itself.
 #ifdef __clang__
 template <class Report>
 using returned = Report;
@@ -159,6 +170,7 @@ struct returned : rejected {
 };
 #endif
 
+/// The type that a call returns for E: see `surfaced`.
 template <class E>
 struct surfacing {
   using type = E;
@@ -168,7 +180,8 @@ struct surfacing<poison<M, top_scope, Path, F...>> {
   using type = returned<typename reporting<poison<M, top_scope, Path, F...>>::type>;
 };
 
-/// An element of a tuple whose mistake has been reported; final, so that the tuple does not derive from it.
+/// An element of a tuple, after the mistake in the tuple has been reported. The class is final, so that std::tuple does
+/// not derive from it.
 struct silent_element final : rejected {};
 template <class Indices>
 struct silent_elements;
@@ -176,7 +189,7 @@ template <std::size_t... I>
 struct silent_elements<std::index_sequence<I...>> {
   using type = std::tuple<std::conditional_t<(I >= 0), silent_element, void>...>;
 };
-/// The report of a mistake in place of a tuple of N.
+/// The report of a mistake in place of a tuple of N elements.
 template <class Report, std::size_t N>
 struct reported_tuple : Report, silent_elements<std::make_index_sequence<N>>::type {};
 template <class M, class Path, class... F, class... Silent>
@@ -184,6 +197,7 @@ struct surfacing<std::tuple<poison<M, top_scope, Path, F...>, Silent...>> {
   using type = reported_tuple<typename surfacing<poison<M, top_scope, Path, F...>>::type, 1 + sizeof...(Silent)>;
 };
 
+/// Returns the first argument that stands for a mistake. One argument must do so.
 template <class First, class... Rest>
 constexpr auto first_wrong(First first, Rest... rest) {
   if constexpr (__is_base_of(rejected, First)) return first;
@@ -191,24 +205,28 @@ constexpr auto first_wrong(First first, Rest... rest) {
 }
 }  // namespace detail
 
-/// Whether an expression stands for a mistake, reported or not.
+/// E stands for a mistake. The mistake may have been reported or not.
 template <class E>
 concept wrong = an_expression<E> && __is_base_of(rejected, E);
 
-/// What a call returns: a good expression or a poison inside a body as it is; at the top level, a mistake's report.
+/// The type that a call returns for E. Expressions without a mistake, and poisons inside a body, stay as they are. A
+/// poison at the top level becomes the report of its mistake.
 template <class E>
 using surfaced = typename detail::surfacing<E>::type;
 
-/// A fact about a name, short or long.
+/// A fact about a name of any length.
 template <template <fixed_string...> class Fact, fixed_string Name>
 using about = typename decltype(detail::in_pieces<Fact, Name>())::type;
 
-/// Reports a mistake that no call returns, nothing if it is `sound`: `static_assert(report_of<Problem>{}.shown)`.
+/// Reports a mistake that no call returns: `static_assert(report_of<Problem>{}.shown)`. Reports nothing if Problem is
+/// `sound`.
 template <class Problem>
 using report_of = typename detail::reporting<Problem>::type;
+/// Stands for the absence of a mistake.
 struct sound {
   static constexpr bool shown = true;
 };
+/// Returns the first argument that is not `sound`, or `sound` if there is none.
 constexpr sound first_problem() { return {}; }
 template <class First, class... Rest>
 constexpr auto first_problem(First first, Rest... rest) {
@@ -221,7 +239,8 @@ template <class Misuse, class Owner, class... Facts>
 using mistake = poison<Misuse, Owner, fact::in<>, Facts...>;
 
 namespace detail {
-/// The mistake of the first of Listed::all, an array of settings, whose value is not allowed; or sound.
+/// Returns the mistake in the first setting with a value that is not allowed, or `sound`. Listed::all is the array of
+/// settings.
 template <class Listed, class Owner, class Path, class... Facts>
 constexpr auto problem_of_settings() {
   constexpr std::span<const setting> all(Listed::all);
@@ -237,7 +256,7 @@ constexpr auto problem_of_settings() {
 }
 }  // namespace detail
 
-/// The first mistake among the arguments of something made in the body Owner.
+/// Returns the first mistake among the arguments of an expression in the body Owner. The mistake then belongs to Owner.
 template <class Owner, class... A>
 constexpr auto pass_on(A... args) {
   using found = decltype(detail::first_wrong(args...));
@@ -246,6 +265,7 @@ constexpr auto pass_on(A... args) {
 }
 
 namespace detail {
+/// Returns the mistake for `misused`, without reporting it.
 template <class Misuse, fixed_string Name, class... A>
 constexpr auto misused_silently() {
   using owner = owner_of<showing<A>...>;
@@ -257,8 +277,8 @@ constexpr auto misused_silently() {
 template <class E>
 using surfacing_at_once = surfacing<E>;
 #else
-// Where no argument is one of a body, g++ completes what is returned only where the body is instantiated, however deep
-// that is. So this report is made where the call is read.
+// If no argument depends on a body, g++ completes the returned class only when the body is instantiated, which may be
+// nested deeply. To keep the message short, this type reports the mistake where the compiler reads the call.
 template <class P>
 struct surfacing_at_once : surfacing<P> {};
 template <class M, class Path, class... F>
@@ -269,11 +289,13 @@ struct surfacing_at_once<poison<M, top_scope, Path, F...>> {
 #endif
 }  // namespace detail
 
-/// The mistake of calling what is named so with these arguments, or the one that is among them.
+/// The type that a call of the function `Name` with wrong arguments A returns. If there is a mistake among the
+/// arguments, that mistake is passed on. Otherwise the call itself is the mistake `Misuse`.
 template <class Misuse, fixed_string Name, class... A>
 using misused = surfaced<decltype(detail::misused_silently<Misuse, Name, A...>())>;
 
-/// A layer that is a mistake: reported where it is applied, for a layer does not know in which body it is made.
+/// A layer that is a mistake. The mistake is reported where the layer is applied, because a layer does not know in
+/// which body it is made.
 template <class Misuse, class... Facts>
 struct mistaken_layer : layer_base {
   template <an_expression... X>
@@ -298,7 +320,8 @@ struct namelessly<A...> {
   using type = misused<no_name, Called, A...>;
 };
 }  // namespace detail
-/// The mistake of calling ckpt, block or repeat without a name: of a value where arguments are given, else of a layer.
+/// The mistake of calling ckpt, block or repeat without a name. If the arguments contain an expression, or are nothing
+/// but functions without parameters, the mistake takes the place of a value; otherwise the place of a layer.
 template <fixed_string Called, class... A>
 using nameless = typename detail::namelessly<A...>::template type<Called>;
 
@@ -311,7 +334,8 @@ template <fixed_string Name, an_expression E, class Made>
 struct layer_taken<Name, E, Made> {
   using type = misused<expression_for_layer, Name, E>;
 };
-/// What a function named so makes of the layer L, or the mistake of giving it an expression.
+/// The type `Made` that the function `Name` makes of the layer L. If L is an expression, the mistake of giving an
+/// expression to the function.
 template <fixed_string Name, class L, class Made>
 using made_from_layer = typename layer_taken<Name, L, Made>::type;
 }  // namespace detail
@@ -326,14 +350,15 @@ struct std::tuple_element<I, cairn::detail::reported_tuple<Report, N>> {
 };
 
 namespace cairn::detail {
+/// Returns the mistake of taking the value e apart.
 template <class E>
 constexpr auto not_several(E e) {
   if constexpr (is_poison<E>) return e;
   else if constexpr (wrong<E>) return rejected{};
   else return mistake<one_value, typename E::owner, fact::operation<"get", tensor_fact<E>>>{};
 }
-/// The mistake of taking one value apart. No type for anything else: compilers form return types before they look at
-/// constraints.
+/// The mistake of taking one value apart with std::get. For anything that is no single value there is no member `type`,
+/// because compilers form return types before they look at constraints.
 template <class E>
 struct taken_apart {};
 template <an_expression E>
@@ -343,7 +368,8 @@ struct taken_apart<E> {
 };
 }  // namespace cairn::detail
 namespace std {
-/// Of one value, std::get is a mistake. The overload stands in std, where alone `std::get` is looked up.
+/// Reports that std::get was called with one value. The overload is in namespace std, because `std::get` is looked up
+/// only there.
 template <std::size_t I, class E>
 constexpr typename cairn::detail::taken_apart<E>::type get(E) {
   return {};

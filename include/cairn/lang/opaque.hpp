@@ -1,6 +1,6 @@
-// Types by other names. The name of an expression spells out all that it is made of, so that a value used twice at
-// every step would double it each time; compilers print the type of a lambda as the place where it stands, however
-// long the type is that it returns.
+// Gives types short names. The name of an expression's type spells out all expressions that it is made of. If each of
+// several operations uses the previous value twice, each operation doubles the name. The type of a lambda has a short
+// name: compilers print the position of the lambda in the source, however long the type is that the lambda returns.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -9,13 +9,14 @@
 
 namespace cairn::detail {
 
+/// A lambda that stands for the type T.
 template <class T>
 inline constexpr auto behind = [] { return std::type_identity<T>{}; };
 
-/// T by another name.
+/// The type T under a short name.
 template <class T>
 using opaque = std::remove_const_t<decltype(behind<T>)>;
-/// T again.
+/// The type that has the short name `Opaque`.
 template <class Opaque>
 using revealed = typename decltype(Opaque{}())::type;
 

@@ -1,4 +1,4 @@
-// What an operation states of itself: all that the passes, the kernels and the programs know of it.
+// Defines what an operation declares about itself. Passes, kernels and programs know nothing else about an operation.
 #pragma once
 
 #include "cairn/base/element.hpp"
@@ -11,107 +11,133 @@
 
 namespace cairn {
 
-/// Whether an operation can hand its first result to a loop in tiles: complete ones alone, or such that meanwhile the
-/// sums lie in the result's memory, so that nothing else may be written there.
+/// Says whether the kernel of an operation can hand its first result to a fused loop in tiles.
+/// - `none`: the kernel has no tiles.
+/// - `complete`: the kernel hands out complete tiles, and does not use the memory of the result.
+/// - `summed_in_result`: until a tile is complete, its partial sums lie in the memory of the result. Nothing else may
+///   be written there in the meantime.
 enum class tiling : std::uint8_t { none, complete, summed_in_result };
 
-/// What a state is when the step is over: a result or an argument of the operation that updates it.
+/// The value that a state has after a training step: result number `result` or argument number `argument` of the
+/// operation that updates the state. -1: the value is not such a result or argument.
 struct next_state {
   int result = -1, argument = -1;
 };
 
-/// Defaults of every operation. An operation is an empty struct that states
-///   name            how messages, graphs and reports call it
-///   result(x...)    what it makes of arguments x, each a tensor_type, which is a shape: a shape (its elements are real
-///                   numbers, of the arguments' type), a tensor_type, or a std::array of either: several results.
-///                   no_shape where the arguments do not fit
-///   rule            the misuse that this is then (misuse/misuse.hpp, or one of the user's), and
-///   asked           optional: a fact that the message shows beside the arguments, such as the wanted shape
-///   flops(x...)     floating-point operations; without, one for each element of the first result
-///   vjp(g..., y..., x...)  the gradients of its arguments, by gradients(...), from the cotangents of its results of
-///                   real numbers, its results and its arguments; written in the language itself. Where it has several
-///                   results there may be a second rule with the first cotangent alone: for where nobody reads the
-///                   other results but these rules
-/// and what of the following differs. Its kernel stands in the file of the same stem in kernel/.
+/// Base of every operation, with the defaults. An operation is an empty struct that declares
+/// - `name`: the name of the operation in messages, graphs and reports.
+/// - `result(x...)`: the results for arguments x. Each argument is a tensor_type, which is a shape with an element. One
+///   result is returned as a tensor_type, or as a shape if its elements are real numbers of the arguments' type.
+///   Several results are returned as a std::array of tensor_type or of shape. If the arguments do not fit, the result
+///   is `no_shape`.
+/// - `rule`: the misuse that is reported if the arguments do not fit. It is in misuse/misuse.hpp, or the user's own.
+/// - `asked` (optional): a fact that the message shows in addition to the arguments, for example the wanted shape.
+/// - `flops(x...)`: the number of floating-point operations. The default is one for each element of the first result.
+/// - `vjp(g..., y..., x...)`: the gradient rule, written in the language itself. It gets the cotangents g of all
+///   results that are real numbers, then the results y, then the arguments x, and returns the gradients of the
+///   arguments as gradients(...). An operation with several results may have a second gradient rule with only the first
+///   cotangent. The second rule is used if no other result has a cotangent, because only gradient rules read them.
+///
+/// In addition, an operation declares each of the following members that differs from the default. The kernel of an
+/// operation is in the file of the same stem in kernel/.
 struct op {
   static constexpr fixed_string name = "unnamed";
-  /// Sort of argument number i. Arguments of real numbers are all of one type; constants take that of the others. A
-  /// kernel gets real numbers of no user's type, but where it takes any sort.
+  /// Kind of argument number i. All arguments that are real numbers must have one type; a constant takes the type of
+  /// the other arguments. A kernel gets real numbers of a user's type only for arguments of kind::any.
   static constexpr kind argument_kind(int) { return kind::real; }
-  /// Of an argument of indices: the extent of what they are positions in, which their bound may not exceed; 0 where
-  /// they are none.
+  /// For an argument of indices: the number of positions that the indices can point to; for a mask: 2. The bound of the
+  /// argument must be at least 1 and at most this number. 0: the bound is not checked.
   static constexpr int extent_indexed(int /*argument*/, const auto&...) { return 0; }
-  /// The shape of argument number i as the user wrote it.
+  /// The shape of argument number i as the user wrote it, for messages. `s` is the shape that the operation gets.
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
 
-  // How it is computed. What is none of these first three has a kernel, `compute`.
+  // How the operation is computed. An operation for which the next three members are all false has a kernel, `compute`.
 
-  /// One element of each result from one of each broadcast argument: `lanewise`. Loops join such operations.
+  /// One element of each result is computed from one element of each broadcast argument, by `lanewise`. Fused loops
+  /// join elementwise operations.
   static constexpr bool elementwise = false;
-  /// The elements of its argument in the same order: no step, no memory.
+  /// The result has the elements of the argument in the same order. A view needs no plan step and no memory.
   static constexpr bool view = false;
-  /// Elements of its argument in other places, which map(x, axis) tells by axis: who reads it reads them there, where
-  /// that is possible, and loops copy them where it is not.
+  /// The result has elements of the argument at other positions, which map(x, axis) tells for each axis. Readers of the
+  /// result read the elements in the argument where this is possible. Otherwise a fused loop copies the elements.
   static constexpr bool mapped = false;
-  /// The axes over which it adds its argument up, if it does just that: a loop that computes this may do it.
+  /// The axes over which the operation sums its argument, if it does nothing else. The fused loop that computes the
+  /// argument may then compute the sum.
   static constexpr axis_set summed = 0;
-  /// Whether it gives its first result in tiles: then `compute` takes a tile_reader. Here and below, `bytes` are those
-  /// of a number of the type in which it computes: that of its arguments.
+  /// Says whether the kernel can hand out its first result in tiles. If so, `compute` takes a kernel::launch, which has
+  /// a tile_reader. Here and below, `bytes` is the size of one number of the type in which the kernel computes, which
+  /// is the type of its arguments.
   static constexpr tiling tiles(int /*bytes*/, const auto&...) { return tiling::none; }
-  /// Whether it goes through its first argument row by row, along the last axis: then a loop may make each row just
-  /// before, and `compute` takes a row_maker.
+  /// Returns true if the kernel reads its first argument row by row, along the last axis. A fused loop may then compute
+  /// each row just before the kernel reads it. `compute` takes a kernel::launch, which has a row_maker.
   static constexpr bool takes_rows(const auto&...) { return false; }
-  /// Whether it goes so through all arguments of as many elements, once, and tells of each row a number in results
-  /// {..., 1}: then a loop that reads these may go through the rows right after, and write over them; `compute` takes
-  /// a row_maker, too.
+  /// Returns true if the kernel goes through the rows once and computes one number for each row, in results {..., 1}.
+  /// The rows are the rows of the first argument and of all arguments with the same number of elements. A fused loop
+  /// that reads these results may then go through the rows right after the kernel, and write over them. `compute` takes
+  /// a kernel::launch, which has a row_maker.
   static constexpr bool gives_rows(const auto&...) { return false; }
-  /// Over which argument its kernel may write a result; -1 for none.
+  /// The kernel may write the result into the memory of this argument, each element over one element; -1: of no
+  /// argument.
   static constexpr int overwrites(int /*result*/) { return -1; }
-  /// How many of the last axes are rows of argument number i that its kernel reads where they lie further apart than
-  /// they are long, as parts of longer ones; 0 where it needs them side by side.
+  /// Number of last axes that make up a row of argument number i, if the kernel can read rows that lie further apart
+  /// than they are long. Rows lie so if each is a part of a longer row. 0: the kernel needs the rows side by side.
   static constexpr int reads_rows(int /*argument*/) { return 0; }
-  /// Whether its result is nothing but its arguments, one after the other along the last axis: who reads it reads them,
-  /// where that is possible.
+  /// Returns true if the result is nothing but the arguments, one after the other along the last axis. Readers of the
+  /// result then read these pieces in place, where this is possible.
   static constexpr bool joins(const auto&...) { return false; }
-  /// Whether its kernel reads argument number i where it is, if it is joined: then `compute` takes a launch.
+  /// Returns true if the kernel can read argument number i piece by piece if the argument is a concatenation. `compute`
+  /// takes a kernel::launch, which has the pieces.
   static constexpr bool reads_pieces(int /*argument*/, const auto&...) { return false; }
-  /// Whether its kernel takes argument number i in bf16, where real numbers are stored so: then Real is bf16, and what
-  /// it makes, and takes else, are floats; but one that moves numbers of any kind makes bf16 of such. The first of its
-  /// arguments is one, or none is.
+  /// Returns true if the kernel takes argument number i as bf16, where real numbers are stored as bf16. Then
+  /// - the type `Real` of the kernel is bf16.
+  /// - all other real arguments are float32, and so are the results for which `makes_bf16` is false. There is one
+  ///   exception: a kernel that moves numbers of any kind makes bf16 of bf16.
+  ///
+  /// If a kernel takes any argument as bf16, argument 0 must be among them.
   static constexpr bool takes_bf16(int /*argument*/) { return false; }
-  /// Of what it takes so the argument that counts, for statistics and what moves numbers: where this is a float that
-  /// nothing rounded, as an input, its kernel takes floats alone, and what moves numbers makes such. -1 for none.
+  /// Index of the argument that decides the precision, for kernels that take bf16 and compute statistics or move
+  /// numbers. If this argument is float32 and was never rounded, for example because it is an input of the program, the
+  /// kernel takes all arguments as float32. A kernel that moves numbers then makes float32. -1: no argument decides.
   static constexpr int exact = -1;
-  /// Whether it does so where parameters are bf16 alone: rows of a table, a filter, which it takes as floats, too.
+  /// Returns true if the kernel takes argument number i as bf16 only in programs with bf16 parameters. In other
+  /// programs it takes the argument as float32. Examples are the rows of a table and a filter.
   static constexpr bool takes_weights(int /*argument*/) { return false; }
-  /// Whether its kernel makes a result in bf16 where real numbers are stored so: each number is rounded once. Then Real
-  /// is `floats_rounded`, and an argument of bf16 has elements of that type.
+  /// Returns true if the kernel itself makes result number `result` as bf16, where real numbers are stored as bf16.
+  /// Each number is rounded once. The type `Real` of the kernel is then `floats_rounded`, and an argument that the
+  /// kernel takes as bf16 has elements of type bf16.
   static constexpr bool makes_bf16(int /*result*/, const auto&...) { return false; }
-  /// Whether a result is a sum, an extremum or a statistic: then it stays a float where others are rounded to bf16.
+  /// Returns true if the result is a sum, an extremum or a statistic. It then stays float32 where other results are
+  /// rounded to bf16.
   static constexpr bool sums(int /*result*/) { return false; }
-  /// Whether it takes statistics of one number each, so that nothing comes through the normalization by these.
+  /// Returns true if each statistic is taken of a single number. Nothing of the number is left after a normalization by
+  /// its own statistics: see the misuse one_row_batch_norm.
   static constexpr bool of_single_numbers(const auto&...) { return false; }
-  /// Working space of its kernel, in such numbers.
+  /// Workspace of the kernel, in numbers of `bytes` bytes.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
 
-  // What it means.
+  // The meaning of the operation for gradients, policies and states.
 
-  /// A matrix product, a convolution: much work for each number, which policies keep.
+  /// The operation is a matrix product, a convolution or similar. It takes much work for each number of the result, so
+  /// save_matmuls and similar policies store the result.
   static constexpr bool contraction = false;
-  /// Cuts the gradient of arguments that have one. Refused in segments.
+  /// The operation cuts the gradient that its arguments would have. Segments reject the operation.
   static constexpr bool detaches = false;
-  /// Is constant wherever it has a derivative, as a comparison is: gives its arguments no gradient, which is right.
+  /// The operation is constant wherever it has a derivative, for example a comparison. That it gives its arguments no
+  /// gradient is therefore right.
   static constexpr bool piecewise_constant = false;
-  /// Whether argument number i is a function of the others, and the gradient that reaches these through it is a part of
-  /// theirs: then it gets no gradient itself.
+  /// Returns true if argument number i is a function of the other arguments, and the gradients of the other arguments
+  /// already contain the part that goes through argument i. Argument i then gets no gradient of its own.
   static constexpr bool in_other_gradients(int /*argument*/) { return false; }
-  /// The argument that it is in a program, which trains, or in a predictor; -1 where it is an operation of its own.
+  /// Index of the argument that takes the place of the operation in a program (`training`) or in a predictor; -1: the
+  /// operation is computed there.
   static constexpr int stands_for(bool /*training*/) { return -1; }
-  /// What argument number i, a state, is when the step of a program is over; or, a cache, the call of a predictor.
+  /// The value of argument number i, a state, after a training step. A cache gets its value after a call of a
+  /// predictor.
   static constexpr next_state becomes(int /*argument*/) { return {}; }
 };
 
-/// An operation that computes each element of its results from the elements at the same place.
+/// Base of operations that compute each element of their results from the elements at the same position of the
+/// arguments.
 struct elementwise_op : op {
   static constexpr bool elementwise = true;
   using rule = rule::extents_equal_or_one;
@@ -126,7 +152,7 @@ struct elementwise_op : op {
 /// Marks an argument that gets no gradient.
 struct no_gradient {};
 
-/// The gradients of an operation's arguments, in order.
+/// The gradients of the arguments of an operation, in the order of the arguments.
 template <class... G>
 struct gradients {
   constexpr explicit gradients(G...) {}

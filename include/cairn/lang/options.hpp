@@ -1,4 +1,4 @@
-// Options of a program, and what a list of them asks for.
+// The options of a program, and the request that a list of options makes.
 #pragma once
 
 #include "cairn/base/element.hpp"
@@ -13,68 +13,77 @@
 
 namespace cairn {
 
-/// The element type, float or double: `program<loss, real<double>>`.
+/// The type of real numbers in the program, float or double: `program<loss, real<double>>`. The default is float.
 template <class Real>
 struct real {};
-/// Parameters that are not trained, by name or by the name of a block around them.
+/// Names parameters that are not trained. The name of a block stands for all parameters in the block.
 template <fixed_string... Name>
 struct freeze {};
-/// Inputs that get a gradient, too: `program<loss, wrt<"images">>`, then `step.grad<"images">()`. With freeze, of what
-/// is left alone backward computes the gradient.
+/// Names inputs that get a gradient, in addition to parameters: `program<loss, wrt<"images">>`, then
+/// `step.grad<"images">()`. Together with `freeze`, any subset can be chosen. The backward pass computes only the
+/// gradients of that subset.
 template <fixed_string... Name>
 struct wrt {};
-/// Backward goes out from a given gradient of the first output, which may have any shape: an input of this name, of
-/// that shape and of its elements. `program<y, cotangent<"v">>` has the gradients of sum(y * v), and returns y.
+/// The backward pass starts from a given gradient of the first output. The first output may then have any shape. The
+/// given gradient is an input with this name, and with the shape and the elements of the first output.
+/// `program<y, cotangent<"v">>` computes the gradients of sum(y * v), and returns y.
 template <fixed_string Name>
 struct cotangent {};
-/// Each step adds its gradients to those of the steps before, as for a batch in parts: `program<loss,
-/// accumulate_gradients>`; `step.zero_grad()` starts anew.
+/// Each training step adds its gradients to the gradients of the steps before, as for a batch in parts:
+/// `program<loss, accumulate_gradients>`. `step.zero_grad()` sets them to zero.
 struct accumulate_gradients {};
-/// The same model with each ckpt taken as a block: only what costs little is computed again.
+/// Compiles the model with each `ckpt` taken as a block. Only values that are cheap to recompute are recomputed.
 struct plain {};
-/// Throws where a step's loss, or a number of its first output, is not finite: `program<loss, check_finite>`.
+/// A training step throws if a number of its first output (the loss) or of a gradient is not finite:
+/// `program<loss, check_finite>`. In programs with `update`, gradients are checked only with `clip`.
 struct check_finite {};
-/// The most threads that a step uses, with OpenMP (-fopenmp) and where the work is worth it: `program<loss,
-/// threads<4>>`. Results are the same in every bit for any number. Each thread has scratch of its own in the arena.
+/// The most threads that a training step uses: `program<loss, threads<4>>`. Threads need OpenMP (-fopenmp), and are
+/// used only for kernels with enough work. Results have the same bits for any number of threads. Each thread has
+/// workspace of its own in the arena.
 template <int Most>
   requires(Most >= 1)
 struct threads {};
-/// With mixed<bf16>: parameters are bf16, too, and a step rounds what it makes of them by chance, up with the
-/// probability of the fraction that is cut off, so that small updates count on average.
+/// Used in `mixed<bf16, stochastic_rounding>`: parameters are bf16 as well. An updated parameter is rounded at random,
+/// up or down. The probability of rounding up is the fraction that rounding down would cut off, so that small updates
+/// count on average.
 struct stochastic_rounding {};
-/// What a step computes is stored rounded to bf16, half the bytes of floats, and products multiply bf16: `program<loss,
-/// mixed<bf16>>`. Parameters, states, inputs and results are floats; so are sums, statistics, losses and updates. With
-/// `mixed<bf16, stochastic_rounding>` parameters are bf16.
+/// The values that a training step computes are rounded to bf16, which has half the bytes of float32, and stored as
+/// bf16: `program<loss, mixed<bf16>>`. Products multiply bf16. Parameters, states, inputs and results are float32, and
+/// so are sums, statistics, losses and updates. With `mixed<bf16, stochastic_rounding>` parameters are bf16.
 template <class T, class... Weights>
 struct mixed {};
-/// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`; a step that needs more does not compile.
+/// The most bytes that the arena may have: `program<loss, budget<4_MiB>>`. A program that needs more does not compile.
 template <std::int64_t Bytes>
 struct budget {};
-/// The compiler places segments so that the arena has at most so many bytes, and the least is computed again:
-/// `program<loss, fit<4_MiB>>`. Layers of chains, of repeat and of blocks are placed that the user did not mark, one
-/// after another or nested; marks and their policies stay. Where too few bytes are allowed, the error has the least
-/// that was found.
+/// The compiler places segments so that the arena has at most this number of bytes: `program<loss, fit<4_MiB>>`. Among
+/// the placements that fit, the compiler chooses a placement with the least recomputation that it finds. Placed
+/// segments follow one another or are nested. They consist of layers of chains, of repeat and of blocks that the user
+/// did not mark. The user's own segments and their policies stay. If no placement fits, the error shows the least
+/// number of bytes that was found.
 template <std::int64_t Bytes>
 struct fit {};
-/// A model as large as the limits allow that the compiler was given: see docs/misuse.md, model-too-large.
+/// Removes the limit on the size of a model. The limits that are given to the compiler still apply: see docs/misuse.md,
+/// model-too-large.
 struct any_size {};
 
-/// The step changes the parameters itself, each as soon as its gradient is complete: `program<loss,
-/// update<adamw_options{.weight_decay = 0.1}>>`, then `step.train({.lr = 1e-3}, bind<"x">(x))`. Rule: see
-/// op/update.hpp. With names, of parameters or of blocks around them, "*.bias" for what ends so, it is the rule of
-/// these alone, and goes before those that stand earlier.
+/// The training step updates the parameters itself, each as soon as its gradient is complete:
+/// `program<loss, update<adamw_options{.weight_decay = 0.1}>>`, then `step.train({.lr = 1e-3}, bind<"x">(x))`. `Rule`
+/// is an update rule: see op/update.hpp. Without names, the rule is for all parameters. A name restricts the rule: the
+/// name of a parameter, the name of a block around parameters, or an ending, for example "*.bias". If several `update`
+/// options are for one parameter, the last one counts.
 template <auto Rule, fixed_string... Name>
 struct update {};
-/// With update: all gradients together are at most this long, as after torch.nn.utils.clip_grad_norm_. Keeps them all.
+/// With `update`: limits the norm of all gradients together, as torch.nn.utils.clip_grad_norm_. All gradients are
+/// stored until the last one is complete, because the norm is known only then.
 template <auto Norm>
   requires(Norm > 0)
 struct clip {};
-/// With update: numbers of gradients are at most this large, as after torch.nn.utils.clip_grad_value_.
+/// With `update`: limits the size of each number of a gradient, as torch.nn.utils.clip_grad_value_.
 template <auto Value>
   requires(Value > 0)
 struct clip_value {};
 
-/// Sizes: `static_assert(train_step::memory().peak_bytes <= 4_MiB)`.
+/// Literals for numbers of bytes: `static_assert(train_step::memory().peak_bytes <= 4_MiB)`.
 inline namespace literals {
 consteval std::int64_t operator""_KiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 10; }
 consteval std::int64_t operator""_MiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 20; }
@@ -83,21 +92,23 @@ consteval std::int64_t operator""_GiB(unsigned long long n) { return static_cast
 
 namespace detail {
 
-/// Whether `name` is that of a block, or of something in it.
+/// Returns true if `name` is the name `block`, or the name of something in that block.
 constexpr bool is_of_block(std::string_view block, std::string_view name) {
   return name.starts_with(block) && (name.size() == block.size() || name[block.size()] == '.');
 }
-/// Whether `name` is meant by `wanted`: it is this, or in a block of this name; or ends as "*.bias" says.
+/// Returns true if `wanted` stands for `name`. It does so if `name` is equal, or lies in a block named `wanted`. If
+/// `wanted` begins with *, for example "*.bias", it stands for all names with that ending.
 constexpr bool covers(std::string_view wanted, std::string_view name) {
   return wanted.starts_with('*') ? name.ends_with(wanted.substr(1)) : is_of_block(wanted, name);
 }
 
-/// Names given by options.
+/// The names that an option gives.
 template <fixed_string... Name>
 struct name_list {
   static constexpr int count = static_cast<int>(sizeof...(Name));
-  /// Whether one of them means `name`.
+  /// Returns true if one of the names stands for `name`.
   static constexpr bool cover([[maybe_unused]] std::string_view name) { return (... || covers(Name, name)); }
+  /// Returns true if one of the names is equal to `name`.
   static constexpr bool contain([[maybe_unused]] std::string_view name) {
     return (... || (name == std::string_view(Name)));
   }
@@ -107,7 +118,8 @@ constexpr name_list<A..., B...> operator+(name_list<A...>, name_list<B...>) {
   return {};
 }
 
-/// How gradients are limited before an update: multiplied by a number, or cut on both sides.
+/// How gradients are limited before an update: all are multiplied by one number (`norm`), or each number is cut on both
+/// sides (`value`).
 enum class clipping : std::uint8_t { none, norm, value };
 struct clip_limit {
   clipping how = clipping::none;
@@ -115,10 +127,10 @@ struct clip_limit {
 };
 constexpr clip_limit operator+(clip_limit a, clip_limit b) { return b.how == clipping::none ? a : b; }
 
-/// A rule, and the names of what it is for.
+/// An update rule, and the names of the parameters and blocks that it is for. An empty list stands for all.
 template <class Names, auto... Rule>
 struct named_rule {};
-/// The rules of updates, in order.
+/// The update rules of a program, in the order of the options.
 template <class... Named>
 struct rule_list {
   static constexpr int count = static_cast<int>(sizeof...(Named));
@@ -126,7 +138,8 @@ struct rule_list {
 template <class... A, class... B>
 rule_list<A..., B...> operator+(rule_list<A...>, rule_list<B...>);
 
-/// How a program updates its parameters; and that it does not. One short name, for messages about models spell it.
+/// How a program updates its parameters. `no_rules` stands for a program that does not update them. It has a short name
+/// of its own, because messages about models spell it out.
 template <class Rules, clip_limit Clip>
 struct updating {
   using rules = Rules;
@@ -134,22 +147,23 @@ struct updating {
 };
 struct no_rules : updating<rule_list<>, clip_limit{}> {};
 
-/// What one option says; the defaults are those of no option.
+/// The settings that one option makes. The values here are the defaults without any option.
 struct said_by_default {
   using real = void;
-  static constexpr bool mixes = false;              ///< what is computed is rounded to bf16
-  static constexpr bool rounds_parameters = false;  ///< so are parameters
+  static constexpr bool mixes = false;              ///< computed values are rounded to bf16
+  static constexpr bool rounds_parameters = false;  ///< parameters are rounded to bf16
   static constexpr int threads = 1;
   static constexpr std::int64_t budget = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t fit = budget;
-  static constexpr bool fits = false;  ///< whether segments are placed
+  static constexpr bool fits = false;  ///< the compiler places segments
   using frozen = name_list<>;
   using wanted = name_list<>;
   using cotangent = name_list<>;
   using updates = rule_list<>;
   static constexpr clip_limit clip{};
   static constexpr bool known = true;
-  static constexpr unsigned single = 0;  ///< of what is said once only: a bit of its own
+  /// A bit of its own for each kind of option that may be given only once; 0: any number of times.
+  static constexpr unsigned single = 0;
 };
 template <class Option>
 struct said_by : said_by_default {
@@ -226,6 +240,7 @@ struct said_by<cairn::clip_value<Value>> : said_by_default {
   static constexpr unsigned single = 8;
 };
 
+/// The type `Real`, or `Given` if Real is void.
 template <class Given, class Real>
 struct last_real {
   using type = Real;
@@ -234,7 +249,7 @@ template <class Given>
 struct last_real<Given, void> {
   using type = Given;
 };
-/// Carries the element type through a fold.
+/// Carries the type of real numbers through a fold over the options.
 template <class Real>
 struct real_so_far {
   using type = Real;
@@ -243,7 +258,7 @@ struct real_so_far {
       std::type_identity<Option>) const;
 };
 
-/// What a list of options asks for.
+/// The settings that a list of options makes.
 template <class... Options>
 struct request {
   using real = typename decltype((real_so_far<float>{} + ... + std::type_identity<Options>{}))::type;

@@ -5,18 +5,19 @@
 
 namespace cairn {
 
-/// The outputs of a program as one thing; the first is differentiated.
+/// A list of the outputs of a program. The first output is differentiated.
 template <an_expression... E>
 struct output_list {};
 
+/// The most outputs of a program.
 inline constexpr int max_outputs = 8;
 
 namespace detail {
-/// The report of a mistake in place of N outputs, of which a program can be asked.
+/// The report of a mistake in place of N outputs. A program can still be made of it, so that no second error follows.
 template <class Report, std::size_t N>
 struct reported_outputs : Report {};
 
-/// What outputs(...) returns.
+/// The type that outputs(...) returns: a list, or a mistake if an argument is a layer.
 template <class First, class... Rest>
 struct listing {
   using shown = fact::operation<"outputs", typename showing<First>::type, typename showing<Rest>::type...>;
@@ -28,7 +29,7 @@ struct listing<First, Rest...> {
   using type = output_list<First, Rest...>;
 };
 
-/// An output, or several, as a list.
+/// Returns one output or several outputs as a list.
 template <an_expression E>
 output_list<E> as_outputs(E);
 template <class... E>
@@ -41,8 +42,8 @@ template <class Report, std::size_t N>
 auto as_outputs(reported_outputs<Report, N>) -> decltype(rejected_outputs(std::make_index_sequence<N>{}));
 }  // namespace detail
 
-/// Several results of a program: `outputs(loss, accuracy(logits, classes))`. The first, a scalar, is
-/// differentiated. At most eight.
+/// Gives a program several results: `outputs(loss, accuracy(logits, classes))`. The first one, a scalar, is
+/// differentiated. There are at most eight results.
 template <an_operand... E>
   requires(sizeof...(E) > 0 && sizeof...(E) <= max_outputs)
 constexpr typename detail::listing<E...>::type outputs(E...) {

@@ -1,4 +1,4 @@
-// Layers applied one after another, each with parameters of its own.
+// Applies layers one after another, each with parameters of its own.
 #pragma once
 
 #include "cairn/lang/block.hpp"
@@ -6,13 +6,14 @@
 namespace cairn {
 
 namespace detail {
-/// Bodies applied one after another, as a part of something larger, which reports for it.
+/// Applies N bodies one after another, without reporting mistakes. The caller reports the mistake.
 template <int N, fixed_string Name, class Body>
 struct repetition {
   template <int I>
   using layer_at = std::remove_cvref_t<decltype(std::declval<const Body&>()(std::integral_constant<int, I>{}))>;
 
-  /// What comes out of the last body, as many values as go into the first, or a mistake in their place.
+  /// Returns the values of the last body. There are as many values as the first body takes. A mistake takes the place
+  /// of all values.
   template <class... X>
   static constexpr auto of(std::tuple<X...> x) {
     using made = decltype(applied(x));
@@ -47,6 +48,7 @@ struct repetition {
     }
   }
 
+  /// Returns true if all bodies have the same type.
   template <int... I>
   static constexpr bool all_alike(std::integer_sequence<int, I...>) {
     for (const bool alike : {std::same_as<layer_at<0>, layer_at<I>>...}) {
@@ -54,13 +56,14 @@ struct repetition {
     }
     return true;
   }
+  /// Returns true if a body returns values with the tensors that it takes.
   static constexpr bool same_tensors(auto, auto) { return false; }
   template <class... Y, class... X>
   static constexpr bool same_tensors(std::tuple<Y...>, std::tuple<X...>) {
     return (std::same_as<tensor_of<Y>, tensor_of<X>> && ...);
   }
 
-  /// Body I as a call of that mark: as many values as it is given, or a mistake.
+  /// Returns body I as a call with the given mark, or a mistake. The body must return as many values as it takes.
   template <class Mark, int I, class... X>
   static constexpr auto applied_once(std::tuple<X...>) {
     using made = typename as_tuple<decltype(called_silently<Mark, layer_at<I>>(X{}...))>::type;
@@ -74,6 +77,7 @@ struct repetition {
       }(made{});
   }
 
+  /// Applies different bodies to one value, as a chain.
   template <class X>
   static constexpr auto one_by_one(std::tuple<X>) {
     using made = decltype(piped_silently<X, decltype(layers<0, N>())>(X{}));
@@ -89,7 +93,8 @@ struct repetition {
       }(std::make_integer_sequence<int, Count>{});
     }
   }
-  /// Half of them and the other half, so that compilers nest little.
+  /// Applies different bodies to several values. The function calls itself for each half of the bodies, so that
+  /// templates do not nest deeply.
   template <int Begin = 0, int Count = N, class... X>
   static constexpr auto one_by_one(std::tuple<X...> x) {
     if constexpr (Count == 1) {
@@ -117,7 +122,7 @@ struct repeat_layer : layer_base {
   }
 };
 
-/// What a function of the index and values are repeated to.
+/// The type that `repeat` returns for a function of the index and values.
 template <int N, fixed_string Name, class Body, class... A>
 struct repeating {
   using type = surfaced<decltype(spread<sizeof...(A)>(misused_silently<function_first, "repeat", Body, A...>()))>;
@@ -129,15 +134,16 @@ struct repeating<N, Name, Body, A...> {
 };
 }  // namespace detail
 
-/// N layers one after another, body(i) the i-th, i a std::integral_constant; parameters get the prefix
-/// `Name.i.` Where all bodies are one type and keep the shapes, the whole is one node of the type, so depth
-/// costs nothing.
+/// A layer that applies N layers one after another. Layer number i is body(i), where i is a std::integral_constant. Its
+/// parameters get the prefix `Name.i.`. If all layers have the same type and keep the shapes of their arguments, the
+/// repetition is one node in the type of the model, so that depth costs no compile time there.
 template <int N, fixed_string Name, class Body>
 constexpr detail::repeat_layer<N, Name, Body> repeat(Body) {
   return {};
 }
 
-/// The same applied to values, of which each layer returns as many: here cell(h, c) returns a std::tuple.
+/// Applies N layers one after another to values. Each layer returns as many values as it takes. In the example,
+/// cell(h, c) returns a std::tuple of two values:
 ///
 ///   auto [h, c] = repeat<4, "layer">([](auto) { return cell; }, h0, c0);
 template <int N, fixed_string Name, class Body, class First, class... More>
@@ -145,10 +151,12 @@ constexpr typename detail::repeating<N, Name, Body, First, More...>::type repeat
   return {};
 }
 
+/// Reports that the name is missing.
 template <int N, class... A>
 constexpr nameless<"repeat", A...> repeat(A...) {
   return {};
 }
+/// Reports a call with a name but without the number of layers in front of it.
 template <fixed_string Name, int... N, class... A>
 constexpr nameless<"repeat", A...> repeat(A...) {
   return {};

@@ -1,4 +1,4 @@
-// A loop whose body is planned and compiled once, and runs many times.
+// A scan is a loop over iterations. Its body is planned and compiled once, and runs many times.
 #pragma once
 
 #include "cairn/base/reversal.hpp"
@@ -7,19 +7,20 @@
 
 namespace cairn {
 
-/// What carried(...) returns.
+/// The values that `carried(...)` returns as one argument of `scan`.
 template <an_operand... A>
 struct carried_values {};
-/// What each(...) returns.
+/// The values that `each(...)` returns as one argument of `scan`.
 template <an_operand... A>
 struct step_values {};
 
-/// What a loop carries from step to step, by what it begins with.
+/// Gives the values with which the first iteration of a scan begins. Each iteration carries its values on to the next
+/// one.
 template <an_operand... A>
 constexpr carried_values<A...> carried(A...) {
   return {};
 }
-/// What each step of a loop reads its own slice of, along the first axis.
+/// Gives the values of which each iteration of a scan reads its own slice, along the first axis.
 template <an_operand... A>
 constexpr step_values<A...> each(A...) {
   return {};
@@ -38,12 +39,13 @@ struct showing<step_values<A...>> {
 };
 template <class E, std::size_t... Axis>
 tensor<E::element, E::shape.extent[Axis + 1]...> slice_of(std::index_sequence<Axis...>);
-/// What one step reads of E, along its first axis.
+/// The tensor of the slice of E that one iteration reads. It is E without the first axis.
 template <class E>
 using step_slice = decltype(slice_of<E>(std::make_index_sequence<static_cast<std::size_t>(E::shape.rank - 1)>{}));
 
-/// How a policy keeps what backward reads of a loop of T steps: see base/reversal.hpp. `fit<Bytes>` becomes one of
-/// these when the body has a plan.
+/// The facts about a policy for a scan of T iterations: whether it is a policy of scans (`known`), whether it fits T
+/// iterations, and whether its snapshots lie outside of the arena. A policy says what is stored for the backward pass:
+/// see base/reversal.hpp. `fit<Bytes>` becomes one of the policies there as soon as the body has a plan.
 template <class Policy, int T>
 struct loop_policy {
   static constexpr bool known = requires {
@@ -64,8 +66,8 @@ struct loop_policy<fit<Bytes>, T> {
 };
 }  // namespace detail
 
-/// T applications of the body F, one node of the type; its parameters get the prefix `Name.` and are those of all
-/// steps.
+/// T applications of the body F, as one node of the type. The parameters of the body get the prefix `Name.`, and all
+/// iterations share them.
 template <int T, fixed_string Name, class Policy, class F, class Carried, class Each, class... Same>
 struct scanned;
 template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
@@ -79,12 +81,12 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same
       call<block_mark<Name>, F, detail::stage_input<level, tensor_of<C>>...,
            detail::stage_input<level, detail::step_slice<E>>..., detail::stage_input<level, tensor_of<Same>>...>;
   using arguments = std::tuple<C..., E..., Same...>;
-  /// Of one step, in the order of the body's arguments.
+  /// The tensors of one iteration, in the order of the body's arguments.
   using tensors = std::tuple<tensor_of<C>..., detail::step_slice<E>..., tensor_of<Same>...>;
   static constexpr int carried_count = sizeof...(C), each_count = sizeof...(E), same_count = sizeof...(Same);
   static constexpr int result_count = static_cast<int>(body::results.size());
 
-  /// The last states, then what is collected.
+  /// The tensors of the results: first the values that the last iteration carries on, then the collected values.
   static constexpr auto results = [] {
     auto out = body::results;
     for (int r = carried_count; r < result_count; ++r) {
@@ -99,11 +101,11 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
   static constexpr expression_traits traits = [] {
-    expression_traits out = detail::around(merged({C::traits..., E::traits..., Same::traits...}, false,
-                                                  (captured<owner, C> || ... || false) ||
-                                                      (captured<owner, E> || ... || false) ||
-                                                      (captured<owner, Same> || ... || false)),
-                                           body::inside, 1);
+    expression_traits out =
+        detail::around(merged({C::traits..., E::traits..., Same::traits...}, false,
+                              (captured<owner, C> || ... || false) || (captured<owner, E> || ... || false) ||
+                                  (captured<owner, Same> || ... || false)),
+                       body::inside, 1);
     out.elsewhere |= detail::loop_policy<Policy, T>::lies_elsewhere;
     return out;
   }();
@@ -119,13 +121,14 @@ struct parts_of<Owner, scanned<T, Name, Policy, F, carried_values<C...>, step_va
 template <int T, fixed_string Name, class... Rest>
 inline constexpr auto known_as<scanned<T, Name, Rest...>> = Name;
 
+/// Returns the only result of a scan, or a tuple of its results.
 template <class Loop>
 constexpr auto results_of_loop() {
   if constexpr (Loop::result_count == 1) return by_other_name<Loop>{};
   else return picks<Loop>(std::make_index_sequence<Loop::result_count>{});
 }
 
-/// The first value that is carried and does not stay of its tensor, or -1.
+/// Returns the index of the first carried value that the body returns with another tensor; -1: none.
 template <class Loop, class... C>
 constexpr int first_changed() {
   int i = 0, changed = -1;
@@ -137,6 +140,7 @@ constexpr int first_changed() {
   return changed;
 }
 
+/// Is true if the body of a scan is a mistake.
 template <class T>
 inline constexpr bool wrong_body = wrong<T>;
 template <class First, class... Rest>
@@ -149,7 +153,8 @@ template <class First, class... Rest>
 constexpr First first_value(std::tuple<First, Rest...>) {
   return {};
 }
-/// The loop, of which `Once` is what the body makes of the arguments of a step; or the mistake in what that is.
+/// Returns the scan, or the mistake in its body. `Once` is the type that the body returns for the arguments of one
+/// iteration.
 template <int T, fixed_string Name, class Policy, class F, class Once, class... C, class... E, class... Same>
 constexpr auto looped(Once once, carried_values<C...>, step_values<E...>, Same...) {
   using owner = owner_of<C..., E..., Same...>;
@@ -181,7 +186,7 @@ constexpr auto looped(Once once, carried_values<C...>, step_values<E...>, Same..
   }
 }
 
-/// The loop, or the mistake in it.
+/// Returns the scan, or the mistake in it without reporting it.
 template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
 constexpr auto scanned_silently(carried_values<C...>, step_values<E...>, Same...) {
   using owner = owner_of<C..., E..., Same...>;
@@ -207,7 +212,8 @@ constexpr auto scanned_silently(carried_values<C...>, step_values<E...>, Same...
     return looped<T, Name, Policy, F>(once{}, carried_values<C...>{}, step_values<E...>{}, Same{}...);
   }
 }
-/// What scan makes of its arguments: none but these, in this order.
+/// The type that `scan` returns. The specializations show the right arguments in the right order; all other arguments
+/// are a mistake.
 template <int T, fixed_string Name, class Policy, class F, class... A>
 struct scanning {
   using type = misused<loop_of_values, "scan", F, A...>;
@@ -227,21 +233,35 @@ struct scanning<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Sam
 };
 }  // namespace detail
 
-/// A loop of T steps. body(h, c, x_t, y_t, a, b) gets what is carried, then the step's slices of what stands in
-/// each(...), along their first axis, which has the extent T, then what is the same in all steps; it returns a
-/// std::tuple: what is carried on, then what is collected along a new first axis. The result is a tuple of the same:
-/// `auto [h, ys] = scan<T, "step">(body, carried(h0), each(xs), a)`; or the one value where there is one.
-/// each(arange<T>) is the index of the step. Parameters in the body have the prefix `Name.` and are those of all steps;
-/// their gradients, and those of a, are summed from the last step to the first. A state that the body updates is
-/// carried, too: it begins as the step of the program finds it. Random operations draw in step t what they draw in step
-/// t of `repeat<T, Name>`. Policy: what is kept for backward: store_all, segment_every<P>, revolve<S>, two_level<P, S>;
-/// or fit<Bytes>, which is store_all where that keeps at most so many bytes, else revolve<S> with as many snapshots as
-/// these hold. No other loop may stand around one whose snapshots lie elsewhere.
+/// A scan of T iterations: `auto [h, ys] = scan<T, "step">(body, carried(h0), each(xs), a)`.
+///
+/// The body is called as body(h, c, x_t, y_t, a, b). Its arguments are
+/// - first the carried values;
+/// - then the slices of the values in each(...) for this iteration. A slice is taken along the first axis, which has
+///   the extent T. each(arange<T>) gives the index of the iteration;
+/// - then values that are the same in all iterations.
+///
+/// The body returns a std::tuple: first the values that are carried on, then values that are collected along a new
+/// first axis. The result of the scan is a tuple as well: the last carried values, then the collected values. A body
+/// with one result may return the value itself. If there is only one result, the scan returns the value itself and no
+/// tuple.
+///
+/// Parameters in the body have the prefix `Name.`, and all iterations share them. The gradients of these parameters,
+/// and the gradients of values that are the same in all iterations, are summed from the last iteration to the first. A
+/// state that the body updates is carried as well. It begins with its value at the start of the training step. Random
+/// operations draw in iteration t the same numbers as in iteration t of `repeat<T, Name>`.
+///
+/// The policy says what is stored for the backward pass: store_all, segment_every<P>, revolve<S>, two_level<P, S>, or
+/// fit<Bytes>. fit<Bytes> is store_all if that policy stores at most this number of bytes. Otherwise it is revolve<S>
+/// with as many snapshots as these bytes hold, in addition to the first snapshot, which is an argument.
+///
+/// Rejects a scan with snapshots outside of the arena inside another scan.
 template <int T, fixed_string Name, class Policy = store_all, class F, class... A>
 constexpr typename detail::scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
   return {};
 }
 
+/// Reports that the name is missing.
 template <int T, class... A>
 constexpr misused<no_name, "scan", A...> scan(A...) {
   return {};

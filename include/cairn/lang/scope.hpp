@@ -1,4 +1,4 @@
-// Which body an expression belongs to: the top level, or the body of one application of a function.
+// Says to which body an expression belongs: to the top level, or to the body of one application of a function.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -7,12 +7,17 @@
 
 namespace cairn {
 
+/// The top level, outside of all bodies.
 struct top_scope {};
+/// The body of one application of F. `Level` is the level of its arguments.
 template <int Level, class F>
 struct scope {};
+/// Stands for the body of an expression that is made of values of several bodies. Such an expression is a mistake.
 struct mixed_scopes {};
 
 namespace detail {
+/// The body of an expression that is made of a value of A and a value of B. Values of the top level fit into every
+/// body.
 template <class A, class B>
 struct merged_scope {
   using type = mixed_scopes;
@@ -43,7 +48,8 @@ template <class First, class Second, class... More>
 struct merged_scopes<First, Second, More...> : merged_scopes<typename merged_scope<First, Second>::type, More...> {};
 }  // namespace detail
 
-/// The one body that all of A are from, or mixed_scopes.
+/// The body that all expressions A belong to, or mixed_scopes. Expressions of the top level do not count, unless all
+/// are.
 template <class... A>
 using owner_of = typename detail::merged_scopes<typename A::owner...>::type;
 

@@ -1,11 +1,12 @@
-// Layers whose parameters have one full name: a mistake, unless one says that it shares them.
+// Two layers with the same full name for a parameter are a mistake, unless one of them is marked as shared.
 #pragma once
 
 #include "cairn/lang/block.hpp"
 
 namespace cairn {
 
-/// What a layer gives, and one of its parameters: a second layer that has this parameter is to be marked as shared.
+/// The result X of a layer, together with one of the parameters of the layer. A second layer with this parameter must
+/// be marked as shared.
 template <class Parameter, an_expression X>
 struct layer_result : expression {
   using owner = typename X::owner;
@@ -20,12 +21,13 @@ struct parts_of<Owner, layer_result<Parameter, X>> {
   using type = std::tuple<seen_from<Owner, X>>;
 };
 
+/// A name up to its last dot: the name of a layer from the name of its parameter.
 template <fixed_string Name>
 inline constexpr auto without_last_part = [] {
   constexpr std::size_t end = std::min(std::string_view(Name).rfind('.'), sizeof(Name.text) - 1);
   fixed_string<end + 1> text;
   std::copy_n(Name.text, end, text.text);
-  text.text[end] = '\0';  // clang prints only what was written
+  text.text[end] = '\0';  // clang prints only characters that were written
   return text;
 }();
 template <fixed_string Name, bool Trainable, initial Init, int... Extents, class X>
@@ -34,13 +36,15 @@ inline constexpr auto known_as<layer_result<parameter_leaf<Name, Trainable, Init
 template <class Parameter, class X>
 struct rank_from<layer_result<Parameter, X>> : rank_from<X> {};
 
-/// The result X of the layer Name, which has the given parameter. Who writes an absolute name wants it shared.
+/// Returns the result x of the layer `Name`, marked with one of its parameters. A layer with an absolute name, which
+/// begins with /, is not marked, because an absolute name says that the parameters are shared.
 template <fixed_string Name, class Parameter, an_expression X>
 constexpr auto result_of_layer(Parameter, X x) {
   if constexpr (wrong<X> || Name.text[0] == '/') return x;
   else return shortened<layer_result<Parameter, X>>{};
 }
 
+/// A layer that shares its parameters with another application.
 template <class Opaque>
 struct shared_layer : layer_base {
   template <an_expression... A>
@@ -51,9 +55,9 @@ struct shared_layer : layer_base {
 };
 }  // namespace detail
 
-/// The layer, of which the parameters are those of another application: where one layer, or a whole model, is applied
-/// several times, all applications but one are shared. `x | encoder`, `y | shared(encoder)`. Its random operations draw
-/// numbers of their own.
+/// Marks a layer that uses the parameters of another application of the same layer: `x | encoder` and
+/// `y | shared(encoder)`. If a layer, or a whole model, is applied several times, all applications except one must be
+/// marked as shared. The random operations of a shared layer draw numbers of their own.
 template <class F>
   requires std::is_class_v<F>
 constexpr detail::made_from_layer<"shared", F, detail::shared_layer<detail::opaque<F>>> shared(F) {

@@ -1,12 +1,12 @@
-// State: what a step updates beside the parameters, as running statistics.
+// State: values that a training step updates in addition to the parameters, for example running statistics.
 #pragma once
 
 #include "cairn/lang/leaf.hpp"
 
 namespace cairn {
 
-/// State: numbers that a program keeps from step to step and that get no gradient. They begin as `Init` says; a step
-/// and a predictor read them as the last step left them.
+/// A state: numbers that a program keeps from one training step to the next. A state gets no gradient. It begins as
+/// `Init` says. A training step and a predictor read the value that the last training step left.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
 inline constexpr typename detail::checked_parameter<Name, false, Init, Extents...>::type state{};
 
@@ -15,11 +15,13 @@ template <fixed_string Name, std::int64_t... Extents>
 struct checked_cache : checked_leaf<Name, cache_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
 }  // namespace detail
 
-/// A cache: a state of a predictor, as the keys and values of a text that it goes on with. It begins as zeros, and is
-/// what `updated` says after each call; `predict.reset()` makes it zeros again. No program has one.
+/// A cache: a state of a predictor, for example the keys and values of a text that the predictor continues. A cache
+/// begins as zeros, and gets the value of `updated` after each call. `predict.reset()` sets it to zeros. Programs
+/// reject caches.
 template <fixed_string Name, std::int64_t... Extents>
 inline constexpr typename detail::checked_cache<Name, Extents...>::type cache{};
 
+/// The operation of `updated`: its value is argument 0. The state, argument 1, becomes argument 2.
 struct updated_op : op {
   static constexpr fixed_string name = "updated";
   using rule = rule::equal_shapes;
@@ -30,6 +32,7 @@ struct updated_op : op {
   static constexpr next_state becomes(int argument) { return {.argument = argument == 1 ? 2 : -1}; }
 };
 
+/// The operation of `in_training`: stands for argument 0 in a program, and for argument 1 in a predictor.
 struct in_training_op : op {
   static constexpr fixed_string name = "in_training";
   using rule = rule::equal_shapes;
@@ -37,15 +40,17 @@ struct in_training_op : op {
   static constexpr int stands_for(bool training) { return training ? 0 : 1; }
 };
 
-/// The value, with its gradient; and when a step of a program is over, the state is what `next` was in it. That is once
-/// a step, in a segment too. A predictor updates caches alone, so when a call is over.
-/// Rejects: states of another shape than `next`, and in a program two different updates of one state.
+/// Returns the value, with its gradient, and updates a state. After a training step of a program, the state has the
+/// value that `next` had in the step. The state is updated once in a training step, also if `updated` is in a segment.
+/// A predictor updates only caches, after a call.
+///
+/// Rejects a state of another shape than `next`. A program rejects two different updates of one state.
 template <an_operand Value, an_operand State, an_operand Next>
 constexpr made<updated_op, Value, State, Next> updated(Value, State, Next) {
   return {};
 }
 
-/// a in a program, b in a predictor; equal shapes.
+/// Returns a in a program and b in a predictor. Both must have the same shape.
 template <an_operand A, an_operand B>
 constexpr made<in_training_op, A, B> in_training(A, B) {
   return {};

@@ -1,4 +1,4 @@
-// Other shapes of the same elements, at no cost.
+// Views that give the same elements another shape, or no gradient. They cost nothing.
 #pragma once
 
 #include "cairn/lang/apply.hpp"
@@ -27,7 +27,8 @@ struct reshape_op : op {
 };
 
 namespace detail {
-/// The given extents, one of -1 replaced by what the number of elements demands.
+/// Returns the given extents as a shape. An extent of -1 is replaced by the number of elements divided by the product
+/// of the other extents, or by 0 if the quotient is no valid extent.
 template <shape From, std::int64_t... Extents>
 constexpr shape inferred() {
   shape to;
@@ -53,7 +54,8 @@ struct reshape_form : form_of_one<"reshape"> {
 };
 }  // namespace detail
 
-/// The same elements in another shape; one extent may be -1. Moves no data.
+/// Returns the same elements in another shape, without moving data. One extent may be -1 and is then deduced. Rejects
+/// shapes with another number of elements.
 template <std::int64_t... Extents, an_operand X, class... Surplus>
 constexpr applied<detail::reshape_form<Extents...>, X, Surplus...> reshape(X, Surplus...) {
   return {};
@@ -68,7 +70,7 @@ struct detach_op : op {
   static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
 };
 
-/// The same value, through which no gradient flows. Outside segments only.
+/// Returns the same value, through which no gradient flows. Segments reject detach.
 template <an_operand X>
 constexpr made<detach_op, X> detach(X) {
   return {};

@@ -1,12 +1,12 @@
-// The facts that compile-time messages show, as labelled template arguments.
+// Facts are tags that compile-time messages show. A fact labels its template arguments, for example in<"block.0">.
 #pragma once
 
 #include "cairn/base/fixed_string.hpp"
 
 namespace cairn {
 
-/// Facts that a message shows. Tensors are array types: `float[128][784]` of real numbers, `int[128]` of
-/// indices. Names are packs of strings, since clang cuts long ones.
+/// The facts that messages show. Tensors are array types: `float[128][784]` stands for real numbers, and `int[128]` for
+/// indices. A name is a pack of strings, because clang cuts long strings.
 namespace fact {
 template <fixed_string... Path>
 struct in;
@@ -46,8 +46,8 @@ template <int N>
 struct segments;
 template <int N>
 struct layers;
-struct object {};  // some class
-struct layer {};   // in place of its type, which is long
+struct object {};  // stands for any class, without its name
+struct layer {};   // stands for a layer, because the type of a layer has a long name
 template <int Stride, int Padding, int Dilation, int Groups>
 struct stride_pad_dilate_groups;
 template <class Tensor>
@@ -128,6 +128,7 @@ template <auto Bytes>
 struct least_bytes;
 }  // namespace fact
 
+/// Is always false, so that the static_assert of a misuse fails. Compilers print this name with the facts.
 template <class... Facts>
 inline constexpr bool well_formed = false;
 

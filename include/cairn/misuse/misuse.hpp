@@ -1,10 +1,14 @@
-// The table of all misuse: what compile-time messages say, one sentence each.
+// The table of all misuse. It holds all compile-time messages, one sentence for each misuse.
 //
-// A misuse is a tag with a nested template `found<Silent, Facts...>`, whose constructor holds the one static_assert. It
-// is called, and so the misuse reported, where the user's outermost call returns it, and goes on as `Silent`, of which
-// everything is accepted. In the constructor and not in the class, for clang accepts nothing of a class in which an
-// assertion failed. Expression types carry only the tag and the facts (misuse/facts.hpp). clang prints facts and sentence
-// in one line: both must be short. A macro would make rows of these structs, and each message six lines longer.
+// A misuse is a tag with a nested template `found<Silent, Facts...>`. The constructor of `found` has a single
+// static_assert, which reports the misuse. The user's outermost call returns a `found`, so this call runs the
+// constructor and the error names the user's line. After the report, the object behaves as its base `Silent`, which can
+// be used in any way without a second error.
+//
+// The assertion is in the constructor and not in the class, because clang rejects every use of a class in which an
+// assertion failed. Expression types carry only the tag and the facts (misuse/facts.hpp). clang prints the facts and
+// the sentence in one line, so both must be short. A macro would make each of these structs one row, but each message
+// six lines longer.
 #pragma once
 
 #include "cairn/misuse/facts.hpp"
@@ -13,7 +17,7 @@ namespace cairn {
 
 // clang-format off
 
-/// What operations ask of the shapes of their arguments.
+/// Shape rules: the conditions that operations put on the shapes of their arguments.
 namespace rule {
 struct extents_equal_or_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: extents, from the last on, must be equal or 1; change one"); } }; };
@@ -114,7 +118,7 @@ struct one_axis_more { template <class Silent, class... Facts> struct found : Si
   "cairn [shape-mismatch]: what the steps of scan collect gets one axis more, and a tensor has at most 6"); } }; };
 }  // namespace rule
 
-// Calls that fit no function.
+// Misuse by calls that fit no function.
 struct layer_for_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a layer stands where an expression is needed; apply it: x | layer, or layer(x)"); } }; };
 struct expression_for_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -250,7 +254,7 @@ struct rate_without_braces { template <class Silent, class... Facts> struct foun
 struct no_program_to_train { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an optimizer updates a program<...> of its own element type; write sgd optimizer{step}"); } }; };
 
-// Elements, shapes and bodies.
+// Misuse of elements, shapes, bodies, segments, programs and gradient rules.
 struct kind_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: arguments are real numbers (float) or indices (int), as the operation takes them; check "
   "their order, or as_real(x)"); } }; };
