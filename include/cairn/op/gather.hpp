@@ -22,7 +22,7 @@ constexpr shape spliced(const shape& s, int at, int count, const shape& by) {
 }  // namespace detail
 
 /// Adds each part of x to the position along an axis to which the index of this part points. The axes of the indices
-/// are replaced by an axis of extent Extent. Parts whose index is Padding are left out.
+/// are replaced by an axis of extent Extent. Parts with the index Padding are left out.
 template <int Axis, int Extent, int Padding = -1>
 struct scatter_add_op;
 

@@ -304,8 +304,8 @@ struct binary_cross_entropy_loss {
 /// A label can be ignored: `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits, labels)` with
 /// labels<"y", 256, ...>. Another label that is not a class makes the loss NaN.
 ///
-/// Rejects: labels whose bound exceeds the number of classes and the ignored label; other shapes; label_smoothing
-/// outside of [0, 1]; a real number for each class in place of labels.
+/// Rejects: labels with a bound above the number of classes or, if ignore_index is larger than all classes, above
+/// ignore_index + 1; other shapes; label_smoothing outside of [0, 1]; a real number for each class in place of labels.
 template <class... A>
   requires some_operands<A...>
 constexpr applied<detail::cross_entropy_form<>, A...> cross_entropy(A...) {

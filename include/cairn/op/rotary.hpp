@@ -73,9 +73,9 @@ struct rotary_form : form_of<"rotary", 2, two_arguments> {
 }  // namespace detail
 
 namespace nn {
-/// Rotates each pair of features j and D / 2 + j of x {..., T, H, D} by the angle p / Base^(2 j / D), as in GPT-NeoX
-/// and Llama (Su et al., 2021): `nn::rotary<500000>(q)`, `nn::rotary(k, positions)`. The positions p are whole numbers,
-/// {T} or {..., T}. Without positions, p runs from 0 to T - 1.
+/// Rotates pairs of features of x {..., T, H, D}, as in GPT-NeoX and Llama (Su et al., 2021): `nn::rotary<500000>(q)`,
+/// `nn::rotary(k, positions)`. A pair consists of the features j and D / 2 + j and is rotated by the angle
+/// `p / Base^(2 j / D)`. The positions p are whole numbers, {T} or {..., T}. Without positions, p runs from 0 to T - 1.
 /// Rejects: an odd D; other shapes; a Base that is not finite and above 0.
 template <auto Base = 10000.0, class... A>
   requires some_operands<A...>

@@ -53,7 +53,7 @@ constexpr made<saturated_op, X, From> saturated(X, From) {
   return {};
 }
 /// For update rules. Returns x, except where the square of x would overflow: there it returns a number with the sign of
-/// x, as large as possible while its square is still finite. If x is infinite, the result is NaN.
+/// x that is just small enough to be squared. If x is infinite, the result is NaN.
 template <an_operand X>
 constexpr made<squarable_op, X> squarable(X) {
   return {};
