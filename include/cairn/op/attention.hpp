@@ -181,8 +181,9 @@ struct attention_gradients_op : detail::attention_base<By, 7, 4> {
     const attention_tiles cut{of, bytes};
     return {cut.backward(of).end, parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
   }
-  /// Differentiates the three gradients. Let p be the weights, s their gradients minus `delta`, and w = p s. The
-  /// gradient of q is w k, scaled. The gradient of k is w' q, where q is scaled. The gradient of v is p' g.
+  /// Differentiates the three gradients. Let p be the weights, s their gradients minus `delta`, and w = p s. A
+  /// transposed matrix is marked with '. The gradient of q is w k, scaled. The gradient of k is w' q, where q is
+  /// scaled. The gradient of v is p' g, where dropout has multiplied p.
   template <class G, class Q, class K, class... Options>
     requires(sizeof...(Options) == tensors::options)
   static constexpr auto vjp(auto of_q, auto of_k, auto of_v, auto, auto, auto, G g, Q q, K k, auto v, auto largest,

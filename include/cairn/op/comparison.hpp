@@ -104,8 +104,8 @@ constexpr detail::compared<comparison::not_equal, A, B> operator!=(A, B) {
 }
 
 /// Returns x where a condition holds, else y, as torch.where does: `where(x < y, x, 0_c)`. The condition can also be an
-/// input such as `indices<"mask", 2, 8, 6>`. x and y are both real numbers of one type, or both whole numbers of one
-/// type. The gradient of each element goes to the argument from which the element was taken.
+/// input: `indices<"mask", 2, 8, 6>`. x and y are both real numbers of one type, or both whole numbers of one type. The
+/// gradient of each element goes to the argument from which the element was taken.
 /// Rejects: a condition that is not a truth value. Truth values are indices below 2.
 template <class C, class A, class B>
   requires some_operands<C, A, B>

@@ -304,8 +304,12 @@ struct binary_cross_entropy_loss {
 /// A label can be ignored: `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits, labels)` with
 /// labels<"y", 256, ...>. Another label that is not a class makes the loss NaN.
 ///
-/// Rejects: labels with a bound above the number of classes or, if ignore_index is larger than all classes, above
-/// ignore_index + 1; other shapes; label_smoothing outside of [0, 1]; a real number for each class in place of labels.
+/// Rejects:
+/// - labels with a bound above the number of classes; if ignore_index is larger than all classes, the bound may be up
+///   to ignore_index + 1
+/// - a real number for each class in place of labels
+/// - other shapes
+/// - label_smoothing outside of [0, 1]
 template <class... A>
   requires some_operands<A...>
 constexpr applied<detail::cross_entropy_form<>, A...> cross_entropy(A...) {

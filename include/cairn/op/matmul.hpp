@@ -42,7 +42,7 @@ struct matmul_op : op {
     const std::int64_t m = more_rows(a, b) ? a.count() / inner(a) : rows(a);
     return {static_cast<int>(m), columns(b), inner(a), TransposeA, TransposeB};
   }
-  /// Returns how many products `one` there are, one for each index of the remaining leading axes.
+  /// Returns the number of products, one for each index of the remaining leading axes.
   static constexpr std::int64_t products(const shape& a, const shape& b) {
     const cairn::product each = one(a, b);
     return result(a, b).count() / (std::int64_t{each.m} * each.n);
@@ -63,7 +63,7 @@ struct matmul_op : op {
   static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
     const workspace own = blocking_of(one(a, b), bytes).scratch;
-    // Threads share a single product. Of several products, each thread computes whole products.
+    // Threads share a single product. If there are several products, each thread computes whole products.
     if (products(a, b) == 1) return own;
     return {own.numbers(1), parts_of(flops(a, b), products(a, b))};
   }
