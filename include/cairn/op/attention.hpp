@@ -84,18 +84,22 @@ struct composed_attention {
   static constexpr int sharing = heads / key_heads;
   static constexpr auto scale = constant<scale_of_scores(Q)>;
 
+  /// Reshapes and transposes {N, T, H, D}, or {N, T, H} with D = 1, to {N, key heads, sharing, T, D}.
   template <class X>
   static constexpr auto of_queries(X x) {
     return transpose<0, 2, 3, 1, 4>(reshape<batch, queries, key_heads, sharing, -1>(x));
   }
+  /// Transposes and reshapes {N, S, key heads, D} to {N, key heads, 1, S, D}.
   template <class X>
   static constexpr auto of_keys(X x) {
     return reshape<batch, key_heads, 1, keys, -1>(transpose<0, 2, 1, 3>(x));
   }
+  /// Reverses `of_queries`: the result is {N, T, H, D}.
   template <class X>
   static constexpr auto to_queries(X x) {
     return reshape<batch, queries, heads, -1>(transpose<0, 3, 1, 2, 4>(x));
   }
+  /// Sums a gradient {N, key heads, sharing, S, D} over the heads that share keys. The result is {N, S, key heads, D}.
   template <class X>
   static constexpr auto to_keys(X x) {
     return transpose<0, 2, 1, 3>(sum<2>(x));
@@ -127,12 +131,15 @@ struct composed_attention {
   }
 
  private:
+  /// Returns the scores. If attention is causal, adds minus infinity to the scores of keys behind the query.
   static constexpr auto visible(auto scores) {
     if constexpr (!By.causal) return scores;
     else
       return scores + generated<queries, keys>(
                           [](int t, int s) { return s <= t ? 0 : -std::numeric_limits<double>::infinity(); });
   }
+  /// Returns the scores after the mask. A mask of real numbers is added, and a mask of truth values sets scores to
+  /// minus infinity where it is 0.
   template <class Mask>
   static constexpr auto masked(auto scores, Mask mask, auto...) {
     if constexpr (By.mask == masking::none) {

@@ -1,4 +1,4 @@
-// Pools: windows move over images {N, H, W, C}, and each window gives its largest number or its sum.
+// Pools: windows move over images {N, H, W, C}, and each window gives its largest number, its sum or its mean.
 #pragma once
 
 #include "cairn/lang/apply.hpp"
