@@ -131,7 +131,7 @@ struct composed_attention {
   }
 
  private:
-  /// Returns the scores. If attention is causal, adds minus infinity to the scores of keys behind the query.
+  /// Returns the scores. If attention is causal, adds minus infinity to the scores of keys after the query.
   static constexpr auto visible(auto scores) {
     if constexpr (!By.causal) return scores;
     else
