@@ -1,4 +1,4 @@
-// Operations as layers, and the residual connection.
+// Operations as layers, and residual connections.
 #pragma once
 
 #include "cairn/lang/block.hpp"
@@ -8,7 +8,7 @@
 namespace cairn::nn {
 
 namespace detail {
-/// An operation as an object that can be passed around.
+/// An operation as a layer, which is an object that can be passed around.
 template <class Op>
 struct operation_layer : layer_base {
   static constexpr fixed_string name = Op::name;
@@ -17,7 +17,7 @@ struct operation_layer : layer_base {
     return {};
   }
 };
-/// A function of one value as an object that can be passed around.
+/// A function of one expression as a layer, which is an object that can be passed around.
 template <class Form>
 struct form_layer : layer_base {
   static constexpr auto name = Form::name;
@@ -53,7 +53,7 @@ struct projected_layer : layer_base {
 
 inline constexpr detail::operation_layer<exp_op> exp{};
 inline constexpr detail::operation_layer<gelu_op> gelu{};
-/// x where it is positive, else Slope x; 0.01 where nothing is said: `nn::leaky_relu<>`.
+/// Computes x where x is positive, else Slope x. Without a Slope, `nn::leaky_relu<>` uses 0.01.
 template <auto Slope = 0.01>
 inline constexpr detail::form_layer<cairn::detail::leaky_relu_form<static_cast<double>(Slope)>> leaky_relu{};
 inline constexpr detail::operation_layer<log_softmax_op<-1>> log_softmax{};
@@ -65,16 +65,17 @@ inline constexpr detail::operation_layer<softplus_op> softplus{};
 inline constexpr detail::operation_layer<square_op> square{};
 inline constexpr detail::operation_layer<tanh_op> tanh{};
 
-/// The value at this place of a chain under a name for policies, which itself changes nothing.
+/// Gives the value at this point of a chain a name, to which policies can refer. The value itself does not change.
 template <fixed_string Name>
 inline constexpr detail::tag_layer<Name> tag{};
 
-/// x + f(x) (He et al., 2015); f keeps the shape.
+/// Computes x + f(x) (He et al., 2015). f must keep the shape of x.
 template <class L>
 constexpr cairn::detail::made_from_layer<"residual", L, detail::residual_layer<L>> residual(L) {
   return {};
 }
-/// shortcut(x) + f(x): where f changes the shape, so does the shortcut, as by a convolution of 1 x 1.
+/// Computes shortcut(x) + f(x). If f changes the shape of x, the shortcut must change it to the same shape, for example
+/// by a 1 x 1 convolution.
 template <class L, class Shortcut>
 constexpr cairn::detail::made_from_layer<
     "residual", L, cairn::detail::made_from_layer<"residual", Shortcut, detail::projected_layer<L, Shortcut>>>

@@ -1,4 +1,4 @@
-// Attention with the linear layers around it.
+// Attention layers: attention with the linear layers before and after it.
 #pragma once
 
 #include "cairn/op/attention.hpp"
@@ -7,7 +7,8 @@
 namespace cairn::nn {
 
 namespace detail {
-/// What is wrong with an argument {N, T, features} of an attention of so many heads, or sound.
+/// Returns what is wrong with an argument {N, T, features} of an attention with Heads heads, or sound if nothing is
+/// wrong.
 template <fixed_string Kind, fixed_string Name, int Heads, attention_options O, class X>
 constexpr auto problem_of_heads(X x) {
   using problem = decltype(problem_of_features<Kind, Name>(x));
@@ -26,17 +27,19 @@ constexpr auto problem_of_heads(X x) {
   }
 }
 
-/// Queries, keys and values as the linear layers make them.
+/// Default of OnHeads: queries, keys and values stay as the linear layers make them.
 struct same_heads {};
 
-/// Attention of Heads of queries, in a layer that has the name Name, and the linear layer behind it.
+/// Attention with Heads heads of queries in the layer called Name, followed by the linear layer that projects the
+/// result.
 template <fixed_string Name, int Heads, attention_options O, auto OnHeads = same_heads{}>
 struct heads {
   static constexpr int keys = O.key_heads == 0 ? Heads : O.key_heads;
   using on_heads = std::remove_const_t<decltype(OnHeads)>;
   static constexpr bool unchanged = std::same_as<on_heads, same_heads>;
 
-  /// What is wrong with a mask of x and memory, {N, T, features} each; or sound, as where other keys take their place.
+  /// Returns what is wrong with a mask for x and memory, {N, T, features} each, or sound if nothing is wrong. If
+  /// OnHeads replaces the keys, the shape of the mask is not checked here.
   template <fixed_string Kind, class X, class Memory, class Mask>
   static constexpr auto problem_of_mask(X, Memory, Mask mask) {
     using owner = owner_of<X, Memory, Mask>;
@@ -54,7 +57,7 @@ struct heads {
       return sound{};
     }
   }
-  /// {N, T, ...} as {N, T, Count, depth}.
+  /// Reshapes {N, T, ...} to {N, T, Count, depth}.
   template <int Count, class X>
   static constexpr auto split(X x) {
     return reshape<X::shape[0], X::shape[1], Count, -1>(x);
@@ -74,7 +77,8 @@ struct heads {
   }
 
  private:
-  /// A mistake in attention gets the layer's name, for its own is that of a function.
+  /// Projects the result of attention. If the result is a mistake, adds the name of the layer to it, because the
+  /// mistake itself names only the function.
   template <class X>
   static constexpr auto projected(X x) {
     if constexpr (wrong<X>) {
@@ -88,7 +92,7 @@ struct heads {
   }
 };
 
-/// What is wrong with a memory beside x, or sound.
+/// Returns what is wrong with a memory that belongs to x, or sound if nothing is wrong.
 template <fixed_string Kind, fixed_string Name, class X, class Memory>
 constexpr auto problem_of_memory(X, Memory memory) {
   using what = fact::operation<Kind, tensor_fact<X>, tensor_fact<Memory>>;
@@ -98,8 +102,8 @@ constexpr auto problem_of_memory(X, Memory memory) {
   else return poison<rule::queries_keys_values, owner_of<X, Memory>, fact::in<Name>, what>{};
 }
 
-/// What a layer of attention gives of so many values and, at most, a mask. Outside of bodies it is a call with a body
-/// of its own, so that what is wrong in it is told where the layer is called.
+/// Applies an attention layer to Values values and at most one mask. Outside of bodies, the application is a call with
+/// a body of its own. A mistake in this body is then reported where the layer is called.
 template <class Layer, fixed_string Name, int Values, class... A>
 constexpr auto applied_with_mask(A... args) {
   constexpr int count = sizeof...(A);
@@ -172,7 +176,8 @@ struct cross_attention_layer : layer_base {
   }
 
  private:
-  /// One tensor where all have as many columns, as in PyTorch.
+  /// Returns the weights of queries, keys and values. If x and memory have equally many features, the weights are
+  /// slices of one tensor, as in PyTorch.
   template <int Features, int Keys, int OfMemory>
   static constexpr auto weights() {
     if constexpr (Features == OfMemory) {
@@ -191,21 +196,36 @@ struct cross_attention_layer : layer_base {
   }
 };
 
-/// Attention of x {N, T, features} at itself, with so many heads: `nn::self_attention<"attn", 8, nn::causal>`, or with
-/// `nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}`. Names, layouts and initialization are those
-/// of nn.MultiheadAttention with batch_first: `Name.in_proj_weight` {3 features, features}, or with less rows where
-/// keys and values have fewer heads, `Name.in_proj_bias`, `Name.out_proj.weight`, `Name.out_proj.bias`. A mask may
-/// follow x, as in the function attention. A mask is 1 where to look, the reverse of nn.MultiheadAttention's; one of
-/// keys {N, S} is reshape<N, 1, 1, S>(mask). OnHeads is a function of queries {N, T, Heads, D}, keys and values {N, T,
-/// key heads, D} to a std::tuple of what attention takes in their place, a mask among it, too: it turns them by
-/// positions, or adds them to caches. Rejects: other than three axes, heads that do not divide the features.
+/// Self-attention of x {N, T, features} with Heads heads: `nn::self_attention<"attn", 8, nn::causal>`. Options can be
+/// given instead of `nn::causal`: `nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}`.
+///
+/// Parameters have the names, layouts and initialization of nn.MultiheadAttention with batch_first:
+/// `Name.in_proj_weight` {3 features, features}, `Name.in_proj_bias`, `Name.out_proj.weight` and `Name.out_proj.bias`.
+/// If keys and values have fewer heads than queries, `Name.in_proj_weight` and `Name.in_proj_bias` have fewer rows.
+///
+/// A mask may follow x, as in the function attention. A mask of truth values is 1 where a query looks at a key, which
+/// is the reverse of nn.MultiheadAttention. A mask of keys {N, S} is given as reshape<N, 1, 1, S>(mask).
+///
+/// OnHeads is a function of queries {N, T, Heads, D} and of keys and values {N, T, key heads, D}. It returns a
+/// std::tuple of the arguments that attention takes instead. The tuple may contain a mask too. OnHeads can rotate
+/// queries and keys by their positions, or add keys and values to caches.
+///
+/// Rejects:
+/// - an x that does not have three axes
+/// - heads that do not divide the features, or key heads that do not divide the heads
+/// - a mask that does not broadcast to {N, Heads, T, T}, unless there is an OnHeads
+/// - a dropout outside of [0, 1)
 template <fixed_string Name, int Heads, attention_options O = attention_options{},
           auto OnHeads = detail::same_heads{}>
 inline constexpr self_attention_layer<Name, Heads, O, OnHeads> self_attention{};
-/// Attention of x {N, T, features} at a memory {N, S, any features}: `nn::cross_attention<"attn", 8>(x, memory)`. Where
-/// the memory has other features, weights are `Name.q_proj_weight`, `k_proj_weight` and `v_proj_weight`, as PyTorch's.
-/// A mask may follow: 1 where to look, the reverse of nn.MultiheadAttention's; of keys {N, S} it is
-/// reshape<N, 1, 1, S>(mask).
+/// Cross-attention of x {N, T, features} to a memory {N, S, any features}: `nn::cross_attention<"attn", 8>(x, memory)`.
+/// If the memory has another number of features than x, the weights are `Name.q_proj_weight`, `Name.k_proj_weight` and
+/// `Name.v_proj_weight`, as in PyTorch.
+///
+/// A mask may follow. A mask of truth values is 1 where a query looks at a key, which is the reverse of
+/// nn.MultiheadAttention. A mask of keys {N, S} is given as reshape<N, 1, 1, S>(mask).
+///
+/// Rejects: what self_attention rejects; a memory with another N than x.
 template <fixed_string Name, int Heads, attention_options O = attention_options{}>
 inline constexpr cross_attention_layer<Name, Heads, O> cross_attention{};
 

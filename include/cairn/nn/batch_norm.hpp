@@ -39,11 +39,15 @@ struct batch_norm_layer : layer_base {
   }
 };
 
-/// Each feature of x {..., features} less its mean over the rows and divided by its deviation, times `Name.weight`,
-/// plus `Name.bias` (Ioffe and Szegedy, 2015). As in PyTorch: a step takes mean and variance of its batch, and moves
-/// `Name.running_mean` and `Name.running_var` by a tenth towards these, which a predictor takes. There is no
-/// `num_batches_tracked` of PyTorch's state dict, which it reads only where momentum is None.
-/// Rejects: fewer than two axes; in a program, one full name for two of them.
+/// Normalizes each feature of x {..., features} over all rows (Ioffe and Szegedy, 2015). It subtracts the mean, divides
+/// by the standard deviation, multiplies by `Name.weight` and adds `Name.bias`.
+///
+/// As in PyTorch, a training step uses the mean and the variance of its batch. It also moves `Name.running_mean`
+/// towards this mean, and `Name.running_var` towards the unbiased variance, by a tenth of the difference. A predictor
+/// uses `Name.running_mean` and `Name.running_var`. The state `num_batches_tracked` of PyTorch does not exist here,
+/// because PyTorch reads it only if momentum is None.
+///
+/// Rejects: fewer than two axes; in a program, one full name for two batch norms.
 template <fixed_string Name, double Eps = 1e-5>
 inline constexpr batch_norm_layer<Name, Eps> batch_norm{};
 

@@ -41,25 +41,27 @@ struct convolution_layer : layer_base {
   }
 };
 
-/// Out filters of Extent x Extent pixels over images {N, H, W, C}: `Name.weight` {Out, C / groups, Extent, Extent} and
-/// `Name.bias` {Out}, started as PyTorch's; `nn::conv2d<"conv1", 64, 3, nn::window{.stride = 2, .padding = 1}>`.
-/// Rejects: what the function conv2d does, groups that do not divide Out, an extent below 1.
+/// Convolves images {N, H, W, C} with Out filters of Extent x Extent pixels:
+/// `nn::conv2d<"conv1", 64, 3, nn::window{.stride = 2, .padding = 1}>`. The parameters are `Name.weight`
+/// {Out, C / groups, Extent, Extent} and `Name.bias` {Out}. Their initialization is that of PyTorch.
+/// Rejects: what the function conv2d rejects; groups that do not divide Out; an Out or Extent below 1.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
 inline constexpr convolution_layer<cairn::detail::conv2d_form<By>, Name, Out, Extent, true> conv2d{};
-/// Without bias, as before a batch norm.
+/// Convolves images without a bias, for example before a batch norm.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
 inline constexpr convolution_layer<cairn::detail::conv2d_form<By>, Name, Out, Extent, false> conv2d_without_bias{};
-/// Over rows {N, L, C} -> {N, L', Out}: `Name.weight` {Out, C / groups, Extent}.
+/// Convolves rows {N, L, C}: {N, L', Out}. The weight is `Name.weight` {Out, C / groups, Extent}.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
 inline constexpr convolution_layer<cairn::detail::conv1d_form<By>, Name, Out, Extent, true> conv1d{};
-/// Without bias.
+/// Convolves rows without a bias.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
 inline constexpr convolution_layer<cairn::detail::conv1d_form<By>, Name, Out, Extent, false> conv1d_without_bias{};
-/// From images to larger ones, as the function conv_transpose2d: `Name.weight` {C, Out / groups, Extent, Extent}.
+/// Convolves images to larger ones, as the function conv_transpose2d does. The weight is `Name.weight`
+/// {C, Out / groups, Extent, Extent}.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
 inline constexpr convolution_layer<cairn::detail::conv_transpose2d_form<By>, Name, Out, Extent, true>
     conv_transpose2d{};
-/// Without bias.
+/// Convolves images to larger ones without a bias.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
 inline constexpr convolution_layer<cairn::detail::conv_transpose2d_form<By>, Name, Out, Extent, false>
     conv_transpose2d_without_bias{};

@@ -1,4 +1,4 @@
-// Tables of vectors, of which indices look up some.
+// Embeddings: tables of vectors, in which indices look up rows.
 #pragma once
 
 #include "cairn/op/gather.hpp"
@@ -8,10 +8,11 @@
 
 namespace cairn::nn {
 
-/// What an embedding may have beside its features.
+/// Options of an embedding.
 struct embedding_options {
   static constexpr int none = std::numeric_limits<int>::min();
-  int padding_idx = none;  ///< a row that gets no gradient and starts as zeros; below 0 counted from the end
+  /// Row that gets no gradient and starts as zeros. A negative index counts from the last row.
+  int padding_idx = none;
   initial start = initial::normal(1);
   friend constexpr bool operator==(const embedding_options&, const embedding_options&) = default;
 };
@@ -53,10 +54,11 @@ struct embedding_layer : layer_base {
   }
 };
 
-/// The row of `Name.weight` {bound, Features} for each index, as nn.Embedding: {..., Features}. Rows start normal, with
-/// deviation 1, or otherwise: `nn::embedding_options{.padding_idx = 0, .start = initial::normal(0.02)}`. Positions are
-/// those of `arange<256> | nn::embedding<"wpe", 64>`.
-/// Rejects: real numbers; indices without a bound; a padding index that is no row.
+/// Looks up the row of `Name.weight` {bound, Features} for each index, as nn.Embedding does. The result is
+/// {..., Features}. The rows start normally distributed with a standard deviation of 1. Options change this:
+/// `nn::embedding_options{.padding_idx = 0, .start = initial::normal(0.02)}`. Positions are embedded by
+/// `arange<256> | nn::embedding<"wpe", 64>`.
+/// Rejects: real numbers; indices without a bound; a padding index that is not a row; a number of Features below 1.
 template <fixed_string Name, std::int64_t Features, embedding_options O = embedding_options{}>
 inline constexpr embedding_layer<Name, Features, O> embedding{};
 

@@ -1,4 +1,4 @@
-// What layers ask of an argument {..., rows, features}.
+// The conditions that layers check for an argument {..., rows, features}.
 #pragma once
 
 #include "cairn/lang/mistake.hpp"
@@ -11,7 +11,8 @@ template <double... Eps>
 struct norm_settings {
   static constexpr std::array<setting, sizeof...(Eps)> all{setting::not_negative("eps", Eps)...};
 };
-/// What is wrong with an argument of the layer Name, which is a Kind, and with its eps, if it has one; or sound.
+/// Returns what is wrong with an argument of the layer Name of the kind Kind, or sound if nothing is wrong. If the
+/// layer has an Eps, Eps is checked too.
 template <fixed_string Kind, fixed_string Name, double... Eps, class X>
 constexpr auto problem_of_features(X x) {
   using owner = typename X::owner;

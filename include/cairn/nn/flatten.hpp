@@ -1,4 +1,4 @@
-// From images to rows of features.
+// Flattens images to rows of features.
 #pragma once
 
 #include "cairn/lang/shared.hpp"
@@ -25,8 +25,9 @@ struct flatten_layer : layer_base {
   }
 };
 
-/// {N, ..., channels} -> {N, channels * ...}, as nn.Flatten of PyTorch's images, which have the channels first: so the
-/// weights of a linear layer that follows have the order of PyTorch's. It copies. Rejects: fewer than two axes.
+/// Flattens {N, ..., channels} to {N, channels * ...} and copies the elements. The features have the order in which
+/// nn.Flatten puts PyTorch's images, which have the channels first. The weights of a linear layer that follows
+/// therefore have the same order as in PyTorch. Rejects: fewer than two axes.
 inline constexpr flatten_layer flatten{};
 
 }  // namespace cairn::nn

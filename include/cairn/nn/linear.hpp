@@ -46,18 +46,21 @@ struct tied_linear_layer : layer_base {
   }
 };
 
-/// x Wᵀ + b with `Name.weight` {Out, in} and `Name.bias` {Out}; x is {..., rows, in}. PyTorch's initialization: both
-/// uniform with bound 1 / sqrt(in).
+/// Computes x W^T + b for x {..., rows, in}, with the parameters W = `Name.weight` {Out, in} and b = `Name.bias` {Out}.
+/// The initialization is that of PyTorch: both parameters are uniform with bound `1 / sqrt(in)`. Rejects: fewer than
+/// two axes; an Out below 1.
 template <fixed_string Name, std::int64_t Out>
 inline constexpr linear_layer<Name, Out, true> linear{};
 
-/// Without bias.
+/// Computes x W^T, without a bias.
 template <fixed_string Name, std::int64_t Out>
 inline constexpr linear_layer<Name, Out, false> linear_without_bias{};
 
-/// x Wᵀ, where the weight {Out, features} is the parameter of another layer, such as an embedding of Out rows:
-/// `nn::tied_linear<"/wte.weight", 50000>`. There is one parameter, and its gradient is the sum of both.
-/// Rejects: a name that does not start with /, of which the block around would make another parameter.
+/// Computes x W^T, where W {Out, features} is the parameter of another layer, for example of an embedding with Out
+/// rows: `nn::tied_linear<"/wte.weight", 50000>`. Both layers share one parameter, and its gradient is the sum of both
+/// gradients.
+/// Rejects: a name that does not start with /, because the block around the layer would turn this name into another
+/// parameter.
 template <fixed_string Weight, std::int64_t Out>
 inline constexpr tied_linear_layer<Weight, Out> tied_linear{};
 

@@ -1,4 +1,4 @@
-// Normalizations of each example by itself.
+// Normalizations that treat each example by itself.
 #pragma once
 
 #include "cairn/op/moments.hpp"
@@ -10,7 +10,7 @@
 namespace cairn::nn {
 
 namespace detail {
-/// Of a norm: a number for each feature.
+/// Weight of a norm: one number for each feature, which starts at 1.
 template <fixed_string Name, class X>
 inline constexpr auto weight_of_norm =
     param_from<Name + fixed_string{".weight"}, initial::constant(1), X::shape[-1]>;
@@ -77,20 +77,22 @@ struct group_norm_layer : layer_base {
   }
 };
 
-/// Over the last axis, each row by itself, as nn.LayerNorm of one extent: (x - mean) / sqrt(variance + eps) times
-/// `Name.weight` {features}, plus `Name.bias` (Ba et al., 2016); `nn::layer_norm<"norm", 1e-6>`. Rejects: fewer than
-/// two axes.
+/// Normalizes each row along the last axis, as nn.LayerNorm of one extent does (Ba et al., 2016). It computes
+/// `(x - mean) / sqrt(variance + eps)`, multiplies by `Name.weight` {features} and adds `Name.bias`:
+/// `nn::layer_norm<"norm", 1e-6>`. Rejects: fewer than two axes.
 template <fixed_string Name, double Eps = 1e-5>
 inline constexpr layer_norm_layer<Name, Eps> layer_norm{};
-/// Over the last axis, as nn.RMSNorm of one extent: x / sqrt(mean square + eps) times `Name.weight` {features} (Zhang
-/// and Sennrich, 2019). Where no eps is given, it is the epsilon of the numbers computed with, as where PyTorch's is
-/// None; `nn::rms_norm<"norm", 1e-6>`. Rejects: fewer than two axes.
+/// Normalizes each row along the last axis, as nn.RMSNorm of one extent does (Zhang and Sennrich, 2019). It computes
+/// `x / sqrt(mean square + eps)` and multiplies by `Name.weight` {features}: `nn::rms_norm<"norm", 1e-6>`. Without Eps,
+/// eps is the machine epsilon of the type in which the kernel computes, as in PyTorch if eps is None. Rejects: fewer
+/// than two axes.
 template <fixed_string Name, double... Eps>
   requires(sizeof...(Eps) < 2)
 inline constexpr rms_norm_layer<Name, Eps...> rms_norm{};
-/// Over the pixels and the channels of each group, of each example {N, ..., channels} by itself, as nn.GroupNorm, which
-/// has the channels second (Wu and He, 2018); with `Name.weight` {channels} and `Name.bias`, and the same eps. Rejects:
-/// fewer than two axes, groups that do not divide the channels.
+/// Normalizes each group of channels of each example {N, ..., channels} over its pixels and channels (Wu and He, 2018).
+/// This is nn.GroupNorm, except that the channels are last. The parameters are `Name.weight` {channels} and
+/// `Name.bias`. The default of Eps is that of layer_norm. Rejects: fewer than two axes; groups that do not divide the
+/// channels.
 template <fixed_string Name, int Groups, double Eps = 1e-5>
 inline constexpr group_norm_layer<Name, Groups, Eps> group_norm{};
 

@@ -1,4 +1,4 @@
-// Pools over images {N, H, W, C} and the way back to larger ones, as functions and as layers.
+// Pools over images {N, H, W, C}, and upsampling to larger images, as functions and as layers.
 #pragma once
 
 #include "cairn/cost/window.hpp"
@@ -9,11 +9,12 @@
 namespace cairn {
 
 namespace detail {
-/// The windows of a pool: they lie side by side where no stride is given.
+/// The windows of a pool. Without a stride, windows lie side by side.
 template <int Extent, nn::window W>
 inline constexpr pooling pooling_of{Extent, W.stride == 0 ? Extent : W.stride, W.padding};
 
-/// What is wrong with an argument that is no image, or nothing.
+/// Returns a mistake if the argument is not an image. Returns sound if the argument is an image, or is a mistake
+/// itself.
 template <fixed_string Name, class X>
 constexpr auto problem_of_image(X) {
   if constexpr (wrong<X> || X::shape.rank == 4) return sound{};
@@ -77,36 +78,39 @@ struct global_average_form : form_of_one<"global_average"> {
 };
 }  // namespace detail
 
-/// The largest of each window, Extent x Extent, of x {N, H, W, C}, as F.max_pool2d: of equal ones the first, row by
-/// row, gets the gradient; NaN wins. `max_pool2d<2>(x)` halves height and width; `max_pool2d<3, nn::window{.stride = 2,
-/// .padding = 1}>(x)`. Rejects: not four axes, a window larger than the padded image, padding of more than half of the
-/// window, dilation and groups.
+/// Computes the largest element of each window of Extent x Extent pixels in x {N, H, W, C}, as F.max_pool2d does.
+/// `max_pool2d<2>(x)` halves height and width. `max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(x)` sets stride
+/// and padding. If several elements of a window are equal, the first one, row by row, gets the gradient. If a window
+/// contains NaN, the result is NaN.
+/// Rejects: an x that does not have four axes; a window larger than the padded image; padding of more than half of the
+/// window; dilation and groups.
 template <int Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
 constexpr applied<detail::max_pool_form<Extent, W>, X, Surplus...> max_pool2d(X, Surplus...) {
   return {};
 }
 
-/// The mean of each window, as F.avg_pool2d: padding counts as zeros. Rejects what max_pool2d does.
+/// Computes the mean of each window, as F.avg_pool2d does. Padding counts as zeros. Rejects what max_pool2d rejects.
 template <int Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
 constexpr applied<detail::avg_pool_form<Extent, W>, X, Surplus...> avg_pool2d(X, Surplus...) {
   return {};
 }
 
-/// Each pixel of x {N, H, W, C} repeated Factor times in height and width, as F.interpolate(x, scale_factor=Factor)
-/// with mode='nearest': {N, Factor * H, Factor * W, C}. Rejects: not four axes, a factor below 1.
+/// Repeats each pixel of x {N, H, W, C} Factor times along height and width: {N, Factor * H, Factor * W, C}. This is
+/// F.interpolate(x, scale_factor=Factor) with mode='nearest'. Rejects: an x that does not have four axes; a factor
+/// below 1; a height or width of the result of 2^31 or more.
 template <int Factor, an_operand X, class... Surplus>
 constexpr applied<detail::upsample_form<Factor>, X, Surplus...> upsample2d(X, Surplus...) {
   return {};
 }
 
-/// The mean over height and width of x {N, H, W, C}: {N, C}. Rejects: not four axes.
+/// Computes the mean over height and width of x {N, H, W, C}: {N, C}. Rejects: an x that does not have four axes.
 template <an_operand X, class... Surplus>
 constexpr applied<detail::global_average_form, X, Surplus...> global_average(X, Surplus...) {
   return {};
 }
 
 namespace nn {
-/// These functions as layers: `nn::max_pool2d<3, nn::window{.stride = 2, .padding = 1}>`.
+/// The functions of this file as layers: `nn::max_pool2d<3, nn::window{.stride = 2, .padding = 1}>`.
 template <int Extent, window W = window{}>
 inline constexpr detail::form_layer<cairn::detail::max_pool_form<Extent, W>> max_pool2d{};
 template <int Extent, window W = window{}>

@@ -1,4 +1,4 @@
-// Waves of positions, added to features.
+// Waves of positions (sines and cosines) that are added to features.
 #pragma once
 
 #include "cairn/op/rotary.hpp"
@@ -36,10 +36,11 @@ struct sinusoidal_positions_layer : layer_base {
   }
 };
 
-/// x {..., T, features} plus sine and cosine of p / 10000^(2 j / features), which are features 2 j and 2 j + 1, for the
-/// position p of each row (Vaswani et al., 2017): whole numbers {T} or {..., T}, 0 to T - 1 where none are given.
-/// `x | nn::sinusoidal_positions`, `nn::sinusoidal_positions(x, positions)`. Rejects: fewer than two axes; positions of
-/// other shapes.
+/// Adds sines and cosines of positions to x {..., T, features} (Vaswani et al., 2017): `x | nn::sinusoidal_positions`,
+/// `nn::sinusoidal_positions(x, positions)`. Feature 2 j gets the sine and feature 2 j + 1 gets the cosine of
+/// `p / 10000^(2 j / features)`, where p is the position of the row. The positions are whole numbers, {T} or {..., T}.
+/// Without positions, p runs from 0 to T - 1.
+/// Rejects: fewer than two axes; positions of other shapes; positions that are real numbers.
 inline constexpr sinusoidal_positions_layer sinusoidal_positions{};
 
 }  // namespace cairn::nn

@@ -1,4 +1,4 @@
-// Recurrent layers: loops over time, and one step of each as a cell.
+// Recurrent layers, which are scans over time, and cells, which compute one iteration of these scans.
 #pragma once
 
 #include "cairn/op/concatenate.hpp"
@@ -10,16 +10,17 @@
 
 namespace cairn::nn {
 
-/// What a recurrent layer may have beside its units.
+/// Options of a recurrent layer.
 struct recurrent_options {
-  int num_layers = 1;  ///< on top of each other
-  double dropout = 0;  ///< the share that is dropped of what goes from one to the next
+  int num_layers = 1;  ///< number of layers, each of which reads the results of the layer before it
+  double dropout = 0;  ///< probability with which an element between one layer and the next is dropped
   friend constexpr bool operator==(const recurrent_options&, const recurrent_options&) = default;
 };
 
 namespace detail {
-/// Units, {N, hidden} of each state, by the products of their weights with the input and with the first state, h, to
-/// which biases are added, {N, gates hidden}: step(x, product, states...) is the next states.
+/// The units of recurrent layers. `step(x, product, states...)` computes the next states from the states, {N, hidden}
+/// each. The argument `x` is the product of the input and its weights plus a bias. The argument `product` is the
+/// product of the first state h and its weights plus a bias. Both are {N, gates hidden}.
 struct rnn_units {
   static constexpr fixed_string name = "rnn";
   static constexpr int gates = 1, states = 1;
@@ -45,8 +46,9 @@ struct lstm_units {
   }
 };
 
-/// What is wrong with the input of the layer Name, {N, T, features}, or of a cell, {N, features}, and its states, of
-/// the given shape, if there are any; or sound.
+/// Returns what is wrong with the input and the states of the layer Name, or sound if nothing is wrong. The input of a
+/// layer is {N, T, features}, and the input of a cell is {N, features}. If states are given, they must have the shape
+/// States.
 template <class Units, fixed_string Name, int Rank, shape States, int Hidden, int... Layers, class X, class... S>
 constexpr auto problem_of_units(X x, S... states) {
   using owner = owner_of<X, S...>;
@@ -70,7 +72,8 @@ constexpr auto problem_of_units(X x, S... states) {
   }
 }
 
-/// The parameters of Hidden units with so many inputs, by PyTorch's names: `Name.weight_ih` and what follows.
+/// The parameters of Hidden units with In inputs, by PyTorch's names: `Name.weight_ih`, `Name.weight_hh`,
+/// `Name.bias_ih` and `Name.bias_hh`, each followed by Suffix.
 template <class Units, fixed_string Name, fixed_string Suffix, int Hidden, int In>
 struct unit_parameters {
   static constexpr int rows = Units::gates * Hidden;
@@ -145,8 +148,8 @@ struct recurrent_layer : layer_base {
     }
     static constexpr auto with_h(auto next) { return std::tuple_cat(next, std::tuple{std::get<0>(next)}); }
   };
-  /// Of xs {T, N, features}, what enters layer number L: what the last layer makes; then, of each state, those that the
-  /// layers from L on end with, a tuple.
+  /// Applies the layers from number L on to xs {T, N, features}. Returns a tuple. The first element is the result of
+  /// the last layer. Then follows, for each state, a tuple of the final states of the layers from L on.
   template <int L, class X, class... S>
   static constexpr auto from_layer(X xs, S... begin) {
     if constexpr (wrong<X>) {
@@ -162,7 +165,7 @@ struct recurrent_layer : layer_base {
           step{}, carried(reshape<examples, Hidden>(slice<0, L, L + 1>(begin))...), each(from_x), own::weight_hh,
           own::bias_hh);
       if constexpr (an_expression<std::remove_const_t<decltype(made)>>) {
-        return from_layer<layers>(made, begin...);  // which is a mistake
+        return from_layer<layers>(made, begin...);  // `made` is a mistake
       } else {
         const auto behind = from_layer<L + 1>(dropped<L>(std::get<sizeof...(S)>(made)), begin...);
         return [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -183,26 +186,34 @@ struct recurrent_layer : layer_base {
   };
 };
 
-/// h' = tanh(W x + b + W' h + b') (Elman, 1990), on x {N, T, features}: {N, T, Hidden}, what the last of num_layers
-/// makes in each step. With `rnn<"n", 64>(x, h0)`, h0 {num_layers, N, Hidden}, also the states after the last step, as
-/// h0: `auto [ys, h] = ...`; without, states are zeros in the beginning. Parameters, their names and how they start are
-/// those of nn.RNN(batch_first=True): `Name.weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`, and so for each
-/// layer. Policy is that of the layers' loops, each a scan of T steps:
-/// `nn::rnn<"n", 64, nn::recurrent_options{.num_layers = 2, .dropout = 0.1}, revolve<8>>`. Rejects: states of other
-/// shapes, no layer, a share of 1 or more, what scan rejects; in a program, one full name for two layers.
+/// Recurrent units (Elman, 1990) on x {N, T, features}: h' = tanh(W x + b + W' h + b'). The result {N, T, Hidden} is
+/// what the last of num_layers layers computes in each time step.
+///
+/// States in the beginning are zeros. They can be given instead: `auto [ys, h] = nn::rnn<"n", 64>(x, h0)`. The initial
+/// states h0 and the final states h are {num_layers, N, Hidden}.
+///
+/// Parameters have the names and the initialization of nn.RNN(batch_first=True): `Name.weight_ih_l0`,
+/// `Name.weight_hh_l0`, `Name.bias_ih_l0`, `Name.bias_hh_l0`, and the same for each further layer.
+///
+/// Each layer is a scan of T iterations, and Policy is the policy of these scans:
+/// `nn::rnn<"n", 64, nn::recurrent_options{.num_layers = 2, .dropout = 0.1}, revolve<8>>`.
+///
+/// Rejects: states of other shapes; a Hidden or num_layers below 1; a dropout outside of [0, 1); what scan rejects; in
+/// a program, one full name for two layers.
 template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
 inline constexpr recurrent_layer<detail::rnn_units, Name, Hidden, O, Policy> rnn{};
-/// Gated recurrent units (Cho et al., 2014), as nn.GRU: gates r, z, n.
+/// Gated recurrent units (Cho et al., 2014), as in nn.GRU. The gates are r, z and n, in this order.
 template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
 inline constexpr recurrent_layer<detail::gru_units, Name, Hidden, O, Policy> gru{};
-/// Long short-term memory (Hochreiter and Schmidhuber, 1997), as nn.LSTM: gates i, f, g, o. There are two states:
-/// `auto [ys, h, c] = lstm<"n", 64>(x, h0, c0)`.
+/// Long short-term memory (Hochreiter and Schmidhuber, 1997), as in nn.LSTM. The gates are i, f, g and o, in this
+/// order. There are two states: `auto [ys, h, c] = lstm<"n", 64>(x, h0, c0)`.
 template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
 inline constexpr recurrent_layer<detail::lstm_units, Name, Hidden, O, Policy> lstm{};
 
-/// One step of each, on x {N, features} and states {N, Hidden}, zeros where there are none: the next states, for a body
-/// of `repeat` or scan. Parameters are those of nn.RNNCell, nn.GRUCell and nn.LSTMCell: `Name.weight_ih`, `weight_hh`,
-/// `bias_ih`, `bias_hh`. `const auto [h1, c1] = nn::lstm_cell<"cell", 64>(x, h, c);`
+/// Recurrent cells compute one iteration on x {N, features} and states {N, Hidden}, for use in the body of `repeat` or
+/// scan: `const auto [h1, c1] = nn::lstm_cell<"cell", 64>(x, h, c);`. Without states, the states are zeros. The results
+/// are the next states. The parameters have the names of nn.RNNCell, nn.GRUCell and nn.LSTMCell: `Name.weight_ih`,
+/// `Name.weight_hh`, `Name.bias_ih` and `Name.bias_hh`.
 template <fixed_string Name, int Hidden>
 inline constexpr recurrent_cell_layer<detail::rnn_units, Name, Hidden> rnn_cell{};
 template <fixed_string Name, int Hidden>

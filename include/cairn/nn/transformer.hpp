@@ -1,4 +1,4 @@
-// Blocks of transformers, written as a user would write them.
+// Blocks of transformers. They are written in the same way as a user would write them.
 #pragma once
 
 #include "cairn/nn/activation.hpp"
@@ -8,13 +8,17 @@
 
 namespace cairn::nn {
 
-/// What a block of a transformer has beside its heads, in PyTorch's words.
+/// Options of a transformer block, with PyTorch's names.
 struct transformer_options {
-  int dim_feedforward = 0;  ///< features between its two linear layers; 0: four times its own
-  bool norm_first = true;   ///< each norm stands before what it is for, as in GPT-2, or behind it
+  int dim_feedforward = 0;  ///< number of features between the two linear layers; 0: four times the block's features
+  /// Each norm comes before the attention or the linear layers, as in GPT-2. If false, each norm comes after the
+  /// residual connection.
+  bool norm_first = true;
   bool causal = false;
-  int key_heads = 0;   ///< of keys and values; 0: as many as of queries
-  double dropout = 0;  ///< of weights of attention, behind it, between the linear layers and behind them
+  int key_heads = 0;  ///< number of heads of keys and values; 0: the number of heads of queries
+  /// Probability with which elements are dropped: weights of attention, results of attention, values between the two
+  /// linear layers, and results of the linear layers.
+  double dropout = 0;
 
   friend constexpr bool operator==(const transformer_options&, const transformer_options&) = default;
 };
@@ -75,19 +79,26 @@ struct swiglu_layer : layer_base {
   }
 };
 
-/// Self-attention and two linear layers, each with its norm and its residual connection, of {N, T, features}: with the
-/// names of nn.TransformerEncoderLayer, `self_attn.in_proj_weight`, `linear1.weight`, `norm1.weight` and so on, which
-/// the block or repeat around it prefixes: `repeat<6, "layers">([](auto) { return nn::transformer_block<8>; })`. A mask
-/// may follow x: 1 where to look, the reverse of nn.MultiheadAttention's; of keys {N, S} reshape<N, 1, 1, S>(mask). The
-/// activation is a layer, OnHeads that of self_attention. Options are also `nn::causal` alone; PyTorch's defaults are
-/// `nn::transformer_block<8, nn::transformer_options{.dim_feedforward = 2048, .norm_first = false, .dropout = 0.1},
-/// nn::relu>`. Rejects what self_attention does.
+/// Self-attention and two linear layers, each with a norm and a residual connection, on x {N, T, features}. The
+/// parameters have the names of nn.TransformerEncoderLayer: `self_attn.in_proj_weight`, `linear1.weight`,
+/// `norm1.weight` and so on. The block or repeat around the transformer block prefixes these names:
+/// `repeat<6, "layers">([](auto) { return nn::transformer_block<8>; })`.
+///
+/// A mask may follow x. A mask of truth values is 1 where a query looks at a key, which is the reverse of
+/// nn.MultiheadAttention. A mask of keys {N, S} is given as reshape<N, 1, 1, S>(mask).
+///
+/// Activation is a layer, and OnHeads is the OnHeads of self_attention. In place of options, `nn::causal` alone can be
+/// given. PyTorch's defaults are `nn::transformer_block<8, options, nn::relu>` with the options
+/// `nn::transformer_options{.dim_feedforward = 2048, .norm_first = false, .dropout = 0.1}`.
+///
+/// Rejects what self_attention rejects.
 template <int Heads, transformer_options O = transformer_options{}, auto Activation = gelu,
           auto OnHeads = detail::same_heads{}>
 inline constexpr transformer_block_layer<Heads, O, Activation, OnHeads> transformer_block{};
 
-/// w2(silu(w1(x)) * w3(x)), linear layers without bias (Shazeer, 2020), as the feed-forward layer of Llama:
-/// `Name.w1.weight` {Hidden, features}, `Name.w3.weight`, and `Name.w2.weight` {features, Hidden}.
+/// Computes `w2(silu(w1(x)) * w3(x))`, where w1, w2 and w3 are linear layers without a bias (Shazeer, 2020). This is
+/// the feed-forward layer of Llama. The parameters are `Name.w1.weight` {Hidden, features}, `Name.w3.weight`
+/// {Hidden, features} and `Name.w2.weight` {features, Hidden}.
 template <fixed_string Name, int Hidden>
 inline constexpr swiglu_layer<Name, Hidden> swiglu{};
 

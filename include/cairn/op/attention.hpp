@@ -1,4 +1,5 @@
-// Attention: of each query a mean of values, weighted by the softmax of its products with keys, which are not stored.
+// Attention: computes for each query a weighted mean of values. The weights are the softmax of scores, which are the
+// products of the query with the keys. The scores are not stored.
 #pragma once
 
 #include "cairn/cost/attention.hpp"
@@ -12,8 +13,9 @@
 namespace cairn {
 
 namespace nn {
-/// Query t looks at keys up to t alone, as is_causal of PyTorch: `nn::attention(q, k, v, nn::causal)`. Also the options
-/// of a layer that has no others.
+/// Marks causal attention: query t looks at the keys 0 to t only, as with is_causal of PyTorch:
+/// `nn::attention(q, k, v, nn::causal)`. In place of a layer's options, the mark means options that set causal and
+/// nothing else.
 struct causal_t {
   template <class Options>
     requires requires { Options{.causal = true}; }
@@ -25,9 +27,15 @@ inline constexpr causal_t causal{};
 }  // namespace nn
 
 namespace detail {
-/// The tensors of attention: queries {N, T, H, D}, keys and values {N, S, heads that divide H, D}, the values' D may be
-/// another; then a mask that broadcasts to {N, H, T, S}, where there is one, and a key of what is dropped. The first
-/// `Numbers` arguments are no options; of the first `Apart` of them rows may lie apart.
+/// Base of attention and its gradients: the arguments of attention.
+/// - Queries are {N, T, H, D}.
+/// - Keys and values are {N, S, K, D}, where the number of key heads K divides H. The last extent of the values may
+///   differ from D.
+/// - A mask may follow. It broadcasts to {N, H, T, S}.
+/// - If weights are dropped, the key of the random numbers follows.
+///
+/// The mask and the key are the options. The first `Numbers` arguments come before the options. The rows of the first
+/// `Apart` arguments may lie apart in memory.
 template <attending By, int Numbers, int Apart>
 struct attention_base : op {
   using rule = rule::queries_keys_values;
@@ -49,7 +57,8 @@ struct attention_base : op {
            mask_fits(shape(q[0], q[2], q[1], k[1]), more...);
   }
   static constexpr attention_extents of(const shape& q, const shape& k, const shape& v) { return {q, k, v, By.causal}; }
-  /// The gradients of arguments and options: that of a mask is that of scores, if it is added to them.
+  /// Returns the gradients of arguments and options. The gradient of a mask that is added to scores is the gradient of
+  /// the scores. A key gets no gradient.
   static constexpr auto gradients_of(auto of_scores, auto... of_arguments) {
     if constexpr (options == 0) return gradients(of_arguments...);
     else if constexpr (!masked) return gradients(of_arguments..., no_gradient{});
@@ -66,61 +75,71 @@ struct attention_base : op {
 
 constexpr double scale_of_scores(const shape& q) { return 1 / square_root(q[3]); }
 
-/// Attention as a composition, which stores scores: for gradients of gradients, and by a mask. Heads that share keys
-/// have an axis of their own: queries are {N, key heads, sharing, T, D}, keys {N, key heads, 1, S, D}.
+/// Attention that is composed of other operations and stores its scores. It serves gradients of gradients, and
+/// gradients of masks. Heads that share keys have an axis of their own: queries are {N, key heads, sharing, T, D}, and
+/// keys are {N, key heads, 1, S, D}.
 template <attending By, shape Q, shape K>
 struct composed_attention {
   static constexpr int batch = Q[0], queries = Q[1], heads = Q[2], keys = K[1], key_heads = K[2];
   static constexpr int sharing = heads / key_heads;
   static constexpr auto scale = constant<scale_of_scores(Q)>;
 
+  /// Reshapes and transposes {N, T, H, D}, or {N, T, H} with D = 1, to {N, key heads, sharing, T, D}.
   template <class X>
   static constexpr auto of_queries(X x) {
     return transpose<0, 2, 3, 1, 4>(reshape<batch, queries, key_heads, sharing, -1>(x));
   }
+  /// Transposes and reshapes {N, S, key heads, D} to {N, key heads, 1, S, D}.
   template <class X>
   static constexpr auto of_keys(X x) {
     return reshape<batch, key_heads, 1, keys, -1>(transpose<0, 2, 1, 3>(x));
   }
+  /// Reverses `of_queries`: the result is {N, T, H, D}.
   template <class X>
   static constexpr auto to_queries(X x) {
     return reshape<batch, queries, heads, -1>(transpose<0, 3, 1, 2, 4>(x));
   }
+  /// Sums a gradient {N, key heads, sharing, S, D} over the heads that share keys. The result is {N, S, key heads, D}.
   template <class X>
   static constexpr auto to_keys(X x) {
     return transpose<0, 2, 1, 3>(sum<2>(x));
   }
-  /// A number a query.
+  /// Reshapes one number for each query to {N, T, H}.
   static constexpr auto to_numbers(auto x) { return reshape<batch, queries, heads>(to_queries(x)); }
 
-  /// The gradient of a mask from that of scores, if it has one.
+  /// Returns the gradient of a mask from the gradient of the scores. A mask of truth values gets no gradient.
   static constexpr auto of_mask(auto of_scores) {
     if constexpr (By.mask == masking::real) return reshape<batch, heads, queries, keys>(of_scores);
     else return no_gradient{};
   }
 
-  /// What a softmax makes of scores whose logsumexp is known, in two parts.
+  /// Computes the weights, which are the softmax of the scores, from the logsumexp of each row of scores. The logsumexp
+  /// is given in two parts, `largest` and `log_total`.
   static constexpr auto weights(auto q, auto k, auto largest, auto log_total, auto... options) {
     const auto scores = matmul(of_queries(q * scale), transpose(of_keys(k)));
     return exp(masked(visible(scores), options...) - of_queries(largest) - of_queries(log_total));
   }
-  /// The gradient of weights, before they are dropped, less what the softmax takes off.
+  /// Computes the gradient of the weights before dropout, minus `delta`, which is the number that the softmax subtracts
+  /// from each gradient of a row.
   static constexpr auto slope(auto g, auto v, auto delta, auto... options) {
     return matmul(of_queries(g), transpose(of_keys(v))) * kept(options...) - of_queries(delta);
   }
-  /// What weights are multiplied by as they are dropped: 0, or 1 / (1 - probability).
+  /// Returns the factor by which dropout multiplies the weights: 0, or `1 / (1 - probability)`.
   static constexpr auto kept(auto... options) {
     if constexpr (By.dropout == 0) return constant<1>;
     else return drawn(std::get<sizeof...(options) - 1>(std::tuple{options...}));
   }
 
  private:
+  /// Returns the scores. If attention is causal, adds minus infinity to the scores of keys after the query.
   static constexpr auto visible(auto scores) {
     if constexpr (!By.causal) return scores;
     else
       return scores + generated<queries, keys>(
                           [](int t, int s) { return s <= t ? 0 : -std::numeric_limits<double>::infinity(); });
   }
+  /// Returns the scores after the mask. A mask of real numbers is added, and a mask of truth values sets scores to
+  /// minus infinity where it is 0.
   template <class Mask>
   static constexpr auto masked(auto scores, Mask mask, auto...) {
     if constexpr (By.mask == masking::none) {
@@ -134,7 +153,8 @@ struct composed_attention {
     }
   }
   static constexpr auto masked(auto scores) { return scores; }
-  /// The draws of a row begin at a multiple of what kernels draw at once.
+  /// Draws the random numbers of dropout. The draws of a row begin at a multiple of the count of numbers that kernels
+  /// draw at once.
   static constexpr auto drawn(auto key) {
     constexpr shape all{batch, key_heads, sharing, queries, static_cast<int>(drawn_keys(keys))};
     return slice<-1, 0, keys>(make<dropout_op<By.dropout, false>>(make<expand_op<all>>(constant<1>), key));
@@ -142,8 +162,11 @@ struct composed_attention {
 };
 }  // namespace detail
 
-/// The gradients of queries, keys and values, from that of the result, the logsumexp of each row of scores, in two
-/// parts, and `delta`, what the softmax takes off the gradient of each weight of a row.
+/// Computes the gradients of queries, keys and values. The arguments are:
+/// - the gradient of the result, then queries, keys and values
+/// - `largest` and `log_total`, the two parts of the logsumexp of each row of scores
+/// - `delta`, the number that the softmax subtracts from the gradient of each weight of a row
+/// - the options
 template <attending By>
 struct attention_gradients_op : detail::attention_base<By, 7, 4> {
   using tensors = detail::attention_base<By, 7, 4>;
@@ -165,7 +188,9 @@ struct attention_gradients_op : detail::attention_base<By, 7, 4> {
     const attention_tiles cut{of, bytes};
     return {cut.backward(of).end, parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
   }
-  /// Where p are weights, s their slopes, and w = p s: q gets w k, scaled, k gets w' q of scaled q, and v gets p' g.
+  /// Differentiates the three gradients. Let p be the weights, s their gradients minus `delta`, and w = p s. A
+  /// transposed matrix is marked with '. The gradient of q is w k, scaled. The gradient of k is w' q, where q is
+  /// scaled. The gradient of v is p' g, where dropout has multiplied p.
   template <class G, class Q, class K, class... Options>
     requires(sizeof...(Options) == tensors::options)
   static constexpr auto vjp(auto of_q, auto of_k, auto of_v, auto, auto, auto, G g, Q q, K k, auto v, auto largest,
@@ -195,10 +220,14 @@ struct attention_gradients_op : detail::attention_base<By, 7, 4> {
   }
 };
 
-/// Of each query the mean of values, weighted by the softmax of its products with keys over sqrt(D): {N, T, H, D}; and
-/// the logsumexp of each row of scores, by which backward makes the weights again, in two parts, each {N, T, H}: the
-/// largest score, and the log of the total of weights relative to that. In one number the log would be lost beside a
-/// large score. A row in which nothing may be looked at is 0, and so are both parts.
+/// Computes three results. The first result, {N, T, H, D}, is for each query the mean of the values. The weights of
+/// this mean are the softmax of the scores, which are the products of the query with the keys, divided by sqrt(D).
+///
+/// The other two results are the logsumexp of each row of scores in two parts, each {N, T, H}. From the logsumexp, the
+/// backward pass recomputes the weights. The first part is the largest score. The second part is the log of the sum of
+/// the weights relative to the largest score. A single number would lose the digits of this log next to a large score.
+///
+/// If a query may not look at any key, its row of the result is 0, and so are both parts of its logsumexp.
 template <attending By>
 struct attention_op : detail::attention_base<By, 3, 3> {
   using tensors = detail::attention_base<By, 3, 3>;
@@ -223,8 +252,9 @@ struct attention_op : detail::attention_base<By, 3, 3> {
   static constexpr auto vjp(auto g, auto y, auto largest, auto log_total, auto q, auto k, auto v, Options... options) {
     return gradients_by(sum<-1>(g * y), g, largest, log_total, q, k, v, options...);
   }
-  /// Of gradients of gradients. Who reads the parts of a logsumexp reads their sum, so both have one gradient; which
-  /// key has the largest score does not matter, and `largest` counts as a constant.
+  /// Gradient rule for gradients of gradients, where the parts of the logsumexp have gradients too. An operation that
+  /// reads one part always reads the sum of both parts, so both parts have the same gradient, `of_logsumexp`. The
+  /// result does not depend on which key has the largest score, so `largest` counts as a constant.
   template <class... Options>
     requires(sizeof...(Options) == tensors::options)
   static constexpr auto vjp(auto g, auto /* of_largest */, auto of_logsumexp, auto y, auto largest, auto log_total,
@@ -249,7 +279,8 @@ struct attention_op : detail::attention_base<By, 3, 3> {
 };
 
 namespace detail {
-/// Attention, then `causal` and a mask, at most one of each. Key: that of the numbers by which weights are dropped.
+/// The form of attention. After queries, keys and values, `causal` and a mask may follow, at most one of each. P is the
+/// probability with which weights are dropped. Key is the key from which the random numbers are drawn.
 template <double P, class... Key>
 struct attention_form {
   static constexpr fixed_string name = "attention";
@@ -299,19 +330,22 @@ struct attention_form {
 }  // namespace detail
 
 namespace nn {
-/// softmax(q k' / sqrt(D)) v of queries {N, T, H, D}, keys and values {N, S, heads, D}, as
-/// F.scaled_dot_product_attention with the axes of what a linear layer gives: {N, T, H, D}. Where there are fewer heads
-/// of keys, so many queries' heads that lie side by side share one. `causal` may follow, and a mask that broadcasts to
-/// {N, H, T, S}: truth values, by which a query looks at a key or not, or numbers that are added to scores. Scores are
-/// stored by the gradient of a mask and by gradients of gradients alone. A query that may look at nothing gets zeros.
-/// Rejects: other shapes, indices that are no truth values, either one twice.
+/// Computes `softmax(q k' / sqrt(D)) v` for queries {N, T, H, D} and keys and values {N, S, heads, D}. The result is
+/// {N, T, H, D}. This is F.scaled_dot_product_attention, with the axes in the order in which a linear layer makes them.
+/// If there are fewer heads of keys than of queries, neighbouring heads of queries share one head of keys.
+///
+/// After the values, `causal` and a mask may follow. The mask broadcasts to {N, H, T, S}. A mask of truth values says
+/// which keys a query looks at. A mask of real numbers is added to the scores. The scores are stored only for the
+/// gradient of a mask, and for gradients of gradients. A query that may not look at any key gets zeros.
+///
+/// Rejects: other shapes; a mask of indices that are not truth values; `causal` or a mask twice.
 template <class... A>
   requires(an_operand<A> || ...)
 constexpr applied<cairn::detail::attention_form<0.0>, A...> attention(A...) {
   return {};
 }
-/// The same with weights dropped with probability P, drawn and named as in `dropout`: `nn::attention<"drop",
-/// 0.1>(q, k, v)`.
+/// Computes attention, and drops each weight with probability P. The random numbers are drawn and named as in
+/// `dropout`: `nn::attention<"drop", 0.1>(q, k, v)`. A predictor drops no weights.
 template <fixed_string Name, auto P, class... A>
   requires(an_operand<A> || ...)
 constexpr applied<cairn::detail::attention_form<static_cast<double>(P), random_key_leaf<Name>>, A...> attention(A...) {

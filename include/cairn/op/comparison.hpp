@@ -1,4 +1,4 @@
-// Comparisons, which give truth values, and the choice by these.
+// Comparisons, which compute truth values, and operations that choose by truth values.
 #pragma once
 
 #include "cairn/lang/convert.hpp"
@@ -19,7 +19,8 @@ template <>
 inline constexpr auto name_of<comparison::not_equal> = fixed_string{"not_equal"};
 }  // namespace detail
 
-/// Truth values, std::uint8_t below 2: with NaN, all but not_equal are false. Real numbers or whole ones.
+/// Compares real numbers or whole numbers. The results are truth values: std::uint8_t below 2. If an argument is NaN,
+/// not_equal is true and all other comparisons are false.
 template <comparison Which>
 struct compare_op : elementwise_op {
   static constexpr fixed_string name = detail::name_of<Which>;
@@ -31,7 +32,8 @@ struct compare_op : elementwise_op {
   static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
 };
 
-/// The first where a condition holds, a truth value or an index below 2, else the second.
+/// Returns the first value where a condition holds, else the second value. The condition is a truth value or an index
+/// below 2.
 struct where_op : elementwise_op {
   static constexpr fixed_string name = "where";
   static constexpr kind argument_kind(int i) { return i == 0 ? kind::whole : kind::any; }
@@ -49,7 +51,8 @@ namespace detail {
 template <class E>
 inline constexpr bool is_whole = kind_of(E::element.type) == kind::whole;
 
-/// A comparison as a form. Whole numbers and a constant are compared in double, which has all of them.
+/// The form of a comparison. A whole number and a constant are compared in double, because double represents all whole
+/// numbers of these types exactly.
 template <comparison Which>
 struct comparing_form {
   using op = compare_op<Which>;
@@ -67,8 +70,8 @@ template <comparison Which, class A, class B>
 using compared = applied<comparing_form<Which>, A, B>;
 }  // namespace detail
 
-// Elementwise, with broadcasting: real numbers of one type, whole ones of one, and constants beside either. No
-// gradient.
+// The comparison operators work elementwise, with broadcasting. They compare real numbers of one type, or whole numbers
+// of one type. A constant can be compared with either. Comparisons have no gradient.
 template <class A, class B>
   requires some_operands<A, B>
 constexpr detail::compared<comparison::less, A, B> operator<(A, B) {
@@ -100,9 +103,10 @@ constexpr detail::compared<comparison::not_equal, A, B> operator!=(A, B) {
   return {};
 }
 
-/// x where a condition holds, else y, as torch.where: `where(x < y, x, 0_c)`, or by `indices<"mask", 2, 8, 6>`. x and y
-/// are real numbers of one type, or whole ones; each gets the gradient of what was taken from it.
-/// Rejects: a condition that is no truth value, which is an index below 2.
+/// Returns x where a condition holds, else y, as torch.where does: `where(x < y, x, 0_c)`. The condition can also be an
+/// input: `indices<"mask", 2, 8, 6>`. x and y are both real numbers of one type, or both whole numbers of one type. The
+/// gradient of each element goes to the argument from which the element was taken.
+/// Rejects: a condition that is not a truth value. Truth values are indices below 2.
 template <class C, class A, class B>
   requires some_operands<C, A, B>
 constexpr made<where_op, C, A, B> where(C, A, B) {
@@ -110,7 +114,8 @@ constexpr made<where_op, C, A, B> where(C, A, B) {
 }
 
 namespace detail {
-/// A constant bound that is reached stops the gradient; one that is computed takes half of it.
+/// The form of clamp. Where x reaches a constant bound, x gets no gradient. Where x equals a computed bound, the bound
+/// gets half of the gradient.
 struct clamp_form : form_of<"clamp", 3, two_arguments> {
   static constexpr auto of(an_expression auto x, an_expression auto least, an_expression auto most) {
     return bounded<minimum_op, true>(bounded<maximum_op, false>(x, least), most);
@@ -143,15 +148,16 @@ struct leaky_relu_form : form_of_one<"leaky_relu"> {
 };
 }  // namespace detail
 
-/// x, but no less than `least` and no more than `most`, as torch.clamp: `clamp(x, 0_c, 6_c)`; `most` where they cross.
-/// x gets no gradient where it equals a constant bound, as in PyTorch 2.15.
+/// Limits x to the range from `least` to `most`, as torch.clamp does: `clamp(x, 0_c, 6_c)`. If `least` is larger than
+/// `most`, the result is `most`. Where x equals a constant bound, x gets no gradient, as in PyTorch 2.15.
 template <class X, class A, class B>
   requires some_operands<X, A, B>
 constexpr applied<detail::clamp_form, X, A, B> clamp(X, A, B) {
   return {};
 }
 
-/// x where it is positive, else Slope x, as F.leaky_relu: `leaky_relu<0.2>(x)`.
+/// Returns x where x is positive, else Slope x, as F.leaky_relu does: `leaky_relu<0.2>(x)`. Rejects: a Slope that is
+/// not finite.
 template <auto Slope = 0.01, an_operand X>
 constexpr applied<detail::leaky_relu_form<static_cast<double>(Slope)>, X> leaky_relu(X) {
   return {};

@@ -1,4 +1,4 @@
-// Tensors joined along an axis.
+// Concatenation and stacking: tensors are joined along an axis.
 #pragma once
 
 #include "cairn/op/slice.hpp"
@@ -6,7 +6,7 @@
 
 namespace cairn {
 
-/// The arguments one after the other along an axis.
+/// Joins the arguments one after the other along an axis.
 template <int Axis>
 struct concatenate_op : op {
   static constexpr fixed_string name = "concatenate";
@@ -36,7 +36,7 @@ struct concatenate_op : op {
   }
 
  private:
-  /// Where argument number I of X begins in the result.
+  /// Index along the axis at which argument number I of X begins in the result.
   template <std::size_t I, class... X>
   static constexpr int begin = [] {
     const int extents[]{X::shape[Axis]...};
@@ -55,7 +55,7 @@ struct concatenate_form<Axis> {
   using misuse = two_or_more_arguments;
   template <class... A>
   static constexpr bool fits = sizeof...(A) > 1;
-  /// Of many, a message shows the first and the one that does not fit it.
+  /// A message shows only the first argument and the first argument that does not fit it, however many there are.
   template <an_expression First, an_expression... More>
   static constexpr auto of(First first, More... more) {
     using whole = decltype(made_silently<concatenate_op<Axis>>(first, more...));
@@ -64,7 +64,8 @@ struct concatenate_form<Axis> {
   }
 };
 
-/// A shape with one more axis of extent 1; of an axis that this cannot have, no shape.
+/// Returns the shape `s` with an additional axis of extent 1 at index `axis`. A negative index counts from the last
+/// axis of the result. Returns no_shape if the result cannot have that axis.
 constexpr shape with_axis(shape s, int axis) {
   const int at = axis < 0 ? s.rank + 1 + axis : axis;
   if (at < 0 || at > s.rank || s.rank == max_rank) return no_shape;
@@ -94,7 +95,7 @@ struct stack_form<Axis> : concatenate_form<Axis> {
   }
 
  private:
-  /// Of many, a message shows the first and the one that does not fit it.
+  /// A message shows only the first argument and the first argument that does not fit it, however many there are.
   template <class First, class X>
   static constexpr auto stacked_beside(X) {
     using what = fact::operation<"stack", tensor_fact<First>, tensor_fact<X>>;
@@ -104,16 +105,17 @@ struct stack_form<Axis> : concatenate_form<Axis> {
 };
 }  // namespace detail
 
-/// Two or more expressions one after the other along an axis, as torch.cat: `concatenate<-1>(a, b, c)`. A negative axis
-/// counts from the last; the other extents are equal.
+/// Joins two or more expressions one after the other along an axis, as torch.cat does: `concatenate<-1>(a, b, c)`. A
+/// negative axis counts from the last axis. All other extents must be equal.
 template <int... Axes, class... A>
   requires some_operands<A...>
 constexpr applied<detail::concatenate_form<Axes...>, A...> concatenate(A...) {
   return {};
 }
 
-/// Two or more expressions of one shape along a new axis, as torch.stack: `stack<0>(a, b, c)`. A negative axis counts
-/// from the last of the result. Rejects: different shapes, an axis that the result cannot have.
+/// Joins two or more expressions of one shape along a new axis, as torch.stack does: `stack<0>(a, b, c)`. A negative
+/// axis counts from the last axis of the result.
+/// Rejects: different shapes; an axis that the result cannot have.
 template <int... Axes, class... A>
   requires some_operands<A...>
 constexpr applied<detail::stack_form<Axes...>, A...> stack(A...) {

@@ -1,4 +1,4 @@
-// Convolutions of images {N, H, W, C}, channels last.
+// Convolutions of images {N, H, W, C}, which have their channels last.
 #pragma once
 
 #include "cairn/cost/convolution.hpp"
@@ -9,28 +9,32 @@
 namespace cairn {
 
 namespace detail {
-/// Three operations that are linear in each of their arguments, and each other's gradients.
+/// Base of the three operations of this file. Each operation is linear in each of its arguments. The gradients of one
+/// operation are computed by the other two.
 struct convolving : op {
   using rule = rule::filter_of_images;
   static constexpr bool contraction = true;
   static constexpr bool takes_bf16(int) { return true; }
 };
-/// Two of them, of images and a filter, which is rounded as it is packed: no copy of it is made.
+/// Base of the two operations that take images and a filter. The filter is rounded to bf16 while it is packed, so no
+/// rounded copy of the filter is stored.
 struct filtering : convolving {
   static constexpr bool takes_bf16(int i) { return i == 0; }
   static constexpr bool takes_weights(int) { return true; }
 };
 }  // namespace detail
 
-/// The gradient of a convolution's argument of so many rows and columns; forward, a transposed convolution. Of
-/// {N, H, W, O} and a filter {O, channels of a group, rows, columns}.
+/// Computes the gradient of a convolution's images, which have Rows rows and Columns columns. In a forward pass, the
+/// operation is a transposed convolution. Its arguments are the gradient of the convolution's result, {N, H', W', O},
+/// and the filter, {O, channels of a group, rows, columns}.
 template <motion Moves, int Rows, int Columns>
 struct convolution_back_op;
-/// The gradient of a filter of these extents, of images and the gradient of the result.
+/// Computes the gradient of a convolution's filter, which has Rows rows and Columns columns. The arguments are the
+/// images and the gradient of the convolution's result.
 template <motion Moves, int Rows, int Columns>
 struct filter_gradient_op;
 
-/// {N, H, W, C} with a filter {O, C / groups, rows, columns} -> {N, H', W', O}.
+/// Convolves images {N, H, W, C} with a filter {O, C / groups, rows, columns}: {N, H', W', O}.
 template <motion Moves>
 struct convolution_op : detail::filtering {
   static constexpr fixed_string name = "convolution";
@@ -48,7 +52,8 @@ struct convolution_op : detail::filtering {
     return cut.block_runs < cut.runs || cut.block_length < cut.length ? tiling::summed_in_result : tiling::complete;
   }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& w) { return scratch_of(of(x, w), bytes); }
-  /// Where it copies the images.
+  /// Returns true if the kernel reads the pieces of concatenated images in place. The kernel can do so only if it
+  /// copies the images anyway.
   static constexpr bool reads_pieces(int argument, const shape& x, const shape& w) {
     return argument == 0 && of(x, w).copied();
   }
@@ -106,10 +111,12 @@ struct filter_gradient_op : detail::convolving {
 
 namespace detail {
 constexpr int stride_of(nn::window by) { return by.stride == 0 ? 1 : by.stride; }
-/// Along both axes of an image, or along its width alone: a row is an image of one row.
+/// The motion of the window `By` over images. With two axes, the window moves along both axes of an image. With one
+/// axis, the images are rows: a row counts as an image of height 1, and the window moves along the width alone.
 template <nn::window By, int Axes>
 inline constexpr motion motion_of = [] {
-  motion out{.groups = std::max(By.groups, 1)};  // clang warns of remainders by 0 before they are refused
+  // Without std::max, clang would warn about remainders by 0, although groups below 1 are rejected later.
+  motion out{.groups = std::max(By.groups, 1)};
   for (int axis = 2 - Axes; axis < 2; ++axis) {
     out.stride[axis] = stride_of(By);
     out.padding[axis] = By.padding;
@@ -117,8 +124,9 @@ inline constexpr motion motion_of = [] {
   }
   return out;
 }();
-/// {N, H, W, C} of {N, W, C}, and filters likewise: {O, C, rows, columns} of {O, C, columns}.
+/// Returns the shape {N, 1, W, C} for rows {N, W, C}. Returns the shape of images unchanged.
 constexpr shape as_images(const shape& x) { return x.rank == 4 ? x : shape{x[0], 1, x[1], x[2]}; }
+/// Returns the shape {O, C, 1, columns} for filters {O, C, columns}. Returns the shape of filters of images unchanged.
 constexpr shape as_filters(const shape& w) { return w.rank == 4 ? w : shape{w[0], w[1], 1, w[2]}; }
 template <shape To, class X>
 constexpr auto reshaped(X x) {
@@ -131,7 +139,8 @@ struct breaking : Form {
   using rule = Rule;
 };
 
-/// A convolution as people write it, filters as PyTorch stores them; Transposed: its gradient's way round.
+/// The form of a convolution with filters in PyTorch's layout. If Transposed is true, the form is a transposed
+/// convolution, which computes the gradient of a convolution's images.
 template <fixed_string Name, nn::window By, int Axes, bool Transposed>
 struct convolution_form : form_of_two<Name> {
   using filters_rule = std::conditional_t<Transposed, rule::transposed_filter,
@@ -141,7 +150,8 @@ struct convolution_form : form_of_two<Name> {
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   static constexpr int axes = Axes;
   static constexpr const motion& moves = motion_of<By, Axes>;
-  /// Of a layer with so many channels on either side; the second extent is 0 where groups do not divide it.
+  /// Returns the shape of the filters of a layer that reads `in` channels and makes `out` channels. The second extent
+  /// is 0 if the groups do not divide the channels on that side.
   static constexpr shape filters(int in, int out, int extent) {
     const int first = Transposed ? in : out, second = Transposed ? out : in, groups = std::max(By.groups, 1);
     const int each = second % groups == 0 ? second / groups : 0;
@@ -158,8 +168,9 @@ struct convolution_form : form_of_two<Name> {
     return fits ? shape{x[0], extent(0), extent(1), w[1] * moves.groups} : no_shape;
   }
   using rules = std::tuple<sound, rule::window_of_filter, filters_rule, rule::groups_divide, room_rule>;
-  /// Which of the rules is broken by arguments of these shapes, filters as PyTorch stores them; 0 of those that fit.
-  /// Filters without channels are those of a layer whose groups do not divide what it makes.
+  /// Returns the index in `rules` of the rule that arguments of these shapes break. Returns 0 if the arguments fit.
+  /// Filters have PyTorch's layout. A second extent of 0 means that the filters belong to a layer and that groups do
+  /// not divide the channels which the layer makes.
   static constexpr int broken(const shape& x, const shape& w) {
     if (By.stride < 0 || By.padding < 0 || By.dilation < 1 || By.groups < 1) return 1;
     if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 2;
@@ -196,23 +207,26 @@ template <nn::window By>
 using conv_transpose2d_form = convolution_form<"conv_transpose2d", By, 2, true>;
 }  // namespace detail
 
-/// Images {N, H, W, C} and filters {O, C / groups, rows, columns} -> {N, H', W', O}, as torch.conv2d, channels last:
-/// `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`. Rejects: other ranks, channels that do not fit or that groups
-/// do not divide, filters larger than the padded image, a stride or padding below 0, dilation or groups below 1.
+/// Convolves images {N, H, W, C} with filters {O, C / groups, rows, columns}: {N, H', W', O}. This is torch.conv2d with
+/// channels last: `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`.
+/// Rejects: other ranks; channels that do not fit, or that groups do not divide; filters that are larger than the
+/// padded image; a stride or padding below 0; dilation or groups below 1.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<detail::conv2d_form<By>, A...> conv2d(A...) {
   return {};
 }
-/// Rows {N, L, C} and filters {O, C / groups, extent} -> {N, L', O}. Rejects what conv2d does.
+/// Convolves rows {N, L, C} with filters {O, C / groups, extent}: {N, L', O}. Rejects what conv2d rejects.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<detail::conv1d_form<By>, A...> conv1d(A...) {
   return {};
 }
-/// Images {N, H, W, C} and filters {C, O / groups, rows, columns} ->
-/// {N, (H - 1) stride - 2 padding + dilation (rows - 1) + 1, likewise, O}: the gradient of conv2d with respect to its
-/// images, as torch.conv_transpose2d. Rejects what conv2d does, and where no image is left.
+/// Computes the gradient of conv2d with respect to its images, as torch.conv_transpose2d does. Images are {N, H, W, C},
+/// filters are {C, O / groups, rows, columns}, and the result is {N, H', W', O}. The height H' is
+/// `(H - 1) stride - 2 padding + dilation (rows - 1) + 1`. The width W' is computed from W and columns by the same
+/// formula.
+/// Rejects: what conv2d rejects; padding that leaves no image.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<detail::conv_transpose2d_form<By>, A...> conv_transpose2d(A...) {

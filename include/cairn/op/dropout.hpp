@@ -1,12 +1,14 @@
-// Random operations. Each draws from a key of its own, whose name has the names of the blocks around it before it.
+// Random operations. Each random operation draws its random numbers from a key of its own. The full name of the key
+// begins with the names of the blocks around the operation.
 #pragma once
 
 #include "cairn/lang/leaf.hpp"
 
 namespace cairn {
 
-/// x / (1 - P), or 0 with probability P, drawn from the key. Backward drops the same of the gradient: it draws again
-/// instead of keeping what was drawn.
+/// Computes x / (1 - P), or 0 with probability P, by random numbers that are drawn from the key. The gradient rule
+/// draws the same numbers a second time and drops the same elements of the cotangent, so no draws are stored. `Forward`
+/// is true for dropout that the user wrote: a predictor replaces it by x. `Forward` is false for dropout in a gradient.
 template <double P, bool Forward>
 struct dropout_op : op {
   static constexpr fixed_string name = "dropout";
@@ -24,10 +26,11 @@ struct dropout_op : op {
   }
 };
 
-/// x with each element 0 with probability P, and the others divided by 1 - P; as F.dropout. `dropout<"d1", 0.1>(x)`.
-/// What is dropped depends on the seed of init, the number of the step and the full name ("block.3.d1") alone. No mask
-/// is stored: backward and recomputation draw the same again. A predictor takes x as it is, at no cost.
-/// Rejects (in a program): one full name for two different random operations.
+/// Sets each element of x to 0 with probability P and divides the remaining elements by 1 - P, as F.dropout does:
+/// `dropout<"d1", 0.1>(x)`. Which elements are dropped depends only on the seed given to init, on the number of the
+/// training step and on the full name ("block.3.d1"). No mask is stored, because the backward pass and recomputation
+/// draw the same numbers again. A predictor uses x unchanged, at no cost.
+/// Rejects: a probability outside of [0, 1); in a program, one full name for two different random operations.
 template <fixed_string Name, auto P = 0.5, an_operand X>
 constexpr made<dropout_op<static_cast<double>(P), true>, X, random_key_leaf<Name>> dropout(X) {
   return {};

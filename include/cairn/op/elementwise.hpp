@@ -1,4 +1,5 @@
-// Operations on single elements, with NumPy's broadcasting. Chains of them run as one loop.
+// Elementwise operations: each element of a result is computed from one element of each argument. Arguments broadcast
+// as in NumPy. Chains of elementwise operations run as one fused loop.
 #pragma once
 
 #include "cairn/lang/leaf.hpp"
@@ -34,7 +35,8 @@ struct neg_op : elementwise_op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(-g); }
 };
 
-// A plain number beside an expression is a mistake with a message: 0.5_c and constant<0.5> are constants.
+// The operators also accept a plain number next to an expression, so that `x + 0.5` is reported as a mistake with its
+// own message. Constants are written 0.5_c or constant<0.5>.
 template <class A, class B>
   requires some_operands<A, B>
 constexpr made<add_op, A, B> operator+(A, B) {
@@ -72,7 +74,7 @@ struct log_op : elementwise_op {
   static constexpr fixed_string name = "log";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / x); }
 };
-/// log(1 + x), of small x without loss.
+/// Computes log(1 + x). Small x lose no digits.
 struct log1p_op : elementwise_op {
   static constexpr fixed_string name = "log1p";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / (detail::one + x)); }
@@ -95,8 +97,8 @@ struct square_op : elementwise_op {
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * detail::two * x); }
 };
 struct tanh_op;
-/// The derivative of tanh, from the argument: 1 less the square of the result is 0 where the result rounds to 1, which
-/// one of bf16 does at 3.5.
+/// Computes the derivative of tanh from the argument x. The derivative could also be computed from the result y as
+/// `1 - y^2`, but this is 0 wherever y is rounded to 1. A result in bf16 is rounded to 1 from about x = 3.5 on.
 struct tanh_slope_op : elementwise_op {
   static constexpr fixed_string name = "tanh_slope";
   static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * detail::two * y * make<tanh_op>(x))); }
@@ -105,7 +107,7 @@ struct tanh_op : elementwise_op {
   static constexpr fixed_string name = "tanh";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<tanh_slope_op>(x)); }
 };
-/// The derivative of the sigmoid, from the argument, as that of tanh.
+/// Computes the derivative of the sigmoid from the argument, for the same reason as tanh_slope_op.
 struct sigmoid_slope_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid_slope";
   static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * y * make<tanh_op>(detail::half * x))); }
@@ -114,7 +116,7 @@ struct sigmoid_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sigmoid_slope_op>(x)); }
 };
-/// The derivative of silu: y + x y (1 - y) for the sigmoid y of x.
+/// Computes the derivative of silu at x: y + x y (1 - y), where y is the sigmoid of x.
 struct silu_slope_op : elementwise_op {
   static constexpr fixed_string name = "silu_slope";
   static constexpr auto vjp(auto g, auto, auto x) {
@@ -126,13 +128,13 @@ struct silu_op : elementwise_op {
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<silu_slope_op>(x)); }
 };
 
-/// log(1 + exp(x)).
+/// Computes log(1 + exp(x)).
 struct softplus_op : elementwise_op {
   static constexpr fixed_string name = "softplus";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sigmoid_op>(x)); }
 };
 
-/// -1, 0 or 1: the slope of abs.
+/// Computes -1, 0 or 1. This is the slope of abs.
 struct sign_op : elementwise_op {
   static constexpr fixed_string name = "sign";
   static constexpr bool piecewise_constant = true;
@@ -143,7 +145,8 @@ struct abs_op : elementwise_op {
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sign_op>(x)); }
 };
 
-/// 1 where x > 0, else 0: the slope of relu, read off its result.
+/// Computes 1 where x > 0, else 0. This is the slope of relu. The gradient rule of relu applies this operation to the
+/// result of relu, which is positive exactly where the argument of relu is positive.
 struct step_op : elementwise_op {
   static constexpr fixed_string name = "step";
   static constexpr bool piecewise_constant = true;
@@ -154,7 +157,8 @@ struct relu_op : elementwise_op {
   static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * make<step_op>(y)); }
 };
 
-/// The derivative of gelu: Phi(x) + x phi(x), with the normal distribution Phi and its density phi.
+/// Computes the derivative of gelu at x: Phi(x) + x phi(x), where Phi is the distribution function of the normal
+/// distribution and phi is its density.
 struct gelu_slope_op : elementwise_op {
   static constexpr fixed_string name = "gelu_slope";
   static constexpr auto vjp(auto g, auto, auto x) {
@@ -162,13 +166,14 @@ struct gelu_slope_op : elementwise_op {
     return gradients(g * density_at_zero * make<exp_op>(x * x * constant<-0.5>) * (detail::two - x * x));
   }
 };
-/// x Phi(x), exact, as in PyTorch's default (Hendrycks and Gimpel, 2016).
+/// Computes x Phi(x) exactly, without the tanh approximation, as PyTorch does by default (Hendrycks and Gimpel, 2016).
 struct gelu_op : elementwise_op {
   static constexpr fixed_string name = "gelu";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<gelu_slope_op>(x)); }
 };
 
-/// The share of the first argument in a maximum's gradient: 1 where it is larger, 0.5 where both are equal.
+/// Computes the share that the first argument gets of a maximum's gradient: 1 where the first argument is larger, 0.5
+/// where both arguments are equal, else 0.
 struct share_op : elementwise_op {
   static constexpr fixed_string name = "share";
   static constexpr bool piecewise_constant = true;
@@ -187,14 +192,15 @@ struct minimum_op : elementwise_op {
   }
 };
 
-/// 1 where both are equal, else 0.
+/// Computes 1 where both arguments are equal, else 0.
 struct equal_op : elementwise_op {
   static constexpr fixed_string name = "equal";
   static constexpr bool piecewise_constant = true;
   static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
 };
 
-/// The argument repeated along broadcast axes to the shape To; where that is its own, a copy.
+/// Repeats the argument along broadcast axes until it has the shape To. If the argument already has the shape To, the
+/// result is a copy.
 template <shape To>
 struct expand_op : elementwise_op {
   static constexpr fixed_string name = "expand";
@@ -216,7 +222,7 @@ constexpr made<log_op, X> log(X) {
   return {};
 }
 function_name log(function_name);
-/// log(1 + x), of small x without loss.
+/// Computes log(1 + x). Small x lose no digits.
 template <an_operand X>
 constexpr made<log1p_op, X> log1p(X) {
   return {};
@@ -232,13 +238,13 @@ constexpr made<cos_op, X> cos(X) {
   return {};
 }
 function_name cos(function_name);
-/// The absolute value; its slope at 0 is 0, as in PyTorch.
+/// Computes the absolute value. The slope of abs at 0 is 0, as in PyTorch.
 template <an_operand X>
 constexpr made<abs_op, X> abs(X) {
   return {};
 }
 function_name abs(function_name);
-/// -1, 0 or 1, as torch.sign, but NaN stays. Its gradient is 0.
+/// Computes -1, 0 or 1 as torch.sign does, except that NaN stays NaN. The gradient of sign is 0.
 template <an_operand X>
 constexpr made<sign_op, X> sign(X) {
   return {};
@@ -274,19 +280,21 @@ constexpr made<gelu_op, X> gelu(X) {
   return {};
 }
 function_name gelu(function_name);
-/// log(1 + exp(x)), as F.softplus; large x do not overflow.
+/// Computes log(1 + exp(x)), as F.softplus does. Large x do not overflow.
 template <an_operand X>
 constexpr made<softplus_op, X> softplus(X) {
   return {};
 }
 function_name softplus(function_name);
-/// The larger of two elements; where they are equal, each gets half of the gradient. NaN wins.
+/// Computes the larger of two elements. Where the elements are equal, each gets half of the gradient. Where one of them
+/// is NaN, the result is NaN.
 template <class A, class B>
   requires some_operands<A, B>
 constexpr made<maximum_op, A, B> maximum(A, B) {
   return {};
 }
-/// The smaller of two elements; where they are equal, each gets half of the gradient. NaN wins.
+/// Computes the smaller of two elements. Where the elements are equal, each gets half of the gradient. Where one of
+/// them is NaN, the result is NaN.
 template <class A, class B>
   requires some_operands<A, B>
 constexpr made<minimum_op, A, B> minimum(A, B) {
@@ -299,13 +307,13 @@ struct rsqrt_form : form_of_one<"rsqrt"> {
 };
 }  // namespace detail
 
-/// 1 / sqrt(x).
+/// Computes 1 / sqrt(x).
 template <an_operand X>
 constexpr applied<detail::rsqrt_form, X> rsqrt(X) {
   return {};
 }
 function_name rsqrt(function_name);
-/// x sigmoid(x), as F.silu (Elfwing et al., 2017).
+/// Computes x sigmoid(x), as F.silu does (Elfwing et al., 2017).
 template <an_operand X>
 constexpr made<silu_op, X> silu(X) {
   return {};
@@ -317,7 +325,7 @@ template <double Exponent, class X>
 constexpr auto power_of(X x);
 }  // namespace detail
 
-/// x to the power of a constant. Where that is not whole, NaN of negative x.
+/// Raises x to a constant power. If the power is not a whole number, the result is NaN where x is negative.
 template <double Exponent>
 struct pow_op : elementwise_op {
   static constexpr fixed_string name = "pow";
@@ -352,8 +360,9 @@ struct power_form {
 };
 }  // namespace detail
 
-/// Each element to a power that is a constant, from -64 to 64 and not 0: `pow(x, 3_c)`. Where it is not whole, negative
-/// elements give NaN, as in PyTorch.
+/// Raises each element to a constant power: `pow(x, 3_c)`. If the power is not a whole number, negative elements give
+/// NaN, as in PyTorch.
+/// Rejects: a power that is not a constant, that is 0, or that is outside of [-64, 64].
 template <an_operand X, class E>
 constexpr applied<detail::power_form, X, E> pow(X, E) {
   return {};

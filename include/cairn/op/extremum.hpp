@@ -1,4 +1,4 @@
-// The largest and the smallest over axes, and where they stand.
+// The largest and the smallest element over axes, and their positions.
 #pragma once
 
 #include "cairn/op/reduce.hpp"
@@ -7,13 +7,15 @@ namespace cairn {
 
 enum class extremum : bool { largest, smallest };
 
-/// The extremum over a set of axes, which become 1 (Keep) or vanish. Where several are equal, each gets the same share
-/// of the gradient, as in maximum, torch.amax and jnp.max. NaN wins.
+/// Computes the extremum over a set of axes. If Keep is true, the axes remain with extent 1. If Keep is false, the axes
+/// vanish. If several elements equal the extremum, each gets the same share of the gradient, as in maximum, torch.amax
+/// and jnp.max. If an element is NaN, the result is NaN.
 template <extremum Which, axis_set Axes, bool Keep>
 struct extremum_op : op {
   static constexpr fixed_string name = Which == extremum::largest ? "max" : "min";
   using rule = rule::axes_exist;
-  // The extremum is one of the numbers of x, so it is stored as x is. One that was rounded would equal none of them.
+  // The extremum is one of the numbers of x, so it is stored in the type of x. The gradient rule looks for elements
+  // that equal the extremum. A rounded extremum would equal no element of x.
   static constexpr bool takes_bf16(int) { return true; }
   static constexpr int exact = 0;
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
@@ -25,7 +27,8 @@ struct extremum_op : op {
   }
 };
 
-/// Where the first extremum along an axis stands: an index below the extent of the axis. NaN wins.
+/// Computes the position of the first extremum along an axis, as an index below the extent of the axis. NaN counts as
+/// the extremum.
 template <extremum Which, int Axis, bool Keep>
 struct position_op : op {
   static constexpr fixed_string name = Which == extremum::largest ? "argmax" : "argmin";
@@ -71,23 +74,27 @@ struct position_form<Which, Axis> : reducing_form<position_op<Which, Axis, false
 };
 }  // namespace detail
 
-/// The largest over the given axes, or over all: `max<-1>(x)`, `max<-1>(x, keepdim)`. Equal ones share the gradient.
+/// Computes the largest element over the given axes, or over all axes if none is given: `max<-1>(x)`,
+/// `max<-1>(x, keepdim)`. Equal elements share the gradient.
 template <int... Axes, an_operand X, class... Keep>
 constexpr applied<detail::extremum_form<detail::max_op, Axes...>, X, Keep...> max(X, Keep...) {
   return {};
 }
-/// The smallest over the given axes, or over all.
+/// Computes the smallest element over the given axes, or over all axes if none is given. Equal elements share the
+/// gradient.
 template <int... Axes, an_operand X, class... Keep>
 constexpr applied<detail::extremum_form<detail::min_op, Axes...>, X, Keep...> min(X, Keep...) {
   return {};
 }
 
-/// Where the largest along an axis stands, the first if there are several: indices. `argmax<-1>(logits)`.
+/// Computes the position of the largest element along an axis: `argmax<-1>(logits)`. The result consists of indices. If
+/// several elements are the largest, the position is that of the first.
 template <int... Axis, an_operand X, class... Keep>
 constexpr applied<detail::position_form<extremum::largest, Axis...>, X, Keep...> argmax(X, Keep...) {
   return {};
 }
-/// Where the smallest along an axis stands, the first if there are several.
+/// Computes the position of the smallest element along an axis. If several elements are the smallest, the position is
+/// that of the first.
 template <int... Axis, an_operand X, class... Keep>
 constexpr applied<detail::position_form<extremum::smallest, Axis...>, X, Keep...> argmin(X, Keep...) {
   return {};

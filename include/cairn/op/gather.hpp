@@ -1,4 +1,4 @@
-// Where indices point: parts of a table, the sums of what is laid there, rows with a one.
+// Gather, scatter-add and one-hot: operations that read a table, or add to a table, at given indices.
 #pragma once
 
 #include "cairn/op/comparison.hpp"
@@ -9,7 +9,8 @@
 namespace cairn {
 
 namespace detail {
-/// A shape with `count` of its axes, from `at` on, replaced by those of another.
+/// Returns the shape `s`, in which `count` axes, from axis number `at` on, are replaced by the axes of `by`. Returns
+/// no_shape if the result would have more than max_rank axes.
 constexpr shape spliced(const shape& s, int at, int count, const shape& by) {
   if (s.rank - count + by.rank > max_rank) return no_shape;
   shape out;
@@ -20,12 +21,12 @@ constexpr shape spliced(const shape& s, int at, int count, const shape& by) {
 }
 }  // namespace detail
 
-/// The sums of what is laid at each of Extent positions along an axis, where the axes of the indices stood; but what is
-/// laid at the position Padding is left out.
+/// Adds each part of x to the position along an axis to which the index of this part points. The axes of the indices
+/// are replaced by an axis of extent Extent. Parts with the index Padding are left out.
 template <int Axis, int Extent, int Padding = -1>
 struct scatter_add_op;
 
-/// What stands at some positions along an axis of a table. The position Padding gets no gradient.
+/// Reads the parts of a table at some positions along an axis. The part at position Padding gets no gradient.
 template <int Axis, int Padding = -1>
 struct gather_op : op {
   static constexpr fixed_string name = "gather";
@@ -61,7 +62,8 @@ struct scatter_add_op : op {
     const bool fits = x.rank >= Axis + indices.rank && detail::spliced(x, Axis, indices.rank, indices) == x;
     return fits ? detail::spliced(x, Axis, indices.rank, shape{Extent}) : no_shape;
   }
-  /// Room for the indices in the order of the positions to which they lead, and for ends of as many buckets at most.
+  /// Returns the workspace, in which each entry takes 4 bytes. It holds the indices, ordered by the positions to which
+  /// they point, and the ends of buckets of positions. There are at most as many buckets as indices.
   static constexpr workspace scratch(int bytes, const shape&, const shape& indices) {
     const std::int64_t count = indices.count();
     return {(4 * (count + std::min<std::int64_t>(count, Extent)) + bytes - 1) / bytes};
@@ -80,7 +82,7 @@ struct scatter_add_op : op {
   }
 };
 
-/// Rows of zeros with a one at each index.
+/// Computes rows of zeros, with a one at the index of each row.
 struct one_hot_op : op {
   static constexpr fixed_string name = "one_hot";
   using rule = rule::bound_as_extent;
@@ -106,15 +108,16 @@ struct gather_form<Axis> : form_of_two<"gather"> {
 };
 }  // namespace detail
 
-/// What stands at the indices along an axis of a table, as numpy.take: in the result's shape, that of the indices is in
-/// place of the axis. `gather<0>(table, tokens)` looks rows up; the bound of the indices is at most their number.
+/// Reads the parts of a table at indices along an axis, as numpy.take does. The result has the shape of the table, in
+/// which the axes of the indices replace the given axis. `gather<0>(table, tokens)` looks up rows. The bound of the
+/// indices must not exceed the extent of the axis.
 template <int... Axes, class... A>
   requires some_operands<A...>
 constexpr applied<detail::gather_form<Axes...>, A...> gather(A...) {
   return {};
 }
 
-/// Real numbers {..., bound}: 1 at each index, else 0.
+/// Computes real numbers {..., bound}: 1 at each index, else 0. Rejects: indices without a bound.
 template <an_operand X>
 constexpr made<one_hot_op, X> one_hot(X) {
   return {};

@@ -1,4 +1,4 @@
-// Losses: scalars, averaged over the batch.
+// Losses. A loss is a scalar, averaged over the batch.
 #pragma once
 
 #include "cairn/op/comparison.hpp"
@@ -10,10 +10,12 @@ namespace cairn {
 
 namespace nn {
 
-/// What cross_entropy is told beside its arguments: PyTorch's words and defaults.
+/// Options of cross_entropy, with PyTorch's names and defaults.
 struct cross_entropy_options {
-  int ignore_index = -100;     ///< labels that are this count for nothing; where it is no class, they may go up to it
-  double label_smoothing = 0;  ///< the share of a row's target that all classes have alike, from 0 to 1
+  /// Rows with this label do not count. If ignore_index is larger than all classes, labels may be up to ignore_index.
+  int ignore_index = -100;
+  /// Share of each row's target that is spread evenly over all classes, from 0 to 1.
+  double label_smoothing = 0;
 
   friend constexpr bool operator==(const cross_entropy_options&, const cross_entropy_options&) = default;
 };
@@ -21,7 +23,7 @@ struct cross_entropy_options {
 }  // namespace nn
 
 namespace detail {
-/// Operations on logits {..., classes} and one label {...} for each row of them.
+/// Base of operations on logits {..., classes} and labels {...}, one label for each row of logits.
 struct labelled : op {
   using rule = rule::one_label_per_row;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
@@ -39,7 +41,7 @@ struct labelled : op {
 };
 }  // namespace detail
 
-/// softmax(logits) minus 1 at the label: the gradient of a row's cross entropy.
+/// Computes softmax(logits), minus 1 at the label. This is the gradient of a row's cross entropy.
 struct softmax_error_op : detail::labelled {
   static constexpr fixed_string name = "softmax_error";
   static constexpr bool sums(int) { return false; }
@@ -60,28 +62,29 @@ struct cross_entropy_op : detail::labelled {
   }
 };
 namespace detail {
-/// Operations on logits and labels that give a number for each row.
+/// Base of operations on logits and labels that compute one number for each row.
 struct labelled_row : labelled {
   static constexpr shape result(const shape& logits, const shape& labels) {
     return fits(logits, labels) ? labels : no_shape;
   }
-  /// What is one for each row beside its logits.
+  /// Reshapes one number for each row, {...}, to {..., 1}, so that the numbers broadcast to the logits.
   template <class Logits>
   using beside = reshape_op<reduced(Logits::shape, axis_set{1} << (Logits::shape.rank - 1), true)>;
 };
 }  // namespace detail
 
-/// The cross entropy of each row.
+/// Computes the cross entropy of each row.
 struct row_cross_entropy_op : detail::labelled_row {
   static constexpr fixed_string name = "cross_entropy";
   static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
     return gradients(make<softmax_error_op>(logits, labels) * make<beside<decltype(logits)>>(g), no_gradient{});
   }
 };
-/// The logit of each row that stands at the label.
+/// Computes for each row the logit at the label.
 struct label_logit_op : detail::labelled_row {
   static constexpr fixed_string name = "label_logit";
-  static constexpr bool takes_rows(const shape&, const shape&) { return false; }  // it reads one number of each
+  // The kernel reads only one number of each row.
+  static constexpr bool takes_rows(const shape&, const shape&) { return false; }
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
     using row = beside<decltype(logits)>;
@@ -89,10 +92,10 @@ struct label_logit_op : detail::labelled_row {
     return gradients(where(here, make<row>(g), constant<0>), no_gradient{});
   }
 };
-/// Labels that are at most Last as classes: those that are none as the last class.
+/// Turns labels that are at most Last into class indices. A label that is not a class becomes the last class.
 template <int Classes, int Last>
 struct as_class_op : elementwise_op {
-  static constexpr fixed_string name = "cross_entropy";  // which refuses labels
+  static constexpr fixed_string name = "cross_entropy";  // the name in messages about rejected labels
   static constexpr kind argument_kind(int) { return kind::whole; }
   static constexpr int extent_indexed(int, const auto&) { return Last + 1; }
   static constexpr tensor_type result(const tensor_type& labels) { return {labels, {labels.element.type, Classes}}; }
@@ -111,8 +114,8 @@ struct labelled_form : form_of_two<Op::name> {
     return made_silently<Op>(logits, labels);
   }
 };
-/// Cross entropy as its options and weights say: where rows do not count alike, the sum of what they count, divided by
-/// the sum of their weights.
+/// The form of cross entropy with options and weights. If rows have weights, the result is the sum of the weighted
+/// losses, divided by the sum of the weights.
 template <nn::cross_entropy_options... Given>
 struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
   static constexpr nn::cross_entropy_options O{Given...};
@@ -138,7 +141,7 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
   }
 
  private:
-  /// Returns true if a number for each class stands in place of class indices.
+  /// True if the labels are one real number for each class, in place of class indices.
   template <class Logits, class Labels>
   static constexpr bool are_soft = !wrong<Logits> && !wrong<Labels> && kind_of(Logits::element.type) == kind::real &&
                                    kind_of(Labels::element.type) == kind::real && Logits::shape == Labels::shape;
@@ -165,7 +168,7 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
   static constexpr bool fits_or_none(const shape& weights, const shape& wanted) {
     return weights == wanted || weights.rank == 0;
   }
-  /// Whether labels may be what is no class.
+  /// True if labels may have values that are not classes. This is the case if ignore_index is larger than all classes.
   template <class Logits, class Labels>
   static constexpr bool beyond = [] {
     if constexpr (Logits::shape.rank == 0 || !is_whole<Labels>) return false;
@@ -202,8 +205,9 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
     else if constexpr (std::same_as<X, constant_leaf<1.0>>) return weight;
     else return made_silently<mul_op>(x, weight);
   }
-  /// Of each row, loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x)). The loss stands last, so that
-  /// backward takes it first, and adds the rest to its gradient in one loop.
+  /// Computes for each row `loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x))`, where x are the logits, w
+  /// are the weights by class, and s is label_smoothing. The loss is the last term of the sum. The backward pass
+  /// therefore computes the gradient of the loss first, and adds the other gradients to it in one fused loop.
   static constexpr auto smoothed(auto logits, auto classes, auto loss, auto by_class, auto of_label) {
     if constexpr (O.label_smoothing == 0) {
       return times(loss, of_label);
@@ -221,7 +225,7 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
       return made_silently<add_op>(times(others, share), times(loss, weight));
     }
   }
-  /// x, but 0 where a label is ignored, and NaN where it is no class.
+  /// Returns x, but 0 where the label is ignored, and NaN where the label is not a class.
   template <class Logits, class Labels>
   static constexpr auto unless_ignored(Labels labels, auto x) {
     const auto ignored = comparing_form<comparison::equal>::of(labels, constant<O.ignore_index>);
@@ -234,7 +238,8 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
     }
   }
 };
-/// The mean of a loss of two elements. Where one argument is a number, it is beside each element of the other.
+/// The form of the mean of a loss that compares two elements. If one argument is a single number, this number is
+/// compared with each element of the tensor.
 template <class Loss>
 struct pairwise_form : form_of_two<Loss::name> {
   using rule = rule::equal_shapes;
@@ -257,7 +262,8 @@ struct l1_loss {
 template <double Delta>
 struct huber_loss {
   static constexpr fixed_string name = "huber";
-  /// c (d - c / 2) of the difference d, where c is d clamped: the slope is c.
+  /// Computes `c (d - c / 2)`, where d is the difference and c is d, clamped to [-Delta, Delta]. The slope of the loss
+  /// is c.
   static constexpr auto of(auto a, auto b) {
     const auto difference = made_silently<sub_op>(a, b);
     const auto clamped = clamp_form::of(difference, constant<-Delta>, constant<Delta>);
@@ -276,7 +282,8 @@ struct huber_form : pairwise_form<huber_loss<Delta>> {
 };
 struct binary_cross_entropy_loss {
   static constexpr fixed_string name = "binary_cross_entropy_with_logits";
-  /// t softplus(-x) + (1 - t) softplus(x): softplus(x) - t x would lose all digits where x is large and right.
+  /// Computes `t softplus(-x) + (1 - t) softplus(x)`, where t is the target. The shorter `softplus(x) - t x` would lose
+  /// all digits if x is large and the prediction is right.
   static constexpr auto of(auto x, auto target) {
     const auto other = made_silently<sub_op>(constant<1.0>, target);
     const auto yes = made_silently<softplus_op>(made_silently<neg_op>(x));
@@ -286,11 +293,22 @@ struct binary_cross_entropy_loss {
 };
 }  // namespace detail
 
-/// Mean over the rows of -log(softmax(logits)[label]), as F.cross_entropy. Logits {..., classes}, labels {...}; then
-/// may come weights by class {classes}, and by row {...}, or 1_c where there are none: the mean is divided by the sum
-/// of the weights of the labels that count. `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits,
-/// labels)` of labels<"y", 256, ...>: others that are no class make the loss NaN. Rejects: labels above the classes, or
-/// above what is ignored; other shapes; a share of label_smoothing outside of [0, 1].
+/// Computes the mean over the rows of `-log(softmax(logits)[label])`, as F.cross_entropy does. Logits are
+/// {..., classes}, and labels are {...}.
+///
+/// Weights by class {classes} may follow, and then weights by row {...}. Where only weights by row are wanted, 1_c
+/// stands for the weights by class. The sum of the weighted losses is divided by the sum of the weights of the labels
+/// that count.
+///
+/// A label can be ignored: `cross_entropy<nn::cross_entropy_options{.ignore_index = 255}>(logits, labels)` with
+/// labels<"y", 256, ...>. Another label that is not a class makes the loss NaN.
+///
+/// Rejects:
+/// - labels with a bound above the number of classes; if ignore_index is larger than all classes, the bound may be up
+///   to ignore_index + 1
+/// - a real number for each class in place of labels
+/// - other shapes
+/// - label_smoothing outside of [0, 1]
 template <class... A>
   requires some_operands<A...>
 constexpr applied<detail::cross_entropy_form<>, A...> cross_entropy(A...) {
@@ -302,24 +320,27 @@ constexpr applied<detail::cross_entropy_form<O>, A...> cross_entropy(A...) {
   return {};
 }
 
-/// The fraction of rows whose largest logit stands at the label; has no gradient.
+/// Computes the fraction of rows in which the largest logit is at the label. If several logits are equally large, the
+/// first one counts. The result has no gradient.
 template <class... A>
   requires some_operands<A...>
 constexpr applied<detail::labelled_form<accuracy_op>, A...> accuracy(A...) {
   return {};
 }
 
-// Means over all elements of equal shapes, or of one shape and one number: {8, 1} and {8} would broadcast to {8, 8}.
+// The losses below are means over all elements. Their two arguments have equal shapes, or one argument is a single
+// number. Other shapes are rejected even if they broadcast, because {8, 1} and {8} would broadcast to {8, 8}.
 
-/// Of squared differences, as F.mse_loss.
+/// Computes the mean of squared differences, as F.mse_loss does.
 template <class... A>
   requires some_operands<A...>
 constexpr applied<detail::pairwise_form<detail::mse_loss>, A...> mse(A...) {
   return {};
 }
 
-namespace nn {  // for models call layers so
-/// Of absolute differences, as F.l1_loss.
+// `l1` is in nn, because models use this name for layers.
+namespace nn {
+/// Computes the mean of absolute differences, as F.l1_loss does.
 template <class... A>
   requires some_operands<A...>
 constexpr applied<cairn::detail::pairwise_form<cairn::detail::l1_loss>, A...> l1(A...) {
@@ -327,15 +348,17 @@ constexpr applied<cairn::detail::pairwise_form<cairn::detail::l1_loss>, A...> l1
 }
 }  // namespace nn
 
-/// As F.huber_loss: half the square of a difference up to Delta, Delta (|difference| - Delta / 2) above.
-/// Rejects what mse does, and a Delta that is not above 0.
+/// Computes the mean of Huber losses, as F.huber_loss does. The loss of a difference d is `d^2 / 2` if |d| is at most
+/// Delta, and `Delta (|d| - Delta / 2)` if |d| is larger.
+/// Rejects: what mse rejects; a Delta that is not above 0.
 template <auto Delta = 1.0, class... A>
   requires some_operands<A...>
 constexpr applied<detail::huber_form<static_cast<double>(Delta)>, A...> huber(A...) {
   return {};
 }
 
-/// As F.binary_cross_entropy_with_logits, of logits and targets from 0 to 1; large logits do not overflow.
+/// Computes the mean binary cross entropy of logits and of targets from 0 to 1, as F.binary_cross_entropy_with_logits
+/// does. Large logits do not overflow.
 template <class... A>
   requires some_operands<A...>
 constexpr applied<detail::pairwise_form<detail::binary_cross_entropy_loss>, A...> binary_cross_entropy_with_logits(

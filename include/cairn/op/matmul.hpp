@@ -7,8 +7,8 @@
 
 namespace cairn {
 
-/// {..., m, k} x {..., k, n} -> {..., m, n}; TransposeA and TransposeB read {..., k, m} and {..., n, k} instead.
-/// Leading axes broadcast.
+/// Multiplies matrices: {..., m, k} x {..., k, n} -> {..., m, n}. If TransposeA is true, the first argument is
+/// {..., k, m}. If TransposeB is true, the second argument is {..., n, k}. Leading axes broadcast.
 template <bool TransposeA, bool TransposeB>
 struct matmul_op : op {
   static constexpr fixed_string name = "matmul";
@@ -32,15 +32,17 @@ struct matmul_op : op {
   }
   static constexpr std::int64_t flops(const shape& a, const shape& b) { return 2 * result(a, b).count() * inner(a); }
 
-  /// Where b is one matrix for all leading axes of a, those axes are more rows, if an extent can be as many.
+  /// Returns true if b is a single matrix for all leading axes of a, and if the rows of all these matrices can be the
+  /// rows of one product. The number of rows must not exceed the largest extent.
   static constexpr bool more_rows(const shape& a, const shape& b) {
     return !TransposeA && a.rank > 2 && b.rank == 2 && std::in_range<int>(a.count() / inner(a));
   }
-  /// The product done for each index of the remaining leading axes, and how many these are.
+  /// Returns the product that is computed for each index of the remaining leading axes.
   static constexpr cairn::product one(const shape& a, const shape& b) {
     const std::int64_t m = more_rows(a, b) ? a.count() / inner(a) : rows(a);
     return {static_cast<int>(m), columns(b), inner(a), TransposeA, TransposeB};
   }
+  /// Returns the number of products, one for each index of the remaining leading axes.
   static constexpr std::int64_t products(const shape& a, const shape& b) {
     const cairn::product each = one(a, b);
     return result(a, b).count() / (std::int64_t{each.m} * each.n);
@@ -51,7 +53,9 @@ struct matmul_op : op {
     if (products(a, b) > 1 || blocking_of(each, bytes).open > 0) return tiling::none;
     return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
-  /// One product has a loop round its tiles; of several, tiles are rounded that are complete at once.
+  /// Returns true if the kernel rounds its result to bf16. The kernel of a single product does not round, because a
+  /// fused loop takes its tiles and rounds them. The kernel of several products rounds if each tile is complete at
+  /// once.
   static constexpr bool makes_bf16(int, const shape& a, const shape& b) {
     constexpr int bytes = 2;
     return products(a, b) > 1 && inner(a) <= blocking_of(one(a, b), bytes).depth;
@@ -59,7 +63,7 @@ struct matmul_op : op {
   static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
     const workspace own = blocking_of(one(a, b), bytes).scratch;
-    // Threads share one product, or take several each.
+    // Threads share a single product. If there are several products, each thread computes whole products.
     if (products(a, b) == 1) return own;
     return {own.numbers(1), parts_of(flops(a, b), products(a, b))};
   }
@@ -106,7 +110,7 @@ template <class Opaque>
 struct untransposed<renamed<Opaque>> : untransposed<revealed<Opaque>> {};
 }  // namespace detail
 
-/// Matrix product over the last two axes; leading axes broadcast. `matmul(x, transpose(w))` reads w as it lies.
+/// Matrix product over the last two axes. Leading axes broadcast. `matmul(x, transpose(w))` reads w in place.
 template <an_operand A, an_operand B>
 constexpr made<matmul_op<detail::untransposed<A>::folded, detail::untransposed<B>::folded>,
                typename detail::untransposed<A>::type, typename detail::untransposed<B>::type>

@@ -1,4 +1,4 @@
-// Mean and variance of features over all rows, or of groups of features over the rows of each example.
+// Mean and variance of each feature over all rows, or of each group of features over the rows of each example.
 #pragma once
 
 #include "cairn/op/norm.hpp"
@@ -6,26 +6,29 @@
 namespace cairn {
 
 namespace detail {
-/// What both have in common. Variances are sums of squares of what lies off a mean of some rows, so that large means
-/// cost no digits; no finite numbers overflow, but a variance that its type cannot hold is infinite.
+/// Base of both operations. A variance is computed from the squares of distances to the mean of some rows, so large
+/// means cost no digits. Finite numbers do not overflow, with one exception: a variance that is too large for its type
+/// is infinite.
 struct moments_of_columns : op {
   static constexpr bool sums(int) { return true; }
   static constexpr bool takes_bf16(int) { return true; }
   static constexpr int exact = 0;
   static constexpr std::int64_t flops(const shape& x) { return 4 * x.count(); }
-  /// Rows are summed in sections, the same for any number of threads.
+  /// Returns the number of sections of rows. Each section is summed by itself. The sections are the same for any number
+  /// of threads.
   static constexpr int sections_of(std::int64_t rows) {
     return static_cast<int>(std::clamp<std::int64_t>(rows / 128, 1, 64));
   }
-  /// The sums of each section; and by column the origin, and whether the result is known.
+  /// Returns the workspace in numbers. For each column the workspace holds two sums per section, the origin from which
+  /// distances are measured, and a flag that is set when the result is final.
   static constexpr std::int64_t scratch_of(int bytes, std::int64_t rows, int columns) {
     return (2 * sections_of(rows) + 2) * std::int64_t{columns} * sums_in(bytes);
   }
 };
 }  // namespace detail
 
-/// {..., features} -> half the mean of each feature, 2 / sqrt(variance + eps), and the variance: the mean square of
-/// what lies off the mean.
+/// Computes three results from x {..., features}, each with one number for each feature: half the mean,
+/// `2 / sqrt(variance + eps)`, and the variance. The variance is the mean square of the distances from the mean.
 template <double Eps>
 struct moments_op : detail::moments_of_columns {
   static constexpr fixed_string name = "moments";
@@ -46,7 +49,7 @@ struct moments_op : detail::moments_of_columns {
 };
 
 namespace detail {
-/// {N, groups, 1} -> {N, 1, features}: the number of the group that each feature is in.
+/// Repeats the number of each group for all features of the group: {N, groups, 1} -> {N, 1, features}.
 template <int Features, class V>
 constexpr auto for_features(V v) {
   constexpr shape each{V::shape[0], V::shape[1], Features / V::shape[1]}, together{V::shape[0], 1, Features};
@@ -55,7 +58,8 @@ constexpr auto for_features(V v) {
 }
 }  // namespace detail
 
-/// {N, rows, features} -> {N, groups, 1} twice: half the mean of each group of features, and 2 / sqrt(variance + eps).
+/// Computes two results from x {N, rows, features}, each {N, groups, 1}: half the mean of each group of features, and
+/// `2 / sqrt(variance + eps)`.
 template <int Groups, double Eps>
 struct group_moments_op : detail::moments_of_columns {
   static constexpr fixed_string name = "group_moments";

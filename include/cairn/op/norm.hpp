@@ -1,13 +1,14 @@
-// Parts of normalizations: the moments of each row, the normalized numbers, and the gradients of both.
+// Operations of which normalizations consist: mean and scale of each row, the normalized numbers, and their gradients.
 //
-// All normalizations compute (x - mean) scale weight + bias, where scale is 1 / sqrt(variance + eps). The operations
-// take half the mean and twice the scale, and compute (x / 2 - mean / 2) (2 scale), which has the same bits. The
-// reason is the range: x - mean may overflow where x does not, and the scale of the largest numbers is below the least
-// normal number.
+// All normalizations compute `(x - mean) scale weight + bias`, where scale is `1 / sqrt(variance + eps)`. The
+// operations take half the mean and twice the scale, and compute `(x / 2 - mean / 2) (2 scale)`, which has the same
+// bits. The reason is the range of numbers: x - mean may overflow where x does not, and the scale of the largest
+// numbers is below the smallest normal number.
 //
-// Mean and scale are functions of x. The gradient that reaches x through them is a part of the gradient that
-// `normalized` gives to x, so `normalized` gives none to mean and scale. A gradient of the scale by itself would be a
-// sum of x - mean, and overflow. Second gradients go through the rules of the moments.
+// Mean and scale are functions of x. One part of the gradient reaches x through mean and scale. The gradient that
+// `normalized` gives to x includes this part, so `normalized` gives no gradient to mean and scale. A separate gradient
+// of the scale would be a sum of x - mean, and this sum would overflow. Second derivatives use the gradient rules of
+// the operations that compute mean and scale.
 #pragma once
 
 #include "cairn/op/reduce.hpp"
@@ -15,7 +16,7 @@
 namespace cairn {
 
 namespace detail {
-/// An operation on rows {..., columns} whose results {..., 1} are one number a row.
+/// Base of operations on rows {..., columns}. Each of their results is {..., 1} and has one number for each row.
 struct of_rows : op {
   static constexpr bool sums(int) { return true; }
   static constexpr bool takes_bf16(int i) { return i == 0; }
@@ -28,11 +29,13 @@ struct of_rows : op {
 template <class X>
 inline constexpr auto share_of_row = constant<1.0 / X::shape[-1]>;
 
-/// The gradient of a scale times its third power, in an order in which large and small factors meet.
+/// Returns the gradient of a scale times the third power of the scale. The order of the factors makes large and small
+/// numbers meet, so that intermediate products stay in range.
 constexpr auto through_root(auto of_scale, auto scale) { return scale * (scale * (scale * of_scale)); }
 }  // namespace detail
 
-/// Half the mean of each row, and 2 / sqrt(variance + eps). Large means cost no digits, and no finite numbers overflow.
+/// Computes half the mean of each row, and `2 / sqrt(variance + eps)`. Large means cost no digits, and finite numbers
+/// do not overflow.
 template <double Eps>
 struct row_moments_op : detail::of_rows {
   static constexpr fixed_string name = "row_moments";
@@ -45,7 +48,8 @@ struct row_moments_op : detail::of_rows {
     return gradients((of_mean - of_off) * detail::half * detail::share_of_row<decltype(x)>);
   }
 };
-/// 2 / sqrt(mean square + eps) of each row; without Eps it is the epsilon of the numbers computed with.
+/// Computes `2 / sqrt(mean square + eps)` of each row. Without Eps, eps is the machine epsilon of the type in which the
+/// kernel computes.
 template <double... Eps>
 struct row_scale_op : detail::of_rows {
   static constexpr fixed_string name = "row_scale";
@@ -59,18 +63,21 @@ struct row_scale_op : detail::of_rows {
 };
 
 namespace detail {
-/// Sums of which the gradients of (x - mean) scale weight + bias are made: over each row, and over all rows in
-/// sections, the same for any number of threads.
+/// Base of operations that compute the sums in the gradients of `(x - mean) scale weight + bias`. Some sums run over
+/// each row, other sums run over all rows. The sums over all rows are made in sections, which are the same for any
+/// number of threads.
 struct sums_of_norm : of_rows {
   static constexpr std::int64_t rows(const shape& x) { return x.count() / x[-1]; }
   static constexpr int sections(const shape& x) {
     return static_cast<int>(std::clamp<std::int64_t>(rows(x) / 128, 1, 64));
   }
-  /// Multiply-adds count as 80, together with what they read.
+  /// Returns the work, from which the number of threads is chosen. The multiply-adds of one element count as 80
+  /// operations, and this includes the reading of their operands.
   static constexpr std::int64_t work(const shape& x) { return 80 * x.count(); }
   static constexpr bool takes_bf16(int i) { return i < 2; }
   static constexpr int exact = 1;
-  /// Two sums a column for each section, and two for each thread of the last few rows.
+  /// Returns the workspace. It holds two sums per column for each section. For each thread it also holds the sums of
+  /// the last few rows and the rounding errors of the sums.
   static constexpr workspace scratch(int bytes, const shape& g, const auto&...) {
     const std::int64_t columns = std::int64_t{g[-1]} * sums_in(bytes), all = 2 * sections(g) * columns;
     return {.each = 2 * columns, .parts = cairn::parts_of(work(g), sections(g)), .block = all, .all = all};
@@ -78,8 +85,11 @@ struct sums_of_norm : of_rows {
 };
 }  // namespace detail
 
-/// From g, x, mean, scale, weight: the means over each row of g weight and of g weight times the normalized x, and the
-/// gradients of weight and bias.
+/// Computes four results from g, x, mean, scale and weight:
+/// - `level`: the mean over each row of g weight
+/// - `tilt`: the mean over each row of g weight times the normalized x
+/// - the gradient of weight
+/// - the gradient of bias
 struct normalized_sums_op : detail::sums_of_norm {
   static constexpr fixed_string name = "normalized_sums";
   static constexpr std::array<shape, 4> result(const shape& g, const shape&, const shape&, const shape&, const shape&) {
@@ -95,8 +105,9 @@ struct normalized_sums_op : detail::sums_of_norm {
                      -(by_normal * scale), by_normal * off, g * in_row);
   }
 };
-/// From g, x, scale, weight, where there is neither mean nor bias: the mean over each row of g weight times the
-/// normalized x, and the gradient of weight.
+/// Computes two results from g, x, scale and weight, for normalizations that have neither mean nor bias. The first
+/// result, `tilt`, is the mean over each row of g weight times the normalized x. The second result is the gradient of
+/// weight.
 struct scaled_sums_op : detail::sums_of_norm {
   static constexpr fixed_string name = "scaled_sums";
   static constexpr std::array<shape, 2> result(const shape& g, const shape&, const shape&, const shape&) {
@@ -112,8 +123,9 @@ struct scaled_sums_op : detail::sums_of_norm {
   }
 };
 
-/// The gradient of x from g, x, mean, scale, weight, and the means of g weight and of g weight times the normalized x
-/// over the numbers that mean and scale are of: scale (g weight - level - tilt (x - mean) scale).
+/// Computes the gradient of x: `scale (g weight - level - tilt (x - mean) scale)`. The arguments are g, x, mean, scale,
+/// weight, level and tilt. `level` is the mean of g weight, and `tilt` is the mean of g weight times the normalized x.
+/// Both are means over the same numbers as mean and variance of x.
 struct normalized_slope_op : elementwise_op {
   static constexpr fixed_string name = "normalized_slope";
   static constexpr auto vjp(auto h, auto y, auto g, auto x, auto mean, auto scale, auto weight, auto, auto tilt) {
@@ -124,7 +136,7 @@ struct normalized_slope_op : elementwise_op {
                      by_scale * g, -by_scale, -(by_scale * normal));
   }
 };
-/// g times the normalized x.
+/// Computes g times the normalized x.
 struct times_normalized_op : elementwise_op {
   static constexpr fixed_string name = "times_normalized";
   static constexpr auto vjp(auto h, auto, auto g, auto x, auto mean, auto scale) {
@@ -137,13 +149,14 @@ struct times_normalized_op : elementwise_op {
 namespace detail {
 inline constexpr auto zero = constant<0>;
 
-/// The sums of v over what `moments` repeats.
+/// Sums v over the axes along which `moments` is broadcast to the shape of v. The result has the shape of `moments`.
 template <class Moments, class V>
 constexpr auto summed_like(V v, Moments) {
   constexpr axis_set axes = stretched_axes(Moments::shape, V::shape);
   return make<reshape_op<Moments::shape>>(make<sum_op<axes, true>>(v));
 }
-/// The sums of v {..., features} over the features of a group, for each feature.
+/// Sums v {..., features} over the features of each group. The result has the shape of v: each feature holds the sum of
+/// its group.
 template <int Groups, class V>
 constexpr auto summed_in_groups(V v) {
   if constexpr (Groups == V::shape[-1]) {
@@ -156,9 +169,11 @@ constexpr auto summed_in_groups(V v) {
 }
 }  // namespace detail
 
-/// (x - mean) scale weight + bias, of x {..., features}, weight and bias {features}. Mean and scale are those of x:
-/// {..., 1}, of each row, where Groups is 0; else of groups of features, but one for each feature, and equal along the
-/// axes that they do not have.
+/// Computes `(x - mean) scale weight + bias` for x {..., features}, weight {features} and bias {features}. The
+/// arguments `mean` and `scale` are half the mean and twice the scale of x:
+/// - If Groups is 0, each row has its own mean and scale, and the arguments are {..., 1}.
+/// - Otherwise each group of features has its own mean and scale. The arguments still have one number for each feature.
+///   Along the axes that the arguments lack or that have extent 1, all rows share these numbers.
 template <int Groups>
 struct normalized_op : elementwise_op {
   static constexpr fixed_string name = "normalized";
@@ -181,7 +196,7 @@ struct normalized_op : elementwise_op {
     }
   }
 };
-/// x scale weight, where twice the scale is that of each row of x.
+/// Computes x scale weight. The argument `scale` holds twice the scale of each row of x.
 struct scaled_op : elementwise_op {
   static constexpr fixed_string name = "scaled";
   static constexpr bool in_other_gradients(int argument) { return argument == 1; }

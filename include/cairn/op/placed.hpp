@@ -1,4 +1,4 @@
-// Rows laid into a table at an index, and rows found there.
+// Rows that are written into a table at an index, and rows that are read from a table at an index.
 #pragma once
 
 #include "cairn/lang/convert.hpp"
@@ -7,7 +7,7 @@
 namespace cairn {
 
 namespace detail {
-/// Zeros of a tensor's shape and type.
+/// Returns zeros with the shape and the element type of a tensor.
 template <class Tensor>
 constexpr auto zeros_like(Tensor) {
   constexpr auto number = constant<0>;
@@ -16,11 +16,11 @@ constexpr auto zeros_like(Tensor) {
 }
 }  // namespace detail
 
-/// A table with rows in place of its own along an axis, from an index on.
+/// Returns a table in which rows along an axis, from an index on, are replaced by other rows.
 template <int Axis>
 struct placed_op;
 
-/// So many rows of a table along an axis, from an index on.
+/// Reads Rows rows of a table along an axis, from an index on.
 template <int Axis, int Rows>
 struct rows_at_op : op {
   static constexpr fixed_string name = "rows_at";
@@ -80,9 +80,10 @@ struct placed_form<Axis> {
 };
 }  // namespace detail
 
-/// A table with `rows` in place of its own along an axis, from an index on, which leaves them room: `placed<0>(table,
-/// at, row)`, as JAX's dynamic_update_slice. Both hold numbers of one type, or indices. A cache that becomes this is
-/// written in place.
+/// Returns a table in which `rows` replace the table's own rows along an axis, from an index on:
+/// `placed<0>(table, at, row)`, as JAX's dynamic_update_slice does. The index must leave room for the rows. Table and
+/// rows both hold real numbers of one type, or both hold indices. If a cache becomes the result, the rows are written
+/// into the cache in place.
 template <int... Axes, class... A>
   requires some_operands<A...>
 constexpr applied<detail::placed_form<Axes...>, A...> placed(A...) {

@@ -1,15 +1,16 @@
-// Windows that move over images {N, H, W, C}: the largest number in each, or their sum.
+// Pools: windows move over images {N, H, W, C}, and each window gives its largest number, its sum or its mean.
 #pragma once
 
 #include "cairn/lang/apply.hpp"
 
 namespace cairn {
 
-/// Square windows of so many positions a side, that many steps apart; the first begins so far outside of the image.
+/// The square windows of a pool. `extent` is the side of a window in pixels. `stride` is the distance between
+/// neighbouring windows in pixels. The first window begins `padding` pixels outside of the image.
 struct pooling {
   int extent, stride = extent, padding = 0;
 
-  /// How many fit along an axis; 0 where the first does not.
+  /// Returns how many windows fit along an axis with `pixels` pixels. Returns 0 if the first window does not fit.
   constexpr int along(int pixels) const {
     const int room = pixels + 2 * padding - extent;
     return room < 0 ? 0 : room / stride + 1;
@@ -22,7 +23,8 @@ struct pooling {
     return x.extent[1] > 0 && x.extent[2] > 0 ? x : no_shape;
   }
   constexpr int positions() const { return extent * extent; }
-  /// Of positions in a window, row by row: bytes where these suffice.
+  /// Returns the type of positions in a window, which are counted row by row. The type is a byte if a window has at
+  /// most 256 positions.
   constexpr element_type position() const {
     const bool small = positions() <= 256;
     return {small ? dtype::u8 : dtype::i32, positions()};
@@ -38,7 +40,8 @@ struct pooling_op : op {
   static constexpr bool takes_bf16(int i) { return i == 0; }
   static constexpr bool makes_bf16(int result, const auto&...) { return result == 0; }
 };
-/// Extents of an image, given back those that pooling took.
+/// Returns the shape of an image, from the shape `g` of its pool and the height and width that the image had before
+/// pooling.
 constexpr shape unpooled(shape g, int height, int width) {
   g.extent[1] = height;
   g.extent[2] = width;
@@ -46,11 +49,12 @@ constexpr shape unpooled(shape g, int height, int width) {
 }
 }  // namespace detail
 
-/// Each number laid where its window has the position beside it, and sums of these: an image of Height and Width.
+/// Adds each number to one pixel of the window that the number belongs to. The second argument holds the position of
+/// this pixel in the window. The result is an image of Height x Width pixels.
 template <pooling P, int Height, int Width>
 struct unpool_op;
 
-/// What stands at the positions in the windows of an image.
+/// Reads one number from each window of an image: the number at the given position of that window.
 template <pooling P>
 struct pool_at_op : detail::pooling_op<P> {
   static constexpr fixed_string name = "pool_at";
@@ -79,8 +83,9 @@ struct unpool_op : detail::pooling_op<P> {
   }
 };
 
-/// The largest number of each window, and its position there: the first of equal ones. NaN wins; what lies outside of
-/// the image does not count.
+/// Computes the largest number of each window, and the position of this number in the window. If several numbers are
+/// equal, the position is that of the first. If a window contains NaN, the result is NaN. Pixels outside of the image
+/// do not count.
 template <pooling P>
 struct max_pool_op : detail::pooling_op<P> {
   static constexpr fixed_string name = "max_pool2d";
@@ -95,12 +100,14 @@ struct max_pool_op : detail::pooling_op<P> {
   }
 };
 
-/// Each number added to all that is in its window, or its share of a mean: an image of Height and Width. Where windows
-/// lie side by side, the image is the numbers, each repeated.
+/// Adds each number to all pixels of its window. If Mean is true, adds the number divided by the count of positions in
+/// a window. The result is an image of Height x Width pixels. If Mean is false and windows lie side by side, the image
+/// repeats each number.
 template <pooling P, bool Mean, int Height, int Width>
 struct spread_pool_op;
 
-/// The sum of each window, or its mean, in which what lies outside of the image counts as zeros.
+/// Computes the sum of each window, or its mean if Mean is true. Pixels outside of the image count as zeros, in a mean
+/// too.
 template <pooling P, bool Mean>
 struct sum_pool_op : detail::pooling_op<P> {
   static constexpr auto name = [] {

@@ -1,4 +1,4 @@
-// Sums and means over axes.
+// Sums, means and variances over axes.
 #pragma once
 
 #include "cairn/op/elementwise.hpp"
@@ -8,7 +8,8 @@
 
 namespace cairn {
 
-/// Sum over a set of axes, which become 1 (Keep) or vanish. An empty result of the rule is a scalar.
+/// Sums over a set of axes. If Keep is true, the axes remain with extent 1. If Keep is false, the axes vanish. If no
+/// axis remains, the result is a scalar with an empty shape.
 template <axis_set Axes, bool Keep>
 struct sum_op : op {
   static constexpr fixed_string name = "sum";
@@ -31,27 +32,27 @@ struct off_origin_op : sub_op {
   static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, no_gradient{}); }
 };
 
-/// Keeps reduced axes with extent 1: `sum<-1>(x, keepdim)`.
+/// Option that keeps reduced axes with extent 1: `sum<-1>(x, keepdim)`.
 struct keepdim_t {};
 inline constexpr keepdim_t keepdim{};
-/// Divides by how many numbers there are, not by one less: `var<-1>(x, biased)`.
+/// Option that divides a variance by the count of numbers, not by the count minus 1: `var<-1>(x, biased)`.
 struct biased_t {};
 inline constexpr biased_t biased{};
 
 namespace detail {
-/// The bit of an axis; of one that does not exist, a bit that no shape has.
+/// Returns the bit of an axis. If the axis does not exist, returns a bit that is above all axes of any shape.
 constexpr axis_set axis_bit(const shape& s, int axis) {
   const int at = axis < 0 ? s.rank + axis : axis;
   return axis_set{1} << (at >= 0 && at < s.rank ? at : 31);
 }
-/// A set of axes; all where none is named.
+/// Returns the set of the named axes, or the set of all axes if none is named.
 template <shape S, int... Axes>
 constexpr axis_set axes_of() {
   if constexpr (sizeof...(Axes) == 0) return (axis_set{1} << S.rank) - 1;
   else return (0U | ... | axis_bit(S, Axes));
 }
 
-/// A reduction over axes as the user wrote them.
+/// Applies a reduction over axes as the user wrote them. Returns a mistake if an axis does not exist.
 template <template <axis_set, bool> class Op, bool Keep, int... Axes, class X>
 constexpr auto reduced_over(X x) {
   constexpr axis_set axes = axes_of<X::shape, Axes...>();
@@ -73,7 +74,8 @@ constexpr auto averaged(X x) {
   return made_silently<mul_op>(total{}, constant<share>);
 }
 
-/// Forms of one expression that lose axes, or keep them where `keepdim` follows.
+/// Base of forms that take one expression and reduce its axes. The reduced axes are kept if `keepdim` follows the
+/// expression.
 template <fixed_string Name, class Misuse = axes_as_arguments>
 struct reducing_form {
   static constexpr fixed_string name = Name;
@@ -121,20 +123,22 @@ struct var_form : reducing_form<"var"> {
 };
 }  // namespace detail
 
-/// Sum over the given axes (negative ones count from the last), or over all: `sum<-1>(x)`, `sum<-1>(x, keepdim)`.
+/// Sums over the given axes, or over all axes if none is given: `sum<-1>(x)`, `sum<-1>(x, keepdim)`. Negative axes
+/// count from the last axis.
 template <int... Axes, an_operand X, class... Keep>
 constexpr applied<detail::sum_form<Axes...>, X, Keep...> sum(X, Keep...) {
   return {};
 }
 
-/// Mean over the given axes, or over all.
+/// Computes the mean over the given axes, or over all axes if none is given.
 template <int... Axes, an_operand X, class... Keep>
 constexpr applied<detail::mean_form<Axes...>, X, Keep...> mean(X, Keep...) {
   return {};
 }
 
-/// Variance over the given axes, or over all, as x.var: divided by one less than there are numbers, so that of one it
-/// is NaN. `biased` divides by their number, `keepdim` keeps the axes; either, or both, may follow x.
+/// Computes the variance over the given axes, or over all axes if none is given, as x.var does. The divisor is the
+/// count of numbers minus 1, so the variance of a single number is NaN. With `biased` the divisor is the count. With
+/// `keepdim` the axes are kept. Either option or both may follow x.
 template <int... Axes, an_operand X, class... Option>
 constexpr applied<detail::var_form<Axes...>, X, Option...> var(X, Option...) {
   return {};

@@ -1,4 +1,5 @@
-// Tensors moved along an axis, so that each element meets its neighbours: stencils. Read where they lie.
+// Roll and shift: a tensor is moved along an axis, so that each element meets its neighbours, as in stencils. The moved
+// tensor is read in place where that is possible.
 #pragma once
 
 #include "cairn/op/slice.hpp"
@@ -6,7 +7,7 @@
 namespace cairn {
 
 namespace detail {
-/// Elements By places further on.
+/// Base of both operations: elements move By positions further along an axis.
 template <int Axis, int By, edge Outside>
 struct moved_op : op {
   using rule = rule::axes_exist;
@@ -24,7 +25,7 @@ struct moved_op : op {
 };
 }  // namespace detail
 
-/// What leaves at one end comes in at the other.
+/// Moves elements cyclically: elements that leave the axis at one end enter it at the opposite end.
 template <int Axis, int By>
 struct roll_op : detail::moved_op<Axis, By, edge::wrap> {
   static constexpr fixed_string name = "roll";
@@ -33,7 +34,8 @@ struct roll_op : detail::moved_op<Axis, By, edge::wrap> {
   }
 };
 
-/// Zeros come in, or what lies at the edge; at most as many as there are.
+/// Moves elements while zeros enter at one end, or copies of the element at the edge. The number of elements that enter
+/// is at most the extent of the axis.
 template <int Axis, int By, edge Outside>
 struct shift_op : detail::moved_op<Axis, By, Outside> {
   static constexpr fixed_string name = "shift";
@@ -51,7 +53,7 @@ struct shift_op : detail::moved_op<Axis, By, Outside> {
 };
 
 namespace detail {
-/// An axis counted from the first, and a distance along it.
+/// Index of an axis, counted from the first axis, and a distance along this axis in elements.
 struct move {
   int axis, by;
 };
@@ -88,17 +90,19 @@ template <int Axis, int By>
 struct shift_form<Axis, By> : shift_form<Axis, By, edge::zero> {};
 }  // namespace detail
 
-/// The elements By places further on along an axis, around its end, as torch.roll: `roll<0, 1>(x)`. By may be negative,
-/// and more than there are. Several axes by several calls. Rejects: an axis that does not exist.
+/// Moves elements By positions further along an axis and cyclically around its end, as torch.roll does:
+/// `roll<0, 1>(x)`. By may be negative, and may exceed the extent of the axis. To move along several axes, call roll
+/// several times. Rejects: an axis that does not exist.
 template <int... Numbers, an_operand X, class... Surplus>
 constexpr applied<detail::roll_form<Numbers...>, X, Surplus...> roll(X, Surplus...) {
   return {};
 }
 
-namespace nn {  // for models call what is added to a normalized value so
-/// The same where zeros come in, `nn::shift<0, 1>(x)`, or the element at the edge:
-/// `nn::shift<0, -1, edge::nearest>(x)`.
-/// Rejects: an axis that does not exist, another edge.
+// `shift` is in nn, because models use this name for a value that is added to a normalized value.
+namespace nn {
+/// Moves elements By positions further along an axis, as roll does, but not cyclically. Zeros enter, as in
+/// `nn::shift<0, 1>(x)`, or copies of the element at the edge, as in `nn::shift<0, -1, edge::nearest>(x)`.
+/// Rejects: an axis that does not exist; another edge.
 template <auto... Numbers, an_operand X, class... Surplus>
 constexpr applied<cairn::detail::shift_form<Numbers...>, X, Surplus...> shift(X, Surplus...) {
   return {};

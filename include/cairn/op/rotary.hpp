@@ -1,4 +1,4 @@
-// Waves of positions, and features that are turned by them.
+// Waves of positions (sines and cosines), and rotary embeddings: pairs of features that are rotated by these waves.
 #pragma once
 
 #include "cairn/op/concatenate.hpp"
@@ -8,8 +8,10 @@
 
 namespace cairn {
 
-/// Waves of whole numbers p {...}: {..., Columns}. Where Halves, cos(p / Base^(2 j / Columns)) for each j, then the
-/// sines; else sine and cosine of each j side by side. They have the digits of double.
+/// Computes the waves of positions p {...}, which are whole numbers. The result is {..., Columns}. The angle number j
+/// is p / Base^(2 j / Columns). If Halves is true, the cosines of all angles come first and the sines of all angles
+/// follow. If Halves is false, the sine and the cosine of each angle lie side by side. The waves are computed in
+/// double.
 template <int Columns, double Base, bool Halves>
 struct waves_op : op {
   static constexpr fixed_string name = "waves";
@@ -24,8 +26,9 @@ struct waves_op : op {
   static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
 };
 
-/// The pairs of features j and D / 2 + j of x {..., T, H, D} turned by the angles of which `waves` {T, D} or {..., T,
-/// D} are cosines and sines; or turned back.
+/// Rotates pairs of features of x {..., T, H, D}. A pair consists of the features j and D / 2 + j. The argument
+/// `waves`, {T, D} or {..., T, D}, holds the cosines and then the sines of the angles. If Back is true, the pairs are
+/// rotated back, by the negative angles.
 template <bool Back>
 struct turned_op : op {
   static constexpr fixed_string name = "rotary";
@@ -70,9 +73,10 @@ struct rotary_form : form_of<"rotary", 2, two_arguments> {
 }  // namespace detail
 
 namespace nn {
-/// x {..., T, H, D} with each pair of features j and D / 2 + j turned by p / Base^(2 j / D), as in GPT-NeoX and Llama
-/// (Su et al., 2021): p are positions {T}, or {..., T}, whole numbers, 0 to T - 1 where none are given.
-/// `nn::rotary<500000>(q)`, `nn::rotary(k, positions)`. Rejects: an odd D; other shapes.
+/// Rotates pairs of features of x {..., T, H, D}, as in GPT-NeoX and Llama (Su et al., 2021): `nn::rotary<500000>(q)`,
+/// `nn::rotary(k, positions)`. A pair consists of the features j and D / 2 + j and is rotated by the angle
+/// `p / Base^(2 j / D)`. The positions p are whole numbers, {T} or {..., T}. Without positions, p runs from 0 to T - 1.
+/// Rejects: an odd D; other shapes; a Base that is not finite and above 0.
 template <auto Base = 10000.0, class... A>
   requires some_operands<A...>
 constexpr applied<cairn::detail::rotary_form<static_cast<double>(Base)>, A...> rotary(A...) {

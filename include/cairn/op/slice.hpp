@@ -1,4 +1,4 @@
-// Parts of tensors, and tensors between zeros or turned round: read where they lie.
+// Slices, zero padding and reversed axes. Their elements are read in place where that is possible.
 #pragma once
 
 #include "cairn/op/reduce.hpp"
@@ -6,21 +6,22 @@
 namespace cairn {
 
 namespace detail {
-/// The extent of an axis, where negative ones count from the last; 0 where there is none.
+/// Returns the extent of an axis, or 0 if the axis does not exist. A negative axis counts from the last axis.
 constexpr int extent_along(const shape& s, int axis) { return axis < s.rank && axis >= -s.rank ? s[axis] : 0; }
 constexpr tensor_type with_extent(tensor_type t, int axis, int extent) {
   t.extent[axis < 0 ? t.rank + axis : axis] = extent;
   return t;
 }
-/// Whether `axis` is axis number `at` of a tensor, counted from either end.
+/// Returns true if `axis` is axis number `at` of a tensor. A negative `axis` counts from the last axis.
 constexpr bool is_axis(const shape& s, int axis, int at) { return (axis < 0 ? s.rank + axis : axis) == at; }
 }  // namespace detail
 
-/// The argument between zeros: it begins at Begin of an axis of Extent.
+/// Puts zeros before and after the argument along an axis. The result has extent Extent along this axis, and the
+/// argument begins at index Begin.
 template <int Axis, int Begin, int Extent>
 struct pad_op;
 
-/// Elements [Begin, End) along an axis; negative bounds count from the end.
+/// Takes the elements [Begin, End) along an axis. Negative bounds count from the end of the axis.
 template <int Axis, int Begin, int End>
 struct slice_op : op {
   static constexpr fixed_string name = "slice";
@@ -64,7 +65,7 @@ struct pad_op : op {
   }
 };
 
-/// Axes from their ends to their beginnings.
+/// Reverses the order of the elements along each of the axes.
 template <axis_set Axes>
 struct flip_op : op {
   static constexpr fixed_string name = "flip";
@@ -154,28 +155,32 @@ struct flip_form<First, More...> : form_of_one<"flip"> {
 };
 }  // namespace detail
 
-/// Elements [Begin, End) along an axis, as x[:, Begin:End] in Python: `slice<1, 0, 4>(x)`; without an end from Begin
-/// on, as x[:, Begin:]. A negative axis counts from the last, negative bounds from the end.
+/// Takes the elements [Begin, End) along an axis, as x[:, Begin:End] in Python: `slice<1, 0, 4>(x)`. Without End, takes
+/// all elements from Begin on, as x[:, Begin:]. A negative axis counts from the last axis. Negative bounds count from
+/// the end of the axis.
 template <int... Bounds, an_operand X, class... Surplus>
 constexpr applied<detail::slice_form<Bounds...>, X, Surplus...> slice(X, Surplus...) {
   return {};
 }
 
-/// So many equal parts of an axis, as a tuple: `auto [q, k, v] = split<-1, 3>(x);`, as torch.chunk. Each is a slice.
-/// Rejects: an axis that does not exist, an extent that is no multiple of the number of parts.
+/// Splits an axis into equal parts, as torch.chunk does, and returns a tuple of slices:
+/// `auto [q, k, v] = split<-1, 3>(x);`.
+/// Rejects: an axis that does not exist; an extent that is not a multiple of the number of parts.
 template <int... Numbers, an_operand X, class... Surplus>
 constexpr applied<detail::split_form<Numbers...>, X, Surplus...> split(X, Surplus...) {
   return {};
 }
 
-/// Zeros before and after along an axis, as F.pad: `pad<1, 2, 0>(x)` puts two before axis 1; several axes by several
-/// calls. Rejects: an axis that does not exist, negative numbers.
+/// Puts zeros before and after the elements along an axis, as F.pad does: `pad<1, 2, 0>(x)` puts two zeros before the
+/// elements of axis 1. To pad several axes, call pad several times.
+/// Rejects: an axis that does not exist; negative numbers of zeros.
 template <int... Numbers, an_operand X, class... Surplus>
 constexpr applied<detail::pad_form<Numbers...>, X, Surplus...> pad(X, Surplus...) {
   return {};
 }
 
-/// One or more axes in reverse order, as torch.flip: `flip<1>(x)`. Rejects: axes that do not exist.
+/// Reverses the order of the elements along one or more axes, as torch.flip does: `flip<1>(x)`. Rejects: axes that do
+/// not exist.
 template <int... Axes, an_operand X, class... Surplus>
 constexpr applied<detail::flip_form<Axes...>, X, Surplus...> flip(X, Surplus...) {
   return {};

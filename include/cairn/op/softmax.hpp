@@ -1,4 +1,4 @@
-// Softmax along one axis.
+// Softmax and log-softmax along one axis.
 #pragma once
 
 #include "cairn/lang/convert.hpp"
@@ -17,7 +17,7 @@ struct along_axis : op {
   static constexpr bool takes_rows(const shape& x) { return Axis == -1 || Axis == x.rank - 1; }
   static constexpr bool exists(const shape& x) { return Axis < x.rank && Axis >= -x.rank; }
   static constexpr shape result(const shape& x) { return exists(x) ? x : no_shape; }
-  /// Maximum, difference, exponential, sum, quotient.
+  /// Each element costs five operations: maximum, difference, exponential, sum and quotient.
   static constexpr std::int64_t flops(const shape& x) { return 5 * x.count(); }
 };
 }  // namespace detail
@@ -64,7 +64,7 @@ struct log_softmax_op : detail::along_axis<Axis> {
 };
 
 namespace detail {
-/// An operation along an axis as a form of one expression.
+/// The form of an operation along an axis, which takes one expression.
 template <class Op>
 struct along_axis_form : form_of_one<Op::name> {
   template <class X>
@@ -74,7 +74,7 @@ struct along_axis_form : form_of_one<Op::name> {
 };
 }  // namespace detail
 
-/// exp(x) / sum(exp(x)) along an axis (the last by default).
+/// Computes exp(x) / sum(exp(x)) along an axis, by default the last one.
 template <int Axis = -1, an_operand X, class... Surplus>
 constexpr applied<detail::along_axis_form<softmax_op<Axis>>, X, Surplus...> softmax(X, Surplus...) {
   return {};
@@ -84,7 +84,7 @@ constexpr applied<detail::form_of<"softmax", std::size_t(-1), one_axis>, X, Surp
   return {};
 }
 function_name softmax(function_name);
-/// x - log(sum(exp(x))) along an axis (the last by default).
+/// Computes x - log(sum(exp(x))) along an axis, by default the last one.
 template <int Axis = -1, an_operand X, class... Surplus>
 constexpr applied<detail::along_axis_form<log_softmax_op<Axis>>, X, Surplus...> log_softmax(X, Surplus...) {
   return {};

@@ -1,4 +1,4 @@
-// Axes in another order: moves data, unless a product reads it as it lies.
+// Transpositions. A transposition moves data, unless a matrix product reads the argument in place.
 #pragma once
 
 #include "cairn/lang/apply.hpp"
@@ -12,7 +12,7 @@ template <auto Permutation, std::size_t... Axis>
 fact::axes<Permutation[Axis]...> axes_of_permutation(std::index_sequence<Axis...>);
 }  // namespace detail
 
-/// Result axis i is argument axis Permutation[i].
+/// Permutes axes: axis i of the result is axis Permutation[i] of the argument.
 template <auto Permutation>
 struct transpose_op : op {
   static constexpr fixed_string name = "transpose";
@@ -67,7 +67,8 @@ struct transpose_form : form_of_one<"transpose"> {
 };
 }  // namespace detail
 
-/// Permutes axes: `transpose<1, 0, 2>(x)`; without a list swaps the last two (a matrix product folds that in).
+/// Permutes axes: `transpose<1, 0, 2>(x)`. Without a list of axes, swaps the last two axes. If the last two axes alone
+/// are swapped, a matrix product reads x in place.
 template <int... Axes, an_operand X, class... Surplus>
 constexpr applied<detail::transpose_form<Axes...>, X, Surplus...> transpose(X, Surplus...) {
   return {};

@@ -1,5 +1,6 @@
-// Updates: how a step changes parameters by their gradients. A rule says it in the language, of one number each; so one
-// statement serves the step of a program and an optimizer beside it, and both have the same bits.
+// Update rules: how a training step changes a parameter by its gradient. An update rule is written in the language, for
+// one number of the parameter at a time. A program that trains in its own step and an optimizer that runs after the
+// step both use the same `next`, so both compute the same bits.
 #pragma once
 
 #include "cairn/op/elementwise.hpp"
@@ -14,14 +15,19 @@
 
 namespace cairn {
 
-// What a rule is. An object of options, which may be a template argument, with
-//   lr                   the learning rate where none is given
-//   moments              names of the numbers that it keeps of each parameter from step to step; they begin at zero
+// An update rule is an object of options, which may be a template argument. It has these members:
+//
+//   lr                   the learning rate that is used if the training step is given none
+//   moments              names of the moments: the numbers that the rule stores for each parameter from one training
+//                        step to the next; moments begin at zero
 //   settings()           optional: a std::array<setting, N> that says which values the options may have
-//   moment_count()       optional: how many of these it keeps, where that depends on the options
-//   numbers(lr, step)    a std::array<double, N> of what is the same for all parameters in a step, counted from 1
-//   next(p, g, numbers..., moments...)  static: expressions, in a std::tuple, of what the parameter becomes and then
-//                        each moment; of elementwise operations
+//   moment_count()       optional: how many of the moments the rule stores, if this depends on the options
+//   numbers(lr, step)    a std::array<double, N> of numbers that are the same for all parameters in a training step;
+//                        the first training step is number 1
+//   next(p, g, numbers..., moments...)  static: the next value of the parameter and then the next value of each moment,
+//                        in a std::tuple of expressions, which consist of elementwise operations
+//
+// Example:
 //
 //   struct lion {
 //     double lr = 1e-4, beta1 = 0.9, beta2 = 0.99;
@@ -40,27 +46,29 @@ struct squarable_op : elementwise_op {
   static constexpr fixed_string name = "squarable";
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
 };
-/// For rules: x, or where x overflowed although `from` is finite, the largest number of its sign.
+/// For update rules. Returns x, except where x overflowed although `from` is finite: there it returns the largest
+/// number with the sign of x. If `from` is not finite, the result is NaN.
 template <an_operand X, an_operand From>
 constexpr made<saturated_op, X, From> saturated(X, From) {
   return {};
 }
-/// For rules: x, or where the square of x would overflow, the largest number of its sign whose square does not. Of an
-/// infinite x it is NaN.
+/// For update rules. Returns x, except where the square of x would overflow: there it returns a number with the sign of
+/// x that is just small enough to be squared. If x is infinite, the result is NaN.
 template <an_operand X>
 constexpr made<squarable_op, X> squarable(X) {
   return {};
 }
 
-/// What a training step is told: the learning rate, that of its rules where it is not said.
+/// Options of one training step.
 struct train_options {
-  std::optional<double> lr = {};
+  std::optional<double> lr = {};  ///< learning rate; without a value, each update rule uses its own `lr`
 };
 
 namespace detail {
 struct rules {};
 }  // namespace detail
-/// Number I of those that a rule computes with. Rules are bodies: mistakes in them are reported where they are used.
+/// Placeholder for number I among the arguments of an update rule. Update rules are bodies: a mistake in an update rule
+/// is reported where the rule is used.
 template <int I>
 struct rule_number : tensor<element_type{}>, expression {
   using owner = scope<0, detail::rules>;
@@ -85,8 +93,9 @@ constexpr auto clipped(auto gradient, [[maybe_unused]] auto limit) {
   else return gradient;
 }
 
-/// What a rule makes of numbers in this order: the parameter, its gradient, the rule's numbers of the step, the
-/// moments, and where gradients are clipped the limit.
+/// Returns what `next` of an update rule computes from placeholders, or nothing if `next` cannot be called. The
+/// placeholders have this order: the parameter, its gradient, the rule's numbers of the training step, the moments, and
+/// the limit if gradients are clipped.
 template <class Rule, int Moments, clipping Clip>
 constexpr auto next_values() {
   return []<int... I>(std::integer_sequence<int, I...>) {
@@ -113,12 +122,13 @@ template <int Moments, class... E>
 inline constexpr bool all_in_lanes<Moments, std::tuple<E...>> =
     sizeof...(E) == static_cast<std::size_t>(Moments) + 1 && (in_lanes<E> && ...);
 
-/// Whether a rule says what becomes of a parameter of which it keeps so many moments.
+/// True if `next` of an update rule returns the next values of a parameter and of `Moments` moments, and computes them
+/// with elementwise operations.
 template <class Rule, int Moments>
 concept rule_with = Moments >= 0 && all_in_lanes<Moments, decltype(next_values<Rule, Moments, clipping::none>())>;
 }  // namespace detail
 
-/// What update<...> and optimizers take, but for its `next`.
+/// A type that update<...> and optimizers take as an update rule. The concept does not check `next`.
 template <class Rule>
 concept an_update_rule = requires(const Rule& rule) {
   { rule.lr } -> std::convertible_to<double>;
@@ -127,7 +137,7 @@ concept an_update_rule = requires(const Rule& rule) {
 };
 
 namespace detail {
-/// The first mistake among what a rule makes of numbers, or sound.
+/// Returns the first mistake in the expressions of a tuple, or sound if the tuple contains no mistake.
 template <class... E>
 constexpr auto mistake_among(std::tuple<E...>*) {
   if constexpr ((wrong<E> || ...)) return pass_on<top_scope>(E{}...);
@@ -139,7 +149,8 @@ constexpr auto mistake_in_next() {
   using values = decltype(next_values<Rule, Moments, clipping::none>());
   return mistake_among(static_cast<std::add_pointer_t<values>>(nullptr));
 }
-/// Whether files can tell so many moments of a rule apart.
+/// Returns true if files can tell `Moments` moments of an update rule apart: their names are not empty, and no two
+/// names are equal.
 template <class Rule, int Moments>
 constexpr bool names_differ() {
   for (std::size_t i = 0; i < static_cast<std::size_t>(Moments); ++i) {
@@ -151,7 +162,8 @@ constexpr bool names_differ() {
   }
   return true;
 }
-/// The mistake of taking what is no update rule for one, or that in what it says of so many moments; or sound.
+/// Returns what is wrong with an update rule that stores `Moments` moments, or sound if nothing is wrong. Either Rule
+/// is no update rule, or `next` contains a mistake, or two moments have one name.
 template <class Rule, int Moments>
 constexpr auto problem_of_rule() {
   using not_one = mistake<not_an_update_rule, top_scope, fact::given<Rule>>;
@@ -160,7 +172,7 @@ constexpr auto problem_of_rule() {
   else if constexpr (rule_with<Rule, Moments>) return mistake<moments_alike, top_scope, fact::given<Rule>>{};
   else return first_problem(mistake_in_next<Rule, Moments>(), not_one{});
 }
-/// The settings of a rule, its rate among them.
+/// Returns the settings of an update rule. The first setting is the learning rate.
 template <class Rule>
 constexpr auto settings_of(const Rule& rule) {
   constexpr auto rate = [](double lr) { return setting::not_negative("lr", lr); };
@@ -176,7 +188,7 @@ template <auto Rule>
 struct rule_settings {
   static constexpr auto all = settings_of(Rule);
 };
-/// How many moments a rule keeps at most, where it is one.
+/// Returns the largest number of moments that an update rule can store. Returns 0 if Rule is no update rule.
 template <class Rule>
 constexpr int most_moments() {
   if constexpr (an_update_rule<Rule>) return static_cast<int>(Rule::moments.size());
@@ -187,12 +199,13 @@ constexpr int moments_if_rule() {
   if constexpr (an_update_rule<std::remove_const_t<decltype(Rule)>>) return moments_of(Rule);
   else return 0;
 }
-/// How many arguments of an update say what is drawn.
+/// Number of arguments of an update from which stochastic rounding draws.
 inline constexpr int drawn_from = 3;
 }  // namespace detail
 
-/// A rule as an operation: results are the parameter's and the moments' next numbers. A parameter of bf16 is rounded by
-/// chance: then the last arguments are where each number stands, and the two words of a key.
+/// An update rule as an operation. The results are the next values of the parameter and of the moments. If Stochastic
+/// is true, the parameter is bf16 and is rounded stochastically. The last three arguments (`drawn_from`) are then the
+/// index of each element of the parameter and the two words of a key.
 template <class Rule, int Moments, detail::clipping Clip, bool Stochastic = false>
 struct update_op : elementwise_op {
   static constexpr fixed_string name = "update";
