@@ -25,6 +25,7 @@ enum class dtype : std::uint8_t {
   bf16,
   own,
 };
+/// Returns true if numbers of this type are rounded after each operation.
 constexpr bool is_rounded(dtype t) { return t >= dtype::bf16; }
 
 /// The upper half of a float: its sign, its exponent, and 8 bits of precision. A conversion rounds as x86's

@@ -8,6 +8,7 @@
 
 namespace cairn {
 
+/// Returns the hash of a sequence with hash `hash` to which `more` is appended.
 constexpr std::uint32_t mix(std::uint32_t hash, std::uint32_t more) { return (hash ^ more) * 0x01000193U; }
 
 /// Returns a hash of 32 bits. Hash tables use it, and the random numbers that parameters start with depend on it.

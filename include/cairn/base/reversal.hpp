@@ -94,6 +94,7 @@ constexpr std::int64_t saves(std::int64_t n, std::int64_t s) {
   }
   return sum;
 }
+/// Returns the counts of reversing n iterations with s snapshots.
 constexpr loop_counts counts(std::int64_t n, std::int64_t s) { return {evaluations(n, s), saves(n, s), n - 1}; }
 
 /// The next thing to do.

@@ -26,6 +26,7 @@ struct shape {
   constexpr bool valid() const { return rank >= 0; }
   /// Returns the extent of an axis. Negative axes count from the end: axis -1 is the last.
   constexpr int operator[](int axis) const { return extent[axis < 0 ? rank + axis : axis]; }
+  /// Returns the number of elements.
   constexpr std::int64_t count() const {
     std::int64_t n = 1;
     for (int axis = 0; axis < rank; ++axis) n *= extent[axis];

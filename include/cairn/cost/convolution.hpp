@@ -62,6 +62,8 @@ struct sweep_axis {
   /// Returns how many pixels are read for `pixels` neighbouring pixels that are made.
   constexpr int reach(int pixels) const { return step * (pixels - 1) + most - least + 1; }
 };
+/// Returns the pixels of a sweep along one axis. In a backward pass, the sweep makes the pixels phase, phase + stride,
+/// phase + 2 * stride, and so on.
 constexpr sweep_axis axis_of_sweep(const correlation& of, int axis, int phase) {
   const int stride = of.moves.stride[axis], padding = of.moves.padding[axis], dilation = of.moves.dilation[axis];
   const int taps = of.filter[2 + axis], extent = of.made[1 + axis];
@@ -205,6 +207,7 @@ constexpr tile_reading reading_of_filter(const correlation& of, int bytes) {
   return {false, halves, halves};
 }
 
+/// Cuts sweep number `sweep`. Numbers of the images have `bytes` bytes, and tiles read them as `by` says.
 constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes, const tile_reading& by) {
   sweep_cut cut;
   cut.down = axis_of_sweep(of, 0, sweep / of.moves.stride[1]);
@@ -302,6 +305,7 @@ struct filter_cut {
   }
   constexpr std::int64_t sums() const { return pixels.panel_rows() * sums_apart; }
 };
+/// Cuts the gradient of a filter. Numbers of the images have `bytes` bytes.
 constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   filter_cut cut;
   cut.pixels = cut_of(of, 0, bytes, reading_of_filter(of, bytes));
@@ -320,6 +324,9 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   cut.sectioned = bands * times(cut.pixels.band, cut.block_rows) * times(of.made[2], cut.block_pixels) > section_blocks;
   return cut;
 }
+/// Returns the workspace for the gradient of a filter. Each thread has a band and a packed panel of gradients, and all
+/// threads share the sums. If the blocks of pixels are summed in sections, each number of the filter has two sums. In a
+/// depthwise convolution, each number has two sums for each section of rows, and there is no packed panel.
 constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
   const filter_cut cut = cut_of_filter(of, bytes);
   const std::int64_t band = room_of_band(cut.pixels, bytes, reading_of_filter(of, bytes));

@@ -19,6 +19,7 @@ constexpr int parts_of(std::int64_t work, std::int64_t most) {
   return static_cast<int>(std::clamp<std::int64_t>(work / least_work, 1, most));
 }
 
+/// The numbers [begin, end).
 struct range {
   std::int64_t begin, end;
 };

@@ -27,6 +27,7 @@ struct counter {
 /// values of the call's placeholders. Its memo has the values of the expression types seen in the scope, so that equal
 /// expressions become one node.
 struct builder {
+  /// The state of the outer scope while an inner scope is open.
   struct frame {
     int bindings, memo, path, region;
   };
@@ -182,8 +183,9 @@ struct builder {
     const operation* const op = nodes[v].op;
     return op->rounded == rounding::follows ? op : op->wide;
   }
-  /// Returns a value that is made in bf16 as float32: recomputed once in a region, from the same arguments or, if the
-  /// operation moves its argument, from the float32 form of that.
+  /// Recomputes in float a value v that is computed in bf16. The value is recomputed at most once in a region. It is
+  /// recomputed from the same arguments or, if the operation only moves its argument, from the float form of the
+  /// argument.
   constexpr int made_in_floats(int v, int first) {
     const operation* const by = in_floats_by(v);
     stack<int> of;
@@ -259,10 +261,12 @@ struct builder {
     return v;
   }
 
+  /// Appends a name to the path, after a '.' if the path is not empty.
   constexpr void extend_path(std::string_view name) {
     if (path.count() > 0) path.push('.');
     for (char c : name) path.push(c);
   }
+  /// Appends `before` and the decimal digits of `number` to the path.
   constexpr void number_path(char before, int number) {
     path.push(before);
     char digits[8] = {};
@@ -271,6 +275,7 @@ struct builder {
     while (length > 0) path.push(digits[--length]);
   }
   constexpr std::string_view full_path() const { return {path.begin(), path.size()}; }
+  /// Writes a name to the graph's characters and returns where it begins.
   constexpr int write_name(std::string_view name) {
     const int begin = character_count;
     for (char c : name) names[character_count++] = c;
@@ -383,6 +388,7 @@ struct builder {
     return leaf_count++;
   }
 
+  /// Returns true if v is a function of parameters, states and constants alone.
   constexpr bool is_fixed(int v) const {
     const role what = nodes[v].op->what;
     return is_kept(what) || is_constant(what) || (v < is_fixed_.count() && is_fixed_[v]);

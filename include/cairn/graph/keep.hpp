@@ -22,6 +22,7 @@ class closing_segment {
   constexpr closing_segment(builder& to, int first_node, int first_tag, int number = 0, int numbers = 1)
       : b(to), first_node_(first_node), first_tag_(first_tag), number_(number), numbers_(numbers) {}
 
+  /// Adds the values that these policies store to the table builder::keeps.
   template <class... Policy>
   constexpr void keep_by() {
     if constexpr (sizeof...(Policy) > 0) {
@@ -50,10 +51,16 @@ class closing_segment {
     while (b.regions[r].what != part::segment || chain_of(r) != chain_of(b.region_now)) --r;
     return r;
   }
+  /// Returns true if v is a value that a policy can store. Four sorts of values are none:
+  /// - a leaf,
+  /// - a view,
+  /// - a value that has a bf16 version, because the bf16 version is stored instead,
+  /// - a conversion that was added for an operation that reads another type.
   constexpr bool is_computed(int v) const {
     const operation& op = *b.nodes[v].op;
     return op.arguments > 0 && op.what != role::view && b.nodes[v].rounded == none && b.unconverted(v) == v;
   }
+  /// Describes v for a predicate of the user.
   constexpr saveable described(int v) const {
     if (b.nodes[v].op->converts) v = b.argument(v, 0);
     const operation& op = *b.nodes[v].op;
@@ -62,7 +69,7 @@ class closing_segment {
     return {op.name, b.nodes[v].made->extents, op.flops, op.contraction, batched};
   }
 
-  /// Keeps a value, and what it views.
+  /// Marks a value as stored. If the value is a view, also marks the value in memory that it is a view of.
   constexpr void save(int v) {
     for (; v >= first_node_ && b.nodes[v].op->arguments > 0; v = b.argument(v, 0)) {
       kept_[v - first_node_] = true;

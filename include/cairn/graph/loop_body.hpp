@@ -45,6 +45,8 @@ inline constexpr sizes size_of_body = [](sizes s) {
   return s;
 }(body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>::size);
 
+/// Lowers the body of a scan. Its real results become floats. The path of names begins with '/', so that a prefixed
+/// name begins with "/.".
 template <class Loop, class Target>
 constexpr void lower_body(builder& b, int* results) {
   using body = body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>;
@@ -61,6 +63,8 @@ constexpr void lower_body(builder& b, int* results) {
     if (real) results[r] = b.in_floats(results[r]);
   }
 }
+/// Returns the sizes of the body's graph. If the body takes gradients itself, it is lowered once to find out how much
+/// they append.
 template <class Loop, class Target>
 constexpr sizes grown_size_of_body() {
   sizes size = with_conversions<Target>(size_of_body<Loop>);
@@ -114,7 +118,7 @@ struct loop_of {
     bool of[g.leaf_count + 1] = {};
   };
   /// The arguments for which the pullback computes a gradient. An argument that depends on no parameter gets one only
-  /// if gradients of inputs are wanted. Carried values always get one.
+  /// if gradients of inputs are wanted. Carried real numbers always get one.
   static constexpr marks wanted = [] {
     marks out;
     [&]<class... A>(std::type_identity<std::tuple<A...>>) {

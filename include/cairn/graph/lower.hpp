@@ -127,6 +127,8 @@ struct lowering<expr<Op, A...>> {
   static constexpr dtype common = cairn::detail::common_type_of<A...>;
   template <std::size_t I>
   using nth = std::tuple_element_t<I, std::tuple<A...>>;
+  /// True if X is a constant that takes the type of the other arguments. tensor_met and met are the tensor type and the
+  /// expression of an argument after this adaptation.
   template <class X>
   static constexpr bool adapts = cairn::detail::is_constant<X> && common != dtype::real;
   template <class X>

@@ -72,6 +72,7 @@ struct loop_operations {
   /// has 1 MiB.
   static constexpr std::int64_t row = figures.kept_bytes / 64 <= std::numeric_limits<int>::max() ? 64 : 1 << 20;
   static constexpr shape kept_shape{(figures.kept_bytes + row - 1) / row, row};
+  /// The results of the scan.
   static constexpr auto made = [] {
     std::array<result, of::results + 1> out{};
     [&]<std::size_t... R>(std::index_sequence<R...>) {
@@ -92,6 +93,8 @@ struct loop_operations {
   static constexpr bool is_used_up(int leaf) {
     return leaf >= of::carried && leaf < of::carried + of::each && !hooks::backward_reads_argument(leaf);
   }
+  /// The results of the pullback: one gradient for each wanted argument. A gradient that is summed over the iterations
+  /// may overwrite the sum so far.
   static constexpr auto gradients_made = [] {
     std::array<result, of::gradient_count + 1> out{};
     std::size_t n = 0;
@@ -140,6 +143,7 @@ struct loop_operations {
     return out;
   }();
   static constexpr bool pulls_bf16(int i) { return pulled_as_bf16[static_cast<std::size_t>(i)]; }
+  /// Describes what the scan and the pullback have in common.
   static constexpr operation common(std::string_view name, bool backward) {
     operation o;
     o.name = name;

@@ -84,6 +84,7 @@ struct rule_of {
     }
   }
 
+  /// The gradients that a rule returned, which append() lowers.
   template <class List>
   struct parts;
   template <class... G>
@@ -106,6 +107,8 @@ struct rule_of {
       return c.total;
     }();
 
+    /// Lowers the gradient of one argument and adds it to `gradient`, if it is wanted. If the gradient has to be float,
+    /// values from number `first` on are recomputed in float instead of being converted.
     template <class Tensor, class G1>
     static constexpr void append_one(builder& b, int first, int argument, const bool* wanted, int* gradient) {
       if constexpr (!std::same_as<G1, no_gradient>) {
@@ -202,6 +205,7 @@ struct rule_of {
     if constexpr (kind_of(Tensor::element.type) != kind::real) return no_gradient{};
     else return make<expand_op<Tensor::shape>>(constant<0.0>);
   }
+  /// Reports a mistake in the rule as an error of the compiler. Returns the type of the gradients to append.
   template <class O>
   static constexpr auto judged() {
     using found = decltype(problem<O>());

@@ -11,6 +11,7 @@ struct work {
   std::int64_t bytes, flops;
 };
 
+/// Returns the work of a stage of a chain. The search for cuts of the chain uses it.
 template <class Stage>
 constexpr work work_of() {
   using body = ir::body_lowering<stage_mark, typename Stage::bodies>;
