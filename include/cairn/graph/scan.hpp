@@ -309,8 +309,8 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, step_values<E.
     int leaves[operations::of::arguments + 1] = {};
     for (int i = operations::of::own; i < operations::of::arguments; ++i) {
       const operation* const leaf = &g.leaf_op(i);
-      // Random operations of the body share one key, which is named after the scan. run/scan.hpp derives from it a key
-      // for each iteration and operation.
+      // Random operations with prefixed names share one key, which is named after the scan. run/scan.hpp derives from
+      // it a key for each iteration and operation.
       const bool keyed = leaf->what == role::random && !g.is_absolute(i);
       leaves[i] = b.leaf_of(leaf, keyed ? std::string_view(Name) : g.name(g.leaves[i]), !g.is_absolute(i));
       arguments.push(b.leaves[leaves[i]].node);
