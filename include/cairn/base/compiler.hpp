@@ -1,7 +1,8 @@
-// What cairn can be compiled with. Every header includes this one first, so a compiler that does not fit stops here.
+// Refuses compilers and options that cairn cannot be compiled with. Every header includes this header first, so a
+// compiler that does not fit stops here.
 //
-// Each sentence stands where an #include has the name of its file: a file that does not exist ends both compilers with
-// one error, and #error does not end g++.
+// Each message stands where an #include has the name of its file. A file that does not exist ends g++ and clang with
+// one error. An #error would not end g++.
 #pragma once
 
 #if defined(__clang__) ? __clang_major__ < 19 : __GNUC__ < 12
@@ -13,8 +14,8 @@
 #include <cairn [fast-math]: numbers and checks would be wrong; compile without -ffast-math, -Ofast and their parts>
 #endif
 
-// clang defines nothing for parts of -ffast-math, but refuses this pragma where one is on. Its error has the line below
-// in place of a file's name.
+// clang defines no macro for the parts of -ffast-math, but it refuses the pragma `float_control(except, on)` if one of
+// the parts is on. #line puts the message where clang's error names the file.
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wignored-pragmas"  // some processors do not know the pragma

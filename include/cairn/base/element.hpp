@@ -1,4 +1,4 @@
-// What the elements of a tensor are.
+// Types of a tensor's elements.
 #pragma once
 
 #include "cairn/base/shape.hpp"
@@ -13,22 +13,26 @@ namespace cairn {
 
 struct random_stream;
 
-/// Types of elements. From `bf16` on they are real numbers that are computed as the program's, and rounded after each
-/// operation; those of users begin at `own`.
+/// Types of elements. `bf16` and all later types are real numbers that are computed in the program's type and rounded
+/// after each operation. The types that users add begin at `own`.
 enum class dtype : std::uint8_t {
-  real,  ///< the program's: float, or what real<...> says
+  real,  ///< the program's type: float, or the type that real<...> names
   f32,
   f64,
   i32,
   u8,
-  key,  ///< what a random operation draws from: no numbers
+  key,  ///< what a random operation draws from; a key is not a number
   bf16,
   own,
 };
+/// Returns true if numbers of this type are rounded after each operation.
 constexpr bool is_rounded(dtype t) { return t >= dtype::bf16; }
 
-/// The upper half of a float: its exponent, and 8 bits of precision. As x86 converts (vcvtneps2bf16): to the nearest,
-/// of two the even one; numbers below the least normal one become zeros, NaN stays quiet.
+/// The upper half of a float: its sign, its exponent, and 8 bits of precision. A conversion rounds as x86's
+/// vcvtneps2bf16 does:
+/// - It rounds to the nearest bf16, and a tie to the even one.
+/// - A number whose size is below the least normal float becomes a zero of the same sign.
+/// - A NaN becomes a quiet NaN.
 struct bf16 {
   static constexpr cairn::dtype dtype = cairn::dtype::bf16;
   std::uint16_t bits = 0;
@@ -39,8 +43,8 @@ struct bf16 {
     const auto nearest = static_cast<float>(x);
     auto all = std::bit_cast<std::uint32_t>(nearest);
     if constexpr (sizeof(Real) > sizeof nearest) {
-      // Cut off toward zero, with the last bit set where anything was cut off: so the second rounding sees on which
-      // side of a tie x lies.
+      // The first rounding, to float, is made a cut toward zero. If anything was cut off, the last bit is set. The
+      // second rounding, to bf16, then sees on which side of a tie x lies.
       if (x < 0 ? nearest < x : nearest > x) --all;
       all |= nearest != x;
     }
@@ -55,14 +59,14 @@ struct bf16 {
   }
 };
 
-/// Sorts of elements: what operations ask of their arguments.
+/// Sorts of elements. An operation accepts an argument by its sort.
 enum class kind : std::uint8_t { real, whole, key, any };
 
 constexpr kind kind_of(dtype t) {
   return t == dtype::key ? kind::key : t == dtype::i32 || t == dtype::u8 ? kind::whole : kind::real;
 }
 
-/// A type of elements; whole numbers are in [0, bound), where there is a bound.
+/// A type of elements. If `bound` is positive, the elements are whole numbers in [0, bound).
 struct element_type {
   dtype type = dtype::real;
   int bound = 0;
@@ -71,17 +75,19 @@ struct element_type {
 };
 
 namespace detail {
-/// What elements of several tensors of one type are together: below the largest bound, where each has one.
+/// Returns the element type of several tensors of one type that are joined. If each tensor has a bound, the bound of
+/// the result is the largest of them; otherwise the result has no bound.
 constexpr element_type joined_elements(const element_type& first, const auto&... more) {
   const bool bounded = first.bound > 0 && ((more.bound > 0) && ...);
   return {first.type, bounded ? std::max({first.bound, more.bound...}) : 0};
 }
 }  // namespace detail
 
-/// Of class indices and of positions along an axis: they are in [0, bound).
+/// Returns the element type of class indices, and of positions along an axis: i32 numbers in [0, bound).
 constexpr element_type index_below(int bound) { return {dtype::i32, bound}; }
 
-/// A shape and its elements: what the rule of an operation is given of each argument. Compared as shapes are.
+/// A shape and the type of its elements. An operation's shape rule gets one for each argument. Two tensor types are
+/// compared as shapes, without their elements.
 struct tensor_type : shape {
   element_type element;
 
@@ -89,7 +95,7 @@ struct tensor_type : shape {
   constexpr tensor_type(const cairn::shape& extents, element_type of = {}) : cairn::shape(extents), element(of) {}
 };
 
-/// The C++ type of elements in memory, in a program over Real. For a type of their own users specialize it, as
+/// The C++ type of elements in memory, in a program over Real. Users specialize it for a type of their own, as
 /// docs/inside.md shows.
 template <dtype T, class Real>
 struct element_in;
@@ -113,7 +119,7 @@ template <class Real>
 struct element_in<dtype::u8, Real> {
   using type = std::uint8_t;
 };
-/// Over doubles, by which gradients are checked, nothing is rounded to bf16.
+/// A program over doubles checks gradients, so it does not round anything to bf16.
 template <class Real>
 struct element_in<dtype::bf16, Real> {
   using type = std::conditional_t<std::is_same_v<Real, float>, bf16, Real>;
@@ -126,10 +132,10 @@ template <dtype T, class Real>
 using stored_as = typename element_in<T, Real>::type;
 
 namespace detail {
-/// In place of a type, the numbers of a program that computes floats and stores what it computes rounded to bf16:
-/// graph/builder.hpp says which.
+/// Stands in place of a type for the numbers of a mixed program: it computes in floats and stores computed values
+/// rounded to bf16. graph/builder.hpp says which values are rounded.
 struct floats_rounded {};
-/// The same of a program whose parameters are stored as bf16, too.
+/// Like floats_rounded, for a program that also stores its parameters as bf16.
 struct floats_and_weights_rounded {};
 template <class Numbers>
 struct computed_type {
@@ -143,7 +149,7 @@ template <>
 struct computed_type<floats_and_weights_rounded> {
   using type = float;
 };
-/// Whether the parameters of a program with these numbers are bf16.
+/// True if the parameters of a program with these numbers are bf16.
 template <class Numbers>
 inline constexpr bool rounds_weights = std::is_same_v<Numbers, floats_and_weights_rounded>;
 /// The type in which a program with these numbers computes.

@@ -1,4 +1,4 @@
-// Names as template arguments. Characters are copied by loops: std::copy_n is not constant with -D_GLIBCXX_DEBUG.
+// Names as template arguments. Loops copy the characters, because std::copy_n is not constant with -D_GLIBCXX_DEBUG.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -30,7 +30,7 @@ constexpr auto operator+(const fixed_string<N>& a, const fixed_string<M>& b) {
 }
 
 namespace detail {
-/// A text of so many characters as a template argument.
+/// Returns a text of `Length` characters as a string that can be a template argument.
 template <std::size_t Length>
 constexpr fixed_string<Length + 1> fixed(std::string_view text) {
   fixed_string<Length + 1> out;

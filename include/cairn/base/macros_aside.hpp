@@ -1,7 +1,7 @@
-// Sets aside macros of others whose names cairn, xsimd or Boost.Hana use. These are single letters, words of Qt (emit,
-// forever, signals, slots), of X11 (Above, Always, Bool, None, Status, Success) and of Windows (far, leave, max, min,
-// near, small). A header that users include begins with this file and ends with base/macros_back.hpp, which gives the
-// macros back.
+// Sets aside macros of other libraries that have the names of something in cairn, xsimd or Boost.Hana. The names are
+// single letters, words of Qt (emit, forever, signals, slots), words of X11 (Above, Always, Bool, None, Status,
+// Success) and words of Windows (far, leave, max, min, near, small). A header that users include begins with this file
+// and ends with base/macros_back.hpp, which gives the macros back.
 #include "cairn/base/compiler.hpp"
 
 #pragma push_macro("A")

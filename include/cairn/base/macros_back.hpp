@@ -1,4 +1,4 @@
-// Gives back what base/macros_aside.hpp set aside.
+// Gives back the macros that base/macros_aside.hpp set aside.
 #include "cairn/base/compiler.hpp"
 
 #pragma pop_macro("A")

@@ -8,7 +8,7 @@
 
 namespace cairn {
 
-/// What all random numbers of a program or a data set depend on.
+/// The number on which all random numbers of a program or a data set depend.
 struct seed {
   std::uint64_t value = 0;
 
@@ -17,13 +17,13 @@ struct seed {
   }
 };
 
-/// Which random numbers a program's next step draws.
+/// Says which random numbers a program's next training step draws.
 struct random_state {
-  seed from;               ///< of init
-  std::uint32_t step = 0;  ///< how many steps were since; after 2^32 the numbers come again
+  seed from;               ///< the seed that init got
+  std::uint32_t step = 0;  ///< training steps since init; after 2^32 of them the random numbers repeat
 };
 
-/// Philox4x32-10: four random words for each counter and key.
+/// Computes Philox4x32-10: four random words for each counter and key.
 /// Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC11).
 constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
   constexpr auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
@@ -37,24 +37,25 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
   return counter;
 }
 
-/// A random word as a number in [0, 1): a multiple of 2^-24, so that it is exact in float and in double.
+/// Returns a random word as a number in [0, 1). The number is a multiple of 2^-24, so it is exact in float and double.
 constexpr float uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
 
-/// The random words of one operation in one step: element i has word i % 4 of counter i / 4, whatever else is computed,
-/// in which order, and in how wide registers. So what is computed twice gets the same words twice.
+/// The random words of one operation in one training step. Element i gets word i % 4 of counter i / 4. The word does
+/// not depend on what else is computed, on the order, or on the width of registers. A value that is recomputed
+/// therefore gets the same words a second time.
 struct random_stream {
   seed from;
-  std::uint64_t operation = 0;  ///< number_of its name
+  std::uint64_t operation = 0;  ///< number_of(the operation's name)
   std::uint32_t step = 0;
 
-  /// The words of elements 4 n to 4 n + 3.
+  /// Returns the words of elements 4 n to 4 n + 3.
   constexpr std::array<std::uint32_t, 4> operator()(std::uint32_t n) const {
     const auto [low, high] = seed{operation}.key();
     return philox({n, step, low, high}, from.key());
   }
 };
 
-/// A sequence of random words: the n-th is a function of the seed, the sequence's number, and n.
+/// A sequence of random words. Word n is a function of the seed, the sequence's number, and n.
 class random_sequence {
  public:
   constexpr random_sequence(seed s, std::uint64_t number) : key_(s.key()), number_(seed{number}.key()) {}
@@ -68,10 +69,10 @@ class random_sequence {
     return words_[place % 4];
   }
 
-  /// A number in [0, n), n > 0, each equally likely.
+  /// Draws a number in [0, n), n > 0. All n numbers are equally likely.
   /// Lemire: Fast random integer generation in an interval (2019).
   constexpr std::uint32_t below(std::uint32_t n) {
-    const std::uint32_t surplus = (0U - n) % n;  // 2^32 mod n: so many words would favour small numbers
+    const std::uint32_t surplus = (0U - n) % n;  // 2^32 mod n words are rejected: they would favour some numbers
     std::uint64_t product = 0;
     do product = std::uint64_t{(*this)()} * n;
     while (static_cast<std::uint32_t>(product) < surplus);

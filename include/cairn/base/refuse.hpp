@@ -1,4 +1,4 @@
-// What becomes of a call that cannot be done at run time.
+// Reports a call that cannot be done at run time: it throws, or, without exceptions, it prints and aborts.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -9,14 +9,17 @@
 
 namespace cairn {
 
-/// A program that cannot run as it is: nobody has initialized or written its parameters, it was moved from, or the
-/// system does not lend it what it was compiled for.
+/// The error of a program that cannot run. There are three reasons:
+/// - Its parameters were neither initialized nor written.
+/// - The program was moved from.
+/// - The operating system refuses an instruction set that the program was compiled for (AMX).
 struct program_error : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// What a program compiled with -fno-exceptions calls, with the text of the error, where it would throw. Set it to a
-/// function of your own, which restarts the device, or blinks; when it returns, the program is aborted.
+/// The function that a program compiled with -fno-exceptions calls, with the text of the error, instead of throwing.
+/// Set it to a function of your own, which restarts the device, for example. If the function returns, the program is
+/// aborted.
 inline void (*on_refusal)(const char* text) = [](const char* text) { std::fprintf(stderr, "%s\n", text); };
 
 /// Throws the error; without exceptions, calls on_refusal and aborts.

@@ -1,8 +1,10 @@
-// How the steps of a loop are reversed with few snapshots of its state: what to do next, from binomial numbers alone.
-// Griewank, Walther: Algorithm 799: Revolve (ACM Transactions on Mathematical Software, 2000).
+// Computes in which order the iterations of a scan are reversed with few snapshots of the scan's state. Binomial
+// numbers alone determine the next action, without a table of actions. Griewank, Walther: Algorithm 799: Revolve (ACM
+// Transactions on Mathematical Software, 2000).
 //
-// Steps are numbered from 0; state i is what step i begins with. State 0 is always there, and counts as snapshot 0.
-// What comes after the loop, a loss, is the turn: it is reversed before any step.
+// Iterations are numbered from 0. State i is the carried values with which iteration i begins. State 0 is always
+// available, and counts as snapshot 0. The computation after the scan, usually a loss, is called the turn. The turn of
+// a scan of T iterations has the number T, and it is reversed before any iteration.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -13,10 +15,11 @@
 
 namespace cairn {
 
-/// How often the body of a loop is evaluated, how often a state is saved, and how often one is gone on from.
+/// Counts what a scan does.
 struct loop_counts {
+  /// How often the scan's body is evaluated, a state is saved as a snapshot, and evaluation goes on from a snapshot.
   std::int64_t evaluations = 0, saves = 0, loads = 0;
-  std::int64_t sum_bytes = 0;  ///< of working space in which gradients are summed over more than section_terms steps
+  std::int64_t sum_bytes = 0;  ///< bytes of workspace for sums of gradients over more than section_terms iterations
 
   constexpr loop_counts& operator+=(const loop_counts& more) {
     evaluations += more.evaluations;
@@ -35,8 +38,8 @@ namespace reversal {
 
 inline constexpr int none = -1;
 
-/// C(s + t, s), how many steps s snapshots reverse if none is evaluated more than t + 1 times; `most` where that is
-/// less.
+/// Returns C(s + t, s), or `most` if `most` is less. C(s + t, s) is the largest number of iterations that s snapshots
+/// can reverse if no iteration is evaluated more than t + 1 times.
 constexpr std::int64_t reach(std::int64_t s, std::int64_t t,
                              std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   if (s < 0 || t < 0) return 0;
@@ -47,34 +50,39 @@ constexpr std::int64_t reach(std::int64_t s, std::int64_t t,
   }
   return n;
 }
-/// The least t with C(s + t, s) >= n.
+/// Returns the least t with C(s + t, s) >= n.
 constexpr std::int64_t repetitions(std::int64_t n, std::int64_t s) {
   if (s == 1) return n - 1;
   std::int64_t t = 0;
   while (reach(s, t, n) < n) ++t;
   return t;
 }
-/// How far to go on from a snapshot before the next one, n > 1 steps being left and s snapshots with this one: of all
-/// that is optimal the most, so that the fewest are saved.
+/// Returns how many iterations to evaluate from the newest snapshot before the next snapshot is saved. `n` > 1
+/// iterations are left, and `s` snapshots can be used for them, including the newest one. Several answers may be
+/// optimal. The function returns the largest, because it saves the fewest snapshots.
 constexpr std::int64_t stride(std::int64_t n, std::int64_t s) {
   if (s == 1) return n - 1;
   const std::int64_t t = repetitions(n, s);
   return std::min(reach(s, t - 1, n), n - reach(s - 1, t - 1, n));
 }
 
-/// Evaluations to reverse n steps with s snapshots, the last time that each is evaluated, to be reversed, among them.
+/// Returns the number of evaluations that reverse n iterations with s snapshots. The number includes the last
+/// evaluation of each iteration, directly before the iteration is reversed.
 constexpr std::int64_t evaluations(std::int64_t n, std::int64_t s) {
   const std::int64_t t = repetitions(n, s);
   return (t + 1) * n - reach(s + 1, t - 1);
 }
-/// How many snapshots are saved meanwhile. Of the two parts in which a stride cuts C(s + t, s) steps each is such a
-/// number, too, and they save C(s - 1 + t, t) - 1; of other numbers of steps one part is.
+/// Returns how many snapshots are saved while n iterations are reversed with s snapshots.
+///
+/// If n = C(s + t, s) for some t, the number is C(s - 1 + t, t) - 1, because both parts into which a stride cuts the
+/// iterations have a length of this form again. For any other n, at least one of the two parts has a length of this
+/// form. The loop adds the number for this part and continues with the other part.
 constexpr std::int64_t saves(std::int64_t n, std::int64_t s) {
   std::int64_t sum = 0;
   for (std::int64_t t = repetitions(n, s); n > 1 && s > 1; ++sum) {
     while (t > 0 && reach(s, t - 1, n) >= n) --t;
     const std::int64_t one = reach(s, t - 1, n), other = n - reach(s - 1, t - 1, n);
-    if (n - std::min(one, other) == 1) --sum;  // the last step is reversed from the state at hand
+    if (n - std::min(one, other) == 1) --sum;  // the last iteration is reversed from the current state, without a save
     if (one <= other) {
       sum += reach(s - 1, t - 1) - 1;
       n -= one;
@@ -86,17 +94,23 @@ constexpr std::int64_t saves(std::int64_t n, std::int64_t s) {
   }
   return sum;
 }
+/// Returns the counts of reversing n iterations with s snapshots.
 constexpr loop_counts counts(std::int64_t n, std::int64_t s) { return {evaluations(n, s), saves(n, s), n - 1}; }
 
-/// What to do next. `advance`: evaluate steps [from, to), and save the state that is then at hand as snapshot `slot`,
-/// or do not. `restore`: go on from snapshot `slot`. `record`: evaluate steps [from, to), each of which leaves what its
-/// reversal reads. `reverse`: step `from`, which is recorded, or, if no record came before, whose state is at hand.
+/// The next thing to do.
+/// - `advance`: evaluate iterations [from, to). Then save the current state as snapshot `slot`, unless `slot` is none.
+/// - `restore`: go on from snapshot `slot`.
+/// - `record`: evaluate iterations [from, to). Each leaves in memory what its reversal reads.
+/// - `reverse`: reverse iteration `from`. If a record came before, the iteration was recorded. Otherwise the iteration
+///   begins with the current state.
+/// - `done`: all iterations have been reversed.
 struct action {
   enum : std::uint8_t { advance, restore, record, reverse, done } what = done;
   int from = 0, to = 0, slot = none;
 };
 
-/// Reverses the steps from `first` to `last`, whose first state is snapshot 0, with so many snapshots.
+/// The actions that reverse iterations `first` to `last`, both included, with `Snapshots` snapshots. State `first` is
+/// snapshot 0. `at_hand` says that state `first` is the current state when the actions begin.
 template <int Snapshots>
 class binomial {
  public:
@@ -104,7 +118,7 @@ class binomial {
 
   constexpr action next() {
     if (last_ < at_[0]) return {};
-    if (at_[count_ - 1] > last_) --count_;  // all from there on is reversed
+    if (at_[count_ - 1] > last_) --count_;  // all iterations from the newest snapshot on have been reversed
     if (now_ == none) {
       now_ = at_[count_ - 1];
       return {.what = action::restore, .slot = count_ - 1};
@@ -121,13 +135,13 @@ class binomial {
   }
 
  private:
-  int at_[Snapshots] = {};  ///< which states the snapshots are
-  int now_, last_;          ///< which state is at hand, or none; the last step that is not reversed yet
-  int count_ = 1;
+  int at_[Snapshots] = {};  ///< the number of the state in each snapshot
+  int now_, last_;          ///< the number of the current state, or none; the last iteration not yet reversed
+  int count_ = 1;           ///< how many snapshots are in use
 };
 
-/// Steps in periods of equal length, but for the last one, which may be shorter; forward leaves the state between two
-/// of them as a snapshot.
+/// T iterations, cut into periods of `Period` iterations. The last period may be shorter. The forward pass leaves the
+/// state between two periods as a snapshot.
 template <int T, int Period>
 struct periods {
   static constexpr int count = (T - 1) / Period + 1;
@@ -140,19 +154,22 @@ struct periods {
 
 }  // namespace reversal
 
-// What each policy has:
-//   keeps_steps          each step leaves what backward reads, and none is evaluated again: no slots, no schedule
-//   lies_elsewhere       snapshots that forward leaves lie in memory that the user gives
-//   rewrites_snapshots   backward writes over those that forward left
-//   recorded_at_once     so many steps at most leave what backward reads before it reads that; 0: one does, in scratch
-//   fits<T>              whether it is one for loops of T steps
-//   counts<T>            what it takes, forward and backward together
-//   slots<T>             snapshots that forward leaves, beside the first state, which is an argument
-//   slots_of_backward    and those that backward has for itself
-//   schedule<T>          its actions, by next(): those of forward, the reversal of the turn, and then of all steps
+// Each policy of a scan has these members:
+//   keeps_steps          true if each iteration stores what the backward pass reads, and none is recomputed. The policy
+//                        then has neither slots nor a schedule.
+//   lies_elsewhere       true if the snapshots of the forward pass are in memory that the user gives
+//   rewrites_snapshots   true if the backward pass writes over snapshots of the forward pass
+//   recorded_at_once     how many iterations at most the backward pass recomputes and stores before it reverses them;
+//                        0: one iteration at a time, in the workspace
+//   fits<T>              true if the policy can be used for scans of T iterations
+//   counts<T>            the counts of forward and backward pass together
+//   slots<T>             how many snapshots the forward pass stores, without the first state, which is an argument
+//   slots_of_backward    how many further snapshots the backward pass keeps in its workspace
+//   schedule<T>          the policy's actions, which next() returns one after another: the actions of the forward pass,
+//                        the reversal of the turn, and the actions that reverse all iterations
 
-/// A policy of scan: each step leaves in memory what its backward reads, as in a model without checkpoints. No step is
-/// evaluated a second time.
+/// A policy of scan: each iteration stores what its backward pass reads, as in a model without segments. No iteration
+/// is evaluated a second time.
 struct store_all {
   static constexpr bool keeps_steps = true, lies_elsewhere = false, rewrites_snapshots = false;
   static constexpr int recorded_at_once = 0;
@@ -162,9 +179,10 @@ struct store_all {
   static constexpr loop_counts counts{T, T, T};
 };
 
-/// A policy of scan: so many snapshots of what is carried, the first state among them, and the fewest evaluations of
-/// the body that are possible with these: for T steps, and the loss behind them, F(T + 1, S) - 1, where F(n, s) =
-/// (t + 1) n - C(s + t, t - 1), t the least with C(s + t, s) >= n.
+/// A policy of scan: stores at most `Snapshots` snapshots of the carried values, including the first state. The body is
+/// evaluated as rarely as is possible with S = `Snapshots`. For T iterations and the loss after them, there are
+/// F(T + 1, S) - 1 evaluations, where F(n, s) = (t + 1) n - C(s + t, t - 1), and t is the least with C(s + t, s) >= n.
+/// `Snapshots` must be in [1, T].
 template <int Snapshots>
 struct revolve {
   static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = true;
@@ -176,7 +194,7 @@ struct revolve {
   template <int T>
   static constexpr loop_counts counts = [] {
     loop_counts n = reversal::counts(std::int64_t{T} + 1, Snapshots);
-    --n.evaluations;  // the turn is none
+    --n.evaluations;  // the turn does not evaluate the body
     return n;
   }();
   template <int T>
@@ -186,12 +204,14 @@ struct revolve {
   };
 };
 
-/// Where snapshots lie that forward leaves for backward: in the arena of the program, or in memory that its user gives.
+/// The memory for snapshots that the forward pass stores for the backward pass: the arena of the program, or memory
+/// that the program's user gives.
 enum class snapshots : bool { in_arena, elsewhere };
 
-/// A policy of scan: a snapshot of what is carried every Period steps, and within such a period, when it is reversed,
-/// revolve<Snapshots>, of which the snapshot at its beginning is the first. With snapshots::elsewhere, those of every
-/// Period steps lie where keep_snapshots_in of the program says.
+/// A policy of scan: the forward pass stores a snapshot of the carried values every `Period` iterations. The backward
+/// pass reverses one period after another as revolve<Snapshots> does. The snapshot at the beginning of the period is
+/// one of these `Snapshots`. With snapshots::elsewhere, the snapshots of the forward pass are in the memory that was
+/// given to the program's keep_snapshots_in. `Period` must be in [1, T], and `Snapshots` in [1, Period].
 template <int Period, int Snapshots, snapshots Where = snapshots::in_arena>
 struct two_level {
   static constexpr bool keeps_steps = false, lies_elsewhere = Where == snapshots::elsewhere, rewrites_snapshots = false;
@@ -234,13 +254,14 @@ struct two_level {
       period_ = period;
       within_ = {periods::begin(period), periods::end(period) - 1, false};
     }
-    int ahead_ = 0, period_ = periods::count;  ///< the next one of forward; the one that is reversed
+    int ahead_ = 0, period_ = periods::count;  ///< the next period of the forward pass; the period being reversed
     reversal::binomial<Snapshots> within_{0, 0, false};
   };
 };
 
-/// A policy of scan: so many steps are a segment. The state before each segment is kept, and backward evaluates its
-/// steps a second time, which then leave in memory what backward reads, as with store_all.
+/// A policy of scan: every `Period` iterations are a segment. The forward pass stores the state before each segment.
+/// The backward pass recomputes all iterations of a segment, which store what their backward pass reads, as with
+/// store_all. `Period` must be in [1, T].
 template <int Period>
 struct segment_every {
   static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = false;
@@ -270,9 +291,9 @@ struct segment_every {
 
    private:
     using periods = reversal::periods<T, Period>;
-    int ahead_ = 0;                 ///< the next segment of forward
-    int last_ = T, recorded_ = T;   ///< the last step that is not reversed yet, and from where on they are recorded
-    int at_hand_ = reversal::none;  ///< the segment whose first state that is
+    int ahead_ = 0;                 ///< the next segment of the forward pass
+    int last_ = T, recorded_ = T;   ///< the last iteration not yet reversed; the first iteration that is recorded
+    int at_hand_ = reversal::none;  ///< the segment that begins with the current state, or none
   };
 };
 

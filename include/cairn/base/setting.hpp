@@ -1,5 +1,5 @@
-// Settings: numbers that say how something is to be done. A value that cannot be meant is refused: by the compiler
-// where it is a template argument, else where the setting is first used.
+// Settings: numbers that say how something is to be done, for example a learning rate. A value outside of its range
+// is refused. The compiler refuses it if it is a template argument; otherwise the first use of the setting refuses it.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -14,12 +14,12 @@
 
 namespace cairn {
 
-/// A setting with its value, and the values that it may have.
+/// A setting: its name, its value, and the range of values that it may have.
 struct setting {
   std::string_view name;
   double value;
   bool allowed;
-  std::string_view range;  ///< in words that follow "expected"
+  std::string_view range;  ///< the range in words, which follow "expected" in the message
 
   constexpr setting(std::string_view called, double has, bool may, std::string_view words)
       : name(called), value(has), allowed(may), range(words) {}
@@ -40,23 +40,23 @@ struct setting {
 };
 
 namespace detail {
-/// The place of the first setting whose value is not allowed; as many as there are if all are.
+/// Returns the index of the first setting that has a forbidden value. If all values are allowed, returns all.size().
 constexpr std::size_t first_refused(std::span<const setting> all) {
   std::size_t i = 0;
   while (i < all.size() && all[i].allowed) ++i;
   return i;
 }
-/// Throws std::invalid_argument for a setting of this object.
+/// Throws std::invalid_argument for the setting `wrong` of `object`.
 [[noreturn, gnu::noinline, gnu::cold]] inline void refuse_setting(std::string_view object, const setting& wrong) {
   char number[32];
   std::snprintf(number, sizeof number, "%.9g", wrong.value);
   for (char* c = number; *c != '\0'; ++c) {
-    if (std::strchr("+-0123456789.einfa", *c) == nullptr) *c = '.';  // the decimal separator of the locale
+    if (std::strchr("+-0123456789.einfa", *c) == nullptr) *c = '.';  // replaces the locale's decimal separator
   }
   refuse(std::invalid_argument(
       text_of({"cairn: ", object, ".", wrong.name, ": expected ", wrong.range, ", got ", number})));
 }
-/// Throws std::invalid_argument for the first of these settings of an object whose value is not allowed.
+/// Throws std::invalid_argument for the first setting of `object` that has a forbidden value, if any.
 constexpr void check_settings(std::string_view object, std::span<const setting> all) {
   if (const std::size_t i = first_refused(all); i < all.size()) refuse_setting(object, all[i]);
 }

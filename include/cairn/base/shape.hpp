@@ -1,4 +1,4 @@
-// Extents of tensors: row-major, known at compile time.
+// Extents of row-major tensors, which are known at compile time.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -13,7 +13,7 @@ namespace cairn {
 
 inline constexpr int max_rank = 6;
 
-/// The extents of a row-major tensor. Rank 0 is a scalar; a negative rank is "no such shape".
+/// The extents of a row-major tensor. A shape of rank 0 is a scalar's. A negative rank means that there is no shape.
 struct shape {
   int rank = 0;
   int extent[max_rank] = {};
@@ -24,8 +24,9 @@ struct shape {
   explicit constexpr shape(Int... extents) : rank(sizeof...(Int)), extent{static_cast<int>(extents)...} {}
 
   constexpr bool valid() const { return rank >= 0; }
-  /// Extent of an axis; negative axes count from the last: [-1] is the last.
+  /// Returns the extent of an axis. Negative axes count from the end: axis -1 is the last.
   constexpr int operator[](int axis) const { return extent[axis < 0 ? rank + axis : axis]; }
+  /// Returns the number of elements.
   constexpr std::int64_t count() const {
     std::int64_t n = 1;
     for (int axis = 0; axis < rank; ++axis) n *= extent[axis];
@@ -35,9 +36,9 @@ struct shape {
 };
 
 namespace detail {
-/// Returns true if an extent that was computed is one that a tensor can have.
+/// Returns true if a tensor can have this computed extent: it is positive and fits into an int.
 constexpr bool is_extent(std::int64_t n) { return n > 0 && n <= std::numeric_limits<int>::max(); }
-/// Returns true if a tensor of these extents can be counted, and its bytes.
+/// Returns true if std::int64_t can count the elements of a tensor of these extents, and its bytes.
 template <class... Int>
 constexpr bool can_be_counted(Int... extents) {
   std::int64_t left = std::int64_t{1} << 60;
@@ -50,8 +51,8 @@ inline constexpr bool proper = sizeof...(Extents) <= max_rank && (is_extent(Exte
                                can_be_counted(Extents...);
 }  // namespace detail
 
-/// The answer of a shape rule to arguments that do not fit. A type of its own, so that `fits ? tensor : no_shape` keeps
-/// what a tensor has beside its extents.
+/// The result of a shape rule if the arguments do not fit. no_shape has a type of its own. Therefore the expression
+/// `fits ? tensor : no_shape` has the type of `tensor`, and keeps its element type.
 inline constexpr struct {
   template <std::derived_from<shape> S>
   constexpr operator S() const {
@@ -61,7 +62,8 @@ inline constexpr struct {
   }
 } no_shape;
 
-/// NumPy's rule: extents are aligned at the last axis, and an extent of 1 stretches.
+/// Returns the shape to which two shapes broadcast, or no_shape, by NumPy's rule: extents are aligned at the last axis,
+/// and an extent of 1 stretches.
 constexpr shape broadcast(const shape& a, const shape& b) {
   shape out;
   out.rank = std::max(a.rank, b.rank);
@@ -77,7 +79,7 @@ constexpr shape broadcast(const shape& a, const shape& b) {
 /// A set of axes as bits: bit k is axis k.
 using axis_set = std::uint32_t;
 
-/// The axes of `to` along which a tensor of shape `from` is repeated when it is broadcast to `to`.
+/// Returns the axes of `to` along which a tensor of shape `from` is repeated when it is broadcast to `to`.
 constexpr axis_set stretched_axes(const shape& from, const shape& to) {
   axis_set axes = 0;
   for (int axis = 0; axis < to.rank; ++axis) {
@@ -88,8 +90,8 @@ constexpr axis_set stretched_axes(const shape& from, const shape& to) {
 }
 
 namespace detail {
-/// The extents of an array that is bound. Unlike those of a tensor, they may pass 2^31: a flat array stands for a
-/// tensor of any shape.
+/// The extents of an array that a user binds. A flat array stands for a tensor of any shape, so an extent of an array
+/// may exceed 2^31, which an extent of a tensor may not.
 struct array_extents {
   int rank = 0;
   std::int64_t extent[max_rank] = {};
@@ -99,14 +101,15 @@ struct array_extents {
   }
 };
 
-/// Returns true if an array has the extents of an input, or is flat and has as many elements.
+/// Returns true if an array has the extents of an input, or if it is flat and has as many elements as the input.
 constexpr bool extents_fit(const array_extents& given, const shape& wanted) {
   const std::int64_t flat = given.rank == 0 ? 1 : given.extent[0];
   return given == wanted || (given.rank <= 1 && flat == wanted.count());
 }
 }  // namespace detail
 
-/// The shape left by a reduction over `axes`: they become 1 (`keep`) or vanish.
+/// Returns the shape that a reduction over `axes` leaves. If `keep` is true, the extents of the reduced axes become 1;
+/// otherwise the axes vanish.
 constexpr shape reduced(const shape& from, axis_set axes, bool keep) {
   shape out;
   for (int axis = 0; axis < from.rank; ++axis) {

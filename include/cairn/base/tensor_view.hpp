@@ -1,4 +1,4 @@
-// How arrays leave: numbers that somebody else owns, in rows.
+// Views of tensors that a program owns, which cairn hands to its users.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -12,14 +12,14 @@
 
 namespace cairn {
 
-/// A tensor in foreign memory, row-major, and a contiguous range of its numbers in order. Copies are of the same
-/// memory. Of xtensor: `xt::adapt(view.data(), view.shape())`.
+/// A row-major tensor in memory that the view does not own. The view is also a contiguous range of the tensor's numbers
+/// in order. A copy of a view refers to the same memory. `xt::adapt(view.data(), view.shape())` makes an xtensor of it.
 template <class Number, std::size_t Rank>
 class tensor_view {
  public:
   constexpr tensor_view(Number* data, const std::array<std::size_t, Rank>& shape) : data_(data), shape_(shape) {}
 
-  /// Of numbers that may be changed, as of numbers that may not.
+  /// Makes a view of constant numbers from a view of numbers that can be changed.
   template <class Other>
     requires(!std::same_as<Other, Number> && std::same_as<const Other, Number>)
   constexpr tensor_view(const tensor_view<Other, Rank>& other) : tensor_view(other.data(), other.shape()) {}
@@ -34,7 +34,8 @@ class tensor_view {
   constexpr Number* begin() const { return data_; }
   constexpr Number* end() const { return data_ + size(); }
 
-  /// The number at an index for each axis, each less than its extent.
+  /// Returns the number at these indices, one for each axis. Each index must be less than the extent of its axis; no
+  /// index is checked.
   template <std::convertible_to<std::size_t>... Index>
     requires(sizeof...(Index) == Rank)
   constexpr Number& operator()(Index... index) const {

@@ -1,4 +1,4 @@
-// Texts of errors. Cold and out of line: that they can be thrown must cost programs little code.
+// Texts of errors. The functions are cold and out of line, because the code that throws errors must be small.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -10,7 +10,7 @@
 
 namespace cairn::detail {
 
-/// The parts one after another.
+/// Returns the concatenation of the parts.
 [[gnu::noinline, gnu::cold]] inline std::string text_of(std::initializer_list<std::string_view> parts) {
   std::string text;
   for (const std::string_view part : parts) text += part;

@@ -1,4 +1,4 @@
-// The names of types, for texts.
+// The names of types, for messages.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -7,7 +7,7 @@
 
 namespace cairn::detail {
 
-/// The name of a type as the compiler spells it, without the namespaces around it.
+/// Returns the name of a type as the compiler spells it, without the namespaces around it.
 template <class T>
 constexpr auto type_name() {
   std::string_view text = __PRETTY_FUNCTION__;  // "... [with T = name]", "... [T = name]"

@@ -1,5 +1,5 @@
-// Attention: how queries look at keys, and into which tiles both are cut. Here, and not with the kernel, for the plan
-// counts work and working space without knowing any kernel.
+// Extents of attention: which keys each query sees, and into which tiles queries and keys are cut. This file is not in
+// kernel/, because the plan counts work and workspace without knowing any kernel.
 #pragma once
 
 #include "cairn/cost/blocking.hpp"
@@ -10,23 +10,28 @@
 namespace cairn {
 
 namespace nn {
-/// What a layer of attention may have beside its heads.
+/// Options of a layer of attention, in addition to its number of heads.
 struct attention_options {
   bool causal = false;
-  int key_heads = 0;   ///< of keys and values: each for as many heads of queries; 0: as many
-  double dropout = 0;  ///< of weights
+  /// Number of heads of keys and values. Each is shared by equally many heads of queries. 0: each head of queries has
+  /// its own head of keys and values.
+  int key_heads = 0;
+  double dropout = 0;  ///< probability with which a weight is dropped
 
   friend constexpr bool operator==(const attention_options&, const attention_options&) = default;
 };
 }  // namespace nn
 
-/// Keys of a row of draws: a multiple of what kernels draw at once, in registers of any width.
+/// Returns the number of random words for one query's row of `keys` keys: `keys`, rounded up to a multiple of 32.
+/// Kernels draw several words at once, and 32 is a multiple of that number for registers of any width.
 constexpr std::int64_t drawn_keys(int keys) { return (std::int64_t{keys} + 31) / 32 * 32; }
 
-/// What stands beside queries, keys and values: nothing, what says where to look, or what is added to scores.
+/// The kind of mask that an attention has: none, a mask of whole numbers that says which keys a query sees, or a mask
+/// of real numbers that is added to the scores.
 enum class masking : std::uint8_t { none, whole, real };
 
-/// How queries look at keys. Causal: query t at keys up to t alone.
+/// Describes which keys a query sees, and with which probability a weight is dropped. If the attention is causal, query
+/// t sees only the keys 0 to t.
 struct attending {
   bool causal = false;
   masking mask = masking::none;
@@ -35,7 +40,8 @@ struct attending {
   friend constexpr bool operator==(const attending&, const attending&) = default;
 };
 
-/// Queries {batch, queries, heads, depth} at keys {batch, keys, key_heads, depth}, and values as many, of value_depth.
+/// Extents of an attention. The queries have the shape {batch, queries, heads, depth}, the keys
+/// {batch, keys, key_heads, depth}, and the values {batch, keys, key_heads, value_depth}.
 struct attention_extents {
   int batch = 0, queries = 0, keys = 0, heads = 0, key_heads = 0, depth = 0, value_depth = 0;
   bool causal = false;
@@ -52,7 +58,7 @@ struct attention_extents {
 
   constexpr int group() const { return heads / key_heads; }
   constexpr int shared_heads() const { return batch * key_heads; }
-  /// Pairs of a query and a key that it may look at.
+  /// Returns the number of pairs of a query and a key that the query may see, in all heads.
   constexpr std::int64_t pairs() const {
     const std::int64_t each = std::min(queries, keys), beyond = queries - each;
     const std::int64_t seen = causal ? each * (each + 1) / 2 + beyond * keys : std::int64_t{queries} * keys;
@@ -60,21 +66,32 @@ struct attention_extents {
   }
 };
 
-/// The tiles of an attention, and the working space of each thread: scores of a tile of queries by a tile of keys, and
-/// copies of what products read, which lies a line of all heads apart. Copies of bf16 are of these, in pairs, where the
-/// processor multiplies pairs; else of floats. Sums and scores of bf16 are floats.
+/// The tiles of an attention, and the workspace of each thread.
+///
+/// The workspace holds the scores of a tile of queries by a tile of keys, and copies of the operands of products. The
+/// operands are copied because neighbouring rows of one head are a row of all heads apart in memory. If the operands
+/// are bf16 and the processor multiplies pairs of bf16, the copies are pairs of bf16. Other copies of bf16 are floats.
+/// Sums and scores of bf16 are floats, too.
+///
+/// A step of a product is one number along the product's inner axis, or two numbers if pairs are multiplied. An operand
+/// that is copied "as steps" has a row for each step.
 struct attention_tiles {
-  static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;  ///< of products
-  static constexpr int most = 96;  ///< queries, and keys, of a tile of scores: whole tiles of products either way
+  static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;  ///< of a product's tile
+  /// The most queries, and the most keys, of a tile of scores. Both consist of whole tiles of products.
+  static constexpr int most = 96;
   static_assert(most % 32 == 0 && most % tile_rows == 0 && tile_rows % 2 == 0);
-  bool pairs;          ///< what products read
-  int sum_numbers;     ///< what a sum takes of the working space, which is counted in numbers of the type that is read
-  int copied_numbers;  ///< the same of what is copied
-  int width;           ///< of a register, in sums
-  int queries, keys;   ///< of a tile of scores
-  int key_rows;        ///< of what is one row for each key of a tile
-  int sum_rows;        ///< of gradients of keys: of a tile, or, where heads share keys and so add to the same, of all
-  int depth, value_depth;  ///< of a row, in whole registers
+  bool pairs;  ///< products read pairs of bf16
+  /// The memory that a sum, or a copied number, takes. The unit is a number of the type that the kernel reads, because
+  /// that is the unit of the workspace.
+  int sum_numbers;
+  int copied_numbers;
+  int width;          ///< sums in a register
+  int queries, keys;  ///< queries and keys of a tile of scores
+  int key_rows;       ///< rows of a copy that has a row for each key of a tile
+  /// Rows of the sums that become gradients of keys and values: the keys of a tile. If several heads share keys, the
+  /// gradients of these heads are added to the same sums, so there is a row for every key.
+  int sum_rows;
+  int depth, value_depth;  ///< numbers of a row, rounded up to whole registers
 
   constexpr attention_tiles(const attention_extents& of, int bytes)
       : pairs(bytes == 2 && multiplies_bf16),
@@ -90,29 +107,34 @@ struct attention_tiles {
 
   constexpr int query_tiles(const attention_extents& of) const { return (of.queries + queries - 1) / queries; }
   constexpr int key_tiles(const attention_extents& of) const { return (of.keys + keys - 1) / keys; }
-  /// In whole registers, in whole rows of tiles, and in whole steps of products.
+  /// Round `n` up to whole registers, to whole tiles of rows, and to whole steps of products.
   constexpr int in_registers(int n) const { return (n + width - 1) / width * width; }
   constexpr int in_rows(int n) const { return (n + tile_rows - 1) / tile_rows * tile_rows; }
   constexpr int in_steps(int n) const { return pairs ? n + n % 2 : n; }
 
-  /// Where the parts of the working space lie: pointers to copies and to sums, or, to count, numbers from its
-  /// beginning.
+  /// The addresses of the parts of the workspace. Copy and Sum are pointers to copies and to sums. If the workspace is
+  /// only counted, they are integers: the distance from its beginning in numbers.
   template <class Copy, class Sum>
   struct forward_space {
-    Copy keys, values;                    ///< of a head, both as steps of products: of keys one for each number of them
-    Copy queries;                         ///< of a tile of queries
-    Sum sums, scores, largest, total;     ///< the same; a total for each lane
+    /// The keys and the values of a head, as steps. The keys have a step for each number of a key. The values have a
+    /// step for each value.
+    Copy keys, values;
+    Copy queries;  ///< the queries of a tile
+    /// For a tile of queries: weighted sums of values, the scores, the largest score of each query, and its total of
+    /// weights. The total has a number for each lane of a register.
+    Sum sums, scores, largest, total;
     Sum end;
   };
   template <class Copy, class Sum>
   struct backward_space {
-    Copy queries, results;         ///< of a head: with the gradients of results
-    Sum of_queries;                ///< of a head
-    Sum of_keys, of_values;        ///< sums
-    Copy keys, values;             ///< of a tile of keys, as steps: one for each number of a key
-    Copy steps_of_keys;            ///< the same, one for each key
-    Sum weights, slopes;           ///< of a tile of scores
-    /// Where rows are no steps, for they are multiplied in pairs: as steps, one for each two queries.
+    Copy queries, results;   ///< of a head: the queries, and the gradients of the results
+    Sum of_queries;          ///< sums that become the gradients of a head's queries
+    Sum of_keys, of_values;  ///< sums that become the gradients of keys and values
+    Copy keys, values;       ///< of a tile of keys, as steps: one for each number of a key or value
+    Copy steps_of_keys;      ///< of a tile of keys, as steps: one for each key
+    Sum weights, slopes;     ///< of a tile of scores: the weights, and the gradients of the scores
+    /// Operands as steps along queries. These copies are needed only if pairs are multiplied, because a step then has
+    /// the numbers of two queries. Otherwise a row is a step already.
     Copy steps_of_queries, steps_of_results, steps_of_weights, steps_of_slopes;
     Sum end;
   };

@@ -1,5 +1,5 @@
-// How matrix products are cut into blocks, and so how much working space they need. Here, and not with the kernel, for
-// the plan counts that space without knowing any kernel.
+// Cuts matrix products into blocks. The blocks determine how much workspace a product needs. This file is not in
+// kernel/, because the plan counts workspace without knowing any kernel.
 #pragma once
 
 #include "cairn/cost/parts.hpp"
@@ -7,7 +7,8 @@
 
 namespace cairn {
 
-/// C = op(A) op(B), row-major: C {m, n}; A {m, k}, or {k, m} if transposed; B {k, n}, or {n, k} if transposed.
+/// A product C = op(A) op(B) of row-major matrices. C has the shape {m, n}. A has the shape {m, k}, or {k, m} if it is
+/// transposed. B has the shape {k, n}, or {n, k} if it is transposed.
 struct product {
   int m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
@@ -15,39 +16,45 @@ struct product {
   friend constexpr bool operator==(const product&, const product&) = default;
 };
 
-/// The least length, a multiple of `multiple`, of equal blocks that cover `extent` and are about `most` long.
+/// Returns the length of equal blocks that together cover `extent`. The length is about `most`, and it is rounded up to
+/// a multiple of `multiple`, so it may exceed `most`.
 constexpr int even_blocks(int extent, int most, int multiple) {
   const int blocks = (extent + most - 1) / most;
   const int length = (extent + blocks - 1) / blocks;
   return (length + multiple - 1) / multiple * multiple;
 }
 
-/// Tiles of C that stay in registers, panels of B and blocks of A that stay in caches.
+/// Describes how a product is cut. Tiles of C stay in registers. Panels of B and blocks of A stay in caches.
 struct blocking {
   int tile_rows = 0, tile_columns = 0;
-  int depth = 0;                        ///< along k, in numbers
-  int rows = 0;                         ///< of a block of A
-  int least_rows = 1, least_depth = 1;  ///< of a tile: what is packed is filled up to multiples with zeros
+  int depth = 0;  ///< numbers of a block along k
+  int rows = 0;   ///< rows of a block of A
+  /// The least rows and depth of a tile. Packed operands are filled up with zeros to multiples of them.
+  int least_rows = 1, least_depth = 1;
   bool pack_a = false, pack_b = false;
-  bool strips = false;   ///< A is packed in strips of `tile_rows`, each step of them side by side; or else by rows
+  /// True if A is packed in strips of `tile_rows` rows. The numbers of a strip for one step along k are side by side.
+  /// False if a packed A consists of rows.
+  bool strips = false;
   bool far_c = false;    ///< C is larger than the nearer caches
-  bool by_rows = false;  ///< threads share the rows of C, or else its columns
+  bool by_rows = false;  ///< true if each thread gets rows of C, false if each thread gets columns of C
   int parts = 1;
-  std::int64_t panel = 0;  ///< of B, in numbers as they are packed
-  std::int64_t open = 0;   ///< sums of C's open section, in whole lines, where blocks along k are more than a section
+  std::int64_t panel = 0;  ///< packed numbers of a panel of B
+  /// Numbers of the sums of C's open section, in whole cache lines. 0 if all blocks along k fit into one section.
+  std::int64_t open = 0;
   workspace scratch;
 
-  /// What threads share, and of how many of these a part is a multiple.
+  /// Returns the extent of C that is divided among the threads, and the unit of which each part is a multiple.
   constexpr int extent(const product& p) const { return by_rows ? p.m : p.n; }
   constexpr int unit() const { return by_rows ? tile_rows : tile_columns; }
-  /// So many rows of A, or steps along k, as they are packed.
+  /// Return to how many rows of A, or steps along k, `n` of them are filled up when they are packed.
   constexpr int filled_rows(int n) const { return (n + least_rows - 1) / least_rows * least_rows; }
   constexpr int filled_depth(int n) const { return (n + least_depth - 1) / least_depth * least_depth; }
 };
 
-/// The blocks of a product of numbers of so many bytes. Those of 2 are bf16, which are packed in pairs, or as floats
-/// where the processor does not multiply them; either has 4 bytes a step. Their sums are floats,
-/// which are worth rounding at once, so all of k is one block where a panel of that is not too large.
+/// Chooses the blocks of a product of numbers of `bytes` bytes. Numbers of 2 bytes are bf16. They are packed in pairs,
+/// or as floats if the processor does not multiply pairs. In both cases a packed step has 4 bytes for each column.
+/// Sums of bf16 are floats, and they are best rounded to bf16 as soon as a tile is complete. Therefore all of k is one
+/// block, unless a panel of that depth would be too large.
 constexpr blocking blocking_of(product p, int bytes) {
   blocking cut;
   const bool halves = bytes == 2, tiles = halves && multiplies_tiles;
@@ -55,8 +62,8 @@ constexpr blocking blocking_of(product p, int bytes) {
   if (halves) cut.least_depth = 2;
   if (tiles) cut.least_rows = 16, cut.least_depth = 32;
 
-  // Rows of A that lie a multiple of 1024 bytes apart share few sets of the first-level cache, so the depth is no such
-  // multiple where there are several blocks of it.
+  // Rows of A at distances of a multiple of 1024 bytes share few sets of the first-level cache. If there are several
+  // blocks along k, their depth is therefore not a multiple of 1024 bytes.
   cut.depth = even_blocks(p.k, !halves ? 384 : p.k <= 4096 ? 4096 : 768, cut.least_depth);
   if (cut.depth < p.k && cut.depth * bytes % 1024 == 0) cut.depth += 64 / bytes;
   if ((p.k + cut.depth - 1) / cut.depth > section_blocks) cut.open = (std::int64_t{p.m} * p.n + 15) / 16 * 16;
@@ -74,7 +81,8 @@ constexpr blocking blocking_of(product p, int bytes) {
 
   cut.rows = even_blocks(p.m, std::max(768 * 1024 / bytes / cut.depth, 1), cut.tile_rows);
 
-  // Rows of A that are far apart are copied side by side; columns (if transposed) as rows of a tile.
+  // If the rows of A are far apart, they are copied, one directly after another. If A is transposed, it is copied in
+  // strips.
   cut.pack_a = p.transpose_a ? std::int64_t{p.m} * p.k * bytes > 16 * 1024
                              : p.k * bytes > 1024 && p.n > 2 * cut.tile_columns && p.m >= 256;
   cut.pack_a |= halves && (p.transpose_a || filled || in_step == 1);
@@ -87,7 +95,8 @@ constexpr blocking blocking_of(product p, int bytes) {
   const std::int64_t units = (cut.extent(p) + cut.unit() - 1) / cut.unit();
   cut.parts = parts_of(std::int64_t{2} * p.m * p.n * p.k, units);
 
-  // A panel for each thread; of A, threads that share its rows copy their own, others all.
+  // Each thread has a panel of B. If threads share the rows of C, each thread copies only its own rows of A. If threads
+  // share the columns of C, each thread copies all rows of A.
   cut.panel = cut.pack_b ? std::int64_t{cut.depth} * cut.tile_columns : 0;
   const std::int64_t block = cut.pack_a ? std::int64_t{std::min(cut.rows, p.m)} * cut.depth : 0;
   if (cut.by_rows) cut.scratch = {cut.panel, cut.parts, block, cut.pack_a ? std::int64_t{p.m} * cut.depth : 0};

@@ -1,6 +1,6 @@
 // Convolutions of images {N, H, W, C} with filters {results, channels of a group, rows, columns}: which pixels meet
-// which taps, and how that is cut. Here, and not with the kernel, for the plan counts working space without knowing any
-// kernel.
+// which taps, and how the work is cut into tiles and blocks. This file is not in kernel/, because the plan counts
+// workspace without knowing any kernel.
 #pragma once
 
 #include "cairn/cost/blocking.hpp"
@@ -8,56 +8,62 @@
 
 namespace cairn {
 
-/// How a filter moves over images: along their height, and along their width.
+/// Describes how a filter moves over images. Index 0 is the height, and index 1 is the width. Lengths are in pixels.
 struct motion {
   int stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
   int groups = 1;
 
   friend constexpr bool operator==(const motion&, const motion&) = default;
-  /// The extent of the result along an axis; 0 where the filter does not fit.
+  /// Returns the extent of the result along an axis, or 0 if the filter does not fit into the padded image.
   constexpr int result(int axis, int image, int filter) const {
     const int room = image + 2 * padding[axis] - dilation[axis] * (filter - 1) - 1;
     return room < 0 ? 0 : room / stride[axis] + 1;
   }
 };
 
-/// A pass over the pixels of images, each the sum over taps of a filter and over the channels of other images: forward
-/// from a convolution's argument to its result, or back from the gradient of the result to that of the argument.
+/// A pass that makes the pixels of images `made` from images `read`. Each pixel that is made is a sum over the taps of
+/// a filter and over the channels of the pixels that are read. The forward pass makes a convolution's result from its
+/// argument. If `back` is true, the pass makes the argument's gradient from the result's gradient.
 struct correlation {
   motion moves;
   shape read, filter, made;
   bool back = false;
 
-  /// Of a pixel that is read, and of one that is made, in one group.
+  /// Return the channels of one group: of a pixel that is read, and of a pixel that is made.
   constexpr int inputs() const { return read[3] / moves.groups; }
   constexpr int results() const { return made[3] / moves.groups; }
   constexpr int taps() const { return filter[2] * filter[3]; }
-  /// Whether every channel has a filter of its own: a sum over taps alone, and no product of matrices.
+  /// Returns true if every channel has a filter of its own. The pass is then a sum over taps, without a matrix product.
   constexpr bool depthwise() const { return moves.groups == read[3] && moves.groups == made[3]; }
-  /// Back, pixels that are a stride apart meet the same taps: so many sweeps are made over the others.
+  /// Returns the number of sweeps over the pixels that are made. In a backward pass, pixels that are a stride apart
+  /// meet the same taps. There is one sweep for each set of pixels that meet the same taps.
   constexpr int sweeps() const { return back ? moves.stride[0] * moves.stride[1] : 1; }
-  /// For threads: a number moved counts as 40 operations.
+  /// Returns the work by which the number of threads is chosen. A number that is moved counts as 40 operations.
   constexpr std::int64_t work() const { return flops() + 40 * (read.count() + made.count()); }
   constexpr std::int64_t flops() const { return 2 * (back ? read : made).count() * filter[1] * taps(); }
-  /// Whether a forward pass reads a copy of the images, with zeros around them.
+  /// Returns true if the forward pass reads a copy of the images, with zeros around them.
   constexpr bool copied() const;
 };
 
-/// Sections of rows of a depthwise convolution's result, whose sums make the gradient of its filter one after another.
+/// Returns into how many sections the rows of a depthwise convolution's result are cut for the gradient of its filter.
+/// Each section is summed by itself, and the sums are then added in order.
 constexpr int sections_of(const correlation& of) {
   return static_cast<int>(std::min<std::int64_t>(std::int64_t{of.made[0]} * of.made[1], 16));
 }
 
 /// The pixels of one sweep along one axis, with the taps that they meet.
 struct sweep_axis {
-  int first = 0, apart = 1, count = 0;  ///< of the pixels that are made
-  int step = 1;                         ///< between those that are read
-  int taps = 0, first_tap = 0, tap_step = 1;
-  int least = 0, most = 0;  ///< where taps find their pixels
+  int first = 0, apart = 1, count = 0;        ///< of the pixels that are made: the first, their distance, their number
+  int step = 1;                               ///< distance between the pixels that are read for neighbours among them
+  int taps = 0, first_tap = 0, tap_step = 1;  ///< the number of taps, the first, and the step between them
+  /// The first and the last pixel that the taps read for made pixel number 0.
+  int least = 0, most = 0;
 
-  /// Pixels that are read for some that are made.
+  /// Returns how many pixels are read for `pixels` neighbouring pixels that are made.
   constexpr int reach(int pixels) const { return step * (pixels - 1) + most - least + 1; }
 };
+/// Returns the pixels of a sweep along one axis. In a backward pass, the sweep makes the pixels phase, phase + stride,
+/// phase + 2 * stride, and so on.
 constexpr sweep_axis axis_of_sweep(const correlation& of, int axis, int phase) {
   const int stride = of.moves.stride[axis], padding = of.moves.padding[axis], dilation = of.moves.dilation[axis];
   const int taps = of.filter[2 + axis], extent = of.made[1 + axis];
@@ -76,33 +82,36 @@ constexpr sweep_axis axis_of_sweep(const correlation& of, int axis, int phase) {
   }
   return out;
 }
-/// Tap number `i` of a sweep along one axis, in the order in which it finds its pixels.
+/// Returns which tap of the filter is tap number `i` of a sweep along one axis. Taps are numbered in the order of the
+/// pixels that they read.
 constexpr int tap_of(const correlation& of, const sweep_axis& along, int i) {
   return of.back ? along.first_tap + i * along.tap_step : i;
 }
+/// Returns the pixel that tap number `i` reads for made pixel number 0.
 constexpr int place_of_tap(const correlation& of, int axis, const sweep_axis& along, int i) {
   const int phase = along.first, r = tap_of(of, along, i);
   const int stride = of.moves.stride[axis], padding = of.moves.padding[axis], dilation = of.moves.dilation[axis];
   return of.back ? (phase + padding - r * dilation) / stride : r * dilation - padding;
 }
 
-/// The columns of a product in panels as wide as its tiles, those of a group after those of another. Some are made at a
-/// time, a block, so that what is packed or summed for them takes little room; no block is larger than the first, for
-/// the narrow panels at the ends of groups are spread over all.
+/// The columns of a product, cut into panels that are as wide as the product's tiles. The panels of one group follow
+/// the panels of the group before. A block of several panels is made at a time, so that packed operands and sums take
+/// little memory. No block has more columns than the first, because the narrow panels at the ends of groups are spread
+/// over all blocks.
 struct column_panels {
-  int groups = 0, results = 0, width = 0;  ///< results of a group
-  int block = 1;                           ///< panels at a time
+  int groups = 0, results = 0, width = 0;  ///< groups; results of a group; columns of a panel
+  int block = 1;                           ///< panels of a block
 
   constexpr int of_group() const { return width == 0 ? 0 : (results + width - 1) / width; }
   constexpr int count() const { return groups * of_group(); }
   struct columns {
-    int group, first, result, count;  ///< the first column among the results of its group, and of all
+    int group, first, result, count;  ///< `first`, `result`: the first column among its group's and all results
   };
   constexpr columns operator[](std::int64_t panel) const {
     const int number = static_cast<int>(panel), group = number / of_group(), first = number % of_group() * width;
     return {group, first, group * results + first, std::min(width, results - first)};
   }
-  /// The columns of some panels, one after the other among those of all groups.
+  /// Returns the columns of some panels, as a range of the columns of all groups.
   constexpr range results_of(range panels) const {
     const columns last = (*this)[panels.end - 1];
     return {(*this)[panels.begin].result, last.result + last.count};
@@ -110,78 +119,84 @@ struct column_panels {
   constexpr range block_from(std::int64_t panel) const {
     return {panel, std::min<std::int64_t>(panel + block, count())};
   }
-  /// The columns of the first block.
+  /// Returns the number of columns of the first block, which is the widest.
   constexpr int widest() const {
     const range here = results_of(block_from(0));
     return static_cast<int>(here.end - here.begin);
   }
-  /// Has at most so many bytes made at a time, or a panel.
+  /// Chooses blocks of at most `most` bytes, but of at least one panel.
   constexpr void cut(std::int64_t panel_bytes, std::int64_t most) {
     block = even_blocks(count(), static_cast<int>(std::max<std::int64_t>(most / panel_bytes, 1)), 1);
   }
 };
 
-/// How a sweep is cut: tiles of pixels of one row, blocks of depth, bands of rows of which pixels are copied, with
-/// zeros around them.
+/// Describes how a sweep is cut: into tiles of pixels of one row, into blocks of depth, and into bands of rows. The
+/// pixels that a band reads are copied at a time, with zeros around them, if the sweep needs a copy.
 struct sweep_cut {
   sweep_axis down, along;
-  bool copied = false;        ///< the filter reaches over the edges, or pixels are read as they do not lie
-  int inputs = 0, pixel = 0;  ///< numbers of a pixel that is read: of a group, and of all
-  int run_taps = 1;           ///< of which the pixels lie side by side
-  int runs = 0, length = 0;   ///< of these, and numbers of a run
-  int block_runs = 1, block_length = 0;
+  bool copied = false;        ///< the filter reaches over the edges, or tiles read numbers in another form or order
+  int inputs = 0, pixel = 0;  ///< numbers of a pixel that is read: of one group, and of all groups
+  int run_taps = 1;           ///< taps of a run; the pixels of a run's taps are side by side in memory
+  int runs = 0, length = 0;   ///< number of runs, and numbers of a run
+  int block_runs = 1, block_length = 0;  ///< runs of a block, and numbers of each run in a block
   int tile_rows = 0, tile_columns = 0;
-  int columns = 0;  ///< results of a group, in whole registers
+  int columns = 0;  ///< results of a group, rounded up to whole registers
   column_panels panels;
-  int band = 0;  ///< rows that are made
-  std::int64_t band_numbers = 0;
+  int band = 0;                   ///< rows of a band, counted in rows that are made
+  std::int64_t band_numbers = 0;  ///< numbers of the copy of a band
 
-  /// Pixels of a row that is read, as it lies.
+  /// Returns the pixels of a row that is read, in the copy or in the images.
   constexpr int row_pixels(const correlation& of) const { return copied ? along.reach(along.count) : of.read[2]; }
-  /// A packed filter is one panel after another, each of a tile's columns in the order in which tiles read them.
+  /// Returns the columns of the packed panel that begins at `column` of its group. A packed filter is one panel after
+  /// another. A panel holds the columns of a tile, in the order in which tiles read them.
   constexpr int panel_columns(int column) const { return std::min(tile_columns, columns - column); }
   constexpr std::int64_t panel_rows() const { return std::int64_t{runs} * length; }
-  /// Where a panel begins, or the last one ends.
+  /// Returns where a panel begins in the packed filter. For the number after the last panel, returns the filter's end.
   constexpr std::int64_t panel_at(std::int64_t panel) const {
     const column_panels::columns here = panels[panel];
     return (std::int64_t{here.group} * columns + here.first) * panel_rows();
   }
-  /// The most numbers of the panels of a block.
+  /// Returns the most numbers that the packed panels of a block have.
   constexpr std::int64_t block_numbers() const {
     return panels.count() == 0 ? 0 : panel_at(std::min(panels.block, panels.count()));
   }
-  /// The row of a panel where number `at` of run `run` is.
+  /// Returns the row of a panel that holds number `at` of run `run`. Rows are in the order of blocks of block_length.
   constexpr std::int64_t row_of(int run, int at) const {
     const int block = at / block_length * block_length;
     return std::int64_t{block} * runs + run * std::min(block_length, length - block) + at - block;
   }
 };
-/// The bytes of a sum of numbers of so many.
+/// Returns the bytes of a sum of numbers of `bytes` bytes.
 constexpr int sum_bytes(int bytes) { return bytes * sums_in(bytes); }
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
-inline constexpr int most_block_rows = 384;  ///< of the result, in the gradient of a filter
-inline constexpr int most_block_pixels = 512;  ///< in these rows, of which products are added one after another
-/// Of a packed filter, and of the sums of its gradient. Where bands of pixels are several, they are copied again for
-/// each block, by each thread: some 500 products for a number that is copied.
+/// For the gradient of a filter: the most rows of the result in a block, and the most pixels of these rows. The
+/// products of a block's pixels are added one after another.
+inline constexpr int most_block_rows = 384;
+inline constexpr int most_block_pixels = 512;
+/// The most bytes of a filter that is packed at a time, and of the sums of its gradient. A larger filter is packed in
+/// several blocks of panels. If there are also several bands of pixels, each thread copies the bands again for each
+/// block. A number that is copied is then used in about 500 products.
 inline constexpr std::int64_t most_packed_bytes = 2 * 1024 * 1024, most_summed_bytes = 1024 * 1024;
-/// Tiles of few rows have more columns where there are registers, so that as many sums are under way.
+/// Returns the columns of a tile. A tile of few rows has more columns if the processor has enough registers, so that
+/// equally many sums are computed at a time.
 constexpr int tile_columns_of(const correlation& of, int tile_rows, int bytes) {
   const int width = register_bytes / sum_bytes(bytes), most = register_bytes == 64 && tile_rows <= 6 ? 4 : 2;
   return std::min((of.results() + width - 1) / width, most) * width;
 }
-/// Of blocks, so that what tiles read of a panel fits in the first-level cache; of bf16 `of_halves`, whatever the
-/// processor, so that sums are the same for all.
+/// Returns the depth of blocks. The part of a panel that tiles read fits in the first-level cache. For bf16 the depth
+/// is `of_halves` on every processor, so that sums have the same bits on all processors.
 constexpr int depth_of(int tile_columns, int bytes, int of_halves) {
   return bytes == 2 ? of_halves : 48 * 1024 / bytes / tile_columns;
 }
 
-/// How tiles read numbers of so many bytes. Forward and back, bf16 goes in pairs of channels: where these are odd in a
-/// group, a copy has a zero beside the last; where the processor does not multiply pairs, it is of floats. The gradient
-/// of a filter, of which the depth is pixels, reads a copy of pairs of pixels or of floats.
+/// Describes how tiles read numbers. Only bf16 is read in a special form:
+/// - Forward and backward passes read pairs of channels. If a group has an odd number of channels, a copy has a zero
+///   after the last channel. If the processor does not multiply pairs, a copy consists of floats.
+/// - The gradient of a filter sums over pixels. It reads a copy that consists of pairs of pixels, or of floats.
 struct tile_reading {
-  bool fills = false;   ///< groups up to an even number of channels
-  bool copies = false;  ///< always
-  bool wide = false;    ///< copies take 4 bytes a number of bf16
+  bool fills = false;   ///< groups are filled up to an even number of channels
+  bool copies = false;  ///< tiles always read a copy
+  bool wide = false;    ///< a copy takes 4 bytes for each number of bf16
 };
 constexpr tile_reading reading_of(const correlation& of, int bytes) {
   if (bytes != 2 || of.depthwise()) return {};
@@ -192,6 +207,7 @@ constexpr tile_reading reading_of_filter(const correlation& of, int bytes) {
   return {false, halves, halves};
 }
 
+/// Cuts sweep number `sweep`. Numbers of the images have `bytes` bytes, and tiles read them as `by` says.
 constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes, const tile_reading& by) {
   sweep_cut cut;
   cut.down = axis_of_sweep(of, 0, sweep / of.moves.stride[1]);
@@ -218,13 +234,14 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes, const ti
     cut.panels = {of.moves.groups, of.results(), cut.tile_columns};
     cut.panels.cut(cut.panel_rows() * cut.tile_columns * (by.wide ? sum_bytes(bytes) : bytes), most_packed_bytes);
   }
-  // Sums of bf16 are worth rounding at once, so nearly all filters are one block.
+  // Sums of bf16 are floats, and they are best rounded to bf16 as soon as a tile is complete. The depth is so large
+  // that nearly all filters are one block.
   const int depth = depth_of(cut.tile_columns, bytes, 4608);
-  // Where no tap falls on this phase, there is nothing to add up.
+  // A phase that no tap meets has no runs. Its blocks get a length of 1, so that the code does not divide by zero.
   cut.block_length = even_blocks(std::max(cut.length, 1), depth, multiple);
   cut.block_runs = even_blocks(std::max(cut.runs, 1), std::max(depth / cut.block_length, 1), 1);
 
-  // Rows that are made in a band are those of several images where these are small; each image has its own edges.
+  // If images are small, a band has rows of several images. Each image has edges of its own in the copy.
   const std::int64_t row = std::int64_t{cut.row_pixels(of)} * cut.pixel, most = 1536 * 1024 / sum_bytes(bytes);
   const std::int64_t all = std::int64_t{of.made[0]} * cut.down.count;
   const int span = cut.down.reach(1);
@@ -242,14 +259,14 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
   return cut_of(of, sweep, bytes, reading_of(of, bytes));
 }
 constexpr bool correlation::copied() const { return cut_of(*this, 0, 1).copied; }
-/// How much room a band takes, of numbers of so many bytes: whole lines of the copy, in place of which come those that
-/// are wide.
+/// Returns the memory of a band's copy, in whole cache lines, counted in numbers of `bytes` bytes. A wide copy
+/// is made in place of the plain copy, so only one of them takes memory.
 constexpr std::int64_t room_of_band(const sweep_cut& cut, int bytes, const tile_reading& by) {
   const int line = 64 / bytes;
   return (cut.band_numbers + line - 1) / line * line * (by.wide ? sums_in(bytes) : 1);
 }
-/// The working space of a correlation: a band for each thread, and a block of the packed filter; where every channel
-/// has its own, all of it as {taps, channels}.
+/// Returns the workspace of a correlation: a band for each thread, and a block of the packed filter. If the convolution
+/// is depthwise, the packed filter is the whole filter as {taps, channels}.
 constexpr workspace scratch_of(const correlation& of, int bytes) {
   workspace out{0, parts_of(of.work(), std::int64_t{of.made[0]} * of.made[1])};
   const tile_reading by = reading_of(of, bytes);
@@ -263,29 +280,32 @@ constexpr workspace scratch_of(const correlation& of, int bytes) {
   return out;
 }
 
-/// The gradient of a filter, a product over the pixels of the result: of runs of taps and channels, as rows, with the
-/// results' gradients, as columns, whose sums {taps, channels, results} are turned block by block.
+/// Describes how the gradient of a filter is cut. It is a matrix product whose inner axis is the pixels of the result.
+/// Its rows are the taps and channels of runs, and its columns are the gradients of the results. The sums have the
+/// shape {taps, channels, results}. They are transposed to the filter's layout block by block.
 struct filter_cut {
-  sweep_cut pixels;  ///< those of the forward pass
+  sweep_cut pixels;  ///< the cut of the forward pass, which reads the same pixels
   int tile_rows = 0, tile_columns = 0;
   column_panels panels;
-  int block_rows = 1, block_pixels = 0;  ///< of the result: some rows, or a part of one
-  bool in_pairs = false;                 ///< of pixels, where the processor multiplies such and a row has no odd one
-  std::int64_t packed_numbers = 0;       ///< of the gradients that a panel's tiles read at a time
-  int sums_apart = 0;                    ///< how far rows of sums lie apart: the columns of a block of panels
-  bool sectioned = false;                ///< blocks of pixels are more than a section
+  int block_rows = 1, block_pixels = 0;  ///< of the result: rows of a block, and pixels of each row in a block
+  bool in_pairs = false;  ///< pairs of pixels are multiplied; the processor can, and a row has an even number of them
+  std::int64_t packed_numbers = 0;  ///< numbers of the results' gradients that a panel's tiles read at a time
+  int sums_apart = 0;               ///< distance between rows of sums: the columns of a block of panels
+  bool sectioned = false;           ///< the blocks of pixels do not fit into one section
 
-  /// Tiles of rows, which threads share.
+  /// Returns the number of tiles of rows, which are divided among the threads.
   constexpr std::int64_t units() const {
     return std::int64_t{pixels.runs} * ((pixels.length + tile_rows - 1) / tile_rows);
   }
-  /// The first row of sums of a unit, or the end of the last one's.
+  /// Returns the first row of sums of a unit. A unit is a tile of rows. For the number after the last unit, returns the
+  /// number of rows.
   constexpr std::int64_t row_of(std::int64_t unit) const {
     const std::int64_t of_run = units() / pixels.runs;
     return unit / of_run * pixels.length + unit % of_run * tile_rows;
   }
   constexpr std::int64_t sums() const { return pixels.panel_rows() * sums_apart; }
 };
+/// Cuts the gradient of a filter. Numbers of the images have `bytes` bytes.
 constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   filter_cut cut;
   cut.pixels = cut_of(of, 0, bytes, reading_of_filter(of, bytes));
@@ -304,6 +324,9 @@ constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   cut.sectioned = bands * times(cut.pixels.band, cut.block_rows) * times(of.made[2], cut.block_pixels) > section_blocks;
   return cut;
 }
+/// Returns the workspace for the gradient of a filter. Each thread has a band and a packed panel of gradients, and all
+/// threads share the sums. If the blocks of pixels are summed in sections, each number of the filter has two sums. In a
+/// depthwise convolution, each number has two sums for each section of rows, and there is no packed panel.
 constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
   const filter_cut cut = cut_of_filter(of, bytes);
   const std::int64_t band = room_of_band(cut.pixels, bytes, reading_of_filter(of, bytes));

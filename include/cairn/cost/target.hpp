@@ -1,4 +1,4 @@
-// The processor that is compiled for, as far as plans depend on it; and that all files of a program are compiled alike.
+// Properties of the processor that is compiled for, as far as plans depend on them.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -18,16 +18,18 @@ inline constexpr int register_bytes = 32;
 inline constexpr int register_bytes = 16;
 #endif
 
-/// Whether the processor multiplies pairs of bf16; otherwise they are multiplied as floats, to the same bits where it
-/// has fused multiply-adds. Without these, products below the least normal number are zeros.
+/// True if the processor multiplies pairs of bf16. Otherwise bf16 numbers are multiplied as floats. The results have
+/// the same bits if the processor has fused multiply-adds. Without fused multiply-adds, products below the least normal
+/// number become zeros.
 #if defined(__AVX512BF16__)
 inline constexpr bool multiplies_bf16 = true;
 #else
 inline constexpr bool multiplies_bf16 = false;
 #endif
 
-/// Whether it multiplies tiles of bf16, too, by AMX: 16 rows by 16 columns, 32 numbers deep. So it sums in another
-/// order. Systems lend them to those who ask, and Linux is the one that is asked here.
+/// True if the processor also multiplies tiles of bf16, by AMX. A tile has 16 rows and 16 columns, and is 32 numbers
+/// deep. AMX adds up the products in another order. A program must ask the operating system before it uses AMX, and
+/// cairn asks on Linux only.
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__linux__)
 inline constexpr bool multiplies_tiles = true;
 #else
@@ -78,13 +80,13 @@ static constexpr const char* compiled_as =
     " no-exceptions"
 #endif
     ;
-/// How the file is compiled from which the linker took this variable. No constant, so that each file reads it.
+/// The instructions of the file from which the linker took this variable. The variable is not constant, so that each
+/// file reads the variable that the linker took.
 inline const char* program_compiled_as = compiled_as;
 
-/// Ends a program whose files are compiled in different ways, before main begins: the linker would mix kernels and
-/// plans of several files, because functions and constants of all files have the same names. With kernels of a file
-/// without OpenMP, threads<4> would silently be one thread; with refuse() of a file without exceptions, errors would
-/// abort. Each file has a comparison of its own, which no linker can replace.
+/// Aborts a program before main begins, with a message, if its files are compiled for different processors. The linker
+/// would mix kernels and plans of such a program, because functions and constants have the same names in all files.
+/// This variable is static, so each file makes its own comparison, which the linker cannot replace.
 [[maybe_unused]] static const bool compiled_alike = [] {
   if (std::strcmp(compiled_as, program_compiled_as) == 0) return true;
   std::fprintf(stderr,

@@ -1,11 +1,11 @@
-// A model as a graph.
+// Builds the graph of a model.
 #pragma once
 
 #include "cairn/graph/gradient.hpp"
 
 namespace cairn::ir {
 
-/// In place of a leaf that is not there.
+/// Stands for a leaf that a model does not have.
 struct no_leaf {
   static constexpr expression_traits traits{};
 };
@@ -18,7 +18,7 @@ struct lowering<no_leaf> {
   }
 };
 
-/// The gradient of an output where it is given: an input of the output's shape and elements.
+/// An input that is the gradient of an output, if the user gives one. It has the output's shape and elements.
 template <fixed_string Name, class Tensor>
 struct cotangent_leaf : Tensor {
   static constexpr expression_traits traits{};
@@ -28,7 +28,7 @@ struct lowering<cotangent_leaf<Name, Tensor>> : named_leaf<cotangent_leaf<Name, 
   static constexpr void describe(operation& o) { o.what = role::input; }
 };
 
-/// Bounds what lowering appends, but for gradients that a model takes.
+/// The most that lowering appends, without the gradients that the model itself takes.
 template <class... Outputs>
 inline constexpr sizes counted = [](int copies) {
   counter c;
@@ -37,7 +37,8 @@ inline constexpr sizes counted = [](int copies) {
   return c.total;
 }(static_cast<int>(sizeof...(Outputs)));
 
-/// The same with these: how much they append only lowering tells.
+/// Returns the most that lowering appends, including gradients that the model itself takes. How much these gradients
+/// append is only known after they were lowered, so a model with gradients is lowered twice.
 template <class Target, class... Outputs>
 constexpr sizes size_of() {
   constexpr int outputs = static_cast<int>(sizeof...(Outputs));
@@ -57,10 +58,10 @@ constexpr sizes size_of() {
   }
 }
 
-/// Returns what a program returns for `result`: the value itself, or a copy of it in two cases.
-/// (1) The value is a leaf that the step changes before the caller reads it: a state or, if the step `Updates`
-/// parameters, a parameter.
-/// (2) The value is an input. A view of it would be a writable view of the caller's array, which may not live as long.
+/// Returns what a program returns for `result`: the value itself, or a copy of it. A copy is needed in two cases:
+/// - The value is a leaf that the training step changes before the caller reads it. This is a state or, if the step
+///   `Updates` parameters, a parameter.
+/// - The value is an input. A view of it would be a writable view of the caller's array, which may not live as long.
 template <class Target, class Output, bool Updates>
 constexpr int kept_result(builder& b, int result) {
   const int root = b.root(result);
@@ -70,7 +71,7 @@ constexpr int kept_result(builder& b, int result) {
   return copied ? b.append(&copy_of<Target, tensor_of<Output>>, &result) : result;
 }
 
-/// Notes how much of each table was written, and that what states become are outputs, too.
+/// Copies the sizes of all tables to the graph, and adds the next values of states to its outputs.
 constexpr void finish(auto& g, const builder& b) {
   g.node_count = b.node_count;
   g.argument_count = b.argument_count;
@@ -85,14 +86,14 @@ constexpr void finish(auto& g, const builder& b) {
   }
 }
 
-/// The value of an expression as who is outside of the program, or of the loop, gets it: of real numbers floats.
+/// Lowers an expression that is a result of a program or of a scan. Real numbers are returned as floats.
 template <class Target, class E>
 constexpr int result_of(builder& b) {
   const int v = lowering<E>::template into<Target>(b);
   return E::element.type == dtype::real ? b.in_floats(v) : v;
 }
 
-/// Lowers the outputs of a model, and the leaf that is the gradient of the first, or no_leaf.
+/// Lowers the outputs of a model, and the leaf that is the gradient of the first output, or no_leaf.
 template <class Target, bool Updates, class Cotangent, class... Outputs>
 constexpr auto build() {
   graph<size_of<Target, Outputs..., Cotangent>()> g;

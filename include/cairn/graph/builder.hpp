@@ -1,4 +1,5 @@
-// Where lowering writes: the tables of a graph, the open scopes with their bindings, and the path of names.
+// The builder, to which lowering writes: the tables of a graph, the open scopes with their bindings, and the path of
+// names.
 #pragma once
 
 #include "cairn/base/hash.hpp"
@@ -9,11 +10,11 @@
 
 namespace cairn::ir {
 
-/// Counts what lowering will append to a scope, equal types once.
+/// Counts what lowering will append to a scope. Equal types are counted once.
 struct counter {
   sizes total;
 
-  /// Whether the type is new; types are told apart fastest by their height.
+  /// Returns true if the type is new. The height of a type is the key of its entry in the hash table.
   constexpr bool first(const char* type, int height) {
     return seen_.find(type, height) == none && seen_.add(type, height, 0) == 0;
   }
@@ -22,10 +23,11 @@ struct counter {
   memo seen_;
 };
 
-/// Where lowering writes. A scope is open for each call being lowered: its bindings are the values of its
-/// placeholders, its memo the values of the expression types seen in it, so that equal expressions are one
-/// node.
+/// Writes the tables of a graph. A scope is open for each call that is being lowered. The scope's bindings are the
+/// values of the call's placeholders. Its memo has the values of the expression types seen in the scope, so that equal
+/// expressions become one node.
 struct builder {
+  /// The state of the outer scope while an inner scope is open.
   struct frame {
     int bindings, memo, path, region;
   };
@@ -35,26 +37,26 @@ struct builder {
   leaf* leaves = nullptr;
   region* regions = nullptr;
   keep* keeps = nullptr;
-  tag* tags = nullptr;  ///< none while gradients are appended: what they compute, policies cannot keep
+  tag* tags = nullptr;  ///< null while gradients are appended, because policies cannot name what gradients compute
   char* names = nullptr;
-  /// How many nodes and arguments there is room for, where these are to grow.
+  /// The number of nodes and arguments for which there is room, if the tables can grow.
   int room = std::numeric_limits<int>::max(), argument_room = std::numeric_limits<int>::max();
   int node_count = 0, argument_count = 0, leaf_count = 0, region_count = 1, keep_count = 0, tag_count = 0,
       character_count = 0;
-  int shared_count = 0;  ///< applications of shared layers
-  int outside = 0;       ///< how many expressions of the top level are being lowered in bodies
+  int shared_count = 0;  ///< applications of shared layers so far
+  int outside = 0;       ///< how many expressions of the top level are being lowered inside of a region
   mistakes wrong = {};
 
   stack<int> bindings;
   memo known;
   stack<char> path;
-  stack<int> reused;  ///< values that other bodies made
+  stack<int> reused;  ///< values that one region computes and another region uses
   int first_binding = 0;
-  int region_now = 0;  ///< of what is appended
-  int home_now = 0;    ///< the innermost open one
+  int region_now = 0;  ///< the region of the values that are appended
+  int home_now = 0;    ///< the innermost open region
 
  private:
-  template <class T>  // before its callers, or clang has no body for it in constant evaluation
+  template <class T>  // stands before its callers, because otherwise clang cannot evaluate it in constant evaluation
   constexpr void grow(T*& table, int count, int& room_for) {
     room_for *= 2;
     T* const more = new T[static_cast<std::size_t>(room_for)]{};
@@ -66,9 +68,11 @@ struct builder {
   }
 
  public:
-  /// The results of an operation in a body; returns the first. What is made of parameters, states and constants alone
-  /// is computed once, however many bodies need it: outside of those that do not share it. But not what a segment is
-  /// there for.
+  /// Returns the first result of an operation, and appends the results if they are new.
+  ///
+  /// A function of parameters, states and constants alone is computed once, even if several regions need it. It then
+  /// belongs to the innermost region that contains all of them. There is one exception: if all arguments of a segment
+  /// are functions of this kind, the user wants the segment to recompute its interior, so its values are not shared.
   constexpr int compute(const operation* op, const int* of) {
     op = form_for(op, of);
     bool fixed = op->arguments > 0 && !same_address(tags, nullptr) && !regions[home_now].own_parameters;
@@ -93,8 +97,8 @@ struct builder {
     while (is_fixed_.count() < node_count) is_fixed_.push(is_fixed_.count() >= made);
     return made;
   }
-  /// Appends the results of an operation, and conversions of its arguments and results where it asks for such; returns
-  /// the first.
+  /// Appends the results of an operation, and the conversions of arguments and results that it needs. Returns the first
+  /// result.
   constexpr int append(const operation* op, const int* of) {
     if (op->rounded == rounding::typed) return append_as_it_is(op, of);
     if (op->rounded == rounding::follows) return append_following(op, of);
@@ -108,30 +112,35 @@ struct builder {
     return made;
   }
 
-  // Values that are stored rounded to bf16. A kernel makes floats, and a conversion, which a loop does, rounds them; a
-  // conversion of what an argument is to what a kernel takes is no part of what is differentiated.
+  // Values that are stored rounded to bf16. A kernel computes floats, and a conversion in a fused loop rounds them. A
+  // conversion of an argument to the type that a kernel reads is not differentiated: the gradient of the converted
+  // argument belongs to the argument.
 
-  /// An operation as it takes these arguments: floats alone, where the one that counts is such.
+  /// Returns the form of an operation that fits these arguments. If the argument that decides is a float that was never
+  /// rounded, the form reads floats only.
   constexpr const operation* form_for(const operation* op, const int* of) const {
     return !same_address(op->exact, nullptr) && is_exact(of[op->exact_argument]) ? op->exact : op;
   }
-  /// What is read in place of a result.
+  /// Returns the value that is read instead of v: the bf16 version of v, if v is rounded, or v itself.
   constexpr int value(int v) const { return nodes[v].rounded != none ? nodes[v].rounded : v; }
-  /// The value that an argument is, where it is converted for the operation that takes it.
+  /// If v is a conversion that was added for an operation that reads another type, returns the value before the
+  /// conversion. Otherwise returns v.
   constexpr int unconverted(int v) const {
     return nodes[v].op->converts && nodes[argument(v, 0)].rounded != v ? argument(v, 0) : v;
   }
-  /// The value whose gradient that of v is.
+  /// Returns the value to which the gradient of v belongs: the value before any rounding, conversion or recomputation.
   constexpr int differentiated(int v) const {
     const int of = nodes[v].copy_of != none ? nodes[v].copy_of : unconverted(v);
     return nodes[of].op->converts ? argument(of, 0) : of;
   }
-  /// Whether it is a float that nothing rounded.
+  /// Returns true if v is a float that was never rounded to bf16.
   constexpr bool is_exact(int v) const { return !is_bf16(v) && nodes[v].rounded == none && !nodes[v].op->converts; }
-  /// Whether the gradient of a value is of floats: the value was not rounded, or is as exact.
+  /// Returns true if the gradient of v is float: v was never rounded, or it is a parameter that is stored as bf16.
   constexpr bool is_float(int v) const { return is_weight(v) || is_exact(v); }
-  /// The value in floats, for a sum of gradients or for who is outside. What a kernel made is not rounded; nor, from
-  /// value `first` on, what is made in bf16: that is made in floats instead.
+  /// Returns v as float, for a sum of gradients or as a result of a program, predictor or scan.
+  /// - If v was rounded from a float value, returns the float value.
+  /// - If v was computed in bf16, and its number is at least `first`, recomputes v in float.
+  /// - An older value is converted. A value that is not bf16 is returned as it is.
   constexpr int in_floats(int v, int first = 0) {
     if (nodes[v].op->converts && is_bf16(v)) return argument(v, 0);
     const bool again = is_bf16(v) && v >= first && !same_address(in_floats_by(v), nullptr);
@@ -140,7 +149,8 @@ struct builder {
 
  private:
   constexpr bool moves(int v) const { return nodes[v].op->what == role::view || nodes[v].op->what == role::map; }
-  /// Whether it is a parameter that is stored as bf16, or moved from there: as exact as a float.
+  /// Returns true if v is a parameter that is stored as bf16, or a view or map of one. The value of a parameter is
+  /// exact in bf16, because it was not rounded from a float.
   constexpr bool is_weight(int v) const {
     if (!is_bf16(v)) return false;
     while (moves(v)) v = argument(v, 0);
@@ -156,7 +166,8 @@ struct builder {
     if (is_bf16(v) || same_address(nodes[v].made->round, nullptr)) return v;
     return nodes[v].rounded != none ? nodes[v].rounded : converted(nodes[v].made->round, v);
   }
-  /// A conversion of v: one for a region and those in it.
+  /// Returns v converted by operation `by`. A region and the regions inside of it share one conversion. A conversion
+  /// that was appended for a gradient is shared only with values that have the same home.
   constexpr int converted(const operation* by, int v) {
     if (const int known_as = nodes[v].converted; known_as != none) {
       const node& there = nodes[known_as];
@@ -166,13 +177,15 @@ struct builder {
     const int made = compute(by, &v);
     return nodes[v].converted = made;
   }
-  /// What makes a value in floats that is bf16: where the result follows the arguments, the operation itself.
+  /// Returns the operation that computes the bf16 value v in float, or null. If the type of a result follows the types
+  /// of the arguments, the operation is v's own.
   constexpr const operation* in_floats_by(int v) const {
     const operation* const op = nodes[v].op;
     return op->rounded == rounding::follows ? op : op->wide;
   }
-  /// Returns a value that is made in bf16 as float32: recomputed once in a region, from the same arguments or, if the
-  /// operation moves its argument, from the float32 form of that.
+  /// Recomputes in float a value v that is computed in bf16. The value is recomputed at most once in a region. It is
+  /// recomputed from the same arguments or, if the operation only moves its argument, from the float form of the
+  /// argument.
   constexpr int made_in_floats(int v, int first) {
     const operation* const by = in_floats_by(v);
     stack<int> of;
@@ -188,7 +201,8 @@ struct builder {
     }
     return made + number;
   }
-  /// An operation that computes what it is given: rounded if an argument is. What moves a parameter moves its type.
+  /// Appends an operation of rounding::follows: its results are rounded if an argument is. A parameter that is stored
+  /// as bf16 does not count as rounded, except in a view or a map, which keeps the type of its argument.
   constexpr int append_following(const operation* op, const int* of) {
     bool rounded = false;
     const bool moves = op->what != role::elementwise;
@@ -210,14 +224,14 @@ struct builder {
   }
 
  public:
-  /// Appends what belongs to no region: a leaf.
+  /// Appends a leaf, which belongs to region 0.
   constexpr int append_leaf(const operation* op) {
     const int made = append(op, nullptr);
     nodes[made].region = nodes[made].home = 0;
     return made;
   }
 
-  /// Has the tables of a graph written.
+  /// Makes the builder write to the tables of graph `g`.
   constexpr void write_to(auto& g) {
     nodes = g.nodes;
     arguments = g.arguments;
@@ -227,7 +241,7 @@ struct builder {
     tags = g.tags;
     names = g.names;
   }
-  /// Has nodes and arguments written to tables of their own, which grow and end with this.
+  /// Makes the builder write nodes and arguments to tables of its own. These tables grow, and the builder deletes them.
   constexpr void write_apart(const sizes& expected) {
     room = expected.nodes + 1;
     argument_room = expected.arguments + 1;
@@ -247,10 +261,12 @@ struct builder {
     return v;
   }
 
+  /// Appends a name to the path, after a '.' if the path is not empty.
   constexpr void extend_path(std::string_view name) {
     if (path.count() > 0) path.push('.');
     for (char c : name) path.push(c);
   }
+  /// Appends `before` and the decimal digits of `number` to the path.
   constexpr void number_path(char before, int number) {
     path.push(before);
     char digits[8] = {};
@@ -259,13 +275,15 @@ struct builder {
     while (length > 0) path.push(digits[--length]);
   }
   constexpr std::string_view full_path() const { return {path.begin(), path.size()}; }
+  /// Writes a name to the graph's characters and returns where it begins.
   constexpr int write_name(std::string_view name) {
     const int begin = character_count;
     for (char c : name) names[character_count++] = c;
     return begin;
   }
 
-  /// Opens a scope, a region of its own; the caller closes it with what this returns.
+  /// Opens a scope with a region of its own and binds `count` values to its placeholders. The caller passes the
+  /// returned frame to close().
   constexpr frame open(part what, const int* of, int count) {
     const frame before{first_binding, known.open(), path.count(), home_now};
     bool fixed = what == part::segment && !same_address(tags, nullptr);
@@ -281,7 +299,8 @@ struct builder {
     for (int i = 0; i < count; ++i) bindings.push(of[i]);
     return before;
   }
-  /// The same for a gradient rule, whose values belong to the region of the value that it is for.
+  /// Opens a scope for a gradient rule. The values of the rule belong to `region`, which is the region of the value
+  /// that is being differentiated.
   constexpr frame open_rule(int region) {
     const frame before{first_binding, known.open(), path.count(), home_now};
     region_now = region;
@@ -296,7 +315,9 @@ struct builder {
     region_now = home_now = before.region;
   }
 
-  /// The number of the leaf of a name: one leaf however often it is mentioned, but a key for each shared application.
+  /// Returns the number of the leaf with this name, and appends the leaf if it is new. A name that is used several
+  /// times is one leaf. A random key is an exception: each application of a shared layer has a key of its own. If
+  /// `prefixed`, the path of the open scopes is put before the name, unless the name begins with '/'.
   constexpr int leaf_of(const operation* op, std::string_view name, bool prefixed) {
     const int length = path.count();
     if (prefixed && name[0] == '/') {
@@ -311,15 +332,16 @@ struct builder {
     return found;
   }
 
-  /// The number of a leaf that no name leads to: bound by position.
+  /// Appends a leaf without a name, which is bound by its position. Returns its number.
   constexpr int nameless_leaf(const operation* op) {
     leaves[leaf_count] = {append_leaf(op), 0, 0, none};
     layers_.push(none);
     return leaf_count++;
   }
 
-  /// Notes what the layer of a parameter gives. An expression of the top level that a body uses is computed in it once
-  /// more, and is no second layer.
+  /// Notes that `value` is the result of the layer that uses this parameter. If another layer uses it, too, this is a
+  /// mistake. An expression of the top level that is used in several regions is computed in each of them. It does not
+  /// count as a second layer.
   constexpr void apply(int parameter, int value) {
     if (regions[region_now].shared > 0 || outside > 0) return;
     int& earlier = layers_[parameter];
@@ -332,7 +354,8 @@ struct builder {
     }
   }
 
-  /// Has a state become a value after the step, in floats, which are made where the value is.
+  /// Makes v the next value of a state, after the training step. If v is bf16, its float version is appended in the
+  /// region of v.
   constexpr void update(int state, int v) {
     const int region = std::exchange(region_now, nodes[v].region), home = std::exchange(home_now, nodes[v].home);
     const int next = in_floats(v);
@@ -365,11 +388,12 @@ struct builder {
     return leaf_count++;
   }
 
+  /// Returns true if v is a function of parameters, states and constants alone.
   constexpr bool is_fixed(int v) const {
     const role what = nodes[v].op->what;
     return is_kept(what) || is_constant(what) || (v < is_fixed_.count() && is_fixed_[v]);
   }
-  /// Whether v is an operation on these values, or on equal constants.
+  /// Returns true if v is a result of this operation, applied to these values or to equal constants.
   constexpr bool computes(int v, const operation* op, const int* of) const {
     bool equal = same_address(nodes[v].op, op);
     for (int i = 0; equal && i < op->arguments; ++i) {
@@ -379,7 +403,8 @@ struct builder {
     }
     return equal;
   }
-  /// The innermost region that contains both; the numbers of those around it are smaller.
+  /// Returns the innermost region that contains regions a and b. A region has a larger number than the regions around
+  /// it.
   constexpr int common(int a, int b) const {
     while (a != b) {
       int& inner = a > b ? a : b;
@@ -387,7 +412,7 @@ struct builder {
     }
     return a;
   }
-  /// Has a value, and what it is made of, belong to a region around it.
+  /// Moves a value, and the values that it is computed from, to region `to`, which contains their regions.
   constexpr void move_out(int v, int to) {
     if (nodes[v].region == to || is_leaf(nodes[v].op->what)) return;
     const int head = v - nodes[v].number;
@@ -404,16 +429,17 @@ struct builder {
   struct fixed_value {
     int node, next;
   };
-  stack<fixed_value> fixed_;  // made of parameters, states and constants alone
-  stack<bool> is_fixed_;      // by node, up to the last of them
+  stack<fixed_value> fixed_;  // the values that are functions of parameters, states and constants alone
+  stack<bool> is_fixed_;      // by node, up to the last fixed value
   int fixed_buckets_[256] = {};
-  stack<int> layers_;  // by leaf: what its layer gives
+  stack<int> layers_;  // by leaf: the result of the layer that uses it
   int buckets_[256] = {};
   node* own_nodes_ = nullptr;
   int* own_arguments_ = nullptr;
 };
 
-/// Lives while an expression is lowered that belongs to the top level, perhaps in a body.
+/// Counts in builder::outside, during its lifetime, that an expression of the top level is being lowered inside of a
+/// region.
 struct read_outside {
   builder& b;
   bool counted;

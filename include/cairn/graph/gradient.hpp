@@ -1,4 +1,4 @@
-// Reverse-mode differentiation of what has been lowered so far.
+// Reverse-mode differentiation of the values that have been lowered so far.
 #pragma once
 
 #include "cairn/lang/gradient.hpp"
@@ -6,7 +6,7 @@
 
 namespace cairn::ir {
 
-/// Marks what depends on the marked values by operations with a gradient, up to value `last`.
+/// Marks the values up to `last` that depend on marked values through operations that have a gradient.
 constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
     const operation& op = *b.nodes[v].op;
@@ -16,8 +16,9 @@ constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
   }
 }
 
-/// Appends the gradients of all that is wanted of what value `last` and those before it are computed from. `gradient`
-/// is a table by value, 0 where there is none. Calls visit with each value whose gradient is handed on.
+/// Visits the operations from value `last` back to the first, and appends the gradients of their wanted arguments.
+/// `gradient` is a table by value, which is 0 for a value without a gradient. Calls visit(v) after the gradient rule of
+/// the operation with first result v.
 constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
   for (int v = last; v >= 0; --v) {
     const operation& op = *b.nodes[v].op;
@@ -36,7 +37,7 @@ constexpr void append_gradients(builder& b, int last, const bool* wanted, int* g
   }
 }
 
-/// A table in constant evaluation, all of it 0.
+/// A table for constant evaluation. All entries are 0 at first.
 template <class T>
 class table {
  public:

@@ -1,4 +1,4 @@
-// The graph: plain tables that the passes read and write in constant evaluation. No expression types from here on.
+// The graph: plain tables that the passes read and write in constant evaluation. The passes know no expression types.
 #pragma once
 
 #include "cairn/base/element.hpp"
@@ -12,58 +12,66 @@
 
 namespace cairn::ir {
 
-/// What a value is to the passes.
+/// The sort of a value, which decides how the passes treat it.
 enum class role : std::uint8_t {
-  input,        ///< bound at each step
-  parameter,    ///< lives in the program
-  cache,        ///< lives in the predictor
-  random,       ///< the key of a random operation: made anew for each step
-  earlier,      ///< what steps before left, which lies where that of this step will: a gradient so far, a moment
-  number,       ///< of an update rule, the same for all parameters: made anew for each step
+  input,      ///< bound to an array at each training step
+  parameter,  ///< lives in the program
+  cache,      ///< lives in the predictor
+  random,     ///< the key of a random operation; each training step has a new one
+  /// A value that earlier training steps left: a gradient that is accumulated, or a moment. This training step writes
+  /// the next value to the same memory.
+  earlier,
+  number,       ///< a number of an update rule, the same for all parameters; each training step has a new one
   constant,     ///< an immediate scalar
-  generated,    ///< an array that is computed where it is read, from the positions of its elements
-  view,         ///< its argument in another shape: no step, no memory
-  map,          ///< elements of its argument in other places: read there, or copied by a loop
-  elementwise,  ///< computed by loops
-  kernel,       ///< a step of its own, unless a loop takes it in
+  generated,    ///< an array that is computed from the positions of its elements wherever it is read
+  view,         ///< the argument in another shape, without a plan step and without memory
+  map,          ///< elements of the argument in another order; read in place, or copied by a fused loop
+  elementwise,  ///< computed by a fused loop
+  kernel,       ///< a plan step of its own, unless a fused loop computes it, too
 };
 constexpr bool is_leaf(role r) { return r < role::view; }
-/// Whether it stays from step to step.
+/// Returns true if the value stays from one training step, or call of a predictor, to the next.
 constexpr bool is_kept(role r) { return r == role::parameter || r == role::cache; }
 constexpr bool is_constant(role r) { return r == role::constant || r == role::generated; }
 
 struct builder;
 struct sizes;
 
-/// Of a kernel's arguments: how far rows of each lie apart, 0 where they are whole, null where all are; and how many
-/// columns the pieces have, in order, of those that may be joined, null where none is.
+/// Describes how the arguments of a kernel lie in memory.
 struct argument_table {
+  /// By argument: the distance of its rows in elements, or 0 if the argument is contiguous. Null if all are contiguous.
   const std::int64_t* rows_apart = nullptr;
+  /// The number of columns of each piece, for all arguments that may be concatenations, in order. Null if no argument
+  /// is a concatenation that is read in place.
   const int* pieces = nullptr;
   int piece_count = 0;
 };
-/// A kernel. Operands are the results, none in place of those that nobody reads; then the arguments, in order, the
-/// pieces of one that is joined in its place, and scratch where the operation asks for it. Of a loop: its results, then
-/// its inputs; if it shares the step with a kernel, then the operands of that. `constants` is what the kernel is told
-/// of the step: of an operation an argument_table, or null.
+/// A kernel. The operands of an operation are its results, its arguments in order, and its workspace if it needs one. A
+/// result that is unused is null. An argument that is a concatenation read in place is replaced by its pieces. The
+/// operands of a fused loop are its results and its inputs, and then the operands of the kernel with which the loop
+/// shares a plan step, if any. `constants` describes the plan step. For an operation, it is an argument_table or null.
 using kernel_pointer = void (*)(const void* constants, void* const* operands, int threads);
-/// The same for an operation beside a loop, which is a kernel::tile_reader or a kernel::row_maker.
+/// A kernel that shares a plan step with a fused loop. `loop` is a kernel::tile_reader or a kernel::row_maker.
 using paired_pointer = void (*)(const void* constants, void* const* operands, int threads, const void* loop);
-/// An elementwise operation on one register of each argument; the pointers are to registers.
+/// The code of an elementwise operation for one register of each argument. The pointers point to registers.
 struct lane_code {
   void (*run)(void* const* results, const void* const* arguments);
 };
-/// Computes `count` elements of a generated array, from a position on: the number of an element in row-major order.
+/// Computes `count` elements of a generated array, beginning at element number `position` in row-major order.
 struct generator {
   void (*run)(double* elements, std::int64_t position, int count);
 };
-/// Appends the gradients of a value's arguments to the graph and adds them to `gradient`, a table by node, 0 at first.
+/// Appends the gradients of the arguments of value `node` to the graph, if they are wanted, and adds them to
+/// `gradient`. `wanted` and `gradient` are tables by node. `gradient` is 0 for a node that has no gradient yet.
 using vjp_pointer = void (*)(builder&, int node, const bool* wanted, int* gradient);
 
-/// What becomes of an operation whose arguments, or whose results, are stored rounded to bf16, in a graph where that is
-/// not a matter of types: nothing; or its results are rounded if an argument is; or it takes such arguments, and makes
-/// floats; or it takes and makes floats.
-enum class rounding : std::uint8_t { typed, follows, takes, widens };
+/// Says how an operation treats values that are stored rounded to bf16.
+enum class rounding : std::uint8_t {
+  typed,    ///< the types of the model's expressions alone decide; no conversion is added
+  follows,  ///< the results are rounded if an argument is
+  takes,    ///< the kernel reads some arguments as bf16; the kernel or a conversion rounds the results
+  widens    ///< the kernel reads floats only; the kernel or a conversion rounds the results
+};
 
 struct operation;
 
@@ -72,24 +80,26 @@ struct result {
   shape extents;
   element_type element;
   std::int64_t count = 0, bytes = 0;
-  const shape* same_shape = nullptr;  ///< one address for each shape: cheaper to compare
-  int overwrites = none;              ///< the argument over which it may be written
-  bool always = false;                ///< has memory also where nobody reads it
-  bool elsewhere = false;             ///< lies in memory that the user of the program gives
-  bool rewritten = false;             ///< who reads it writes over it: there is one reader for each time it is made
-  const operation *round = nullptr, *widen = nullptr;  ///< to bf16, where that may be asked for, and back
-  /// It becomes bf16: what a kernel makes in floats, by a conversion; what elements make, where an argument is bf16.
-  /// But sums, next states and single numbers do not. What moves numbers keeps their type.
+  const shape* same_shape = nullptr;  ///< one address for each shape, because addresses are cheaper to compare
+  int overwrites = none;              ///< index of the argument that the result may overwrite in memory
+  bool always = false;                ///< has memory even if it is unused
+  bool elsewhere = false;             ///< is in memory that the user of the program gives
+  bool rewritten = false;             ///< its reader overwrites it, so each time it is computed it can be read once
+  const operation *round = nullptr, *widen = nullptr;  ///< conversions to bf16, if it may be rounded, and to float
+  /// True if the result is rounded to bf16. The floats that a kernel computes are rounded by a conversion. The result
+  /// of an elementwise operation is rounded if an argument is bf16. Never rounded are sums, next states and single
+  /// numbers. An operation that only moves numbers keeps their type.
   bool rounds = false;
 
-  /// Its gradient, or what becomes of it before it is rounded: the same in floats.
+  /// Returns the same result with elements of type float. It describes the result's gradient, and also the value
+  /// before it is rounded.
   constexpr const result& in_floats() const;
-  /// Whether it fits over another result, each element over one.
+  /// Returns true if this result can overwrite `other`, each element one element.
   constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }
 };
 
-/// An operation with its shapes and its functions, taken while its type is at hand. One object for each distinct
-/// operation, shapes and elements; its address is its identity.
+/// An operation with its shapes and its functions. It is made where the operation's type is known. There is one object
+/// for each distinct combination of operation, shapes and elements, and its address identifies it.
 struct operation {
   std::string_view name;
   role what = role::kernel;
@@ -98,7 +108,7 @@ struct operation {
   std::int64_t flops = 0;
   std::uint32_t hash = 0;
 
-  // What it declares: see lang/operation.hpp.
+  // Properties that the operation's type declares. lang/operation.hpp explains them.
   axis_set summed = 0;
   tiling tiles = tiling::none;
   bool takes_rows = false, gives_rows = false;
@@ -107,47 +117,50 @@ struct operation {
   bool joins = false;
   bool contraction = false;
   bool of_single_numbers = false;
-  bool multiplies_halves = false;  ///< a contraction of bf16, or a loop with one in its body
-  bool updates = false;            ///< its results take the places of a parameter, which is argument 0, and its moments
+  bool multiplies_halves = false;  ///< is a contraction of bf16, or a scan that has one in its body
+  bool updates = false;            ///< overwrites a parameter, which is argument 0, and the parameter's moments
   rounding rounded = rounding::typed;
-  bool (*takes_bf16)(int) = nullptr;  ///< by argument: what its kernel is compiled for
-  const operation* wide = nullptr;    ///< the same, but its results are floats, where its kernel makes bf16
-  const operation* exact = nullptr;   ///< the same, but it takes floats, for where this argument is such
+  bool (*takes_bf16)(int) = nullptr;  ///< by argument: true if the kernel is compiled to read it as bf16
+  /// If the kernel computes bf16: the same operation with results of type float.
+  const operation* wide = nullptr;
+  /// A form of the operation with a kernel that reads floats only, or null. It is used if argument number
+  /// `exact_argument` is a float that was never rounded.
+  const operation* exact = nullptr;
   int exact_argument = 0;
-  bool converts = false;          ///< rounds or widens for this
+  bool converts = false;          ///< is a conversion to or from bf16 that the builder added
   const axis_map* map = nullptr;  ///< by axis
   workspace scratch = {};
-  int number_bytes = 0;  ///< of a number of scratch
+  int number_bytes = 0;  ///< bytes of a number of `scratch`
 
-  // Of a loop, which is a plan of its own.
-  std::int64_t (*scratch_of_plan)(int threads) = nullptr;  ///< in bytes
-  std::int64_t recomputed = 0;                             ///< of its flops
+  // Properties of a scan, which has a plan of its own.
+  std::int64_t (*scratch_of_plan)(int threads) = nullptr;  ///< bytes of its workspace
+  std::int64_t recomputed = 0;                             ///< the part of `flops` that recomputes values
   loop_counts counts = {};
 
-  // Of leaves.
-  double value = 0;                     ///< of a constant
-  const generator* generate = nullptr;  ///< of a generated array
+  // Properties of leaves.
+  double value = 0;                     ///< value of a constant
+  const generator* generate = nullptr;  ///< code that computes a generated array
   initial start = {};
   bool trainable = false;
 
   kernel_pointer run = nullptr;
-  paired_pointer run_tiles = nullptr;  ///< hands tiles to a loop
-  paired_pointer run_rows = nullptr;   ///< has a loop make rows of its first argument
+  paired_pointer run_tiles = nullptr;  ///< the kernel that hands tiles of its first result to a fused loop
+  paired_pointer run_rows = nullptr;   ///< the kernel for which a fused loop computes rows of its first argument
   const lane_code* lanes = nullptr;
-  vjp_pointer vjp = nullptr;             ///< from the cotangents of all results
-  vjp_pointer vjp_first = nullptr;       ///< from that of the first, where it has a rule of its own
-  int vjp_nodes = 0, vjp_arguments = 0;  ///< upper bounds of what these append
+  vjp_pointer vjp = nullptr;             ///< gradient rule for the cotangents of all results
+  vjp_pointer vjp_first = nullptr;       ///< gradient rule for the first cotangent alone, if the operation has one
+  int vjp_nodes = 0, vjp_arguments = 0;  ///< the most nodes and arguments that a gradient rule appends
 
   constexpr bool has_scratch() const { return scratch.numbers(1) > 0 || !same_address(scratch_of_plan, nullptr); }
   constexpr std::int64_t scratch_bytes(int threads) const {
     return same_address(scratch_of_plan, nullptr) ? scratch.numbers(threads) * number_bytes : scratch_of_plan(threads);
   }
-  /// Whether argument number i may be joined.
+  /// Returns true if the kernel can read argument number i in place if it is a concatenation.
   constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
   constexpr int operands() const { return results + arguments + (has_scratch() ? 1 : 0); }
 
   constexpr bool says_start() const { return start.drawn != initial::law::unsaid; }
-  /// Whether two leaves of one name are one leaf.
+  /// Returns true if two leaves with one name can be the same leaf.
   constexpr bool same_leaf(const operation& other) const {
     return made->extents == other.made->extents && made->element == other.made->element &&
            trainable == other.trainable && (start == other.start || !says_start() || !other.says_start());
@@ -156,18 +169,20 @@ struct operation {
 
 constexpr const result& result::in_floats() const { return same_address(widen, nullptr) ? *this : *widen->made; }
 
-/// A value: one result of an operation applied to earlier values. Results of one application follow each other.
+/// A value: one result of an operation that is applied to earlier values. The results of one application are
+/// neighbours in the table.
 struct node {
   const operation* op;
   const result* made;
   int first;   ///< where its arguments begin in the table of arguments
-  int number;  ///< which result it is
-  int region;  ///< innermost; of a gradient, that of the value whose gradient it computes
-  int home;    ///< the region in which it was written: of a gradient, where that was asked for
-  int order;   ///< how many gradients lie between it and what is not one
+  int number;  ///< which result of the operation it is
+  int region;  ///< the innermost region; a gradient is in the region of the value that it is the gradient of
+  int home;    ///< the region that was open when the value was appended; for a gradient, where the gradient was taken
+  int order;   ///< 0 for values of the model, 1 for gradients, 2 for gradients of gradients, and so on
 
-  // In other types: none, or the value that is read in its place, one that some of its readers take, and, of a value
-  // that is made once more in floats, the first one, whose gradient its own is.
+  // `rounded`: the bf16 version of this value, which is read instead of it. `converted`: a conversion of this value
+  // that some of its readers take. `copy_of`: the bf16 value that this value recomputes in float; both share one
+  // gradient. A number is none if the value does not exist.
   int rounded = none, converted = none, copy_of = none;
 };
 
@@ -175,57 +190,61 @@ struct node {
 struct leaf {
   int node = none;
   int name = 0, name_length = 0;  ///< in graph::names
-  int next = none;                ///< in the hash chain
-  int after = none;               ///< of a state that a step updates: what it becomes
+  int next = none;                ///< the next leaf in the hash chain
+  int after = none;               ///< for a state that a training step updates: its next value
 };
 
-/// A value's name for policies.
+/// A name by which policies find a value.
 struct tag {
   int node = none;
   int name = 0, name_length = 0;
 };
 
-/// Where values are computed: bodies, in the order in which they begin; the first is the program.
+/// Regions, in which values are computed. They are numbered in the order in which they begin. Region 0 is the program.
 enum class part : std::uint8_t { program, block, stage, iteration, segment };
 struct region {
   int parent = none;
   part what = part::program;
   int name = 0, name_length = 0;  ///< the path of a segment
   bool may_be_useless = false;
-  bool own_parameters = false;  ///< made of parameters alone, in a segment: computed there and nowhere else
-  int shared = 0;               ///< whether its layers use the parameters of others: the number of the application
-  int first_reused = 0;         ///< of the values of other bodies that are read in place of equal ones
-  std::uint64_t found = 0;      ///< of a chain of segments, to here: bits for what its policies ask for
+  /// True if this region is, or is inside of, a segment that is a function of parameters, states and constants alone.
+  /// Its values are computed here and are not shared with other regions.
+  bool own_parameters = false;
+  int shared = 0;        ///< the number of the application of a shared layer to which the region belongs, or 0
+  int first_reused = 0;  ///< how many values in builder::reused are older than the region
+  /// For segments of a chain: a bit for each predicate or tag of their policies. The bit is set if a value of this or
+  /// an earlier segment of the chain fits the predicate or has the tag.
+  std::uint64_t found = 0;
 };
 
-/// That the policies of a region keep a value inside of it for backward, where the region is a segment.
+/// A value inside a segment `region` that the segment's policies store for the backward pass.
 struct keep {
   int node = none, region = none;
 };
 
-/// A policy that fits no value in its segment, or a tag in it that no value has.
+/// A policy that selects no value of its segment, or a tag in a policy that no value of the segment has.
 struct misfit {
-  int region = 0;  ///< 0 where there is none
+  int region = 0;  ///< the segment, or 0 if there is no misfit
   int policy = 0;
-  int name = 0, name_length = 0;  ///< of the tag
+  int name = 0, name_length = 0;  ///< the tag
 };
 
-/// Mistakes that only lowering can see.
+/// Mistakes that only lowering can find. Each is none if the mistake was not made.
 struct mistakes {
-  int conflict = none;               ///< a leaf whose name is used for another one
-  const operation* rival = nullptr;  ///< that other leaf
+  int conflict = none;               ///< a leaf with a name that another leaf has, too
+  const operation* rival = nullptr;  ///< the other leaf
   misfit policy = {};
-  int independent = none;       ///< a value by which something is differentiated that does not depend on it
-  int updated_twice = none;     ///< a state that is to become two different values
-  int applied_twice = none;     ///< a parameter of two layers
-  int gradient_of_loop = none;  ///< the gradients of a loop, of which a gradient is taken
-  int first_layer = none, second_layer = none;  ///< what these give
+  int independent = none;       ///< a value by which a function is differentiated that does not depend on the value
+  int updated_twice = none;     ///< a state that would become two different values
+  int applied_twice = none;     ///< a parameter that two layers use
+  int gradient_of_loop = none;  ///< the pullback of a scan, if a gradient of the pullback is taken
+  int first_layer = none, second_layer = none;  ///< the results of the two layers that use `applied_twice`
 };
 
-/// How much a graph holds, or may come to hold.
+/// The number of entries in each table of a graph, or an upper bound for it.
 struct sizes {
   int nodes = 0, arguments = 0, leaves = 0, regions = 0, segments = 0, keeps = 0, tags = 0, characters = 0, updates = 0;
-  int depth = 0;  ///< of nested segments
+  int depth = 0;  ///< how deep segments are nested
 
   constexpr sizes& operator+=(const sizes& more) {
     nodes += more.nodes;
@@ -240,12 +259,12 @@ struct sizes {
     depth = std::max(depth, more.depth);
     return *this;
   }
-  /// N times this.
+  /// Returns the sizes of `n` copies.
   friend constexpr sizes operator*(int n, const sizes& s) {
     return {n * s.nodes, n * s.arguments, n * s.leaves,     n * s.regions, n * s.segments,
             n * s.keeps, n * s.tags,      n * s.characters, n * s.updates, s.depth};
   }
-  /// Characters for the names inside of something whose own name has so many.
+  /// Adds the characters of a prefix of this length to all names.
   constexpr void prefix_names(int characters_more) { characters += (leaves + segments) * characters_more; }
 };
 
@@ -260,9 +279,9 @@ struct values {
   constexpr int argument(int v, int i) const { return arguments[nodes[v].first + i]; }
   constexpr const operation& op(int v) const { return *nodes[v].op; }
   constexpr const result& made(int v) const { return *nodes[v].made; }
-  /// The first result of the application of which v is a result.
+  /// Returns the first result of the application of an operation that computes v.
   constexpr int head(int v) const { return v - nodes[v].number; }
-  /// The value whose memory a view reads.
+  /// Returns the value in memory that v is a view of. If v is not a view, returns v.
   constexpr int root(int v) const {
     while (nodes[v].op->what == role::view) v = argument(v, 0);
     return v;
@@ -280,16 +299,16 @@ struct graph : values<Size.nodes + 1, Size.arguments + 1> {
   tag tags[Size.tags + 1] = {};
   char names[Size.characters + 1] = {};
   int leaf_count = 0, region_count = 1, keep_count = 0, tag_count = 0, character_count = 0;
-  int outputs[output_capacity] = {};  ///< the results, then what states become, in the order of their leaves
+  int outputs[output_capacity] = {};  ///< the results, then the next values of states in the order of their leaves
   int output_count = 0, result_count = 0;
-  int cotangent = none;  ///< a leaf, the gradient of the first output; none where that is 1
+  int cotangent = none;  ///< the leaf that is the gradient of the first output; none if the gradient is 1
   mistakes wrong = {};
 
   constexpr std::string_view name(const auto& named) const {
     return {names + named.name, static_cast<std::size_t>(named.name_length)};
   }
   constexpr const operation& leaf_op(int i) const { return *this->nodes[leaves[i].node].op; }
-  /// The leaf of a name, or none.
+  /// Returns the index of the leaf with this role and name, or none.
   constexpr int find(role what, std::string_view wanted) const {
     for (int i = 0; i < leaf_count; ++i) {
       if (leaf_op(i).what == what && name(leaves[i]) == wanted) return i;

@@ -1,4 +1,5 @@
-// What the policies of a segment keep of it: asked when it closes, about the values and tags made since it opened.
+// Finds the values of a segment that its policies store. This is done when the segment closes, for the values and tags
+// that were appended since it opened.
 #pragma once
 
 #include "cairn/lang/policy.hpp"
@@ -6,7 +7,7 @@
 
 namespace cairn::ir {
 
-/// Characters of the tags that a policy names.
+/// The number of characters of the tags that a policy names.
 template <class Policy>
 inline constexpr int tag_characters = 0;
 template <fixed_string... Name>
@@ -14,13 +15,14 @@ inline constexpr int tag_characters<save<Name...>> = (0 + ... + static_cast<int>
 template <fixed_string... Name>
 inline constexpr int tag_characters<save_all_but<Name...>> = tag_characters<save<Name...>>;
 
-/// A segment that closes: its values are those from first_node on, its tags those from first_tag on. In a chain of
-/// segments, what a policy asks for need be in one of them only.
+/// A segment that closes. Its values begin at first_node, and its tags at first_tag. If a chain is cut into several
+/// segments, a value or tag that a policy names only has to be in one of them.
 class closing_segment {
  public:
   constexpr closing_segment(builder& to, int first_node, int first_tag, int number = 0, int numbers = 1)
       : b(to), first_node_(first_node), first_tag_(first_tag), number_(number), numbers_(numbers) {}
 
+  /// Adds the values that these policies store to the table builder::keeps.
   template <class... Policy>
   constexpr void keep_by() {
     if constexpr (sizeof...(Policy) > 0) {
@@ -36,23 +38,29 @@ class closing_segment {
  private:
   builder& b;
   int first_node_, first_tag_;
-  int number_, numbers_;  ///< in the chain
-  int policy_ = 0;        ///< its number in the list
-  int asked_ = 0;         ///< for how many things, by all policies
-  stack<bool> kept_;      ///< by value from first_node_ on
+  int number_, numbers_;  ///< the number of this segment in the chain, and the number of segments in the chain
+  int policy_ = 0;        ///< the index of the current policy in the list of policies
+  int asked_ = 0;         ///< how many predicates and tags the policies have named so far
+  stack<bool> kept_;      ///< by value, from first_node_ on: a policy stores it
 
   constexpr region& now() const { return b.regions[b.region_now]; }
-  /// The segment of the chain before this one; each is a stage of the chain.
+  /// Returns the previous segment of the chain. Each segment is in a stage of the chain.
   constexpr int before() const {
     const auto chain_of = [&](int r) { return b.regions[b.regions[r].parent].parent; };
     int r = b.region_now - 1;
     while (b.regions[r].what != part::segment || chain_of(r) != chain_of(b.region_now)) --r;
     return r;
   }
+  /// Returns true if v is a value that a policy can store. Four sorts of values are none:
+  /// - a leaf,
+  /// - a view,
+  /// - a value that has a bf16 version, because the bf16 version is stored instead,
+  /// - a conversion that was added for an operation that reads another type.
   constexpr bool is_computed(int v) const {
     const operation& op = *b.nodes[v].op;
     return op.arguments > 0 && op.what != role::view && b.nodes[v].rounded == none && b.unconverted(v) == v;
   }
+  /// Describes v for a predicate of the user.
   constexpr saveable described(int v) const {
     if (b.nodes[v].op->converts) v = b.argument(v, 0);
     const operation& op = *b.nodes[v].op;
@@ -61,7 +69,7 @@ class closing_segment {
     return {op.name, b.nodes[v].made->extents, op.flops, op.contraction, batched};
   }
 
-  /// Keeps a value, and what it views.
+  /// Marks a value as stored. If the value is a view, also marks the value in memory that it is a view of.
   constexpr void save(int v) {
     for (; v >= first_node_ && b.nodes[v].op->arguments > 0; v = b.argument(v, 0)) {
       kept_[v - first_node_] = true;
@@ -69,7 +77,8 @@ class closing_segment {
     }
   }
 
-  /// Notes whether what a policy asks for is there.
+  /// Notes whether a value or tag that a policy names was found. If it was in no segment of the chain, notes the
+  /// misfit.
   constexpr void note(bool there, std::string_view tag) {
     const std::uint64_t bit = std::uint64_t{1} << asked_++;
     if (there) now().found |= bit;
@@ -77,7 +86,7 @@ class closing_segment {
       b.wrong.policy = {b.region_now, policy_, b.write_name(tag), static_cast<int>(tag.size())};
   }
 
-  /// Calls visit with what has this tag.
+  /// Calls visit with each value of the segment that has this tag.
   constexpr void for_each_tagged(std::string_view tag, auto visit) {
     bool any = false;
     for (int t = first_tag_; t < b.tag_count; ++t) {
@@ -89,7 +98,7 @@ class closing_segment {
     note(any, tag);
   }
 
-  constexpr void keep_what(auto) {}  // allow_useless, save_nothing
+  constexpr void keep_what(auto) {}  // allow_useless and save_nothing store no value
   constexpr void keep_what(a_predicate auto keeps) {
     bool any = false;
     for (int v = first_node_; v < b.node_count; ++v) {

@@ -1,4 +1,4 @@
-// The body of a loop as a graph of its own, of which all that lies elsewhere in each step is a leaf.
+// The body of a scan as a graph of its own. Every value that has another address in each iteration is a leaf.
 #pragma once
 
 #include "cairn/lang/scan.hpp"
@@ -6,7 +6,7 @@
 
 namespace cairn::ir {
 
-/// A leaf of a body that lies elsewhere in each step: an argument, or the cotangent of a result.
+/// A leaf of a body that has another address in each iteration: an argument, or the cotangent of a result.
 template <class Tensor>
 struct step_leaf : Tensor {};
 template <class Tensor>
@@ -16,23 +16,23 @@ struct lowering<step_leaf<Tensor>> {
 template <class Tensor, class Target>
 inline constexpr const operation& step_leaf_of = leaf_operation<step_leaf<Tensor>, typename Target::numbers, Tensor>;
 
-/// The body of a loop: the first leaves are its arguments, then come those that it has itself, then cotangents. Names
-/// that are prefixed by what is around the loop begin with "/.".
+/// The graph of a scan's body. The first leaves are the scan's arguments. Then come the leaves of the body itself, and
+/// then the cotangents. A name begins with "/." if the path of the blocks around the scan is put before it.
 template <sizes Size>
 struct body_graph : graph<Size> {
-  int own_leaves = 0;                                ///< how many leaves stand before cotangents
-  int cotangents[body_graph::output_capacity] = {};  ///< by result: the number of that leaf, or none
+  int own_leaves = 0;                                ///< the number of leaves before the cotangents
+  int cotangents[body_graph::output_capacity] = {};  ///< by result: the leaf that is its cotangent, or none
 
-  /// A name within what is around the loop.
+  /// Returns a name without the "/." of a prefixed name.
   constexpr std::string_view name(const auto& named) const {
     const std::string_view all = graph<Size>::name(named);
     return all.starts_with("/.") ? all.substr(2) : all;
   }
-  /// Whether that of a leaf is all of its name.
+  /// Returns true if a leaf's name gets no prefix from the blocks around the scan.
   constexpr bool is_absolute(int i) const { return !graph<Size>::name(this->leaves[i]).starts_with("/."); }
 };
 
-/// What a step makes as result number R.
+/// The tensor type of result number R of one iteration.
 template <class Loop, std::size_t R>
 using step_tensor = tensor_of<pick<static_cast<int>(R), typename Loop::body>>;
 
@@ -40,11 +40,13 @@ template <class Loop>
 inline constexpr sizes size_of_body = [](sizes s) {
   s.leaves += Loop::carried_count + Loop::each_count + Loop::same_count + Loop::result_count;
   s.nodes += s.leaves + Loop::result_count;
-  s.updates += Loop::result_count;  // there may be more results than a program has
+  s.updates += Loop::result_count;  // makes room in `outputs`, because a scan may have more results than a program
   s.characters += 2 * (s.leaves + s.segments);
   return s;
 }(body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>::size);
 
+/// Lowers the body of a scan. Its real results become floats. The path of names begins with '/', so that a prefixed
+/// name begins with "/.".
 template <class Loop, class Target>
 constexpr void lower_body(builder& b, int* results) {
   using body = body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>;
@@ -61,6 +63,8 @@ constexpr void lower_body(builder& b, int* results) {
     if (real) results[r] = b.in_floats(results[r]);
   }
 }
+/// Returns the sizes of the body's graph. If the body takes gradients itself, it is lowered once to find out how much
+/// they append.
 template <class Loop, class Target>
 constexpr sizes grown_size_of_body() {
   sizes size = with_conversions<Target>(size_of_body<Loop>);
@@ -93,14 +97,15 @@ constexpr auto build_body() {
   finish(g, b);
   return g;
 }
-/// What the body is lowered for: it is differentiated once, however often the model around it.
+/// The target of the body. A scan is differentiated at most once, even if the model around it is differentiated more
+/// often.
 template <class Loop, class Target>
 using body_target = target<typename Target::numbers, Loop::body::inside.order + (Target::order > 0 ? 1 : 0),
                            Target::training, Target::inputs>;
 template <class Loop, class Target>
 inline constexpr auto body_of = build_body<Loop, Target>();
 
-/// What is known of a loop before its body has a plan.
+/// Facts about a scan that are known before its body has a plan.
 template <class Loop, class Target>
 struct loop_of {
   using real = typename Target::real;
@@ -108,11 +113,12 @@ struct loop_of {
   static constexpr int carried = Loop::carried_count, each = Loop::each_count, own = carried + each + Loop::same_count;
   static constexpr int arguments = g.own_leaves, results = g.output_count;
 
-  /// By leaf that is an argument: whether the pullback makes its gradient. That of what depends on no parameter is for
-  /// who asks for gradients of inputs.
+  /// Marks of leaves that are arguments of the scan.
   struct marks {
     bool of[g.leaf_count + 1] = {};
   };
+  /// The arguments for which the pullback computes a gradient. An argument that depends on no parameter gets one only
+  /// if gradients of inputs are wanted. Carried real numbers always get one.
   static constexpr marks wanted = [] {
     marks out;
     [&]<class... A>(std::type_identity<std::tuple<A...>>) {
@@ -128,7 +134,7 @@ struct loop_of {
     }
     return out;
   }();
-  /// Whether it is summed over the steps.
+  /// The arguments that have a gradient which is summed over the iterations.
   static constexpr marks added_up = [] {
     marks out = wanted;
     for (int i = 0; i < carried + each; ++i) out.of[i] = false;

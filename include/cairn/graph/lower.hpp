@@ -1,4 +1,4 @@
-// Types to graph: the only recursion over expression types.
+// Lowers expression types to a graph. No other code recurs over expression types.
 #pragma once
 
 #include "cairn/lang/checkpoint.hpp"
@@ -10,14 +10,14 @@
 
 namespace cairn::ir {
 
-/// A leaf that has a name.
+/// Lowers a leaf that has a name. If `Prefixed`, the path of the blocks around it is put before the name.
 template <class Leaf, fixed_string Name, bool Prefixed, bool Weight = false>
 struct named_leaf {
   static constexpr void count(counter& c) {
     if (!c.first(&id_of<Leaf>, Leaf::traits.height)) return;
     c.total += {.nodes = 1, .leaves = 1, .characters = sizeof(Name.text)};
   }
-  /// Its number among the leaves.
+  /// Returns the number of the leaf in the table of leaves.
   template <class Target>
   static constexpr int leaf(builder& b) {
     using numbers = typename Target::numbers;
@@ -84,7 +84,7 @@ struct lowering<generated_leaf<F, E, Extents...>> {
     return b.append_leaf(&leaf_operation<generated_leaf<F, E, Extents...>, typename Target::numbers>);
   }
 };
-/// A constant among numbers of another type than the program's.
+/// A constant that is combined with numbers of another type than the program's.
 template <class Constant, dtype Type>
 struct constant_among {};
 template <class Constant, dtype Type>
@@ -107,11 +107,11 @@ struct lowering<argument<Level, Index, Tensor, F>> {
 template <class Opaque>
 struct lowering<renamed<Opaque>> : lowering<cairn::detail::revealed<Opaque>> {};
 
-/// A copy of a value of this tensor.
+/// The operation that copies a value of this tensor type.
 template <class Target, class Tensor>
 inline constexpr const operation& copy_of = operation_of<expand_op<Tensor::shape>, Target, Tensor>;
 
-/// Whether an operation updates one of its arguments.
+/// Returns true if an operation updates one of its arguments, which is a state.
 constexpr bool any_updated(next_state (*becomes)(int), int arguments) {
   for (int i = 0; i < arguments; ++i) {
     const next_state next = becomes(i);
@@ -127,6 +127,8 @@ struct lowering<expr<Op, A...>> {
   static constexpr dtype common = cairn::detail::common_type_of<A...>;
   template <std::size_t I>
   using nth = std::tuple_element_t<I, std::tuple<A...>>;
+  /// True if X is a constant that takes the type of the other arguments. tensor_met and met are the tensor type and the
+  /// expression of an argument after this adaptation.
   template <class X>
   static constexpr bool adapts = cairn::detail::is_constant<X> && common != dtype::real;
   template <class X>
@@ -170,8 +172,9 @@ struct lowering<expr<Op, A...>> {
   }
 
  private:
-  /// What argument number I, a state, becomes where its owner runs; of a state a copy, for that may itself be updated
-  /// before.
+  /// If argument number I is a state that this graph's owner updates, notes the state's next value. A program updates
+  /// all states; a predictor updates caches only. If the next value is itself a state or a parameter, a copy of it is
+  /// noted, because the state may be updated before it is read.
   template <class Target, std::size_t I>
   static constexpr void update(builder& b, int made) {
     constexpr bool owned = Target::training || cairn::detail::is_cache<nth<I>>;
@@ -230,7 +233,8 @@ struct lowering<layer_result<Parameter, X>> {
   }
 };
 
-// What a mark adds to the names inside a call, and what it does when the scope opens and when it closes.
+// The marks of calls. around() adds what a mark needs to the sizes of the call. open() and close() are run when the
+// scope of the call opens and before it closes.
 template <class Mark>
 struct marking {
   static constexpr part what = part::stage;
@@ -261,7 +265,7 @@ struct marking<segment_mark<Name, Policy...>> {
   static constexpr sizes around(sizes inner) {
     inner.segments += 1;
     inner.characters += inner.segments * static_cast<int>(sizeof(Name.text));
-    inner.characters += (0 + ... + tag_characters<Policy>);  // to name the one that is not found
+    inner.characters += (0 + ... + tag_characters<Policy>);  // a tag that is not found is written for the message
     if (sizeof...(Policy) > 0) inner.keeps += inner.nodes;
     inner.depth += 1;
     return inner;
@@ -286,7 +290,7 @@ struct marking<chain_mark<Name, Part, Parts, Policy...>> : marking<segment_mark<
   }
 };
 
-/// The values of a call, one for each of its results, appended in a scope of its own.
+/// Lowers the body of a call in a scope of its own. The body has an expression for each result of the call.
 template <class Mark, class Bodies>
 struct body_lowering;
 template <class Mark, class... E>
@@ -310,7 +314,7 @@ struct body_lowering<Mark, std::tuple<E...>> {
   }
 };
 
-/// The same N times, each of what the one before made.
+/// Lowers the body of a repeat N times. Each iteration is applied to the results of the iteration before it.
 template <int N, fixed_string Name, class... E>
 struct body_lowering<repeat_mark<N, Name>, std::tuple<E...>> {
   using once = body_lowering<stage_mark, std::tuple<E...>>;
@@ -343,7 +347,7 @@ struct lowering<call<Mark, F, A...>> {
     (lowering<A>::count(c), ...);
     c.total += body::size;
   }
-  /// Result number Which; the results of one call are made together.
+  /// Returns result number Which. All results of a call are lowered together.
   template <class Target, int Which>
   static constexpr int result(builder& b) {
     if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
@@ -363,11 +367,11 @@ struct lowering<call<Mark, F, A...>> {
 };
 
 namespace detail {
-/// One stage of a chain as a type: what it is applied to decides its body.
+/// One stage of a chain as a type. The tensor to which the stage is applied determines its body.
 template <int Level, class Tensor, class L>
 using stage_call = call<stage_mark, L, cairn::detail::stage_input<Level, Tensor>>;
 
-/// Folds over the stages of a chain, carrying the tensor from one to the next.
+/// Folds over the stages of a chain. The result of each stage is the argument of the next stage.
 template <class Target, int Level, class Tensor>
 struct stage_fold {
   builder* b;

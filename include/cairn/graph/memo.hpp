@@ -1,4 +1,4 @@
-// What lowering remembers while it walks the types of a model, all of it gone when the graph is made.
+// Tables that lowering uses while it walks the types of a model. They are discarded when the graph is complete.
 #pragma once
 
 #include "cairn/base/address.hpp"
@@ -7,14 +7,14 @@
 
 namespace cairn::ir {
 
-/// In place of the number of a value, a leaf, a step or an argument: there is none.
+/// Stands for the number of a value, leaf, step or argument where there is none.
 inline constexpr int none = -1;
 
-/// A type's identity in constant evaluation: the address.
+/// The address of id_of<T> identifies type T in constant evaluation.
 template <class T>
 inline constexpr char id_of{};
 
-/// A stack that grows. Constant evaluation spends ten times as long in std::vector.
+/// A stack that grows. Constant evaluation of std::vector would take ten times as long.
 template <class T>
 class stack {
  public:
@@ -45,9 +45,9 @@ class stack {
   int count_ = 0, room_ = 0;
 };
 
-/// The values of the expression types seen in the innermost open scope. Addresses cannot be hashed in
-/// constant evaluation, so each entry has a key: types of one height, or what was made of one value, share a
-/// chain.
+/// A hash table from expression types to the values that they were lowered to, in the innermost open scope. Addresses
+/// cannot be hashed in constant evaluation, so each entry has a key: the height of the type, or the value to which a
+/// stage of a chain was applied. Entries with the same key are in the same chain.
 class memo {
  public:
   constexpr int find(const char* type, int key) const {
@@ -61,7 +61,7 @@ class memo {
     heads_[key % chains] = entries_.count();
     return value;
   }
-  /// Opens a scope, which sees nothing of those outside; close(open()) forgets it.
+  /// Opens a scope, which does not see the entries of outer scopes. Returns what close() needs to discard the scope.
   constexpr int open() {
     const int before = begin_;
     begin_ = entries_.count();
@@ -80,7 +80,7 @@ class memo {
   };
   static constexpr int chains = 64;
   stack<entry> entries_;
-  int heads_[chains] = {};  // one more than the newest entry's index
+  int heads_[chains] = {};  // one more than the index of the chain's newest entry
   int begin_ = 0;
 };
 

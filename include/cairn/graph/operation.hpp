@@ -1,4 +1,4 @@
-// From an operation's type to what the graph says of it: the last place where the type is at hand.
+// Describes operations for the graph. The types of operations are known in this file, and no longer in the passes.
 #pragma once
 
 #include "cairn/base/philox.hpp"
@@ -7,21 +7,22 @@
 
 namespace cairn {
 
-/// Runs an operation's kernel. Declared here, defined in kernel/: models can be checked without any kernel.
+/// Runs an operation's kernel. It is declared here and defined in kernel/, so models can be checked without any kernel.
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads);
-/// The same, for a kernel that gives its first result to a loop.
+/// Runs a kernel that hands its first result to a fused loop, in tiles.
 template <class Op, class Real, class... Tensors>
 void run_tiles(const void* constants, void* const* operands, int threads, const void* reader);
-/// The same, for a kernel that has a loop make the rows of its first argument, or follow it through them.
+/// Runs a kernel that goes through rows together with a fused loop. The loop computes each row of the kernel's first
+/// argument just before the kernel reads it, or it reads each row right after the kernel.
 template <class Op, class Real, class... Tensors>
 void run_rows(const void* constants, void* const* operands, int threads, const void* maker);
-/// Applies an elementwise operation to one register of each argument. Results: their types; Tensors: the arguments.
+/// Applies an elementwise operation to one register of each argument. `Results` is a list of the results' types.
 template <class Op, class Real, class Results, dtype... Arguments>
 void run_lanes(void* const* results, const void* const* arguments);
 
 namespace detail {
-/// The type in which an operation computes: that of its arguments, or the program's where they have none.
+/// The type in which an operation computes: the type of its arguments, or the program's type if it has no arguments.
 template <class Real, class... Tensors>
 using computed_as = stored_as<common_type_of<Tensors...>, Real>;
 }  // namespace detail
@@ -31,24 +32,24 @@ namespace ir {
 template <dtype...>
 struct type_list {};
 
-/// An elementwise operation's code as an object, whose address can be part of a template argument.
+/// An elementwise operation's code as an object. The object's address can be part of a template argument.
 template <class Op, class Real, class Results, dtype... Arguments>
 inline constexpr lane_code lanes_of{&run_lanes<Op, Real, Results, Arguments...>};
 
-/// One object for each shape, so that addresses tell shapes apart.
+/// One object for each shape, so that two shapes are equal exactly if their addresses are.
 template <shape S>
 inline constexpr shape the_shape = S;
 
-/// The bytes of an element in a program over Real.
+/// Bytes of an element in a program over Real.
 template <dtype T, class Real>
 inline constexpr std::int64_t bytes_of = sizeof(stored_as<T, Real>);
 
-/// What every operation says of a result.
+/// Describes a result with the properties that results of all operations have. `only` is the_shape of the result.
 constexpr result described(const tensor_type& made, std::int64_t bytes, const shape& only, int overwrites = none) {
   return {only, made.element, only.count(), only.count() * bytes, &only, overwrites};
 }
 
-/// A conversion of elements, for values that are stored rounded.
+/// Describes a conversion of elements to or from bf16, for values that are stored rounded.
 template <dtype To, dtype From, class Real>
 constexpr operation described_conversion(const result& made) {
   operation o;
@@ -76,44 +77,46 @@ template <class Real, shape S>
 inline constexpr operation rounding_to_bf16 =
     described_conversion<dtype::bf16, dtype::real, Real>(rounded_result<Real, S>);
 
-/// What lowering is for: the element type, how many times the graph will be differentiated, and whether it is a
-/// program's, which trains, or a predictor's. Inputs: whether some gradient by an input may be asked for.
+/// The purpose of a graph. `Numbers` is the program's element type, or floats_rounded and its like. `Order` is how many
+/// times the graph will be differentiated. `Training` is true for a program and false for a predictor. `Inputs` is true
+/// if a gradient by an input may be wanted.
 template <class Numbers, int Order, bool Training, bool Inputs = false>
 struct target {
   using numbers = Numbers;
   using real = cairn::detail::real_type_of<Numbers>;
-  static constexpr bool rounds = !std::is_same_v<Numbers, real>;  ///< what is computed is stored as bf16
+  static constexpr bool rounds = !std::is_same_v<Numbers, real>;  ///< computed values are stored as bf16
   static constexpr int order = Order;
   static constexpr bool training = Training, inputs = Inputs;
 };
 
-/// What lowering may append where arguments and results are converted: one conversion each, or the results in floats.
+/// Returns the most that lowering appends, where `s` is the most without rounding. If values are rounded, each argument
+/// may get a conversion, and each result may get a conversion or be recomputed in float.
 template <class Target>
 constexpr sizes with_conversions(sizes s) {
   if (!Target::rounds) return s;
   const int more = s.nodes + s.arguments;
   s.nodes += more;
-  s.arguments += s.arguments + more;  // once more in floats
+  s.arguments += s.arguments + more;  // s.arguments for recomputation in float, `more` for conversions
   s.keeps += more;
   return s;
 }
 
-/// How the expression E becomes nodes: count(counter&) bounds how many, into<Target>(builder&) appends them and
-/// returns the value's node.
+/// Lowers the expression E. count(counter&) adds an upper bound for the number of its nodes. into<Target>(builder&)
+/// appends the nodes and returns the number of the expression's value.
 template <class E>
 struct lowering;
 
-/// The gradient rules of an operation: graph/vjp.hpp.
+/// The gradient rules of an operation. graph/vjp.hpp defines them.
 template <class Op, class Target, class... Tensors>
 struct vjp_of;
 
-/// Whether an operation's kernel takes an argument in bf16.
+/// Returns true if an operation's kernel can read argument number i as bf16.
 template <class Op, class Numbers>
 constexpr bool takes_bf16(int i) {
   return Op::takes_bf16(i) || (cairn::detail::rounds_weights<Numbers> && Op::takes_weights(i));
 }
 
-/// What an operation does about arguments and results that are stored as bf16.
+/// How an operation treats arguments and results that are stored as bf16.
 template <class Op, class Numbers, class... Tensors>
 inline constexpr rounding rounding_of = [] {
   using real = cairn::detail::real_type_of<Numbers>;
@@ -127,7 +130,7 @@ inline constexpr rounding rounding_of = [] {
   return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
 }();
 
-/// Whether a kernel makes a result in bf16 of floats.
+/// Returns true if a kernel computes a result in floats and rounds it to bf16 itself.
 template <class Op, rounding Rounded, class... Tensors>
 constexpr bool makes_bf16(const tensor_type& made, int result) {
   if (Rounded != rounding::takes && (Rounded != rounding::widens || made.element.type != dtype::real)) return false;
@@ -135,7 +138,7 @@ constexpr bool makes_bf16(const tensor_type& made, int result) {
   return Op::makes_bf16(result, Tensors::shape...);
 }
 
-/// Whether a state becomes a result.
+/// Returns true if a result of the operation is the next value of a state.
 template <class Op>
 constexpr bool is_next_state(int result, std::size_t arguments) {
   for (int i = 0; i < static_cast<int>(arguments); ++i) {
@@ -143,8 +146,11 @@ constexpr bool is_next_state(int result, std::size_t arguments) {
   }
   return false;
 }
-/// What an operation makes. Of results that are to be rounded, the kernel makes floats, or, unless it is Wide, bf16, as
-/// it says; sums and next states are not to be. One that moves numbers of any kind makes bf16 of such.
+/// Describes result number R of an operation. The kernel computes bf16 in two cases:
+/// - The kernel rounds this result itself, as Op::makes_bf16 says, and `Wide` is false.
+/// - The operation moves numbers of any kind, and its argument is bf16. Otherwise the kernel computes floats. `rounds`
+///   then says whether a conversion to bf16 follows. It does not follow for sums, for next states, and for single
+///   numbers, unless the user gave a single number the type bf16.
 template <class Op, class Numbers, bool Wide, rounding Rounded, tensor_type Made, int R, class... Tensors>
 constexpr result result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
@@ -160,19 +166,18 @@ constexpr result result_described() {
   constexpr dtype type = taken ? dtype::real : Made.element.type;
   result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
   if constexpr (rounds) r.round = &rounding_to_bf16<real, only>;
-  const bool is_typed = Made.element.type == dtype::bf16;  // by the user
+  const bool is_typed = Made.element.type == dtype::bf16;  // the user gave the result this type
   r.rounds = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
   return r;
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
 inline constexpr auto results_made = []<std::size_t... R>(std::index_sequence<R...>) {
   constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
-  return std::array{
-      result_described<Op, Numbers, Wide, rounding_of<Op, Numbers, Tensors...>, made[R], static_cast<int>(R),
-                       Tensors...>()...};
+  return std::array{result_described<Op, Numbers, Wide, rounding_of<Op, Numbers, Tensors...>, made[R],
+                                     static_cast<int>(R), Tensors...>()...};
 }(std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
 
-/// Of elementwise operations: the results have one shape.
+/// Returns true if all results have one shape. The results of an elementwise operation must.
 constexpr bool shaped_alike(const result* made, int count) {
   for (int r = 1; r < count; ++r) {
     if (made[r].extents != made[0].extents) return false;
@@ -180,7 +185,7 @@ constexpr bool shaped_alike(const result* made, int count) {
   return true;
 }
 
-/// The maps of all axes of a result, in one table.
+/// A table with the maps of all axes of a result.
 template <class Op, class X>
 inline constexpr auto axes_read = [] {
   std::array<axis_map, max_rank> map{};
@@ -191,7 +196,7 @@ inline constexpr auto axes_read = [] {
   return map;
 }();
 
-/// The code of an elementwise operation, by the types of its results and arguments.
+/// Returns the code of an elementwise operation for the types of its results and arguments.
 template <class Op, class Real, class... Tensors, std::size_t... R>
 constexpr const lane_code* lanes_with(std::index_sequence<R...>) {
   constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
@@ -204,7 +209,8 @@ struct other_flops {
 };
 template <class Op>
 struct both_flops : Op, other_flops {};
-/// Whether an operation has something of this name: then it is ambiguous in `both_flops`.
+/// True if an operation has a member named `flops`. The name is then ambiguous in `both_flops`. Nothing can be derived
+/// from a final class, so a final operation must have the member.
 template <class Op>
 concept says_flops = std::is_final_v<Op> || !requires { &both_flops<Op>::flops; };
 
@@ -214,7 +220,7 @@ template <class Tensor, std::size_t... Axis>
 struct in_bf16<Tensor, std::index_sequence<Axis...>> {
   using type = tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
 };
-/// An argument as a kernel takes it.
+/// An argument with the element type that the kernel reads: bf16 if `Rounded`, and otherwise the argument's own type.
 template <bool Rounded, class Tensor>
 struct argument_taken {
   using type = Tensor;
@@ -223,7 +229,7 @@ template <class Tensor>
   requires(kind_of(Tensor::element.type) == kind::real)
 struct argument_taken<true, Tensor>
     : in_bf16<Tensor, std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>> {};
-/// The kernel of an operation, of arguments as it takes them.
+/// The kernel of an operation. `Tensors` are the arguments with the element types that the kernel reads.
 template <class Op, class Real, class... Tensors>
 struct kernel_with {
   static constexpr int bytes = sizeof(cairn::detail::computed_as<cairn::detail::real_type_of<Real>, Tensors...>);
@@ -239,13 +245,12 @@ template <class Op, class Numbers, rounding Rounded, bool Makes, class Indices, 
 struct kernel_taking;
 template <class Op, class Numbers, rounding Rounded, bool Makes, std::size_t... I, class... Tensors>
 struct kernel_taking<Op, Numbers, Rounded, Makes, std::index_sequence<I...>, Tensors...>
-    : kernel_with<Op,
-                  std::conditional_t<Makes, cairn::detail::floats_rounded, cairn::detail::real_type_of<Numbers>>,
+    : kernel_with<Op, std::conditional_t<Makes, cairn::detail::floats_rounded, cairn::detail::real_type_of<Numbers>>,
                   typename argument_taken<Rounded == rounding::takes && takes_bf16<Op, Numbers>(I), Tensors>::type...> {
 };
 }  // namespace detail
 
-/// Whether an operation's kernel makes any of its results in bf16.
+/// True if an operation's kernel rounds any of its results to bf16 itself.
 template <class Op, rounding Rounded, class... Tensors>
 inline constexpr bool makes_any = [] {
   constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
@@ -262,7 +267,8 @@ inline constexpr operation operation_of = described_operation<Op, Target, false,
 template <class Op, class Target, class... Tensors>
 inline constexpr operation wide_operation_of = described_operation<Op, Target, true, Tensors...>();
 
-/// The same operation, whose kernel takes floats alone. Its results are floats that nothing rounds.
+/// A form of an operation with a kernel that reads floats only. Its results are floats that are never rounded, because
+/// `sums` is true for all of them.
 template <class Op>
 struct exact_operation : Op {
   static constexpr bool sums(int) { return true; }
@@ -309,8 +315,7 @@ constexpr operation described_operation() {
     o.run = kernel::run();
     o.summed = Op::summed;
     o.tiles = Op::tiles(bytes, Tensors::shape...);
-    if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none)
-      o.run_tiles = kernel::run_tiles();
+    if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none) o.run_tiles = kernel::run_tiles();
     o.takes_rows = Op::takes_rows(Tensors::shape...);
     o.gives_rows = Op::gives_rows(Tensors::shape...);
     if constexpr (Op::takes_rows(Tensors::shape...) || Op::gives_rows(Tensors::shape...))
@@ -329,14 +334,14 @@ constexpr operation described_operation() {
   }
   return o;
 }
-/// Tensor: that of the leaf; constants have the type of what they meet.
+/// The result of a leaf. `Tensor` is the leaf's own tensor type, except for constants. A constant has the element type
+/// of the values with which it is combined.
 template <class Numbers, class Tensor>
 inline constexpr result leaf_result = [] {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr dtype type = Tensor::element.type;
   result r = described({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
-  if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real)
-    r.round = &rounding_to_bf16<real, Tensor::shape>;
+  if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real) r.round = &rounding_to_bf16<real, Tensor::shape>;
   return r;
 }();
 template <class Leaf>
@@ -349,7 +354,7 @@ constexpr operation described_leaf(const result& made) {
 }
 template <class Leaf, class Numbers, class Tensor = tensor_of<Leaf>>
 inline constexpr operation leaf_operation = described_leaf<Leaf>(leaf_result<Numbers, Tensor>);
-/// A parameter, where these are stored as bf16.
+/// The operation of a parameter, if parameters are stored as bf16.
 template <class Leaf, class Numbers>
 inline constexpr operation rounded_leaf_operation =
     described_leaf<Leaf>(rounded_result<cairn::detail::real_type_of<Numbers>, Leaf::shape>);

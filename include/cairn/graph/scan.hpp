@@ -1,4 +1,4 @@
-// A loop as one operation of the graph, and its pullback as another.
+// A scan as one operation of the graph, and its pullback as another operation.
 #pragma once
 
 #include "cairn/graph/loop_body.hpp"
@@ -7,37 +7,43 @@
 
 namespace cairn {
 
-/// What the plan of a loop's body says of the whole loop.
+/// Figures of a whole scan, which follow from the plan of its body.
 struct loop_figures {
-  std::int64_t kept_bytes = 0;  ///< what forward leaves for backward
-  std::int64_t forward_flops = 0, backward_flops = 0, recomputed_flops = 0;  ///< the last is a part of backward's
+  std::int64_t kept_bytes = 0;  ///< bytes that the forward pass stores for the backward pass
+  std::int64_t forward_flops = 0, backward_flops = 0, recomputed_flops = 0;  ///< backward includes recomputed
   loop_counts forward, backward;
 };
-/// What a loop is to those who plan, judge and run its body. Each member is defined in scan.hpp of the folder named
-/// there, for the graph around the loop asks while it is lowered.
+/// Functions of a scan that need the plan of its body. The graph around the scan calls them while it is lowered, so
+/// they are declared here. Each is defined in the file scan.hpp of the folder that the comment before it names.
 template <class Loop, class Target>
 struct loop_hooks {
   // plan/
   static constexpr loop_figures figures();
   static constexpr bool backward_reads(int result);
   static constexpr bool backward_reads_argument(int leaf);
-  static constexpr bool can_be_left_out(int leaf);  ///< its gradient, where nobody reads it
+  static constexpr bool can_be_left_out(int leaf);  ///< true if the leaf's gradient, if unused, is not computed
   template <bool Backward>
-  static constexpr std::int64_t scratch(int threads);  ///< in bytes
-  // check/: what is wrong with the body, or sound
+  static constexpr std::int64_t scratch(int threads);  ///< bytes of the workspace
+  // check/: returns the mistake in the body, or sound
   static constexpr auto problem();
-  // run/: the loop, or its pullback
+  // run/: runs the scan, or its pullback
   template <bool Backward>
   static void run(const void* constants, void* const* operands, int threads);
 };
 
 namespace ir {
 
-/// The two operations that a loop is: itself, of which the last result is what it leaves for the other; and its
-/// pullback. Arguments of this are the cotangents of all results that are real numbers, the results that it reads, what
-/// the loop left, and then the loop's own arguments. Then come, of gradients that are summed over the steps, the sums
-/// to which these are added, so that sums have the same order as without a loop. The last is a number that stands in
-/// for cotangents and sums that there are none of.
+/// The two operations of a scan: the scan itself and its pullback.
+///
+/// The results of the scan are its results for the user, the next values of states, and the memory that it stores for
+/// the pullback, if there is any. The arguments of the pullback are, in this order:
+/// - the cotangents of all results that are real numbers,
+/// - the results that the pullback reads,
+/// - the memory that the scan stored, if there is any,
+/// - the scan's own arguments,
+/// - for each gradient that is summed over the iterations, the sum so far, to which the pullback adds. The terms of the
+///   sum therefore have the same order as without a scan.
+/// - a number that replaces missing cotangents and sums.
 template <class Loop, class Target>
 struct loop_operations {
   using of = loop_of<Loop, Target>;
@@ -45,7 +51,7 @@ struct loop_operations {
   using hooks = loop_hooks<Loop, Target>;
   static constexpr loop_figures figures = hooks::figures();
   static constexpr bool keeps = figures.kept_bytes > 0;
-  /// Of the pullback: where the loop's own arguments begin, and how many there are.
+  /// Index of the first of the scan's own arguments among the arguments of the pullback.
   static constexpr int first_argument = [] {
     int n = of::cotangent_count + keeps;
     for (int r = 0; r < of::results; ++r) n += hooks::backward_reads(r);
@@ -56,15 +62,17 @@ struct loop_operations {
   template <class Tensor>
   static constexpr result described_as() {
     using real = typename Target::real;
-    result r = described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, real>,
-                         the_shape<Tensor::shape>);
+    result r =
+        described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, real>, the_shape<Tensor::shape>);
     if constexpr (Target::rounds && Tensor::element.type == dtype::real)
       r.round = &rounding_to_bf16<real, the_shape<Tensor::shape>>;
     return r;
   }
-  /// In rows of cache lines; or, of more than an extent counts, of whole MiB.
+  /// Bytes of a row of the stored memory: a cache line. If the number of cache lines exceeds the largest extent, a row
+  /// has 1 MiB.
   static constexpr std::int64_t row = figures.kept_bytes / 64 <= std::numeric_limits<int>::max() ? 64 : 1 << 20;
   static constexpr shape kept_shape{(figures.kept_bytes + row - 1) / row, row};
+  /// The results of the scan.
   static constexpr auto made = [] {
     std::array<result, of::results + 1> out{};
     [&]<std::size_t... R>(std::index_sequence<R...>) {
@@ -79,11 +87,14 @@ struct loop_operations {
     out[r].rewritten = Loop::policy::rewrites_snapshots;
     return out;
   }();
-  /// Whether an argument of each step may make room for its gradient: steps are reversed from the last to the first,
-  /// and all that evaluates a step again comes before its gradients.
+  /// Returns true if the gradient of an argument of each(...) may overwrite the argument. This is possible because
+  /// iterations are reversed from the last to the first, and an iteration is recomputed only before its gradients are
+  /// computed.
   static constexpr bool is_used_up(int leaf) {
     return leaf >= of::carried && leaf < of::carried + of::each && !hooks::backward_reads_argument(leaf);
   }
+  /// The results of the pullback: one gradient for each wanted argument. A gradient that is summed over the iterations
+  /// may overwrite the sum so far.
   static constexpr auto gradients_made = [] {
     std::array<result, of::gradient_count + 1> out{};
     std::size_t n = 0;
@@ -104,12 +115,13 @@ struct loop_operations {
     return out;
   }();
 
-  /// What the pullback makes for a leaf.
+  /// Returns the pullback's result that is the gradient of a leaf.
   static constexpr const result& gradient_of(int leaf) {
     return gradients_made[static_cast<std::size_t>(std::count(of::wanted.of, of::wanted.of + leaf, true))];
   }
 
-  /// Which arguments of the loop, and of its pullback, are bf16: where the user says so, or weights that are.
+  /// Returns true if argument number i of the scan is bf16: the user gave it this type, or parameters are stored as
+  /// bf16. pulls_bf16 is the same function for the pullback.
   static constexpr bool takes_bf16(int i) {
     return i < of::arguments && g.leaf_op(i).made->element.type == dtype::bf16;
   }
@@ -131,6 +143,7 @@ struct loop_operations {
     return out;
   }();
   static constexpr bool pulls_bf16(int i) { return pulled_as_bf16[static_cast<std::size_t>(i)]; }
+  /// Describes what the scan and the pullback have in common.
   static constexpr operation common(std::string_view name, bool backward) {
     operation o;
     o.name = name;
@@ -142,7 +155,7 @@ struct loop_operations {
     for (int v = 0; v < g.node_count; ++v) o.multiplies_halves |= g.op(v).multiplies_halves;
     return o;
   }
-  /// A loop is differentiated once.
+  /// The gradient rule of the pullback. A scan can be differentiated only once, so the rule notes a mistake.
   static constexpr void refuse(builder& b, int node, const bool*, int*) { b.wrong.gradient_of_loop = node; }
   static constexpr operation pullback = [] {
     operation o = common("scan_gradients", true);
@@ -157,12 +170,13 @@ struct loop_operations {
   }();
   template <element_type Element>
   static constexpr const operation& sum_of = sum_of_two<target<typename Target::numbers, 0, true>, tensor<Element>>;
-  /// By argument of its own: the sum of two gradients, in its type; of what has none, any.
+  /// By argument from carried(...), each(...) or the scan's further arguments: the operation that adds two gradients of
+  /// the argument's type. The entry of an argument without a gradient is unused.
   static constexpr auto sums_of_own = []<class... A>(std::type_identity<std::tuple<A...>>) {
     return std::array<const operation*, sizeof...(A)>{
         &sum_of<element_type{kind_of(A::element.type) == kind::real ? A::element.type : dtype::real}>...};
   }(std::type_identity<typename Loop::arguments>{});
-  /// By leaf: the sum of its gradient here and that of elsewhere.
+  /// By leaf: the operation that adds its gradient from this scan to its gradient from other operations.
   static constexpr auto sums = [] {
     std::array<operation, static_cast<std::size_t>(of::arguments) + 1> out{};
     std::size_t n = 0;
@@ -176,8 +190,8 @@ struct loop_operations {
     return out;
   }();
 
-  /// Returns true if the gradient of argument number `argument` is summed over the steps, and no earlier argument of
-  /// which this is true is the same value. Its sum goes on from the gradient that the value has so far.
+  /// Returns true if the gradient of argument number `argument` is summed over the iterations, and no earlier argument
+  /// with a summed gradient is the same value. The sum then begins with the gradient that the value has so far.
   static constexpr bool goes_on(const builder& b, int node, int argument) {
     const auto value = [&](int i) { return b.differentiated(b.argument(node, i)); };
     bool first = of::added_up.of[argument];
@@ -189,7 +203,8 @@ struct loop_operations {
     tag* const tags = std::exchange(b.tags, nullptr);
     int given[pulled_arguments];
     int n = 0;
-    const int nothing = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::real>);  // never converted
+    // `nothing` is of type Target::real, so the builder never converts it.
+    const int nothing = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::real>);
     for (int r = 0; r < g.result_count; ++r) {
       const int known = gradient[node + r];
       if (g.cotangents[r] != none) given[n++] = known != 0 ? known : nothing;
@@ -206,8 +221,8 @@ struct loop_operations {
     }
     given[n++] = nothing;
     const int pulled = b.append(&pullback, given);
-    // A value may be several arguments. A sum that goes on contains the gradient so far and takes its place. Such sums
-    // come first, and every other gradient of the value is then added.
+    // One value may be several arguments. A sum for which goes_on() is true contains the gradient so far and replaces
+    // it. These sums are handled first. Every other gradient of the value is then added.
     for (const bool first : {true, false}) {
       int next = pulled;
       for (int i = 0; i < of::arguments; ++i) {
@@ -220,7 +235,7 @@ struct loop_operations {
     b.tags = tags;
     b.close(before);
   }
-  /// For constant evaluation alone, as all rules are.
+  /// Appends the gradients, in constant evaluation only, like all gradient rules.
   static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
     if (std::is_constant_evaluated()) append_gradients(b, node, wanted, gradient);
   }
@@ -243,7 +258,8 @@ struct loop_operations {
   }();
 };
 
-/// A loop with the policy that fit<Bytes> stands for; any other is itself.
+/// Replaces the policy fit<Bytes> of a scan by a policy that stores at most Bytes bytes: store_all if it fits, and
+/// otherwise revolve with as many snapshots as fit. A scan with any other policy stays as it is.
 template <class Loop, class Target>
 struct loop_that_fits {
   using type = Loop;
@@ -293,7 +309,9 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, step_values<E.
     int leaves[operations::of::arguments + 1] = {};
     for (int i = operations::of::own; i < operations::of::arguments; ++i) {
       const operation* const leaf = &g.leaf_op(i);
-      const bool keyed = leaf->what == role::random && !g.is_absolute(i);  // by the step, too
+      // Random operations with prefixed names share one key, which is named after the scan. run/scan.hpp derives from
+      // it a key for each iteration and operation.
+      const bool keyed = leaf->what == role::random && !g.is_absolute(i);
       leaves[i] = b.leaf_of(leaf, keyed ? std::string_view(Name) : g.name(g.leaves[i]), !g.is_absolute(i));
       arguments.push(b.leaves[leaves[i]].node);
     }

@@ -1,5 +1,5 @@
-// Update rules in the graph: for each leaf the operation that updates it, built without its shape's types, so that one
-// code serves parameters of all shapes.
+// Update rules in the graph. Each leaf that is updated gets an operation, which does not depend on the type of the
+// leaf's shape. Parameters of all shapes therefore share the same code.
 #pragma once
 
 #include "cairn/op/update.hpp"
@@ -7,18 +7,18 @@
 
 namespace cairn::ir {
 
-/// In the count of a rule's operations.
+/// Makes rule numbers countable. They are arguments of a rule's expressions, and they are not operations.
 template <int I>
 struct lowering<rule_number<I>> {
   static constexpr void count(counter&) {}
 };
 
-/// What is known of a rule.
+/// Facts about an update rule.
 struct rule_facts {
   int moments = 0, numbers = 0;
   const std::string_view* moment_names = nullptr;
-  int first_number = 0;  ///< among the numbers of all rules
-  int operations = 0;    ///< by number of a parameter
+  int first_number = 0;  ///< index of the rule's first number among the numbers of all rules
+  int operations = 0;    ///< floating-point operations for each number of a parameter
   const lane_code* lanes = nullptr;
 };
 
@@ -52,8 +52,8 @@ constexpr rule_facts facts_of_rule() {
           rule::moments.data(),
           0,
           operations_in(static_cast<typename op::values*>(nullptr)),
-          lanes_of_rule<op, real, rounds ? dtype::bf16 : dtype::real>(
-              std::make_index_sequence<moments + 1>{}, std::make_index_sequence<arguments>{})};
+          lanes_of_rule<op, real, rounds ? dtype::bf16 : dtype::real>(std::make_index_sequence<moments + 1>{},
+                                                                      std::make_index_sequence<arguments>{})};
 }
 template <class Numbers, clipping Clip, class... Names, auto... Rule>
 constexpr auto all_facts(rule_list<named_rule<Names, Rule>...>) {
@@ -78,12 +78,12 @@ inline void write_positions(double* elements, std::int64_t position, int count) 
 }
 inline constexpr generator in_order{&write_positions};
 
-/// The rules of a model; the last of their numbers is the limit of gradients, where these are clipped.
+/// The update rules of a model. If gradients are clipped, the last of the rules' numbers is the limit.
 template <class Model>
 inline constexpr auto rules_of =
     detail::all_facts<typename Model::numbers, Model::purpose::clip.how>(typename Model::purpose::updates{});
 
-/// The operations by which a model's leaves are updated, whatever their shape of one code.
+/// The operations that update a model's leaves. Leaves of all shapes share the same code.
 template <class Model>
 struct update_operations {
   static constexpr const auto& g = Model::graph;
@@ -134,7 +134,7 @@ struct update_operations {
     }
     return out;
   }();
-  // By which a parameter is rounded: where its numbers stand, and the words of a key.
+  // Stochastic rounding of a parameter reads the positions of its numbers, and the words of a key.
   static constexpr auto positions = [] {
     std::array<result, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {

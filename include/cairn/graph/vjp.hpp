@@ -1,4 +1,4 @@
-// Gradient rules: an operation's vjp over placeholders, lowered into a graph that is being differentiated.
+// Gradient rules. An operation's vjp is applied to placeholders and lowered into a graph that is being differentiated.
 #pragma once
 
 #include "cairn/lang/convert.hpp"
@@ -9,20 +9,20 @@
 
 namespace cairn::ir {
 
-/// The sum of two values of one tensor.
+/// The operation that adds two values of one tensor type.
 template <class Target, class Tensor>
 inline constexpr const operation& sum_of_two = operation_of<add_op, Target, Tensor, Tensor>;
 
 namespace detail {
-/// How many gradients a rule returned; -1 of what are none.
+/// The number of gradients that a rule returned, or -1 if the rule did not return gradients(...).
 template <class Returned>
 inline constexpr int gradients_in = -1;
 template <class... G>
 inline constexpr int gradients_in<gradients<G...>> = static_cast<int>(sizeof...(G));
 }  // namespace detail
 
-/// The gradient rule of an operation, lowered: its vjp over placeholders for the first `Cotangents` of its cotangents,
-/// its results and its arguments.
+/// Lowers the gradient rule of an operation: its vjp, applied to placeholders for the first `Cotangents` of its
+/// cotangents, for its results, and for its arguments.
 template <class Op, class Target, int Cotangents, class... Tensors>
 struct rule_of {
   static constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
@@ -54,18 +54,20 @@ struct rule_of {
   using placeholders =
       applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
                             std::index_sequence_for<Tensors...>>>;
-  /// The call of the rule of O, which is Op: so nothing is asked of it before it is needed.
+  /// The call of the rule of O. O is always Op; it is a template parameter so that the rule is not instantiated before
+  /// it is needed.
   template <class O>
   using call = typename placeholders::template called<O>;
-  /// Whether it is a rule beside that of all cotangents: one that takes any number of arguments could be called so,
-  /// too, but gives too many gradients.
+  /// True if O has this rule in addition to the rule for all cotangents. A rule for all cotangents that takes any
+  /// number of arguments could be called with fewer cotangents, too, but it would return too many gradients.
   template <class O>
   static constexpr bool is_second = [] {
     if constexpr (call<O>::exists) return detail::gradients_in<typename call<O>::template type<>> == arity;
     else return false;
   }();
 
-  /// A gradient has its argument's type and shape: what broadcasting repeated is summed up again.
+  /// Returns gradient g with the type and shape of its argument. Axes along which the argument was repeated by
+  /// broadcasting are summed.
   template <class Tensor, class G>
   static constexpr auto fitted(G g) {
     if constexpr (std::same_as<G, no_gradient>) {
@@ -82,6 +84,7 @@ struct rule_of {
     }
   }
 
+  /// The gradients that a rule returned, which append() lowers.
   template <class List>
   struct parts;
   template <class... G>
@@ -94,7 +97,7 @@ struct rule_of {
     static constexpr void count(counter& c) {
       if constexpr (!std::same_as<G1, no_gradient>) {
         lowering<G1>::count(c);
-        c.total += {.nodes = 1, .arguments = 2};  // the sum, where the argument has a gradient already
+        c.total += {.nodes = 1, .arguments = 2};  // the sum, if the argument already has a gradient
       }
     }
     static constexpr sizes size = [] {
@@ -104,6 +107,8 @@ struct rule_of {
       return c.total;
     }();
 
+    /// Lowers the gradient of one argument and adds it to `gradient`, if it is wanted. If the gradient has to be float,
+    /// values from number `first` on are recomputed in float instead of being converted.
     template <class Tensor, class G1>
     static constexpr void append_one(builder& b, int first, int argument, const bool* wanted, int* gradient) {
       if constexpr (!std::same_as<G1, no_gradient>) {
@@ -118,7 +123,8 @@ struct rule_of {
         }
       }
     }
-    /// The cotangent of a result that nobody differentiates; where there is but one, somebody does.
+    /// Appends zeros as the cotangent of a result that has no gradient. This is only needed for rules of several
+    /// cotangents, because a rule is applied only if at least one of its results has a gradient.
     template <class Tensor>
     static constexpr int zeros(builder& b) {
       using zero = constant_leaf<0.0>;
@@ -127,7 +133,9 @@ struct rule_of {
     }
 
     using append_pointer = void (*)(builder&, int, int, const bool*, int*);
-    /// From the last argument: a layer's weights. Then its input may die, and not live beside its gradient.
+    /// Appends the gradients of the arguments, from the last argument to the first. The weights of a layer come after
+    /// its input, and the gradient of the weights reads the input. If that gradient is computed first, the live range
+    /// of the input can end before the input's gradient is computed.
     static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
       constexpr append_pointer rules[]{&append_one<Tensors, fitted_type<Tensors, G>>...};
       const builder::frame before = b.open_rule(b.nodes[node].region);
@@ -145,7 +153,7 @@ struct rule_of {
       }
       for (int r = 0; r < results; ++r) b.bindings.push(b.value(node + r));
       for (int i = 0; i < arity; ++i) b.bindings.push(b.unconverted(b.argument(node, i)));
-      const int first = b.node_count;  // what the rule makes itself, for any of its gradients
+      const int first = b.node_count;  // values from here on are appended by this rule
       for (int which = arity; which-- > 0;)
         rules[which](b, first, b.differentiated(b.argument(node, which)), wanted, gradient);
       b.tags = tags;
@@ -154,7 +162,7 @@ struct rule_of {
   };
 
   using what = fact::operation<Op::name, tensor_fact<Tensors>...>;
-  /// What is wrong with the gradient of one argument, or sound.
+  /// Returns the mistake in the gradient of one argument, or sound.
   template <int I, class Tensor, class G>
   static constexpr auto problem_of_one() {
     if constexpr (std::same_as<G, no_gradient>) {
@@ -176,7 +184,8 @@ struct rule_of {
   static constexpr auto problem_of(std::integer_sequence<int, I...>, std::type_identity<gradients<G...>>) {
     return first_problem(problem_of_one<I, Tensors, G>()...);
   }
-  /// What is wrong with the rule, or sound; of what the compiler refuses itself nothing is said.
+  /// Returns the mistake in the rule, or sound. If the compiler itself refuses the rule, returns rejected, which adds
+  /// no message.
   template <class O>
   static constexpr auto problem() {
     using rule = call<O>;
@@ -190,12 +199,13 @@ struct rule_of {
       return problem_of(std::make_integer_sequence<int, arity>{}, std::type_identity<typename rule::template type<>>{});
     }
   }
-  /// A gradient of zeros: after a mistake, so that no second error follows.
+  /// Returns a gradient of zeros. It replaces a wrong gradient, so that no second error follows the first.
   template <class Tensor>
   static constexpr auto zero_gradient() {
     if constexpr (kind_of(Tensor::element.type) != kind::real) return no_gradient{};
     else return make<expand_op<Tensor::shape>>(constant<0.0>);
   }
+  /// Reports a mistake in the rule as an error of the compiler. Returns the type of the gradients to append.
   template <class O>
   static constexpr auto judged() {
     using found = decltype(problem<O>());
@@ -207,7 +217,8 @@ struct rule_of {
   using found = typename decltype(judged<O>())::type;
 };
 
-/// Tells an operation its rules: from all cotangents, and, where there is one, from the first alone.
+/// Adds the gradient rules to an operation: the rule for all cotangents, and the rule for the first cotangent alone if
+/// the operation has one.
 template <class Op, class Target, class... Tensors>
 struct vjp_of {
   static constexpr int cotangents = [] {
@@ -217,7 +228,7 @@ struct vjp_of {
     return n;
   }();
 
-  /// Rules are for constant evaluation alone: so no code of theirs is made.
+  /// Appends the gradients, in constant evaluation only. The test keeps the compiler from generating code for rules.
   template <class Found>
   static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
     if (std::is_constant_evaluated()) Found::append(b, node, wanted, gradient);

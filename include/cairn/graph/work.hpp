@@ -1,15 +1,17 @@
-// What a stage of a chain computes, by lowering it alone.
+// Finds how much a stage of a chain computes, by lowering the stage alone.
 #pragma once
 
 #include "cairn/graph/build.hpp"
 
 namespace cairn {
 
-/// The work of a layer at some shape: bytes of its values without views, as floats, and operations.
+/// The work of a layer for an argument of some shape: the bytes of its values, computed in floats and without views,
+/// and its floating-point operations.
 struct work {
   std::int64_t bytes, flops;
 };
 
+/// Returns the work of a stage of a chain. The search for cuts of the chain uses it.
 template <class Stage>
 constexpr work work_of() {
   using body = ir::body_lowering<stage_mark, typename Stage::bodies>;
