@@ -1,4 +1,5 @@
-// Properties of the processor that is compiled for, as far as plans depend on them.
+// Properties of the processor that is compiled for, as far as plans depend on them, and a check that all files of a
+// program are compiled alike.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -37,7 +38,7 @@ inline constexpr bool multiplies_tiles = false;
 #endif
 
 namespace detail {
-/// How this file is compiled, as far as functions depend on it that all files have in common.
+/// States how this file is compiled, as far as functions depend on it that all files have in common.
 static constexpr const char* compiled_as =
     "baseline"
 #ifdef __SSE4_1__
@@ -80,12 +81,14 @@ static constexpr const char* compiled_as =
     " no-exceptions"
 #endif
     ;
-/// The instructions of the file from which the linker took this variable. The variable is not constant, so that each
+/// States how the file is compiled from which the linker took this variable. The variable is not constant, so that each
 /// file reads the variable that the linker took.
 inline const char* program_compiled_as = compiled_as;
 
-/// Aborts a program before main begins, with a message, if its files are compiled for different processors. The linker
-/// would mix kernels and plans of such a program, because functions and constants have the same names in all files.
+/// Aborts a program before main begins, with a message, if its files are compiled in different ways. The linker would mix
+/// kernels and plans of such a program, because functions and constants have the same names in all files. With kernels of
+/// a file without OpenMP, threads<4> would silently be one thread. With refuse() of a file without exceptions, errors
+/// would abort.
 /// This variable is static, so each file makes its own comparison, which the linker cannot replace.
 [[maybe_unused]] static const bool compiled_alike = [] {
   if (std::strcmp(compiled_as, program_compiled_as) == 0) return true;

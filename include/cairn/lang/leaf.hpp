@@ -19,8 +19,8 @@ struct leaf : expression {
   static constexpr expression_traits traits{.of_model = true};
 };
 
-/// The type of a leaf, or of the report of the mistake in its extents. Extents are taken as they were written, also above
-/// 2^31, so that the message can show them.
+/// The type of a leaf, or of the report of the mistake in its extents. Extents are taken as they were written, also
+/// above 2^31, so that the message can show them.
 template <fixed_string Name, class Leaf, std::int64_t... Extents>
 struct checked_leaf {
   using what = fact::extents<Extents...>;

@@ -76,8 +76,8 @@ struct sums_of_norm : of_rows {
   static constexpr std::int64_t work(const shape& x) { return 80 * x.count(); }
   static constexpr bool takes_bf16(int i) { return i < 2; }
   static constexpr int exact = 1;
-  /// Returns the workspace. It holds two sums per column for each section. For each thread it also holds the sums of
-  /// the last few rows and the rounding errors of the sums.
+  /// Returns the workspace. It holds two sums per column for each section. For each thread it also holds two
+  /// sums per column, of the last few rows.
   static constexpr workspace scratch(int bytes, const shape& g, const auto&...) {
     const std::int64_t columns = std::int64_t{g[-1]} * sums_in(bytes), all = 2 * sections(g) * columns;
     return {.each = 2 * columns, .parts = cairn::parts_of(work(g), sections(g)), .block = all, .all = all};
