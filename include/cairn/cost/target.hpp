@@ -85,11 +85,11 @@ static constexpr const char* compiled_as =
 /// file reads the variable that the linker took.
 inline const char* program_compiled_as = compiled_as;
 
-/// Aborts a program before main begins, with a message, if its files are compiled in different ways. The linker would mix
-/// kernels and plans of such a program, because functions and constants have the same names in all files. With kernels of
-/// a file without OpenMP, threads<4> would silently be one thread. With refuse() of a file without exceptions, errors
-/// would abort.
-/// This variable is static, so each file makes its own comparison, which the linker cannot replace.
+/// Aborts a program before main begins, with a message, if its files are compiled in different ways. The linker would
+/// mix kernels and plans of such a program, because functions and constants have the same names in all files. With
+/// kernels of a file without OpenMP, threads<4> would silently be one thread. With refuse() of a file without
+/// exceptions, errors would abort. This variable is static, so each file makes its own comparison, which the linker
+/// cannot replace.
 [[maybe_unused]] static const bool compiled_alike = [] {
   if (std::strcmp(compiled_as, program_compiled_as) == 0) return true;
   std::fprintf(stderr,
