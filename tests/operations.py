@@ -106,7 +106,7 @@ def wrong_names(page, clang):
     spans = [span for kind, *cells in rows for cell in cells[:2 if kind == "type" else 1] for span in cell]
     text = "\n".join([*spans, *blocks(page)])
 
-    misuse = set(re.findall(r"^struct (\w+)", (top / "include/cairn/misuse/misuse.hpp").read_text(), re.MULTILINE))
+    misuse = set(re.findall(r"^struct (\w+)", (top / "include/cairn/misuse/table.hpp").read_text(), re.MULTILINE))
     there = {name for name in clang.names("cairn::") if not re.fullmatch(suffixes, name)} - misuse
     yield from compared("what is not public", inner, inner & there)
     yield from compared("cairn", there - inner, set(re.findall(r"\w+", text)) & (there - inner))

@@ -7,7 +7,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
-#include "cairn/misuse/misuse.hpp"  // first, so that messages come with few lines of includes
+#include "cairn/misuse/table.hpp"  // first, so that messages come with few lines of includes
 #include "cairn/embedded.hpp"
 #include "cairn/train/progress.hpp"
 #include "cairn/data/batches.hpp"

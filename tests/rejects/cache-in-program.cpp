@@ -1,7 +1,7 @@
 // rejects: cairn \[cache-in-program\]: a cache is what a predictor keeps.*in_training\(a, b\)
 // rejects: fact::state<cairn::fixed_string<13>\{"block.0.keys"\}>
 #include "cairn/check/model.hpp"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/placed.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it
 // rejects: fact::in<cairn::fixed_string<6>\{"b\.enc"\}>, cairn::fact::operation<cairn::fixed_string<5>\{"tanh"\}, float ?\[4\]>
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

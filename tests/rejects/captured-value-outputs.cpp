@@ -1,6 +1,6 @@
 // rejects: cairn \[captured-value\]
 // rejects: operation<cairn::fixed_string<8>\{"outputs"\}, float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/lang/repeat.hpp"
 

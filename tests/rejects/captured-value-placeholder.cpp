@@ -1,7 +1,7 @@
 // rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it; pass it as an argument
 // rejects: fact::in<cairn::fixed_string<12>\{"outer\.inner"\}>
 // rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[4\], float ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

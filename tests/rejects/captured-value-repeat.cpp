@@ -1,6 +1,6 @@
 // rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it
 // rejects: fact::operation<cairn::fixed_string<7>\{"gather"\}, float ?\[4\]\[3\], int ?\[8\]>, cairn::fact::input<cairn::fixed_string<2>\{"y"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/reduce.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it; pass it as an argument
 // rejects: fact::in<cairn::fixed_string<12>\{"outer\.inner"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

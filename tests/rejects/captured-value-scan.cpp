@@ -1,6 +1,6 @@
 // rejects: cairn \[captured-value\]: a body uses another's value, or one of inputs not given to it
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/generated.hpp"
 #include "cairn/lang/scan.hpp"

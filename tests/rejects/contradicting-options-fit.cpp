@@ -1,5 +1,5 @@
 // rejects: cairn \[contradicting-options\]: fit<\.\.\.> is a limit of the arena itself
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[contradicting-options\]: mixed<bf16> rounds what is computed in floats, .* gradcheck is in double; leave mixed out
 // rejects: fact::given<double>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/gradcheck.hpp"
 #include "cairn/op/reduce.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[contradicting-options\]: mixed<bf16> rounds what is computed in floats
 // rejects: double
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/reduce.hpp"
 #include "cairn/nn/linear.hpp"

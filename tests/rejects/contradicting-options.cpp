@@ -1,6 +1,6 @@
 // rejects: cairn \[contradicting-options\]: gradients cannot be summed over steps where each step uses them up
 // rejects: fact::given<cairn::accumulate_gradients>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/train/rules.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[contradicting-policies\]: these two policies of one segment contradict each other
 // rejects: policies<cairn::save_all_but<.*"b".*save<.*"b"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

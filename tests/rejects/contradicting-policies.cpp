@@ -1,6 +1,6 @@
 // rejects: cairn \[contradicting-policies\]: these two policies of one segment contradict each other
 // rejects: fact::in<cairn::fixed_string<\d+>\{"outer\.ff"\}>.*policies<cairn::save_nothing, ?cairn::save_matmuls>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

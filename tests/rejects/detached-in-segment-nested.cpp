@@ -1,6 +1,6 @@
 // rejects: cairn \[detached-in-segment\]: this segment contains a detach.*detach outside and pass the result as an argument
 // rejects: fact::in<cairn::fixed_string<6>\{"outer"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"

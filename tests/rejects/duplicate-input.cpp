@@ -1,6 +1,6 @@
 // rejects: cairn \[duplicate-input\]: this input is bound more than once
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/program.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[expression-too-large\]: .*make layers of them and compose these with | or repeat
 // rejects: operation<cairn::fixed_string<5>\{"tanh"\}, float ?\[4\]>
 // rejects: height<401>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/reduce.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[idle-policy\]: this policy \(the first is number 0\) fits no value inside of its segment
 // rejects: fact::segment<cairn::fixed_string<\d+>\{"act"\}>.*fact::policy<1>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<7>\{"argmax"\}, int ?\[4\]>
 // rejects: takes<float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"

@@ -2,7 +2,7 @@
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
 // rejects: expected<float>
 // rejects: got<double>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/program.hpp"
 #include "cairn/op/loss.hpp"
 

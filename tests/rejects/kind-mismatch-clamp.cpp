@@ -1,6 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.* write 0.5_c or constant<0.5>
 // rejects: operation<cairn::fixed_string<6>\{"clamp"\}, float ?\[8\]\[4\], int, int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], int ?\[4\]>
 // rejects: takes<float, float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"
 

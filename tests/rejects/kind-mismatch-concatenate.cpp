@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.*write 0.5_c or constant<0.5>
 // rejects: fact::in<cairn::fixed_string<7>\{"padded"\}>
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], double>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/reduce.hpp"

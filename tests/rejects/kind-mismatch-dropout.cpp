@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers
 // rejects: operation<cairn::fixed_string<8>\{"dropout"\}, int ?\[8\], cairn::random_stream>
 // rejects: takes<float, cairn::random_stream>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/dropout.hpp"
 
 using namespace cairn;

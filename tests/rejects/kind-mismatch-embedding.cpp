@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<4>\{"wte"\}>
 // rejects: embedding.*float ?\[4\]\[9\]
 // rejects: takes<int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/embedding.hpp"
 
 using namespace cairn;

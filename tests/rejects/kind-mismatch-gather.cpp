@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<7>\{"gather"\}, int ?\[4\], float ?\[8\]\[2\]>
 // rejects: takes<int, int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"
 

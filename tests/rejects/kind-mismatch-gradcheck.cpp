@@ -1,6 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: the array has other elements than the input that it is bound to; .* double in gradcheck and with real<double>
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>, cairn::fact::expected<double>, cairn::fact::got<float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/gradcheck.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: operation<cairn::fixed_string<5>\{"gelu"\}, int ?\[4\]>
 // rejects: takes<float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.*write 0.5_c or constant<0.5>
 // rejects: fact::in<cairn::fixed_string<6>\{"twice"\}>
 // rejects: operation<cairn::fixed_string<4>\{"mul"\}, int, float ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/reduce.hpp"
 

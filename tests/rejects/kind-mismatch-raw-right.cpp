@@ -1,6 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression.*write 0.5_c or constant<0.5>
 // rejects: operation<cairn::fixed_string<4>\{"mul"\}, float ?\[4\], float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/reduce.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression; .*for one of run time input<"scale">, which bind<"scale"> gives
 // rejects: operation<cairn::fixed_string<4>\{"mul"\}, float ?\[4\]\[8\], float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: a plain number cannot enter an expression
 // rejects: fact::operation<cairn::fixed_string<4>\{"mul"\}, double, float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 #include <array>

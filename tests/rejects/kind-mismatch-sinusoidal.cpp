@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: arguments are real numbers \(float\) or indices \(int\)
 // rejects: operation<cairn::fixed_string<21>\{"sinusoidal_positions"\}, float ?\[2\]\[8\]\[12\], float ?\[8\]>
 // rejects: fact::takes<float, int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/positions.hpp"
 
 using namespace cairn;

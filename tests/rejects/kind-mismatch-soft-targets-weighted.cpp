@@ -1,6 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: cross_entropy takes class indices alone
 // rejects: fact::in<cairn::fixed_string<5>\{"head"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/block.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: cross_entropy takes class indices alone; with probabilities as targets write -mean\(sum<-1>\(targets \* log_softmax\(logits\)\)\)
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[10\], float ?\[4\]\[10\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 

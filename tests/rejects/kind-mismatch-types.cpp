@@ -1,6 +1,6 @@
 // rejects: cairn \[kind-mismatch\]: real numbers of different types meet in this operation, and as<float>\(x\) is another than the program's
 // rejects: operation<cairn::fixed_string<8>\{"minimum"\}, float ?\[8\]\[4\], double ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/convert.hpp"
 #include "cairn/op/elementwise.hpp"
 

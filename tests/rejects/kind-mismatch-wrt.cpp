@@ -1,7 +1,7 @@
 // rejects: cairn \[kind-mismatch\]: indices have no gradient
 // rejects: fact::input<cairn::fixed_string<8>\{"classes"\}>
 // rejects: fact::given<int ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[loss-not-scalar\]: grad takes a scalar first, then what it is differentiated by
 // rejects: operation<cairn::fixed_string<5>\{"grad"\}, float ?\[8\]\[4\], float ?\[8\]\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/gradient.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[loss-not-scalar\]: .*must be a scalar; reduce it with mean or sum
 // rejects: got<float ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

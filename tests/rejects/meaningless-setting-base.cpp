@@ -1,7 +1,7 @@
 // rejects: cairn \[meaningless-setting\]: this setting has a value that cannot be meant
 // rejects: operation<(cairn::)?fixed_string<7>\{"rotary"\}>
 // rejects: setting<(cairn::)?fixed_string<5>\{"base"\}, 0\.0.*, (cairn::)?fixed_string<16>\{"above 0, finite"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/rotary.hpp"
 
 using namespace cairn;

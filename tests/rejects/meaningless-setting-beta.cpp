@@ -1,7 +1,7 @@
 // rejects: cairn \[meaningless-setting\]: this setting has a value that cannot be meant
 // rejects: setting<(cairn::)?fixed_string<6>\{"beta2"\}, 1\.0.*, (cairn::)?fixed_string<19>\{"0 or more, below 1"\}>
 #include "cairn/check/model.hpp"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/train/rules.hpp"
 
 using namespace cairn;

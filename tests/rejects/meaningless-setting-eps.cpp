@@ -1,7 +1,7 @@
 // rejects: cairn \[meaningless-setting\]: this setting has a value that cannot be meant
 // rejects: fact::in<(cairn::)?fixed_string<5>\{"norm"\}>
 // rejects: setting<(cairn::)?fixed_string<4>\{"eps"\}, -1\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/norm.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::given<descent>
 // rejects: setting<(cairn::)?fixed_string<3>\{"lr"\}, -1\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
 #include "cairn/check/model.hpp"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[meaningless-setting\]: this setting has a value that cannot be meant
 // rejects: operation<(cairn::)?fixed_string<11>\{"leaky_relu"\}>
 // rejects: setting<(cairn::)?fixed_string<6>\{"slope"\}, .*, (cairn::)?fixed_string<16>\{"a finite number"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/comparison.hpp"
 
 #include <limits>

@@ -1,7 +1,7 @@
 // rejects: cairn \[meaningless-setting\]: this setting has a value that cannot be meant
 // rejects: fact::in<(cairn::)?fixed_string<2>\{"w"\}>
 // rejects: setting<(cairn::)?fixed_string<6>\{"width"\}, -2\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 
 using namespace cairn;

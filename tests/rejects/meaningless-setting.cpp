@@ -2,7 +2,7 @@
 // rejects: fact::given<cairn::sgd_options>
 // rejects: setting<(cairn::)?fixed_string<9>\{"nesterov"\}, 1\.0.*, (cairn::)?fixed_string<23>\{"false without momentum"\}>
 #include "cairn/check/model.hpp"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/train/rules.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[missing-input\]: the model reads this input, but no bind<\.\.\.> gives it
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/program.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[model-too-large\]: .*raise its limit.*and add the option any_size
 // rejects: nodes<12006>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/reduce.hpp"
 #include "cairn/lang/repeat.hpp"

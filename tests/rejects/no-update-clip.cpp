@@ -1,6 +1,6 @@
 // rejects: cairn \[no-update\]: gradients are clipped where the step uses them: clip<\.\.\.> goes with update<\.\.\.>
 // rejects: fact::operation<cairn::fixed_string<5>\{"clip"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/train/rules.hpp"
 

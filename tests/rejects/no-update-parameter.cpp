@@ -1,6 +1,6 @@
 // rejects: cairn \[no-update\]: no update<\.\.\.> is for this parameter; add one without names, or freeze it
 // rejects: fact::parameter<cairn::fixed_string<2>\{"b"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/train/rules.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[not-a-layer\]: this cannot be called with these arguments: a layer takes expressions by value, as many as it is given
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: arguments<float ?\[4\], float ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

@@ -1,5 +1,5 @@
 // rejects: cairn \[not-a-layer\]: several layers are no layer; write a \| b \| c
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/nn/activation.hpp"
 

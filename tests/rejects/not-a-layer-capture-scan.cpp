@@ -1,6 +1,6 @@
 // rejects: cairn \[not-a-layer\]: a layer captures nothing and has no members; .* scan takes them last, behind each\(\.\.\.\)
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/generated.hpp"
 #include "cairn/lang/scan.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[not-a-layer\]: a layer captures nothing and has no members; pass values as arguments
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: given<.*lambda
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[not-a-layer\]: a layer returns an expression
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: returned<int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[not-a-layer\]: this element of what a layer returns \(the first is number 0\) is no expression; write 3\.0_c
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>.*fact::element<2>.*fact::returned<double>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/generated.hpp"
 #include "cairn/lang/scan.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[not-a-layer\]: what repeat applies returns as many values as it is given
 // rejects: fact::in<cairn::fixed_string<6>\{"net\.0"\}>
 // rejects: arguments<float ?\[4\]\[8\], float ?\[4\]\[8\]>, cairn::fact::results<float ?\[4\]\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/reduce.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[not-a-layer\]: repeat takes a function of the index
 // rejects: fact::in<cairn::fixed_string<6>\{"block"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/reduce.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[not-a-layer\]: a layer captures nothing and has no members; pass values as arguments
 // rejects: given<(cairn::)?scaled>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/reduce.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[not-a-layer\]: a layer returns an expression
 // rejects: returned<void>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

@@ -1,5 +1,5 @@
 // rejects: cairn \[nothing-to-place\]: fit<\.\.\.> makes segments of layers
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

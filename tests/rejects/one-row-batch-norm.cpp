@@ -1,6 +1,6 @@
 // rejects: cairn \[one-row-batch-norm\]: a batch_norm over one number per feature.*make the batch larger
 // rejects: fact::state<cairn::fixed_string<\d+>\{"block\.bn2\.running_mean"\}>, cairn::fact::given<float ?\[1\]\[1\]\[1\]\[6\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/batch_norm.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[over-budget\]: the arena of this program is larger than its budget
 // rejects: budget_bytes<1024L?>.*peak_bytes<\d+L?>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-gradient\]: a vjp computes with its arguments, constants and generated arrays alone
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/matmul.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be \{\.\.\., m, k\} and \{\.\.\., k, n\}
 // rejects: operation<cairn::fixed_string<28>\{"matmul\(argument 0, sigmoid\)"\}, float ?\[3\]\[5\], float ?\[3\]\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/matmul.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[no-kernel\]: no compute\(operation, signature<Real, Arguments\.\.\.>
 // rejects: operation<cairn::fixed_string<9>\{"reversed"\}, float ?\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/program.hpp"
 
 namespace own {

@@ -1,6 +1,6 @@
 // rejects: cairn \[no-kernel\]: this elementwise operation has no lanewise
 // rejects: operation<cairn::fixed_string<9>\{"log1pexp"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/program.hpp"
 
 namespace own {

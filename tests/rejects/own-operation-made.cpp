@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: an operation derives from op and has a static result\(x\.\.\.\), of as many shapes
 // rejects: operation<cairn::fixed_string<9>\{"reversed"\}, float ?\[5\], float ?\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/reduce.hpp"
 

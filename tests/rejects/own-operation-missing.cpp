@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-gradient\]: the vjp of this operation gives no gradient to an argument of real numbers
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/matmul.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-gradient\]: a vjp returns gradients\(\.\.\.\), one for each argument
 // rejects: operation<cairn::fixed_string<9>\{"log1pexp"\}, float ?\[3\]\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/matmul.hpp"
 

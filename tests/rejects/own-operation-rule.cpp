@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: the operation does not take these shapes; it has no `rule` that says which
 // rejects: operation<cairn::fixed_string<12>\{"reversed\(w\)"\}, float ?\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/apply.hpp"
 #include "cairn/lang/leaf.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-gradient\]: the gradient of an argument has its shape
 // rejects: argument<0>, cairn::fact::got<float ?\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/matmul.hpp"
 

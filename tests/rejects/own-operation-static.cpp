@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-gradient\]: this operation is differentiated and has no vjp
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/matmul.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
 // rejects: fact::parameter<cairn::fixed_string<2>\{"w"\}>.*fact::trained<true>.*fact::trained<false>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
 // rejects: fact::parameter<cairn::fixed_string<\d+>\{"fc\.weight"\}>.*fact::uniform<.*fact::constant<
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 

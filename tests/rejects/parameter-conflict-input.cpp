@@ -1,6 +1,6 @@
 // rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
 // rejects: fact::input<cairn::fixed_string<\d+>\{"x"\}>.*given<float ?\[8\]\[4\]>.*given<int ?\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[parameter-conflict\]: one name stands for two different leaves
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>, cairn::fact::parameter<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::parameter<cairn::fixed_string<2>\{"w"\}>
 // rejects: given<float ?\[4\]>
 // rejects: given<float ?\[3\]\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[random-in-predictor\]: nothing is random in a predictor.*stands_for\(false\)
 // rejects: fact::key<cairn::fixed_string<\d+>\{"n"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[repeated-option\]: a program has one such option, and this is its second; leave one out
 // rejects: given<cairn::clip_value<
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/train/rules.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[repeated-option\]: a program has one such option
 // rejects: given<cairn::fit<16384L?>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

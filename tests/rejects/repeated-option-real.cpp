@@ -1,6 +1,6 @@
 // rejects: cairn \[repeated-option\]: a program has one such option
 // rejects: given<cairn::real<float> ?>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/reduce.hpp"
 

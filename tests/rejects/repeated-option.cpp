@@ -1,6 +1,6 @@
 // rejects: cairn \[repeated-option\]: a program has one such option
 // rejects: given<cairn::cotangent<cairn::fixed_string<2>\{"w"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/elementwise.hpp"
 

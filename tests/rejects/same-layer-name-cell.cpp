@@ -1,6 +1,6 @@
 // rejects: cairn \[same-layer-name\]: two layers have one name and would share this parameter.*shared\(layer\)
 // rejects: fact::parameter<cairn::fixed_string<\d+>\{"state\.weight"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

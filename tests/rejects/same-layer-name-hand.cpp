@@ -1,7 +1,7 @@
 // rejects: cairn \[same-layer-name\]: two layers have one name and would share this parameter
 // rejects: fact::parameter<cairn::fixed_string<\d+>\{"embed\.weight"\}>
 // rejects: given<float ?\[8\]\[12\]>, cairn::fact::given<float ?\[12\]\[12\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[same-layer-name\]: two layers have one name
 // rejects: fact::parameter<cairn::fixed_string<15>\{"step.fc.weight"\}
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/scan.hpp"
 #include "cairn/run/scan.hpp"
 #include "cairn/op/reduce.hpp"

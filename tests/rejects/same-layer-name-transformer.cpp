@@ -1,6 +1,6 @@
 // rejects: cairn \[same-layer-name\]: .* rename one, put it into a block, or write shared\(layer\)
 // rejects: fact::parameter<cairn::fixed_string<\d+>\{"norm1\.weight"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/transformer.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[same-layer-name\]: two layers have one name and would share this parameter.*shared\(layer\)
 // rejects: fact::parameter<cairn::fixed_string<\d+>\{"block\.0\.bn1\.weight"\}>
 // rejects: given<float ?\[8\]\[16\]>, cairn::fact::given<float ?\[8\]\[16\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/batch_norm.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[same-random-key\]: two random operations have one name
 // rejects: fact::key<cairn::fixed_string<2>\{"d"\}>
 // rejects: given<float ?\[8\]\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[same-random-key\]: two random operations have one name.*put them into different blocks
 // rejects: fact::key<cairn::fixed_string<11>\{"block\.0\.d1"\}>
 // rejects: given<float ?\[8\]\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"

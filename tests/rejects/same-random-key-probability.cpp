@@ -1,7 +1,7 @@
 // rejects: cairn \[same-random-key\]: two random operations have one name
 // rejects: fact::key<cairn::fixed_string<2>\{"d"\}>
 // rejects: given<float ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/dropout.hpp"
 

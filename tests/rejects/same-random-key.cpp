@@ -2,7 +2,7 @@
 // rejects: fact::key<cairn::fixed_string<3>\{"d1"\}>
 // rejects: given<float ?\[8\]\[16\]>
 // rejects: given<float ?\[8\]\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes
 // rejects: operation<cairn::fixed_string<10>\{"argmax\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: axes<-3>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: attention takes \{N, T, H, D\}, twice \{N, S, h, D\}, h divides H
 // rejects: fact::in<cairn::fixed_string<\d+>\{"attn"\}>
 // rejects: float ?\[2\]\[7\]\[4\]\[8\], float ?\[2\]\[9\]\[4\]\[6\], float ?\[2\]\[9\]\[4\]\[6\]
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/attention.hpp"
 #include "cairn/lang/checkpoint.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: attention takes \{N, T, H, D\}, twice \{N, S, h, D\}, h divides H
 // rejects: operation<cairn::fixed_string<\d+>\{"attention.*"\}, float ?\[2\]\[7\]\[4\]\[8\], float ?\[2\]\[9\]\[3\]\[8\], float ?\[2\]\[9\]\[3\]\[8\]
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/attention.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: attention .* masks fit \{N, H, T, S\}
 // rejects: float ?\[2\]\[9\]\[4\]\[8\], float ?\[9\]\[7\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/attention.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: .* bound
 // rejects: fact::bound<3>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/attention.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: this layer takes \{..., rows, features\}; reshape its argument
 // rejects: fact::in<cairn::fixed_string<9>\{"block.bn"\}>
 // rejects: operation<cairn::fixed_string<11>\{"batch_norm"\}, float ?\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/batch_norm.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: cross_entropy\(logits, labels, weights, row_weights\) takes weights \{classes\}, then
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}|cross_entropy\(logits, ?classes,
 // rejects: float ?\[32\]\[10\], int ?\[32\], float ?\[32\], float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 
 using namespace cairn;

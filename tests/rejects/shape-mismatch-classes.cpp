@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: indices may lie outside of what they index
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[10\], int ?\[4\]>
 // rejects: bound<11>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<5>\{"many"\}>
 // rejects: operation<cairn::fixed_string<30>\{"concatenate\(argument 0, more\)"\}, float ?\[4\], float ?\[4\]\[1\]>
 // rejects: axes<0>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"

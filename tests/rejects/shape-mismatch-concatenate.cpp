@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<14>\{"block\.0\.dense"\}>
 // rejects: operation<cairn::fixed_string<30>\{"concatenate\(argument 0, more\)"\}, float ?\[8\]\[16\], float ?\[4\]\[16\]>
 // rejects: axes<-1>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<\d+>\{"up"\}>
 // rejects: operation<cairn::fixed_string<\d+>\{"conv_transpose2d"\}, float ?\[8\]\[5\]\[6\]\[4\]>
 // rejects: stride_pad_dilate_groups<2, 0, 1, 4>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/convolution.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<3>\{"up"\}>
 // rejects: operation<cairn::fixed_string<17>\{"conv_transpose2d"\}, float ?\[8\]\[5\]\[6\]\[3\]
 // rejects: extents<4, 2>, cairn::fact::stride_pad_dilate_groups<1, 3, 1, 1>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/convolution.hpp"
 
 using namespace cairn;

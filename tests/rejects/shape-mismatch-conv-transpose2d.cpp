@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: images \{N, H, W, C\} take transposed filters \{C, O / groups, rows, columns\}
 // rejects: operation<cairn::fixed_string<\d+>\{"conv_transpose2d\(x, w\)"\}, float ?\[8\]\[5\]\[6\]\[3\], float ?\[4\]\[3\]\[2\]\[2\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/convolution.hpp"
 
 using namespace cairn;

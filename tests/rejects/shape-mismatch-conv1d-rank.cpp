@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: rows \{N, L, C\} take filters \{O, C / groups, extent\}
 // rejects: float ?\[8\]\[5\]\[6\]\[3\]
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/convolution.hpp"
 
 using namespace cairn;

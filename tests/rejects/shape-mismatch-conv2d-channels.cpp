@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<2>\{"c"\}>
 // rejects: operation<cairn::fixed_string<\d+>\{"conv2d\(argument 0, w\)"\}, float ?\[8\]\[5\]\[6\]\[3\], float ?\[4\]\[6\]\[3\]\[3\]>
 // rejects: stride_pad_dilate_groups<2, 1, 1, 1>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/convolution.hpp"

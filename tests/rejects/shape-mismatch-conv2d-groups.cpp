@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: groups divide the channels read and the channels made
 // rejects: fact::in<cairn::fixed_string<\d+>\{"conv1"\}>
 // rejects: stride_pad_dilate_groups<1, 1, 1, 4>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/convolution.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<\d+>\{"stage.conv1"\}>
 // rejects: operation<cairn::fixed_string<\d+>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]
 // rejects: stride_pad_dilate_groups<1, 0, 3, 1>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/convolution.hpp"
 
 using namespace cairn;

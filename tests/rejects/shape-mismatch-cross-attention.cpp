@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: attention takes \{N, T, H, D\}, twice \{N, S, h, D\}
 // rejects: fact::in<cairn::fixed_string<5>\{"attn"\}>
 // rejects: operation<cairn::fixed_string<16>\{"cross_attention"\}, float ?\[2\]\[7\]\[12\], float ?\[3\]\[5\]\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/attention.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<9>\{"text.wte"\}>
 // rejects: embedding.*int ?\[4\]\[9\]
 // rejects: bound<256>.*padding<256>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/embedding.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant
 // rejects: fact::in<cairn::fixed_string<\d+>\{"stage.conv1"\}>
 // rejects: operation<cairn::fixed_string<7>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, cairn::fact::extents<0, 3>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/convolution.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<19>\{"block\.0\.seg\.mlp\.up"\}>
 // rejects: operation<cairn::fixed_string<7>\{"linear"\}, float ?\[8\]\[16\]
 // rejects: fact::extents<0>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: this layer takes \{..., rows, features\}; reshape its argument
 // rejects: fact::in<cairn::fixed_string<8>\{"flatten"\}>
 // rejects: operation<cairn::fixed_string<8>\{"flatten"\}, float ?\[90\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/flatten.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes
 // rejects: operation<cairn::fixed_string<5>\{"flip"\}, float ?\[4\]\[6\]>, .*axes<0, 2>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/slice.hpp"
 
 using namespace cairn;

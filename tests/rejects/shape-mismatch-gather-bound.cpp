@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<15>\{"block\.0\.lookup"\}>
 // rejects: operation<cairn::fixed_string<7>\{"gather"\}, float ?\[255\]\[8\], int ?\[4\]\[3\]>
 // rejects: bound<256>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: gather<Axis>\(table, indices\).*at most 6 axes are left
 // rejects: operation<cairn::fixed_string<18>\{"gather\(table, at\)"\}, float ?\[8\]\[2\]\[2\], int ?\[2\]\[2\]\[2\]\[2\]\[2\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/lang/view.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: indices may lie outside of what they index
 // rejects: they need a bound of at most its extent
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/convert.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: gather<Axis>\(table, indices\) puts the extents of the indices in place of that axis
 // rejects: operation<cairn::fixed_string<18>\{"gather\(table, at\)"\}, float ?\[16\]\[8\], int ?\[4\]\[3\]>
 // rejects: axes<2>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"
 

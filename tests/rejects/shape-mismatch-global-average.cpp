@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: this takes images \{N, H, W, C\}
 // rejects: fact::in<cairn::fixed_string<5>\{"head"\}>
 // rejects: operation<cairn::fixed_string<15>\{"global_average"\}, float ?\[8\]\[30\]\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/pool.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<3>\{"gn"\}>
 // rejects: group_norm.*float ?\[8\]\[5\]\[6\]
 // rejects: groups<4>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/norm.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: rotary turns pairs of features: it takes \{..., T, H, D\}, D even
 // rejects: fact::in<cairn::fixed_string<5>\{"attn"\}>
 // rejects: operation<cairn::fixed_string<26>\{"rotary\(argument 0, waves\)"\}, float ?\[2\]\[7\]\[4\]\[3\], float ?\[7\]\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/rotary.hpp"
 #include "cairn/nn/attention.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: indices may lie outside of what they index
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, int ?\[32\]>, cairn::fact::bound<256>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 
 using namespace cairn;

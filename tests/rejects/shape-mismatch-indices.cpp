@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: indices are in \[0, bound\), for a bound from 1 to below 2\^31
 // rejects: fact::in<cairn::fixed_string<\d+>\{"tokens"\}>, cairn::fact::bound<0>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/convert.hpp"
 #include "cairn/lang/leaf.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: logits .* take labels<"name", classes, ...>, one a row
 // rejects: operation<cairn::fixed_string<31>\{"cross_entropy\(logits, classes\)"\}, float ?\[32\]\[10\], int ?\[16\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 
 using namespace cairn;

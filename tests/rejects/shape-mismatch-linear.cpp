@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: this layer takes .*rows, features
 // rejects: fact::in<cairn::fixed_string<3>\{"fc"\}>
 // rejects: operation<cairn::fixed_string<7>\{"linear"\}, float ?\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 

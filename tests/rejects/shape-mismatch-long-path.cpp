@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: fact::in<cairn::fixed_string<16>\{"encoder\.layer\.7"\}, cairn::fixed_string<22>\{"self_attention\.scores"\}>
 // rejects: operation<cairn::fixed_string<23>\{"mul\(argument 0, scale\)"\}, float ?\[4\]\[8\], float ?\[4\]\[9\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

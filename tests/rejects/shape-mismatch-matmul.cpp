@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be \{\.\.\., m, k\} and \{\.\.\., k, n\}
 // rejects: operation<cairn::fixed_string<13>\{"matmul\(x, w\)"\}, float ?\[4\]\[3\], float ?\[7\]\[2\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/matmul.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: the shapes must be equal
 // rejects: operation<cairn::fixed_string<16>\{"mse\(fc, wanted\)"\}, float ?\[4\]\[3\], float ?\[4\]\[1\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"
 

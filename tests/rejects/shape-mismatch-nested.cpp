@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: fact::in<cairn::fixed_string<15>\{"block\.0\.mlp\.ff"\}>
 // rejects: operation<cairn::fixed_string<21>\{"add\(argument 0, fc2\)"\}, float ?\[4\]\[8\], float ?\[4\]\[6\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

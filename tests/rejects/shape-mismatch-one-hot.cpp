@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: one_hot adds an axis as long as the bound of its indices
 // rejects: operation<cairn::fixed_string<12>\{"one_hot\(as\)"\}, int ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/convert.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"

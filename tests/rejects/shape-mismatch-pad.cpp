@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: pad<axis, before, after>\(x\) puts so many zeros around an axis that exists
 // rejects: operation<cairn::fixed_string<4>\{"pad"\}, float ?\[4\]\[6\]>, .*pad<1, -1, 2>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/slice.hpp"
 
 using namespace cairn;

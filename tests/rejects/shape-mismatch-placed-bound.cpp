@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: indices may lie outside of what they index
 // rejects: operation<cairn::fixed_string<7>\{"placed"\}, float ?\[8\]\[4\], int ?\[1\], float ?\[3\]\[4\]>
 // rejects: bound<8>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
 

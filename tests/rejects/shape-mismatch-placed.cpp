@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: placed<Axis>\(table, index, rows\) takes one index
 // rejects: operation<cairn::fixed_string<23>\{"placed\(table, at, row\)"\}, float ?\[8\]\[4\], int, float ?\[4\]>
 // rejects: axes<0>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
 

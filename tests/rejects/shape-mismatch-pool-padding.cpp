@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: a window<extent, stride, padding> lies in the padded image
 // rejects: operation<cairn::fixed_string<14>\{"avg_pool2d\(x\)"\}, float ?\[8\]\[5\]\[6\]\[3\]>
 // rejects: window<3, 2, 2>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/pool.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<5>\{"down"\}>
 // rejects: operation<cairn::fixed_string<23>\{"max_pool2d\(argument 0\)"\}, float ?\[8\]\[5\]\[6\]\[3\]>
 // rejects: window<6, 6, 0>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/pool.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: the shapes must be equal; change the argument that differs
 // rejects: operation<cairn::fixed_string<11>\{"mse\(fc, x\)"\}, float ?\[4\]\[4\]\[6\], float ?\[4\]\[6\]>
 // rejects: axes_added_by<cairn::fixed_string<6>\{"slope"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: logits \{..., classes\} take labels<"name", classes, ...>, one a row
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[16\]\[8\]\[16\], int ?\[8\]>
 // rejects: axes_added_by<cairn::fixed_string<7>\{"column"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/block.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/op/loss.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: a recurrent layer takes \{N, T, features\}, and its cell \{N, features\}
 // rejects: fact::in<cairn::fixed_string<11>\{"block.lstm"\}>
 // rejects: operation<cairn::fixed_string<5>\{"lstm"\}, float ?\[8\]\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/recurrent.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: fact::in<cairn::fixed_string<6>\{"net\.1"\}>
 // rejects: operation<cairn::fixed_string<28>\{"add\(argument 0, argument 1\)"\}, float ?\[4\]\[8\], float ?\[4\]\[2\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/reduce.hpp"
 #include "cairn/op/slice.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be
 // rejects: fact::in<cairn::fixed_string<12>\{"cell\.0\.step"\}>
 // rejects: operation<cairn::fixed_string<22>\{"matmul\(argument 0, w\)"\}, float ?\[4\]\[8\], float ?\[7\]\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/matmul.hpp"
 

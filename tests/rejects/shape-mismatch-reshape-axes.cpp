@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: a tensor has at most 6 extents, each a positive constant
 // rejects: operation<cairn::fixed_string<8>\{"reshape"\}, float ?\[4\]\[8\]>, cairn::fact::extents<1, 1, 1, 1, 1, 4, 8>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/leaf.hpp"
 #include "cairn/lang/view.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: reshape keeps the number of elements
 // rejects: operation<cairn::fixed_string<11>\{"reshape\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: result<float ?\[5\]\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 
 using namespace cairn;

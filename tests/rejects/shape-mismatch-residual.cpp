@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1; change one
 // rejects: fact::in<cairn::fixed_string<5>\{"down"\}>
 // rejects: operation<.*"add\(s, f\)"\}, float ?\[2\]\[3\]\[3\]\[8\], float ?\[2\]\[3\]\[3\]\[6\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/convolution.hpp"

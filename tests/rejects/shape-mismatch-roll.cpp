@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes: they count from 0, or backward from -1
 // rejects: operation<cairn::fixed_string<8>\{"roll\(x\)"\}, float ?\[4\]\[6\]>, cairn::fact::axes<2>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/roll.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: rotary turns pairs of features: .* positions \{T\} or \{..., T\}
 // rejects: operation<cairn::fixed_string<17>\{"rotary\(q, waves\)"\}, float ?\[2\]\[8\]\[4\]\[6\], float ?\[4\]\[6\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/rotary.hpp"
 
 using namespace cairn;

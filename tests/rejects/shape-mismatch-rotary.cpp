@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: rotary turns pairs of features: it takes \{..., T, H, D\}, D even
 // rejects: operation<cairn::fixed_string<17>\{"rotary\(q, waves\)"\}, float ?\[2\]\[8\]\[4\]\[5\], float ?\[8\]\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/rotary.hpp"
 
 using namespace cairn;

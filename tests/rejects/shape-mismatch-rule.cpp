@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be
 // rejects: fact::operation<cairn::fixed_string<17>\{"matmul\(\.\.\., \.\.\.\)"\}, float, float>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/matmul.hpp"
 

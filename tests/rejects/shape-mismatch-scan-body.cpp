@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: matrices must be
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/reduce.hpp"
 #include "cairn/lang/scan.hpp"

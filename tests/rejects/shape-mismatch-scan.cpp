@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: the first axis of what stands in each\(\.\.\.\) has as many elements as scan makes steps
 // rejects: fact::each<float *\[9\]>.*fact::iterations<10>
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"
 

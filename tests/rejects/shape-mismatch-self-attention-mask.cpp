@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<5>\{"attn"\}>
 // rejects: operation<cairn::fixed_string<15>\{"self_attention"\}, float ?\[2\]\[7\]\[12\], float ?\[2\]\[7\]>
 // rejects: fact::extents<2, 4, 7, 7>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/attention.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<\d+>\{"block\.0"\}, cairn::fixed_string<\d+>\{"attn"\}>|fact::in<cairn::fixed_string<\d+>\{"block\.0\.attn"\}>
 // rejects: operation<cairn::fixed_string<\d+>\{"self_attention"\}, float ?\[2\]\[7\]\[12\]>
 // rejects: fact::heads<4, 3>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/nn/attention.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: the argument has no such axes: they count from 0, or backward from -1
 // rejects: fact::in<cairn::fixed_string<6>\{"inner"\}>
 // rejects: operation<cairn::fixed_string<11>\{"shift\(sum\)"\}, float>, cairn::fact::axes<0>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/block.hpp"
 #include "cairn/op/roll.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: sinusoidal_positions takes \{..., T, features\} and positions \{T\} or \{..., T\}
 // rejects: operation<cairn::fixed_string<21>\{"sinusoidal_positions"\}, float ?\[2\]\[1\]\[12\], int ?\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/positions.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: a slice is one or more elements \[begin, end\) of an axis that exists
 // rejects: operation<cairn::fixed_string<9>\{"slice\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: slice<2, 0, 4>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"
 

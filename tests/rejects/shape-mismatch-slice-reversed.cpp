@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
 // rejects: operation<cairn::fixed_string<13>\{"slice\(gates\)"\}, float ?\[8\]\[24\]>
 // rejects: slice<-1, 12, -12>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"

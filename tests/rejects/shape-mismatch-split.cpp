@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: split<axis, n>\(x\) takes n equal parts of an axis that exists
 // rejects: fact::in<cairn::fixed_string<10>\{"attention"\}>
 // rejects: operation<cairn::fixed_string<6>\{"split"\}, float ?\[4\]\[8\]>, .*axes<-1>, .*parts<3>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/slice.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: stack<axis> makes a new axis, from 0 to the number of axes there are
 // rejects: operation<cairn::fixed_string<6>\{"stack"\}, float ?\[4\]\[6\]>, .*axes<3>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/concatenate.hpp"
 
 using namespace cairn;

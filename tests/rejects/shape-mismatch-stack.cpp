@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: the shapes must be equal
 // rejects: operation<cairn::fixed_string<6>\{"stack"\}, float ?\[4\]\[6\], float ?\[4\]\[1\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/concatenate.hpp"
 
 using namespace cairn;

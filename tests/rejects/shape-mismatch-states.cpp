@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: each state of a recurrent layer is \{layers, N, hidden\}, of its cell \{N, hidden\}
 // rejects: fact::in<cairn::fixed_string<8>\{"net.gru"\}>
 // rejects: operation<cairn::fixed_string<4>\{"gru"\}, float ?\[8\]\[5\]\[3\], float ?\[8\]\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/recurrent.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[shape-mismatch\]: extents, from the last on, must be equal or 1
 // rejects: operation<cairn::fixed_string<13>\{"add\(x, bias\)"\}, float ?\[4\]\[3\], float ?\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 
 using namespace cairn;

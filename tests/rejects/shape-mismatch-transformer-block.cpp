@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: layers of attention take \{N, T, features\}: heads divide the features
 // rejects: operation<cairn::fixed_string<\d+>\{"transformer_block"\}, float ?\[2\]\[7\]\[12\]>
 // rejects: fact::heads<5, 5>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/transformer.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<10>\{"self_attn"\}>
 // rejects: operation<cairn::fixed_string<15>\{"self_attention"\}, float ?\[2\]\[7\]\[12\], int ?\[7\]\[7\]>
 // rejects: fact::bound<3>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/transformer.hpp"
 
 using namespace cairn;

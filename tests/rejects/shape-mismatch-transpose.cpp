@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: transpose<...> names every axis once
 // rejects: operation<cairn::fixed_string<13>\{"transpose\(x\)"\}, float ?\[4\]\[6\]>
 // rejects: axes<0, 0>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/transpose.hpp"
 

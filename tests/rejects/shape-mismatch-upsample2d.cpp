@@ -1,7 +1,7 @@
 // rejects: cairn \[shape-mismatch\]: upsample2d<n>\(x\) makes n x n pixels of each; n is at least 1
 // rejects: operation<cairn::fixed_string<11>\{"upsample2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>
 // rejects: fact::factor<0>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/pool.hpp"
 
 using namespace cairn;

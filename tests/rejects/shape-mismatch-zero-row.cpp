@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<11>\{"wte.weight"\}>
 // rejects: fact::extents<5, 3>
 // rejects: fact::zero_row<5>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/leaf.hpp"
 
 using namespace cairn;

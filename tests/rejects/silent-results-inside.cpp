@@ -1,6 +1,6 @@
 // rejects: cairn \[detached-in-segment\]
 // rejects: fact::in<cairn::fixed_string<14>\{"encoder\.inner"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[threads-without-openmp\]: a program has several threads where it is compiled with OpenMP: g\+\+ -fopenmp
 // rejects: fact::threads<2>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/program.hpp"
 #include "cairn/nn/linear.hpp"
 

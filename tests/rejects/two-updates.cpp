@@ -1,6 +1,6 @@
 // rejects: cairn \[two-updates\]: a step would update this state to two different values.*rename one
 // rejects: fact::state<cairn::fixed_string<15>\{"bn.running_var"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::input<cairn::fixed_string<2>\{"y"\}>
 // rejects: fact::nearest<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/program.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::state<cairn::fixed_string<2>\{"h"\}>
 // rejects: fact::nearest<cairn::fixed_string<7>\{"step\.h"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/predictor.hpp"
 #include "cairn/lang/block.hpp"
 #include "cairn/op/loss.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::parameter<cairn::fixed_string<4>\{"enc"\}>
 // rejects: fact::nearest<cairn::fixed_string<17>\{"encoder\.fc1\.bias"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

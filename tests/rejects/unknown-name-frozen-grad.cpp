@@ -1,6 +1,6 @@
 // rejects: cairn \[unknown-name\]: this parameter is frozen in this program
 // rejects: fact::parameter<cairn::fixed_string<2>\{"v"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/program.hpp"
 #include "cairn/op/loss.hpp"
 

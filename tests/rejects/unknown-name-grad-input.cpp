@@ -1,6 +1,6 @@
 // rejects: cairn \[unknown-name\]: this input has no gradient in this program; ask for it with the option wrt<"name">
 // rejects: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/program.hpp"
 #include "cairn/op/loss.hpp"
 

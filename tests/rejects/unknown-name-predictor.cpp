@@ -1,7 +1,7 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::parameter<cairn::fixed_string<2>\{"v"\}>
 // rejects: fact::nearest<cairn::fixed_string<2>\{"w"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/run/predictor.hpp"
 #include "cairn/op/loss.hpp"
 

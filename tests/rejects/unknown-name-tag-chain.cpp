@@ -1,7 +1,7 @@
 // rejects: cairn \[unknown-name\]: nothing in this segment has the tag that its policy names
 // rejects: "sequential.1"
 // rejects: "gone"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/search/sequential.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[unknown-name\]: nothing in this segment has the tag that its policy names
 // rejects: fact::segment<cairn::fixed_string<\d+>\{"block\.0\.ff"\}>.*tag<cairn::fixed_string<7>\{"hiden1"\}>.*nearest<cairn::fixed_string<7>\{"hidden"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

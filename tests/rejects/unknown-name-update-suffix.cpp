@@ -1,6 +1,6 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name.* and "\*\.bias" is for all that end so
 // rejects: fact::parameter<cairn::fixed_string<5>\{"bias"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/train/rules.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::parameter<cairn::fixed_string<7>\{"\*\.bais"\}>
 // rejects: fact::nearest<cairn::fixed_string<8>\{"fc\.bias"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/train/rules.hpp"

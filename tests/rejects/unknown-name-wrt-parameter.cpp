@@ -1,6 +1,6 @@
 // rejects: cairn \[unknown-name\]: wrt<\.\.\.> names inputs, and this is a parameter
 // rejects: fact::parameter<cairn::fixed_string<10>\{"fc\.weight"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 

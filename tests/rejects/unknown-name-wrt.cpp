@@ -1,7 +1,7 @@
 // rejects: cairn \[unknown-name\]: the model has nothing of this name
 // rejects: fact::input<cairn::fixed_string<6>\{"image"\}>
 // rejects: fact::nearest<cairn::fixed_string<7>\{"images"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 

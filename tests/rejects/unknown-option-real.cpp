@@ -1,6 +1,6 @@
 // rejects: cairn \[unknown-option\]: the numbers of a program are real<float> or real<double>; .* mixed<bf16>, without real
 // rejects: fact::given<cairn::real<cairn::bf16> ?>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

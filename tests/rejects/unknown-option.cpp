@@ -1,6 +1,6 @@
 // rejects: cairn \[unknown-option\]: this is no option of a program; options are real<
 // rejects: fact::given<double>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

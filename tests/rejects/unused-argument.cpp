@@ -1,7 +1,7 @@
 // rejects: cairn \[unused-argument\]: the body of this segment never reads this argument
 // rejects: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // rejects: argument<1>, cairn::fact::arguments<float ?\[4\], float ?\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 

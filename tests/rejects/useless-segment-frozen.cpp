@@ -1,6 +1,6 @@
 // rejects: cairn \[useless-segment\]: this segment frees no more bytes than the boundaries and results that only it keeps
 // rejects: fact::segment<cairn::fixed_string<4>\{"act"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

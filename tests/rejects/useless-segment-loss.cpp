@@ -1,6 +1,6 @@
 // rejects: cairn \[useless-segment\]: this segment frees no more bytes than the boundaries
 // rejects: fact::segment<cairn::fixed_string<\d+>\{"loss"\}>.*frees<0L?>.*keeps<0L?>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[useless-segment\]: this segment frees no more bytes than the boundaries and results
 // options: -O0
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/cairn.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[useless-segment\]: the whole model is this segment
 // rejects: fact::segment<cairn::fixed_string<\d+>\{"all"\}>.*peak_bytes<\d+L?>.*as_block<\d+L?>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

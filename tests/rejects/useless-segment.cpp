@@ -1,6 +1,6 @@
 // rejects: cairn \[useless-segment\]: this segment frees no more bytes than the boundaries and results
 // rejects: fact::segment<cairn::fixed_string<\d+>\{"block\.0\.act"\}>.*frees<128L?>.*keeps<256L?>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: attention takes q, k and v, then at most one mask and one causal
 // rejects: operation<cairn::fixed_string<\d+>\{"attention"\}, float ?\[2\]\[9\]\[4\]\[8\], float ?\[2\]\[9\]\[4\]\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/attention.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments: sum<-1>\(x\)
 // rejects: fact::in<cairn::fixed_string<16>\{"block\.0\.seg\.mlp"\}>
 // rejects: operation<cairn::fixed_string<4>\{"sum"\}, float ?\[8\]\[16\], int
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: an expression stands where a layer is needed; give the layer itself
 // rejects: fact::in<cairn::fixed_string<12>\{"block\.0\.seg"\}>
 // rejects: operation<cairn::fixed_string<6>\{"block"\}, float ?\[8\]\[16\]
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

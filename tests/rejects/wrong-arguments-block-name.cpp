@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: ckpt, block, repeat and scan take a name in <\.\.\.>: ckpt<"name">\(layer\)
 // rejects: fact::in<cairn::fixed_string<12>\{"block\.0\.seg"\}>
 // rejects: operation<cairn::fixed_string<6>\{"block"\}, cairn::fact::layer
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

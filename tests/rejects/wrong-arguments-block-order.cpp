@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: ckpt, block and repeat take a function, then the expressions to call it with
 // rejects: operation<cairn::fixed_string<6>\{"block"\}, float ?\[8\]\[16\], cairn::fact::layer
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: after its name ckpt takes policies: .* boundaries<bf16> or boundaries<float> stands before them
 // rejects: fact::in<cairn::fixed_string<\d+>\{"ff"\}>.*given<cairn::boundaries<int> ?>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: an expression stands where a layer is needed; give the layer itself
 // rejects: operation<cairn::fixed_string<5>\{"ckpt"\}, float ?\[8\]\[4\]
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: this is a policy of scan<T, "name", Policy>; ckpt takes save<"tag">
 // rejects: fact::in<cairn::fixed_string<\d+>\{"ff"\}>.*given<cairn::revolve<3> ?>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/scan.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

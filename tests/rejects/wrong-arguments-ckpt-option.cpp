@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: this is an option of a program, as in program<loss, plain>; a part that is no segment is a block
 // rejects: given<cairn::plain>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

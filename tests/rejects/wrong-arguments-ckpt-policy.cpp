@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: after its name ckpt takes policies
 // rejects: fact::in<cairn::fixed_string<\d+>\{"ff"\}>.*given<keeps_products>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[8\]\[16\], float ?\[8\]\[16\], int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"
 

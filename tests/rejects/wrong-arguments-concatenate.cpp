@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: this takes two expressions or more: concatenate<1>\(a, b\)
 // rejects: fact::in<cairn::fixed_string<5>\{"join"\}>
 // rejects: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[8\]\[16\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"

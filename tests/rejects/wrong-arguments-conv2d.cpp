@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: this takes two arguments: cross_entropy
 // rejects: operation<cairn::fixed_string<7>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/convolution.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments
 // rejects: operation<cairn::fixed_string<7>\{"gather"\}, float ?\[8\]\[2\], int ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: this takes two arguments:.*gather<0>\(table, indices\)
 // rejects: operation<cairn::fixed_string<7>\{"gather"\}, float ?\[8\]\[2\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-arguments\]: generated<2, 3>\(f\) takes a function that captures nothing
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/block.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/generated.hpp"

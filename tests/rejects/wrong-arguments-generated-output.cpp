@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: generated<2, 3>\(f\) takes a function that captures nothing
 // rejects: fact::extents<8>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/lang/generated.hpp"
 #include "cairn/lang/outputs.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: std::get takes values apart
 // rejects: fact::in<cairn::fixed_string<6>\{"first"\}>.*fact::operation<cairn::fixed_string<4>\{"get"\}, float ?\[4\]\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/block.hpp"
 #include "cairn/nn/linear.hpp"
 

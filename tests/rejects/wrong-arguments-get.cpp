@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: std::get takes values apart, and this is one value: scan and layers
 // rejects: fact::operation<cairn::fixed_string<4>\{"get"\}, float ?\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/check/scan.hpp"
 #include "cairn/lang/scan.hpp"

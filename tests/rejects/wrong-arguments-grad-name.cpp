@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-arguments\]: grad takes expressions, not their names: grad\(loss, x\)
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/gradient.hpp"
 #include "cairn/op/reduce.hpp"
 

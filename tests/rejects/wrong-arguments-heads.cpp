@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: attention takes q, k and v, then at most one mask and one causal
 // rejects: fact::in<cairn::fixed_string<2>\{"a"\}>
 // rejects: operation<cairn::fixed_string<10>\{"attention"\}, float ?\[2\]\[7\]\[3\]\[4\], float ?\[2\]\[7\]\[3\]\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/attention.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: huber<delta>\(result, target\) takes a delta above 0
 // rejects: operation<cairn::fixed_string<6>\{"huber"\}, float ?\[8\]\[4\], float ?\[8\]\[4\]>
 // rejects: fact::delta<0\.0
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: label_smoothing is a share that all classes have alike, from 0 to 1
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[8\]\[4\], int ?\[8\]>
 // rejects: label_smoothing<1\.5
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: this takes two arguments: cross_entropy\(logits, labels\)
 // rejects: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[8\]\[4\]
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: a layer stands where an expression is needed; apply it: x \| layer, or layer\(x\)
 // rejects: fact::in<cairn::fixed_string<16>\{"block\.0\.seg\.mlp"\}>
 // rejects: operation<cairn::fixed_string<4>\{"add"\}, float ?\[8\]\[16\], cairn::fact::layer
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: max and min reduce one expression over axes.*maximum\(x, y\)
 // rejects: operation<cairn::fixed_string<4>\{"max"\}, float ?\[8\]\[2\], float ?\[8\]\[2\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: max and min reduce one expression over axes in <...>: max<-1>\(x\)
 // rejects: operation<cairn::fixed_string<4>\{"min"\}, float ?\[8\]\[2\], int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
 

@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-arguments\]: to the right of \| stands a layer, not a function; write x \| nn::relu
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: to the right of \| stands a layer, not an expression; write x \| layer
 // rejects: operation<cairn::fixed_string<2>\{"\|"\}, cairn::fact::layer, float ?\[8\]\[16\]
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: this takes three expressions: placed<0>\(table, index, rows\)
 // rejects: operation<cairn::fixed_string<7>\{"placed"\}, float ?\[8\]\[2\], float ?\[1\]\[2\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
 

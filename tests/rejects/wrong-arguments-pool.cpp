@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: the window of a pool has stride and padding alone
 // rejects: dilation<2>, cairn::fact::groups<1>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/pool.hpp"
 
 using namespace cairn;

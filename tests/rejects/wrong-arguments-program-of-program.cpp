@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-arguments\]: a program is not made from another: each has its own parameters
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/cairn.hpp"
 
 using namespace cairn;

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: repeat<N, "name"> applies a layer N times; N is at least 1
 // rejects: fact::in<cairn::fixed_string<6>\{"block"\}>
 // rejects: fact::iterations<0>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: ckpt, block and repeat take a function, then the expressions to call it with
 // rejects: operation<cairn::fixed_string<7>\{"repeat"\}, float ?\[4\]\[8\], float ?\[4\]\[8\],
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/reduce.hpp"
 

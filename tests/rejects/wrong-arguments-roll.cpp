@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments: .*slice<1, 0, 4>\(x\)
 // rejects: operation<cairn::fixed_string<5>\{"roll"\}, float ?\[4\]\[6\], int, int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/roll.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: moments of a rule are saved by their names, which differ and are not empty
 // rejects: fact::given<twice>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 #include <array>

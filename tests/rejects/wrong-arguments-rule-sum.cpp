@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: a rule is an object with lr, moments, numbers\(lr, step\), and a static next\(p, g, numbers\.\.\.
 // rejects: fact::given<descent>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/reduce.hpp"
 

@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-arguments\]: ckpt, block, repeat and scan take a name in <\.\.\.>: ckpt<"name">\(layer\)
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"
 

@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-arguments\]: scan takes a function, and values in this order
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: the policy of scan<T, "name", Policy> is store_all, segment_every<P>, revolve<S>, two_level<P, S> or fit<Bytes>
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"
 

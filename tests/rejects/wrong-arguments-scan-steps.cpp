@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: scan<T, "name"> makes T steps; T is at least 1
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"
 

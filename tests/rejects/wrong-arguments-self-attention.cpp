@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: a layer of attention takes x, or x and a memory, then at most one mask
 // rejects: fact::in<cairn::fixed_string<5>\{"attn"\}>
 // rejects: operation<cairn::fixed_string<15>\{"self_attention"\}, float ?\[2\]\[7\]\[12\], int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/attention.hpp"
 
 using namespace cairn;

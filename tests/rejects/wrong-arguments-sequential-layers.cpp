@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: ckpt_sequential<N> takes the layers of a chain in one tuple; write
 // rejects: operation<cairn::fixed_string<16>\{"ckpt_sequential"\}, cairn::fact::layer, cairn::fact::layer
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/search/sequential.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: ckpt_sequential<N> makes N segments of these layers; N is at least 1 and at most
 // rejects: fact::in<cairn::fixed_string<6>\{"block"\}>.*fact::segments<0>.*fact::layers<3>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/search/sequential.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: axes and extents are template arguments: .*slice<1, 0, 4>\(x\)
 // rejects: fact::in<cairn::fixed_string<5>\{"half"\}>
 // rejects: operation<cairn::fixed_string<6>\{"slice"\}, float ?\[8\]\[16\], int, int>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: this function goes along one axis; reshape several axes into one before
 // rejects: operation<cairn::fixed_string<8>\{"softmax"\}, float ?\[4\]\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/leaf.hpp"
 #include "cairn/op/softmax.hpp"
 #include "cairn/lang/view.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: a recurrent layer takes its input alone, or with each of its states
 // rejects: fact::in<cairn::fixed_string<5>\{"cell"\}>
 // rejects: operation<cairn::fixed_string<5>\{"lstm"\}, float ?\[8\]\[3\], float ?\[8\]\[4\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/recurrent.hpp"
 
 using namespace cairn;

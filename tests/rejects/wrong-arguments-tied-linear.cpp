@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: tied_linear takes the weight of another layer by its full name, which starts with /
 // rejects: fact::in<cairn::fixed_string<2>\{"d"\}>, cairn::fact::parameter<cairn::fixed_string<11>\{"wte.weight"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/block.hpp"
 #include "cairn/lang/generated.hpp"
 #include "cairn/nn/embedding.hpp"

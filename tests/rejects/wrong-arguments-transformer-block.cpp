@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: a layer of attention takes x.* at most one mask; causal is an option, in <...>
 // rejects: operation<cairn::fixed_string<18>\{"transformer_block"\}, float ?\[2\]\[7\]\[12\], cairn::nn::causal_t>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/transformer.hpp"
 
 using namespace cairn;

@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-arguments\]: if, \?:, && and ! ask for a value, and an expression has none.*write where\(x > 0_c, a, b\)
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/block.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/nn/linear.hpp"

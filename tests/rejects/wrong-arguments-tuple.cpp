@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-arguments\]: \| applies a layer to one value; call it with several: layer\(a, b\)
 // rejects: operation<cairn::fixed_string<2>\{"\|"\}, float ?\[4\]\[8\], float ?\[4\]\[8\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/elementwise.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-arguments\]: what becomes another value when a step is over is a state
 // rejects: fact::in<cairn::fixed_string<\d+>\{"block"\}>
 // rejects: operation<cairn::fixed_string<8>\{"updated"\}, float ?\[8\]\[3\], float ?\[3\], float ?\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/reduce.hpp"
 #include "cairn/lang/state.hpp"

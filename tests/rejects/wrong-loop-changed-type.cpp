@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-loop\]: what a loop carries has the same shape and type in all steps.*\(the first is number 0\)
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}.*fact::argument<0>.*fact::got<double *\[4\]\[5\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/convert.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-loop\]: snapshots of a loop lie elsewhere only where no other loop is around it
 // rejects: fact::in<.*"outer"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-loop\]: revolve<S> has .*segment_every<P>, two_level<P, S> periods of 1 to T, and 1 to P snapshots
 // rejects: fact::given<cairn::two_level<3, 4[^>]*>
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"
 

@@ -1,5 +1,5 @@
 // rejects: cairn \[wrong-loop\]: a gradient of a gradient goes through this loop
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/scan.hpp"
 #include "cairn/run/scan.hpp"
 #include "cairn/op/elementwise.hpp"

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-loop\]: revolve<S> has 1 to T snapshots for T steps
 // rejects: fact::given<cairn::revolve<0> ?>.*fact::iterations<10>
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"
 

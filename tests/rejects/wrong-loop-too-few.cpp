@@ -1,6 +1,6 @@
 // rejects: cairn \[wrong-loop\]: the body of scan returns less than is carried.*std::tuple
 // rejects: fact::in<cairn::fixed_string<5>\{"step"\}
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/lang/scan.hpp"
 

@@ -1,7 +1,7 @@
 // rejects: cairn \[wrong-probability\]: elements are dropped with a probability from 0 to below 1
 // rejects: operation<cairn::fixed_string<\d+>\{"attention"\}, float ?\[2\]\[9\]\[4\]\[8\]
 // rejects: fact::probability<1\.
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/op/attention.hpp"
 
 using namespace cairn;

@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<8>\{"net.gru"\}>
 // rejects: operation<cairn::fixed_string<4>\{"gru"\}, float ?\[8\]\[5\]\[3\]>
 // rejects: fact::probability<1\.
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/nn/recurrent.hpp"
 
 using namespace cairn;

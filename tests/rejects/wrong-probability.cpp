@@ -2,7 +2,7 @@
 // rejects: fact::in<cairn::fixed_string<11>\{"block\.0\.ff"\}>
 // rejects: operation<cairn::fixed_string<25>\{"dropout\(argument 0, \.\.\.\)"\}, float ?\[4\]\[8\]
 // rejects: fact::probability<1\.
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"
 #include "cairn/nn/dropout.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[zero-grad-argument\]: a gradient is asked by a value of this shape on which the scalar does not depend
 // rejects: fact::given<float ?\[8\]\[3\]>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/lang/gradient.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,6 +1,6 @@
 // rejects: cairn \[zero-grad-input\]: no gradient of the loss reaches this input.*take it out of wrt<
 // rejects: fact::input<cairn::fixed_string<5>\{"mask"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

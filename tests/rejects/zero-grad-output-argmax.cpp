@@ -1,6 +1,6 @@
 // rejects: cairn \[zero-grad-output\]: no gradient of the loss reaches any parameter
 // rejects: fact::operation<cairn::fixed_string<8>\{"one_hot"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/gather.hpp"

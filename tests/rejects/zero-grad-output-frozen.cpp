@@ -1,5 +1,5 @@
 // rejects: cairn \[zero-grad-output\]: no parameter of the loss is trained: it has none, or all are frozen
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 

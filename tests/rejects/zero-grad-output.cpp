@@ -1,6 +1,6 @@
 // rejects: cairn \[zero-grad-output\]: no gradient of the loss reaches any parameter
 // rejects: fact::operation<cairn::fixed_string<7>\{"detach"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
 

@@ -1,6 +1,6 @@
 // rejects: cairn \[zero-grad-parameter\]: no gradient of the loss reaches this parameter.*name it in freeze<\.\.\.> or remove it
 // rejects: fact::parameter<cairn::fixed_string<2>\{"w"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 
 using namespace cairn;

@@ -1,6 +1,6 @@
 // rejects: cairn \[zero-grad-segment\]: nothing in this segment needs a gradient
 // rejects: fact::segment<cairn::fixed_string<6>\{"b\.enc"\}>
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/check/model.hpp"
 #include "cairn/op/softmax.hpp"
 

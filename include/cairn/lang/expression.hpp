@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cairn/base/element.hpp"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/lang/opaque.hpp"
 #include "cairn/lang/scope.hpp"
 

@@ -3,7 +3,7 @@
 // outermost call reports the mistake, because this call is in the user's code, where the user can see it.
 #pragma once
 
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/base/setting.hpp"
 #include "cairn/lang/expression.hpp"
 

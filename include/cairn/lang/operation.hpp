@@ -4,7 +4,7 @@
 #include "cairn/base/element.hpp"
 #include "cairn/base/fixed_string.hpp"
 #include "cairn/base/map.hpp"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 #include "cairn/cost/parts.hpp"
 
 #include <array>
@@ -30,7 +30,7 @@ struct next_state {
 ///   result is returned as a tensor_type, or as a shape if its elements are real numbers of the arguments' type.
 ///   Several results are returned as a std::array of tensor_type or of shape. If the arguments do not fit, the result
 ///   is `no_shape`.
-/// - `rule`: the misuse that is reported if the arguments do not fit. It is in misuse/misuse.hpp, or the user's own.
+/// - `rule`: the misuse that is reported if the arguments do not fit. It is in misuse/table.hpp, or the user's own.
 /// - `asked` (optional): a fact that the message shows in addition to the arguments, for example the wanted shape.
 /// - `flops(x...)`: the number of floating-point operations. The default is one for each element of the first result.
 /// - `vjp(g..., y..., x...)`: the gradient rule, written in the language itself. It gets the cotangents g of all

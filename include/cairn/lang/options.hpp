@@ -3,7 +3,7 @@
 
 #include "cairn/base/element.hpp"
 #include "cairn/base/fixed_string.hpp"
-#include "cairn/misuse/misuse.hpp"
+#include "cairn/misuse/table.hpp"
 
 #include <array>
 #include <concepts>
