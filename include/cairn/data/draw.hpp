@@ -62,7 +62,7 @@ std::int32_t draw(const Logits& logits, const draw_options& how, random_sequence
 
   const auto count = static_cast<std::size_t>(how.top_k);
   if (count > 0 && count < row.size()) {
-    // The largest logit first; of equal logits the one with the smaller index first.
+    // The largest logit comes first. Equal logits are in the order of their indices.
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t i = 0; i < row.size(); ++i) order.emplace_back(-row[i], i);
     std::ranges::nth_element(order, order.begin() + how.top_k);

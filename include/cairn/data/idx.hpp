@@ -93,7 +93,7 @@ class gzip_reader {
   std::unique_ptr<std::FILE, close> file_;
   std::vector<Bytef> piece_ = std::vector<Bytef>(1 << 16);
   z_stream stream_{};
-  // Packed_: the file is gzipped; within_: a gzip member has begun and has not ended.
+  // `packed_`: the file is gzipped. `within_`: a gzip member has begun and has not ended.
   bool packed_ = false, within_ = false;
 };
 
