@@ -15,6 +15,7 @@ struct dataset {
   int features = 0;
   int classes = 0;
 
+  /// Returns the number of examples.
   std::int64_t size() const { return std::ssize(labels); }
 };
 

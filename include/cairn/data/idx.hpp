@@ -207,6 +207,7 @@ inline dataset standardized(const labelled_images& set, const pixel_moments& mom
   return out;
 }
 
+/// The two parts of a data set.
 struct train_and_test {
   dataset train, test;
 };

@@ -37,6 +37,7 @@ constexpr std::size_t bytes_of_character(std::string_view text) {
   const bool surrogate = first == 0xed && second >= 0xa0, beyond_unicode = first == 0xf4 && second >= 0x90;
   return longer_than_needed || surrogate || beyond_unicode ? 0 : bytes;
 }
+/// Returns the text with which a message shows a byte.
 [[gnu::cold]] inline std::string in_hexadecimal(char byte) {
   char text[16];
   std::snprintf(text, sizeof text, "a byte 0x%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
@@ -74,6 +75,7 @@ class vocabulary {
     return out;
   }
 
+  /// Returns the number of symbols. All tokens are below it.
   std::int64_t size() const { return std::ssize(symbols_); }
   /// Returns all symbols as one text, in the order of their tokens. Save this text to keep a vocabulary of characters:
   /// `characters(known.all())` is the same vocabulary again.

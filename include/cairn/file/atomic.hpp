@@ -1,4 +1,4 @@
-// Files that are written as a whole or not at all.
+// Replaces files as a whole or not at all.
 #pragma once
 
 #include "cairn/base/hash.hpp"

@@ -17,7 +17,7 @@
 
 namespace cairn::file::detail {
 
-/// The kernel's number for an open file. Nothing here throws: a call that fails leaves the reason in errno.
+/// The operating system's number for an open file. Nothing here throws: a call that fails leaves the reason in errno.
 class descriptor {
  public:
   descriptor() = default;
@@ -76,7 +76,7 @@ class descriptor {
   /// failed.
   template <class Byte>
   static std::ptrdiff_t in_parts(std::span<Byte> bytes, auto call) {
-    constexpr std::size_t at_once = std::size_t{1} << 30;  // the kernel does at most 2 GB in one call
+    constexpr std::size_t at_once = std::size_t{1} << 30;  // Linux does at most 2 GB in one call
     std::size_t done = 0;
     while (done < bytes.size()) {
       const ::ssize_t count = call(bytes.data() + done, std::min(at_once, bytes.size() - done));

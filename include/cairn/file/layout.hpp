@@ -16,6 +16,7 @@ namespace cairn::file::detail {
 
 inline constexpr std::uint64_t most_header_bytes = 100'000'000;
 
+/// Throws format_error if a header is longer than safetensors files may have it.
 inline void check_header_length(const std::string& path, std::uint64_t length) {
   if (length > most_header_bytes)
     refuse(format_error(path, "a safetensors file, which begins with the length of its header, at most 100000000",

@@ -32,7 +32,8 @@ namespace detail {
 /// and time grow only with the header.
 class opened {
  public:
-  /// Throws read_error, and format_error for whatever breaks a rule of the format.
+  /// Opens the file, and reads and checks its header. Throws read_error, and throws format_error if the file breaks a
+  /// rule of the format.
   explicit opened(const std::string& path)
       // Without O_NONBLOCK, opening a pipe would wait for a writer.
       : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {
@@ -56,7 +57,7 @@ class opened {
   std::vector<entry> entries;  ///< sorted by name
   file::metadata metadata;
 
-  /// The tensor of this name; null where there is none.
+  /// Returns the tensor with this name, or null if there is none.
   const entry* find(std::string_view name) const {
     const auto at = std::lower_bound(entries.begin(), entries.end(), name,
                                      [](const entry& one, std::string_view wanted) { return one.about.name < wanted; });
@@ -90,7 +91,7 @@ class opened {
 /// and not with the bytes that its header announces.
 class reader {
  public:
-  /// Throws read_error, and format_error for whatever breaks a rule of the format.
+  /// Reads the file. Throws read_error, and throws format_error if the file breaks a rule of the format.
   explicit reader(const std::string& path) {
     detail::opened file(path);
     metadata_ = std::move(file.metadata);
@@ -106,7 +107,7 @@ class reader {
   /// The tensors of the file, sorted by name. Their bytes belong to this reader.
   std::span<const tensor> tensors() const { return tensors_; }
   const file::metadata& metadata() const { return metadata_; }
-  /// The tensor of this name; null where there is none.
+  /// Returns the tensor with this name, or null if there is none.
   const tensor* find(std::string_view name) const {
     const auto at = std::lower_bound(tensors_.begin(), tensors_.end(), name,
                                      [](const tensor& one, std::string_view wanted) { return one.name < wanted; });

@@ -38,9 +38,9 @@ struct value {
   bool joined;     ///< the value has no memory of its own, because its arguments are read in place
   bool converted;  ///< the value is its argument, converted to another type
   bool result;     ///< the value is the first result of its operation
-  // The next three fields are -1 if no plan step computes the value, as for a leaf.
-  /// Plan step that computes the value, and last plan step that needs its memory; `last` is -1 if the value has no
-  /// memory in the arena.
+  // The next three fields are -1 if no plan step computes the value, as for a leaf. `step` is the plan step that
+  // computes the value. `last` is the last plan step that needs its memory, or -1 if the value has no memory in the
+  // arena.
   int step, last;
   std::int64_t offset;  ///< offset in the arena in bytes, or -1
 };

@@ -29,6 +29,7 @@ struct roof {
   double flops = 0;            ///< floating-point operations per second
   std::vector<reach> moved{};  ///< in the order of sizes, the smallest first
 
+  /// Returns the bytes per second for operands of `bytes` bytes together.
   double rate(std::int64_t bytes) const {
     const auto fits = std::ranges::find_if(moved, [&](const reach& r) { return bytes <= r.bytes; });
     return fits == moved.end() ? moved.back().rate : fits->rate;

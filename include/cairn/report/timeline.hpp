@@ -75,6 +75,7 @@ struct timeline_writer : svg_plot {
     }
     return fits(number) ? std::string(number) : "";
   }
+  /// Draws the segments at depth `depth` as a row of boxes.
   void segments_at(int depth, double at) {
     int open = 0, count = 0;
     std::int64_t begin = 0;

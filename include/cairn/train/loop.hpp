@@ -193,6 +193,7 @@ class loop {
     return state_.epoch < options_.epochs ? ending::no_better : ending::done;
   }
 
+  /// Returns how far the run has come.
   const loop_state& state() const { return state_; }
 
  private:

@@ -150,6 +150,7 @@ class rule_optimizer {
     return *this;
   }
 
+  /// Returns the learning rate.
   double lr() const { return rule_.lr; }
   /// Sets the learning rate. Throws std::invalid_argument if the rate is negative or not finite.
   void lr(double rate) {

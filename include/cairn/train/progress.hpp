@@ -103,6 +103,8 @@ class progress {
     if (drawn_) std::fputc('\n', file_);
   }
 
+  /// Notes one training step with its loss. A terminal is redrawn at most ten times a second, and after the last step.
+  /// Elsewhere, a line is written after each tenth of the steps.
   void advance(double loss) {
     ++done_;
     sum_ += loss;

@@ -1,6 +1,7 @@
 // The usual learning rates, as functions of the training step: `optimizer.lr(schedule(step))`. Steps are counted from
-// 0. Any function of the step can take their place. Each of these throws std::invalid_argument if a setting has a value
-// that is not allowed.
+// 0. Any function of the step can take their place. `warm_up` is the number of steps in which a rate rises linearly;
+// with 0 there is no warm-up. Each of these functions throws std::invalid_argument if a setting has a value that is not
+// allowed.
 #pragma once
 
 #include "cairn/base/setting.hpp"
