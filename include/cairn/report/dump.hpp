@@ -5,7 +5,7 @@
 
 #include "cairn/check/model.hpp"
 #include "cairn/base/macros_aside.hpp"
-#include "cairn/kernel/kernels.hpp"  // needed because the tables point to the kernels
+#include "cairn/kernel/kernels.hpp"  // the tables point to the kernels
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"
 

@@ -66,9 +66,9 @@ struct kept_part {
 
 inline std::string_view operation_of(const value& v) { return v.converted ? "conversion" : v.operation; }
 
-/// Returns the layer to which each forward value belongs. The layer of a parameter is its name without the last part. A
-/// computed value belongs to the layer of one of its arguments: of the last parameter or random key among them, or else
-/// of the argument that was computed last.
+/// Returns the layer to which each forward value belongs. The layer of a parameter is its name without the last part,
+/// and the layer of another leaf is its name. A computed value belongs to the layer of one of its arguments: of the
+/// last parameter or random key among them, or else of the argument that was computed last. Constants do not count.
 inline std::vector<std::string> layers_of(const account& a) {
   std::vector<std::string> layers(static_cast<std::size_t>(a.value_turn));
   for (int v = 0; v < a.value_turn; ++v) {

@@ -176,8 +176,11 @@ class loop {
   /// Runs the remaining epochs and returns why the run ended.
   ///
   /// `data(epoch)` returns the batches of an epoch, a range with size(). `go(rate, batch)` does one training step and
-  /// returns its loss. `validate()` returns how good the program is. Throws std::invalid_argument if there is no
-  /// `validate` and an option says what is done with validations.
+  /// returns its loss. `validate()` returns how good the program is.
+  ///
+  /// Throws std::invalid_argument if there is no `validate` and an option says what is done with validations, if an
+  /// epoch has no batches, or if a learning rate is negative or not finite. Throws file::write_error if the run cannot
+  /// be saved. A resumed run throws file::file_error if its data has changed, unless `accepts_changes` is set.
   template <class Data, class Go, class Validate = detail::no_validation>
   ending operator()(Data data, Go go, Validate validate = {}) {
     const stop_requests requests;
@@ -287,8 +290,8 @@ class loop {
     }
     return true;
   }
-  /// Returns true if something that is due every `every` training steps is due now. If `every` is 0, it is never due
-  /// here.
+  /// Returns true if something that happens every `every` training steps happens after this one. Returns false if
+  /// `every` is 0.
   bool is_turn(std::int64_t every) const { return every > 0 && state_.step % every == 0; }
 
   template <class Validate>
