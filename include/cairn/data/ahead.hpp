@@ -11,8 +11,9 @@
 
 namespace cairn::data {
 
-/// The batches of a range, in the same order and with the same numbers; while one is used, the next is gathered on a
-/// thread of its own. To be gone through once. It may be moved at any time.
+/// The batches of a range, prepared on a thread of their own: while one batch is used, the thread gathers the next one.
+/// The batches have the order and the numbers of the range. They can be iterated over once. The object may be moved at
+/// any time, also while its thread runs.
 template <int B>
 class ahead_range {
   struct worker;
@@ -20,7 +21,7 @@ class ahead_range {
  public:
   explicit ahead_range(batch_range<B> batches) : worker_(std::make_unique<worker>(std::move(batches))) {}
 
-  /// How many batches there are; none after a move.
+  /// Returns the number of batches, or 0 after a move.
   std::int64_t size() const { return worker_ ? worker_->batches.size() : 0; }
 
   class iterator {
@@ -36,7 +37,7 @@ class ahead_range {
     }
     void operator++(int) { ++*this; }
     friend bool operator==(const iterator& at, std::default_sentinel_t) { return at.place_ == at.of_->batches.size(); }
-    /// As of the batches themselves.
+    /// Returns the description of the batches that are prepared.
     std::string description() const { return of_->batches.description(); }
 
    private:
@@ -45,7 +46,7 @@ class ahead_range {
     worker* of_;
     std::int64_t place_ = 0;
   };
-  /// Starts the thread. Throws std::logic_error the second time, and after a move.
+  /// Starts the thread. Throws std::logic_error if it is called a second time, or after a move.
   iterator begin() {
     if (!worker_ || worker_->thread.joinable())
       refuse(std::logic_error("cairn: batches ahead can be gone through once, and not after they were moved"));
@@ -60,12 +61,14 @@ class ahead_range {
     std::array<std::int32_t, B> labels{};
     batch<B> prepared{{nullptr, {}}, std::span<const std::int32_t, B>(labels)};
   };
-  /// What the thread and iterators use. It stays where it is when the range is moved.
+  /// The data that the thread and the iterators share. The address of this data does not change when the range is
+  /// moved.
   struct worker {
     batch_range<B> batches;
     slot slots[2];
     std::counting_semaphore<4> free{2}, ready{0};
-    std::jthread thread;  // the last: it ends before what it uses
+    // The last member: it is destroyed first, so the thread ends before the members that it uses.
+    std::jthread thread;
 
     explicit worker(batch_range<B> given) : batches(std::move(given)) {
       for (slot& one : slots) one.images.resize(B * batches.features());
@@ -91,7 +94,7 @@ class ahead_range {
   std::unique_ptr<worker> worker_;
 };
 
-/// `for (auto [x, y] : data::ahead(data::batches<128>(set, seed{1}, epoch)))`.
+/// Has a thread prepare batches: `for (auto [x, y] : data::ahead(data::batches<128>(set, seed{1}, epoch)))`.
 template <int B>
 ahead_range<B> ahead(batch_range<B> batches) {
   return ahead_range<B>(std::move(batches));

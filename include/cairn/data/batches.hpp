@@ -19,7 +19,7 @@
 
 namespace cairn::data {
 
-/// B examples, for `auto [x, y]`. Both are views, good until the next batch is asked for.
+/// B examples and their labels, for `auto [x, y]`. Both are views, which are valid until the next batch is asked for.
 template <int B>
 struct batch {
   tensor_view<const float, 2> images;       // {B, features}
@@ -29,22 +29,26 @@ struct batch {
 template <int B>
 class ahead_range;
 
-/// The whole batches of a data set, which must outlive it; the last size() % B examples of an epoch are left
-/// out. In order, batches are views of the data set itself. Shuffled, they are gathered in a buffer that is
-/// allocated once. Iterating allocates nothing. An iterator of shuffled batches throws std::logic_error after they were
-/// moved.
+/// The batches of a data set. The data set must outlive them. All batches have B examples, so the last size() % B
+/// examples of an epoch are left out.
+///
+/// If the batches are in order, they are views of the data set itself. If they are shuffled, their examples are
+/// gathered in a buffer that is allocated once. Iterating allocates nothing. An iterator over shuffled batches throws
+/// std::logic_error after the batches were moved.
 template <int B>
 class batch_range {
   static_assert(B > 0);
 
  public:
-  /// In order. Throws size_error if the set is smaller than a batch or disagrees with itself.
+  /// Makes batches in the order of the data set. Throws size_error if the data set is smaller than a batch, or if its
+  /// number of pixels does not fit its number of labels.
   explicit batch_range(const dataset& set) : set_(&set) {
     if (set.size() < B) refuse(size_error("examples for a batch", B, set.size()));
     const auto pixels = set.size() * set.features;
     if (std::ssize(set.images) != pixels) refuse(size_error("pixels in a data set", pixels, std::ssize(set.images)));
   }
-  /// Shuffled: every permutation is equally likely, and is a function of the seed and the epoch.
+  /// Makes shuffled batches. Every permutation is equally likely, and the permutation is a function of the seed and the
+  /// epoch. Throws size_error as above.
   batch_range(const dataset& set, seed s, std::int64_t epoch) : batch_range(set) {
     is_shuffled_ = true;
     seed_ = s;
@@ -57,7 +61,7 @@ class batch_range {
     images_.resize(B * features());
   }
 
-  /// How many batches there are.
+  /// Returns the number of batches.
   std::int64_t size() const { return set_->size() / B; }
 
   class iterator {
@@ -70,7 +74,8 @@ class batch_range {
     iterator& operator++() { return ++place_, *this; }
     iterator operator++(int) { return {range_, place_++}; }
     friend bool operator==(const iterator&, const iterator&) = default;
-    /// What the batches are, but for the epoch: saved with a run of train::loop, which does not go on with others.
+    /// Describes the batches, except for the epoch. train::loop saves the description with a run, and refuses to resume
+    /// the run with other batches.
     std::string description() const { return range_->description(); }
 
    private:
@@ -92,7 +97,8 @@ class batch_range {
   friend class ahead_range<B>;
 
   batch<B> at(std::int64_t place) { return gathered(place, images_.data(), labels_); }
-  /// A batch in memory of the caller's, unless it can be a view of the set.
+  /// Returns a batch. A batch in order is a view of the data set. A shuffled batch is gathered into `images` and
+  /// `labels`, which are the caller's memory.
   batch<B> gathered(std::int64_t place, float* images, std::array<std::int32_t, B>& labels) const {
     const auto first = static_cast<std::size_t>(place) * B;
     if (!is_shuffled_) {
@@ -110,23 +116,24 @@ class batch_range {
 
   const dataset* set_;
   bool is_shuffled_ = false;
-  seed seed_;                         // by which it is shuffled
-  std::vector<std::uint32_t> order_;  // if shuffled; empty after a move
+  seed seed_;                         // seed of the permutation
+  std::vector<std::uint32_t> order_;  // the permutation, if the batches are shuffled; empty after a move
   std::vector<float> images_;
   std::array<std::int32_t, B> labels_{};
 };
 
-/// `for (auto [x, y] : batches<128>(set))`: in order, for evaluation.
+/// Makes batches in order, for evaluation: `for (auto [x, y] : batches<128>(set))`.
 template <int B>
 batch_range<B> batches(const dataset& set) {
   return batch_range<B>(set);
 }
-/// `for (auto [x, y] : batches<128>(set, seed{1}, epoch))`: shuffled anew each epoch, for training.
+/// Makes batches that are shuffled anew in each epoch, for training:
+/// `for (auto [x, y] : batches<128>(set, seed{1}, epoch))`.
 template <int B>
 batch_range<B> batches(const dataset& set, seed s, std::int64_t epoch) {
   return batch_range<B>(set, s, epoch);
 }
 template <int B>
-void batches(const dataset&&, auto...) = delete;  // the batches would outlive the set
+void batches(const dataset&&, auto...) = delete;  // the batches would outlive the data set
 
 }  // namespace cairn::data

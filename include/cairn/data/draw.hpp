@@ -1,4 +1,4 @@
-// Drawing from logits: what a model of text writes next.
+// Drawing from logits, for example the next token of a language model.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -18,11 +18,13 @@
 namespace cairn::data {
 
 struct draw_options {
-  double temperature = 1;  ///< by which logits are divided; with 0 the largest is taken
-  int top_k = 0;           ///< only so many of the largest can be drawn; all if 0
+  double temperature = 1;  ///< logits are divided by it; 0 always takes the largest logit
+  int top_k = 0;           ///< number of largest logits that can be drawn; 0: all of them
 };
 
-/// A logit that is not a number or is not below infinity; or, without an index, minus infinity in place of all.
+/// Thrown for logits from which nothing can be drawn. There are two cases.
+/// - The logit at `index` is NaN or plus infinity, and `actual` is its value.
+/// - All logits are minus infinity. Then `index` is -1 and `actual` is minus infinity.
 struct logit_error : std::runtime_error {
   std::int64_t index;
   double actual;
@@ -35,9 +37,11 @@ struct logit_error : std::runtime_error {
         actual(given) {}
 };
 
-/// An index, drawn by softmax(logits / temperature) from a row of logits: where several are alike, the first counts as
-/// the larger. Takes two words of the sequence, whatever is drawn, so that the n-th draw depends on the seed, the
-/// sequence and n alone. A logit of minus infinity is never drawn. Throws logit_error and option_error.
+/// Returns an index, drawn with the probabilities softmax(logits / temperature) of a row of logits. If several logits
+/// are equal, the first of them counts as the larger. A logit of minus infinity is never drawn.
+///
+/// Each call takes two words of the random sequence, whatever is drawn. So the n-th draw depends only on the seed, the
+/// sequence and n. Throws logit_error, and option_error for a temperature or a top_k that is not allowed.
 template <std::ranges::contiguous_range Logits>
 std::int32_t draw(const Logits& logits, const draw_options& how, random_sequence& random) {
   if (!(how.temperature >= 0 && std::isfinite(how.temperature)))
@@ -52,12 +56,14 @@ std::int32_t draw(const Logits& logits, const draw_options& how, random_sequence
     if (logit > (largest < 0 ? least : row[static_cast<std::size_t>(largest)])) largest = i;
   }
   if (largest < 0) refuse(logit_error(-1, least));
-  const std::uint64_t high = random() >> 6, low = random() >> 5;  // 26 bits and 27 make a double in [0, 1)
+  // 26 bits and 27 bits together make a double in [0, 1).
+  const std::uint64_t high = random() >> 6, low = random() >> 5;
   if (how.temperature == 0) return static_cast<std::int32_t>(largest);
 
   const auto count = static_cast<std::size_t>(how.top_k);
   if (count > 0 && count < row.size()) {
-    std::vector<std::pair<double, std::size_t>> order;  // the largest first, of equal ones the first
+    // The largest logit comes first. Equal logits are in the order of their indices.
+    std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t i = 0; i < row.size(); ++i) order.emplace_back(-row[i], i);
     std::ranges::nth_element(order, order.begin() + how.top_k);
     for (std::size_t i = count; i < order.size(); ++i) row[order[i].second] = least;
@@ -66,7 +72,7 @@ std::int32_t draw(const Logits& logits, const draw_options& how, random_sequence
   double sum = 0;
   for (double& x : row) x = sum += std::exp((x - top) / how.temperature);
   const double drawn =
-      static_cast<double>(high << 27 | low) * 0x1p-53 * sum;  // below the sum, which is the last of row
+      static_cast<double>(high << 27 | low) * 0x1p-53 * sum;  // below the sum, which is the last number of `row`
   return static_cast<std::int32_t>(std::ranges::upper_bound(row, drawn) - row.begin());
 }
 

@@ -1,4 +1,4 @@
-// What is wrong with data, as exceptions: each says what was expected and what was there instead.
+// Exceptions for data that is not right. Each exception says what was expected and what was found instead.
 #pragma once
 
 #include "cairn/base/decimal.hpp"
@@ -14,7 +14,7 @@ namespace cairn::data {
 
 using cairn::detail::text_of;
 
-/// A number of examples, or of their parts, that does not fit; `what()` says which.
+/// Thrown for a number of examples, pixels or tokens that does not fit. `what()` names what was counted.
 struct size_error : std::runtime_error {
   std::int64_t expected, actual;
 
@@ -24,7 +24,7 @@ struct size_error : std::runtime_error {
         actual(given) {}
 };
 
-/// A file that is missing, corrupt, or does not fit to the others.
+/// Thrown for a file that is missing or corrupt, or that does not fit the other files of its data set.
 struct file_error : std::runtime_error {
   std::string file, expected, actual;
 
@@ -35,8 +35,9 @@ struct file_error : std::runtime_error {
         actual(given) {}
 };
 
-/// A text that is no UTF-8 or has a character that its vocabulary has not, at that byte; or, among tokens, one that is
-/// none of the vocabulary, at that place.
+/// Thrown for a text or for tokens that a vocabulary does not know. `position` is
+/// - the byte at which a text stops being UTF-8, or has a character that is not in the vocabulary;
+/// - the index of a token that is not in the vocabulary.
 struct text_error : std::runtime_error {
   std::int64_t position;
   std::string expected, actual;
@@ -48,7 +49,7 @@ struct text_error : std::runtime_error {
         actual(given) {}
 };
 
-/// A number that says how something is to be done, and cannot.
+/// Thrown for an option with a value that is not allowed.
 struct option_error : std::invalid_argument {
   std::string expected, actual;
 

@@ -1,4 +1,4 @@
-// The IDX files of MNIST and its kin, plain or gzipped. Link with zlib (-lz).
+// Reads IDX files, the format of MNIST and of similar data sets, plain or gzipped. Link with zlib (-lz).
 #pragma once
 
 #include "cairn/data/dataset.hpp"
@@ -20,7 +20,7 @@
 
 namespace cairn::data {
 
-/// An array of bytes, row-major.
+/// An array of bytes in row-major order.
 struct byte_array {
   std::vector<std::int64_t> extents;
   std::vector<std::uint8_t> bytes;
@@ -28,8 +28,8 @@ struct byte_array {
 
 namespace detail {
 
-/// A file read once from its beginning to its end, and unpacked on the way if it is gzipped. zlib's own reader passes
-/// over what lies behind gzip data.
+/// Reads a file once from its beginning to its end, and decompresses it on the way if it is gzipped. zlib's own file
+/// reader is not used, because it ignores whatever follows the gzip data.
 class gzip_reader {
  public:
   explicit gzip_reader(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rb")) {
@@ -42,7 +42,7 @@ class gzip_reader {
   gzip_reader& operator=(const gzip_reader&) = delete;
   ~gzip_reader() { inflateEnd(&stream_); }
 
-  /// Fills `bytes` as far as the file goes; returns how many there were.
+  /// Fills `bytes` until it is full or the file ends, and returns the number of bytes filled.
   std::size_t read(std::span<std::uint8_t> bytes) {
     stream_.next_out = bytes.data();
     stream_.avail_out = static_cast<uInt>(bytes.size());
@@ -59,7 +59,8 @@ class gzip_reader {
  private:
   static constexpr Bytef first_of_gzip = 0x1f;
 
-  /// Whether the file could be read; at its end there is no more input.
+  /// Reads the next piece of the file into the buffer. Returns false if the file could not be read. At the end of the
+  /// file, returns true and leaves the buffer empty.
   bool fill() {
     stream_.next_in = piece_.data();
     stream_.avail_in = static_cast<uInt>(std::fread(piece_.data(), 1, piece_.size(), file_.get()));
@@ -71,7 +72,7 @@ class gzip_reader {
     const int state = inflate(&stream_, Z_NO_FLUSH);
     if (state != Z_OK && state != Z_STREAM_END) refuse(file_error(path_, "sound gzip data", "a corrupt stream"));
     within_ = state == Z_OK;
-    if (!within_) inflateReset(&stream_);  // other gzip data may follow
+    if (!within_) inflateReset(&stream_);  // a gzip file may have several members, one after another
   }
   void copy() {
     const uInt count = std::min(stream_.avail_in, stream_.avail_out);
@@ -92,13 +93,15 @@ class gzip_reader {
   std::unique_ptr<std::FILE, close> file_;
   std::vector<Bytef> piece_ = std::vector<Bytef>(1 << 16);
   z_stream stream_{};
-  bool packed_ = false, within_ = false;  // gzip data has begun, and not ended
+  // `packed_`: the file is gzipped. `within_`: a gzip member has begun and has not ended.
+  bool packed_ = false, within_ = false;
 };
 
 }  // namespace detail
 
-/// Reads 0, 0, 8, the rank, the extents (32 bits each, big-endian), and as many bytes as they announce.
-/// Throws file_error.
+/// Reads an IDX file of bytes: the bytes 0, 0 and 8, the rank (1 to 4), the extents (32 bits each, big-endian), and as
+/// many bytes as the extents announce. Throws file_error, also if an extent is 0, if the extents announce more than
+/// 2^31 - 1 bytes, or if bytes follow the announced ones.
 inline byte_array read_idx(const std::string& path) {
   constexpr std::int64_t limit = 0x7FFFFFFF;
   constexpr std::size_t piece = 1 << 20;
@@ -127,7 +130,8 @@ inline byte_array read_idx(const std::string& path) {
     total *= extent;
   }
 
-  // Memory grows with what is there, not with what the header announces.
+  // The memory that is allocated grows with the bytes that the file has, and not with the bytes that its header
+  // announces.
   const auto announced = static_cast<std::size_t>(total);
   for (std::size_t count = 0; count < announced;) {
     array.bytes.resize(std::min(announced, count + piece));
@@ -141,12 +145,13 @@ inline byte_array read_idx(const std::string& path) {
   return array;
 }
 
-/// Images {count, rows, columns} and their labels {count}, as they are in the files.
+/// Images of shape {count, rows, columns} and their labels of shape {count}, with the bytes that the files have.
 struct labelled_images {
   byte_array images, labels;
 };
 
-/// Reads two IDX files that belong together. Throws file_error, also for a label that is not below `classes`.
+/// Reads a file of images and the file of their labels. Throws file_error if a file cannot be read, if the ranks are
+/// not 3 and 1, if the numbers of images and labels differ, or if a label is not below `classes`.
 inline labelled_images read_labelled_images(const std::string& images_file, const std::string& labels_file,
                                             int classes) {
   labelled_images set{read_idx(images_file), read_idx(labels_file)};
@@ -166,7 +171,8 @@ inline labelled_images read_labelled_images(const std::string& images_file, cons
   return set;
 }
 
-/// Mean and standard deviation of pixels, as numbers from 0 to 1. Throws size_error where there are none.
+/// Mean and standard deviation of pixels, for pixels scaled to numbers from 0 to 1. The constructor throws size_error
+/// if there are no pixels.
 struct pixel_moments {
   double mean, deviation;
 
@@ -184,8 +190,8 @@ struct pixel_moments {
   }
 };
 
-/// The set with (pixel - mean) / deviation in place of each pixel. Throws option_error where the deviation is not above
-/// 0, as that of pixels that are all alike.
+/// Returns the data set in which each pixel, scaled to [0, 1], is replaced by (pixel - mean) / deviation. Throws
+/// option_error if the deviation is not above 0. The deviation is 0 if all pixels are equal.
 inline dataset standardized(const labelled_images& set, const pixel_moments& moments, int classes) {
   if (!(moments.deviation > 0)) refuse(option_error("deviation of pixels", "above 0", moments.deviation));
   std::array<float, 256> value{};
@@ -201,13 +207,16 @@ inline dataset standardized(const labelled_images& set, const pixel_moments& mom
   return out;
 }
 
+/// The two parts of a data set.
 struct train_and_test {
   dataset train, test;
 };
 
-/// Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): 60,000 and 10,000 images of 28 x 28 pixels in 10 classes,
-/// standardized by the moments of the training set. The default folder is that of Debian's package
-/// dataset-fashion-mnist; MNIST, whose files have the same names, can be read too. Throws file_error.
+/// Reads Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): 60,000 training images and 10,000 test images of 28 x 28 pixels,
+/// in 10 classes. Both sets are standardized with the mean and the deviation of the training set.
+///
+/// The default folder is the folder of Debian's package dataset-fashion-mnist. The files of MNIST have the same names,
+/// so MNIST can be read, too. Throws file_error.
 inline train_and_test fashion_mnist(const std::string& folder = "/usr/share/datasets/fashion-mnist") {
   constexpr int classes = 10;
   const auto read = [&folder](std::string_view name) {

@@ -1,4 +1,4 @@
-// Text as tokens: its bytes, or the characters that occur in it.
+// Text as tokens. A token stands for a byte, or for one of the characters that occur in the text.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -21,7 +21,8 @@
 namespace cairn::data {
 
 namespace detail {
-/// How many bytes the first character of a text has in UTF-8; 0 where it begins with none.
+/// Returns the number of bytes that the first character of a text has in UTF-8, or 0 if the text does not begin with a
+/// valid character.
 constexpr std::size_t bytes_of_character(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -36,12 +37,13 @@ constexpr std::size_t bytes_of_character(std::string_view text) {
   const bool surrogate = first == 0xed && second >= 0xa0, beyond_unicode = first == 0xf4 && second >= 0x90;
   return longer_than_needed || surrogate || beyond_unicode ? 0 : bytes;
 }
+/// Returns the text with which a message shows a byte.
 [[gnu::cold]] inline std::string in_hexadecimal(char byte) {
   char text[16];
   std::snprintf(text, sizeof text, "a byte 0x%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
   return text;
 }
-/// The first character of what begins at a byte of a text. Throws text_error.
+/// Returns the character that begins at byte `at` of a text. Throws text_error if there is no valid UTF-8 character.
 inline std::string_view character_at(std::string_view text, std::size_t at) {
   const std::size_t bytes = bytes_of_character(text.substr(at));
   if (bytes == 0) refuse(text_error("byte", static_cast<std::int64_t>(at), "UTF-8", in_hexadecimal(text[at])));
@@ -49,16 +51,17 @@ inline std::string_view character_at(std::string_view text, std::size_t at) {
 }
 }  // namespace detail
 
-/// Which tokens stand for what: token i is symbol i, a byte or a character.
+/// A numbered list of symbols. Token i stands for symbol i, which is a byte or a character.
 class vocabulary {
  public:
-  /// All bytes, by their number: 256 symbols, whatever the text.
+  /// Returns the vocabulary of all 256 bytes. Token i stands for byte i. This vocabulary fits any text.
   static vocabulary bytes() {
     vocabulary out;
     for (int byte = 0; byte < 256; ++byte) out.symbols_.emplace_back(1, static_cast<char>(byte));
     return out;
   }
-  /// The characters that occur in a text of UTF-8, by their number in Unicode. Throws text_error.
+  /// Returns the vocabulary of the characters that occur in a text, in the order of their numbers in Unicode. Throws
+  /// text_error if the text is not UTF-8.
   static vocabulary characters(std::string_view text) {
     vocabulary out;
     out.characters_ = true;
@@ -72,16 +75,17 @@ class vocabulary {
     return out;
   }
 
+  /// Returns the number of symbols. All tokens are below it.
   std::int64_t size() const { return std::ssize(symbols_); }
-  /// All symbols in the order of their tokens, as one text: to save characters, which `characters(known.all())` are
-  /// again.
+  /// Returns all symbols as one text, in the order of their tokens. Save this text to keep a vocabulary of characters:
+  /// `characters(known.all())` is the same vocabulary again.
   std::string all() const {
     std::string text;
     for (const std::string& symbol : symbols_) text += symbol;
     return text;
   }
 
-  /// Throws text_error at what is no symbol.
+  /// Returns the tokens of a text. Throws text_error at the first byte or character that is not in the vocabulary.
   std::vector<std::int32_t> encode(std::string_view text) const {
     std::vector<std::int32_t> tokens;
     tokens.reserve(text.size());
@@ -95,7 +99,7 @@ class vocabulary {
     }
     return tokens;
   }
-  /// Throws text_error at a number that is no token.
+  /// Returns the text of some tokens. Throws text_error at the first number that is not a token of the vocabulary.
   std::string decode(std::span<const std::int32_t> tokens) const {
     std::string text;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -108,11 +112,11 @@ class vocabulary {
   }
 
  private:
-  std::vector<std::string> symbols_;  // sorted: as bytes, and so by their number
+  std::vector<std::string> symbols_;  // sorted by their bytes, which for UTF-8 is the order of Unicode numbers
   bool characters_ = false;
 };
 
-/// A text as tokens, and what these stand for.
+/// A text as tokens, and the vocabulary of these tokens.
 struct text {
   vocabulary symbols;
   std::vector<std::int32_t> tokens;
@@ -122,7 +126,8 @@ struct text {
   struct parts {
     std::span<const std::int32_t> train, validation;
   };
-  /// The last `share` of it is to validate with. Throws option_error where that is not from 0 to 1.
+  /// Splits the tokens in two. The last `share` of them is for validation. Throws option_error if `share` is not from 0
+  /// to 1.
   parts split(double share = 0.1) const& {
     if (!(share >= 0 && share <= 1)) refuse(option_error("share to validate with", "0 to 1", share));
     const std::span<const std::int32_t> all(tokens);
@@ -132,7 +137,7 @@ struct text {
   void split(double share = 0.1) && = delete;  // the parts would outlive the text
 };
 
-/// All of a file. Throws file_error.
+/// Returns the contents of a file. Throws file_error.
 inline std::string read_file(const std::string& path) {
   struct close {
     void operator()(std::FILE* file) const { std::fclose(file); }
@@ -148,10 +153,10 @@ inline std::string read_file(const std::string& path) {
     refuse(file_error(path, "a readable file", std::generic_category().message(errno)));
   return all;
 }
-/// Any file, of which each byte is a token below 256. Throws file_error.
+/// Reads any file. Each byte is a token below 256. Throws file_error.
 inline text read_bytes(const std::string& path) { return {vocabulary::bytes(), read_file(path)}; }
-/// A text in UTF-8, of which each character is a token, below as many as there are different ones: `symbols.size()`.
-/// Throws file_error, and text_error where it is no UTF-8.
+/// Reads a text in UTF-8. Each character is a token below `symbols.size()`, the number of different characters in the
+/// text. Throws file_error, and text_error if the file is not UTF-8.
 inline text read_characters(const std::string& path) {
   const std::string all = read_file(path);
   return {vocabulary::characters(all), all};

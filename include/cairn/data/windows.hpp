@@ -1,4 +1,5 @@
-// Windows of a text, in batches, each with the same one token later: in order or drawn.
+// Batches of windows of a text, in order or drawn at random. The targets of a window are the same window, one token
+// later.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -19,29 +20,32 @@
 
 namespace cairn::data {
 
-/// B windows of T tokens, for `auto [x, y, begins]`. Both are views, good until the next batch is asked for.
+/// B windows of T tokens, for `auto [x, y, begins]`. The inputs and the targets are views, which are valid until the
+/// next batch is asked for.
 template <int B, int T>
 struct window_batch {
   tensor_view<const std::int32_t, 2> inputs;   // {B, T}
-  tensor_view<const std::int32_t, 2> targets;  // {B, T}: the token after each of these
-  bool begins;                                 ///< whether no window goes on where one of the batch before ended
+  tensor_view<const std::int32_t, 2> targets;  // {B, T}: for each input, the token that follows it
+  bool begins;                                 ///< true if no window continues a window of the batch before
 };
 
-/// Windows of tokens, which must outlive it. They are copied to two buffers that are allocated once; iterating
-/// allocates nothing. An iterator throws std::logic_error after its windows were moved.
+/// Batches of windows of tokens. The tokens must outlive them. Windows are copied to two buffers that are allocated
+/// once, so iterating allocates nothing. An iterator throws std::logic_error after its windows were moved.
 template <int B, int T>
 class window_range {
   static_assert(B > 0 && T > 0);
 
  public:
-  /// In order: B streams, each a part of the tokens; a window goes on where that of its stream in the batch before
-  /// ended. Throws size_error if there is no whole batch.
+  /// Makes windows in order. The tokens are divided into B streams. Window b of a batch continues window b of the batch
+  /// before, so each stream is read from its beginning to its end. Throws size_error if there are too few tokens for
+  /// one batch.
   explicit window_range(std::span<const std::int32_t> tokens) : window_range(tokens, B * std::int64_t{T} + 1) {
     size_ = stream_length() / T;
   }
-  /// Drawn: each window may begin everywhere, and where is a function of the seed, the epoch and the batch's number, by
-  /// random_sequence(seed, epoch << 32 | number). There are as many batches as have all tokens together. Throws
-  /// size_error if there is no whole window, or for 2^32 tokens and more.
+  /// Draws windows. A window may begin at any token that has T tokens after it. Where the windows of batch n begin is a
+  /// function of the seed, the epoch and n: they are drawn from random_sequence(seed, epoch << 32 | n). There are about
+  /// as many batches as are needed to read all tokens once, and at least one. Throws size_error if there are too few
+  /// tokens for one window, or if there are 2^32 tokens or more.
   window_range(std::span<const std::int32_t> tokens, seed s, std::int64_t epoch) : window_range(tokens, T + 1) {
     constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
     if (std::ssize(tokens) > most) refuse(size_error("tokens to draw windows from, at most", most, std::ssize(tokens)));
@@ -51,7 +55,7 @@ class window_range {
     epoch_ = static_cast<std::uint64_t>(epoch);
   }
 
-  /// How many batches there are.
+  /// Returns the number of batches.
   std::int64_t size() const { return size_; }
 
   class iterator {
@@ -64,7 +68,8 @@ class window_range {
     iterator& operator++() { return ++place_, *this; }
     iterator operator++(int) { return {range_, place_++}; }
     friend bool operator==(const iterator&, const iterator&) = default;
-    /// What the windows are, but for the epoch: saved with a run of train::loop, which does not go on with others.
+    /// Describes the windows, except for the epoch. train::loop saves the description with a run, and refuses to resume
+    /// the run with other windows.
     std::string description() const { return range_->description(); }
 
    private:
@@ -110,13 +115,14 @@ class window_range {
   std::vector<std::int32_t> inputs_, targets_;
 };
 
-/// `for (auto [x, y, begins] : windows<32, 64>(tokens))`: B streams in order, to carry a state from batch to batch, and
-/// to evaluate.
+/// Makes windows in order: `for (auto [x, y, begins] : windows<32, 64>(tokens))`. Use them to evaluate, and to train a
+/// model that carries a state from batch to batch.
 template <int B, int T>
 window_range<B, T> windows(std::span<const std::int32_t> tokens) {
   return window_range<B, T>(tokens);
 }
-/// `for (auto [x, y, begins] : windows<8, 256>(tokens, seed{1}, epoch))`: drawn anew each epoch, for training.
+/// Draws windows anew in each epoch, for training:
+/// `for (auto [x, y, begins] : windows<8, 256>(tokens, seed{1}, epoch))`.
 template <int B, int T>
 window_range<B, T> windows(std::span<const std::int32_t> tokens, seed s, std::int64_t epoch) {
   return window_range<B, T>(tokens, s, epoch);

@@ -1,4 +1,4 @@
-// Files that are written as a whole or not at all.
+// Replaces files as a whole or not at all.
 #pragma once
 
 #include "cairn/base/hash.hpp"
@@ -19,16 +19,16 @@ namespace cairn::file {
 
 namespace detail {
 
-/// The folder of a path, with the slash at its end; "./" where the path is a name alone.
+/// Returns the folder of a path, with a slash at its end, or "./" if the path is only a name.
 inline std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
 }
 
-/// The path of the file to which a symbolic link leads, whether that file exists or not; any other path as it is.
-/// Throws write_error where links lead in a circle.
+/// Returns the path of the file to which a symbolic link leads, whether that file exists or not. Returns any other path
+/// unchanged. Throws write_error if links form a circle.
 inline std::string behind_links(const std::string& path) {
-  constexpr int most_links = 40;  // as many as the kernel follows
+  constexpr int most_links = 40;  // the number of links that the Linux kernel follows
   std::string file = path;
   for (int i = 0; i < most_links; ++i) {
     char target[PATH_MAX];
@@ -41,22 +41,24 @@ inline std::string behind_links(const std::string& path) {
 }
 
 inline constexpr std::string_view before_unfinished = ".cairn-", after_unfinished = ".part";
-/// Returns true if the name is one that a file has while it is written.
+/// Returns true if `name` is the name of a file that is being written and has not taken its place yet.
 inline bool is_unfinished(std::string_view name) {
   return name.starts_with(before_unfinished) && name.ends_with(after_unfinished);
 }
 
-/// A file that is written to take the place of another. Until then it has no name, so nothing is left of it where the
-/// process is killed. File systems without such files (NFS is one) give it a name of its own, and there it stays.
+/// A new file that is written and then takes the place of another. Until then it has no name, so nothing is left of it
+/// if the process is killed. Some file systems, for example NFS, cannot make files without names. There, the new file
+/// has a name of its own, and it stays on the disk if the process is killed.
 class replacement {
  public:
-  /// Throws write_error where `path` is a folder, pipe or device, or where no file can be made in its folder.
+  /// Opens the new file. Throws write_error if `path` is a folder, a pipe or a device, or if no file can be made in its
+  /// folder.
   explicit replacement(const std::string& path)
       : said_(path),
         path_(behind_links(path)),
         folder_name_(folder_of(path_)),
         folder_(folder_name_, O_RDONLY | O_DIRECTORY) {
-    // A folder that may be written and not listed cannot be opened; take_place() then does without.
+    // A folder that may be written but not listed cannot be opened. take_place() then does without the open folder.
     if (!folder_ && errno != EACCES) fail("a folder to write in");
     struct stat old{};
     const bool is_new = ::stat(path_.c_str(), &old) != 0;
@@ -75,15 +77,16 @@ class replacement {
   void write(std::span<const std::byte> bytes) {
     if (!file_.write(bytes)) fail("room to write");
   }
-  /// All bytes must be on the disk before the name leads there: after a power failure a file system may know the new
-  /// name and not the bytes. Some file systems say only at the end, in close(), that the disk is full.
+  /// Puts the new file in place of the old one. All bytes must be on the disk before the name leads to them, because
+  /// after a power failure a file system may know the new name and not the bytes. Some file systems report a full disk
+  /// only in close().
   void take_place() {
     if (!file_.sync()) fail("room to write");
     if (!has_name_) give_name();
     if (!file_.close()) fail("room to write");
     put_in_place();
     has_name_ = false;
-    // File systems that bring names to the disk without being asked say EINVAL.
+    // File systems that bring names to the disk without being asked return EINVAL.
     if (!folder_) ::sync();
     else if (!folder_.sync() && errno != EINVAL) fail("a folder on the disk");
   }
@@ -98,8 +101,8 @@ class replacement {
     if (!file_) fail("a folder to write in");
     has_name_ = true;
   }
-  /// Gives the new file the owner and the mode of the old one. Only root may give files away. Where the group cannot be
-  /// kept, another group gets no more rights than everybody has.
+  /// Gives the new file the owner and the mode of the old one. Only root may change the owner of a file. If the group
+  /// cannot be kept, the new group gets only the rights that everybody has.
   void take_rights(const struct stat& old) {
     ::mode_t mode = old.st_mode & 07777U;
     if (::fchown(file_.number(), old.st_uid, old.st_gid) != 0) {
@@ -108,8 +111,9 @@ class replacement {
     }
     if (::fchmod(file_.number(), mode) != 0) fail("a file whose mode can be kept");
   }
-  /// Gives the file the name from which it takes its place. A file that has this name was written as a whole by a save
-  /// that was killed, or that is under way, right before its last step; this step is then done for that save.
+  /// Gives the new file the name under which it waits to take its place. All saves of the same path use this name. If a
+  /// file has the name already, another save wrote it completely, and was killed or is still running right before its
+  /// last step. This function then does the last step for the other save.
   void give_name() {
     name_ = text_of({before_name(), after_unfinished});
     is_shared_ = true;
@@ -120,7 +124,8 @@ class replacement {
     }
     has_name_ = true;
   }
-  /// Another save may have done the last step of this one: then the name leads nowhere.
+  /// Renames the file to its final path. If another save has done this last step already, the name no longer exists,
+  /// which is not an error.
   void put_in_place() {
     if (std::rename(name_.c_str(), path_.c_str()) != 0 && !(is_shared_ && errno == ENOENT))
       fail("a file that can be replaced");
@@ -140,15 +145,19 @@ class replacement {
   std::string said_, path_, folder_name_, name_;
   descriptor folder_, file_;
   bool has_name_ = false;
-  bool is_shared_ = false;  ///< whether other saves of this path use the same name
+  bool is_shared_ = false;  ///< true if other saves of this path use the same name
 };
 
 }  // namespace detail
 
-/// Writes the pieces one after another, to a new file that then takes the place of `path`. Every reader, also after a
-/// crash, finds the old file or the new one, whole. The new file has the mode of the old one, and where the system
-/// permits it the owner; a symbolic link stays and leads to the new file. Throws write_error, and then the old file is
-/// as it was. There is one exception: if only the folder cannot be brought to the disk, the new file is in its place.
+/// Writes the pieces one after another to a new file, which then takes the place of `path`. Every reader finds either
+/// the whole old file or the whole new file, also after a crash.
+///
+/// The new file has the mode of the old one, and also its owner if the system permits this. If `path` is a symbolic
+/// link, the link stays, and the file to which it leads is replaced.
+///
+/// Throws write_error, and then the old file is unchanged. There is one exception: if the only failure is that the
+/// folder cannot be brought to the disk, the new file is in place.
 inline void replace(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
   detail::replacement file(path);
   for (const auto piece : pieces) file.write(piece);

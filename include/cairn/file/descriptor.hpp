@@ -1,4 +1,4 @@
-// An open file, and calls that the system may interrupt or do in part.
+// An open file. Its functions repeat system calls that were interrupted or done in part.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -17,7 +17,7 @@
 
 namespace cairn::file::detail {
 
-/// What the kernel calls an open file. Nothing here throws: calls that fail leave the reason in errno.
+/// The operating system's number for an open file. Nothing here throws: a call that fails leaves the reason in errno.
 class descriptor {
  public:
   descriptor() = default;
@@ -35,23 +35,24 @@ class descriptor {
   explicit operator bool() const { return number_ >= 0; }
   int number() const { return number_; }
 
-  /// Fills `bytes` as far as the file goes; returns how many there were, or -1.
+  /// Fills `bytes` until it is full or the file ends. Returns the number of bytes read, or -1 if reading failed.
   std::ptrdiff_t read(std::span<std::byte> bytes) const {
     return in_parts(bytes, [this](std::byte* at, std::size_t size) { return ::read(number_, at, size); });
   }
-  /// The same from a place in the file on; the place at which `read` goes on stays.
+  /// Fills `bytes` from byte `place` of the file on. Returns the number of bytes read, or -1 if reading failed. The
+  /// position at which `read` continues does not change.
   std::ptrdiff_t read_at(std::uint64_t place, std::span<std::byte> bytes) const {
     return in_parts(bytes, [&, this](std::byte* at, std::size_t size) {
       return ::pread(number_, at, size, static_cast<::off_t>(place) + (at - bytes.data()));
     });
   }
-  /// Whether all of `bytes` was written.
+  /// Writes `bytes`. Returns true if all of them were written.
   bool write(std::span<const std::byte> bytes) const {
-    errno = EIO;  // where nothing is written for no reason
+    errno = EIO;  // the error to report if a call writes nothing and gives no reason
     return in_parts(bytes, [this](const std::byte* at, std::size_t size) { return ::write(number_, at, size); }) ==
            std::ssize(bytes);
   }
-  /// Whether what was written is on the disk.
+  /// Brings the written bytes to the disk. Returns true if they are there.
   bool sync() const {
     int state = 0;
     do state = ::fsync(number_);
@@ -66,15 +67,16 @@ class descriptor {
     while (state != 0 && errno == EINTR);
     return state == 0;
   }
-  /// Whether the file could be closed: some file systems say only here that the disk is full. What is interrupted is
-  /// closed nevertheless.
+  /// Closes the file. Returns true if this succeeded. Some file systems report a full disk only here. An interrupted
+  /// call counts as success, because it closes the file nevertheless.
   bool close() { return ::close(std::exchange(number_, -1)) == 0 || errno == EINTR; }
 
  private:
-  /// Repeats a call until all is done, or nothing more comes; returns the bytes done, or -1.
+  /// Repeats a call until all bytes are done or no more bytes come. Returns the number of bytes done, or -1 if a call
+  /// failed.
   template <class Byte>
   static std::ptrdiff_t in_parts(std::span<Byte> bytes, auto call) {
-    constexpr std::size_t at_once = std::size_t{1} << 30;  // the kernel does no more than 2 GB
+    constexpr std::size_t at_once = std::size_t{1} << 30;  // Linux does at most 2 GB in one call
     std::size_t done = 0;
     while (done < bytes.size()) {
       const ::ssize_t count = call(bytes.data() + done, std::min(at_once, bytes.size() - done));

@@ -1,4 +1,4 @@
-// What can be wrong with a file, and how it is said.
+// The exceptions for files, and how messages show the contents of a file.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -14,18 +14,20 @@ namespace cairn::file {
 using cairn::detail::text_of;
 
 namespace detail {
-/// Text of a file as a message has it: at most `longest` bytes, each of them printable in ASCII. So no text of a file
-/// moves a cursor, turns the direction of writing, or looks like a line of ours.
+/// Returns a text from a file in a form that a message can show: at most `longest` bytes, each a printable ASCII
+/// character. So a text from a file cannot move the cursor, change the direction of writing, or look like a line of
+/// cairn.
 [[gnu::cold]] inline std::string printable(std::string_view text, std::size_t longest = 200) {
   std::string shown(text.substr(0, longest));
   for (char& c : shown) c = c < ' ' || c > '~' ? '?' : c;
   return shown += text.size() > longest ? "..." : "";
 }
-/// The same in quotes.
+/// Returns at most 64 bytes of a text from a file in this form, in quotes.
 [[gnu::cold]] inline std::string shown(std::string_view text) { return text_of({"'", printable(text, 64), "'"}); }
 }  // namespace detail
 
-/// A file cannot be read or written, or is not what it should be: one of the three below.
+/// Thrown if a file cannot be read or written, or is not what it should be. The three exceptions below are derived from
+/// it.
 struct file_error : std::runtime_error {
   std::string path, expected, actual;
 
@@ -36,12 +38,12 @@ struct file_error : std::runtime_error {
         actual(given) {}
 };
 
-/// What the file holds breaks a rule of its format.
+/// Thrown if the contents of a file break a rule of its format.
 struct format_error : file_error {
   using file_error::file_error;
 };
 
-/// The system does not let it be read; `reason` is errno.
+/// Thrown if the system does not let a file be read. `reason` is errno.
 struct read_error : file_error {
   int reason;
 
@@ -49,7 +51,7 @@ struct read_error : file_error {
       : file_error(file, wanted, std::generic_category().message(why)), reason(why) {}
 };
 
-/// The system does not let it be written; `reason` is errno.
+/// Thrown if the system does not let a file be written. `reason` is errno.
 struct write_error : file_error {
   int reason;
 

@@ -1,4 +1,5 @@
-// The header of a safetensors file: what its JSON must be. nlohmann's parser reads it, and stays in this file.
+// Reads the header of a safetensors file, and checks its JSON. nlohmann's parser reads the JSON. No other file of cairn
+// includes that parser.
 #pragma once
 
 #include "cairn/file/errors.hpp"
@@ -18,28 +19,30 @@
 
 namespace cairn::file {
 
-/// Texts by name that a file holds beside its tensors.
+/// Texts by name, which a file holds in addition to its tensors.
 using metadata = std::map<std::string, std::string, std::less<>>;
 
 namespace detail {
 
 inline constexpr std::string_view metadata_key = "__metadata__";
-inline constexpr std::size_t most_names = 100'000;  // of tensors and of metadata: a file with more means no good
-inline constexpr std::size_t most_axes = 64;        // as in PyTorch
+// At most this number of tensors, and of texts; a file with more of them is taken for an attack.
+inline constexpr std::size_t most_names = 100'000;
+inline constexpr std::size_t most_axes = 64;  // the limit of PyTorch
 
-/// A tensor, and its offsets in what follows the header.
+/// A tensor, and the offsets at which its bytes begin and end, counted from the end of the header.
 struct entry {
   tensor about;
   std::uint64_t begin = 0, end = 0;
 };
 
-/// What nlohmann's parser calls with one word of JSON after another. Nesting and number are bounded here, for whatever
-/// does not belong where it stands ends the parsing: the functions return whether to go on.
+/// The functions that nlohmann's parser calls, one for each word of JSON. Each function returns true if the parser is
+/// to go on. Parsing ends at the first word that does not belong where it stands. This bounds the depth of nesting and
+/// the number of entries.
 class header_reader {
  public:
   std::vector<entry> entries;
   file::metadata metadata;
-  std::string expected, actual;  // where something is wrong
+  std::string expected, actual;  // what was expected and what was found, if something is wrong
 
   bool start_object(std::size_t) {
     if (at_ == place::before) return go(place::names);
@@ -155,10 +158,10 @@ class header_reader {
   int offsets_ = 0;
 };
 
-/// The tensors of the file `path`, as its header says, which is checked word by word.
+/// Reads the header `text` of the file `path`, and checks it word by word. Throws format_error.
 inline header_reader read_header(const std::string& path, std::string_view text) {
   if (!text.starts_with('{')) refuse(format_error(path, "a header that begins with {", "another"));
-  // A zero ends the text for the parser, and whatever follows would pass unseen.
+  // The parser takes a zero byte for the end of the text, so anything after the zero would not be checked.
   if (text.find('\0') != text.npos) refuse(format_error(path, "a header of JSON, padded with spaces", "a zero in it"));
   header_reader header;
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &header))

@@ -1,4 +1,4 @@
-// The text of the header of a safetensors file, to be written.
+// Writes the text of the header of a safetensors file.
 #pragma once
 
 #include "cairn/file/header.hpp"
@@ -12,7 +12,7 @@
 
 namespace cairn::file::detail {
 
-/// A text as JSON writes it.
+/// Returns a text as a JSON string, with quotes and escapes.
 inline std::string as_json(std::string_view text) {
   constexpr std::string_view special = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt", digits = "0123456789abcdef";
   const auto escaped = [](char c) { return (c >= 0 && c < ' ') || c == '"' || c == '\\'; };
@@ -41,7 +41,8 @@ inline std::string as_json(const file::metadata& texts) {
   return json.empty() ? "{}" : json + '}';
 }
 
-/// The header of these tensors, which follow one another; padded, so that the first begins at a multiple of 8.
+/// Returns the header for tensors that follow one another in the file. The header is padded with spaces, so that the
+/// first tensor begins at a multiple of 8 bytes.
 inline std::string header_of(std::span<const tensor* const> tensors, const file::metadata& texts) {
   std::string header = "{";
   if (!texts.empty()) header += text_of({as_json(metadata_key), ":", as_json(texts)});

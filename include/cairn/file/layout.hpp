@@ -1,4 +1,4 @@
-// Where the tensors of a safetensors file lie, and the text that says so.
+// Checks where the tensors of a safetensors file lie, and the header that says so.
 #pragma once
 
 #include "cairn/file/header.hpp"
@@ -16,13 +16,15 @@ namespace cairn::file::detail {
 
 inline constexpr std::uint64_t most_header_bytes = 100'000'000;
 
+/// Throws format_error if a header is longer than safetensors files may have it.
 inline void check_header_length(const std::string& path, std::uint64_t length) {
   if (length > most_header_bytes)
     refuse(format_error(path, "a safetensors file, which begins with the length of its header, at most 100000000",
                         std::to_string(length)));
 }
 
-/// The bytes of a tensor, by its shape.
+/// Returns the number of bytes that a tensor of this shape and type has. Throws format_error if the number is 2^61 or
+/// more, or not whole.
 inline std::uint64_t size_by_shape(const std::string& path, const tensor& of) {
   auto bits = static_cast<std::uint64_t>(bits_of(of.type));
   for (const std::int64_t extent : of.shape)
@@ -33,8 +35,10 @@ inline std::uint64_t size_by_shape(const std::string& path, const tensor& of) {
   return bits / 8;
 }
 
-/// One tensor begins where another ends, the first at 0, the last ends with the file: so no byte lies outside of all,
-/// and none in two. Each is as large as its shape says.
+/// Checks the offsets of the tensors, and sorts the entries by offset. The first tensor must begin at 0, every later
+/// tensor must begin where the tensor before it ends, and the last tensor must end with the file. So no byte lies
+/// outside of all tensors, and no byte lies in two of them. Each tensor must have as many bytes as its shape says.
+/// Throws format_error.
 inline void check_places(const std::string& path, std::vector<entry>& entries, std::uint64_t data_size) {
   std::sort(entries.begin(), entries.end(),
             [](const entry& a, const entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
@@ -54,7 +58,8 @@ inline void check_places(const std::string& path, std::vector<entry>& entries, s
 
 inline bool by_name(const entry& a, const entry& b) { return a.about.name < b.about.name; }
 
-/// What the header of a file says whose tensors have `data_size` bytes in all; its entries are sorted by name.
+/// Reads and checks the header `text` of a file. `data_size` is the number of bytes that follow the header. The entries
+/// of the result are sorted by name. Throws format_error, also if two tensors have one name.
 inline header_reader checked_header(const std::string& path, std::string_view text, std::uint64_t data_size) {
   check_header_length(path, text.size());
   header_reader header = read_header(path, text);

@@ -1,4 +1,4 @@
-// Elements of a file as numbers of a program.
+// Converts the elements of a file to the numbers of a program.
 #pragma once
 
 #include "cairn/base/element.hpp"
@@ -17,7 +17,8 @@
 
 namespace cairn::file {
 
-/// Elements that cannot be copied: they are of a type that has no numbers here, are not as many, or are out of range.
+/// Thrown for elements that cannot be copied: their type has no numbers here, their count is not the wanted one, or one
+/// of them is out of range.
 struct number_error : std::invalid_argument {
   std::string expected, actual;
 
@@ -29,7 +30,8 @@ struct number_error : std::invalid_argument {
 
 namespace detail {
 
-/// Calls `with` with an element of that type, where `count` of them are in `size` bytes.
+/// Calls `with` with an element of the C++ type for `type`. Throws number_error if `size` bytes do not hold exactly
+/// `count` elements, or if the type has no numbers here.
 template <class F>
 void with_element(dtype type, std::size_t size, std::size_t count, F with) {
   const auto bits = static_cast<std::size_t>(bits_of(type));
@@ -51,14 +53,15 @@ void with_element(dtype type, std::size_t size, std::size_t count, F with) {
   }
 }
 
-/// The nearest number of another type.
+/// Returns the number of type Real that is nearest to `element`.
 template <class Real, class Element>
 Real nearest(Element element) {
   if constexpr (!std::is_same_v<Real, bf16>) return static_cast<Real>(element);
   else if constexpr (!std::is_same_v<Element, std::int64_t>) return bf16(static_cast<double>(element));
   else {
-    // Of 64 bits a double has 53. The others are cut off, and the last bit is set where any was 1: so the second
-    // rounding sees on which side of a tie the number lies.
+    // A double holds 53 of the 64 bits, so a large number would be rounded twice: to double and then to bf16. To avoid
+    // this, the lowest bits are cut off, and the lowest remaining bit is set if any of them was 1. The double is then
+    // exact, and rounding to bf16 sees on which side of a tie the number lies.
     constexpr std::uint64_t below = 0x7ff;
     auto size = static_cast<std::uint64_t>(element < 0 ? ~element : element) + (element < 0);
     if (size >> 53 != 0) size = (size & ~below) | ((size & below) != 0 ? below + 1 : 0);
@@ -72,7 +75,7 @@ inline constexpr dtype dtype_of_real = std::is_same_v<Real, bf16>    ? dtype::bf
                                        : std::is_same_v<Real, float> ? dtype::f32
                                                                      : dtype::f64;
 
-/// The first number that is finite, and infinite in the type Real; a zero where there is none.
+/// Returns the first number that is finite in the file and would be infinite in the type Real, or 0 if there is none.
 template <class Real>
 double first_beyond(dtype type, std::span<const std::byte> from, std::size_t count) {
   double found = 0;
@@ -87,7 +90,8 @@ double first_beyond(dtype type, std::span<const std::byte> from, std::size_t cou
   });
   return found;
 }
-/// Texts of messages: what is expected of numbers that are converted, and a number.
+/// Two texts of messages: what is expected of the numbers that are converted (`expected_numbers`), and the digits of a
+/// number (`digits_of`).
 template <class Real>
 std::string expected_numbers() {
   return text_of({"numbers within the range of ", name_of(dtype_of_real<Real>)});
@@ -111,13 +115,13 @@ void read_numbers(dtype type, std::span<const std::byte> from, std::span<Real> t
 
 }  // namespace detail
 
-/// Whether elements of this type are copied as numbers.
+/// Returns true if elements of this type can be copied as numbers.
 constexpr bool has_numbers(dtype type) {
   return type == dtype::f32 || type == dtype::f64 || type == dtype::bf16 || type == dtype::i32 || type == dtype::i64;
 }
 
-/// The elements of a tensor as numbers, each the nearest. These throw number_error, also for a finite number that would
-/// become infinite; then nothing was copied.
+/// Copies the elements of a tensor to numbers of a program. Each number is the nearest one to its element. Throws
+/// number_error, also if a finite number would become infinite, and then nothing was copied.
 inline void copy_numbers(const tensor& from, std::span<float> to) { detail::read_numbers(from.type, from.bytes, to); }
 inline void copy_numbers(const tensor& from, std::span<double> to) { detail::read_numbers(from.type, from.bytes, to); }
 inline void copy_numbers(const tensor& from, std::span<bf16> to) { detail::read_numbers(from.type, from.bytes, to); }

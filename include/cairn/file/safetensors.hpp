@@ -1,5 +1,5 @@
-// Files of named tensors in the format of PyTorch's and JAX's users, safetensors. Reading needs nlohmann's JSON parser
-// (Debian's nlohmann-json3-dev); nothing else of cairn does.
+// Reads and writes files of named tensors in the safetensors format, which users of PyTorch and JAX have. Both need
+// nlohmann's JSON parser (Debian's nlohmann-json3-dev). Nothing else in cairn needs it.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -28,13 +28,15 @@ namespace cairn::file {
 static_assert(std::endian::native == std::endian::little, "cairn: numbers in files are little-endian, and not turned");
 
 namespace detail {
-/// A safetensors file whose header was read and checked. Its tensors are read when they are asked for: memory and time
-/// grow with the header alone.
+/// A safetensors file with a header that was read and checked. A tensor is read only when it is asked for, so memory
+/// and time grow only with the header.
 class opened {
  public:
-  /// Throws read_error, and format_error for whatever breaks a rule of the format.
+  /// Opens the file, and reads and checks its header. Throws read_error, and throws format_error if the file breaks a
+  /// rule of the format.
   explicit opened(const std::string& path)
-      : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {  // else to open a pipe would wait for a writer
+      // Without O_NONBLOCK, opening a pipe would wait for a writer.
+      : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {
     const std::uint64_t size = size_of_file();
     std::uint64_t length = 0;
     if (size < sizeof length) refuse(format_error(path, "8 bytes, the length of a header", std::to_string(size)));
@@ -55,7 +57,7 @@ class opened {
   std::vector<entry> entries;  ///< sorted by name
   file::metadata metadata;
 
-  /// The tensor of this name; null where there is none.
+  /// Returns the tensor with this name, or null if there is none.
   const entry* find(std::string_view name) const {
     const auto at = std::lower_bound(entries.begin(), entries.end(), name,
                                      [](const entry& one, std::string_view wanted) { return one.about.name < wanted; });
@@ -63,7 +65,7 @@ class opened {
   }
   std::uint64_t data_size() const { return data_size_; }
 
-  /// Fills `bytes` with those of the tensors from byte `begin` on.
+  /// Fills `bytes` with the bytes of the tensors from byte `begin` on. Byte 0 is the first one after the header.
   void read_data(std::uint64_t begin, std::span<std::byte> bytes) const { read(data_begin_ + begin, bytes); }
 
  private:
@@ -85,10 +87,11 @@ class opened {
 };
 }  // namespace detail
 
-/// A safetensors file, read and checked. Memory grows with what is there, not with what the file announces.
+/// A safetensors file that was read and checked. The memory that is allocated grows with the bytes that the file has,
+/// and not with the bytes that its header announces.
 class reader {
  public:
-  /// Throws read_error, and format_error for whatever breaks a rule of the format.
+  /// Reads the file. Throws read_error, and throws format_error if the file breaks a rule of the format.
   explicit reader(const std::string& path) {
     detail::opened file(path);
     metadata_ = std::move(file.metadata);
@@ -101,10 +104,10 @@ class reader {
     }
   }
 
-  /// Sorted by name.
+  /// The tensors of the file, sorted by name. Their bytes belong to this reader.
   std::span<const tensor> tensors() const { return tensors_; }
   const file::metadata& metadata() const { return metadata_; }
-  /// The tensor of this name; null where there is none.
+  /// Returns the tensor with this name, or null if there is none.
   const tensor* find(std::string_view name) const {
     const auto at = std::lower_bound(tensors_.begin(), tensors_.end(), name,
                                      [](const tensor& one, std::string_view wanted) { return one.name < wanted; });
@@ -117,9 +120,10 @@ class reader {
   file::metadata metadata_;
 };
 
-/// Writes a file, as a whole or not at all (see replace), whose bytes depend on its contents alone. Throws write_error,
-/// and format_error for what no reader would take: a name twice or not in UTF-8, bytes that are not as many as the
-/// shape says.
+/// Writes a safetensors file, as a whole or not at all (see replace). The bytes of the file depend only on its
+/// contents, and not on the order of `tensors`. Throws write_error. Throws format_error for what no reader would
+/// accept: two tensors with one name, a name that is not UTF-8, or a number of bytes that does not fit a tensor's
+/// shape.
 inline void write(const std::string& path, std::span<const tensor> tensors, const metadata& texts = {}) {
   std::vector<const tensor*> sorted;
   for (const tensor& one : tensors) sorted.push_back(&one);

@@ -1,8 +1,14 @@
-// Runs in files: `step.save("run.safetensors")`, `step.load("run.safetensors")`, and `predictor<logits>
-// predict{"run.safetensors"}`. The format is safetensors, names and layouts are those of PyTorch's state dicts, so that
-// either reads what the other wrote. In addition to parameters and states a run has moments, as
-// "optimizer.fc1.weight.exp_avg", and texts: how many steps changed the parameters, the seed, how many steps drew from
-// it, and the moment that stands in the place of the parameters, where one does. Compiled once, whatever the model.
+// Saves runs in files, and loads them: `step.save("run.safetensors")`, `step.load("run.safetensors")`, and
+// `predictor<logits> predict{"run.safetensors"}`.
+//
+// The format is safetensors, with the names and layouts of PyTorch's state dicts, so that cairn and PyTorch can read
+// each other's files. In addition to parameters and states, a run has moments, with names like
+// "optimizer.fc1.weight.exp_avg", and these texts:
+// - the number of training steps that changed the parameters;
+// - the seed, and the number of training steps that drew random numbers from it;
+// - the name of the moment that has changed places with the parameters, if there is one.
+//
+// The code for files does not depend on the model, so it is compiled only once.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -20,16 +26,19 @@
 
 namespace cairn {
 
-/// What a file has does not fit the program. Tensors that are missing, not expected, or of another shape are named, the
-/// first 20 of them, with the shape that is wanted and the one that is there.
+/// Thrown if the contents of a file do not fit the program. The message names tensors that are missing, that are not
+/// expected, or that have another shape. It names at most 20 of them, each with the shape that is expected and the
+/// shape that was found.
 struct mismatch_error : file::file_error {
   using file::file_error::file_error;
 };
 
-/// Has a program load a part alone, of a model that was trained before: `partly{"encoder"}` is the parameters and
-/// states of that block, which the file must all have; `partly{"encoder", "resnet"}` those of a block that is called
-/// otherwise in the file, `partly{"encoder", ""}` of one that is all of the file; `partly{}` whatever both have.
-/// Moments, steps and random numbers stay as they are.
+/// Asks a program to load only a part of a file, for example a part of a model that was trained before. Moments, step
+/// counts and random numbers of the program stay as they are. There are four forms.
+/// - `partly{"encoder"}` loads the parameters and states of the block "encoder". The file must have all of them.
+/// - `partly{"encoder", "resnet"}` loads the block "encoder" from a block that the file calls "resnet".
+/// - `partly{"encoder", ""}` loads the block "encoder" from a file that holds only this block.
+/// - `partly{}` loads all parameters and states that both the program and the file have.
 struct partly {
   std::string_view block = {};
   std::string_view in_file = block;
@@ -63,19 +72,20 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
   texts[std::string(steps_text)] = std::to_string(run.counters->steps);
   texts[std::string(seed_text)] = std::to_string(run.counters->random.from.value);
   texts[std::string(random_text)] = std::to_string(run.counters->random.step);
-  texts.erase(std::string(exchanged_text));  // of another file, whose texts are saved again
+  // The given texts may come from another file, with the text of that file's moment.
+  texts.erase(std::string(exchanged_text));
   if (!run.counters->exchanged.empty()) texts.emplace(exchanged_text, run.counters->exchanged);
-  texts.try_emplace("format", "pt");  // as PyTorch's users say that layouts are theirs
+  texts.try_emplace("format", "pt");  // by convention, this says that the layouts are PyTorch's
   file::write(path, tensors, texts);
 }
 
-/// Names to look for.
+/// A set of names that can be searched.
 class sorted_names {
  public:
   explicit sorted_names(std::vector<std::string> names) : names_(std::move(names)) { std::ranges::sort(names_); }
 
   bool has(std::string_view name) const { return std::ranges::binary_search(names_, name, std::less<>{}); }
-  /// Returns true if one of the names is that of a block around `name`.
+  /// Returns true if one of the names is the name of a block around `name`.
   bool has_block_of(std::string_view name) const {
     for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
       if (has(name.substr(0, dot))) return true;
@@ -87,16 +97,17 @@ class sorted_names {
   std::vector<std::string> names_;
 };
 
-/// One file being loaded: first names and shapes are compared, then numbers are read and checked, and then all that is
-/// kept changes.
+/// Loads one file, in three steps: compares the names and shapes, reads and checks the numbers, and then changes the
+/// program. So if a file does not fit, the program has not changed.
 class run_loader {
  public:
   run_loader(const kept_run& run, const std::string& path) : run_(run), path_(path), in_(path) {}
 
+  /// Loads all parameters, states and moments, and returns the texts of the file.
   file::metadata all() {
     const sorted_names own = names([](const kept_tensor& entry) { return entry.moment.empty(); });
     const auto is_moment = [&](std::string_view name) {
-      // A block may be called optimizer, too.
+      // A block may also have the name "optimizer".
       return name.starts_with(before_moments) && !own.has(name) && own.has_block_of(name.substr(before_moments.size()));
     };
     const bool moments = std::ranges::any_of(in_.entries, is_moment, &name_of);
@@ -107,7 +118,7 @@ class run_loader {
     read();
     const run_counters counters = counters_there(moments);
     copy();
-    // Of a file that is no run, moments begin anew.
+    // If the file has no moments, the moments of the program begin anew at 0.
     for (const kept_tensor& entry : run_.tensors) {
       if (!entry.moment.empty() && !moments) std::fill_n(run_.at(entry), run_.bytes(entry), std::byte{});
     }
@@ -115,6 +126,7 @@ class run_loader {
     return std::move(in_.metadata);
   }
 
+  /// Loads the part that is wanted, and returns the texts of the file.
   file::metadata part(const partly& wanted) {
     const bool anything = wanted.block.empty() && wanted.in_file.empty();
     for (const kept_tensor& entry : run_.tensors) {
@@ -159,7 +171,9 @@ class run_loader {
       fault(name, "F32, F64, BF16, I32 or I64", file::name_of(there->about.type));
     else found_.push_back({&entry, there});
   }
-  /// A program need not have moments, nor PyTorch's count of the batches that a batch norm saw.
+  /// Notes a fault for each tensor of the file that the program does not have. Two kinds of tensors are accepted
+  /// although the program does not have them: moments, if the program keeps none, and PyTorch's count of the batches
+  /// that a batch norm saw.
   void name_unexpected(auto is_moment) {
     const sorted_names known = names([](const kept_tensor&) { return true; });
     for (const auto& [entry, begin, end] : in_.entries) {
@@ -174,7 +188,7 @@ class run_loader {
   void refuse_faults() const {
     if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", told_faults()));
   }
-  /// Names at most 20, and no moment of a parameter that does not fit either.
+  /// Returns the text of a message with at most 20 faults. It leaves out moments of parameters that do not fit either.
   std::string told_faults() const {
     constexpr int most = 20;
     std::vector<std::string> all;
@@ -189,11 +203,13 @@ class run_loader {
     if (count > most) text += text_of({"\n  and ", std::to_string(count - most), " more"});
     return text;
   }
-  /// Where the file is no run, the program goes on drawing as it did; where it has no moments for those of the program,
-  /// these begin anew.
+  /// Returns the counters of the file. There are two exceptions.
+  /// - If the file has no seed or no random step, the program keeps its own.
+  /// - If the program keeps moments and the file has none, the number of steps is 0, because the moments begin anew,
+  ///   too.
   run_counters counters_there(bool moments) const {
     if (run_.counters == nullptr) return {};
-    constexpr std::int64_t most_steps = std::int64_t{1} << 62;  // so that a run can go on
+    constexpr std::int64_t most_steps = std::int64_t{1} << 62;  // leaves room to count further steps
     run_counters counters = *run_.counters;
     read_text(seed_text, counters.random.from.value);
     read_text(random_text, counters.random.step);
@@ -225,7 +241,8 @@ class run_loader {
       refuse(file::format_error(path_, text_of({"a whole number as ", name}), file::detail::shown(digits)));
   }
 
-  /// Reads the numbers of what was found, if all was. Throws where one of them is beyond the program's type.
+  /// Reads the numbers of all tensors, if all names and shapes fit. Throws mismatch_error if they do not fit, or if a
+  /// number is beyond the range of the program's type.
   void read() {
     refuse_faults();
     std::size_t size = 0;
@@ -253,7 +270,7 @@ class run_loader {
       });
     }
   }
-  /// Calls `use` with a number of the type of which the program keeps it.
+  /// Calls `use` with a number of the type in which the program stores the tensor.
   void with_number_of(const kept_tensor& entry, auto use) const {
     if (entry.type == dtype::bf16) use(bf16{});
     else if (run_.real_bytes == sizeof(double)) use(double{});
@@ -264,7 +281,7 @@ class run_loader {
   std::string path_;
   file::detail::opened in_;
   std::vector<pair> found_;
-  std::unique_ptr<std::byte[]> bytes_;  ///< of what was found
+  std::unique_ptr<std::byte[]> bytes_;  ///< the bytes of all tensors in found_
   std::vector<tensor_fault> faults_;
 };
 

@@ -1,4 +1,4 @@
-// A named tensor, as files hold it.
+// A named tensor of a file.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -14,8 +14,8 @@
 
 namespace cairn::file {
 
-/// Types of elements that safetensors files know: those of cairn's programs and others. In the order of their
-/// alignment, in which tensors follow one another in a file.
+/// The types of elements that safetensors files can have. Programs of cairn use only some of them. The types are in the
+/// order of their alignment. `write` puts tensors of the largest alignment first.
 enum class dtype : std::uint8_t {
   boolean,
   f4,
@@ -41,16 +41,18 @@ enum class dtype : std::uint8_t {
   u64,
 };
 
+/// A named tensor.
 struct tensor {
   std::string name;
   dtype type = dtype::f32;
   std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;  ///< row-major, little-endian; they belong to the reader, or to who writes
+  /// Row-major and little-endian. The bytes belong to the reader, or to the caller that writes the file.
+  std::span<const std::byte> bytes;
 };
 
 namespace detail {
 
-/// The name of a type in files, and the bits of an element.
+/// The name of a type in files, and the number of bits of one element.
 struct dtype_row {
   std::string_view name;
   int bits;
@@ -65,8 +67,9 @@ static_assert(dtypes.size() == static_cast<std::size_t>(dtype::u64) + 1);
 
 }  // namespace detail
 
+/// Returns the name of a type in files, for example "F32".
 constexpr std::string_view name_of(dtype type) { return detail::dtypes[static_cast<std::size_t>(type)].name; }
-/// The bits of one element: a multiple of 8, but for f4 and f6.
+/// Returns the number of bits of one element. It is a multiple of 8, except for f4 and f6.
 constexpr int bits_of(dtype type) { return detail::dtypes[static_cast<std::size_t>(type)].bits; }
 
 }  // namespace cairn::file

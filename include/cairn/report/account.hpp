@@ -1,4 +1,4 @@
-// What the passes made of a model as plain data, for reports: no expression types, and no kernels.
+// The compiled program as plain data, for reports. The data has no expression types and no kernels.
 #pragma once
 
 #include "cairn/check/model.hpp"
@@ -14,55 +14,65 @@ class program;
 
 namespace cairn::report {
 
-/// A value of a step. Numbers of others are one more than these are, and 0 is none.
+/// A value of a training step. Fields that refer to another table hold an index plus 1, and 0 means none. There are
+/// three exceptions: `first` is an index into account::arguments, and `segment` and `home` are indices into
+/// account::segments.
 struct value {
   std::string_view operation;
   ir::role what;
   shape extents;
   dtype type;
   std::int64_t bytes, flops;
-  double number;         ///< of a constant
-  int arguments, first;  ///< where these begin in account::arguments
-  int segment;           ///< the innermost; 0 is the program outside of them
-  int leaf, gradient;    ///< the leaf that it is, and that whose gradient it is, or is what a step adds to it
-  int updated;           ///< the parameter that it is after the step, or whose moment
-  int tag;               ///< its first
-  int again;             ///< the value that it is, computed a second time
-  int home;              ///< of such a one: the segment whose backward asks for it
-  int order;             ///< how many gradients lie between it and what is not one
-  bool stored;           ///< counted in memory_plan::stored_bytes
-  bool joined;           ///< has no memory of its own: its arguments are read
-  bool converted;        ///< is its argument in numbers of another type
-  bool result;           ///< the first of its operation
-  // Of what a step computes, with that step; else all of these are -1.
-  int step, last;       ///< and the last one that needs its memory; -1 where it has none in the arena
-  std::int64_t offset;  ///< in the arena, or -1
+  double number;         ///< the number, if the value is a constant
+  int arguments, first;  ///< the number of arguments, and the index of the first one in account::arguments
+  int segment;           ///< the innermost segment around the value; 0: the program outside of segments
+  /// `leaf`: the leaf that this value is. `gradient`: the leaf of which this value is the gradient, or a term that the
+  /// training step adds to the gradient.
+  int leaf, gradient;
+  int updated;     ///< the parameter of which this is the new value, or a new moment, after the training step
+  int tag;         ///< the first tag of the value
+  int again;       ///< the value of the forward pass that this value recomputes
+  int home;        ///< for a recomputed value: the segment in the backward pass of which it is needed
+  int order;       ///< 0 for a value of the model, 1 for a value of a gradient, 2 for a gradient of a gradient
+  bool stored;     ///< the value is counted in memory_plan::stored_bytes
+  bool joined;     ///< the value has no memory of its own, because its arguments are read in place
+  bool converted;  ///< the value is its argument, converted to another type
+  bool result;     ///< the value is the first result of its operation
+  // The next three fields are -1 if no plan step computes the value, as for a leaf. `step` is the plan step that
+  // computes the value. `last` is the last plan step that needs its memory, or -1 if the value has no memory in the
+  // arena.
+  int step, last;
+  std::int64_t offset;  ///< offset in the arena in bytes, or -1
 };
 
+/// A segment of the program, with the index of the segment around it. Segment 0 is the program outside of segments,
+/// with depth 0.
 struct segment_entry {
   int parent, depth;
   std::string_view name;
 };
 
+/// A plan step.
 struct step {
-  std::int64_t live;           ///< bytes of the arena that it needs: the values that live, and scratch
-  std::int64_t flops, again;   ///< operations, and those that are executed a second time, in a loop of its own, too
-  std::int64_t read, written;  ///< bytes of its operands
-  std::int64_t scratch, at;    ///< bytes of its scratch, and where in the arena
+  std::int64_t live;  ///< bytes of the arena that the step needs: the values that are alive, and the step's workspace
+  /// Floating-point operations, and how many of them are recomputed, including recomputed iterations of a scan.
+  std::int64_t flops, again;
+  std::int64_t read, written;  ///< bytes of the operands that are read, and of the results that are written
+  std::int64_t scratch, at;    ///< bytes of the step's workspace, and its offset in the arena
   int segment;
 };
 
-/// All of a program's step: views of tables that are constants.
+/// The account of a program's training step. Its members are views of tables that are compile-time constants.
 struct account {
   std::string_view names;
-  std::span<const segment_entry> segments;  ///< the first is the program outside of them
-  std::span<const segment_plan> plans;      ///< of all but the first
+  std::span<const segment_entry> segments;  ///< the first entry is the program outside of segments
+  std::span<const segment_plan> plans;      ///< one for each segment, so without the first entry of `segments`
   std::span<const ir::leaf> leaves;
   std::span<const ir::tag> tags;
-  std::span<const value> values;   ///< in the order of their computation
-  std::span<const int> arguments;  ///< numbers of values
+  std::span<const value> values;   ///< in the order in which they are computed
+  std::span<const int> arguments;  ///< indices of values
   std::span<const step> steps;
-  int value_turn, step_turn;  ///< where backward begins
+  int value_turn, step_turn;  ///< index of the first value and of the first plan step of the backward pass
   memory_plan memory;
   flop_counts flops;
 
@@ -70,17 +80,18 @@ struct account {
     return names.substr(static_cast<std::size_t>(named.name), static_cast<std::size_t>(named.name_length));
   }
   const value& operator[](int number) const { return values[static_cast<std::size_t>(number)]; }
-  /// The number of a value's argument.
+  /// Returns the index of argument i of a value.
   int argument(int number, int i) const { return arguments[static_cast<std::size_t>((*this)[number].first + i)]; }
   const segment_entry& segment(int number) const { return segments[static_cast<std::size_t>(number)]; }
   const ir::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
   const ir::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
-  /// The value that a view shows.
+  /// Returns the value that a view shows, or the value itself if it is no view.
   int root(int number) const {
     while ((*this)[number].what == ir::role::view) number = argument(number, 0);
     return number;
   }
-  /// The segment around this one at a depth, 1 being outermost; 0 where it is not as deep.
+  /// Returns the segment at depth `depth` that contains segment `number`, or is that segment. Depth 1 is outermost.
+  /// Returns 0 if segment `number` is not as deep.
   int around(int number, int depth) const {
     while (segment(number).depth > depth) number = segment(number).parent;
     return segment(number).depth == depth ? number : 0;
@@ -88,8 +99,9 @@ struct account {
 };
 
 namespace detail {
-/// The bytes that step i reads, each operand once: of a map no more than what it is a map of has. `reader` is a table
-/// by value of who read it last.
+/// Returns the bytes that plan step i reads. Each operand counts once. Constants and values that the plan step itself
+/// computes do not count. If a map repeats numbers of its argument, only the bytes of the argument count. `reader[v]`
+/// holds the last plan step that read value v, plus 1.
 template <class Compiled>
 constexpr std::int64_t bytes_read(int i, int* reader) {
   constexpr const auto& s = Compiled::schedule;
@@ -214,7 +226,7 @@ struct compiled_by<program<Output, Options...>> {
 };
 }  // namespace detail
 
-/// The account of a program; an empty one where a mistake in it was reported.
+/// Returns the account of a program, or an empty account if a mistake in the program was reported.
 template <class Program>
 account account_of() {
   if constexpr (std::same_as<decltype(Program::memory()), memory_plan>)

@@ -1,4 +1,4 @@
-// The forward pass as a graph for Graphviz: `report::dot<program<loss>>(out)`, then `dot -Tsvg`.
+// Draws the forward pass as a graph for Graphviz: `report::dot<program<loss>>(out)`, then `dot -Tsvg`.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -16,9 +16,10 @@ namespace detail {
 struct dot_writer {
   std::ostream& out;
   const account& a;
-  std::map<int, int> again;  ///< by value: how often it is computed again
+  std::map<int, int> again;  ///< for each value, how often it is recomputed
 
-  /// Parameters and constants are lines of the operations that read them, inputs have nodes.
+  /// Returns true if value v is a line in the boxes that read it, and has no box of its own. This holds for parameters,
+  /// random keys and constants. Inputs have their own nodes.
   bool is_line(int v) const {
     const value& of = a[a.root(v)];
     return of.what == ir::role::parameter || of.what == ir::role::random || ir::is_constant(of.what);
@@ -34,7 +35,7 @@ struct dot_writer {
     return text.str();
   }
 
-  /// One more line of a label, smaller.
+  /// Adds a line in small print to the label of a box.
   void line(std::string_view color, const auto&... parts) {
     out << "<br/><font color='" << color << "' point-size='10'>";
     (out << ... << parts) << "</font>";
@@ -99,9 +100,9 @@ struct dot_writer {
 };
 }  // namespace detail
 
-/// Writes the forward pass in the DOT language: a box for each value, around them a box for each segment. Blue is what
-/// is stored for backward, and where it enters a segment; dashed, what is computed again; parameters stand in grey with
-/// what reads them.
+/// Writes the forward pass in the DOT language. Each value is a box, and each segment is a box around its values.
+/// Values that are stored for the backward pass are blue, and so are the arrows by which values enter a segment.
+/// Recomputed values have a dashed outline. Parameters stand in grey in the box of the operation that reads them.
 inline void dot(std::ostream& out, const account& a) {
   const detail::plain_numbers guard(out);
   detail::dot_writer{out, a, {}}.write();

@@ -1,5 +1,6 @@
-// What each pass made of a model, as text: `dump::all<loss>(std::cout)`. Values are numbered twice: once in
-// the graph and its gradient, and anew in the schedule, where backward's recomputation is among them.
+// Writes the results of each pass of the compiler as text: `dump::all<loss>(std::cout)`. Values have two numberings.
+// One numbering holds for the graph and its gradient. The other one holds for the schedule, which also contains the
+// values that the backward pass recomputes.
 #pragma once
 
 #include "cairn/check/model.hpp"
@@ -10,13 +11,13 @@
 
 namespace cairn::dump {
 
-/// The path of the segment in which a value lies.
+/// Returns the path of a segment.
 template <class Compiled>
 std::string_view path_of(int segment) {
   return detail::segment_names<Compiled>::of(segment);
 }
 
-/// The model as the user wrote it.
+/// Writes the graph of the model as the user wrote it.
 template <class Compiled>
 void graph(std::ostream& out) {
   const report::detail::plain_numbers guard(out);
@@ -36,7 +37,7 @@ void graph(std::ostream& out) {
   }
 }
 
-/// What differentiation appends to the graph, and which value is the gradient of which parameter.
+/// Writes the values that differentiation appends to the graph, and which value is the gradient of which parameter.
 template <class Compiled>
 void gradient(std::ostream& out) {
   const report::detail::plain_numbers guard(out);
@@ -50,7 +51,8 @@ void gradient(std::ostream& out) {
   }
 }
 
-/// The order of a step. Forward values that are stored for backward are marked, and so is what is recomputed.
+/// Writes the schedule of a training step. It marks the forward values that are stored for the backward pass, and the
+/// values that are recomputed.
 template <class Compiled>
 void schedule(std::ostream& out) {
   const report::detail::plain_numbers guard(out);
@@ -68,7 +70,7 @@ void schedule(std::ostream& out) {
   }
 }
 
-/// The steps that run: kernels, and loops over all their values at once. `>` marks what is written to memory.
+/// Writes the plan steps: kernels and fused loops. `>` marks values that are written to memory.
 template <class Compiled>
 void steps(std::ostream& out) {
   const report::detail::plain_numbers guard(out);
@@ -95,8 +97,8 @@ void steps(std::ostream& out) {
   }
 }
 
-/// Where each value lies, and at which steps it lives; `|` is the turn. Gradients lie where the user reads
-/// them.
+/// Writes the address and the live range of each value. `|` marks the turn. Gradients have addresses in the memory from
+/// which the user reads them.
 template <class Compiled>
 void memory(std::ostream& out) {
   const report::detail::plain_numbers guard(out);
@@ -127,7 +129,7 @@ void memory(std::ostream& out) {
   }
 }
 
-/// The bytes of a step.
+/// Writes how many bytes a training step needs.
 template <class Compiled>
 void bytes(std::ostream& out) {
   const report::detail::plain_numbers guard(out);
@@ -139,7 +141,7 @@ void bytes(std::ostream& out) {
   out << '\n';
 }
 
-/// All of it for the step of a loss; options are those of program.
+/// Writes all of this for the training step of a loss. The options are the same as for `program`.
 template <auto Loss, class... Options>
 void all(std::ostream& out) {
   using compiled = detail::compiled_of<Loss, true, Options...>;

@@ -1,4 +1,4 @@
-// What fit<...> chooses from, as a table and as a picture: `report::frontier<loss>(std::cout)`.
+// Shows the placements that fit<...> chooses from, as a table or as a picture: `report::frontier<loss>(std::cout)`.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -9,17 +9,18 @@
 namespace cairn::report {
 
 namespace detail {
-/// A placement to compare with; without a name where the model has none of that sort.
+/// A placement to compare with. The name is empty if the model has no placement of this sort.
 struct named_point {
   std::string_view name;
   frontier_point at;
 };
 struct frontier_plot {
   std::span<const frontier_point> points;
-  named_point others[3];       ///< no segments, the user's, and Chen's rule
-  std::int64_t forward, rest;  ///< operations of forward, and of backward without what it computes again
+  named_point others[3];       ///< no segments, the user's segments, and segments by Chen's rule
+  std::int64_t forward, rest;  ///< operations of the forward pass, and of the backward pass without recomputation
   int blocks;
-  bool nested, exact;  ///< whether all ways to nest segments were looked at, and nothing was rounded meanwhile
+  /// `nested`: the search looked at all ways to nest segments. `exact`: in addition, the search rounded nothing.
+  bool nested, exact;
 
   std::int64_t largest() const {
     std::int64_t most = points.back().peak_bytes;
@@ -102,16 +103,17 @@ struct frontier_drawing : svg_plot {
 };
 }  // namespace detail
 
-/// Prints what fit<...> chooses from, by the bytes of the arena: what is computed again, and its share of the forward
-/// pass. Below are the model without segments, with the user's, and with √n segments of √n blocks. Where there is
-/// nothing to place it says so.
+/// Prints the placements that fit<...> chooses from, sorted by the bytes of the arena. Each row shows the recomputed
+/// operations, also in percent of the forward pass. The rows below are the model without segments, with the user's
+/// segments, and with sqrt(n) segments of sqrt(n) blocks each (Chen's rule). If the model has nothing to place, prints
+/// a sentence that says so.
 template <auto Loss, class... Options>
 void frontier(std::ostream& out) {
   const detail::plain_numbers guard(out);
   detail::print_frontier(out, detail::plot_of<Loss, Options...>());
 }
 
-/// Draws it, as an SVG image.
+/// Draws the same placements as an SVG image.
 template <auto Loss, class... Options>
 void frontier_picture(std::ostream& out) {
   const detail::plain_numbers guard(out);

@@ -1,4 +1,4 @@
-// Texts and numbers in JSON, for a trace and a page.
+// Writes texts and numbers as JSON, for a trace and for a page.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -11,7 +11,8 @@
 
 namespace cairn::report::detail {
 
-/// Also within a script of a page, which no name can end.
+/// Returns a text as a JSON string. The characters <, > and & are escaped, so that a name in the text cannot end the
+/// script element of a page.
 inline std::string json_text(std::string_view text) {
   std::string made = "\"";
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// A profile as a page for a browser, all in one file that loads nothing: `report::page(out, p)`.
+// Writes a profile as a page for a browser: `report::page(out, p)`. The page is one file and loads nothing.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -14,7 +14,7 @@
 namespace cairn::report {
 
 namespace detail {
-/// The data of the page's script, in JSON: rows are objects, and those of one table have the same entries.
+/// Writes the data for the page's script as JSON. A row is an object, and all rows of a table have the same entries.
 struct page_writer {
   std::ostream& out;
   const profiled& p;
@@ -32,7 +32,7 @@ struct page_writer {
     for (const entry& e : entries) out << (&e == entries.begin() ? "{\"" : ",\"") << e.name << "\":" << e.value;
     out << '}';
   }
-  /// A table: `row(i)` writes the object of each row.
+  /// Writes a table with `count` rows. `row(i)` writes the object of row i.
   void table(const char* name, std::size_t count, auto row) {
     out << ",\n\"" << name << "\":[";
     for (std::size_t i = 0; i < count; ++i) {
@@ -132,8 +132,8 @@ struct page_writer {
 };
 }  // namespace detail
 
-/// Writes the page: the arena over the time of a step, with what lies where and how long, and the figures of parts,
-/// segments, operations and steps as tables that can be sorted.
+/// Writes the page. It shows the arena over the time of a training step: which values lie where, and how long. The
+/// figures of parts, segments, operations and plan steps are tables that can be sorted.
 inline void page(std::ostream& out, const profiled& p) {
   const detail::plain_numbers guard(out);
   out << detail::page_head << detail::page_style << detail::page_body;

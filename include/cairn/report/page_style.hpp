@@ -1,4 +1,4 @@
-// The page of a profile but for its data and its script.
+// The page of a profile, without its data and its script.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -8,7 +8,7 @@
 
 namespace cairn::report::detail {
 
-/// The policy forbids the page to load anything.
+/// The head of the page. Its content security policy forbids the page to load anything.
 inline constexpr std::string_view page_head = R"html(<!DOCTYPE html>
 <html lang="en">
 <head>

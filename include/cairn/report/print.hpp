@@ -1,4 +1,4 @@
-// The graph as text, one line a value: "%4 = matmul(%0, %1)", its shape, its segment.
+// Writes a graph as text. A value takes one line: "%4 = matmul(%0, %1)", its shape, its segment.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -11,7 +11,7 @@
 
 namespace cairn::report {
 
-/// Writes parts one after another, then blanks up to `width` characters.
+/// Writes the parts one after another, and then blanks up to a width of `width` characters.
 void print_column(std::ostream& out, int width, const auto&... parts) {
   std::ostringstream text;
   text.imbue(std::locale::classic());
@@ -19,7 +19,8 @@ void print_column(std::ostream& out, int width, const auto&... parts) {
   out << text.view() << std::setw(width - static_cast<int>(text.view().size())) << "";
 }
 
-/// {16, 32}; {} is a scalar; {16, 32} bf16, where real numbers are of another type than the program's.
+/// Writes extents as {16, 32}. A scalar is {}. If the numbers have another type than the program's real numbers, the
+/// type follows: {16, 32} bf16.
 struct extents_of {
   const shape& of;
   dtype type = dtype::real;
@@ -28,21 +29,25 @@ struct extents_of {
     for (int axis = 0; axis < s.of.rank; ++axis) out << (axis > 0 ? ", " : "") << s.of.extent[axis];
     out << '}';
     switch (s.type) {
-      case dtype::bf16: return out << " bf16";
-      case dtype::f32: return out << " f32";
-      case dtype::f64: return out << " f64";
-      default: return out;
+      case dtype::bf16:
+        return out << " bf16";
+      case dtype::f32:
+        return out << " f32";
+      case dtype::f64:
+        return out << " f64";
+      default:
+        return out;
     }
   }
 };
 
-/// What a value is: matmul(%0, %1), or the leaf's kind and name.
+/// Writes how a value is computed, for example matmul(%0, %1), or the kind and the name of a leaf.
 template <class Graph, class Values>
 struct formula_of {
   const Graph& graph;
   const Values& values;
   int value;
-  int leaf;  ///< its number, or none
+  int leaf;  ///< index of the leaf that the value is, or none
   friend std::ostream& operator<<(std::ostream& out, formula_of f) {
     const ir::operation& op = f.values.op(f.value);
     if (op.what == ir::role::constant) return out << op.value;
@@ -64,8 +69,8 @@ struct formula_of {
   }
 };
 
-/// Writes value `number` of a table of values; `leaf` is the number of the leaf that it is, or none; `path` is that of
-/// its segment.
+/// Writes the line of value `number` of a table of values. `leaf` is the index of the leaf that the value is, or none.
+/// `path` is the path of the value's segment.
 template <class Graph, class Values>
 void print(std::ostream& out, const Graph& g, const Values& values, int number, int leaf, std::string_view path) {
   print_column(out, 42, '%', number, " = ", formula_of<Graph, Values>{g, values, number, leaf});

@@ -1,5 +1,6 @@
-// Where the time of a step goes: `const auto p = report::profile(step, bind<"images">(x), ...)`. Then
-// `report::profile_table(out, p)`, `report::trace(out, p)` of trace.hpp, `report::page(out, p)` of page.hpp.
+// Measures where the time of a training step goes: `const auto p = report::profile(step, bind<"images">(x), ...)`. The
+// profile is shown by `report::profile_table(out, p)`, by `report::trace(out, p)` of trace.hpp, and by
+// `report::page(out, p)` of page.hpp.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -15,7 +16,7 @@ inline double median(std::vector<double> of) {
   return *middle;
 }
 
-/// Runs all steps some times over; the median of each one's seconds.
+/// Runs all plan steps `rounds` times, and returns the median time of each plan step in seconds.
 inline std::vector<double> time_steps(const std::function<void(int)>& run, std::size_t steps, int rounds) {
   std::vector<std::vector<double>> taken(steps);
   for (int round = 0; round < rounds; ++round) {
@@ -31,9 +32,9 @@ inline std::vector<double> time_steps(const std::function<void(int)>& run, std::
 }
 }  // namespace detail
 
-/// Times each step of the plan of a program, over some rounds on these inputs. Leaves parameters, moments, states,
-/// gradients and the random state as they are. It measures the processor, too, which takes about half a second and
-/// 256 MiB. Throws what value_and_grad throws before anything is computed.
+/// Measures the time of each plan step of a program, over `Rounds` rounds on these inputs. Parameters, moments, states,
+/// gradients and the random state stay as they are. The function also measures what the processor can do, which takes
+/// about half a second and 256 MiB of memory. Throws what value_and_grad throws before it computes anything.
 template <int Rounds = 15, class Program, class... Bound>
 profiled profile(Program& step, const Bound&... inputs) {
   const account a = account_of<Program>();
@@ -46,7 +47,8 @@ profiled profile(Program& step, const Bound&... inputs) {
 }
 
 namespace detail {
-/// 118 GFLOP/s.
+/// Returns an amount per second with its unit, for example "118 GFLOP/s". Returns an empty text if nothing was
+/// measured.
 inline std::string per_second(double n, const char* const (&units)[5], double seconds) {
   if (seconds <= 0 || n <= 0) return "";
   return scaled(std::llround(n / seconds), 1000, units);
@@ -59,7 +61,7 @@ inline std::string bytes_per_second(const profiled_share& s) {
   static constexpr const char* units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
   return per_second(s.bytes, units, s.seconds);
 }
-/// 1.23 ms, of seconds.
+/// Returns a time with its unit, for example "1.23 ms".
 inline std::string time(double seconds) {
   static constexpr const char* units[] = {"ns", "us", "ms", "s"};
   return seconds <= 0 ? "" : scaled(std::llround(seconds * 1e9), 1000, units);
@@ -67,7 +69,7 @@ inline std::string time(double seconds) {
 inline std::string percent_of(double part, double whole) {
   return percent(std::llround(1e12 * part), std::llround(1e12 * whole));
 }
-/// The figures of a share, behind the columns that say what it is.
+/// Adds a row to a table: first the columns `row`, then the figures of a share.
 inline void add_share(table& t, std::vector<std::string> row, const profiled_share& s, double whole) {
   for (std::string text : {time(s.seconds), percent_of(s.seconds, whole), flops(s.flops), flops_per_second(s),
                            bytes_per_second(s), percent_of(s.least, s.seconds)})
@@ -94,7 +96,7 @@ inline void print_operations(std::ostream& out, const profiled& p) {
     add_share(t, {std::string(o.name), std::to_string(o.count) + " x"}, o, p.seconds());
   t.print(out);
 }
-/// Equal segments share a line, which shows the means of their times.
+/// Prints the segments. Equal segments share a line, which shows the means of their times.
 inline void print_segments(std::ostream& out, const profiled& p) {
   if (p.plan.plans.empty()) return;
   const auto shares = by_segment(p);
@@ -126,9 +128,11 @@ inline void print_longest(std::ostream& out, const profiled& p, std::size_t most
 }
 }  // namespace detail
 
-/// Writes what a step takes by part, by operation and by segment, where a segment's recomputation stands beside the
-/// bytes that it does not store; then the longest steps of the plan. "Of the roof": of the speed that the processor
-/// has for so many operations and bytes; of a step, also which of both limit it.
+/// Writes a profile as tables: by part, by operation and by segment, and then the longest plan steps. The table of
+/// segments shows the time of a segment's recomputation next to the bytes that the segment does not store.
+///
+/// The column "of the roof" compares a speed with the highest speed that the processor could have with this number of
+/// operations and bytes. For a plan step, the last column says which of the two limits the speed, arithmetic or memory.
 inline void profile_table(std::ostream& out, const profiled& p) {
   const detail::plain_numbers guard(out);
   using namespace detail;

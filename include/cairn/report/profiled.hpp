@@ -1,4 +1,4 @@
-// What `report::profile` measured of a step: by kernel, and summed up by part, by operation and by segment.
+// The result of `report::profile`: the times of the plan steps, and their sums by part, by operation and by segment.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -12,31 +12,31 @@
 
 namespace cairn::report {
 
-/// What an operation is for.
+/// The part of a training step to which an operation belongs.
 enum class part { forward, recomputation, backward };
 inline constexpr std::string_view part_names[] = {"forward", "recomputation", "backward"};
 
-/// A step of the plan as it ran: one kernel, which may do several operations.
+/// A plan step with its time: one kernel or fused loop, which may do several operations.
 struct profiled_step {
-  std::string operations;  ///< "matmul, add, 2 mul"
-  std::string origin;  ///< the layer in which it stands, the parameter that it updates or whose gradient it computes
-  std::string_view segment;  ///< the path of the innermost one, or nothing
-  part what;                 ///< of the operation with the most work
+  std::string operations;    ///< "matmul, add, 2 mul"
+  std::string origin;        ///< the layer of the step, or the parameter that the step updates or differentiates
+  std::string_view segment;  ///< path of the innermost segment, or empty
+  part what;                 ///< the part of the operation with the most work
   std::int64_t flops, again;
-  std::int64_t read, written;  ///< bytes of its operands
-  std::int64_t live;           ///< bytes of the arena
-  double seconds;              ///< the median over rounds
-  double least;                ///< the seconds that it would take at the roof
-  bool by_memory;              ///< whether it is bytes that take these, and not arithmetic
+  std::int64_t read, written;  ///< bytes of the operands that are read, and of the results that are written
+  std::int64_t live;           ///< bytes of the arena that the step needs
+  double seconds;              ///< median of the times over all rounds
+  double least;                ///< time in seconds that the step would take at the roof
+  bool by_memory;              ///< true if memory limits the speed at the roof, false if arithmetic does
 };
 
-/// What `profile` measured.
+/// The measurements of one call of `profile`.
 struct profiled {
   account plan{};
   std::vector<profiled_step> steps{};
   roof limits{};
   int rounds = 0, threads = 1;
-  std::optional<peak_plan> peak{};  ///< of a program with segments
+  std::optional<peak_plan> peak{};  ///< has a value if the program has segments
 
   double seconds() const {
     double sum = 0;
@@ -45,7 +45,7 @@ struct profiled {
   }
 };
 
-/// A share of a step's figures, or a sum of such.
+/// A share of a plan step's figures, or a sum of several shares.
 struct profiled_share {
   double seconds = 0, bytes = 0, least = 0;
   std::int64_t flops = 0;
@@ -67,7 +67,7 @@ inline part part_of(const account& a, int v) {
   return a[v].again > 0 ? part::recomputation : v < a.value_turn ? part::forward : part::backward;
 }
 
-/// By step, the operations that it does: the first result of each.
+/// Returns for each plan step the operations that it does, as the values that are their first results.
 inline std::vector<std::vector<int>> operations_of(const account& a) {
   std::vector<std::vector<int>> by_step(a.steps.size());
   for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
@@ -76,7 +76,8 @@ inline std::vector<std::vector<int>> operations_of(const account& a) {
   return by_step;
 }
 
-/// Where a value comes from, in the user's words.
+/// Returns the origin of a value by a name that the user knows: the parameter that it is a gradient or a new value of,
+/// or the layer that computes it.
 inline std::string origin_of(const account& a, const std::vector<std::string>& layers, int v) {
   if (a[v].gradient > 0) return "gradient of " + std::string(a.name(a.leaf(a[v].gradient - 1)));
   if (a[v].updated > 0) return std::string(a.name(a.leaf(a[v].updated - 1)));
@@ -105,12 +106,14 @@ inline profiled profile_of(const account& a, const std::vector<double>& seconds,
   return out;
 }
 
-/// A value that lies at its place in the arena during the steps [from, to]; or a step's scratch, which is no value.
+/// The memory of a value at an offset in the arena during the plan steps [from, to]. `value` is -1 for the workspace of
+/// a plan step.
 struct holding {
   int value, from, to;
   std::int64_t offset, bytes;
 };
-/// In the order of their first steps. A value over which another is written, that takes its place over, ends before.
+/// Returns all holdings of the arena in the order of their first plan steps. If a later holding begins at the same
+/// offset, as for a value that is written in place over another, the earlier holding ends before the later one begins.
 inline std::vector<holding> holdings_of(const account& a) {
   std::vector<holding> all;
   for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
@@ -131,8 +134,9 @@ inline std::vector<holding> holdings_of(const account& a) {
   return all;
 }
 
-/// Calls `visit(value, share)` for each operation: the time of a step is divided among its operations by their FLOP,
-/// and goes to the first of them where there are none.
+/// Calls `visit(value, share)` for each operation. The time of a plan step is divided among its operations in
+/// proportion to their floating-point operations. If the plan step has none, all of its time goes to its first
+/// operation.
 inline void for_each_share(const profiled& p, auto visit) {
   const auto operations = operations_of(p.plan);
   for (std::size_t i = 0; i < p.steps.size(); ++i) {
@@ -147,7 +151,7 @@ inline void for_each_share(const profiled& p, auto visit) {
 }
 }  // namespace detail
 
-/// What forward, recomputation and backward take.
+/// The shares of the forward pass, of recomputation and of the backward pass.
 using profiled_parts = std::array<profiled_share, 3>;
 inline profiled_parts by_part(const profiled& p) {
   profiled_parts parts;
@@ -156,7 +160,8 @@ inline profiled_parts by_part(const profiled& p) {
   return parts;
 }
 
-/// What each operation takes over the step, the longest first.
+/// The share of all uses of an operation in a training step. `by_operation` returns the operation with the longest time
+/// first.
 struct profiled_operation : profiled_share {
   std::string_view name;
   int count = 0;
@@ -173,8 +178,8 @@ inline std::vector<profiled_operation> by_operation(const profiled& p) {
   return all;
 }
 
-/// What each segment takes; the first is the program outside of them. What is computed again is counted where backward
-/// asks for it, as in segment_plan.
+/// Returns the shares of each segment. Entry 0 is the program outside of segments. A recomputed value is counted in the
+/// segment in the backward pass of which it is needed, as in segment_plan.
 inline std::vector<profiled_parts> by_segment(const profiled& p) {
   std::vector<profiled_parts> all(p.plan.segments.size());
   detail::for_each_share(p, [&](int v, const profiled_share& s) {

@@ -1,4 +1,5 @@
-// What a step stores for backward and what it computes again, value by value: `report::residuals<program<loss>>(out)`.
+// Shows value by value what a training step stores for the backward pass and what it recomputes:
+// `report::residuals<program<loss>>(out)`.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -10,7 +11,8 @@
 namespace cairn::report {
 
 namespace detail {
-/// A text that stands for several: numbers in which first and last differ are stars.
+/// The first and the last of several texts that differ only in numbers. They are shown as one text, with a star in
+/// place of each number that differs.
 struct text_range {
   std::string first, last;
 
@@ -36,7 +38,7 @@ struct text_range {
   }
 };
 
-/// A stored value, or several that are alike.
+/// A stored value, or several stored values that are alike.
 struct residual {
   std::string what, extents;
   text_range from, reader;
@@ -52,19 +54,21 @@ struct residual {
     reader.last = r.reader.last;
   }
 };
-/// A segment, or several that are equal but for numbers in their paths; or the program outside of them.
+/// A segment, or several equal segments with paths that differ only in numbers, or the program outside of segments.
 struct kept_part {
   std::string first_path, last_path;
   int count = 1;
   std::vector<residual> stored;
-  std::vector<std::pair<std::string_view, int>> again;  ///< operations and how many: see count_one
+  /// Recomputed operations and how often each occurs: see count_one.
+  std::vector<std::pair<std::string_view, int>> again;
   std::int64_t again_flops = 0;
 };
 
 inline std::string_view operation_of(const value& v) { return v.converted ? "conversion" : v.operation; }
 
-/// The layer in which each forward value is computed, or the one before: the name of the nearest parameter above,
-/// without its last part.
+/// Returns the layer to which each forward value belongs. The layer of a parameter is its name without the last part,
+/// and the layer of another leaf is its name. A computed value belongs to the layer of one of its arguments: of the
+/// last parameter or random key among them, or else of the argument that was computed last. Constants do not count.
 inline std::vector<std::string> layers_of(const account& a) {
   std::vector<std::string> layers(static_cast<std::size_t>(a.value_turn));
   for (int v = 0; v < a.value_turn; ++v) {
@@ -90,12 +94,13 @@ inline std::vector<std::string> layers_of(const account& a) {
   return layers;
 }
 
+/// Appends `text` to a comma-separated list, unless the list has it already.
 inline void add_once(std::string& list, const std::string& text) {
   if ((", " + list + ", ").find(", " + text + ", ") != list.npos) return;
   list.append(list.empty() ? "" : ", ") += text;
 }
 
-/// Counts an operation in a list of operations and how many.
+/// Counts an operation in a list of operations with their counts.
 inline void count_one(std::vector<std::pair<std::string_view, int>>& list, std::string_view operation) {
   const auto known = std::ranges::find(list, operation, [](const auto& entry) { return entry.first; });
   if (known == list.end()) list.emplace_back(operation, 1);
@@ -110,7 +115,7 @@ inline std::string counted_names(const std::vector<std::pair<std::string_view, i
   return names;
 }
 
-/// The parameters that several operations of the forward pass read, and these.
+/// Returns the parameters that several operations of the forward pass read, each with the names of these operations.
 inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(const account& a) {
   std::vector<std::vector<std::pair<std::string_view, int>>> reading(a.leaves.size());
   std::vector<int> readers(a.leaves.size());
@@ -131,8 +136,11 @@ inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(c
   return shared;
 }
 
-/// Who reads stored values, by value: the outermost segment around all of its readers, and their names. Who reads a
-/// conversion of it does, too, and is named in its place.
+/// The operations that read a stored value in the backward pass. `segment` is the outermost segment that contains all
+/// of them. It is 0 if they have no segment in common. `names` lists the operations, with two exceptions.
+/// - If `segment` is 0, an operation inside a segment is listed by the name of its segment.
+/// - If a conversion of the value is read, the list has the operations that read the conversion, and not the
+///   conversion.
 struct readers {
   int segment = -1;
   std::string names;
@@ -147,10 +155,9 @@ inline std::vector<readers> readers_of(const account& a) {
       if (root < a.value_turn && a[root].stored) visit(found[static_cast<std::size_t>(root)], by, segment);
     };
     for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
-      if (a[v].gradient > 0) read(read, v, v, 0);  // a forward value that is one
+      if (a[v].gradient > 0) read(read, v, v, 0);  // a forward value may itself be a gradient
       const bool reads = v >= a.value_turn && a[v].what != ir::role::view && !a[v].joined;
-      for (int i = 0; reads && i < a[v].arguments; ++i)
-        read(read, v, a.argument(v, i), a.around(a[v].segment, 1));
+      for (int i = 0; reads && i < a[v].arguments; ++i) read(read, v, a.argument(v, i), a.around(a[v].segment, 1));
     }
   };
   for_each([&](readers& r, int, int segment) { r.segment = r.segment < 0 || r.segment == segment ? segment : 0; });
@@ -177,7 +184,7 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     std::ostringstream extents;
     extents.imbue(std::locale::classic());
     extents << extents_of{a[v].extents, a[v].type};
-    int made = v;  // by an operation that is no conversion: the type of elements stands beside it
+    int made = v;  // the value before conversions, because the type of elements is shown anyway
     while (a[made].converted) made = a.root(a.argument(made, 0));
     std::string what(a[made].operation);
     if (a[v].tag > 0) what.append(" \"").append(a.name(a.tag(a[v].tag - 1))) += '"';
@@ -201,7 +208,7 @@ inline std::vector<kept_part> kept_parts(const account& a) {
   return all;
 }
 
-/// One part in place of those that `same` finds equal, and whose paths are but for numbers.
+/// Joins parts with paths that differ only in numbers, if `same` finds them equal.
 inline std::vector<kept_part> folded(const std::vector<kept_part>& all, auto same) {
   std::vector<kept_part> groups;
   for (const kept_part& p : all) {
@@ -220,10 +227,14 @@ inline std::vector<kept_part> folded(const std::vector<kept_part>& all, auto sam
 }
 }  // namespace detail
 
-/// Writes what is alive between forward and backward and why: by the segment that reads it in backward, each value with
-/// its operation, its shape, the layer that it is from, and what reads it. Then what is computed again, by the segment
-/// in which it stands. Equal segments share their lines, which show the figures of one of them. Last, where there are
-/// any, the parameters that several operations of the forward pass read.
+/// Writes two or three tables.
+/// - The first table shows what is alive between the forward pass and the backward pass, and why. It is ordered by the
+///   segment that reads the values in the backward pass. Each value has its operation, its shape, its layer, and the
+///   operations that read it.
+/// - The second table shows what is recomputed, by segment.
+/// - The third table shows the parameters that several operations of the forward pass read, if there are any.
+///
+/// Equal segments share their lines, which show the figures of one of these segments.
 inline void residuals(std::ostream& out, const account& a) {
   const detail::plain_numbers guard(out);
   using detail::kept_part;

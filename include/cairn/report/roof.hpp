@@ -1,5 +1,5 @@
-// What a processor can do at most: `report::roof_of<float>(threads)` measures its multiply-adds in registers, and the
-// bytes that it moves, in about half a second.
+// Measures the highest speed of a processor: `report::roof_of<float>(threads)` measures multiply-adds in registers, and
+// the bytes that are moved per second. It takes about half a second.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -16,17 +16,20 @@
 
 namespace cairn::report {
 
-/// Bytes a second of a triad over arrays of so many bytes in all: large ones lie in memory, smaller ones in a cache.
+/// The bytes per second of a triad (a = b + c x) over arrays of `bytes` bytes together. Large arrays lie in memory,
+/// smaller ones in a cache.
 struct reach {
   std::int64_t bytes;
   double rate;
 };
 
-/// No kernel is faster: Williams et al., Roofline (2009), with a roof for each size of operands.
+/// An upper bound for the speed of kernels, as in Williams et al., Roofline (2009), with a roof for each size of
+/// operands.
 struct roof {
-  double flops = 0;            ///< a second
-  std::vector<reach> moved{};  ///< by size, from the smallest on
+  double flops = 0;            ///< floating-point operations per second
+  std::vector<reach> moved{};  ///< in the order of sizes, the smallest first
 
+  /// Returns the bytes per second for operands of `bytes` bytes together.
   double rate(std::int64_t bytes) const {
     const auto fits = std::ranges::find_if(moved, [&](const reach& r) { return bytes <= r.bytes; });
     return fits == moved.end() ? moved.back().rate : fits->rate;
@@ -41,8 +44,8 @@ inline double seconds_between(clock::time_point begin, clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-/// The most work a second of some runs of `body(part)` on each thread. Each has its own clock, for others may use the
-/// cores, too.
+/// Returns the highest work per second of at least 5 runs of `body(part)` on each thread. Each thread has a clock of
+/// its own, because other programs may also use the cores.
 inline double best_rate(int threads, double work, auto body) {
   std::vector<double> rates(static_cast<std::size_t>(threads));
   double best = 0;
@@ -58,11 +61,12 @@ inline double best_rate(int threads, double work, auto body) {
   return best;
 }
 
-/// As many chains as hide the latency of a multiply-add wherever two start in a cycle, and fit into 16 registers.
+/// Runs chains of dependent multiply-adds. The number of chains is large enough to hide the latency of a multiply-add
+/// on processors that start two of them per cycle, and small enough to fit into 16 registers.
 template <class Real, std::size_t... Chain>
 [[gnu::noinline]] Real multiply_adds(int rounds, std::index_sequence<Chain...>) {
   using numbers = kernel::lanes<Real>;
-  volatile Real start = 1;  // read for each chain, or all would be one
+  volatile Real start = 1;  // read again for each chain, because the compiler would otherwise merge the chains
   numbers sums[]{numbers::fill(static_cast<Real>(Chain) + start)...};
   const numbers factor = numbers::fill(Real(0.999)), term = numbers::fill(Real(0.001));
   for (int i = 0; i < rounds; ++i) ((sums[Chain] = fused(sums[Chain], factor, term)), ...);
@@ -76,7 +80,8 @@ double measure_flops(int threads) {
   });
 }
 
-/// a = b + c x, two read and one written, of `count` numbers each; a multiple of a register's.
+/// Computes a = b + c x. Two arrays are read and one is written. Each array has `count` numbers, which is a multiple of
+/// a register's numbers.
 template <class Real>
 [[gnu::noinline]] void triad(Real* a, const Real* b, const Real* c, Real x, std::int64_t count) {
   using kernel::fused;
@@ -84,11 +89,12 @@ template <class Real>
   for (std::int64_t i = 0; i < count; i += numbers::width)
     fused(numbers::load(c + i), numbers::fill(x), numbers::load(b + i)).store(a + i);
 }
-/// From what a core's first cache holds to what no cache does, each thread with arrays of its own.
+/// Measures sizes from what fits into a core's first cache to what fits into no cache. Each thread has arrays of its
+/// own.
 template <class Real>
 std::vector<reach> measure_memory(int threads) {
   constexpr std::int64_t smallest = 1 << 16, largest = 1 << 28, each = 1 << 22;
-  const auto count = [&](std::int64_t bytes) {  // of an array, in whole registers
+  const auto count = [&](std::int64_t bytes) {  // numbers in one array of a thread, in whole registers
     return bytes / 3 / threads / 64 * 64 / static_cast<std::int64_t>(sizeof(Real));
   };
   const std::unique_ptr<Real[]> all(new Real[largest / sizeof(Real)]);
@@ -108,7 +114,7 @@ std::vector<reach> measure_memory(int threads) {
 }
 }  // namespace detail
 
-/// Of products in a program over Real, on so many threads.
+/// Measures the roof for kernels of a program with numbers of type Real, on `threads` threads.
 template <class Real>
 roof roof_of(int threads) {
   return {detail::measure_flops<Real>(threads), detail::measure_memory<Real>(threads)};

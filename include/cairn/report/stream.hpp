@@ -1,4 +1,4 @@
-// Streams that write numbers as programs read them.
+// Makes streams write numbers in the form that programs read.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -8,7 +8,8 @@
 
 namespace cairn::report::detail {
 
-/// While it lives, a stream writes numbers with decimal points and without separators of thousands, in any locale.
+/// While an object of this class lives, its stream writes numbers with a decimal point and without separators of
+/// thousands, in any locale.
 class plain_numbers {
  public:
   explicit plain_numbers(std::ostream& out) : out_(out), before_(out.imbue(std::locale::classic())) {}

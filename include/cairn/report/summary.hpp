@@ -1,4 +1,4 @@
-// The layers of a program as a table: their results and parameters, and by which rule each parameter is trained.
+// Shows the layers of a program as a table: their results, their parameters, and the update rule of each parameter.
 #pragma once
 
 #include "cairn/base/type_name.hpp"
@@ -21,20 +21,22 @@ std::string text_of(const auto&... parts) {
   return text.str();
 }
 
-/// A parameter or a state: its name within its layer, and how it is trained.
+/// A parameter or a state. `name` is its name within its layer, and `trained` says how it is trained.
 struct summed_leaf {
   std::string name, shape, trained;
   std::int64_t numbers, bytes;
   friend bool operator==(const summed_leaf&, const summed_leaf&) = default;
 };
-/// What has one name before its last dot; how many there are whose names differ in numbers alone.
+/// A layer: the parameters and states that have the same name before the last dot. `count` is the number of equal
+/// layers with names that differ only in numbers.
 struct summed_layer {
   std::string name, result;
   std::vector<summed_leaf> leaves;
   int count = 1;
 };
 
-/// The names of two layers in one, with * in place of numbers that differ; empty where more than numbers differ.
+/// Returns the common form of two names, with * in place of numbers that differ. Returns an empty text if the names
+/// differ in more than numbers.
 inline std::string common_name(std::string_view a, std::string_view b) {
   const auto take_number = [](std::string_view& text) {
     const std::size_t end = std::min(text.find_first_not_of("0123456789*"), text.size());
@@ -58,7 +60,7 @@ inline std::string common_name(std::string_view a, std::string_view b) {
   return a.empty() && b.empty() ? common : "";
 }
 
-/// What stands for leaf i among those that are trained.
+/// Returns what the column "trained" says about leaf i.
 template <class Compiled>
 std::string trained_by(int i) {
   using model = typename Compiled::model;
@@ -68,7 +70,7 @@ std::string trained_by(int i) {
   return model::rules.of[i] == ir::none ? "yes" : text_of("rule ", model::rules.of[i] + 1);
 }
 
-/// The values of a graph that are computed from parameters and constants alone.
+/// Returns for each value of a graph whether it is computed only from parameters and constants.
 template <const auto& Graph>
 std::vector<bool> made_of_parameters() {
   std::vector<bool> out(static_cast<std::size_t>(Graph.node_count));
@@ -80,7 +82,8 @@ std::vector<bool> made_of_parameters() {
   }
   return out;
 }
-/// The first value that a leaf and what is no parameter make together; none if there is no such value.
+/// Returns the first value that is computed from a leaf and from something that is no parameter or constant. Returns
+/// none if there is no value of this kind.
 template <const auto& Graph>
 int first_use(int leaf, const std::vector<bool>& of_parameters) {
   std::vector<bool> carries(of_parameters.size());
@@ -100,7 +103,8 @@ std::vector<summed_layer> layers_of() {
   static constexpr const auto& g = Compiled::graph;
   const std::vector<bool> of_parameters = made_of_parameters<g>();
   std::vector<summed_layer> layers;
-  std::map<std::string, std::pair<std::size_t, int>> found;  // by name: which it is, and the last first use
+  // For each name: the index of the layer, and the latest first use of its parameters.
+  std::map<std::string, std::pair<std::size_t, int>> found;
   for (int i = 0; i < g.leaf_count; ++i) {
     if (g.leaf_op(i).what != ir::role::parameter) continue;
     const std::string_view name = g.name(g.leaves[i]);
@@ -144,10 +148,17 @@ void print_rules(std::ostream& out, cairn::detail::rule_list<cairn::detail::name
 }
 }  // namespace detail
 
-/// The parameters and states of a program by layer: shapes, also of the layer's result, which is the value that the
-/// last of its parameters first takes part in; numbers and bytes; and "rule 1" for the first rule of update<...>, "yes"
-/// for what an optimizer beside the program trains, "frozen" or "state". Layers that are alike but for numbers in their
-/// names share their lines, which show those of one of them. Behind the sums, the rules stand with their settings.
+/// Writes the parameters and states of a program by layer. Each row has a shape, the number of numbers, bytes, and how
+/// the parameter is trained:
+/// - "rule 1" for the first rule of update<...>;
+/// - "yes" for a parameter that an optimizer outside the program trains;
+/// - "frozen" or "state".
+///
+/// The shape in the row of a layer is the shape of the layer's result. The result is the value that the last of the
+/// layer's parameters is first used for, together with a value that is no parameter.
+///
+/// Layers that differ only in the numbers in their names share their lines, which show one of these layers. The sums
+/// follow, and then the update rules with their settings.
 template <class Program>
 void summary(std::ostream& out) {
   if constexpr (std::same_as<decltype(Program::memory()), memory_plan>) {

@@ -1,4 +1,5 @@
-// Bytes by work, as an SVG image: its axes, and what pictures of plans are drawn with.
+// Draws bytes against work as an SVG image. This file has the axes and the shapes that pictures of plans are drawn
+// with.
 #pragma once
 
 #include "cairn/base/decimal.hpp"
@@ -52,7 +53,7 @@ struct svg_plot {
     out << "</rect>\n";
   }
 
-  /// The image up to what is drawn: 930 pixels wide.
+  /// Writes the beginning of the image, which is 930 pixels wide. The contents follow.
   void open_image(double height, std::string_view title) {
     out << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 930 " << height
         << "' font-family='sans-serif' font-size='13'>\n"

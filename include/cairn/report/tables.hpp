@@ -1,4 +1,5 @@
-// The memory and the work of a step as a table, and what a step really touches of its arena.
+// Shows the memory and the work of a training step as tables. Measures which bytes of its arena a training step really
+// touches.
 #pragma once
 
 #include "cairn/check/figures.hpp"
@@ -20,7 +21,7 @@
 namespace cairn::report {
 
 namespace detail {
-/// Three digits and the largest unit that is not above n.
+/// Returns a number with three digits, in the largest unit that is not above n.
 inline std::string scaled(std::int64_t n, double base, std::span<const char* const> units) {
   double value = static_cast<double>(n);
   std::size_t unit = 0;
@@ -29,7 +30,7 @@ inline std::string scaled(std::int64_t n, double base, std::span<const char* con
   return cairn::detail::with_places(value, digits) + ' ' + units[unit];
 }
 
-/// 3145728 as 3,145,728.
+/// Returns a number with separators of thousands: 3145728 as "3,145,728".
 inline std::string grouped(std::int64_t n) {
   const std::string digits = std::to_string(n);
   std::string text;
@@ -40,20 +41,20 @@ inline std::string grouped(std::int64_t n) {
   return text;
 }
 
-/// `part` of `whole` in percent; nothing where there is no whole.
+/// Returns `part` in percent of `whole`, or an empty text if `whole` is 0.
 inline std::string percent(std::int64_t part, std::int64_t whole) {
   if (whole == 0) return "";
   return cairn::detail::with_places(100 * static_cast<double>(part) / static_cast<double>(whole), 0) + " %";
 }
 
-/// 12345 microseconds as 12.3 ms.
+/// Returns a time in milliseconds: 12345 microseconds as "12.3 ms".
 inline std::string milliseconds(std::int64_t microseconds) {
   return cairn::detail::with_places(static_cast<double>(microseconds) / 1000, 1) + " ms";
 }
-/// time on 2 threads.
+/// Returns a text like "time on 2 threads".
 inline std::string on_threads(int n) { return "time on " + std::to_string(n) + (n == 1 ? " thread" : " threads"); }
 
-/// Rows of text under a heading: the first columns to the left, the others to the right.
+/// Rows of text under a heading. The first `left` columns are aligned to the left, the rest to the right.
 class table {
  public:
   explicit table(std::vector<std::string> heading, std::size_t left = 1) : rows_{std::move(heading)}, left_(left) {}
@@ -82,15 +83,15 @@ class table {
   std::size_t left_;
 };
 
-/// 3 operations.
+/// Returns a text like "3 operations".
 inline std::string operations(int n) { return std::to_string(n) + (n == 1 ? " operation" : " operations"); }
-/// The first and the last of some.
+/// Returns the first and the last of `count` names as one text, or only the first if both are equal.
 inline std::string from_to(std::string_view first, std::string_view last, int count) {
   std::string text(first);
   if (last != first) text.append(count > 2 ? " ... " : ", ") += last;
   return text;
 }
-/// For XML, which names may not break.
+/// Escapes a text for XML, so that a name cannot break the file.
 inline std::string escaped(std::string_view text) {
   std::string made;
   for (const char c : text) {
@@ -101,7 +102,7 @@ inline std::string escaped(std::string_view text) {
   }
   return made;
 }
-/// A path with each number as 0.
+/// Returns a path in which each number is replaced by 0.
 inline std::string without_numbers(std::string_view path) {
   std::string text;
   for (const char c : path) {
@@ -111,7 +112,7 @@ inline std::string without_numbers(std::string_view path) {
   return text;
 }
 
-/// Segments whose paths differ in numbers only and whose figures are equal.
+/// Segments with equal figures and with paths that differ only in numbers.
 struct alike {
   segment_plan first, last;
   int count = 1;
@@ -138,20 +139,23 @@ inline std::vector<alike> folded(std::span<const segment_plan> segments) {
 }
 }  // namespace detail
 
-/// 1.13 MiB.
+/// Returns a number of bytes with its unit, for example "1.13 MiB".
 inline std::string bytes(std::int64_t n) {
   static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   return detail::scaled(n, 1024, units);
 }
-/// 1.13 GFLOP.
+/// Returns a number of floating-point operations with its unit, for example "1.13 GFLOP".
 inline std::string flops(std::int64_t n) {
   static constexpr const char* units[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
   return detail::scaled(n, 1000, units);
 }
 
-/// Bytes of the arena that a step writes, in lines of 64. The arena is filled with a pattern before a step, and what
-/// differs afterwards was written; a second pattern shows what happened to equal the first. Takes two steps, by train
-/// or value_and_grad: leaves what these leave, and throws what they throw.
+/// Measures how many bytes of the arena a training step writes, in lines of 64 bytes. The arena is filled with a
+/// pattern before the training step. Bytes that differ from the pattern afterwards were written. A second training step
+/// with a second pattern finds the bytes that happened to equal the first pattern.
+///
+/// The function runs two training steps, by train or by value_and_grad. It changes what these functions change, and
+/// throws what these functions throw.
 template <class Program, class... Bound>
 std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   constexpr std::size_t line = 64;
@@ -167,7 +171,8 @@ std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   return static_cast<std::int64_t>(line) * std::ranges::count(touched, true);
 }
 
-/// Says where the arena of a program with segments is fullest, and whether the segments make it larger than plain.
+/// Writes where the arena of a program with segments is fullest, and whether the segments make the arena larger than
+/// without them.
 inline void peak_lines(std::ostream& out, const peak_plan& p) {
   out << "the arena is fullest in the " << (p.in_backward ? "backward" : "forward") << " pass, "
       << (p.segment.empty() ? "outside of segments" : "in segment ") << p.segment << '\n';
@@ -176,19 +181,20 @@ inline void peak_lines(std::ostream& out, const peak_plan& p) {
         << " without them\n";
 }
 
-/// What touched_bytes measured of two programs.
+/// The results of touched_bytes for two programs, in bytes.
 struct touched {
   std::int64_t checkpointed, plain;
 };
-/// How long a step of two programs took on so many threads, in milliseconds.
+/// The times of a training step of two programs on `threads` threads, in milliseconds.
 struct timed {
   int threads;
   double checkpointed, plain;
 };
 
-/// The segments of a program: bytes of the boundaries, bytes that are not stored and that a block would store, and
-/// what is computed a second time for that. Segments with equal figures share a line, which shows those of
-/// one of them. Where there are none it says so.
+/// Writes the segments of a program as a table. Each segment has the bytes of its boundary, the bytes that it does not
+/// store but would store if it were a block, and the operations that are recomputed for this. Segments with equal
+/// figures share a line, which shows the figures of one of them. If there are no segments, writes a sentence that says
+/// so.
 template <class Program>
 void segment_table(std::ostream& out) {
   const detail::plain_numbers guard(out);
@@ -207,9 +213,10 @@ void segment_table(std::ostream& out) {
   t.print(out);
 }
 
-/// Bytes and operations of a step with segments beside plain: `step_table<program<loss>, program<loss,
-/// plain>>`. With `measured`, the predicted size of the arena stands beside what was touched of it; each of `times` is
-/// a row. Below the table stands where the arena is fullest, and whether segments make it larger.
+/// Writes the bytes and the operations of a training step with segments next to the same step without segments:
+/// `step_table<program<loss>, program<loss, plain>>`. With `measured`, the table shows the predicted size of the arena
+/// and how much of the arena was touched. Each entry of `times` is a row. The line below the table says where the arena
+/// is fullest, and whether segments make it larger.
 template <class Checkpointed, class Plain>
 void step_table(std::ostream& out, std::optional<touched> measured = std::nullopt, std::span<const timed> times = {}) {
   const detail::plain_numbers guard(out);

@@ -1,4 +1,4 @@
-// The memory of a step as a picture: `report::timeline<program<loss>, program<loss, plain>>(out)`.
+// Draws the memory of a training step as a picture: `report::timeline<program<loss>, program<loss, plain>>(out)`.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -8,19 +8,19 @@
 
 namespace cairn::report {
 
-/// What a timeline calls its programs.
+/// The names of the two programs of a timeline.
 struct timeline_names {
   std::string_view first = "checkpointed", second = "plain";
 };
 
 namespace detail {
-/// The most bytes of the arena that a step of the plan needs; no arena can be smaller.
+/// Returns the largest number of bytes of the arena that a plan step needs. No arena can be smaller than this number.
 inline std::int64_t most_live(const account& a) {
   std::int64_t most = 0;
   for (const step& s : a.steps) most = std::max(most, s.live);
   return most;
 }
-/// What one of two programs has beside its arena, and the other has not: the gradients that it keeps.
+/// Returns the bytes of gradients that program `a` has in addition to its arena and that program `other` does not have.
 inline std::int64_t kept_more(const account& a, const account& other) {
   return std::max<std::int64_t>(a.memory.gradient_bytes - other.memory.gradient_bytes, 0);
 }
@@ -30,7 +30,8 @@ struct timeline_writer : svg_plot {
   const account &ours, &theirs;
   timeline_names names;
 
-  /// Calls `visit(step, its work's begin and end)`.
+  /// Calls `visit(step, begin, end)` for each plan step. `begin` and `end` are the operations done before and after the
+  /// plan step. Returns the operations of all plan steps.
   static std::int64_t for_each_step(const account& a, auto visit) {
     std::int64_t done = 0;
     for (const step& s : a.steps) {
@@ -40,7 +41,7 @@ struct timeline_writer : svg_plot {
     return done;
   }
 
-  /// Without dips of less than a pixel.
+  /// Draws the curve of a program's bytes. It leaves out dips that are narrower than a pixel.
   void curve(const account& a, std::int64_t kept, std::string_view kind) {
     std::string path = "M" + px(left) + ' ' + px(bottom);
     std::int64_t drawn = 0;
@@ -62,7 +63,7 @@ struct timeline_writer : svg_plot {
     text(478, at, std::string(kind) + " start", what);
   }
 
-  /// The name of a segment as far as there is room for it: its path, the innermost number in it, or nothing.
+  /// Returns as much of a segment's name as there is room for: the path, or the innermost number in it, or nothing.
   static std::string name_within(std::string_view path, double room) {
     const auto fits = [&](std::string_view text) { return 6 * static_cast<double>(text.size()) + 4 < room; };
     if (fits(path)) return std::string(path);
@@ -74,6 +75,7 @@ struct timeline_writer : svg_plot {
     }
     return fits(number) ? std::string(number) : "";
   }
+  /// Draws the segments at depth `depth` as a row of boxes.
   void segments_at(int depth, double at) {
     int open = 0, count = 0;
     std::int64_t begin = 0;
@@ -92,7 +94,8 @@ struct timeline_writer : svg_plot {
     change(0, end);
     text(left - 8, at + 11, "end small", depth == 1 ? "segments" : "in them");
   }
-  /// A step that computes some of its work again, as a loop in each of its segments, shows it in front.
+  /// Marks the work that is recomputed. Some plan steps recompute only a part of their work, for example a scan that
+  /// recomputes iterations. The mark then covers the first part of the plan step.
   void again_at(double at) {
     std::int64_t begin = 0, end = -1;
     const auto close = [&] {
@@ -143,10 +146,12 @@ struct timeline_writer : svg_plot {
 };
 }  // namespace detail
 
-/// Draws the bytes of the arena that live at each step, as an SVG image: two programs over each other, as a model
-/// checkpointed and plain, by the operations executed so far. Below are the segments of the first, and when it computes
-/// again. The dashed lines are the most bytes that live at once. Gradients that only one of them keeps, for an
-/// optimizer beside it, count as its bytes.
+/// Draws the bytes of the arena that are alive at each plan step, as an SVG image. The image shows two programs over
+/// each other, for example a model with segments and without them. The horizontal axis is the number of operations
+/// executed so far. Dashed lines show the largest number of bytes that are alive at once. Below are the segments of the
+/// first program, and when the first program recomputes.
+///
+/// Gradients that only one of the programs keeps, for an optimizer outside the program, count as bytes of that program.
 template <class First, class Second>
 void timeline(std::ostream& out, timeline_names names = {}) {
   const detail::plain_numbers guard(out);

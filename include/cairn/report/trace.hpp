@@ -1,5 +1,5 @@
-// A profile as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing: `report::trace(out, p)`. The format is the
-// Trace Event Format of Chrome: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+// Writes a profile as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing: `report::trace(out, p)`. The format
+// is the Trace Event Format of Chrome: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -15,7 +15,8 @@ namespace detail {
 struct trace_writer {
   std::ostream& out;
   const profiled& p;
-  std::vector<double> begin{0};  ///< of each step, in microseconds; then the end of the last
+  /// The time in microseconds at which each plan step begins, and then the time at which the last one ends.
+  std::vector<double> begin{0};
   bool first = true;
 
   void event(std::string_view kind, int row, std::string_view name, const std::string& more) {
@@ -23,11 +24,12 @@ struct trace_writer {
         << R"(","name":)" << json_text(name) << more << '}';
   }
   std::string at(std::size_t step) const { return ",\"ts\":" + json_number(begin[step]); }
-  /// An event of the steps [from, to).
+  /// Writes an event that lasts from plan step `from` to plan step `to`, without `to`.
   void span(int row, std::string_view name, std::size_t from, std::size_t to, const std::string& more = "") {
     event("X", row, name, at(from) + ",\"dur\":" + json_number(begin[to] - begin[from]) + more);
   }
-  /// Steps that follow each other and have one key make one event, named by that; where it is empty there is none.
+  /// Writes one event for each run of plan steps that have the same key. The event is named by the key. If the key is
+  /// empty, there is no event.
   void spans(int row, auto key) {
     for (std::size_t from = 0, to = 0; from < p.steps.size(); from = to) {
       const std::string_view name = key(from);
@@ -74,8 +76,8 @@ struct trace_writer {
 };
 }  // namespace detail
 
-/// Writes the steps one after another, each as long as its median: the parts, the segments by their depth, the kernels,
-/// and the bytes of the arena that live.
+/// Writes the plan steps one after another, each as long as its median time. The rows of the trace are the parts, the
+/// segments by their depth, and the kernels. A counter shows the bytes of the arena that are alive.
 inline void trace(std::ostream& out, const profiled& p) {
   const detail::plain_numbers guard(out);
   detail::trace_writer{out, p}.write();

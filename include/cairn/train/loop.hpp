@@ -1,5 +1,7 @@
-// A run that can be left alone: epochs, validation, learning rates, early stopping, a log, and a folder from which it
-// goes on, whenever it ended, with the same bits. All of it is optional; a loop of one's own needs none.
+// The training loop. It runs a program over epochs, validates, sets learning rates, stops early, writes a log, and
+// saves the run in a folder. A run that ended at any moment can be resumed from its folder and computes the same bits
+// as a run that never stopped. Every part of the training loop is optional. Users can write a loop of their own without
+// it.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -25,23 +27,28 @@ namespace cairn::train {
 
 struct loop_options {
   int epochs = 1;
-  /// The learning rate by step, counted from 0 over the whole run: train/schedule.hpp has some.
+  /// The learning rate as a function of the training step. Steps are counted from 0 over the whole run.
+  /// train/schedule.hpp has the usual functions.
   std::function<double(std::int64_t)> rate = constant_rate{1e-3};
-  /// Where the run is saved, with its log; nowhere if empty. It goes on from what is there where `resume` is true.
+  /// Path of the folder in which the run and its log are saved. If the path is empty, nothing is saved. If `resume` is
+  /// true, the run goes on from what the folder holds.
   std::string folder = {};
   bool resume = false;
   /// If true, a run goes on even if its data, its optimizer or an option has changed. If the data has changed, the
   /// epoch under way begins anew.
   bool accepts_changes = false;
-  int keep = 2;                 ///< of what was saved, so many last ones; the best stays beside
-  std::int64_t save_every = 0;  ///< steps; at the end of each epoch alone if 0
-  std::int64_t log_every = 0;   ///< the same
-  int patience = 0;             ///< ends after so many epochs without a better validation; never if 0
+  int keep = 2;                 ///< number of newest saved files that are kept, in addition to the best one
+  std::int64_t save_every = 0;  ///< training steps between two saves; 0: saves only at the end of each epoch
+  /// Training steps between two rows of the log; 0: writes a row only at the end of each epoch.
+  std::int64_t log_every = 0;
+  int patience = 0;  ///< the run ends after this number of epochs without a better validation; 0: never
   bool higher_is_better = false;
-  /// The moment that validates and is saved as the best in place of parameters: "average" (see averaged).
+  /// Name of the moment that takes the place of the parameters while the program validates and while the best is saved.
+  /// For the average that `averaged` keeps, the name is "average". If the name is empty, the parameters themselves are
+  /// used.
   std::string average = {};
   bool shows_progress = true;
-  std::int64_t batch = 1;  ///< examples in a step: the progress bar shows how many a second
+  std::int64_t batch = 1;  ///< examples in a training step; the progress bar shows examples per second
 
   std::array<setting, 8> settings() const {
     return {setting::at_least_one("epochs", epochs),
@@ -53,7 +60,8 @@ struct loop_options {
             setting::not_negative("patience", patience),
             setting::at_least_one("batch", static_cast<double>(batch))};
   }
-  /// Those that say what is done with validations, of a run without.
+  /// The settings that only make sense with a validation. A run without a validation checks that they have their
+  /// defaults.
   std::array<setting, 3> settings_without_validation() const {
     return {{{"patience", static_cast<double>(patience), patience == 0, "0 without a validation"},
              {"higher_is_better", 1, !higher_is_better, "false without a validation"},
@@ -61,22 +69,25 @@ struct loop_options {
   }
 };
 
-/// How far a run has come; what of it is saved with the program.
+/// How far a run has come. All of these fields are saved in the program's file.
 struct loop_state {
-  int epoch = 0;              ///< that comes next, or is under way
-  std::int64_t position = 0;  ///< steps done in it
-  std::int64_t step = 0;      ///< in all
-  std::int64_t rows = 0;      ///< of the log
-  double loss_sum = 0;        ///< of the epoch
+  int epoch = 0;              ///< number of the epoch that is under way or comes next, counted from 0
+  std::int64_t position = 0;  ///< training steps done in this epoch
+  std::int64_t step = 0;      ///< training steps done in the whole run
+  std::int64_t rows = 0;      ///< rows that the log has
+  double loss_sum = 0;        ///< sum of the losses of this epoch's training steps so far
+  /// Best result of a validation; NaN before the first one.
   double best = std::numeric_limits<double>::quiet_NaN();
+  /// The epoch with the best result; -1 before the first one.
   int best_epoch = -1;
 };
 
-/// Why a run ended.
+/// Why a run ended: all epochs are done, the validation did not get better for `patience` epochs, or a signal asked the
+/// run to stop.
 enum class ending : std::uint8_t { done, no_better, asked };
 
 namespace detail {
-/// Calls use(name, number) for each part of a loop's state, as it is saved.
+/// Calls use(name, number) for each field of a `loop_state`. The name is the field's name in a saved file.
 void for_each_part(auto& state, auto use) {
   use("loop.epoch", state.epoch);
   use("loop.position", state.position);
@@ -100,7 +111,7 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
     if (error != std::errc{} || end != text.data() + text.size())
       refuse(file::format_error(path, file::text_of({"a number as ", name}), file::detail::shown(text)));
   });
-  constexpr std::int64_t most = std::int64_t{1} << 62;  // so that a run can go on
+  constexpr std::int64_t most = std::int64_t{1} << 62;  // leaves room to count further steps
   const bool counts = s.epoch >= 0 && s.epoch < std::numeric_limits<int>::max() && s.position >= 0 &&
                       s.position <= s.step && s.step <= most && s.rows >= 0 && s.rows <= most && s.best_epoch >= -1 &&
                       s.best_epoch < s.epoch;
@@ -111,7 +122,7 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
 struct no_validation {};
 }  // namespace detail
 
-/// Runs a program over epochs:
+/// Runs a program over epochs.
 ///
 ///   train::loop run{step, {.epochs = 5, .rate = cosine{.peak = 1e-3, .steps = 2340}, .folder = "run",
 ///                          .resume = true}};
@@ -119,16 +130,21 @@ struct no_validation {};
 ///       [&](double rate, const auto& batch) { return step.train({.lr = rate}, bind<"x">(batch.images), ...); },
 ///       [&] { return accuracy(step); });
 ///
-/// The program must outlive it. SIGINT and SIGTERM end it after the step that is under way, saved where there is a
-/// folder. What the program's rules keep is saved with it; an optimizer beside the program is not. As long as the loop
-/// lives, no other one uses its folder.
+/// The program must outlive the training loop. SIGINT and SIGTERM end the run after the training step that is under
+/// way; if there is a folder, the run is saved then. The moments of the program's update rules are saved with the
+/// program. An optimizer that is separate from the program is not saved. While a training loop lives, no other training
+/// loop can use its folder.
 template <class Program>
 class loop {
  public:
-  /// Goes on from what is saved, if that is asked for and there is any. Throws as load does, file::write_error where
-  /// there can be no such folder or another run has it, and file::file_error where it has a run that is not to be
-  /// resumed, or one with another optimizer or other options. Throws std::invalid_argument where an option has a value
-  /// that cannot be meant.
+  /// Takes the folder, and resumes the run in it if `resume` is true and the folder holds a run. Throws
+  /// - std::invalid_argument if an option has a value that is not allowed;
+  /// - program_error if the program cannot exchange its parameters with the moment `average`, or if `resume` is true
+  ///   and the program does not update its own parameters;
+  /// - file::write_error if the folder cannot be made or another run has taken it;
+  /// - file::file_error if the folder holds a run and `resume` is false, if the saved run has another optimizer or
+  ///   other options, or if a best file or a log is there without a saved run;
+  /// - whatever `load` throws.
   explicit loop(Program& program, loop_options options) : program_(program), options_(std::move(options)) {
     cairn::detail::check_settings("loop_options", options_.settings());
     if (!options_.average.empty()) Program::check_exchange(options_.average);
@@ -157,14 +173,19 @@ class loop {
     }
   }
 
-  /// data(epoch) gives the batches of an epoch, with a size(); go(rate, batch) does a step and returns its loss;
-  /// validate() says how good the program is. Without it, throws std::invalid_argument where
-  /// an option says what is done with validations.
+  /// Runs the remaining epochs and returns why the run ended.
+  ///
+  /// `data(epoch)` returns the batches of an epoch, a range with size(). `go(rate, batch)` does one training step and
+  /// returns its loss. `validate()` returns how good the program is.
+  ///
+  /// Throws std::invalid_argument if there is no `validate` and an option says what is done with validations, if an
+  /// epoch has no batches, or if a learning rate is negative or not finite. Throws file::write_error if the run cannot
+  /// be saved. A resumed run throws file::file_error if its data has changed, unless `accepts_changes` is set.
   template <class Data, class Go, class Validate = detail::no_validation>
   ending operator()(Data data, Go go, Validate validate = {}) {
     const stop_requests requests;
     start_ = std::chrono::steady_clock::now();
-    save_best();  // in case the run so far was killed, or the disk was full, when it was due
+    save_best();  // the run may have been killed, or the disk may have been full, when the best was due
     constexpr bool validates = !std::same_as<Validate, detail::no_validation>;
     if (!validates) cairn::detail::check_settings("loop_options", options_.settings_without_validation());
     while (state_.epoch < options_.epochs && !(validates && is_late())) {
@@ -175,13 +196,14 @@ class loop {
     return state_.epoch < options_.epochs ? ending::no_better : ending::done;
   }
 
+  /// Returns how far the run has come.
   const loop_state& state() const { return state_; }
 
  private:
   using real = typename Program::real_type;
   static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-  /// Has the program go on from a file. Changes nothing where it throws.
+  /// Has the program go on from a file. If this throws, neither the program nor the folder has changed.
   void resume(const std::string& path) {
     saved_ = file::detail::opened(path).metadata;
     state_ = detail::state_in(path, saved_);
@@ -190,20 +212,22 @@ class loop {
     if (state_.step > 0) rate_ = options_.rate(state_.step - 1);
     refuse_others(facts());
     log_.emplace(folder_->log(), state_.step);
-    state_.rows = log_->rows();  // fewer where the log was removed
+    state_.rows = log_->rows();  // the log has fewer rows than were saved if it was removed
     program_.load(path);
     for (const auto& [name, text] : saved_) {
-      if (name.starts_with("run.")) facts_.emplace(name, text);  // of the data, until an epoch begins
+      // The saved facts of the data hold until an epoch begins.
+      if (name.starts_with("run.")) facts_.emplace(name, text);
     }
     best_is_due_ = state_.position == 0 && state_.epoch > 0 && state_.best_epoch == state_.epoch - 1;
   }
-  /// What the run is, as far as it is known.
+  /// Returns the facts that describe the run, as far as they are known.
   file::metadata facts() const {
     file::metadata all = facts_;
     if (state_.step > 0) all.insert_or_assign("run.rate", detail::significant(rate_, 9));
     return all;
   }
-  /// Throws where the run that is saved is another one, unless that is accepted; returns true if it is another one.
+  /// Compares the saved facts with `now`. Throws if they differ, unless `accepts_changes` is set. Returns true if they
+  /// differ.
   bool refuse_others(const file::metadata& now) const {
     const std::string others = detail::others_among(saved_, now);
     if (!others.empty() && !options_.accepts_changes)
@@ -213,8 +237,11 @@ class loop {
   static file::metadata facts_of_data(std::int64_t size, const auto& begin) {
     return {{"run.batches", detail::exact(size)}, {"run.data", detail::description_of(begin)}};
   }
-  /// Before an epoch: compares its data with that of the run that goes on, and saves what a new run begins with. Data
-  /// may differ from epoch to epoch, so that of the last epoch under way is compared.
+  /// Prepares an epoch. If the run was resumed, compares its saved facts with the facts of the data. If the run is new,
+  /// saves its beginning.
+  ///
+  /// Data may differ from epoch to epoch, so the comparison uses the data of the epoch that was under way when the run
+  /// was saved. A run that was saved at the end of an epoch has the facts of that epoch's data.
   void begin_epoch(auto& data, const file::metadata& now) {
     if (!saved_.empty()) {
       file::metadata last = now;
@@ -231,7 +258,8 @@ class loop {
   }
 
   bool is_late() const { return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience; }
-  /// Whether it came to its end: in its last step an epoch that is asked to stop ends as any other.
+  /// Runs one epoch. Returns true if the epoch came to its end, and false if a signal stopped the run before that. A
+  /// signal in the epoch's last training step does not count here, because the epoch then ends as any other.
   bool run_epoch(auto& data, auto& go, const stop_requests& requests) {
     auto batches = data(state_.epoch);
     const auto size = static_cast<std::int64_t>(batches.size());
@@ -262,6 +290,8 @@ class loop {
     }
     return true;
   }
+  /// Returns true if something that happens every `every` training steps happens after this one. Returns false if
+  /// `every` is 0.
   bool is_turn(std::int64_t every) const { return every > 0 && state_.step % every == 0; }
 
   template <class Validate>
@@ -282,11 +312,11 @@ class loop {
     ++state_.epoch;
     state_.position = 0;
     state_.loss_sum = 0;
-    // In this order: without the best, a run that ends here goes on and saves the best then.
+    // The run is saved first. If the process ends between the two saves, the resumed run saves the best.
     save();
     save_best();
   }
-  /// Has a program run with its averages while it lives.
+  /// While an object of this class lives, the program runs with its averages in the place of its parameters.
   class exchanged {
    public:
     exchanged(Program& program, const std::string& moment) : program_(program), moment_(moment) { change(); }
@@ -332,12 +362,12 @@ class loop {
   Program& program_;
   loop_options options_;
   std::optional<run_folder> folder_;
-  file::detail::descriptor lock_;  ///< of the folder
+  file::detail::descriptor lock_;  ///< keeps other runs out of the folder
   std::optional<run_log> log_;
   loop_state state_;
-  file::metadata facts_, saved_;  ///< what the run is, and what the file says from which it goes on
-  double rate_ = 0;               ///< of the last step
-  bool best_is_due_ = false;      ///< to be saved as the best
+  file::metadata facts_, saved_;  ///< what the run is, and what the file says from which the run is resumed
+  double rate_ = 0;               ///< learning rate of the last training step
+  bool best_is_due_ = false;      ///< the program is still to be saved as the best
   std::chrono::steady_clock::time_point start_;
 };
 

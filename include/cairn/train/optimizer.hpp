@@ -1,4 +1,5 @@
-// Optimizers: one pass over a program's flat blocks of parameters and gradients, by a rule.
+// Optimizers that are separate from the program that they train. An optimizer changes all parameters by an update rule,
+// in one pass over the flat arrays of the program's parameters and gradients.
 #pragma once
 
 #include "cairn/base/type_name.hpp"
@@ -19,11 +20,12 @@ namespace cairn {
 
 namespace detail {
 
-/// Calls body(i) for each whole register of n numbers, and body(i, count) for the rest; threads share them.
+/// Calls body(i) for each whole SIMD register of n numbers, where i is the index of its first number, and body(i,
+/// count) for the rest. The threads divide the registers among themselves.
 template <class Real, class Body>
 void for_each_register(std::size_t n, int threads, Body body) {
   constexpr std::size_t width = kernel::lanes<Real>::width;
-  constexpr std::int64_t moved = 6;  // arrays that are read or written, of which each number costs as 40 operations
+  constexpr std::int64_t moved = 6;  // arrays read or written; moving one number counts as 40 operations
   const auto count = static_cast<std::int64_t>(n);
   const int parts = std::min(cairn::parts_of(40 * moved * count, threads), kernel::threads_at_hand(threads));
   kernel::in_parts(parts, [=](int part) {
@@ -35,13 +37,16 @@ void for_each_register(std::size_t n, int threads, Body body) {
   });
 }
 
-/// What trains: a program, also one that stands in for a mistake. The compilers' own stand-ins are numbers.
+/// Holds for a program with gradients of type Real. After a reported mistake it holds as well, so that one mistake does
+/// not cause a second error. Two types stand in for a program then: the program that was built from the mistake, and
+/// the compiler's own substitute, which is no class.
 template <class Program, class Real>
 concept trained_in = !std::is_class_v<Program> || requires(Program& program) {
   std::span<const Real>(program.gradients());
 } || std::same_as<decltype(Program::memory().peak_bytes), unknown>;
 
-/// A program's flat blocks, if they are of Real numbers; nothing after a mistake.
+/// Returns the flat array of a program's parameters if they are numbers of type Real. Returns an empty span otherwise,
+/// as after a mistake.
 template <class Real, class Program>
 std::span<Real> parameters_of(Program& program) {
   if constexpr (requires { std::span<Real>(program.parameters()); }) return program.parameters();
@@ -53,6 +58,8 @@ constexpr int threads_of() {
   else return 1;
 }
 template <class Real, class Program>
+/// Returns the flat array of a program's gradients if they are numbers of type Real. Returns an empty span after a
+/// mistake, and for a program that updates its own parameters.
 std::span<const Real> gradients_of(Program& program) {
   if constexpr (requires { requires Program::updates_parameters; }) return {};
   else if constexpr (requires { std::span<const Real>(program.gradients()); }) return program.gradients();
@@ -68,14 +75,14 @@ constexpr auto problem_of_training() {
   else return mistake<no_program_to_train, top_scope, fact::operation<"optimizer", Real>>{};
 }
 
-/// What an optimizer reads and writes; one that was moved from, nothing.
+/// The arrays that an optimizer reads and writes. After a move, the source has no parameters.
 template <class Real>
 struct trained_blocks {
   std::span<Real> parameters;
   std::span<const Real> gradients;
   memory_share memory;
 
-  /// `may_allocate` is as in memory_block::share.
+  /// `may_allocate` has the meaning that it has in memory_block::share.
   template <class Program>
   trained_blocks(Program& program, bool may_allocate)
       : parameters(parameters_of<Real>(program)), gradients(gradients_of<Real>(program)) {
@@ -107,12 +114,14 @@ using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
 
 }  // namespace detail
 
-/// Changes a program's parameters by its gradients, as a rule says (op/update.hpp). It goes along when the program is
-/// moved. After the program was destroyed or assigned over, `update` throws program_error. A rule
-/// without moments allocates nothing, so it does not notice the end of a program in the caller's memory.
-/// Throws std::invalid_argument where a setting of the rule has a value that cannot be meant.
+/// Changes a program's parameters by its gradients, according to an update rule (op/update.hpp).
 ///
 ///   rule_optimizer lions{step, lion{}};
+///
+/// If the program is moved, the optimizer follows it. After the program was destroyed or assigned over, `update` throws
+/// program_error. There is one exception: if the rule has no moments, the optimizer allocates nothing, so it does not
+/// notice the end of a program that lies in the caller's memory. The constructor throws std::invalid_argument if a
+/// setting of the rule has a value that is not allowed.
 template <class Real, class Rule>
 class rule_optimizer {
  public:
@@ -132,7 +141,7 @@ class rule_optimizer {
 
   rule_optimizer(const rule_optimizer&) = default;
   rule_optimizer(rule_optimizer&&) noexcept = default;
-  rule_optimizer& operator=(rule_optimizer other) noexcept {  // also of itself
+  rule_optimizer& operator=(rule_optimizer other) noexcept {  // self-assignment is allowed, too
     std::swap(of_, other.of_);
     std::swap(moments_, other.moments_);
     std::swap(rule_, other.rule_);
@@ -141,15 +150,17 @@ class rule_optimizer {
     return *this;
   }
 
+  /// Returns the learning rate.
   double lr() const { return rule_.lr; }
-  /// Throws std::invalid_argument where the rate is negative or not finite.
+  /// Sets the learning rate. Throws std::invalid_argument if the rate is negative or not finite.
   void lr(double rate) {
     detail::check_settings(detail::type_name<Rule>(), std::array{setting::not_negative("lr", rate)});
     rule_.lr = rate;
   }
 
-  /// What the rule keeps of each number of the program's parameters(), and how many steps that is of: to keep and to
-  /// set. Moments are in the order of Rule::moments; empty where the options ask for none.
+  /// The moments of the rule and the number of steps that they have seen, to be saved and to be restored. A moment has
+  /// one number for each number of the program's parameters(). Moments are in the order of Rule::moments. A moment that
+  /// the rule's options do not ask for is empty.
   std::span<Real> moment(std::size_t k) { return moments_[k]; }
   std::int64_t steps() const { return steps_; }
   void steps(std::int64_t taken) {
@@ -157,8 +168,8 @@ class rule_optimizer {
     steps_ = taken;
   }
 
-  /// Changes the parameters by one step along the gradients; allocates nothing. Throws program_error if the program was
-  /// destroyed or assigned over; then nothing has changed.
+  /// Changes the parameters by one step of the rule. Allocates nothing. Throws program_error if the program was
+  /// destroyed or assigned over, and then nothing has changed.
   void update() {
     of_.memory.check();
     const kernel::default_float_mode mode;
@@ -198,7 +209,8 @@ class rule_optimizer {
   std::int64_t steps_ = 0;
 };
 
-/// What is no rule: the report of it, and a stand-in for what follows.
+/// Reports a type that is no update rule. The class then stands in for an optimizer, so that the code that uses it
+/// compiles without further errors.
 template <class Real, class Rule>
   requires(!std::same_as<decltype(detail::problem_of_rule<Rule, detail::most_moments<Rule>()>()), sound>)
 class rule_optimizer<Real, Rule> {
@@ -222,12 +234,12 @@ template <class Program, class Number>
   requires std::is_arithmetic_v<Number>
 rule_optimizer(Program&, Number) -> rule_optimizer<typename detail::real_of<Program>::type, sgd_options>;
 
-/// As torch.optim.SGD.
+/// Stochastic gradient descent with the semantics of torch.optim.SGD.
 template <class Real>
 class sgd : public rule_optimizer<Real, sgd_options> {
  public:
   using rule_optimizer<Real, sgd_options>::rule_optimizer;
-  /// The momentum; empty where the option is 0.
+  /// The momentum buffer; empty if the option `momentum` is 0.
   std::span<Real> velocity() { return this->moment(0); }
 };
 template <class Program>
@@ -236,12 +248,12 @@ template <class Program, class Number>
   requires std::is_arithmetic_v<Number>
 sgd(Program&, Number) -> sgd<typename detail::real_of<Program>::type>;
 
-/// As torch.optim.AdamW.
+/// Adam with decoupled weight decay, with the semantics of torch.optim.AdamW.
 template <class Real>
 class adamw : public rule_optimizer<Real, adamw_options> {
  public:
   using rule_optimizer<Real, adamw_options>::rule_optimizer;
-  /// The means of gradients and of their squares.
+  /// The running mean of the gradients (`mean`) and of their squares (`square`).
   std::span<Real> mean() { return this->moment(0); }
   std::span<Real> square() { return this->moment(1); }
 };

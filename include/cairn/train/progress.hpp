@@ -1,4 +1,4 @@
-// Shows how far training has come: one line redrawn on a terminal, plain lines elsewhere.
+// Shows how far training has come. A terminal shows one line that is redrawn; a file or a pipe gets plain lines.
 #pragma once
 
 #include "cairn/base/decimal.hpp"
@@ -17,7 +17,7 @@
 
 namespace cairn {
 
-/// The work of one epoch: `steps` > 0 steps of `batch` examples each. Epochs are counted from 0.
+/// The work of one epoch: `steps` > 0 training steps of `batch` examples each. Epochs are counted from 0.
 struct epoch_plan {
   int epoch = 0;
   int epochs = 1;
@@ -31,7 +31,8 @@ struct epoch_plan {
   }
 };
 
-/// Minutes and seconds, with hours where there are any: 0:07, 12:30, 1:00:00.
+/// Returns a time as minutes and seconds, preceded by hours if there are any: 0:07, 12:30, 1:00:00. Seconds are rounded
+/// up.
 inline std::string clock_text(double seconds) {
   const auto s = static_cast<long long>(std::clamp(std::ceil(seconds), 0.0, 1e9));
   char text[32];
@@ -43,8 +44,9 @@ inline std::string clock_text(double seconds) {
   return text;
 }
 
-/// The state of an epoch after `done` of its steps, as a line. With `columns` it has a bar and fills all but
-/// the last column, where a terminal would wrap it; with 0 columns it is plain.
+/// Returns a line about an epoch of which `done` steps are done. If `columns` is 0, the line is plain. Otherwise the
+/// line has a bar, if there is room for one, and fills all columns of a terminal except the last one, after which a
+/// terminal would wrap it.
 inline std::string progress_line(const epoch_plan& plan, std::int64_t done, double loss, double seconds,
                                  int columns = 0) {
   const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(plan.steps));
@@ -61,7 +63,7 @@ inline std::string progress_line(const epoch_plan& plan, std::int64_t done, doub
   if (columns == 0) return line + text;
 
   const auto room = static_cast<std::size_t>(columns - 1);
-  const auto used = line.size() + std::string_view(text).size() + 3;  // 3: brackets and a space
+  const auto used = line.size() + std::string_view(text).size() + 3;  // the 3 characters are the brackets and a space
   if (constexpr std::size_t least = 8, most = 40; used + least <= room) {
     const auto width = std::min(room - used, most);
     const auto full = static_cast<std::size_t>(part * static_cast<double>(width));
@@ -72,12 +74,12 @@ inline std::string progress_line(const epoch_plan& plan, std::int64_t done, doub
   return line;
 }
 
-/// The clock and the terminal that `progress` uses; tests put their own in its place.
+/// The clock and the terminal that `progress` uses. Tests replace them by their own.
 struct outside_world {
   static double seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
-  /// The width of a terminal; 0 if the file is none.
+  /// Returns the width of a terminal in characters, or 0 if the file is no terminal.
   static int columns(std::FILE* file) {
     if (isatty(fileno(file)) == 0) return 0;
     struct winsize size{};
@@ -85,9 +87,9 @@ struct outside_world {
   }
 };
 
-/// Shows the progress of one epoch while it lives: `progress bar{{.epoch = 0, .epochs = 5, .steps = 468}}`,
-/// then `bar.advance(loss)` after each step. The loss shown is the mean over the epoch. Throws std::invalid_argument
-/// where a setting of the plan has a value that cannot be meant.
+/// Shows the progress of one epoch. Create it as `progress bar{{.epoch = 0, .epochs = 5, .steps = 468}}`, and call
+/// `bar.advance(loss)` after each training step. The loss that it shows is the mean over the epoch so far. The
+/// constructor throws std::invalid_argument if a setting of the plan has a value that is not allowed.
 template <class World = outside_world>
 class progress {
  public:
@@ -101,6 +103,8 @@ class progress {
     if (drawn_) std::fputc('\n', file_);
   }
 
+  /// Notes one training step with its loss. A terminal is redrawn at most ten times a second, and after the last step.
+  /// Elsewhere, a line is written after each tenth of the steps.
   void advance(double loss) {
     ++done_;
     sum_ += loss;
@@ -115,7 +119,7 @@ class progress {
     }
   }
 
-  /// The mean of the losses so far; NaN before the first.
+  /// Returns the mean of the losses so far; NaN before the first one.
   double loss() const { return sum_ / static_cast<double>(done_); }
 
  private:

@@ -1,6 +1,8 @@
-// The usual update rules, as options: of the optimizers, and of update<...>, which has them in the step. No finite
-// gradient makes a parameter or a moment infinite or NaN: what overflows becomes the largest finite number. An infinite
-// gradient makes NaN of its parameter.
+// The usual update rules. They are the options of an optimizer, or of update<...>, which makes the rule a part of the
+// training step.
+//
+// No finite gradient makes a parameter or a moment infinite or NaN: a number that overflows becomes the largest finite
+// number of its sign. An infinite gradient turns its parameter into NaN.
 #pragma once
 
 #include "cairn/op/update.hpp"
@@ -12,12 +14,12 @@
 
 namespace cairn {
 
-/// Stochastic gradient descent with momentum, as torch.optim.SGD.
+/// Stochastic gradient descent with momentum, with the semantics of torch.optim.SGD.
 struct sgd_options {
   double lr = 1e-3;
   double momentum = 0;
-  double weight_decay = 0;  // as an L2 penalty: added to the gradient
-  bool nesterov = false;    // which takes a momentum
+  double weight_decay = 0;  // an L2 penalty: weight_decay times the parameter is added to its gradient
+  bool nesterov = false;    // needs a momentum above 0
 
   constexpr std::array<setting, 3> settings() const {
     return {{{"momentum", momentum, momentum >= 0 && momentum <= 1, "0 to 1"},
@@ -40,30 +42,32 @@ struct sgd_options {
   }
 };
 
-/// Adam with decoupled weight decay, as torch.optim.AdamW.
+/// Adam with decoupled weight decay, with the semantics of torch.optim.AdamW.
 /// Loshchilov, Hutter: Decoupled weight decay regularization (ICLR 2019).
 struct adamw_options {
   double lr = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double weight_decay = 1e-2;  // decoupled: shrinks the parameter itself
+  double weight_decay = 1e-2;  // decoupled: shrinks the parameter itself, independent of its gradient
 
   constexpr std::array<setting, 4> settings() const {
     return {setting::below_one("beta1", beta1), setting::below_one("beta2", beta2),
             setting::not_negative("epsilon", epsilon), setting::not_negative("weight_decay", weight_decay)};
   }
   static constexpr std::array<std::string_view, 2> moments{"exp_avg", "exp_avg_sq"};
-  /// Both means are divided by what they lack of a mean over all steps; so that these divisions are no work of every
-  /// number, they are in the rate and in epsilon. Epsilon is at least 1e-18, so that no mean divided by it overflows.
+  /// Returns the numbers that are the same for all parameters in this step. Adam corrects the bias of both means by
+  /// dividing them by 1 - beta^step. The rate and epsilon contain these divisions, so that they need not be done for
+  /// every parameter. Epsilon is at least 1e-18, so that no mean divided by epsilon overflows.
   std::array<double, 5> numbers(double rate, std::int64_t step) const {
     const auto n = static_cast<double>(step);
     const double lack = std::sqrt(1 - std::pow(beta2, n));
     return {rate * lack / (1 - std::pow(beta1, n)), 1 - rate * weight_decay, 1 - beta1, 1 - beta2,
             std::max(epsilon * lack, 1e-18)};
   }
-  /// A gradient whose square would overflow counts as one whose square does not: a step depends on how the gradients of
-  /// several steps compare, and not on their size.
+  /// If the square of a gradient would overflow, the gradient is replaced by the largest number of its sign that can be
+  /// squared. This is harmless, because a step of Adam depends on the ratios of the gradients of several steps, and not
+  /// on their size.
   static constexpr auto next(auto p, auto gradient, auto rate, auto keep, auto new1, auto new2, auto least, auto mean,
                              auto square) {
     const auto g = squarable(gradient);
@@ -73,9 +77,11 @@ struct adamw_options {
   }
 };
 
-/// A rule that keeps an average of each parameter, too, over about 1 / (1 - decay) steps: `update<averaged{
-/// adamw_options{}, 0.999}>`. It is the moment "average": `step.exchange("average")` runs with it, and back.
-/// Polyak and Juditsky: Acceleration of stochastic approximation by averaging (1992), here exponential.
+/// An update rule that also keeps an exponential average of each parameter, over about 1 / (1 - decay) steps:
+/// `update<averaged{adamw_options{}, 0.999}>`. The average is the moment "average". `step.exchange("average")`
+/// exchanges the parameters with their averages, and a second call exchanges them back.
+/// Polyak and Juditsky: Acceleration of stochastic approximation by averaging (1992). They take the plain mean; this
+/// average is exponential.
 template <class Rule>
 struct averaged {
   Rule rule;
@@ -89,7 +95,7 @@ struct averaged {
     }(std::make_index_sequence<std::tuple_size_v<decltype(detail::settings_of(rule))>>{});
   }
   static constexpr std::size_t count = static_cast<std::size_t>(detail::numbers_of<Rule>);
-  template <std::size_t Values>  // the rule's numbers, the average, and as many moments as the rule may keep
+  template <std::size_t Values>  // counts the rule's numbers, the average, and the moments of the rule
   static constexpr bool goes_on = Values > count&& detail::rule_with<Rule, static_cast<int>(Values - count) - 1>;
 
   static constexpr auto moments = [] {
@@ -98,7 +104,9 @@ struct averaged {
     return all;
   }();
   constexpr int moment_count() const { return 1 + detail::moments_of(rule); }
-  /// The weight of a step's parameter, of all that are summed so far: at the first it is all of the average.
+  /// Returns the weight of this step's parameter in the average, followed by the numbers of the rule. The weight
+  /// corrects the bias of an average that begins at 0: in the first step it is 1, so the average is then the parameter
+  /// itself.
   auto numbers(double rate, std::int64_t step) const {
     const auto of_rule = rule.numbers(rate, step);
     std::array<double, std::tuple_size_v<decltype(rule.numbers(rate, step))> + 1> all{};

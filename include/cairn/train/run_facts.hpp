@@ -1,5 +1,5 @@
-// What makes a run the run that it is, as texts that are saved with it: a run that goes on with something else is
-// refused.
+// The facts of a run, as texts that are saved with the run: its inputs, its data, and its optimizer. A run that is
+// resumed with other facts is refused.
 #pragma once
 
 #include "cairn/base/decimal.hpp"
@@ -16,15 +16,15 @@ namespace cairn::train::detail {
 
 using cairn::detail::exact, cairn::detail::significant, cairn::detail::text_of;
 
-/// The rule as a text that differs where anything that it does differs: its type, its moments, and its numbers with all
-/// their digits.
+/// Returns an update rule as a text: its type, its moments, and its numbers with all their digits. Two rules that do
+/// different things have different texts.
 template <class Rule>
 std::string text_of_rule(const Rule& rule) {
   std::string text = text_of({cairn::detail::type_name<Rule>(), " "});
   for (int i = 0; i < cairn::detail::moments_of(rule); ++i)
     text += text_of({rule.moments[static_cast<std::size_t>(i)], " "});
   text += text_of({"with ", exact(rule.lr)});
-  // In the second step every option of the usual rules is in one of these numbers.
+  // Every option of the usual rules has an influence on one of these numbers in the second step.
   for (const double number : rule.numbers(1, 2)) text += text_of({", ", exact(number)});
   return text;
 }
@@ -42,8 +42,8 @@ std::string text_of_rules(cairn::detail::rule_list<Named...>) {
   return text;
 }
 
-/// The inputs of a program with their extents, the batch size among them; and how it updates its parameters. Nothing of
-/// a program whose mistake is reported.
+/// Returns two facts of a program: its inputs with their extents, which include the batch size, and how it updates its
+/// parameters. Returns no facts for a program in which a mistake was reported.
 template <auto Output, class... Options>
   requires(!cairn::detail::runs<Output, true, Options...>)
 file::metadata facts_of(const program<Output, Options...>&) {
@@ -64,8 +64,8 @@ file::metadata facts_of(const program<Output, Options...>&) {
   return {{"run.inputs", inputs}, {"run.optimizer", rules}};
 }
 
-/// Returns `at.description()`, as iterators of data::batches have it, or that of the iterator below `at` if `at`
-/// belongs to a view. Returns an empty text if there is none.
+/// Returns `at.description()`, which iterators of data::batches have. If `at` is the iterator of a view, returns the
+/// description of the iterator that the view is based on. Returns an empty text if there is no description.
 template <class Iterator>
 std::string description_of(const Iterator& at) {
   if constexpr (requires {
@@ -76,7 +76,7 @@ std::string description_of(const Iterator& at) {
   else return {};
 }
 
-/// A line for each text that is another than what is saved, or not saved.
+/// Returns one line for each text of `now` that is not saved, or that was saved with another content.
 inline std::string others_among(const file::metadata& saved, const file::metadata& now) {
   const auto in_quotes = [](std::string_view text) { return text_of({"'", file::detail::printable(text), "'"}); };
   std::string lines;

@@ -1,4 +1,4 @@
-// The folder of a run: what is saved on the way, the best, and a log.
+// The folder of a run. It holds the files saved on the way, the best file, and a log.
 #pragma once
 
 #include "cairn/base/decimal.hpp"
@@ -22,14 +22,15 @@
 
 namespace cairn::train {
 
-/// Names in a folder: step-0000001200.safetensors, best.safetensors, log.csv. To look at one changes nothing.
+/// The file names in the folder of a run: step-0000001200.safetensors, best.safetensors, log.csv. Constructing a
+/// `run_folder` changes nothing on the disk.
 class run_folder {
  public:
   explicit run_folder(const std::string& path) : path_(path) {}
 
-  /// Makes the folder where there is none, and its caller the owner, as long as what it returns lives and no longer
-  /// than the process. Removes files that were never finished. Throws file::write_error, also where the folder has an
-  /// owner.
+  /// Creates the folder if there is none, makes the caller its owner, and removes files that were never finished. The
+  /// caller owns the folder as long as the returned descriptor lives, and at most until the process ends. Throws
+  /// file::write_error, also if the folder has another owner.
   file::detail::descriptor take() const {
     std::error_code error;
     std::filesystem::create_directories(path_, error);
@@ -37,7 +38,7 @@ class run_folder {
     file::detail::descriptor lock(path_.string(), O_RDONLY | O_DIRECTORY);
     if (!lock) refuse(file::write_error(path_.string(), "a folder to look into", errno));
     bool owns = lock.lock();
-    if (!owns && errno != EWOULDBLOCK) {  // a network file system locks files alone
+    if (!owns && errno != EWOULDBLOCK) {  // some network file systems lock files and no folders
       lock = file::detail::descriptor((path_ / "lock").string(), O_RDWR | O_CREAT, 0666);
       owns = lock.lock();
     }
@@ -50,6 +51,7 @@ class run_folder {
     return lock;
   }
 
+  /// Returns the path of the file that is saved after `step` training steps. The number has at least 10 digits.
   std::string saved_at(std::int64_t step) const {
     const std::string digits = std::to_string(step);
     const std::size_t zeros = digits.size() < 10 ? 10 - digits.size() : 0;
@@ -58,21 +60,21 @@ class run_folder {
   std::string best() const { return (path_ / best_).string(); }
   std::string log() const { return (path_ / log_).string(); }
 
-  /// What was saved after the most steps; empty where nothing was.
+  /// Returns the path of the file that was saved after the most training steps, or an empty text if nothing was saved.
   std::string newest() const {
     const auto all = saved();
     return all.empty() ? std::string() : (path_ / all.back().second).string();
   }
-  /// The number of these steps, by the name of the file; -1 where nothing was saved.
+  /// Returns the number of these training steps, as the name of the file says, or -1 if nothing was saved.
   std::int64_t newest_step() const {
     const auto all = saved();
     return all.empty() ? -1 : all.back().first;
   }
-  /// Removes all that was saved but the last `count`, and never the last. What was saved before the first step is
-  /// needed until there is something later, and does not count.
+  /// Removes all saved files except the last `count` ones. The last file always stays. The file that was saved before
+  /// the first training step is needed only until there is a later one. It is then removed whatever `count` is.
   void keep_last(int count) const {
     const auto all = saved();
-    std::error_code error;  // what stays does no harm
+    std::error_code error;  // errors are ignored, because a file that stays does no harm
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
       if (all[i].first == 0 || i + static_cast<std::size_t>(std::max(count, 1)) < all.size())
         std::filesystem::remove(path_ / all[i].second, error);
@@ -90,7 +92,7 @@ class run_folder {
       refuse(file::write_error(path_.string(), "a folder to look into", error.value()));
     return all;
   }
-  /// By their steps; files of other names are the user's.
+  /// Returns the saved files, sorted by their steps. Files with other names belong to the user and are left out.
   std::vector<std::pair<std::int64_t, std::string>> saved() const {
     std::vector<std::pair<std::int64_t, std::string>> all;
     for (const std::string& name : names()) {
@@ -99,7 +101,8 @@ class run_folder {
     std::ranges::sort(all);
     return all;
   }
-  /// The steps after which it was saved; below 0 where the name is no such.
+  /// Returns the number of training steps in the name of a saved file, or a negative number if the name is not the name
+  /// of a saved file.
   static std::int64_t step_in(std::string_view name) {
     if (!name.starts_with(before_) || !name.ends_with(after_) || name.size() <= before_.size() + after_.size())
       return -1;
@@ -114,18 +117,21 @@ class run_folder {
   std::filesystem::path path_;
 };
 
-/// A row of the log: after some steps, or at the end of an epoch, where alone there is a validation.
+/// A row of the log, written after `log_every` training steps or at the end of an epoch. Only a row at the end of an
+/// epoch has a validation. A number that does not exist is NaN.
 struct log_row {
   std::int64_t step;
   int epoch;
   double rate, loss, gradient_norm, validation, seconds;
 };
 
-/// A file of comma-separated values, which a run that goes on appends to. Numbers that are not there are left out.
+/// The log of a run, a file of comma-separated values. A resumed run appends to its log. Numbers that do not exist are
+/// left empty.
 class run_log {
  public:
-  /// Of the rows that are there, those up to a step stay: later ones come again. Rows that a crash left torn are
-  /// dropped. Throws file::file_error where there is something that cannot be read or is no such log. Changes nothing.
+  /// Reads the log of a run that goes on from `step`. Rows up to `step` stay. Later rows are dropped, because the run
+  /// will write them again. Rows that a crash left incomplete are dropped, too. Throws file::file_error if the path
+  /// holds something that cannot be read or is not the log of a run. The file itself changes only in begin().
   run_log(const std::string& path, std::int64_t step) : path_(path), text_(file::text_of({titles_, "\n"})) {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) return;
@@ -146,15 +152,16 @@ class run_log {
     if (old.bad()) refuse(file::read_error(path, "a log to go on with", errno));
   }
 
+  /// Returns the number of rows in the log, without the titles.
   std::int64_t rows() const { return rows_; }
-  /// Writes the rows that stay, once. Throws file::write_error.
+  /// Replaces the file by the titles and the rows that stay. Later calls do nothing. Throws file::write_error.
   void begin() {
     if (text_.empty()) return;
     const std::span<const std::byte> whole = std::as_bytes(std::span(text_));
     file::replace(path_, {&whole, 1});
     text_.clear();
   }
-  /// Appends a row, or leaves the log as it was and throws file::write_error.
+  /// Appends a row. If this fails, leaves the log as it was and throws file::write_error.
   void write(const log_row& row) {
     std::string text = file::text_of({std::to_string(row.step), ",", std::to_string(row.epoch)});
     for (const double number : {row.rate, row.loss, row.gradient_norm, row.validation, row.seconds})
@@ -172,7 +179,7 @@ class run_log {
   }
 
  private:
-  /// The step of a row; below 0 where the line is no row.
+  /// Returns the step of a row, or a negative number if the line is not a complete row.
   static std::int64_t step_of(std::string_view line) {
     constexpr int numbers = 7;
     std::int64_t step = -1;
@@ -185,7 +192,7 @@ class run_log {
 
   static constexpr std::string_view titles_ = "step,epoch,rate,loss,gradient_norm,validation,seconds";
   std::string path_;
-  std::string text_;  ///< titles and the rows that stay, until they are written
+  std::string text_;  ///< the titles and the rows that stay, until begin() has written them
   std::int64_t rows_ = 0;
 };
 

@@ -1,6 +1,7 @@
-// Learning rates as functions of the step: `optimizer.lr(schedule(step))`, steps counted from 0.
-// Any function of the step will do; these are the usual ones. They throw std::invalid_argument where a setting has a
-// value that cannot be meant.
+// The usual learning rates, as functions of the training step: `optimizer.lr(schedule(step))`. Steps are counted from
+// 0. Any function of the step can take their place. `warm_up` is the number of steps in which a rate rises linearly;
+// with 0 there is no warm-up. Each of these functions throws std::invalid_argument if a setting has a value that is not
+// allowed.
 #pragma once
 
 #include "cairn/base/setting.hpp"
@@ -12,7 +13,8 @@
 
 namespace cairn {
 
-/// Rises linearly from almost nothing and reaches 1 at step `steps`; no step is wasted on a rate of 0.
+/// Returns the factor of a linear warm-up, (step + 1) / (steps + 1), which reaches 1 at step `steps`. The factor is
+/// above 0 at step 0, so that the first step is not wasted on a rate of 0.
 constexpr double warm_up(std::int64_t step, std::int64_t steps) {
   return step < steps ? static_cast<double>(step + 1) / static_cast<double>(steps + 1) : 1;
 }
@@ -23,7 +25,7 @@ constexpr setting warm_up_setting(std::int64_t steps) {
 }
 }  // namespace detail
 
-/// `peak` at every step after the warm-up.
+/// A rate that is `peak` at every step after the warm-up.
 struct constant_rate {
   double peak;
   std::int64_t warm_up = 0;
@@ -37,7 +39,8 @@ struct constant_rate {
   }
 };
 
-/// `peak`, and after every `every` steps the product with `factor`: torch.optim.lr_scheduler.StepLR.
+/// A rate that starts at `peak` and is multiplied by `factor` after every `every` steps, as in
+/// torch.optim.lr_scheduler.StepLR.
 struct step_rate {
   double peak;
   std::int64_t every;
@@ -54,11 +57,11 @@ struct step_rate {
   }
 };
 
-/// Half a cosine from `peak`, at the end of the warm-up, to zero at step `steps` and beyond.
-/// Loshchilov, Hutter: SGDR (ICLR 2017), one cycle of it.
+/// A rate that falls along half a cosine. It is `peak` at the end of the warm-up, and 0 at step `steps` and later.
+/// Loshchilov, Hutter: SGDR (ICLR 2017), one cycle without restarts.
 struct cosine {
   double peak;
-  std::int64_t steps;  // of the whole training, the warm-up among them
+  std::int64_t steps;  // steps of the whole training, including the warm-up
   std::int64_t warm_up = 0;
 
   constexpr double operator()(std::int64_t step) const {

@@ -1,4 +1,4 @@
-// Being asked to stop, by Ctrl-C or by who ends the machine's programs.
+// Requests to stop a run. They come from Ctrl-C, or from a program that ends the machine's processes.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -11,9 +11,11 @@
 
 namespace cairn::train {
 
-/// While one lives, the first SIGINT or SIGTERM does nothing but to be noted; the next one of either ends the process.
-/// A signal that is ignored stays so. Where several live, in threads or one within another, a signal asks all of them,
-/// and when the last one ends, signals are what they were before the first.
+/// Notes signals that ask a run to stop. While an object of this class lives, the first SIGINT or SIGTERM is only
+/// noted. The next signal of either kind ends the process. A signal that the process ignores stays ignored.
+///
+/// Several objects may live at once, in several threads or one within the scope of another. A signal then asks all of
+/// them. When the last object ends, the signals are handled as they were before the first object began.
 class stop_requests {
  public:
   stop_requests() {
@@ -42,14 +44,14 @@ class stop_requests {
     for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
   }
 
-  /// The signal that came; 0 if none did.
+  /// Returns the number of the signal that came, or 0 if none came.
   int received() const { return received_; }
 
  private:
   static constexpr std::array signals{SIGINT, SIGTERM};
   static inline std::atomic<int> received_ = 0;
-  static_assert(std::atomic<int>::is_always_lock_free);  // else a handler must not touch it
-  static inline std::mutex mutex_;                       ///< of the two below
+  static_assert(std::atomic<int>::is_always_lock_free);  // a signal handler may only touch lock-free atomics
+  static inline std::mutex mutex_;                       ///< guards the two members below
   static inline int living_ = 0;
   static inline std::array<struct sigaction, signals.size()> before_{};
 };
