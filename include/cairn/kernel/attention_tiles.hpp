@@ -1,5 +1,5 @@
-// Has what attention and its gradients share: products of tiles in the workspace, copies of the operands of these
-// products, and rows of scores.
+// Declares the parts that attention and its gradients share: products of tiles in the workspace, copies of the operands
+// of these products, and rows of scores.
 #pragma once
 
 #include "cairn/op/attention.hpp"
@@ -59,8 +59,8 @@ void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum f
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += lanes<Sum>::width) store_row(lanes<Sum>::load(from + j) * by, to, j, extent);
 }
-/// Copies rows as steps of products whose inner axis consists of the rows. If pairs are multiplied, a step has two
-/// rows. Otherwise a step is one row, as copy_rows copies it.
+/// Copies rows as steps of products that sum over the rows. If pairs are multiplied, a step has two rows. Otherwise a
+/// step is one row, as copy_rows copies it.
 template <class In, class To>
 void copy_steps(const In* from, std::int64_t apart, int rows, int extent, To* to, int to_apart) {
   if constexpr (in_pairs<In>) pack_pairs(from, apart, extent, rows, to_apart, to);
@@ -82,7 +82,7 @@ void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, T
   }
 }
 /// Returns the memory of sums as the numbers that products read. Weights and gradients of scores are stored there, over
-/// sums that are not read again. store_rounded rounds them to bf16 if the other operands are bf16.
+/// sums that are no longer needed. store_rounded stores them, rounded to bf16 if `In` is bf16.
 template <class In, class Sum>
 copy_of<In>* in_place_of(Sum* sums) {
   return static_cast<copy_of<In>*>(static_cast<void*>(sums));
@@ -224,11 +224,11 @@ struct score_tile {
 
   /// Returns true if a query of the tile may look at a key of the tile.
   bool seen() const { return !plan.of.causal || key < query + queries; }
-  /// Returns how many keys of the tile the query in row `row` may look at, according to `causal`. Returns 0 if the tile
-  /// has no such row. keys_until counts as if the tile had more rows.
+  /// Returns how many keys of the tile the query in row `row` may look at, according to `causal`. Returns 0 if `row`
+  /// comes after the tile's last query. keys_until counts as if the tile had more queries.
   int keys_seen(int row) const { return row < queries ? keys_until(row) : 0; }
   int keys_until(int row) const { return plan.of.causal ? std::clamp(query + row + 1 - key, 0, keys) : keys; }
-  /// Returns the first row of the tile whose query may look at the key in this column.
+  /// Returns the row of the tile's first query that may look at the key in column `column`.
   int first_query(int column) const { return plan.of.causal ? std::clamp(key + column - query, 0, queries) : 0; }
 
   /// Return the ranges along the inner axis for the tiles of registers of a product (`along` of multiply_tiles). The
@@ -267,8 +267,8 @@ struct score_tile {
 };
 
 /// Calls visit(image, key head, begin, end) for the share of part number `part`. Each head of keys has `tiles` tiles,
-/// and a share is a range of the tiles of all heads. A call gets all tiles of a head, or the tiles [begin, end). In the
-/// second case, `mixed` returns the tile number at each place in the order of visits. It mixes the first and the last
+/// and a share is a range of the tiles of all heads. A call gets the tiles [begin, end) of one head. If a call gets
+/// only some tiles of the head, number i means tile mixed(i, tiles). `mixed` alternates between the first and the last
 /// tiles, because if the attention is causal, the tiles at one end have the most work.
 template <class Visit>
 void for_each_share(const attention_extents& of, int tiles, int part, int parts, Visit visit) {

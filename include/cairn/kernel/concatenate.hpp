@@ -12,8 +12,8 @@ namespace cairn {
 
 namespace kernel {
 
-/// The sizes of concatenated arrays: their extents along the axis, and the bytes of one index along the axis. These are
-/// the bytes of all axes after it.
+/// The sizes of concatenated arrays: their extents along the axis, the bytes of one index along the axis, and the
+/// number of runs of each array. One index along the axis has the numbers of all axes after it.
 struct joined_arrays {
   std::span<const int> extents;
   int whole;  ///< extent of the result

@@ -11,8 +11,8 @@ namespace cairn {
 
 namespace kernel {
 
-/// The work of an element, in operations: 200 for its random word, 10 for each of two other operations, and 40 for each
-/// of two moves.
+/// The work of an element, in operations: 200 for its random word, 10 for each of two other operations, and 40 each for
+/// reading and writing the element.
 inline constexpr std::int64_t dropping = 200 + 2 * 10 + 2 * 40;
 
 /// Computes out = in / (1 - p) for `count` numbers. The result is 0 where an element's random word is less than p 2^32.

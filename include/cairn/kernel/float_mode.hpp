@@ -1,4 +1,4 @@
-// How the processor rounds, which each thread can set for itself, and which a program must not depend on.
+// Sets how the processor rounds. Each thread can set its own mode, and the results of a program must not depend on it.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
