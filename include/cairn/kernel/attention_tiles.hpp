@@ -42,7 +42,7 @@ template <class In>
 using copy_of = typename factor<In, sum_of<In>>::number;
 
 /// Copies rows and multiplies them by `factor`. Each copied row is filled up to whole registers with zeros. Rows of
-/// zeros follow until there are `all` rows. write_rows writes rows of sums back to a tensor, multiplied by `factor`.
+/// zeros follow until there are `all` rows.
 template <class In, class Sum, class To>
 void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent, Sum factor, To* to,
                std::int64_t to_apart) {
@@ -52,6 +52,7 @@ void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += width) store_row(load_row_as<Sum>(from, j, extent) * by, to, j, j + width);
 }
+/// Writes rows of sums to a tensor, multiplied by `factor`.
 template <class Sum, class Made>
 void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum factor, Made* to,
                 std::int64_t to_apart) {
@@ -82,11 +83,12 @@ void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, T
   }
 }
 /// Returns the memory of sums as the numbers that products read. Weights and gradients of scores are stored there, over
-/// sums that are no longer needed. store_rounded stores them, rounded to bf16 if `In` is bf16.
+/// sums that are no longer needed.
 template <class In, class Sum>
 copy_of<In>* in_place_of(Sum* sums) {
   return static_cast<copy_of<In>*>(static_cast<void*>(sums));
 }
+/// Stores numbers of a row of sums in the type that products read. If `In` is bf16, rounds the numbers to bf16.
 template <class In, class Sum>
 [[gnu::always_inline]] inline void store_rounded(lanes<Sum> x, Sum* row, int j) {
   if constexpr (std::is_same_v<copy_of<In>, In>) store_row(x, in_place_of<In>(row), j, j + lanes<Sum>::width);
@@ -159,6 +161,7 @@ void mask_scores(const void* mask, std::int64_t at, bool repeated, Real* scores,
     else (score + m).store(scores + j);
   }
 }
+/// Draws the random words of `count` weights, from number `element` on. `words` has room for whole draws.
 inline void draw_row(const random_stream& from, std::int64_t element, int count, std::uint32_t* words) {
   for (int j = 0; j < count; j += drawn_at_once) draw(from, static_cast<std::uint32_t>((element + j) / 4), words + j);
 }
@@ -225,8 +228,9 @@ struct score_tile {
   /// Returns true if a query of the tile may look at a key of the tile.
   bool seen() const { return !plan.of.causal || key < query + queries; }
   /// Returns how many keys of the tile the query in row `row` may look at, according to `causal`. Returns 0 if `row`
-  /// comes after the tile's last query. keys_until counts as if the tile had more queries.
+  /// comes after the tile's last query.
   int keys_seen(int row) const { return row < queries ? keys_until(row) : 0; }
+  /// Returns the same number as if the tile had more queries.
   int keys_until(int row) const { return plan.of.causal ? std::clamp(query + row + 1 - key, 0, keys) : keys; }
   /// Returns the row of the tile's first query that may look at the key in column `column`.
   int first_query(int column) const { return plan.of.causal ? std::clamp(key + column - query, 0, queries) : 0; }
@@ -268,8 +272,7 @@ struct score_tile {
 
 /// Calls visit(image, key head, begin, end) for the share of part number `part`. Each head of keys has `tiles` tiles,
 /// and a share is a range of the tiles of all heads. A call gets the tiles [begin, end) of one head. If a call gets
-/// only some tiles of the head, number i means tile mixed(i, tiles). `mixed` alternates between the first and the last
-/// tiles, because if the attention is causal, the tiles at one end have the most work.
+/// only some tiles of the head, number i means tile mixed(i, tiles).
 template <class Visit>
 void for_each_share(const attention_extents& of, int tiles, int part, int parts, Visit visit) {
   const range own = share(std::int64_t{of.shared_heads()} * tiles, 1, part, parts);
@@ -280,6 +283,8 @@ void for_each_share(const attention_extents& of, int tiles, int part, int parts,
     at = end;
   }
 }
+/// Returns the tile that is visited at place i. The first and the last tiles are visited alternately, because if the
+/// attention is causal, the tiles at one end have the most work.
 constexpr int mixed(int i, int tiles) { return i % 2 == 0 ? i / 2 : tiles - 1 - i / 2; }
 
 }  // namespace cairn::kernel

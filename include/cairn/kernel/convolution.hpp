@@ -191,6 +191,7 @@ class correlating {
   }
 };
 
+/// For each tap of a sweep: its number in the filter.
 template <correlation Of, sweep_cut Cut>
 inline constexpr auto tap_table = [] {
   std::array<int, static_cast<std::size_t>(Cut.down.taps * Cut.along.taps) + 1> at{};

@@ -238,7 +238,7 @@ class filter_gradient {
       }
     }
   }
-  /// Writes one part of the sums of some panels to the filter's layout. `part` is the number of the part.
+  /// Transposes one part of the sums of some panels to the filter's layout. `part` is the number of the part.
   void unpack(const Sum* sums, range panels, int part, int parts) const {
     constexpr int width = lanes<Sum>::width;
     const range results = plan.cut.panels.results_of(panels);

@@ -47,15 +47,17 @@ template <class V, class Floats, class Doubles>
   else return polynomial(doubles, x);
 }
 
-/// Returns x where x is at most `most` or NaN, and `most` elsewhere. at_least limits x from below in the same way.
+/// Returns x where x is at most `most` or NaN, and `most` elsewhere.
 template <class V>
 [[gnu::always_inline]] inline V at_most(V x, V most) {
   return select(greater(x, most), most, x);
 }
+/// Returns x where x is at least `least` or NaN, and `least` elsewhere.
 template <class V>
 [[gnu::always_inline]] inline V at_least(V x, V least) {
   return select(greater(least, x), least, x);
 }
+/// Returns `size`, which is not negative, with the sign of `sign`.
 template <class V>
 [[gnu::always_inline]] inline V with_sign(V size, V sign) {
   const auto bit = bits(V::fill(-0.0));
@@ -295,7 +297,7 @@ template <class Real>
   const V density_at_zero = either<V>(0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);
   const auto sum = exact_sum(four, size);
   const V t = four / sum.high, u = t - half;
-  // P(t) = middle + u (slope + u (...)).
+  // The polynomial is P(t) = middle + u (slope + u (...)).
   const V middle = either<V>(0.188821282584, 0.18882128260393788), middle_low = either<V>(-3.37905848e-9, -5.1856e-18);
   const auto slope =
       exact_sum(either<V>(0.303948317145, 0.3039483209859461), u * polynomial(tail_floats, tail_doubles, u));
