@@ -61,7 +61,7 @@ struct attention_gradients_of_tiles {
   void sweep(space at, std::int64_t image, int key_head, tiles keys, tiles queries, bool by_keys,
              bool by_queries) const {
     const int query_rows = cut.in_rows(of.queries), last = of.group() - 1;
-    // Queries are scaled while they are copied. If pairs are multiplied, the gradients of the keys are scaled in the
+    // Queries are scaled while they are copied. If pairs are multiplied, the gradients of the keys are scaled at the
     // end instead, because scaling would round the bf16 copies of the queries.
     const Sum before = in_pairs<In> ? 1 : plan.scale, after = in_pairs<In> ? plan.scale : 1;
     Sum *const all_of_keys = at.of_keys, *const all_of_values = at.of_values;

@@ -230,7 +230,7 @@ struct score_tile {
   /// Returns how many keys of the tile the query in row `row` may look at, according to `causal`. Returns 0 if `row`
   /// comes after the tile's last query.
   int keys_seen(int row) const { return row < queries ? keys_until(row) : 0; }
-  /// Returns the same number as if the tile had more queries.
+  /// Returns the same number as keys_seen. For a row after the last query, counts as if the tile had more queries.
   int keys_until(int row) const { return plan.of.causal ? std::clamp(query + row + 1 - key, 0, keys) : keys; }
   /// Returns the row of the tile's first query that may look at the key in column `column`.
   int first_query(int column) const { return plan.of.causal ? std::clamp(key + column - query, 0, queries) : 0; }
@@ -283,7 +283,7 @@ void for_each_share(const attention_extents& of, int tiles, int part, int parts,
     at = end;
   }
 }
-/// Returns the tile that is visited at place i. The first and the last tiles are visited alternately, because if the
+/// Returns the tile that is visited as number i. The first and the last tiles are visited alternately, because if the
 /// attention is causal, the tiles at one end have the most work.
 constexpr int mixed(int i, int tiles) { return i % 2 == 0 ? i / 2 : tiles - 1 - i / 2; }
 

@@ -74,13 +74,13 @@ struct sorted_indices {
     for (std::int64_t bucket = 0; width > 1 && bucket < buckets; ++bucket)
       std::sort(of + begin(bucket), of + ends[bucket], comes_before);
   }
-  /// Returns the place of the first sorted index that points to `position` or to a later position.
+  /// Returns the number, in sorted order, of the first index that points to `position` or to a later position.
   std::int64_t first(std::int64_t position) const {
     std::int64_t k = begin(position / width);
     while (k < ends[buckets - 1] && x.at[of[k]] < position) ++k;
     return k;
   }
-  /// Returns how many sorted indices point to `position`. `first` is the place of the first of them.
+  /// Returns how many indices point to `position`. `first` is the number, in sorted order, of the first of them.
   std::int64_t count(std::int64_t first, std::int64_t position) const {
     std::int64_t k = first;
     while (k < ends[buckets - 1] && x.at[of[k]] == position) ++k;
