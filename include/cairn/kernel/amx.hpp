@@ -1,6 +1,11 @@
-// Products of bf16 by AMX. A processor with it has, for each thread, eight tiles of 16 rows of 64 bytes: here four of
-// sums, two of A and two of B. It sums in steps of 32 numbers along k: the first ones of pairs, and the second ones;
-// then it adds both, and that to what there was. Each product is added with one rounding, denormal numbers are zeros.
+// Computes matrix products of bf16 with AMX, the matrix instructions of x86. A processor with AMX has eight tile
+// registers for each thread. A tile register has 16 rows of 64 bytes. Here four tile registers hold sums, two hold
+// numbers of A, and two hold numbers of B.
+//
+// One instruction multiplies 32 numbers along k, which are 16 pairs. The processor sums the products of the first
+// numbers of all pairs, and it sums the products of the second numbers of all pairs. It adds both sums, and then it
+// adds the result to the number in the tile register. Each product is added with one rounding. Denormal numbers count
+// as zeros.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -13,7 +18,8 @@
 
 namespace cairn::kernel {
 
-/// Asks the system for tiles, once in a process. Throws program_error where it lends none.
+/// Asks the system for permission to use the tile registers, once in a process. Throws program_error if the system does
+/// not give it.
 inline void ask_for_tiles() {
   static const bool lent = [] {
     constexpr long ask = 0x1023, tell = 0x1022, tiles = 18;  // ARCH_REQ_XCOMP_PERM, ARCH_GET_XCOMP_PERM, XTILEDATA
@@ -27,13 +33,14 @@ inline void ask_for_tiles() {
         "processor with AMX, or else to be compiled with -mno-amx-tile"));
 }
 
-/// The shapes of tiles as the processor is told.
+/// The shapes of the tile registers, in the layout that the processor's instruction for their configuration reads.
 struct alignas(64) tile_shapes {
   std::uint8_t palette = 1, begin = 0, unused[14] = {};
   std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
-/// While it lives, the thread's tiles have all their rows.
+/// Configures the thread's tile registers while the object exists: each tile register has all of its rows. The
+/// constructor throws program_error if the system does not lend tile registers.
 class whole_tiles {
   static constexpr tile_shapes whole{};
 
@@ -46,15 +53,17 @@ class whole_tiles {
   whole_tiles(const whole_tiles&) = delete;
 };
 
-/// As tiles_in_registers, of 16 or 32 rows and columns. Behind the last row of A are zeros, whose sums go nowhere.
+/// Computes a column of tiles as tiles_in_registers does, but in tile registers. A tile has 16 or 32 rows, and 16 or 32
+/// columns. After its last row, A is filled up with zeros, and the sums of the filled rows are not written.
 template <int Rows, int Registers, bool RowsApart>
 void column_by_amx(const bf16* a, const bf16* b, const tile_source& from, const tile_target<float>& to, int row,
                    int column, int columns, int height) {
   constexpr int width = lanes<float>::width, in_step = 2 * width, bytes = sizeof(bf16);
-  constexpr bool lower = Rows > width, right = Registers > 1;  // whether there are two tiles of rows, and of columns
+  // A tile of C takes two tile registers of rows if `lower`, and two of columns if `right`.
+  constexpr bool lower = Rows > width, right = Registers > 1;
   const std::int64_t row_a = RowsApart ? from.apart : in_step, step_a = RowsApart ? in_step : from.apart;
   const std::int64_t row_b = from.step_b / width;
-  asm volatile("" ::: "memory");  // g++ does not know that loads of tiles read what was packed
+  asm volatile("" ::: "memory");  // g++ does not know that loads of tile registers read the packed numbers
   for (const int bottom = row + height; row < bottom; row += Rows, a += from.below) {
     const int rows = std::min(Rows, bottom - row);
     if (to.far) to.fetch_tile(row, column, rows, columns);

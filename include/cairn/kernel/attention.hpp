@@ -1,7 +1,7 @@
-// Attention without stored scores: of a tile of queries, tiles of scores are made one after another, while the largest
-// score so far, the sum of weights and the weighted sum of values are kept (M. Milakov and N. Gimelshein, Online
-// normalizer calculation for softmax, 2018; T. Dao et al., FlashAttention, 2022). The order of every sum is that of
-// keys.
+// Computes attention without storing its scores. For a tile of queries, tiles of scores are computed one after another.
+// Meanwhile three results are held for each query: the largest score so far, the sum of the weights, and the weighted
+// sum of the values (M. Milakov and N. Gimelshein, Online normalizer calculation for softmax, 2018; T. Dao et al.,
+// FlashAttention, 2022). Every sum is added in the order of the keys.
 #pragma once
 
 #include "cairn/kernel/attention_gradients.hpp"
@@ -11,8 +11,11 @@ namespace cairn {
 
 namespace kernel {
 
-/// `In` are the numbers that are read, `Sum` those that are added up, of bf16 floats, and `Made` those of the result.
-/// Weights of bf16 are rounded to it before values are multiplied by them, but their total is that of what they were.
+/// Computes attention tile by tile. The kernel reads numbers of type `In` and writes results of type `Made`. It adds
+/// numbers of type `Sum`, which is float if `In` is bf16.
+///
+/// If `In` is bf16, the weights are rounded to bf16 before the values are multiplied by them. The total of the weights
+/// is summed before they are rounded.
 template <class In, class Sum, class Made = Sum>
 struct attention_of_tiles {
   const attention_plan<Sum>& plan;
@@ -62,7 +65,8 @@ struct attention_of_tiles {
     for (int row = 0; row < rows; ++row) finish(at, row, image, head, first.query + row);
   }
 
-  /// Scores become weights, relative to the largest score so far; what is summed up so far is scaled to that.
+  /// Replaces a row of scores by weights relative to the largest score so far. If this row raises the largest score,
+  /// scales the row's total and its sums so far to the new largest score.
   void weigh(const score_tile<Sum>& tile, const space& at, int row) const {
     Sum* const scores = at.scores + std::int64_t{row} * cut.keys;
     const int seen = tile.keys_seen(row);

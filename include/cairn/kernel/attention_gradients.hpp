@@ -1,4 +1,5 @@
-// The gradients of attention: weights are made again from what forward tells of their row, tile by tile.
+// Computes the gradients of attention tile by tile. The weights are not stored. The kernel recomputes them from the
+// scores and from two numbers that the forward pass stores for each row of scores.
 #pragma once
 
 #include "cairn/kernel/attention_tiles.hpp"
@@ -7,10 +8,15 @@ namespace cairn {
 
 namespace kernel {
 
-/// One sweep over the tiles of a head makes all three gradients: of a tile of keys, those of keys and values are summed
-/// over queries, and what it gives to all queries is added to theirs. Where threads share a head, one sweep makes those
-/// of some tiles of keys, another those of some tiles of queries; each sum has the same order. What is of bf16 is
-/// multiplied by weights, and by gradients of scores, that are rounded to it.
+/// Computes the gradients of queries, keys and values. A sweep visits the tiles of scores of a head. For each tile of
+/// keys, it sums the gradients of the keys and values over the queries. It also adds what the tile of keys contributes
+/// to the gradients of the queries.
+///
+/// If one thread computes a whole head, one sweep computes all three gradients. If threads share a head, each thread
+/// makes two sweeps. One sweep computes the gradients of some tiles of keys and values, and the other sweep computes
+/// the gradients of some tiles of queries. The order of each sum is the same in both cases.
+///
+/// If `In` is bf16, weights and gradients of scores are rounded to bf16 before other numbers are multiplied by them.
 template <class In, class Sum, class Made = Sum>
 struct attention_gradients_of_tiles {
   const attention_plan<Sum>& plan;
@@ -41,19 +47,23 @@ struct attention_gradients_of_tiles {
  private:
   using vec = lanes<Sum>;
   using space = attention_tiles::backward_space<copy_of<In>*, Sum*>;
-  /// Tiles of queries or of keys: of a share, mixed; or all, in order.
+  /// The tiles of queries or of keys that a sweep visits. The tiles of a share are visited in the order of `mixed`. If
+  /// a sweep visits all tiles, it visits them in their own order.
   struct tiles {
     int begin, end, all;
 
     int operator[](int i) const { return end - begin == all ? i : mixed(i, all); }
   };
 
-  /// Heads that share keys come one after another: a thread has room for the queries of one, and for the sums of what
-  /// keys get.
+  /// Visits tiles of scores of all heads that share one head of keys. These heads are visited one after another,
+  /// because the workspace of a thread has room for the queries of one head. It also has room for the sums that become
+  /// the gradients of all keys.
   void sweep(space at, std::int64_t image, int key_head, tiles keys, tiles queries, bool by_keys,
              bool by_queries) const {
     const int query_rows = cut.in_rows(of.queries), last = of.group() - 1;
-    const Sum before = in_pairs<In> ? 1 : plan.scale, after = in_pairs<In> ? plan.scale : 1;  // of queries
+    // Queries are scaled while they are copied. If pairs are multiplied, the gradients of the keys are scaled at the
+    // end instead, because scaling would round the bf16 copies of the queries.
+    const Sum before = in_pairs<In> ? 1 : plan.scale, after = in_pairs<In> ? plan.scale : 1;
     Sum *const all_of_keys = at.of_keys, *const all_of_values = at.of_values;
     for (int member = 0; member <= last; ++member) {
       const int head = key_head * of.group() + member;
@@ -98,8 +108,8 @@ struct attention_gradients_of_tiles {
   void tile(const score_tile<Sum>& scores, const space& at, bool by_keys, bool by_queries) const {
     const int rows = scores.queries, keys = scores.keys;
     const std::int64_t query = scores.query;
-    const copy_of<In>*const queries = at.queries + query * cut.depth,
-                *const results = at.results + query * cut.value_depth;
+    const copy_of<In>*const queries = at.queries + query * cut.depth, *const results =
+                                                                          at.results + query * cut.value_depth;
     multiply_tiles<false>(queries, cut.depth, at.keys, 0, of.depth, at.weights, cut.keys, rows, keys, false,
                           scores.along_depth(of.depth));
     multiply_tiles<false>(results, cut.value_depth, at.values, 0, of.value_depth, at.slopes, cut.keys, rows, keys,
@@ -120,7 +130,8 @@ struct attention_gradients_of_tiles {
       multiply_tiles<false>(slopes, in_step<In> * cut.keys, at.steps_of_keys, in_step<In> * cut.depth, keys,
                             at.of_queries + query * cut.depth, cut.depth, rows, cut.depth, true, scores.along_keys());
   }
-  /// What a tile gives to keys and values: from steps along queries.
+  /// Adds what a tile of scores contributes to the gradients of keys and values. The inner axis of these products is
+  /// the queries.
   void of_keys(const score_tile<Sum>& scores, const space& at, const copy_of<In>* weights, const copy_of<In>* slopes,
                const copy_of<In>* queries, const copy_of<In>* results) const {
     const int rows = scores.queries, keys = scores.keys;
@@ -130,7 +141,8 @@ struct attention_gradients_of_tiles {
                          keys, cut.depth, true, scores.along_queries());
   }
 
-  /// Scores become weights, dropped as forward, and what these gave to the result the gradients of scores.
+  /// Replaces a row of scores by weights, with the dropout of the forward pass. Replaces the gradients of the row's
+  /// weights, which are in `slopes`, by the gradients of the scores.
   void weigh(const score_tile<Sum>& tile, const space& at, int row) const {
     Sum *const weights = at.weights + std::int64_t{row} * cut.keys, *const slopes =
                                                                         at.slopes + std::int64_t{row} * cut.keys;
@@ -192,8 +204,7 @@ void compute(attention_gradients_op<By>, signature<Real, G, Q, K, V, Largest, Lo
       .of_q = kernel::rows_of<made>(Q::shape, p[0]),
       .of_k = kernel::rows_of<made>(K::shape, p[1]),
       .of_v = kernel::rows_of<made>(V::shape, p[2])};
-  constexpr workspace scratch =
-      attention_gradients_op<By>::scratch(sizeof(in), G::shape, Q::shape, K::shape, V::shape);
+  constexpr workspace scratch = attention_gradients_op<By>::scratch(sizeof(in), G::shape, Q::shape, K::shape, V::shape);
   all.run(static_cast<in*>(p[10 + options]), scratch, how.threads);
 }
 

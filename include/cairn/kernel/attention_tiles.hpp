@@ -1,4 +1,5 @@
-// What attention and its gradients share: products of tiles in scratch, copies of what they read, and rows of scores.
+// Declares the parts that attention and its gradients share: products of tiles in the workspace, copies of the operands
+// of these products, and rows of scores.
 #pragma once
 
 #include "cairn/op/attention.hpp"
@@ -11,7 +12,7 @@
 
 namespace cairn::kernel {
 
-/// The heads of a tensor {N, tokens, heads, extent}: tokens lie `apart`.
+/// The rows of all heads of a tensor {N, tokens, heads, extent}. Neighbouring tokens are `apart` numbers apart.
 template <class In>
 struct head_rows {
   In* data;
@@ -23,15 +24,16 @@ struct head_rows {
   }
 };
 
-/// Rows of a tensor of such a shape, so far apart, 0 where they lie side by side. The last extent may be left out where
-/// it is 1.
+/// Returns the head rows of a tensor of shape `x`. The shape may leave out the last extent if it is 1. `apart` is the
+/// distance between neighbouring tokens, in numbers. 0: the tokens are side by side.
 template <class In>
 head_rows<In> rows_of(const shape& x, void* data, std::int64_t apart = 0) {
   const int extent = x.rank == 4 ? x[3] : 1;
   return {static_cast<In*>(data), x[1], apart == 0 ? std::int64_t{x[2]} * extent : apart, extent};
 }
 
-/// How many such numbers a step of a product takes. Pairs are copied as they are, and single ones as sums.
+/// Numbers of type `In` that a step of a product takes: two if the processor multiplies pairs of bf16, else one. Pairs
+/// are copied as they are. Single numbers are copied as numbers of the type of sums.
 template <class In>
 inline constexpr int in_step = factor<In, sum_of<In>>::in_step;
 template <class In>
@@ -39,8 +41,8 @@ inline constexpr bool in_pairs = in_step<In> == 2;
 template <class In>
 using copy_of = typename factor<In, sum_of<In>>::number;
 
-/// Rows side by side times a factor, filled up to whole registers with zeros, and with rows of zeros up to `all`; and
-/// back.
+/// Copies rows and multiplies them by `factor`. Each copied row is filled up to whole registers with zeros. Rows of
+/// zeros follow until there are `all` rows.
 template <class In, class Sum, class To>
 void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent, Sum factor, To* to,
                std::int64_t to_apart) {
@@ -50,6 +52,7 @@ void copy_rows(const In* from, std::int64_t apart, int rows, int all, int extent
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += width) store_row(load_row_as<Sum>(from, j, extent) * by, to, j, j + width);
 }
+/// Writes rows of sums to a tensor, multiplied by `factor`.
 template <class Sum, class Made>
 void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum factor, Made* to,
                 std::int64_t to_apart) {
@@ -57,13 +60,16 @@ void write_rows(const Sum* from, std::int64_t apart, int rows, int extent, Sum f
   for (int i = 0; i < rows; ++i, from += apart, to += to_apart)
     for (int j = 0; j < extent; j += lanes<Sum>::width) store_row(lanes<Sum>::load(from + j) * by, to, j, extent);
 }
-/// Rows as steps of products along them: as copy_rows has them, or, of pairs, two rows a step.
+/// Copies rows as steps of products that sum over the rows. If pairs are multiplied, a step has two rows. Otherwise a
+/// step is one row, as copy_rows copies it.
 template <class In, class To>
 void copy_steps(const In* from, std::int64_t apart, int rows, int extent, To* to, int to_apart) {
   if constexpr (in_pairs<In>) pack_pairs(from, apart, extent, rows, to_apart, to);
   else copy_rows(from, apart, rows, rows, extent, To{1}, to, to_apart);
 }
-/// Rows as columns: panels of two registers of them, each {extent, columns}, the last one perhaps of one.
+/// Copies rows as columns, so that a step of a product is one number of each row, or two if pairs are multiplied. The
+/// copy consists of panels {extent, columns}. The columns of a panel fill two registers. The last panel may have the
+/// columns of only one register.
 template <class In, class To>
 void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, To* to) {
   constexpr int width = lanes<sum_of<In>>::width;
@@ -76,28 +82,32 @@ void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, T
     to += std::int64_t{filled} * steps;
   }
 }
-/// What products read in place of sums that are not read again: weights and their like, rounded if other numbers are.
+/// Returns the memory of sums as the numbers that products read. Weights and gradients of scores are stored there, over
+/// sums that are no longer needed.
 template <class In, class Sum>
 copy_of<In>* in_place_of(Sum* sums) {
   return static_cast<copy_of<In>*>(static_cast<void*>(sums));
 }
+/// Stores numbers of a row of sums in the type that products read. If `In` is bf16, rounds the numbers to bf16.
 template <class In, class Sum>
 [[gnu::always_inline]] inline void store_rounded(lanes<Sum> x, Sum* row, int j) {
   if constexpr (std::is_same_v<copy_of<In>, In>) store_row(x, in_place_of<In>(row), j, j + lanes<Sum>::width);
   else halves::floats(halves::of(x)).store(row + j);
 }
 
-/// Zeros in place of the last numbers of such a row, of which the first `count` stand in whole registers.
+/// Stores zeros at the end of such a row of `all` numbers. The first `count` numbers are in whole registers that are
+/// stored already, so the zeros begin with the next register.
 template <class In, class Sum>
 void clear_after(int count, int all, Sum* row) {
   constexpr int width = lanes<Sum>::width;
-  for (int j = (count + width - 1) / width * width; j < all; j += width)
-    store_rounded<In>(lanes<Sum>::fill(0), row, j);
+  for (int j = (count + width - 1) / width * width; j < all; j += width) store_rounded<In>(lanes<Sum>::fill(0), row, j);
 }
 
-/// A tile of C in scratch = or += a b, in whole tiles of registers: C has room for these. Of A rows are `apart_a`, or,
-/// of a transposed one, steps. Steps of B are `apart_b`, or, where that is 0, it is `depth` numbers deep, in panels.
-/// `along(row, column)` are those numbers of the depth that are not zero for the tile there.
+/// Computes a tile C = a b in the workspace, or C += a b if `add`. C has room for whole tiles of registers.
+/// - Rows of A are `apart_a` numbers apart. If A is transposed, its steps are `apart_a` apart.
+/// - Steps of B are `apart_b` apart. If `apart_b` is 0, B consists of panels of `depth` numbers along the inner axis.
+/// - `along(row, column)` returns the range along the inner axis outside of which the operands of the tile of registers
+///   at that position are zero. If the range is empty, the tile is left as it is.
 template <bool Transposed, class In, class Sum, class Along>
 void multiply_tiles(const In* a, std::int64_t apart_a, const In* b, std::int64_t apart_b, int depth, Sum* c,
                     std::int64_t apart_c, int rows, int columns, bool add, Along along) {
@@ -122,7 +132,9 @@ void multiply_tiles(const In* a, std::int64_t apart_a, const In* b, std::int64_t
   }
 }
 
-/// What stands beside queries, keys and values. A mask has steps by axis of {N, H, T, S}, 0 where it is repeated.
+/// The options of attention: a mask and dropout. `mask_row` and `draw_row` are null if there is no mask or no dropout.
+/// `step` has the mask's distances between neighbours along the axes {N, H, T, S}, which are 0 where the mask is
+/// broadcast.
 template <class Real>
 struct beside_scores {
   using mask_pointer = void (*)(const void* mask, std::int64_t at, bool repeated, Real* scores, int count);
@@ -133,7 +145,9 @@ struct beside_scores {
   double dropout = 0;
 };
 
-/// Adds a mask to scores of a row, or leaves those alone at which it has a 1.
+/// Applies a mask to a row of scores. A mask of real numbers is added. A mask of whole numbers leaves a score as it is
+/// where the mask is 1, and sets the score to minus infinity where the mask is 0. If `repeated`, one number of the mask
+/// holds for the whole row.
 template <class Real, class Mask>
 void mask_scores(const void* mask, std::int64_t at, bool repeated, Real* scores, int count) {
   using vec = lanes<Real>;
@@ -147,16 +161,17 @@ void mask_scores(const void* mask, std::int64_t at, bool repeated, Real* scores,
     else (score + m).store(scores + j);
   }
 }
+/// Draws the random words of `count` weights, from number `element` on. `words` has room for whole draws.
 inline void draw_row(const random_stream& from, std::int64_t element, int count, std::uint32_t* words) {
   for (int j = 0; j < count; j += drawn_at_once) draw(from, static_cast<std::uint32_t>((element + j) / 4), words + j);
 }
 
-/// Exponentials are powers of 2. The largest score is taken off before scores are scaled to that: so the largest one's
-/// weight is 1, and exact whatever its score.
+/// Exponentials are computed as powers of 2, so scores are multiplied by this factor. The largest score is subtracted
+/// before this multiplication. Therefore the weight of the largest score is exactly 1, whatever the score is.
 template <class Real>
 inline constexpr Real binary_digits = static_cast<Real>(std::numbers::log2e);
 
-/// An attention with its code, for its extents alone.
+/// An attention as data: its extents and tiles, and the code of its options, which is compiled for these extents alone.
 template <class Real>
 struct attention_plan {
   attention_extents of;
@@ -194,12 +209,12 @@ inline constexpr attention_plan<sum_of<In>> attention_plan_of = [] {
                              beside_scores_of<sum, Q, K, V, By, Options...>()};
 }();
 
-/// A tile of scores: queries from `query` on of a head, and keys from `key` on.
+/// A tile of the scores of a head. Its first query is `query`, and its first key is `key`.
 template <class Real>
 struct score_tile {
   const attention_plan<Real>& plan;
   int image, head, query, key;
-  int queries, keys;  ///< how many
+  int queries, keys;  ///< numbers of queries and keys of the tile
 
   score_tile(const attention_plan<Real>& of_plan, std::int64_t in_image, int of_head, int query_tile, int key_tile)
       : plan(of_plan),
@@ -210,15 +225,18 @@ struct score_tile {
         queries(std::min(plan.cut.queries, plan.of.queries - query)),
         keys(std::min(plan.cut.keys, plan.of.keys - key)) {}
 
-  /// Whether any of its queries may look at any of its keys.
+  /// Returns true if a query of the tile may look at a key of the tile.
   bool seen() const { return !plan.of.causal || key < query + queries; }
-  /// The keys at which a query of the tile may look, as far as `causal` says; none where it has no such query.
+  /// Returns how many keys of the tile the query in row `row` may look at, according to `causal`. Returns 0 if `row`
+  /// comes after the tile's last query.
   int keys_seen(int row) const { return row < queries ? keys_until(row) : 0; }
+  /// Returns the same number as keys_seen. For a row after the last query, counts as if the tile had more queries.
   int keys_until(int row) const { return plan.of.causal ? std::clamp(query + row + 1 - key, 0, keys) : keys; }
-  /// The first query of the tile that may look at a key.
+  /// Returns the row of the tile's first query that may look at the key in column `column`.
   int first_query(int column) const { return plan.of.causal ? std::clamp(key + column - query, 0, queries) : 0; }
 
-  /// The steps of products, for tiles of registers: along the depth for scores, along keys, along queries.
+  /// Return the ranges along the inner axis for the tiles of registers of a product (`along` of multiply_tiles). The
+  /// inner axis is the depth for scores. For other products, it is the keys or the queries of the tile.
   auto along_depth(int depth) const {
     return [this, depth](int row, int column) {
       return range{0, keys_until(row + attention_tiles::tile_rows - 1) > column ? depth : 0};
@@ -231,7 +249,8 @@ struct score_tile {
     return [this](int row, int) { return range{first_query(row), queries}; };
   }
 
-  /// Of pairs of numbers, which are not scaled before for that would round them, the scores of a row.
+  /// Scales a row of scores. This is necessary only if pairs are multiplied, because then the queries are not scaled
+  /// before the product. Scaling would round them.
   void scale(int count, Real* scores) const {
     constexpr int width = lanes<Real>::width;
     const auto by = lanes<Real>::fill(plan.scale);
@@ -243,7 +262,7 @@ struct score_tile {
     const std::int64_t at = image * step[0] + head * step[1] + (query + row) * step[2] + key * step[3];
     plan.with.mask_row(mask, at, step[3] == 0, scores, count);
   }
-  /// The words of a row's weights.
+  /// Draws the random words of a row of weights.
   void draw(int row, int count, const void* key_of_draws, std::uint32_t* words) const {
     const std::int64_t rows = (std::int64_t{image} * plan.of.heads + head) * plan.of.queries + query + row;
     plan.with.draw_row(*static_cast<const random_stream*>(key_of_draws), rows * drawn_keys(plan.of.keys) + key, count,
@@ -251,8 +270,9 @@ struct score_tile {
   }
 };
 
-/// Calls visit(image, key head, begin, end) for the share of a part: of each head so many of its `tiles`. All of a
-/// head, or in an order in which the first ones and the last ones, with the most work, are mixed: `mixed`.
+/// Calls visit(image, key head, begin, end) for the share of part number `part`. Each head of keys has `tiles` tiles,
+/// and a share is a range of the tiles of all heads. A call gets the tiles [begin, end) of one head. If a call gets
+/// only some tiles of the head, number i means tile mixed(i, tiles).
 template <class Visit>
 void for_each_share(const attention_extents& of, int tiles, int part, int parts, Visit visit) {
   const range own = share(std::int64_t{of.shared_heads()} * tiles, 1, part, parts);
@@ -263,6 +283,8 @@ void for_each_share(const attention_extents& of, int tiles, int part, int parts,
     at = end;
   }
 }
+/// Returns the tile that is visited as number i. The first and the last tiles are visited alternately, because if the
+/// attention is causal, the tiles at one end have the most work.
 constexpr int mixed(int i, int tiles) { return i % 2 == 0 ? i / 2 : tiles - 1 - i / 2; }
 
 }  // namespace cairn::kernel

@@ -1,4 +1,4 @@
-// Comparisons and choices on registers.
+// Computes comparisons and choices on registers.
 #pragma once
 
 #include "cairn/op/comparison.hpp"
@@ -16,13 +16,13 @@ template <comparison Which, class V>
                      : Which == comparison::less_equal ? greater(b, a) | equal(a, b)
                      : Which == comparison::equal      ? equal(a, b)
                                                        : ~equal(a, b);
-  return truth{__builtin_convertvector(-holds, typename truth::vector)};  // in a lane that holds, all bits are set
+  return truth{__builtin_convertvector(-holds, typename truth::vector)};  // a lane in which it holds is -1
 }
 
 template <class C, class V>
 [[gnu::always_inline]] inline V lanewise(where_op, C condition, V a, V b) {
   using kernel::select;
-  // By way of memory, for g++ converts vectors of bytes lane by lane.
+  // The condition goes through memory, because g++ converts vectors of bytes lane by lane.
   if constexpr (requires { V::load_whole(&condition.value[0], V::width); }) {
     std::remove_cvref_t<decltype(condition.value[0])> truth[V::width];
     std::memcpy(truth, &condition.value, sizeof truth);

@@ -1,5 +1,5 @@
-// Tensors joined along an axis. For each index of the axes before that axis, a tensor has a run of numbers that lie
-// side by side: runs are copied whole.
+// Concatenates tensors along an axis. For each index of the axes before that axis, a tensor has a run of numbers that
+// are side by side. Each run is copied as a whole.
 #pragma once
 
 #include "cairn/op/concatenate.hpp"
@@ -12,17 +12,19 @@ namespace cairn {
 
 namespace kernel {
 
-/// Some arrays, by their extents along the axis, and the bytes of one index of it: the numbers of all axes behind it.
+/// The sizes of concatenated arrays: their extents along the axis, the bytes of one index along the axis, and the
+/// number of runs of each array. One index along the axis has the numbers of all axes after it.
 struct joined_arrays {
   std::span<const int> extents;
-  int whole;  ///< extent
+  int whole;  ///< extent of the result
   std::int64_t index_bytes, runs;
 };
 
-/// out = the arrays `in` one after the other, run by run. Threads share the runs, or the bytes of the only one.
+/// Copies the arrays `in` to `out`, one after another, run by run. Threads share the runs. If there is only one run,
+/// threads share its bytes.
 [[gnu::noinline]] inline void concatenate(const joined_arrays& all, void* const* in, void* out, int threads = 1) {
   const bool one = all.runs == 1;
-  const std::int64_t step = all.whole * all.index_bytes, work = 10 * all.runs * step;  // a number moved counts as forty
+  const std::int64_t step = all.whole * all.index_bytes, work = 10 * all.runs * step;  // 40 for a number of 4 bytes
   shares{work, one ? step : all.runs, one ? 64 : 1}(threads, [&all, in, out, one, step](range own) {
     std::byte* const to = static_cast<std::byte*>(out);
     const range runs = one ? range{0, 1} : own, bytes = one ? own : range{0, step};

@@ -1,7 +1,8 @@
-// Convolutions without a matrix of patches: a tile of results stays in registers while a loop runs over the channels of
-// one tap of the filter after another (batch-reduce: E. Georganas et al., Anatomy of high-performance deep learning
-// convolutions on SIMD architectures, 2018). Tiles are those of matrix products, of the pixels of one row of an image;
-// where the filter reaches over the edges, a band of rows is copied with zeros around them.
+// Computes convolutions without a matrix of patches. A tile of results stays in registers while a loop visits the taps
+// of the filter one after another and sums over the channels of each tap (batch-reduce: E. Georganas et al., Anatomy of
+// high-performance deep learning convolutions on SIMD architectures, 2018). The tiles are the tiles of matrix products.
+// The rows of a tile are pixels of one row of an image. Where the filter reaches over the edges of the images, a band
+// of rows is copied with zeros around them.
 #pragma once
 
 #include "cairn/op/convolution.hpp"
@@ -13,15 +14,18 @@ namespace cairn {
 
 namespace kernel {
 
-/// A sweep with its tables. `In` are the numbers that are read, `Sum` those that are added up and made: they may have
-/// more bits. `Tile` are those that tiles read: In, or floats in a copy in place of bf16 whose pairs the processor does
-/// not multiply, the second of each pair first.
+/// A sweep with its tables and the code of its tiles. A kernel reads images of type `In`. It adds and writes numbers of
+/// type `Sum`, which may have more bits.
+///
+/// `Tile` is the type of the numbers that tiles read. It is `In`, with one exception: if the processor does not
+/// multiply pairs of bf16, tiles read a copy of bf16 images as floats. The copy has the second number of each pair
+/// first.
 template <class Tile, class Sum>
 struct sweep_plan {
   sweep_cut cut;
   tile_codes<Tile, Sum> codes;
-  const std::int64_t* runs;  ///< where each run of taps begins
-  const int* taps;           ///< which they are in the filter
+  const std::int64_t* runs;  ///< for each run of taps: its distance from the first tap, in numbers of the images
+  const int* taps;           ///< for each tap of the sweep: its number in the filter
 };
 template <class Tile, class Sum>
 struct correlation_plan {
@@ -30,7 +34,8 @@ struct correlation_plan {
   workspace scratch;
 };
 
-/// Images to images. A filter is `Stored` as numbers that may have more bits than those of images.
+/// Computes images from images: a convolution, or the gradient of a convolution's images. The filter has numbers of
+/// type `Stored`, which may have more bits than the numbers of the images.
 template <class In, class Tile, class Sum, class Stored>
 class correlating {
   using number = lent<In, Sum>;
@@ -58,7 +63,7 @@ class correlating {
       const sweeping& sweep = plan.sweeps[i];
       const std::int64_t panels = sweep.cut.panels.count();
       std::int64_t at = 0;
-      do {  // where there are none, too, pixels are made
+      do {  // at least once, because pixels are written even if there are no panels
         const range some = sweep.cut.panels.block_from(at);
         if (panels > 0) pack(sweep, some, filters, parts);
         in_parts(parts, [=, this, &sweep](int part) {
@@ -74,7 +79,7 @@ class correlating {
   }
 
  private:
-  /// Some panels, once for all bands and threads.
+  /// Packs some panels of the filter for all bands. The threads share the panels.
   void pack(const sweeping& sweep, range some, number* to, int parts) const {
     in_parts(parts, [=, this, &sweep](int part) {
       const range own = share(some.end - some.begin, 1, part, parts);
@@ -83,7 +88,7 @@ class correlating {
     });
   }
 
-  /// `copied`: what tiles read of these rows lies in the scratch already.
+  /// Computes a band of rows. If `copied`, the workspace already has the copy of these rows that tiles read.
   void band(const sweeping& sweep, range rows, bool copied, range panels, number* filters, number* scratch) const {
     const setting_for<In, Tile> as_instructions{};
     const sweep_cut& cut = sweep.cut;
@@ -126,12 +131,14 @@ class correlating {
     }
   }
 
-  /// A copy as tiles read it: none where that is there.
+  /// Copies pixels of bf16 as floats, in the order in which tiles read them. If the floats are there already, `pixels`
+  /// is `end`, and nothing is copied.
   static void copy_tiles(const In* pixels, const In* end, Tile* to) {
     for (; pixels < end; pixels += halves::width, to += halves::width)
       halves::floats(halves::exchanged(halves::load(pixels, end - pixels))).store(to);
   }
-  /// A row of pixels that are made, each channel with its own filter: eight pixels of a register of channels at a time.
+  /// Computes a row of pixels of a depthwise convolution, in which each channel has its own filter. Eight pixels are
+  /// computed at a time, for as many channels as a register has numbers.
   void each_channel(const sweeping& sweep, const In* from, const Sum* filters, const tile_target<Sum>& to,
                     int row) const {
     using vec = lanes<Sum>;
@@ -156,7 +163,8 @@ class correlating {
     }
   }
 
-  /// Rows of the result are its pixels; where only some are made, those of one row of an image.
+  /// Returns the row of the result at which a row of an image begins. Rows of the result are its pixels. If the sweep
+  /// makes only some pixels of a row, `target` begins at the first of them, and this function returns 0.
   int tile_row(const sweep_cut& cut, std::int64_t image, int row) const {
     return cut.along.apart > 1
                ? 0
@@ -172,7 +180,7 @@ class correlating {
     }
     return {at, std::int64_t{cut.along.apart} * to[3], add, false, given_to};
   }
-  /// Pixels that no tap reaches.
+  /// Writes zeros to the pixels that no tap reaches.
   void clear(const sweeping& sweep, range rows, const image_rows<In>& from, In* copy) const {
     const sweep_cut& cut = sweep.cut;
     from.for_each(rows, copy, [&](std::int64_t image, int row, const In*) {
@@ -183,6 +191,7 @@ class correlating {
   }
 };
 
+/// For each tap of a sweep: its number in the filter.
 template <correlation Of, sweep_cut Cut>
 inline constexpr auto tap_table = [] {
   std::array<int, static_cast<std::size_t>(Cut.down.taps * Cut.along.taps) + 1> at{};
@@ -211,7 +220,8 @@ template <class In, class Sum, correlation Of>
 inline constexpr correlation_plan<tile_of<In, Sum, Of>, Sum> correlation_plan_of{Of, sweep_plans<In, Sum, Of>.data(),
                                                                                  scratch_of(Of, sizeof(lent<In, Sum>))};
 
-/// Operands: the images that are made, those that are read or their pieces, the filter, scratch.
+/// Runs a convolution or the gradient of its images. The operands are the images that are computed, the images that are
+/// read or their pieces, the filter, and the workspace.
 template <class In, class Sum, class Stored, correlation Of>
 void correlate(void* const* p, const launch& how) {
   static constexpr int channels[]{Of.read[3]};
@@ -222,7 +232,8 @@ void correlate(void* const* p, const launch& how) {
                                                      how.reader)
       .run(static_cast<lent<In, Sum>*>(rest[1]), how.threads);
 }
-/// Operands: the gradient of the filter, the images or their pieces, the gradient of the result, scratch.
+/// Runs the gradient of a filter. The operands are this gradient, the images or their pieces, the gradient of the
+/// convolution's result, and the workspace.
 template <class In, class Sum, correlation Of>
 void correlate_filter(void* const* p, const launch& how) {
   static constexpr int channels[]{Of.read[3]};

@@ -1,4 +1,4 @@
-// Dropout: elements are dropped by their random words.
+// Computes dropout. The random word of an element decides whether the element is dropped.
 #pragma once
 
 #include "cairn/op/dropout.hpp"
@@ -11,11 +11,12 @@ namespace cairn {
 
 namespace kernel {
 
-/// What an element counts for as work: its word as 200, two other operations as ten each, twice moved as forty.
+/// The work of an element, in operations: 200 for its random word, 10 for each of two other operations, and 40 each for
+/// reading and writing the element.
 inline constexpr std::int64_t dropping = 200 + 2 * 10 + 2 * 40;
 
-/// out = in / (1 - p), or 0 where an element's word is below p 2^32, for so many numbers; in == out is allowed. The
-/// words are the same for every type.
+/// Computes out = in / (1 - p) for `count` numbers. The result is 0 where an element's random word is less than p 2^32.
+/// `in` and `out` may be equal. The words are the same for every type of numbers.
 template <class In, class Made>
 [[gnu::noinline]] void dropout(const In* in, const random_stream& stream, double p, Made* out, std::int64_t count,
                                int threads = 1) {

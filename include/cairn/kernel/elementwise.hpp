@@ -1,4 +1,4 @@
-// Elementwise operations on registers.
+// Computes elementwise operations on registers.
 #pragma once
 
 #include "cairn/op/elementwise.hpp"
@@ -12,7 +12,7 @@
 namespace cairn {
 
 namespace kernel {
-/// A number in every lane.
+/// Returns `x` in every lane. V may also be the type of a single number.
 template <class V>
 [[gnu::always_inline]] inline V all(double x) {
   if constexpr (std::floating_point<V>) return static_cast<V>(x);
@@ -20,8 +20,8 @@ template <class V>
 }
 }  // namespace kernel
 
-// `lanewise(op, x...)` is an operation on one register V, or on one number. It is found by argument-dependent lookup
-// of the operation, so that users can add operations of their own.
+// `lanewise(op, x...)` computes an operation on registers V, or on single numbers. Argument-dependent lookup of the
+// operation finds `lanewise`, so users can add operations of their own.
 
 template <class V>
 [[gnu::always_inline]] inline V lanewise(add_op, V a, V b) {
@@ -55,7 +55,7 @@ template <class V>
 }
 
 namespace kernel {
-/// Where 1 + x is rounded, the logarithm is corrected by as much (Kahan).
+/// Computes log(1 + x). If the sum 1 + x is rounded, corrects the logarithm for the rounding (W. Kahan).
 template <class V>
 [[gnu::always_inline]] inline V log1p(V x) {
   const V one = all<V>(1), sum = one + x;
@@ -112,13 +112,14 @@ template <shape To, class V>
   return a;
 }
 namespace kernel {
-/// a, but no less than -most, and no more than it; NaN stays.
+/// Returns `a` limited to the numbers from -most to most. NaN stays NaN.
 template <class V>
 [[gnu::always_inline]] inline V within(V a, double most) {
   const V above = all<V>(most), below = all<V>(-most);
   return select(greater(a, above), above, select(greater(below, a), below, a));
 }
-/// 1 / (1 + e) and e / (1 + e) for e = exp(-|a|): the sigmoid of |a|, and what it lacks to 1, with all its digits.
+/// Returns 1 / (1 + e) and e / (1 + e) for e = exp(-|a|). The first number is the sigmoid of |a|. The second number is
+/// 1 minus this sigmoid, with all of its digits.
 template <class V>
 [[gnu::always_inline]] inline std::array<V, 2> sigmoids(V a) {
   const V e = exp(-abs(a)), most = all<V>(1) / (all<V>(1) + e);
@@ -141,7 +142,7 @@ template <class V>
   const auto [most, least] = kernel::sigmoids(a);
   return most * least;
 }
-// Of minus infinity 0, and not 0 times infinity.
+// The lower limit makes the result 0 for minus infinity, where minus infinity times 0 would be NaN.
 template <class V>
 [[gnu::always_inline]] inline V lanewise(silu_op, V a) {
   using kernel::greater, kernel::select, kernel::sigmoid;
@@ -217,8 +218,8 @@ inline constexpr bool is_several<std::array<V, N>> = true;
 template <class... V>
 inline constexpr bool is_several<std::tuple<V...>> = true;
 
-/// Writes what an operation made. A barrier keeps the compiler from merging an operation with its neighbours, so that a
-/// value has the same bits in whichever loop it is computed.
+/// Writes one result of an operation. A barrier keeps the compiler from merging an operation with its neighbours, so
+/// that a value has the same bits in every fused loop that computes it.
 template <class Real, dtype T, class Made>
 [[gnu::always_inline]] inline void put_result(void* result, const Made& made) {
   using kernel::barrier;
@@ -226,7 +227,7 @@ template <class Real, dtype T, class Made>
   barrier(x);
   *static_cast<kernel::register_of<T, Real>*>(result) = x;
 }
-/// The same for one register or several.
+/// Writes all results of an operation, which has one result or several.
 template <class Real, dtype... Result, std::size_t... R, class Made>
 [[gnu::always_inline]] inline void put_results(ir::type_list<Result...>, std::index_sequence<R...>,
                                                void* const* results, const Made& made) {

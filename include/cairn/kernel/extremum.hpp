@@ -1,4 +1,4 @@
-// The largest and the smallest over axes, and where they stand.
+// Computes the largest or smallest numbers over axes, and their positions.
 #pragma once
 
 #include "cairn/op/extremum.hpp"
@@ -9,7 +9,7 @@ namespace cairn {
 
 namespace kernel {
 
-/// The larger or smaller of two; NaN where one is NaN.
+/// Reduces numbers to the largest or smallest of them. The result is NaN if one of them is NaN.
 template <extremum Which>
 struct comparing {
   template <class Real>
@@ -25,7 +25,7 @@ struct comparing {
   }
 };
 
-/// Where the extremum of a row first stands.
+/// Returns the first position of a row's extremum. If the row contains NaN, returns the first position of NaN.
 template <extremum Which, class Real>
 int position_in_row(const Real* row, int n) {
   const Real best = fold_row<comparing<Which>, Real>(row, n);
@@ -34,7 +34,7 @@ int position_in_row(const Real* row, int n) {
   return i;
 }
 
-/// The same for some columns of {n, stride}, along the first axis.
+/// Writes these positions for some columns of an array {n, stride}. The positions are along the first axis.
 template <extremum Which, class Real>
 void positions_in_columns(const Real* in, std::int32_t* out, int n, std::int64_t stride, range columns) {
   for (auto j = columns.begin; j < columns.end; ++j) out[j] = 0;
@@ -46,8 +46,8 @@ void positions_in_columns(const Real* in, std::int32_t* out, int n, std::int64_t
   }
 }
 
-/// out {outer, inner} = where the extremum along the axis first stands. Threads share what lies outside of the axis, or
-/// else the columns.
+/// Writes to out {outer, inner} the first position of the extremum along the axis. Threads share the indices outside of
+/// the axis. If no axis of more than one index comes before the axis, they share the columns.
 template <extremum Which, class Real>
 [[gnu::noinline]] void find_extremum(const around_axis& a, const Real* in, std::int32_t* out, int threads = 1) {
   const std::int64_t step = a.extent * a.inner;

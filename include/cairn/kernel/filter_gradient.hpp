@@ -1,5 +1,6 @@
-// The gradient of a convolution's filter: a product over the pixels of the result, of which each block is added to
-// tiles that threads share, so that sums have the same bits for any number of them.
+// Computes the gradient of a convolution's filter by a matrix product that sums over the pixels of the result. The
+// products of each block of pixels are added to tiles of sums, and the threads share the tiles. Therefore sums have the
+// same bits for any number of threads.
 #pragma once
 
 #include "cairn/kernel/filters.hpp"
@@ -8,9 +9,13 @@
 
 namespace cairn::kernel {
 
-/// Images and the gradients of their convolution to the gradient of its filter; In and Sum as in a sweep's plan. Tiles
-/// read a copy of bf16: pairs of pixels whose results lie side by side, the left one as the second, for that is
-/// multiplied first; or floats. So sums go from pixel to pixel, either way.
+/// Computes the gradient of a filter from the images and the gradient of the convolution's result. `In`, `Tile` and
+/// `Sum` mean the same as in sweep_plan, except that tiles always read a copy of bf16 images.
+///
+/// The copy consists of pairs if the processor multiplies pairs and a row of the result has an even number of pixels. A
+/// pair is made of two pixels that contribute to neighbouring results. The left pixel is the second number of the pair,
+/// because the processor multiplies second numbers first. If the copy does not consist of pairs, it consists of floats.
+/// In both cases, sums add the pixels in the same order.
 template <class Tile, class Sum>
 struct filter_plan {
   correlation of;
@@ -56,8 +61,8 @@ class filter_gradient {
  private:
   image_rows<In> images() const { return {read, plan.of, plan.cut.pixels}; }
 
-  /// Where a thread adds up what blocks of pixels give to some units and panels. Where blocks are many, those of a
-  /// section are added up apart.
+  /// The sums to which a thread adds what blocks of pixels contribute to some units and panels. If the blocks do not
+  /// fit into one section, the blocks of each section are summed in `open` before they join `total`.
   struct block_sums {
     const filter_cut& cut;
     range units, panels;
@@ -82,7 +87,8 @@ class filter_gradient {
     std::int64_t end() const { return cut.row_of(units.end) * cut.sums_apart; }
   };
 
-  /// Of filters of one channel each: sums of sections of rows, added up in order.
+  /// Computes the gradient of a depthwise filter, in which each channel has its own filter. The rows are summed in
+  /// sections, and the sums of the sections are added in order.
   void each_channel(number* scratch, int parts) const {
     const std::int64_t all = std::int64_t{plan.of.made[0]} * plan.of.made[1], size = plan.of.filter.count();
     const int sections = sections_of(plan.of);
@@ -105,7 +111,9 @@ class filter_gradient {
       made[i % channels * taps + i / channels] = sum;
     }
   }
-  /// Four taps of a register of channels at a time; some pixels of a row are added to `open`, and their sums to `to`.
+  /// Adds what some rows contribute. Four taps are computed at a time, for as many channels as a register has numbers.
+  /// The products of at most 4 * section_terms pixels of a row are added to `open`, which then joins the totals in
+  /// `to`.
   void add_each_channel(range rows, In* copy, Sum* to, Sum* open) const {
     using vec = lanes<Sum>;
     constexpr int width = vec::width, most = 4, pixels = 4 * section_terms;
@@ -141,7 +149,8 @@ class filter_gradient {
     });
   }
 
-  /// `copied`: what tiles read of these rows lies in the scratch already.
+  /// Adds what a band of rows contributes. If `copied`, the workspace already has the copy of these rows that tiles
+  /// read.
   void band(range rows, bool copied, block_sums& sums, number* scratch) const {
     const setting_for<In, Tile> as_instructions{};
     const sweep_cut& cut = plan.cut.pixels;
@@ -174,7 +183,7 @@ class filter_gradient {
     });
     if (known > 0) flush();
   }
-  /// What tiles read in place of pixels.
+  /// Copies pixels of bf16 as tiles read them: as pairs of pixels, or as floats.
   void copy_tiles(const In* pixels, const In* end, Tile* to) const {
     if constexpr (in_step == 2) {
       const std::int64_t apart = std::int64_t{plan.cut.pixels.along.step} * plan.of.read[3];
@@ -187,7 +196,7 @@ class filter_gradient {
         load_row_as<Sum>(pixels, 0, end - pixels).store(to);
     }
   }
-  /// The gradients of some pixels by columns, as tiles read them.
+  /// Packs the gradients of some pixels in columns, as tiles read them. A column is a result.
   void pack(const In* from, int columns, int pixels, packed* to) const {
     const int apart = plan.of.made[3], tile_columns = plan.cut.tile_columns;
     if constexpr (in_step == 1) {
@@ -198,7 +207,7 @@ class filter_gradient {
           half_pairs::of_rows(from + apart + j, from + j, columns - j).store_step(to + 2 * j, 0, half_pairs::width);
     }
   }
-  /// Adds what some pixels of some rows give to the sums of some panels.
+  /// Adds what some pixels of some rows contribute to the sums of a thread's units and of some panels.
   void block(const Tile* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels,
              packed* panel, const block_sums& sums, const denormals_as_zeros* zeros) const {
     const correlation& of = plan.of;
@@ -223,13 +232,13 @@ class filter_gradient {
         const int begin = static_cast<int>(tile) * tile_rows;
         const int height = std::min(static_cast<int>(end) * tile_rows, cut.length) - begin;
         const Tile* const a = from + in_step * (plan.runs[run] + pixel * apart + here.group * inputs + begin);
-        plan.codes.run(a, panel, source, to, static_cast<int>(run) * cut.length + begin,
-                       here.result - begin_of_sums, here.count, here.count < tile_columns, height);
+        plan.codes.run(a, panel, source, to, static_cast<int>(run) * cut.length + begin, here.result - begin_of_sums,
+                       here.count, here.count < tile_columns, height);
         unit += end - tile;
       }
     }
   }
-  /// A part of the sums of some panels to where they belong in the filter.
+  /// Transposes one part of the sums of some panels to the filter's layout. `part` is the number of the part.
   void unpack(const Sum* sums, range panels, int part, int parts) const {
     constexpr int width = lanes<Sum>::width;
     const range results = plan.cut.panels.results_of(panels);

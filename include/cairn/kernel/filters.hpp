@@ -1,5 +1,5 @@
-// Filters between PyTorch's layout {results, channels of a group, rows, columns} and those in which kernels read and
-// sum them, a result or a channel a column.
+// Converts filters between PyTorch's layout {results, channels of a group, rows, columns} and the layouts in which
+// kernels read filters and sum their gradients. In the kernels' layouts, each result or each channel is a column.
 #pragma once
 
 #include "cairn/cost/convolution.hpp"
@@ -7,14 +7,15 @@
 
 namespace cairn::kernel {
 
-/// Numbers of a filter of images of In, which rounds them where it has fewer bits.
+/// Loads numbers of a filter. If the images are bf16 and the filter has more bits, rounds the numbers to bf16.
 template <class In, class Sum, class Stored>
 [[gnu::always_inline]] inline lanes<Sum> load_filter(const Stored* from, int count) {
   const lanes<Sum> x = load_row_as<Sum>(from, 0, count);
   if constexpr (std::is_same_v<In, bf16> && !std::is_same_v<Stored, bf16>) return halves::floats(halves::of(x));
   else return x;
 }
-/// to[k] = from[i * apart + k] of all i below `count`, for k below `length`, at most a register of both.
+/// Transposes a square: to[k][i] = from[i * apart + k] for i < count and k < length. `count` and `length` are at most
+/// the width of a register. The other numbers of `to` become zeros.
 template <class In, class Sum, class Stored>
 [[gnu::always_inline]] inline void turn_square(const Stored* from, std::int64_t apart, int count, int length,
                                                Sum (*to)[lanes<Sum>::width]) {
@@ -28,8 +29,9 @@ template <class In, class Sum, class Stored>
   for (int i = 0; i < vec::width; ++i) square[i].store(to[i]);
 }
 
-/// Packs the filter of a sweep over images of In, as its cut says, for tiles: two rows of bf16 are a step of pairs.
-/// `taps` says which of the filter's the sweep's are: forward all, in order.
+/// Packs the filter of a sweep over images of type In for tiles, in the panels that `cut` describes. If the images are
+/// bf16, two rows of a panel are a step of pairs. `taps` holds, for each tap of the sweep, the tap's number in the
+/// filter. In the forward pass, `taps` holds all taps in order.
 template <class In, class Sum, class Packed = Sum, class Stored = In>
 class filter_packing {
   static constexpr int width = lanes<Sum>::width;
@@ -38,9 +40,9 @@ class filter_packing {
   const int* taps;
   const Stored* filter;
   const int inputs = of.inputs(), all = of.taps();
-  const std::int64_t apart = std::int64_t{of.filter[1]} * all;  ///< of the filter's results
+  const std::int64_t apart = std::int64_t{of.filter[1]} * all;  ///< distance between the filter's results
 
-  /// A tap of the sweep, of a channel that is read.
+  /// A tap of the sweep for one of the channels that are read. The tap is given by its run and its number in the run.
   struct place {
     int run = 0, in_run = 0, input = 0;
 
@@ -50,7 +52,8 @@ class filter_packing {
       ++run;
     }
   };
-  /// Numbers of a row of a panel, from column c on. Of a pair the first row comes before the second, which may be none.
+  /// Writes a register of numbers to a row of a panel, from column c on. The first row of a pair must be written before
+  /// the second row. There may be no second row.
   void put(const Sum* numbers, Packed* panel, int columns, const place& at, int c) const {
     const std::int64_t row = cut.row_of(at.run, at.in_run * cut.inputs + at.input);
     if constexpr (std::is_same_v<In, bf16>) {
@@ -65,7 +68,7 @@ class filter_packing {
   filter_packing(const correlation& of_all, const sweep_cut& of_sweep, const int* in_filter, const Stored* from)
       : of(of_all), cut(of_sweep), taps(in_filter), filter(from) {}
 
-  /// Panels [own), to where the first of a block is.
+  /// Packs the panels `own` of a block. `first` is the first panel of the block, and `to` is the address of this panel.
   [[gnu::noinline]] void run(range own, std::int64_t first, Packed* to) const {
     for (auto i = own.begin; i < own.end; ++i) {
       const column_panels::columns here = cut.panels[i];
@@ -76,7 +79,7 @@ class filter_packing {
   }
 
  private:
-  /// Columns are the filter's results, each with all of its channels and taps.
+  /// Packs a panel in which a column is a result of the filter. Each column has all channels and taps of its result.
   void pack(const Stored* from, int j, Packed* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
@@ -95,12 +98,13 @@ class filter_packing {
       }
     }
   }
-  /// One tap of some channels, and zeros.
+  /// Loads one tap of `count` channels, and fills the register up with zeros.
   void pick(const Stored* from, int count, Sum* to) const {
-    if (all == 1) return load_filter<In, Sum>(from, count).store(to);  // they lie side by side
+    if (all == 1) return load_filter<In, Sum>(from, count).store(to);  // channels are side by side
     for (int i = 0; i < width; ++i) to[i] = i < count ? static_cast<Sum>(static_cast<In>(from[i * all])) : Sum{};
   }
-  /// Columns are the filter's channels, each with all of its taps; where a sweep has but some, these are picked.
+  /// Packs a panel in which a column is a channel of the filter. Each column has all taps of its channel. If there are
+  /// several sweeps, a sweep has only some of the taps, and `pick` loads each of them.
   void pack_back(const Stored* from, int j, Packed* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
@@ -121,7 +125,7 @@ class filter_packing {
   }
 };
 
-/// Filters of one channel each, as {taps, channels}.
+/// Packs a depthwise filter, in which each channel has its own filter, as {taps, channels}.
 template <class In, class Sum, class Stored>
 void pack_filters_of_channels(const Stored* filter, int channels, int taps, Sum* to) {
   constexpr int width = lanes<Sum>::width;
@@ -136,8 +140,8 @@ void pack_filters_of_channels(const Stored* filter, int channels, int taps, Sum*
   }
 }
 
-/// Sums {taps, channels of a group, results}, of which rows lie `apart`, as PyTorch has them: those of `count` results
-/// from number `first` on, at most a register.
+/// Transposes sums {taps, channels of a group, results} to PyTorch's layout. Rows of the sums are `apart` numbers
+/// apart. Writes `count` results from result number `first` on. `count` is at most the width of a register.
 template <class Sum>
 [[gnu::noinline]] void unpack_filter(const Sum* from, std::int64_t apart, const shape& filter, int first, int count,
                                      Sum* to) {
@@ -152,8 +156,7 @@ template <class Sum>
       if (++tap == taps) tap = 0, ++input;
     }
     turn_square<Sum>(&lines[0][0], width, left, width, turned);
-    for (int i = 0; i < count; ++i)
-      store_row(lanes<Sum>::load(turned[i]), to + std::int64_t{i} * length, k, length);
+    for (int i = 0; i < count; ++i) store_row(lanes<Sum>::load(turned[i]), to + std::int64_t{i} * length, k, length);
   }
 }
 

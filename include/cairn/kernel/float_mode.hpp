@@ -1,4 +1,4 @@
-// How the processor rounds, which each thread can set for itself, and which a program must not depend on.
+// Sets how the processor rounds. Each thread can set its own mode, and the results of a program must not depend on it.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -7,10 +7,10 @@
 
 namespace cairn::kernel {
 
-/// While this object exists, its thread rounds to nearest and keeps subnormal numbers, as a new process does; then the
-/// thread rounds again as before. A library that is linked with -ffast-math can set flush-to-zero for a whole process.
-/// Masks and flags of exceptions stay as they are. Known for x86 with SSE and for AArch64; elsewhere, the mode is left
-/// alone.
+/// While an object of this class exists, its thread rounds to nearest and keeps subnormal numbers, as a new process
+/// does. Afterwards the thread rounds as before. This class is necessary because a library that is linked with
+/// -ffast-math can set flush-to-zero for a whole process. Masks and flags of exceptions stay as they are. The class
+/// works on x86 with SSE and on AArch64. On other processors it leaves the mode alone.
 class default_float_mode {
  public:
   default_float_mode() : before_(mode()) {
@@ -26,7 +26,7 @@ class default_float_mode {
  private:
 #if defined(__SSE__)
   using word = std::uint32_t;
-  static constexpr word mode_bits = 0xe040;  // of MXCSR: flush to zero, rounding, denormals are zeros
+  static constexpr word mode_bits = 0xe040;  // in MXCSR: flush to zero, rounding, denormals are zeros
   static word control() {
     word bits;
     asm volatile("stmxcsr %0" : "=m"(bits) : : "memory");
@@ -35,7 +35,7 @@ class default_float_mode {
   static void set_control(word bits) { asm volatile("ldmxcsr %0" : : "m"(bits) : "memory"); }
 #elif defined(__aarch64__)
   using word = std::uint64_t;
-  static constexpr word mode_bits = 0x3c80007;  // of FPCR: default NaN, rounding, flush to zero, FEAT_AFP
+  static constexpr word mode_bits = 0x3c80007;  // in FPCR: default NaN, rounding, flush to zero, FEAT_AFP
   static word control() {
     word bits;
     asm volatile("mrs %0, fpcr" : "=r"(bits) : : "memory");

@@ -1,4 +1,5 @@
-// Functions of the numbers in a register: exp, log, tanh, sigmoid, powers, waves and the normal distribution.
+// Computes functions of the numbers in a register: exp, log, tanh, sigmoid, powers, sine, cosine and the normal
+// distribution.
 #pragma once
 
 #include "cairn/kernel/simd.hpp"
@@ -9,9 +10,10 @@
 
 namespace cairn::kernel {
 
-// All results are within 2 units in the last place, subnormal ones too, also where the processor has no fused
-// multiply-adds: `./dev test functions` compares all floats. Special values are those of IEEE 754. Coefficients are
-// minimax ones of Remez's algorithm, the highest power first. Nothing here depends on other lanes.
+// All results are within 2 units in the last place. This holds for subnormal results, too, and also if the processor
+// has no fused multiply-adds: `./dev test functions` compares all floats. Special values are treated as IEEE 754 says.
+// The coefficients of polynomials are minimax coefficients from Remez's algorithm, the highest power first. The result
+// in one lane never depends on other lanes.
 
 namespace function_parts {
 
@@ -20,7 +22,7 @@ inline constexpr bool single = sizeof(Real) == 4;
 template <class Real>
 inline constexpr Real infinite = std::numeric_limits<Real>::infinity();
 
-/// A number in every lane, chosen by the type.
+/// Returns a number in every lane: `of_floats` or `of_doubles`, depending on the type of V's numbers.
 template <class V>
 [[gnu::always_inline]] inline V either(double of_floats, double of_doubles) {
   using real = typename V::number;
@@ -38,22 +40,24 @@ template <class V, std::size_t N>
   for (std::size_t i = 1; i < N; ++i) sum = fused(sum, x, either<V>(terms[i]));
   return sum;
 }
-/// Coefficients for floats, or those for doubles.
+/// Evaluates the polynomial `floats` or the polynomial `doubles`, depending on the type of V's numbers.
 template <class V, class Floats, class Doubles>
 [[gnu::always_inline]] inline V polynomial(const Floats& floats, const Doubles& doubles, V x) {
   if constexpr (single<typename V::number>) return polynomial(floats, x);
   else return polynomial(doubles, x);
 }
 
-/// x where it is below `most`, or NaN; else `most`. The same from below.
+/// Returns x where x is at most `most` or NaN, and `most` elsewhere.
 template <class V>
 [[gnu::always_inline]] inline V at_most(V x, V most) {
   return select(greater(x, most), most, x);
 }
+/// Returns x where x is at least `least` or NaN, and `least` elsewhere.
 template <class V>
 [[gnu::always_inline]] inline V at_least(V x, V least) {
   return select(greater(least, x), least, x);
 }
+/// Returns `size`, which is not negative, with the sign of `sign`.
 template <class V>
 [[gnu::always_inline]] inline V with_sign(V size, V sign) {
   const auto bit = bits(V::fill(-0.0));
@@ -65,7 +69,8 @@ template <class V>
   return either<V>(std::int64_t{3} << 22, std::int64_t{3} << 51);
 }
 
-/// A sum or a product, and what it lost in rounding (Dekker, 1971). Of a sum, a is the larger one.
+/// A sum or a product in two parts: the rounded result, and what rounding took from the exact result (T. J. Dekker,
+/// 1971). exact_sum is exact if `a` is the term of the larger size.
 template <class V>
 struct in_two_parts {
   V high, low;
@@ -81,13 +86,13 @@ template <class V>
   return {product, product_error(a, b, product)};
 }
 
-/// e^x = (1 + rest) 2^power. Unlike the result, the rest has all digits where x is small.
+/// A power e^x = (1 + rest) 2^power. Where x is small, `rest` has all of its digits, but 1 + rest does not.
 template <class V>
 struct exponential {
   V rest, power;
 
-  /// Computes e^(x + low), where low is at most 0.1, and x is no larger than what `scaled` takes. The power is chosen
-  /// from `near`, which is x or x + low. The first part of log 2 has few digits, so that its products with powers are
+  /// Computes e^(x + low). `low` is at most 0.1, and the power must be in the range that `scaled` takes. The power is
+  /// chosen from `near`, which is x or x + low. The first part of log 2 has few digits, so its products with powers are
   /// exact.
   [[gnu::always_inline]] static exponential of(V x, V low, V near) {
     const V power = fused(near, either<V>(std::numbers::log2e), rounding<V>()) - rounding<V>();
@@ -95,7 +100,7 @@ struct exponential {
     return {less_one(rest, fused(power, either<V>(2.12194440054690583e-4, -1.90821492927058770002e-10), low)), power};
   }
   [[gnu::always_inline]] static exponential of(V x) { return of(x, either<V>(0), x); }
-  /// e^(x + low) - 1 for sums between -0.35 and 0.35.
+  /// Computes e^(x + low) - 1 where x + low is between -0.35 and 0.35.
   [[gnu::always_inline]] static V less_one(V x, V low) {
     constexpr std::array floats{0.00138817868008577802, 0.00836658332258519353, 0.0416672142599729431,
                                 0.166665431713870113, 0.499999981003804729};
@@ -119,8 +124,10 @@ template <class Real>
   return exponential<V>::of(x).value();
 }
 
-/// 2^x of what is not above 0, in fewer steps: 0 where that has less than all digits, as of minus infinity. 1 and a
-/// polynomial of what is left of x beside a whole number; relative errors are below 5e-9, and 2e-19 of doubles.
+/// Computes 2^x for x <= 0, in fewer steps than `exp`. The result is 0 where 2^x might have fewer than all digits:
+/// below -125, or -1021 for doubles. So the result is 0 for minus infinity. Elsewhere x is split into a whole number
+/// and a rest, and 2^rest is 1 plus a polynomial times the rest. The relative error of this is below 5e-9 for floats,
+/// and below 2e-19 for doubles.
 template <class Real>
 [[gnu::always_inline]] inline lanes<Real> exp2_below(lanes<Real> x) {
   using V = lanes<Real>;
@@ -138,7 +145,7 @@ template <class Real>
 }
 
 namespace function_parts {
-/// x = m 2^power for a normal x > 0, where m is between sqrt(1/2) and sqrt(2).
+/// Splits x > 0 into m 2^power, where m is between sqrt(1/2) and sqrt(2). x may be subnormal, but not infinite.
 template <class V>
 struct normalized_number {
   V m, power;
@@ -157,7 +164,7 @@ struct normalized_number {
     return {from_bits<V>(mantissa), select(is_small, power - either<V>(digits), power)};
   }
 };
-/// Of log(x): what IEEE 754 says where x is not a positive number, else y.
+/// Returns y, the logarithm of x, where x is positive and finite. Elsewhere returns what IEEE 754 says of log(x).
 template <class V>
 [[gnu::always_inline]] inline V log_or(V x, V y) {
   using real = typename V::number;
@@ -167,7 +174,8 @@ template <class V>
 }
 }  // namespace function_parts
 
-/// As fdlibm's e_log.c: 2 s + 2/3 s^3 + ... for s = (m - 1) / (m + 1), summed from the smallest.
+/// Computes the logarithm of x as fdlibm's e_log.c does: as 2 s + 2/3 s^3 + ... for s = (m - 1) / (m + 1), summed from
+/// the smallest term.
 template <class Real>
 [[gnu::always_inline]] inline lanes<Real> log(lanes<Real> x) {
   using V = lanes<Real>;
@@ -191,26 +199,28 @@ template <class Real>
   const auto [rest, power] = exponential<V>::of(size + size);
   const V scale = scaled(one, power), less_one = fused(rest, scale, scale - one);  // e^2x - 1
   const V two = V::fill(2), below = less_one + two, inverse = one / below, y = less_one * inverse;
-  // What the sum and the quotient lost.
+  // `lost` is what rounding took from the sum `below`. The result is corrected for this and for the rounding of the
+  // quotient.
   const V added = below - less_one, lost = (less_one - (below - added)) + (two - added);
   return with_sign(y - inverse * fused(y, lost, product_error(y, below, less_one)), x);
 }
 
-/// 1 / (1 + e^-x).
+/// Computes 1 / (1 + e^-x).
 template <class Real>
 [[gnu::always_inline]] inline lanes<Real> sigmoid(lanes<Real> x) {
   using V = lanes<Real>;
   const V one = V::fill(1), e = exp(-abs(x)), below = one + e;
   const auto negative = greater(V::fill(0), x);
   const V y = select(negative, e, one) / below;
-  // What the sum lost is taken from y; 1 / sum = y or 1 - y.
+  // Rounding made the sum `below` too large by (below - one) - e. So y is increased by y / below times this error. The
+  // factor 1 / below is y, or 1 - y where x is negative.
   return fused(y * ((below - one) - e), select(negative, one - y, y), y);
 }
 
 namespace function_parts {
-/// The sine, `Quarter` quarters of a turn further on. Multiples of a quarter are taken off in four parts, the first
-/// three with few bits, so that all but the last product are exact. Far away, where they would not be, and of NaN, each
-/// lane is computed by itself.
+/// Computes the sine of x plus `Quarter` quarters of a turn. Multiples of a quarter turn are subtracted from x in four
+/// parts. The first three parts have few bits, so that all products except the last are exact. Where x is so large that
+/// these products would not be exact, or NaN, `by_itself` computes the lane.
 template <int Quarter, class V, class F>
 [[gnu::always_inline]] inline V wave(V x, F by_itself) {
   constexpr std::array sine_floats{-0.000195166511521845233, 0.00833217358351206004, -0.166666548773235177};
@@ -250,15 +260,19 @@ template <class Real>
   return function_parts::wave<1>(x, [](Real a) { return std::cos(a); });
 }
 
-/// The normal distribution at a place: the share of numbers that are below it, and its density.
+/// The normal distribution at a number: the probability of smaller numbers, and the density.
 template <class V>
 struct normal_distribution {
   V below, density;
 };
-/// In the middle 1/2 and an odd polynomial. Elsewhere the share beyond |x| is e^(-x^2/2) t P(t) for t = 4 / (|x| + 4)
-/// (as Shepherd and Laframboise, 1981), and so has all its digits. The square of the first digits of x is exact; what
-/// it lacks is added to the exponent. `low` is what rounding took from t P(t): from the sum, from the product, and from
-/// t, which is that of a number `off` |x|; the slope there is |x| t P(t) less the density at 0.
+/// Computes the normal distribution at x. In the middle, the probability is 1/2 plus an odd polynomial. Elsewhere, the
+/// probability of numbers beyond |x| is e^(-x^2/2) t P(t) for t = 4 / (|x| + 4) (as Shepherd and Laframboise, 1981),
+/// and so this probability has all of its digits. The exponent is computed from the first digits of x, because their
+/// square is exact. The rest of x^2 is added to the exponent.
+///
+/// `low` is what rounding took from t P(t). It has three parts: what rounding took from the sum, from the product, and
+/// from t. The rounded t is the exact t of a number that is `off` away from |x|. The slope of t P(t) there is |x| t
+/// P(t) minus the density at 0.
 template <class Real>
 [[gnu::always_inline]] inline normal_distribution<lanes<Real>> normal(lanes<Real> x) {
   using V = lanes<Real>;
@@ -283,7 +297,7 @@ template <class Real>
   const V density_at_zero = either<V>(0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);
   const auto sum = exact_sum(four, size);
   const V t = four / sum.high, u = t - half;
-  // P(t) = middle + u (slope + u (...)).
+  // The polynomial is P(t) = middle + u (slope + u (...)).
   const V middle = either<V>(0.188821282584, 0.18882128260393788), middle_low = either<V>(-3.37905848e-9, -5.1856e-18);
   const auto slope =
       exact_sum(either<V>(0.303948317145, 0.3039483209859461), u * polynomial(tail_floats, tail_doubles, u));
@@ -297,7 +311,7 @@ template <class Real>
   return {select(greater(size, either<V>(0.67)), tail, center), e.value() * density_at_zero};
 }
 
-/// 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x.
+/// Computes the error function: 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x.
 template <class Real>
 [[gnu::always_inline]] inline lanes<Real> erf(lanes<Real> x) {
   using V = lanes<Real>;
@@ -316,14 +330,14 @@ template <class Real>
 }
 
 namespace function_parts {
-/// base^N of products, N > 0.
+/// Computes base^N by multiplications, for N > 0.
 template <int N, class V>
 [[gnu::always_inline]] inline V whole_power(V base) {
   if constexpr (N == 1) return base;
   else if constexpr (N % 2 == 0) return whole_power<N / 2>(base * base);
   else return base * whole_power<N - 1>(base);
 }
-/// f(x), where f computes in doubles.
+/// Returns f(x), where f computes in doubles.
 template <class F>
 [[gnu::always_inline]] inline lanes<float> in_doubles(lanes<float> x, F f) {
   constexpr int width = lanes<double>::width;
@@ -337,15 +351,16 @@ template <class F>
 }
 constexpr bool is_whole(double x) { return x == static_cast<double>(static_cast<int>(x)); }
 
-/// x^Exponent for x > 0, as fdlibm's e_pow.c: the binary logarithm in two numbers, whose products with the exponent are
-/// exact where it counts.
+/// Computes x^Exponent for x > 0, as fdlibm's e_pow.c does. The binary logarithm is held in two numbers, so that its
+/// products with the exponent are exact where it counts.
 template <double Exponent>
 [[gnu::always_inline]] inline lanes<double> power_of_positive(lanes<double> x) {
   using V = lanes<double>;
   constexpr std::array terms{0.197942222516381185, 0.198852585116043773, 0.230801344834076528, 0.272726765875287877,
                              0.333333337794023203, 0.428571428551525475, 0.600000000000033758};
   const auto [m, exponent] = normalized_number<V>::of(x);
-  // s = (m - 1) / (m + 1) in two numbers, then 3 + s^2 + ..., and their product: 3/2 log m.
+  // The code computes s = (m - 1) / (m + 1) in two numbers, and then 3 + s^2 + ... in two numbers. Their product is 3/2
+  // log m.
   const V u = m - V::fill(1), v = V::fill(1) / (m + V::fill(1)), s = u * v;
   const V s_high = first_digits(s), sum_high = first_digits(m + V::fill(1)), sum_low = m - (sum_high - V::fill(1));
   const V s_low = v * ((u - s_high * sum_high) - s_high * sum_low);
@@ -353,7 +368,7 @@ template <double Exponent>
   const V t_high = first_digits(V::fill(3) + z_high + rest), t_low = rest - ((t_high - V::fill(3)) - z_high);
   const V main = s_high * t_high, minor = s_low * t_high + t_low * s;
   const V p_high = first_digits(main + minor), p_low = minor - (p_high - main);
-  // Binary, by 2/3 / log 2 in two numbers.
+  // The factor 2/3 / log 2, in two numbers, turns the product into the binary logarithm of m.
   constexpr double factor = 0.96179669392597560491, factor_high = 0.9617967009544373,
                    factor_low = -7.028461650952758546e-9;
   const V l_high = V::fill(factor_high) * p_high;
@@ -368,7 +383,7 @@ template <double Exponent>
 }
 }  // namespace function_parts
 
-/// x^Exponent. A few whole powers are products; others of floats are computed in doubles.
+/// Computes x^Exponent. Whole powers from -2 to 4 are products. Other powers of floats are computed in doubles.
 template <double Exponent, class Real>
 [[gnu::always_inline]] inline lanes<Real> pow(lanes<Real> x) {
   using V = lanes<Real>;
@@ -398,7 +413,7 @@ template <double Exponent, class Real>
   }
 }
 
-// The same vocabulary for single numbers.
+// The functions above are declared for single numbers, too.
 using std::cos, std::erf, std::exp, std::log, std::sin, std::tanh;
 template <std::floating_point Real>
 inline Real sigmoid(Real a) {

@@ -1,5 +1,6 @@
-// Where indices point: parts of a table, the sums of what is laid there, rows with a one. For each index of the axes
-// before the table's axis there is a run of numbers, side by side, at each position along it.
+// Computes what indices ask for: gather reads parts of a table, scatter_add adds parts to the positions to which
+// indices point, and one_hot makes rows with a one. For each index of the axes before the table's axis, the table has a
+// run of numbers at each position along the axis. The numbers of a run are side by side.
 #pragma once
 
 #include "cairn/op/gather.hpp"
@@ -15,23 +16,23 @@ namespace cairn {
 
 namespace kernel {
 
-/// So many positions along an axis of a table.
+/// Indices, which point to positions along an axis of a table.
 template <class Index>
 struct positions {
   around_axis table;
   const Index* at;
   std::int64_t count;
-  std::int64_t padding = -1;  ///< what is laid there is left out
+  std::int64_t padding = -1;  ///< scatter_add leaves out the runs of indices that are equal to it; -1: none
 };
 
-/// Numbers side by side, which may be rounded.
+/// Copies numbers that are side by side. If `Made` has fewer bits, rounds them.
 template <class Number, class Made>
 void copy_run(const Number* from, Made* to, std::int64_t n) {
   if constexpr (std::is_same_v<Number, Made>) std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(Number));
   else
     for (std::int64_t j = 0; j < n; j += lanes<Number>::width) store_row(load_row(from, j, n), to, j, n);
 }
-/// out {outer, count, inner} = the runs of `table` at the positions. Threads share the runs.
+/// Writes to out {outer, count, inner} the runs of `table` at the positions. Threads share the runs.
 template <class Index, class Number, class Made>
 [[gnu::noinline]] void gather(const positions<Index>& x, const Number* table, Made* out, int threads = 1) {
   const std::int64_t inner = x.table.inner, runs = x.table.outer * x.count;
@@ -50,14 +51,15 @@ template <class Index, class Number, class Made>
   });
 }
 
-/// The indices that count, in the order of the positions to which they lead; those to one position in their own.
+/// Sorts indices by the positions to which they point. Indices that point to the same position stay in their own order.
+/// Indices that are equal to `padding` are left out.
 template <class Index>
 struct sorted_indices {
   const positions<Index>& x;
-  std::int64_t buckets, width;  ///< of positions: as many as there are indices at most, and positions in each
-  std::int32_t *ends, *of;      ///< of buckets; the numbers of the indices
+  std::int64_t buckets, width;  ///< number of buckets, at most one for each index; positions of a bucket
+  std::int32_t *ends, *of;      ///< ends of the buckets; numbers of the sorted indices
 
-  /// Counts how many lead to each bucket. `to` has room for the indices and the buckets.
+  /// Counts the indices of each bucket, and then sorts the indices. `to` has room for the indices and the buckets.
   sorted_indices(const positions<Index>& from, std::int32_t* to)
       : x(from),
         buckets(std::min<std::int64_t>(x.table.extent, x.count)),
@@ -72,12 +74,13 @@ struct sorted_indices {
     for (std::int64_t bucket = 0; width > 1 && bucket < buckets; ++bucket)
       std::sort(of + begin(bucket), of + ends[bucket], comes_before);
   }
-  /// The first that leads to this position or to one behind it, and how many lead to it.
+  /// Returns the number, in sorted order, of the first index that points to `position` or to a later position.
   std::int64_t first(std::int64_t position) const {
     std::int64_t k = begin(position / width);
     while (k < ends[buckets - 1] && x.at[of[k]] < position) ++k;
     return k;
   }
+  /// Returns how many indices point to `position`. `first` is the number, in sorted order, of the first of them.
   std::int64_t count(std::int64_t first, std::int64_t position) const {
     std::int64_t k = first;
     while (k < ends[buckets - 1] && x.at[of[k]] == position) ++k;
@@ -92,7 +95,8 @@ struct sorted_indices {
   }
 };
 
-/// Some columns of to = the sums of those of the runs that lead to one position; of many in sections.
+/// Writes some columns of `to`: the sums of `count` runs of `in`. The array `runs` holds the numbers of the runs, all
+/// of which point to one position. If there are more runs than one section holds, they are summed in sections.
 template <class In, class Sum>
 void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::int64_t count, Sum* to, range columns) {
   const auto add_run = [=](std::int64_t k, Sum* sum, range some) {
@@ -116,9 +120,13 @@ void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::i
   }
 }
 
-/// out {outer, extent, inner} = the sums of the runs of `in` {outer, count, inner} that are laid at each position. Each
-/// number is summed by one thread, in the order of the indices, whichever thread it is: they share what lies outside of
-/// the axis, or else the positions, where most get nothing, or else the columns.
+/// Writes to out {outer, extent, inner} the sums of the runs of `in` {outer, count, inner} that point to each position.
+/// Each number is summed by one thread in the order of the indices, so it has the same bits for any number of threads.
+/// The shape decides what the threads share:
+/// - If there are several indices before the axis, threads share them.
+/// - Otherwise, if the axis has more positions than there are indices, so that most positions get nothing, threads
+///   share the positions.
+/// - Otherwise threads share the columns.
 template <class Index, class In, class Sum>
 [[gnu::noinline]] void scatter_add(const positions<Index>& x, const In* in, Sum* out, std::int32_t* scratch,
                                    int threads = 1) {
@@ -146,7 +154,7 @@ template <class Index, class In, class Sum>
   }
 }
 
-/// out {count, bound}: 1 at each index, else 0.
+/// Writes to out {count, bound} a row for each index, with 1 at the index and 0 elsewhere.
 template <class Index, class Made>
 [[gnu::noinline]] void one_hot(const Index* at, std::int64_t count, int bound, Made* out, int threads = 1) {
   shares{40 * count * bound, count}(threads, [=](range own) {
@@ -155,7 +163,7 @@ template <class Index, class Made>
   });
 }
 
-/// The type of indices, which is the same in every program.
+/// The type of indices. It is the same in every program, whatever the program's type of real numbers.
 template <class Tensor>
 using index_of = stored_as<Tensor::element.type, float>;
 

@@ -1,13 +1,13 @@
-// Matrix products.
+// Computes matrix products.
 //
-// C is made in tiles of `tile_rows` rows and up to two registers of columns, which stay in registers while a loop
-// runs over the depth (k). The tiles of one column of tiles share a panel of B, packed so that the loop reads
-// it in order from the first-level cache. A is read in place, or packed likewise where it is stored
-// transposed and a step of depth would jump a row. (K. Goto and R. van de Geijn, Anatomy of high-performance
+// C is computed in tiles of `tile_rows` rows and up to two registers of columns. A tile stays in registers while a loop
+// runs over the depth (k). The tiles of one column of tiles share a panel of B. The panel is packed so that the loop
+// reads it in order from the first-level cache. A is read in place or packed. It is packed, for example, if it is
+// stored transposed and a step of depth would jump a row. (K. Goto and R. van de Geijn, Anatomy of high-performance
 // matrix multiplication, 2008.)
 //
-// Compiled once for all shapes are the loops around the tiles, and once for each number of rows and registers the
-// tiles.
+// The loops around the tiles are compiled once for all shapes. The tiles are compiled once for each number of rows and
+// registers. Small products have code of their own.
 #pragma once
 
 #include "cairn/cost/blocking.hpp"
@@ -18,7 +18,7 @@
 
 namespace cairn::kernel {
 
-/// How a product is cut: the rows and the registers of whole tiles, and of the last.
+/// Describes the tiles of a product: the rows and the registers of whole tiles, and of the last tiles.
 template <class In, product P>
 struct tile_extents {
   static constexpr blocking cut = blocking_of(P, sizeof(In));
@@ -31,8 +31,8 @@ struct tile_extents {
                        last_registers = columns_left == 0 ? registers : registers_of(columns_left);
 };
 
-/// A product with the code of its tiles, which products share: of whole tiles and of the last rows, of whole ones and
-/// of the last columns. So only tiles that occur are compiled.
+/// A product with pointers to the code of its tiles, which products share. The first index of `code` is 1 for the last
+/// rows, and the second index is 1 for the last columns. So only tiles that occur are compiled.
 template <class In>
 struct shared_plan : product_numbers<In> {
   using sum = sum_of<In>;
@@ -40,7 +40,7 @@ struct shared_plan : product_numbers<In> {
   static constexpr bool shared = true;
   product of;
   blocking cut;
-  int rows_left;  ///< of the last tile, where it has less than others
+  int rows_left;  ///< rows of the last tile if it has fewer rows than other tiles, else 0
   void (*code[2][2])(const packed*, const packed*, const tile_source&, const tile_target<sum>&, int, int, int, int);
   void (*packing[2])(const In*, std::int64_t, int, int, int, In*);
 
@@ -70,7 +70,7 @@ inline constexpr shared_plan<In> shared_plan_of = [] {
   return plan;
 }();
 
-/// A product with code of its own, for its extents alone.
+/// A product with code of its own, which is compiled for the extents of this product alone.
 template <class In, product P>
 struct own_plan : product_numbers<In>, tile_extents<In, P> {
   using cuts = tile_extents<In, P>;
@@ -97,17 +97,20 @@ struct own_plan : product_numbers<In>, tile_extents<In, P> {
   }
 };
 
-/// The plan of a product. Code of its own is worth it where all is over in some hundred nanoseconds: bench/NOTES.md.
+/// The plan of a product. Code of its own pays only for products that take some hundred nanoseconds (bench/NOTES.md).
 template <class In, product P>
 inline constexpr auto plan_of = [] {
   if constexpr (std::int64_t{P.m} * P.n * P.k <= 48 * 48 * 48) return own_plan<In, P>{};
   else return shared_plan_of<In, P>;
 }();
 
-/// One product: C = op(A) op(B). Rows of A and of B as they are stored lie `apart`. Where a reader gets the tiles, C
-/// holds sums until they are complete, if k is greater than the depth. Each number of C is summed in an order that only
-/// the shape and the processor decide; of bf16 the shape alone, but for those with AMX. Blocks along k are summed in
-/// sections where they are many.
+/// Computes one product C = op(A) op(B). The rows of A and of B, as they are stored, may lie apart: the last arguments
+/// of the constructor are the distances, and 0 means that the rows are side by side. If a reader gets the tiles, and if
+/// k is greater than the depth of a block, C holds sums until the tiles are complete.
+///
+/// The order in which a number of C is summed depends only on the shape and the processor. For bf16 it depends on the
+/// shape alone, except on processors with AMX. If there are more blocks along k than one section holds, the blocks are
+/// summed in sections.
 template <class Plan>
 class multiplication {
   using In = typename Plan::in;
@@ -126,7 +129,8 @@ class multiplication {
                  std::int64_t rows_of_a_apart = 0, std::int64_t rows_of_b_apart = 0)
       : plan(of_plan), a(of_a), b(of_b), c(to), reader(given_to), given_a(rows_of_a_apart), given_b(rows_of_b_apart) {}
 
-  /// `scratch` numbers of working space, aligned to 64 bytes, are the caller's to lend: cut.scratch says how many.
+  /// Runs the product. The caller lends the workspace `scratch`, which is aligned to 64 bytes. cut.scratch says how
+  /// many numbers it has.
   [[gnu::noinline]] void run(In* scratch, int threads = 1) const {
     const product& of = plan.of;
     const blocking& cut = plan.cut;
@@ -158,14 +162,16 @@ class multiplication {
   [[gnu::flatten]] void run_in_one(packed_number* panel, Sum* open) const {
     block(panel, panel + plan.cut.panel, 0, plan.of.m, 0, plan.of.n, open);
   }
-  /// How far rows of A and of B lie apart; as far as they are long where code is compiled for its extents.
+  /// Return the distances between neighbouring rows of A and of B. If the code is compiled for the product's own
+  /// extents, the rows are always side by side.
   std::int64_t rows_of_a() const {
     return Plan::shared && given_a != 0 ? given_a : plan.of.transpose_a ? plan.of.m : plan.of.k;
   }
   std::int64_t rows_of_b() const {
     return Plan::shared && given_b != 0 ? given_b : plan.of.transpose_b ? plan.of.k : plan.of.n;
   }
-  /// Rows [top, bottom) and columns [left, right) of C; what blocks along k add up to is summed in `open`, if any.
+  /// Computes rows [top, bottom) and columns [left, right) of C. If `open` is not null, the blocks along k are summed
+  /// there, section by section.
   void block(packed_number* panel, packed_number* packed, int top, int bottom, int left, int right, Sum* open) const {
     const typename Plan::setting as_instructions_want{};
     const product& of = plan.of;
@@ -203,7 +209,8 @@ class multiplication {
     }
   }
 
-  /// Takes the sums of a section of blocks into C after the last of them.
+  /// Adds the sums of a section to C if the block at `p` is the section's last. Before this, at the first block, fills
+  /// C with zeros.
   [[gnu::noinline]] void end_block(Sum* open, range rows, range columns, int p, int given) const {
     const std::int64_t apart = plan.of.n, count = columns.end - columns.begin;
     const bool last = p + given == plan.of.k || (p / plan.cut.depth + 1) % section_blocks == 0;
@@ -214,12 +221,13 @@ class multiplication {
     }
   }
 
-  /// What is not packed, which is of the type that tiles read.
+  /// Returns an operand that is not packed. The operand already has the type that tiles read, because operands of other
+  /// types are always packed.
   static const packed_number* in_place(const In* x) {
     if constexpr (std::is_same_v<In, packed_number>) return x;
     else return nullptr;
   }
-  /// Columns of op(B), of `given` steps, which are filled up with zeros.
+  /// Packs columns of op(B). They have `given` steps, and are filled up to `steps` with zeros.
   const packed_number* pack_b(const In* from, int columns, int given, [[maybe_unused]] int steps,
                               packed_number* to) const {
     const int tile_columns = plan.cut.tile_columns;
@@ -235,8 +243,8 @@ class multiplication {
     return to;
   }
 
-  /// Rows of op(A), one after the other or in strips, {steps, tile_rows}. Of `given` steps, which are filled up with
-  /// zeros.
+  /// Packs rows of op(A), one after another or in strips {steps, tile_rows}. They have `given` steps, and are filled up
+  /// to `steps` with zeros.
   const packed_number* pack_a(const In* from, int count, int given, [[maybe_unused]] int steps,
                               packed_number* to) const {
     const blocking& cut = plan.cut;
@@ -249,7 +257,7 @@ class multiplication {
       }
       return to;
     }
-    constexpr int some = std::max(8, in_step);  // rows of A at a time, so that few lines are written by turns
+    constexpr int some = std::max(8, in_step);  // steps at a time, so that few cache lines are written by turns
     for (int p = 0; p < given; p += some) {
       const int end = std::min(p + some, given);
       for (int i = 0; i < count; i += cut.tile_rows) {

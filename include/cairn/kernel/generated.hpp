@@ -1,4 +1,4 @@
-// Elements of generated arrays, where loops read them.
+// Computes elements of generated arrays for the fused loops that read them.
 #pragma once
 
 #include "cairn/graph/graph.hpp"
@@ -6,7 +6,7 @@
 
 namespace cairn::kernel {
 
-/// n elements from a position on, and zeros.
+/// Returns n elements from a position on, and zeros in the other lanes.
 template <class Held, const ir::generator* Array>
 [[gnu::always_inline]] inline typename Held::type load_generated(std::int64_t position, int n) {
   constexpr auto generate = Array->run;
@@ -17,7 +17,7 @@ template <class Held, const ir::generator* Array>
   for (int k = 0; k < width; ++k) numbers[k] = Held::nearest(elements[k]);
   return Held::load(numbers);
 }
-/// The element at a position in all lanes.
+/// Returns the element at a position in all lanes.
 template <class Held, const ir::generator* Array>
 [[gnu::always_inline]] inline typename Held::type repeat_generated(std::int64_t position) {
   constexpr auto generate = Array->run;

@@ -1,4 +1,4 @@
-// bf16 in registers, one by one and in pairs.
+// Handles numbers of bf16 in registers, one by one and in pairs.
 #pragma once
 
 #include "cairn/base/element.hpp"
@@ -9,7 +9,7 @@
 
 namespace cairn::kernel {
 
-/// Floats of a register as bf16, and back: lane by lane what the type itself does.
+/// Converts the floats of a register to bf16, and back. Each lane is converted as the type bf16 converts one number.
 struct halves {
   static constexpr int width = lanes<float>::width;
   using words [[gnu::vector_size(4 * width)]] = std::uint32_t;
@@ -37,9 +37,9 @@ struct halves {
   [[gnu::always_inline]] static lanes<float> floats(type x) {
     return {reinterpret_cast<lanes<float>::vector>(wide(x) << 16)};
   }
-  /// Each in the lower half of a word.
+  /// Returns each number in the lower half of a word.
   [[gnu::always_inline]] static words wide(type x) {
-#if XSIMD_WITH_AVX512F  // g++ takes five instructions, and two
+#if XSIMD_WITH_AVX512F  // g++ makes several instructions of a vector's conversion
     return reinterpret_cast<words>(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(x)));
 #elif XSIMD_WITH_AVX2
     return reinterpret_cast<words>(_mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(x)));
@@ -47,20 +47,22 @@ struct halves {
     return __builtin_convertvector(x, words);
 #endif
   }
-  /// The two of each pair in each other's place.
+  /// Exchanges the two numbers of each pair.
   [[gnu::always_inline]] static type exchanged(type x) {
     using pairs [[gnu::vector_size(2 * width)]] = std::uint32_t;
     const auto both = reinterpret_cast<pairs>(x);
     return reinterpret_cast<type>(both << 16 | both >> 16);
   }
-  /// The first n numbers and zeros, or all of a register where n is more; and back.
+  /// Loads the first n numbers, and zeros in the other lanes. If n is larger than the width, loads a whole register.
+  /// `store` stores the numbers in the same way.
   [[gnu::always_inline]] static type load(const bf16* from, std::int64_t n) {
     if (n < width) return load_between(from, 0, static_cast<int>(n));
     type x;
     std::memcpy(&x, from, sizeof x);
     return x;
   }
-  /// Numbers [begin, end) (both from 0 to width) and zeros; reads nothing else.
+  /// Loads numbers [begin, end), and zeros in the other lanes. `begin` and `end` are from 0 to width. Reads no other
+  /// numbers.
   [[gnu::always_inline]] static type load_between(const bf16* from, int begin, int end) {
 #if XSIMD_WITH_AVX512BW
     const auto which = static_cast<__mmask16>((1U << end) - (1U << std::min(begin, end)));
@@ -86,7 +88,8 @@ struct halves {
   }
 };
 
-/// As floats, the numbers from row[i] on of a row of n; and back, rounded.
+/// Loads the numbers of a row of n numbers from row[i] on, as floats. The lanes after the end of the row are zero, or
+/// `rest` if it is given. store_row rounds floats to bf16 and stores them.
 template <class Real>
 [[gnu::always_inline]] inline lanes<Real> load_row_as(const bf16* row, std::int64_t i, std::int64_t n) {
   return halves::floats(halves::load(row + i, n - i));
@@ -105,12 +108,13 @@ template <class Real>
   halves::store(halves::of(x), row + i, n - i);
 }
 
-/// As many pairs of bf16 as a register has floats: what one step of a product reads of two rows, or of two columns.
+/// A register of pairs of bf16, with as many pairs as a register has floats. One step of a product reads these pairs
+/// from two rows, or from two columns.
 struct half_pairs {
   static constexpr int width = lanes<float>::width;
-  halves::words value;  ///< of each pair the first in the lower half
+  halves::words value;  ///< the first number of each pair is in the lower half of its word
 
-  /// Pairs that lie one after the other: the first `numbers`, and zeros.
+  /// Loads pairs that are side by side. Loads only the first `numbers` numbers, and zeros after them.
   [[gnu::always_inline]] static half_pairs load(const bf16* from, int numbers = 2 * width) {
     half_pairs out;
     if (numbers >= 2 * width) {
@@ -126,20 +130,20 @@ struct half_pairs {
     }
     return out;
   }
-  /// One pair in all lanes.
+  /// Returns one pair in all lanes.
   [[gnu::always_inline]] static half_pairs fill(const bf16* pair) {
     std::uint32_t both;
     std::memcpy(&both, pair, sizeof both);
     return {both - halves::words{}};
   }
-  /// Numbers of two rows; without a second one zeros beside the first.
+  /// Combines `count` numbers of two rows to pairs. If there is no second row, the second number of each pair is zero.
   [[gnu::always_inline]] static half_pairs of_rows(const bf16* first, const bf16* second, int count) {
     const auto row = [count](const bf16* from) { return halves::wide(halves::load(from, count)); };
     return {second == nullptr ? row(first) : row(first) | row(second) << 16};
   }
   [[gnu::always_inline]] lanes<float> first() const { return as_floats(value << 16); }
   [[gnu::always_inline]] lanes<float> second() const { return as_floats(value & 0xffff0000U); }
-  /// Turns a square of pairs about its diagonal.
+  /// Transposes a square of pairs.
   [[gnu::always_inline]] static void transpose(half_pairs (&row)[width]) {
     lanes<float> square[width];
 #pragma GCC unroll 16
@@ -151,8 +155,10 @@ struct half_pairs {
 
   [[gnu::always_inline]] void store(bf16* to) const { std::memcpy(static_cast<void*>(to), &value, sizeof value); }
 
-  /// The first `count` pairs as products take them: as floats in two steps, `row` apart, the second of each pair first,
-  /// since the instruction adds it first; or, where there is this instruction, as they are.
+  /// Stores the first `count` pairs as products read them. If the processor has an instruction that multiplies pairs,
+  /// the pairs are stored as they are (below). Otherwise they are stored as floats in two steps, which are `row` apart.
+  /// The first step has the second numbers of the pairs, because the instruction adds the products of second numbers
+  /// first.
   [[gnu::always_inline]] void store_step(float* to, std::int64_t row, int count) const {
     if (count >= width) {
       second().store(to);
@@ -162,7 +168,8 @@ struct half_pairs {
       first().store(to + row, count);
     }
   }
-  /// One number of each pair of such a step: the first ones, with zeros beside them, and after these the second ones.
+  /// Stores one number of each pair of such a step. The first numbers must be stored before the second numbers. With
+  /// the first numbers, zeros are stored in place of the second numbers.
   [[gnu::always_inline]] static void store_numbers(const lanes<float>& x, bool second, float* to, std::int64_t row) {
     x.store(second ? to : to + row);
     if (!second) lanes<float>::fill(0).store(to);
@@ -181,7 +188,7 @@ struct half_pairs {
     const auto bits = reinterpret_cast<halves::words>(x.value);
     half_pairs{second ? bits | load(to).value : bits >> 16}.store_step(to, row, width);
   }
-  /// sum + a.second * b.second, rounded, + a.first * b.first, rounded. Denormal numbers count as zeros.
+  /// Returns sum + a.second * b.second, rounded, plus a.first * b.first, rounded. Denormal numbers count as zeros.
   [[gnu::always_inline]] friend lanes<float> fused(half_pairs a, half_pairs b, lanes<float> sum) {
     return {_mm512_dpbf16_ps(sum.value, reinterpret_cast<__m512bh>(a.value), reinterpret_cast<__m512bh>(b.value))};
   }
@@ -193,8 +200,9 @@ struct half_pairs {
   }
 };
 
-/// While it lives, denormal numbers count as zeros, as the instructions for bf16 take them, on x86 and AArch64. (The
-/// latter looks at results before it rounds them to the least normal number.)
+/// While an object of this class exists, denormal numbers of its thread count as zeros, as the instructions for bf16
+/// treat them. This works on x86 and AArch64. (AArch64 looks at a result before it rounds the result to the least
+/// normal number.)
 class denormals_as_zeros {
 #if XSIMD_WITH_SSE2
   using word = unsigned;
@@ -218,8 +226,8 @@ class denormals_as_zeros {
 #endif
   const word before_ = get();
 
-  /// Sets these flags alone, for what the thread has noted meanwhile stays. Nothing that is computed from memory moves
-  /// across.
+  /// Sets these flags alone, because flags that the thread has raised in the meantime must stay. The compiler moves no
+  /// access to memory across this function.
   static void set(word to) {
     asm volatile("" ::: "memory");
     write((get() & ~flags) | (to & flags));
@@ -231,7 +239,8 @@ class denormals_as_zeros {
   ~denormals_as_zeros() { set(before_); }
   denormals_as_zeros(const denormals_as_zeros&) = delete;
 
-  /// While it lives, they are what they were before `around`, if there is that: for all but products.
+  /// While an object of this class exists, denormal numbers count as they did before `around` existed. If `around` is
+  /// null, nothing changes. All code except the code of products runs in this way.
   class suspended {
     const denormals_as_zeros* around_;
 
@@ -245,15 +254,15 @@ class denormals_as_zeros {
     suspended(const suspended&) = delete;
   };
 };
-/// That of what a thread has set, if it is one.
+/// Returns the address of a thread's setting if it is a denormals_as_zeros, and null otherwise.
 constexpr const denormals_as_zeros* zeros_in(const denormals_as_zeros& set) { return &set; }
 constexpr const denormals_as_zeros* zeros_in(const auto& /* other */) { return nullptr; }
 
-/// How the tiles of products read numbers of type In, whose products are summed as Sum: one a step, as the type of
-/// sums; or in pairs, where the processor multiplies these.
+/// Describes how the tiles of products read numbers of type In, if their products are summed as Sum. A step has one
+/// number, of the type of the sums. If the processor multiplies pairs of bf16, a step has a pair.
 template <class In, class Sum>
 struct factor {
-  using number = Sum;  ///< as they are packed
+  using number = Sum;  ///< the type of packed numbers
   using vector = lanes<Sum>;
   static constexpr int in_step = 1;
 
@@ -273,11 +282,11 @@ struct factor<bf16, float> {
 #endif
 template <class Numbers>
 inline constexpr bool makes_halves = std::is_same_v<Numbers, detail::floats_rounded>;
-/// The type in which numbers are computed and their products summed.
+/// The type in which numbers are computed, and in which their products are summed.
 template <class Numbers>
 using sum_of = std::conditional_t<std::is_same_v<Numbers, bf16> || makes_halves<Numbers>, float, Numbers>;
-/// Of a kernel of signature<Numbers, ...>: the type of results that it makes in bf16 where that is asked for, and of
-/// its arguments.
+/// Types of a kernel of signature<Numbers, ...>. made_of is the type of results that the kernel makes in bf16 if that
+/// is asked for. taken_of is the type of the kernel's argument `Tensor`.
 template <class Numbers>
 using made_of = std::conditional_t<makes_halves<Numbers>, bf16, sum_of<Numbers>>;
 template <class Numbers, class Tensor>
