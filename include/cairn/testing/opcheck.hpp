@@ -202,8 +202,8 @@ inline constexpr bool is_mistake<std::tuple<First, Rest...>> = wrong<First>;
 /// The number type in which a kernel reads an argument.
 template <bool Halves, class A, class Numbers>
 using number_read = std::conditional_t<Halves, bf16, stored_as<A::element.type, real_type_of<Numbers>>>;
-/// Runs the trial of the kernel for the number type of a program. If the operation can also return float32 instead of
-/// bf16, runs the trial of that kernel, too.
+/// Runs the trial of the kernel for the number type of a program. If the operation has a second kernel that returns
+/// float32 where the first one returns bf16, runs the trial of the second kernel, too.
 template <class Op, class Numbers, class... A>
 std::string kernel_fault(seed s) {
   static constexpr const ir::operation& op = ir::operation_of<Op, ir::target<Numbers, 0, true>, tensor_of<A>...>;
