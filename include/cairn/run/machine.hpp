@@ -89,8 +89,8 @@ class machine {
 
   /// Returns the number of the random sequence from which parameter or input `i` is drawn. The lower half of the
   /// number is the hash of the leaf's name. The upper half counts the leaves of the same role and the same hash that
-  /// come before the leaf in the order of their longer hashes. No two leaves therefore have the same sequence. If no
-  /// other leaf of its role has the same hash, the sequence depends on the name alone.
+  /// come before the leaf in the order of their longer hashes. No two leaves of one role therefore have the same
+  /// sequence. If no other leaf of its role has the same hash, the sequence depends on the name alone.
   static std::uint64_t sequence_of(int i) {
     const auto place = [](int leaf_number) { return std::pair{leaf(leaf_number).number, leaf_number}; };
     std::uint64_t before = 0;

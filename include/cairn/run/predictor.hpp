@@ -49,9 +49,10 @@ class predictor {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
 
-  /// Reads parameters and states of its own from a file that a program saved or that PyTorch wrote: `predictor<logits>
-  /// predict{"run.safetensors"}`. cairn/file/saving.hpp describes the files and must be included. Allocates
-  /// memory().parameter_bytes bytes more. Throws file::file_error. If tensors do not fit, throws mismatch_error.
+  /// Reads parameters and states of its own from a file that a program saved or that PyTorch wrote. Example:
+  /// `predictor<logits> predict{"run.safetensors"}`
+  /// cairn/file/saving.hpp describes the files and must be included. Allocates memory().parameter_bytes bytes more.
+  /// Throws file::file_error. If tensors do not fit, throws mismatch_error.
   template <class Path>
     requires std::convertible_to<const Path&, std::string>
   explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {

@@ -150,7 +150,7 @@ class program {
   /// rules change the parameters and their moments.
   ///
   /// Throws
-  /// - what value_and_grad throws;
+  /// - extent_error, label_error and program_error for the same reasons as value_and_grad;
   /// - std::invalid_argument if the learning rate is negative or not finite;
   /// - program_error while a moment has changed places with the parameters;
   /// - with check_finite: loss_error before any parameter is changed. If clip<...> keeps the gradients, also
@@ -418,15 +418,15 @@ class program {
     static_assert(report_of<problem>{}.shown);
     return std::span<Number>{};
   }
-  /// Returns the position in the sequence of random numbers from which the next training step draws. Callers can store
-  /// the position and set it later, to go on with saved parameters.
+  /// Returns the random state, which determines the random numbers of the next training step. Callers can store the
+  /// random state and set it later, to go on with saved parameters.
   random_state& random() {
     memory_.check();
     return counters_.random;
   }
-  /// Writes everything that training needs to go on to a file: parameters, states, moments, steps(), random(), and
-  /// texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws file::write_error. An
-  /// older file of this name is then unchanged.
+  /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
+  /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
+  /// file::write_error. An older file of this name is then unchanged.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());

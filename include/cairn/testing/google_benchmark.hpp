@@ -1,7 +1,8 @@
 // Functions for benchmarks that are written with Google Benchmark. They run a training step, a segment of a training
-// step, or any value, for example an operation of the user: `BENCHMARK(benchmark_value<softmax(input<"x", 128,
-// 1000>)>);`. Each function shows the work per second and its share of the processor's limits. The header needs
-// Debian's libbenchmark-dev.
+// step, or any value, for example an operation of the user:
+// `BENCHMARK(benchmark_value<softmax(input<"x", 128, 1000>)>);`
+// Each function shows the work per second and its share of the processor's limits. The header needs Debian's
+// libbenchmark-dev.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"

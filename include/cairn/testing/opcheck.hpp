@@ -1,6 +1,6 @@
-// Checks whether an operation of the user keeps the laws on which programs rely: `opcheck<own::picked_op, param<"x",
-// 8, 5>, indices<"at", 5, 8>>()` returns a description of the broken law, or an empty text if the operation keeps all
-// laws.
+// Checks whether an operation of the user keeps the laws on which programs rely. Example:
+// `opcheck<own::picked_op, param<"x", 8, 5>, indices<"at", 5, 8>>()`
+// The function returns a description of the broken law, or an empty text if the operation keeps all laws.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
