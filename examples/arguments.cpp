@@ -1,4 +1,4 @@
-// How the programs that train read their arguments.
+// Reads the arguments of the training programs.
 #include "arguments.hpp"
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@ namespace training {
 
 namespace {
 
-/// A command line as a shell takes it again.
+/// Returns a command line that a shell reads as the same arguments.
 std::string in_shell(int argc, char** argv) {
   constexpr std::string_view special = " \t\"'`\\$&|;<>()*?[]{}#~!";
   std::string line;
@@ -25,7 +25,8 @@ std::string in_shell(int argc, char** argv) {
   return line;
 }
 
-/// Takes a number that is all of the text and that `good` accepts: CLI11 alone wraps a seed of -1 around.
+/// Returns a validator that accepts a number if the number is the whole text and `good` accepts it. CLI11 alone would
+/// turn a seed of -1 into a large number.
 template <class Number>
 CLI::Validator number(const std::string& expected, auto good) {
   return {[=](const std::string& text) {

@@ -1,4 +1,5 @@
-// The arguments of the programs that train. A file of its own reads them, for that takes compilers as long as a model.
+// The arguments of the training programs. They are read in a source file of their own, because compiling CLI11 takes
+// as long as compiling a model.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,20 @@ struct arguments {
   int epochs;
   double lr;
   int threads;
-  std::string picture = {};  ///< a file for the memory of a step; none where it is empty
-  std::string run = {};      ///< a folder for weights, log and profile; none where it is empty
+  std::string picture = {};  ///< file for the picture of a training step's memory; empty for no picture
+  std::string run = {};      ///< folder for weights, log and profile; empty for no folder
   bool resume = false;
-  bool writes = false;  ///< whether it learns to write, so that there may be a prompt
-  std::optional<std::string> prompt = {};  ///< what to write on from, by weights of a run, in place of training
+  bool writes = false;                     ///< true for a program that learns to write; only then can there be a prompt
+  std::optional<std::string> prompt = {};  ///< text to continue with the weights of a run, instead of training
   std::uint64_t seed = 1;
   std::string data = "/usr/share/datasets/fashion-mnist";
   std::string data_is = "FOLDER", about_data = "the four gzipped IDX files";
   std::string about_epochs = "times through the training set";
-  std::int64_t warm_up = 0;  ///< steps in which the learning rate rises to what is asked
-  std::string again = {};    ///< the command line that goes on with this run
+  std::int64_t warm_up = 0;  ///< number of training steps in which the learning rate rises to the given one
+  std::string again = {};    ///< command line that continues this run
 };
 
-/// Arguments that are not understood, or the wish for help, end the program here.
+/// Reads the arguments. If arguments are wrong or ask for help, the function ends the program.
 arguments read(int argc, char** argv, arguments given);
 
 }  // namespace training

@@ -1,5 +1,6 @@
-// Benchmarks of your own model and operations with Google Benchmark: a whole step, one of its segments, and an operation,
-// each with what it does a second and what share of the processor's limits that is. Its usual arguments work:
+// Benchmarks of your own model and operations with Google Benchmark: a whole training step, one of its segments, and
+// an operation. Each benchmark shows its work per second and its share of the processor's limits. The usual arguments
+// of Google Benchmark work:
 // --benchmark_filter=step --benchmark_repetitions=5
 #include <cairn/cairn.hpp>
 #include <cairn/google_benchmark.hpp>
@@ -8,7 +9,7 @@ using namespace cairn;
 
 namespace mine {
 
-/// x * sigmoid(1.702 x), a fast gelu, as an operation of one's own.
+/// The operation x * sigmoid(1.702 x), a fast gelu, as an operation of your own.
 struct quick_gelu_op : elementwise_op {
   static constexpr fixed_string name = "quick_gelu";
   static constexpr auto vjp(auto g, auto, auto x) {
@@ -36,7 +37,7 @@ constexpr auto blocks = repeat<2, "block">([](auto) { return ckpt<"ff">(nn::resi
 constexpr auto logits = input<"x", 64, 128> | blocks | nn::linear<"head", 10>;
 constexpr auto loss = cross_entropy(logits, labels<"y", 10, 64>);
 
-/// A program, with a batch to train it on.
+/// A program with a batch for training.
 struct fixture {
   program<loss, update<adamw_options{}>> step;
   std::vector<float> x = std::vector<float>(64 * 128, 0.5F);

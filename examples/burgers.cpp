@@ -1,6 +1,7 @@
-// Burgers' equation on a circle, u_t + u u_x = nu u_xx: where u began and the diffusivity nu are recovered from u, half
-// way and in the end, each seen with noise: from the end alone, a rougher start with more diffusivity does as well. 10,000
-// steps of Euler's method are differentiated in two halves, with 30 snapshots each.
+// Burgers' equation on a circle, u_t + u u_x = nu u_xx. The program recovers the initial state u and the diffusivity
+// nu. It observes u with noise at half time and at the end. The end alone would not suffice, because a rougher initial
+// state with more diffusivity leads to the same end. 10,000 steps of Euler's method are differentiated in two halves,
+// with 30 snapshots each.
 #include "recovery.hpp"
 
 using namespace cairn;
@@ -18,7 +19,7 @@ constexpr auto euler = [](auto u, auto nu) {
   return u + (nu * curvature - u * slope) * constant<dt>;
 };
 
-// The outer loop collects u each time that it is seen.
+// The outer scan collects u at each observation.
 template <class Policy>
 constexpr auto until_seen = [](auto u, auto nu) {
   const auto next = scan<steps / 2, "step", Policy>(euler, carried(u), nu);
@@ -26,7 +27,7 @@ constexpr auto until_seen = [](auto u, auto nu) {
 };
 
 constexpr auto u0 = param<"u0", points>;
-constexpr auto nu = exp(param<"log_nu">);  // above 0 whatever the parameter becomes
+constexpr auto nu = exp(param<"log_nu">);  // positive for every value of the parameter
 template <class Policy, class Outer>
 constexpr auto seen = std::get<1>(scan<2, "seen", Outer>(until_seen<Policy>, carried(u0), nu));
 

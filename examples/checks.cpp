@@ -1,5 +1,6 @@
-// Tests of your own, with Boost.Test: gradients of your model, and an operation that you add. What fails says which
-// parameter, which number and by how much, or which law the operation breaks.
+// Tests of your own with Boost.Test: gradients of your model, and an operation that you add. The message of a failed
+// gradient check names the parameter, the number and the deviation. The message of a failed operation check names the
+// law that the operation breaks.
 //
 // g++ -std=c++20 -O1 -march=native -DBOOST_TEST_DYN_LINK checks.cpp -lboost_unit_test_framework -lz
 #define BOOST_TEST_MODULE checks
@@ -12,7 +13,7 @@ using namespace cairn;
 
 namespace mine {
 
-/// Each row of {..., columns} divided by the sum of its numbers.
+/// Divides each row of {..., columns} by the sum of its numbers.
 struct shares_op : op {
   static constexpr fixed_string name = "shares";
   using rule = rule::axes_exist;
@@ -41,7 +42,7 @@ void compute(shares_op, signature<Real, X>, void* const* operands) {
 
 namespace {
 
-// Small extents show as much as large ones: each number of each parameter costs four steps.
+// Small extents show as much as large ones. The check evaluates four training steps for each number of each parameter.
 constexpr auto unit = nn::linear<"in", 9> | nn::gelu | nn::linear<"out", 4>;
 constexpr auto net = input<"x", 3, 4> | repeat<3, "block">([](auto) { return ckpt<"unit">(nn::residual(unit)); });
 constexpr auto loss = mean(square(mine::shares(exp(net))));
@@ -51,10 +52,12 @@ constexpr auto loss = mean(square(mine::shares(exp(net))));
 BOOST_AUTO_TEST_CASE(gradients_of_the_model) {
   const std::vector<double> x{1, -2, 3, -4, 0.5, 0, -0.5, 1, 2, 2, -1, -1};
   BOOST_TEST(check_gradient<loss>(seed{1}, bind<"x">(x)));
-  BOOST_TEST((check_gradient<loss, freeze<"block.0">, wrt<"x">>(seed{1}, bind<"x">(x))));  // of the input, too
+  // Checks the gradient of the input, too.
+  BOOST_TEST((check_gradient<loss, freeze<"block.0">, wrt<"x">>(seed{1}, bind<"x">(x))));
 }
 
-// Commas within <...> want a second pair of parentheses. All numbers begin as 2, for a sum close to 0 divides badly.
+// Commas within <...> need a second pair of parentheses. All numbers begin as 2, because the quotient is badly
+// conditioned if the sum is close to 0.
 BOOST_AUTO_TEST_CASE(an_operation) {
   BOOST_TEST((check_operation<mine::shares_op, param_from<"x", initial::constant(2), 3, 5>>()));
   BOOST_TEST((check_operation<mine::shares_op, param_from<"x", initial::constant(2), 7, 1>>(seed{2})));

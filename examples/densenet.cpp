@@ -1,8 +1,9 @@
-// How to checkpoint a DenseNet, in the layer or in the block? Each layer reads all that was made before it, so here
-// each layer is a segment of these: it keeps the few channels that it makes, and normalizes all of them again in
-// backward. They are joined by name only: norms read the pieces. Stored bytes grow with the depth, not with its square
-// (Pleiss et al., Memory-Efficient Implementation of DenseNets, 2017). Trains three dense blocks of six layers on
-// Fashion-MNIST.
+// Shows how to checkpoint a DenseNet: in the layer or in the block? Each layer reads the results of all earlier
+// layers. In this program each layer is a segment whose arguments are these results. A segment stores the few channels
+// that it computes. The backward pass recomputes the concatenation and the normalization of the earlier results. The
+// concatenation takes no memory, because norms read the pieces in place. Stored bytes therefore grow linearly with the
+// depth, not with its square (Pleiss et al., Memory-Efficient Implementation of DenseNets, 2017). The program trains
+// three dense blocks of six layers on Fashion-MNIST.
 #include "images.hpp"
 
 using namespace cairn;
@@ -22,7 +23,7 @@ constexpr auto bottleneck = nn::batch_norm<"norm1"> | nn::relu | nn::conv2d_with
                             nn::conv2d_without_bias<"conv2", growth, 3, nn::window{.padding = 1}>;
 template <int Layer>
 constexpr auto name_of = fixed_string{"denselayer"} + digits<Layer>;
-/// Layers from number Layer to 6, each a segment of all that was made before it.
+/// Builds the layers from number `Layer` to 6. Each layer is a segment that reads the results of all earlier layers.
 template <int Layer = 1>
 constexpr auto dense_block(auto... made) {
   if constexpr (Layer > 6) {

@@ -1,5 +1,5 @@
-// Training without a heap: all memory is a static array, whose size the compiler knows. Learns to tell the two halves
-// of a spiral apart, and fails to compile should the model ever outgrow its device.
+// Training without a heap: all memory is a static array, and the compiler knows its size. The program learns to tell
+// the two halves of a spiral apart. It does not compile if the model ever becomes too large for its device.
 #include <cairn/embedded.hpp>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,6 @@
-// Trains a GPT on a text, byte by byte: six blocks, each a segment. What it writes after each epoch comes from the same
-// parameters by another model, of one byte at a time, that keeps the keys and values of those before in caches.
+// Trains a GPT on a text, byte by byte. The GPT has six blocks, and each block is a segment. After each epoch a second
+// model writes a sample with the same parameters. The second model reads one byte at a time, and stores the keys and
+// values of earlier bytes in caches.
 #include "writing.hpp"
 
 using namespace cairn;
@@ -10,9 +11,9 @@ using training::letters;
 
 constexpr int batch = 8, length = 256, width = 256, heads = 8, depth = width / heads, blocks = 6;
 
-/// What each row finds among the rows up to it, of {N, T, heads, depth}.
+/// Attention of each row to itself and the rows before, for arguments {N, T, heads, depth}.
 constexpr auto among_all = [](auto q, auto k, auto v) { return nn::attention(q, k, v, nn::causal); };
-/// The same of the next row alone, among those that the caches have.
+/// Attention of the next row alone to the rows in the caches.
 constexpr auto at = indices<"at", length, 1>;
 constexpr auto among_kept = [](auto q, auto k, auto v) {
   constexpr auto keys = cache<"keys", 1, length, heads, depth>;
@@ -23,8 +24,8 @@ constexpr auto among_kept = [](auto q, auto k, auto v) {
   return updated(updated(found, keys, all_keys), values, all_values);
 };
 
-/// With among_all, the block computes what nn::transformer_block<heads, nn::transformer_options{.causal = true}> does;
-/// its parameters have other names, and all start as those of nn::linear.
+/// With among_all, the block computes the same as nn::transformer_block<heads, nn::transformer_options{.causal =
+/// true}>. Its parameters have other names, and all of them start as the parameters of nn::linear do.
 template <auto Find>
 constexpr auto self_attention = layer([](auto x) {
   const auto [q, k, v] = split<-1, 3>(x | nn::linear<"qkv", 3 * width>);
@@ -39,7 +40,7 @@ constexpr auto transformer =
 constexpr auto reads = repeat<blocks, "block">([](auto) { return ckpt<"block">(transformer<among_all>); });
 constexpr auto writes = repeat<blocks, "block">([](auto) { return transformer<among_kept>; });
 
-/// The head has the weights of the table of letters.
+/// The head shares its weights with the embedding of the letters.
 constexpr auto logits(auto model, auto text, auto positions) {
   constexpr nn::embedding_options start{.start = initial::normal(0.02)};
   const auto of_text = text | nn::embedding<"wte", width, start>;
@@ -58,7 +59,7 @@ using step_with = program<loss, update<adamw_options{.beta2 = 0.99, .weight_deca
 using train_step = step_with<>;
 using plain_step = step_with<plain>;
 
-/// By the parameters of a program, or of a file.
+/// Writes a sample with the parameters of a program or of a file.
 constexpr auto written_by = [](auto& parameters, const training::beginning& begin) {
   predictor<next_logits> write{parameters};
   return training::sample(begin, length, [&](std::int32_t last, std::int32_t position) {

@@ -1,5 +1,6 @@
-// The heat equation on a torus, u_t = nu (u_xx + u_yy): where u began and the diffusivity nu are recovered from u, half
-// way and in the end, each seen with noise. 800 steps of Euler's method are differentiated with 20 snapshots.
+// The heat equation on a torus, u_t = nu (u_xx + u_yy). The program recovers the initial state u and the diffusivity
+// nu. It observes u with noise at half time and at the end. 800 steps of Euler's method are differentiated with 20
+// snapshots.
 #include "recovery.hpp"
 
 using namespace cairn;
@@ -14,7 +15,7 @@ constexpr auto laplacian = [](auto u) {
 };
 constexpr auto euler = [](auto u, auto nu) { return u + nu * laplacian(u) * constant<dt>; };
 
-// The outer loop collects u each time that it is seen.
+// The outer scan collects u at each observation.
 template <class Policy>
 constexpr auto until_seen = [](auto u, auto nu) {
   const auto next = scan<steps / 2, "step", Policy>(euler, carried(u), nu);
@@ -22,7 +23,7 @@ constexpr auto until_seen = [](auto u, auto nu) {
 };
 
 constexpr auto u0 = param<"u0", side, side>;
-constexpr auto nu = exp(param<"log_nu">);  // above 0 whatever the parameter becomes
+constexpr auto nu = exp(param<"log_nu">);  // positive for every value of the parameter
 template <class Policy, class Outer>
 constexpr auto seen = std::get<1>(scan<2, "seen", Outer>(until_seen<Policy>, carried(u0), nu));
 
@@ -35,7 +36,7 @@ using program_of = program<outputs(misfit<Policy, Outer> + 3e-10_c * roughness, 
 using adjoint = program_of<revolve<20>, revolve<2>>;
 static_assert(10 * adjoint::memory().peak_bytes < program_of<store_all>::memory().peak_bytes);
 
-/// A ring, and a bump inside.
+/// Returns a field with a ring and a bump inside.
 std::vector<double> ring() {
   std::vector<double> out;
   for (int i = 0; i < side; ++i) {
@@ -47,7 +48,7 @@ std::vector<double> ring() {
   return out;
 }
 
-/// Dark where the field is 0 or less, light where it is 1 or more.
+/// Draws a field. It is dark where the field is at most 0, and light where the field is at least 1.
 void draw(std::ostream& out, int left, const char* name, std::span<const double> field) {
   out << "<text x='" << left << "' y='26'>" << name << "</text>\n<g transform='translate(" << left
       << " 40) scale(4)' shape-rendering='crispEdges'>\n";

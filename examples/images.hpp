@@ -1,4 +1,4 @@
-// What the programs share that train on Fashion-MNIST.
+// The common part of the programs that train on Fashion-MNIST.
 #pragma once
 
 #include <cairn/data/ahead.hpp>
@@ -7,7 +7,8 @@
 
 namespace training {
 
-/// Trains on all of a set, shuffled anew each epoch: `go(step, rate, x, y)` makes a step and returns its loss.
+/// Trains on a whole data set, which is shuffled again in each epoch. `go(step, rate, x, y)` runs a training step and
+/// returns its loss.
 template <int Batch, class Step>
 void train_on(const data::dataset& set, Step& step, const arguments& given, bool higher_is_better, auto go, auto judge,
               const auto&... bound) {
@@ -17,7 +18,7 @@ void train_on(const data::dataset& set, Step& step, const arguments& given, bool
       [&](Step& one, double lr, const auto& b) { return go(one, lr, b.images, b.labels); }, judge, bound...);
 }
 
-/// In percent, over a whole test set; Rate is the accuracy of a batch.
+/// Returns the accuracy over a whole test set, in percent. `Rate` is the accuracy of a batch.
 template <auto Rate, int Batch>
 double accuracy_of(auto& step, const data::dataset& set) {
   predictor<Rate> rate{step};
@@ -27,10 +28,10 @@ double accuracy_of(auto& step, const data::dataset& set) {
   return 100 * sum / static_cast<double>(batches.size());
 }
 
-constexpr int batch = 128, test_batch = 100;  ///< that divides a test set, all of which is counted
+constexpr int batch = 128, test_batch = 100;  ///< 100 divides the size of the test set, so that every image is counted
 
-/// The program of a classifier: compares Step and Plain, trains, and says what comes of it. Rate: the accuracy of a
-/// test batch. The table of memory is that of One and OnePlain.
+/// The main function of a program that trains a classifier. It compares Step with Plain, trains, and prints the
+/// accuracy. `Rate` is the accuracy of a test batch. The table of memory shows One and OnePlain.
 template <auto Rate, class Step, class Plain, class One = Step, class OnePlain = Plain>
 int classify(int argc, char** argv, const arguments& defaults) try {
   const arguments given = read(argc, argv, defaults);
@@ -48,7 +49,7 @@ int classify(int argc, char** argv, const arguments& defaults) try {
   compare<One, OnePlain, Step, Plain>(given, bind<"images">(x), bind<"classes">(y));
   Step step;
   train_on<batch>(set.train, step, given, true, go, judge, bind<"images">(x), bind<"classes">(y));
-  if (rate > 0) std::printf("test accuracy: %.2f %%\n", rate);  // of an epoch that came to its end
+  if (rate > 0) std::printf("test accuracy: %.2f %%\n", rate);  // accuracy after the last complete epoch
   return 0;
 } catch (const std::exception& e) {
   std::cerr << defaults.name << ": " << e.what() << '\n';

@@ -1,7 +1,7 @@
-// Parameters and gradients by name and by pattern, with Boost.Hana: maps from names to views, both constants of the
-// compiler. So a pattern chooses at compile time, shapes are checked there, and nothing is looked up while it runs.
-// A small language model is initialized as GPT-2 is, one block's gradients are clipped, its encoder is copied into a
-// classifier and its norms are saved.
+// Parameters and gradients by name and by pattern, with Boost.Hana. The maps from names to views have constant keys
+// and shapes, which the compiler knows. A pattern therefore selects parameters at compile time, the compiler checks
+// the shapes, and no name is looked up at run time. The program initializes a small language model as GPT-2 is
+// initialized, clips the gradients of one block, copies the encoder into a classifier, and saves the norms.
 #include <boost/hana.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/file/safetensors.hpp>
@@ -19,7 +19,7 @@ using namespace cairn;
 
 namespace {
 
-// The models: a body that two programs share, under two heads.
+// The models: two programs share a body, and each has its own head.
 
 constexpr auto mixing = layer([](auto x) {  // x is {batch, time, width}; one head
   constexpr int width = x.shape[-1];
@@ -39,7 +39,7 @@ constexpr auto encoded = gather<0>(param<"/embed.weight", 40, 16>, indices<"text
 constexpr auto next_token = cross_entropy(encoded<8> | nn::linear<"vocabulary", 40>, labels<"next", 40, 8, 12>);
 constexpr auto sentiment = cross_entropy(mean<1>(encoded<4>) | nn::linear<"head", 2>, labels<"sentiment", 2, 4>);
 
-// Patterns: * stands for any characters, also for none.
+// Patterns: * stands for any number of characters, including none.
 
 constexpr bool fits(std::string_view name, std::string_view pattern) {
   if (pattern.empty()) return name.empty();
@@ -48,7 +48,7 @@ constexpr bool fits(std::string_view name, std::string_view pattern) {
 }
 static_assert(fits("encoder.block.0.fc1.bias", "*.bias") && !fits("bias.weight", "*.bias"));
 
-/// Calls visit(name, view) for each entry of a map whose name fits; returns how many did.
+/// Calls visit(name, view) for each entry of a map whose name fits the pattern. Returns the number of these entries.
 template <fixed_string Pattern>
 int for_each_named(auto map, auto visit) {
   int count = 0;
@@ -61,9 +61,10 @@ int for_each_named(auto map, auto visit) {
   return count;
 }
 
-// What is done with them.
+// The functions that use patterns.
 
-/// torch.nn.init.trunc_normal_: normal around 0, drawn again beyond two deviations.
+/// Returns a number as torch.nn.init.trunc_normal_ draws it: a normal number with mean 0, which is drawn again if it
+/// is more than two deviations away from 0.
 double truncated_normal(random_sequence& random, double deviation) {
   for (;;) {
     const double radius = std::sqrt(-2 * std::log(1 - double{uniform(random())}));
@@ -79,7 +80,8 @@ void initialize(auto parameters) {
     };
   };
   const int weights = for_each_named<"*.weight">(parameters, draw(0.02));
-  // Those that end a residual branch are smaller, by the root of how many there are; the gains of norms are 1.
+  // The weights at the end of a residual branch are divided by the square root of the number of branches. The gains of
+  // norms are 1.
   for_each_named<"*.out.weight">(parameters, draw(0.02 / 2));
   for_each_named<"*.fc2.weight">(parameters, draw(0.02 / 2));
   const int norms = for_each_named<"*.ln*.weight">(parameters, [](auto, auto view) { view.fill(1); });
@@ -87,7 +89,7 @@ void initialize(auto parameters) {
   std::printf("initialized %d weights, %d of them gains of norms, and %d biases\n", weights, norms, biases);
 }
 
-/// Clips the gradients of one block together, by their norm, which it returns.
+/// Clips the gradients of one block by their common norm. Returns the norm.
 template <fixed_string Pattern>
 double clip_named(auto gradients, double most) {
   double squares = 0;
@@ -101,7 +103,8 @@ double clip_named(auto gradients, double most) {
   return norm;
 }
 
-/// Copies what has such a name in both, where it must have one shape. What is missing there does not compile.
+/// Copies all tensors of `to` whose names fit the pattern. A tensor must have the same shape in both maps. If a tensor
+/// is missing in `from`, the call does not compile.
 template <fixed_string Pattern>
 int copy_named(auto from, auto to) {
   return for_each_named<Pattern>(to, [&](auto name, auto view) {
@@ -111,7 +114,7 @@ int copy_named(auto from, auto to) {
   });
 }
 
-/// Saves what fits, as a file that PyTorch reads.
+/// Saves all tensors whose names fit the pattern, to a file that PyTorch can read.
 template <fixed_string Pattern>
 void save_named(auto parameters, const std::string& path) {
   std::vector<file::tensor> tensors;

@@ -1,5 +1,6 @@
-// A loop whose snapshots lie in a file: 4096 steps of heat in a plate, and the gradient by how well each place conducts
-// it. What every 64th step begins with lies in the file; the arena has what reversing 64 steps needs.
+// A scan that stores its snapshots in a file. The scan runs 4096 steps of heat in a plate. The program computes the
+// gradient with respect to the conductivity at each point of the plate. The file stores the state before every 64th
+// step. The arena stores only what the reversal of 64 steps needs.
 #include <cairn/cairn.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -28,7 +29,7 @@ using in_file = program<loss<two_level<64, 8, snapshots::elsewhere>>, budget<512
 using in_arena = program<loss<two_level<64, 8>>>;
 using all_stored = program<loss<store_all>>;
 
-/// A temporary file in memory, which is gone with it.
+/// A temporary file that is mapped into memory. The file is deleted with the object.
 class mapped_file {
  public:
   explicit mapped_file(std::size_t size) : size_(size), file_(std::tmpfile()) {
@@ -50,7 +51,7 @@ class mapped_file {
   void* at_;
 };
 
-/// The gradient of one step from the seed 1.
+/// Returns the gradient of one training step from seed 1.
 template <class Step>
 std::vector<float> gradient_of(Step& step, const std::vector<float>& begin, const std::vector<float>& measured) {
   step.init(seed{1});

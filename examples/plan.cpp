@@ -1,4 +1,4 @@
-// Prints what each pass makes of a small model of two checkpointed blocks: docs/inside.md reads it.
+// Prints the result of each pass for a small model of two checkpointed blocks. docs/inside.md explains the output.
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/report/dump.hpp>

@@ -1,5 +1,5 @@
-// What the programs that recover an initial state and a diffusivity share: their arguments, the gradient beside a
-// difference, the memory of the adjoint, the descent, and the start of a picture.
+// The common part of the programs that recover an initial state and a diffusivity. It contains the arguments, a check
+// of the gradient against a difference quotient, the memory of the adjoint, the descent, and the start of a picture.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -23,10 +23,10 @@ using namespace cairn;
 struct arguments {
   std::string name, about;
   int iterations;
-  std::string picture = {};  ///< none where it is empty
+  std::string picture = {};  ///< file for the picture; empty for no picture
 };
 
-/// Arguments that are not understood, or the wish for help, end the program here.
+/// Reads the arguments. If arguments are wrong or ask for help, the function ends the program.
 inline arguments read(int argc, char** argv, arguments given) {
   CLI::App app(given.about, given.name);
   app.add_option("--iterations", given.iterations, "of the descent")
@@ -42,7 +42,7 @@ inline arguments read(int argc, char** argv, arguments given) {
   return given;
 }
 
-/// The same with noise of this deviation, drawn anew by each program in the same way.
+/// Returns the numbers with normal noise of the given deviation. The noise is the same in each call and each program.
 inline std::vector<double> with_noise(std::span<const double> exact, double deviation) {
   std::mt19937_64 bits(1);
   std::normal_distribution<double> noise(0, deviation);
@@ -51,14 +51,15 @@ inline std::vector<double> with_noise(std::span<const double> exact, double devi
   return out;
 }
 
-/// The root of the mean square of what is between two fields.
+/// Returns the root of the mean squared difference between two fields.
 inline double distance(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
   return std::sqrt(sum / static_cast<double>(a.size()));
 }
 
-/// How far the slope along a random direction of all parameters is from its central difference, to the larger one.
+/// Compares the slope of the loss along a random direction of all parameters with its central difference. Returns the
+/// absolute difference of both, divided by the larger of their absolute values.
 inline double slope_deviation(auto& step, const auto&... bound) {
   const auto numbers = step.parameters();
   const std::vector<double> start(numbers.begin(), numbers.end());
@@ -79,7 +80,8 @@ inline double slope_deviation(auto& step, const auto&... bound) {
   return std::abs(slope - quotient) / std::max(std::abs(slope), std::abs(quotient));
 }
 
-/// What the compiler knows of the adjoint, beside that of the same model where all steps are stored.
+/// Prints the memory and the work of the adjoint. Next to them it prints the numbers of the same model with all steps
+/// stored. The compiler knows all of these numbers.
 template <class Step, class Stored>
 void print_memory() {
   constexpr auto ours = Step::loops(), theirs = Stored::loops();
@@ -93,11 +95,12 @@ void print_memory() {
 
 struct recovered {
   std::vector<double> observed, u0;
-  bool good;  ///< whether the gradient is that by differences, and what was sought is found within 5 %
+  bool good;  ///< true if the gradient agrees with differences, and u0 and nu were recovered within 5 %
 };
 
-/// `Seen` of the true u0 and nu gets noise; from its first part and another nu on, AdamW descends, its rate falling
-/// along a cosine. Prints how that goes.
+/// Recovers u0 and nu from observations. The observations are `Seen` of the true u0 and nu, with noise. AdamW begins
+/// with the first observation as u0 and with twice the true nu. The learning rate falls along a cosine. Prints the
+/// progress.
 template <class Step, class Stored, auto Seen>
 recovered recover(const arguments& given, const std::vector<double>& truth, double true_nu) {
   Step step;
@@ -131,7 +134,7 @@ recovered recover(const arguments& given, const std::vector<double>& truth, doub
   return {observed, {u0.begin(), u0.end()}, slope < 1e-7 && off < 0.05 && nu_off < 0.05};
 }
 
-/// A file with an SVG image of these extents, drawn by `draw(file)`.
+/// Writes a file with an SVG image of the given extents. `draw(file)` draws the contents.
 inline void write_picture(const std::string& name, int width, int height, auto draw) {
   std::ofstream file(name);
   file << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " << width << ' ' << height

@@ -1,5 +1,5 @@
-// Looks into a training step: what it stores and why, its graph, its memory over time, all without running it; and what
-// it takes when it runs. The model is the README's.
+// Looks into a training step of the README's model. Without running the training step, the program shows which values
+// it stores and why, its graph, and its memory over time. A profile shows the time of the plan steps when they run.
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/report/dot.hpp>

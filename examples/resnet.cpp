@@ -1,6 +1,6 @@
-// How to checkpoint a ResNet, in the layer or in the block? In the block: each block of two convolutions is a segment,
-// which keeps what goes in, and neither norm, relu nor convolution inside. Where a block halves the image, the shortcut
-// is a projection, inside the segment, too. Trains on Fashion-MNIST.
+// Shows how to checkpoint a ResNet: in the layer or in the block? In the block: each block of two convolutions is a
+// segment. The segment stores its input. It recomputes the norms, relus and convolutions inside. If a block halves the
+// image, its shortcut is a projection, which also lies inside the segment. The program trains on Fashion-MNIST.
 #include "images.hpp"
 
 using namespace cairn;

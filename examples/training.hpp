@@ -1,5 +1,5 @@
-// What the programs that train share: the memory and the time of a step beside those without ckpt, and a run that is
-// saved, logged and goes on where it ended.
+// The common part of the training programs. They compare the memory and the time of a training step with and without
+// ckpt. Then they train in a run that is saved and logged, and that can continue after it was interrupted.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ namespace training {
 
 using namespace cairn;
 
-/// A program is compiled for the most threads that it may use, each of which has scratch in the arena; OpenMP says how
-/// many there are.
+/// A program is compiled for the largest number of threads that it may use, because each thread has workspace in the
+/// arena. OpenMP knows how many threads there are.
 #ifdef _OPENMP
 inline int cores(int most) { return std::min(most, omp_get_max_threads()); }
 inline void use(int threads) { omp_set_num_threads(threads); }
@@ -43,7 +43,8 @@ template <int>
 using at_most = threads<1>;
 #endif
 
-/// Milliseconds of a step with ckpt and without: medians of 15, or in ten seconds of three or more, taken in turns.
+/// Measures the milliseconds of a training step with ckpt and without. Both times are medians. The two programs run in
+/// turn, 15 times each. After ten seconds the measurement ends early, but not before three runs each.
 template <class Step, class Plain>
 report::timed measure_time(seed s, int threads, const auto&... bound) {
   use(threads);
@@ -67,7 +68,7 @@ report::timed measure_time(seed s, int threads, const auto&... bound) {
   return {threads, with[with.size() / 2], without[without.size() / 2]};
 }
 
-/// What a step touches of its arena, and the parameters that two leave.
+/// Returns how many bytes of its arena a training step writes, and the parameters after two training steps.
 template <class Step>
 auto measure(seed s, const auto&... bound) {
   struct {
@@ -81,8 +82,8 @@ auto measure(seed s, const auto&... bound) {
   return out;
 }
 
-/// Prints the memory of a step beside that without ckpt, of One and OnePlain, and their times, of Step and Plain, which
-/// may be compiled for more threads; and draws its memory where that is wanted.
+/// Prints the memory of a training step with and without ckpt, of One and OnePlain. Then prints the times of Step and
+/// Plain, which may be compiled for more threads. Draws the memory if the arguments ask for a picture.
 template <class One, class OnePlain, class Step = One, class Plain = OnePlain>
 void compare(const arguments& given, const auto&... bound) {
   const seed s{given.seed};
@@ -105,15 +106,16 @@ void compare(const arguments& given, const auto&... bound) {
   std::cout << '\n' << std::flush;
 }
 
-/// What an epoch is: so many steps at most, of a batch of so many examples; and which results are better.
+/// An epoch: the largest number of training steps, the number of examples in a batch, and whether a higher result of
+/// an epoch is better.
 struct plan {
   std::int64_t steps, batch;
   bool higher_is_better;
 };
 
-/// Trains as a run that is saved, logged and goes on: `batches(seed, epoch)` are those of an epoch, `go(step, rate,
-/// batch)` makes a step and returns its loss, `judge(step)` prints what an epoch has come to, and returns it. `bound`
-/// is a batch, of which a step is measured in the end.
+/// Trains in a run that is saved and logged, and that can continue. `batches(seed, epoch)` returns the batches of an
+/// epoch. `go(step, rate, batch)` runs a training step and returns its loss. `judge(step)` prints the result of an
+/// epoch and returns it. `bound` is a batch with which one training step is measured at the end.
 template <class Step>
 void train(Step& step, const arguments& given, const plan& epoch, auto batches, auto go, auto judge,
            const auto&... bound) {
@@ -132,7 +134,7 @@ void train(Step& step, const arguments& given, const plan& epoch, auto batches, 
                            .batch = epoch.batch}};
   if (loop.state().step > 0) std::printf("goes on after %lld steps\n", static_cast<long long>(loop.state().step));
   const auto ended = loop(
-      // The seed of the run, which is saved with it.
+      // The seed of the run is saved with the run.
       [&](int number) { return batches(step.random().from, number); },
       [&](double lr, const auto& b) { return go(step, lr, b); },
       [&] {

@@ -1,6 +1,7 @@
-// How to checkpoint a U-Net, in the layer or in the block? In the block: each pair of convolutions is a segment. What
-// leaves the way down for the way up is the result of a segment, and is kept; both sides are joined by name only, for
-// convolutions that pad read the pieces. Takes noise off Fashion-MNIST's images, and shows some.
+// Shows how to checkpoint a U-Net: in the layer or in the block? In the block: each pair of convolutions is a segment.
+// The way up reads results of the way down. These results are results of segments, and are stored. Their concatenation
+// takes no memory, because convolutions with padding read the pieces in place. The program removes noise from the
+// images of Fashion-MNIST, and shows some of them.
 #include <exception>
 #include <random>
 
@@ -19,7 +20,7 @@ constexpr auto two_convolutions =
     nn::conv2d_without_bias<"conv2", Channels, 3, around> | nn::batch_norm<"bn2"> | nn::relu;
 template <fixed_string Name, int Channels>
 constexpr auto pair = ckpt<Name>(block<Name>(two_convolutions<Channels>));
-/// Made larger, beside what the way down has left.
+/// Enlarges the image, and joins it with the result of the way down.
 template <fixed_string Name, int Channels>
 constexpr auto joined = [](auto small, auto beside) {
   const auto large = small | nn::conv_transpose2d<"up", Channels, 2, nn::window{.stride = 2}>;
@@ -43,16 +44,17 @@ constexpr int most_threads = 4;
 using checkpointed = program<loss, update<adamw_options{}>, training::at_most<most_threads>>;
 using unchecked = program<loss, update<adamw_options{}>, plain, training::at_most<most_threads>>;
 
-/// Images with noise, {batch, pixels}: the same for equal seeds.
+/// Returns images {batch, pixels} with noise. Equal seeds give equal noise.
 std::vector<float> with_noise(const auto& images, std::uint64_t seed) {
   std::mt19937_64 draw(seed);
-  std::normal_distribution<float> noise(0, 0.7F);  // of pixels whose deviation is 1
+  std::normal_distribution<float> noise(0, 0.7F);  // the pixels have deviation 1
   std::vector<float> out(images.begin(), images.end());
   for (float& x : out) x += noise(draw);
   return out;
 }
 
-/// Writes rows of images of so many columns as a grey picture; the last row has its black and its white.
+/// Writes rows of `columns` images each as a grey picture. The smallest number of the last row is black, and the
+/// largest is white.
 void write(const std::string& file, const std::vector<std::vector<float>>& rows, int columns) {
   const auto [black, white] = std::ranges::minmax(rows.back());
   std::ofstream out(file, std::ios::binary);

@@ -1,4 +1,5 @@
-// Errors of the functions of registers, in units in the last place of what std computes in doubles.
+// Measures the errors of functions on SIMD registers, in units in the last place. The reference is std in double
+// precision.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 
 namespace function_error {
 
-/// How far y is from `right` in units in the last place of a float; infinite where one of both is special.
+/// Returns the distance between y and `right` in units in the last place of a float. Returns infinity if only one of
+/// both is infinite or NaN.
 inline double units_off(float y, double right) {
   const auto nearest = static_cast<float>(right);
   if (std::isnan(right)) return std::isnan(y) ? 0 : std::numeric_limits<double>::infinity();
@@ -21,7 +23,8 @@ inline double units_off(float y, double right) {
   return std::abs(double{y} - std::copysign(within, right)) / std::ldexp(1.0, exponent - 23);
 }
 
-/// The worst of every `step`-th float from number `first` up to `end`, 2^32 for all.
+/// Returns the largest error over every `step`-th float from number `first` to `end`. The number of a float is its bit
+/// pattern, so that `end` is 2^32 for all floats.
 template <class Function, class Right>
 double worst(Function function, Right right, std::uint64_t first, std::uint64_t end, std::uint64_t step) {
   using V = cairn::kernel::lanes<float>;
@@ -38,7 +41,7 @@ double worst(Function function, Right right, std::uint64_t first, std::uint64_t 
 
 inline double normal_share(double x) { return std::erfc(-x * std::sqrt(0.5)) / 2; }
 
-/// Calls judge(name, function of a register, function of a double) for each.
+/// Calls judge(name, function of a register, function of a double) for each function.
 template <class Judge>
 void for_each_function(Judge judge) {
   using namespace cairn::kernel;

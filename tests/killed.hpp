@@ -1,4 +1,4 @@
-// Processes that are killed while they write a file: what they leave is the old file or the new one.
+// Kills processes while they write a file. They must leave the old file or the new file.
 #pragma once
 
 #include "cairn/file/safetensors.hpp"
@@ -22,7 +22,7 @@
 
 namespace killed {
 
-/// Writes number n: a file that says so in each of its elements, and in its metadata.
+/// Writes file number n. Each element and the metadata contain the number.
 inline void write(const std::string& path, std::int64_t n) {
   const std::vector<std::int64_t> numbers(20'000, n);
   const std::vector<cairn::file::tensor> tensors = {
@@ -30,26 +30,27 @@ inline void write(const std::string& path, std::int64_t n) {
   cairn::file::write(path, tensors, {{"n", std::to_string(n)}});
 }
 
-/// The number in the file. Throws where it is a mixture.
+/// Returns the number in the file. Throws if the file contains several numbers.
 inline std::int64_t read(const std::string& path) {
   const cairn::file::reader saved(path);
   const std::int64_t n = std::stoll(saved.metadata().at("n"));
   const std::vector<std::int64_t> numbers(20'000, n);
-  if (!std::ranges::equal(saved.find("n")->bytes, std::as_bytes(std::span(numbers)))) throw std::runtime_error("a mixture");
+  if (!std::ranges::equal(saved.find("n")->bytes, std::as_bytes(std::span(numbers))))
+    throw std::runtime_error("a mixture");
   return n;
 }
 
-/// What was found after each kill.
+/// Counts which file was found after each kill, and how many unfinished files were left next to it.
 struct tally {
   int old_files = 0, new_files = 0, left_beside = 0;
 };
 
-/// Starts a process that writes one number after another to a file of the folder, and kills it, so many times, each
-/// after up to `longest` microseconds. Throws where the file is neither the one whose writing ended last, nor the one
-/// after it.
+/// Starts a process that writes one number after another to a file in the folder, and kills it after at most `longest`
+/// microseconds. Repeats this `count` times. Throws if the file is neither the last file that was written completely
+/// nor the next one.
 inline tally times(int count, const std::filesystem::path& folder, unsigned longest, std::uint64_t seed) {
   const std::string path = folder / "saved";
-  // In memory that both processes see.
+  // The counter is in memory that both processes see.
   void* const shared =
       ::mmap(nullptr, sizeof(std::atomic<std::int64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto& written = *new (shared) std::atomic<std::int64_t>(0);
@@ -59,7 +60,8 @@ inline tally times(int count, const std::filesystem::path& folder, unsigned long
   for (int i = 0; i < count; ++i) {
     const ::pid_t child = ::fork();
     if (child == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // with its parent, whatever ends that
+      // The process ends with its parent, for whatever reason the parent ends.
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (std::int64_t n = written + 1;; ++n) {
         write(path, n);
         written = n;

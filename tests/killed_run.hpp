@@ -1,4 +1,5 @@
-// Runs that are killed at any moment and started again: they end with the bits of one that never was.
+// Kills training runs at random moments and starts them again. They must end with the same bits as a run that was
+// never killed.
 #pragma once
 
 #include "cairn/cairn.hpp"
@@ -35,7 +36,8 @@ inline data::dataset examples() {
   return made;
 }
 
-/// All that a run ends with: parameters, states and moments, how good it was at best, and the log.
+/// Runs the training to its end. Returns all results of the run: parameters, states and moments, the best result, and
+/// the log.
 inline std::string end_of(const std::filesystem::path& folder, bool resume) {
   const data::dataset set = examples();
   program_of step;
@@ -66,7 +68,7 @@ inline std::string end_of(const std::filesystem::path& folder, bool resume) {
       all.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   }
   std::ifstream log(train::run_folder(folder).log());
-  for (std::string row; std::getline(log, row);) all += row.substr(0, row.rfind(','));  // but for the seconds
+  for (std::string row; std::getline(log, row);) all += row.substr(0, row.rfind(','));  // without the seconds
   return all;
 }
 
@@ -74,8 +76,8 @@ struct tally {
   int runs = 0, kills = 0;
 };
 
-/// Has runs killed so many times, each after up to `longest` microseconds, and started again; every one that comes to
-/// its end must end as one that was never killed. Throws where one does not.
+/// Kills runs `count` times in all, each time after at most `longest` microseconds, and starts them again. Throws if a
+/// run that was killed ends otherwise than a run that was never killed.
 inline tally times(int count, const std::filesystem::path& folder, unsigned longest, std::uint64_t seed) {
   const std::string expected = end_of(folder / "whole", false);
   std::mt19937_64 draw(seed);

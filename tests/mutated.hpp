@@ -1,4 +1,4 @@
-// Damaged safetensors files: whatever they say, a reader takes them or refuses them, with little memory.
+// Damaged safetensors files. A reader must accept or reject each of them, with little memory.
 #pragma once
 
 #include "cairn/file/safetensors.hpp"
@@ -19,7 +19,8 @@
 #include <unistd.h>
 #include <vector>
 
-/// Bytes that operator new has given out, and the most at once. Include this in one file of a program.
+/// The bytes that operator new has allocated, now and at most. Only one source file of a program may include this
+/// header.
 namespace heap {
 inline std::size_t now = 0, most = 0;
 }
@@ -38,7 +39,7 @@ void* operator new(std::size_t size) {
 
 namespace mutated {
 
-/// Numbers that are the same everywhere, from a seed on (splitmix64).
+/// Random numbers that are the same on all machines, for equal seeds (splitmix64).
 struct draws {
   std::uint64_t state;
 
@@ -50,7 +51,7 @@ struct draws {
   }
 };
 
-/// What means something in a header, or nearly.
+/// Texts with a meaning, or nearly a meaning, in a header.
 inline constexpr std::array<std::string_view, 40> words = {"{",
                                                            "}",
                                                            "[",
@@ -99,7 +100,7 @@ inline std::string whole(const std::string& header, const std::string& data) {
   return bytes + header + data;
 }
 
-/// Sound files, which are damaged here.
+/// Returns correct files. The tests damage copies of them.
 inline const std::vector<std::string>& sound() {
   static const std::vector<std::string> files = {
       whole("{}", ""), whole(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", "abcd"),
@@ -113,7 +114,7 @@ inline const std::vector<std::string>& sound() {
   return files;
 }
 
-/// A file with one to four things that are wrong.
+/// Returns a file with one to four errors.
 inline std::string damaged(std::string bytes, draws draw) {
   for (std::size_t times = 1 + draw.below(4); times > 0; --times) {
     const std::size_t at = draw.below(bytes.size() + 1), rest = bytes.size() - at;
@@ -141,7 +142,7 @@ inline std::string damaged(std::string bytes, draws draw) {
         if (draw.below(8) == 0) bytes.resize(at);
     }
   }
-  // A length that fits lets the rest be read.
+  // Often corrects the length of the header, so that a reader also reads the rest of the file.
   if (const std::size_t end = bytes.rfind('}'); draw.below(4) > 0 && bytes.size() > 8 && end != bytes.npos && end > 8) {
     const std::uint64_t length = end - 7;
     std::memcpy(bytes.data(), &length, sizeof length);
@@ -150,20 +151,20 @@ inline std::string damaged(std::string bytes, draws draw) {
 }
 
 inline draws draws_of(std::uint64_t number) { return {number * 0xD1342543DE82EF95 + 1}; }
-/// A sound file, damaged. The number alone says how.
+/// Returns a damaged copy of a correct file. The damage depends only on the number.
 inline std::string file(std::uint64_t number) {
   draws draw = draws_of(number);
   const std::string& bytes = sound()[draw.below(sound().size())];
   return damaged(bytes, draw);
 }
 
-/// What became of files.
+/// Counts the files that were accepted and rejected.
 struct tally {
   std::uint64_t sound = 0, refused = 0;
-  std::size_t most = 0;  ///< bytes on the heap at once, beyond the file's
+  std::size_t most = 0;  ///< largest number of bytes on the heap, minus the bytes of the file
 };
 
-/// A file in memory.
+/// A file that exists only in memory.
 class memory_file {
  public:
   memory_file()
@@ -184,8 +185,8 @@ class memory_file {
   std::string path_;
 };
 
-/// Reads such files, each through the kernel, from memory. Throws where a file is taken whose tensors do not cover what
-/// it holds, or where a reader throws anything but a format_error.
+/// Reads damaged files from memory through the kernel. Throws if a reader accepts a file whose tensors do not cover
+/// its contents, or if a reader throws another exception than format_error.
 class trial {
  public:
   tally result;

@@ -1,13 +1,14 @@
-// The law of the arena: no two values that live at once share a byte, and the arena ends with the last of them. It
-// is judged by what the steps read and write, not by the passes' own account of lifetimes.
+// Checks the law of the arena: no two values that live at the same time share a byte, and the arena ends where the
+// last value ends. The check derives live ranges from what the plan steps read and write. It does not use the live
+// ranges that the passes computed.
 #pragma once
 
 #include "static/plan.hpp"
 
 namespace cairn::test {
 
-/// Whether a value is there before the first step, and another takes its place in the end: a gradient so far, a moment,
-/// a parameter that the step updates, a cache.
+/// Returns true if the value exists before the first plan step and another value takes its place at the end. Examples
+/// are an accumulated gradient, a moment, a parameter that the training step updates, and a cache.
 template <class Plan>
 constexpr bool is_followed(int v) {
   const auto& s = Plan::schedule;
@@ -17,13 +18,13 @@ constexpr bool is_followed(int v) {
   }
   return false;
 }
-/// Whether a value is there before the first step and nobody's to write over.
+/// Returns true if the value exists before the first plan step and must not be written over.
 template <class Plan>
 constexpr bool is_given(int v) {
   return is_leaf(Plan::schedule.nodes[v]) && !is_followed<Plan>(v);
 }
 
-/// The value whose memory is read where v is: views and maps without a step of their own have none.
+/// Returns the value in whose memory `v` is read. Views and maps without a plan step of their own have no memory.
 template <class Plan>
 constexpr int memory_of(int v) {
   const auto& s = Plan::schedule;
@@ -32,8 +33,8 @@ constexpr int memory_of(int v) {
   return v;
 }
 
-/// Calls visit(value) with the values whose memory is read where v is: what is joined in place has that of its
-/// arguments.
+/// Calls visit(value) with each value in whose memory `v` is read. A concatenation that is read in place has the
+/// memory of its arguments.
 template <class Plan>
 constexpr void for_each_memory(int v, auto visit) {
   const auto& s = Plan::schedule;
@@ -42,14 +43,15 @@ constexpr void for_each_memory(int v, auto visit) {
   for (int i = 0; i < s.op(m).arguments; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
 }
 
-/// Calls `visit(value, whether result w may lie over it)` for what a step reads. A kernel that takes rows of a loop
-/// reads what the same step writes, and so does a loop that follows a kernel, which has read the rows then.
+/// Calls `visit(value, replaceable)` for each value that a plan step reads. `replaceable` is true if result `w` may be
+/// written over the value. A kernel that reads the rows of a fused loop reads results of its own plan step. So does a
+/// fused loop that follows a kernel. Such a loop may write over the rows, because the kernel has already read them.
 template <class Plan>
 constexpr void for_each_operand(int index, int w, auto visit) {
   const auto& s = Plan::schedule;
   const pass::step& step = Plan::steps.steps[index];
   const int head = Plan::steps.members[step.code], kernel = step.kernel;
-  // What makes tiles may keep sums in a result before it is complete.
+  // A kernel with tiles may keep partial sums in a result until the result is complete.
   const bool sums = step.tiles && s.op(kernel).tiles == tiling::summed_in_result;
   const bool by_kernel = !step.tiles && kernel != ir::none && w >= kernel && w < kernel + s.op(kernel).results;
   const bool of_loop = step.loop() && !by_kernel;
@@ -62,8 +64,8 @@ constexpr void for_each_operand(int index, int w, auto visit) {
     const pass::loop_input& in = Plan::loops.inputs[i];
     const bool in_order = s.op(in.value).what != ir::role::map || in.value == in.source;
     const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
-    const bool in_turn = of_loop ? s.nodes[w].number == 0 || s.op(w).updates
-                                 : s.made(w).overwrites == 0 && !step.follows;
+    const bool in_turn =
+        of_loop ? s.nodes[w].number == 0 || s.op(w).updates : s.made(w).overwrites == 0 && !step.follows;
     read(in.source, !sums && by_element && in_turn);
   }
   if (kernel == ir::none) return;
@@ -87,7 +89,7 @@ enum class fault {
   not_followed,
 };
 
-/// The bytes that there are of a base.
+/// Returns the number of bytes behind a base.
 template <class Plan>
 constexpr std::int64_t bytes_at(int base) {
   if (base == pass::arena_base) return Plan::layout.peak_bytes;
@@ -97,7 +99,8 @@ constexpr std::int64_t bytes_at(int base) {
   return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).made->bytes;
 }
 
-/// Whether what becomes of parameters, moments and caches is where these were, or is copied there in the end.
+/// Returns true if all new values of parameters, moments and caches are computed in the memory of the old values, or
+/// are copied there at the end.
 template <class Plan>
 constexpr bool all_followed() {
   constexpr const auto& s = Plan::schedule;
@@ -208,8 +211,8 @@ constexpr fault judged() {
   return highest != l.peak_bytes || most_bytes != Plan::slots.live_bytes ? fault::arena_too_large : fault::none;
 }
 
-/// The bytes of the arena that some value or working space has at some step, in lines of 64: its size, but for holes
-/// that the packing left.
+/// Returns the bytes of the arena that a value or workspace occupies at any plan step, in lines of 64 bytes. The
+/// difference to the size of the arena is the holes that the packing left.
 template <class Plan>
 constexpr std::int64_t covered() {
   constexpr const auto& f = Plan::steps;
@@ -229,7 +232,7 @@ constexpr std::int64_t covered() {
   return 64 * std::count(std::begin(lines), std::end(lines), true);
 }
 
-/// Whether the law holds for the program of a loss, checkpointed and plain.
+/// Returns true if the law holds for the program of a loss, with segments and with the option `plain`.
 template <auto Loss, class... Options>
 constexpr bool lawful() {
   return judged<step_of<Loss, Options...>>() == fault::none &&

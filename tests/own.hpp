@@ -1,4 +1,4 @@
-// Operations that are not the library's, one of each sort: docs/inside.md shows what stands between its marks.
+// Operations that are not part of the library, one of each kind. docs/inside.md repeats the code between the marks.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace own {
 using namespace cairn;
 
 // [elementwise]
-/// log(1 + exp(x)), elementwise.
+/// log(1 + exp(x)), an elementwise operation.
 struct log1pexp_op : elementwise_op {
   static constexpr fixed_string name = "log1pexp";
   static constexpr auto vjp(auto g, auto /* result */, auto x) { return gradients(g * sigmoid(x)); }
@@ -22,7 +22,7 @@ template <an_expression X>
 constexpr made<log1pexp_op, X> log1pexp(X) {
   return {};
 }
-/// V is one SIMD register, or one number. exp of what is never positive cannot overflow.
+/// V is a SIMD register or a single number. exp cannot overflow, because its argument is never positive.
 template <class V>
 V lanewise(log1pexp_op, V x) {
   using kernel::abs, kernel::exp, kernel::log, kernel::max;
@@ -31,8 +31,8 @@ V lanewise(log1pexp_op, V x) {
 // [elementwise]
 
 // [kernel]
-/// Running sums of each row of {..., columns}: y[j] = x[0] + ... + x[j]; or, from the end, x[j] + ... +
-/// x[columns - 1].
+/// The running sums of each row of {..., columns}: y[j] = x[0] + ... + x[j]. With FromEnd they begin at the end of the
+/// row: y[j] = x[j] + ... + x[columns - 1].
 template <bool FromEnd>
 struct running_sum_op : op {
   static constexpr fixed_string name = "running_sum";
@@ -46,7 +46,8 @@ template <an_expression X>
 constexpr made<running_sum_op<false>, X> running_sum(X) {
   return {};
 }
-/// Operands: the result, then the argument. `overwrites` allows both to be the same memory.
+/// The operands are the result and then the argument. Both can be the same memory, because the operation says
+/// `overwrites`.
 template <bool FromEnd, class Real, class X>
 void compute(running_sum_op<FromEnd>, signature<Real, X>, void* const* operands) {
   constexpr int columns = X::shape[-1];
@@ -63,14 +64,15 @@ void compute(running_sum_op<FromEnd>, signature<Real, X>, void* const* operands)
 // [kernel]
 
 // [results]
-/// The shape of what is one for each row.
+/// Returns the shape of a result with one number for each row.
 constexpr shape rows_of(const shape& x, bool keep = false) {
   return x.rank > 0 ? reduced(x, axis_set{1} << (x.rank - 1), keep) : no_shape;
 }
-/// x {...} at the positions `at` {...} of its rows, among zeros: {..., Columns}.
+/// Places x {...} at the positions `at` {...} of rows of zeros. The result is {..., Columns}.
 template <int Columns>
 struct placed_op;
-/// The largest element of each row of {..., columns}, and where it stands: the first, if there are several.
+/// The largest element of each row of {..., columns}, and its position. If several elements are largest, the position
+/// is that of the first.
 struct largest_op : op {
   static constexpr fixed_string name = "largest";
   using rule = rule::axes_exist;
@@ -112,7 +114,7 @@ struct one_position_per_row {
 // [misuse]
 
 // [indices]
-/// One element of each row of x {..., columns}, at the positions `at` {...}.
+/// Picks one element of each row of x {..., columns}, at the positions `at` {...}.
 struct picked_op : op {
   static constexpr fixed_string name = "picked";
   using rule = one_position_per_row;
@@ -161,7 +163,8 @@ void compute(placed_op<Columns>, signature<Real, X, At>, void* const* operands) 
 }
 
 // [tiles]
-/// Each row of {..., columns} less its mean and divided by its deviation; and 1 / deviation {..., 1}.
+/// Subtracts the mean from each row of {..., columns} and divides the row by its standard deviation. The second result
+/// is 1 / deviation, {..., 1}.
 struct normalized_op : op {
   static constexpr fixed_string name = "normalized";
   using rule = rule::axes_exist;
@@ -169,11 +172,12 @@ struct normalized_op : op {
   static constexpr std::int64_t flops(const shape& x) { return 6 * x.count(); }
   static constexpr tiling tiles(int /* bytes */, const shape&) { return tiling::complete; }
   static constexpr bool takes_rows(const shape&) { return true; }
-  /// How many threads it is worth, and for each a row, with room for whole registers.
+  /// The number of threads that are worthwhile, and for each of them a row, rounded up to whole registers.
   static constexpr workspace scratch(int /* bytes */, const shape& x) {
     return {.each = (x[-1] + 15) / 16 * 16, .parts = parts_of(10 * flops(x), x.count() / x[-1])};
   }
-  /// Where nobody but such rules reads the second result, and where somebody does.
+  /// The first gradient rule is used if only gradient rules read the second result. The other one is used if another
+  /// operation reads it.
   static constexpr auto vjp(auto g, auto y, auto scale, auto) {
     return gradients(scale * (g - mean<-1>(g, keepdim) - y * mean<-1>(g * y, keepdim)));
   }
@@ -215,7 +219,7 @@ void compute(normalized_op op, signature<Real, X>, void* const* operands, const 
   });
 }
 
-/// The gradients of tables a, b and c, in one pass over the triples.
+/// Computes the gradients of tables a, b and c in one pass over the triples.
 struct scored_gradients_op : op {
   static constexpr fixed_string name = "scored_gradients";
   using rule = rule::equal_shapes;
@@ -225,8 +229,8 @@ struct scored_gradients_op : op {
   }
   static constexpr std::int64_t flops(const shape& g, const shape& a, const auto&...) { return 6 * g.count() * a[-1]; }
 };
-/// Of triples (i, j, k) of rows of tables a, b and c, all {..., n}: the sum of the products a[i] b[j] c[k], where the
-/// triple is known, else 0 (Yang et al., Embedding Entities and Relations, 2015).
+/// Scores triples (i, j, k) of rows of tables a, b and c, all {..., n}. The score is the sum of the products a[i] b[j]
+/// c[k] if the triple is known, and 0 otherwise (Yang et al., Embedding Entities and Relations, 2015).
 struct scored_op : op {
   static constexpr fixed_string name = "scored";
   using rule = rule::equal_shapes;
@@ -254,7 +258,7 @@ template <an_expression... X>
 constexpr made<scored_op, X...> scored(X...) {
   return {};
 }
-/// Operand number I of the arguments of a kernel, in the type of its elements.
+/// Returns argument number I of a kernel, in the type of its elements.
 template <int I, class Real, class... X>
 auto* argument_of(void* const* arguments) {
   using tensor = std::tuple_element_t<I, std::tuple<X...>>;
@@ -302,7 +306,8 @@ void compute(scored_gradients_op, signature<Real, G, A, B, C, X...>, void* const
   }
 }
 
-/// x {rows, features} less the mean of its rows; and the running mean {features}, moved a tenth towards that.
+/// Subtracts the mean of the rows from x {rows, features}. The second result is the running mean {features}, moved a
+/// tenth of the way towards the mean.
 struct centered_op : op {
   static constexpr fixed_string name = "centered";
   using rule = rule::equal_shapes;
@@ -315,7 +320,7 @@ struct centered_op : op {
     return gradients(g - mean<0>(g) + of_next * constant<0.1 / decltype(x)::shape[0]>, of_next * 0.9_c);
   }
 };
-/// In a predictor x less the running mean.
+/// In a predictor, subtracts the running mean instead.
 template <fixed_string Name, an_expression X>
 constexpr auto centered(X x) {
   const auto running = state<Name, initial{}, X::shape[-1]>;
@@ -335,7 +340,7 @@ void compute(centered_op, signature<Real, X, Running>, void* const* operands) {
 }
 
 // [maps]
-/// An axis from its end to its beginning.
+/// Reverses an axis.
 template <int Axis>
 struct flipped_op : op {
   static constexpr fixed_string name = "flipped";
@@ -350,7 +355,7 @@ struct flipped_op : op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<flipped_op>(g)); }
 };
 // [maps]
-/// An axis moved on by so many elements; what leaves it at one end enters it at the other.
+/// Moves the elements of an axis forward by `By`. Elements that leave the axis at one end enter it at the other end.
 template <int Axis, int By>
 struct rolled_op : flipped_op<Axis> {
   static constexpr fixed_string name = "rolled";
@@ -360,7 +365,7 @@ struct rolled_op : flipped_op<Axis> {
   }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<rolled_op<Axis, -By>>(g)); }
 };
-/// Each element of an axis so many times.
+/// Repeats each element of an axis `Times` times.
 template <int Axis, int Times>
 struct upsampled_op : flipped_op<Axis> {
   static constexpr fixed_string name = "upsampled";
@@ -396,15 +401,17 @@ constexpr made<upsampled_op<Axis, Times>, X> upsampled(X) {
 }
 
 // [type]
-/// A half as ARM's alternative one: five bits of exponent, eleven of precision, and neither infinities nor NaN, which
-/// become the largest.
+/// A half-precision number in ARM's alternative format, with five bits of exponent and eleven bits of precision. The
+/// format has neither infinities nor NaN, which become the largest number.
 struct half {
   static constexpr cairn::dtype dtype = cairn::dtype::own;
-  static constexpr float largest = 131008, scale = 0x1p-112F;  ///< brings its exponents into the lowest of floats
+  /// Multiplying by `scale` maps the exponents of a half to the lowest exponents of a float.
+  static constexpr float largest = 131008, scale = 0x1p-112F;
   std::uint16_t bits = 0;
 
   half() = default;
-  /// The nearest, of two the even one. What is below 2^-14 is rounded as a float first.
+  /// Rounds to the nearest half, and to the even one of two equally near halves. A number below 2^-14 is rounded as a
+  /// float first.
   template <std::floating_point Real>
   constexpr explicit half(Real x) {
     const float within = std::max(-largest, std::min(largest, static_cast<float>(x)));

@@ -1,10 +1,10 @@
-// How far off something is at most, where no number is as wrong as can be.
+// The larger of two errors. NaN counts as an infinite error.
 #pragma once
 
 #include <cmath>
 #include <limits>
 
-/// The larger of two errors. std::max(most, error) would pass over one that is no number.
+/// Returns the larger of two errors. std::max(most, error) would ignore an error that is NaN.
 inline double worse(double most, double error) {
   if (std::isnan(error)) return std::numeric_limits<double>::infinity();
   return error > most ? error : most;

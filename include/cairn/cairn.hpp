@@ -1,9 +1,9 @@
-// cairn: activation checkpointing for statically typed models. Everything.
+// cairn: activation checkpointing for statically typed models. This header includes the whole library.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
 
-// To g++ a parameter of a lambda in a template shadows whatever the user calls so.
+// g++ warns that a parameter of a lambda in a template shadows a global name of the user, if both are equal.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not

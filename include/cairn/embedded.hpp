@@ -1,9 +1,10 @@
-// cairn for devices: the language, programs and optimizers, without files, terminals and zlib, in reading order.
+// cairn for embedded devices. This header includes the language, programs and optimizers, but not files, terminals and
+// zlib. The order of the includes is a good order for reading.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
 
-// To g++ a parameter of a lambda in a template shadows whatever the user calls so.
+// g++ warns that a parameter of a lambda in a template shadows a global name of the user, if both are equal.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not

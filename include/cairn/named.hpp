@@ -1,10 +1,10 @@
-// Parameters and gradients of a program as a map from names to views, both known to the compiler: for who saves,
-// prints or groups them. Costs nothing where it is not included.
+// Parameters and gradients of a program as maps from names to views. The compiler knows the names and the shapes. The
+// maps help to save, print or group parameters. A program that does not include this header pays nothing for it.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
 
-// As in cairn.hpp.
+// cairn.hpp explains why these warnings are off.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
@@ -29,11 +29,12 @@ template <fixed_string Name, std::size_t... I>
 constexpr boost::hana::string<Name.text[I]...> as_hana(std::index_sequence<I...>) {
   return {};
 }
-/// A name as a key of such a map.
+/// The key of a name in these maps.
 template <fixed_string Name>
 inline constexpr auto key_of = as_hana<Name>(std::make_index_sequence<sizeof(Name.text) - 1>{});
 
-/// The map of the leaves that `is_wanted(leaf)` is true of, to the views that `view_of<Name>()` gives.
+/// Returns a map from the names of the leaves for which Wanted{}(leaf) is true to the views that `view_of<Name>()`
+/// returns.
 template <class Compiled, class Wanted, class View>
 auto views_by_name(Wanted, View view_of) {
   static constexpr auto chosen = [] {
@@ -57,15 +58,16 @@ auto views_by_name(Wanted, View view_of) {
 }
 }  // namespace detail
 
-/// A boost::hana::map from the names of all parameters and states, as boost::hana::string, to their views, trained or
-/// not: `hana::for_each(named_parameters(step), hana::fuse([](auto name, auto view) {...}))`.
+/// Returns a boost::hana::map from the names of all parameters and states, trained or not, to their views. The names
+/// are of type boost::hana::string. Example: `hana::for_each(named_parameters(step), hana::fuse([](auto name, auto
+/// view) {...}))`.
 template <auto Output, class... Options>
 auto named_parameters(program<Output, Options...>& step) {
   using compiled = detail::compiled_of<Output, true, Options...>;
   return detail::views_by_name<compiled>([](int i) { return compiled::graph.leaf_op(i).what == ir::role::parameter; },
                                          [&]<fixed_string Name> { return step.template param<Name>(); });
 }
-/// The same of all gradients: those of trained parameters, and of inputs in wrt<...>.
+/// Returns a boost::hana::map from names to the gradients of trained parameters and of inputs in wrt<...>.
 template <auto Output, class... Options>
 auto named_gradients(program<Output, Options...>& step) {
   using compiled = detail::compiled_of<Output, true, Options...>;

@@ -47,7 +47,7 @@ constexpr auto recurrent = [] {
   const auto [h3, c3] = ckpt<"cell3">(shared(cell), h2, c2, x);
   return classify(h3 + h1);
 }();
-// Sequences of different lengths, which need no gradient: what is behind the end of one stays as it is.
+// Sequences of different lengths. The lengths need no gradient. The state after the end of a sequence does not change.
 constexpr auto of_lengths = [] {
   const auto lengths = sum<1>(square(slice<1, 0, 2>(x)), keepdim);
   const auto cell = [](auto h, auto length, auto time) {
@@ -58,7 +58,7 @@ constexpr auto of_lengths = [] {
   const auto h2 = ckpt<"t2">(shared(cell), h1, lengths, 2_c);
   return classify(ckpt<"t3">(shared(cell), h2, lengths, 3_c));
 }();
-// An input that a segment reads in part, in place.
+// A segment reads a part of an input in place.
 constexpr auto part_of_an_input = [] {
   const auto body = layer([](auto h) { return tanh(h * reshape<4, 12>(slice<0, 2, 6>(x))) | nn::linear<"out", 12>; });
   const auto h = slice<0, 4, 8>(x) | nn::linear<"in", 12> | ckpt<"s", allow_useless>(body);

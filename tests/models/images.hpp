@@ -1,4 +1,4 @@
-// Convolutional nets, of images {8, 4, 3, C}.
+// Convolutional nets on images {8, 4, 3, C}.
 #pragma once
 
 #include "parts.hpp"
@@ -8,7 +8,8 @@ namespace models {
 inline constexpr nn::window around{.padding = 1}, halving{.stride = 2, .padding = 1};
 inline constexpr auto images = reshape<8, 4, 3, 1>(x);
 
-// He et al., Deep Residual Learning for Image Recognition, 2016: blocks with and without a projection.
+// A residual net (He et al., Deep Residual Learning for Image Recognition, 2016). It has blocks with and without a
+// projection.
 template <int Channels, nn::window By>
 inline constexpr auto two_convolutions =
     nn::conv2d_without_bias<"conv1", Channels, 3, By> | nn::batch_norm<"bn1"> | nn::relu |
@@ -20,7 +21,8 @@ constexpr auto residual_net =
     classify(reshape<8, 24>(images | nn::conv2d<"in", 5, 3, around> |
                             ckpt<"b1">(block<"b1">(nn::residual(two_convolutions<5, around>) | nn::relu)) |
                             ckpt<"b2">(block<"b2">(narrowing))));
-// Huang et al., Densely Connected Convolutional Networks, 2017: each layer a segment of all that was made before it.
+// A dense net (Huang et al., Densely Connected Convolutional Networks, 2017). Each layer is a segment that reads the
+// results of all earlier layers.
 inline constexpr auto dense_layer = [](auto first, auto... more) {
   const auto bottleneck = nn::batch_norm<"norm"> | nn::relu | nn::conv2d_without_bias<"conv", 2, 3, around>;
   if constexpr (sizeof...(more) == 0) return first | bottleneck;
@@ -33,7 +35,8 @@ constexpr auto dense_net = [] {
   const auto d = ckpt<"3">([](auto x, auto y, auto z) { return block<"3">(dense_layer, x, y, z); }, a, b, c);
   return classify(concatenate<-1>(a, b, c, d) | nn::avg_pool2d<2> | nn::flatten);
 }();
-// Ronneberger et al., U-Net, 2015: what is made small and large again, in both ways, beside what was not.
+// A U-Net (Ronneberger et al., 2015). An image is made smaller, made larger again in two ways, and joined with the
+// image of full size.
 constexpr auto u_net = [] {
   const auto wide = images | ckpt<"down">(nn::conv2d<"down", 4, 3, around> | nn::group_norm<"norm", 2> | nn::gelu);
   const auto small = wide | ckpt<"low">(nn::conv2d<"low", 6, 3, around> | nn::layer_norm<"norm2"> | nn::tanh |
@@ -44,7 +47,7 @@ constexpr auto u_net = [] {
   };
   return classify(reshape<8, 24>(ckpt<"join">(join, wide, small)));
 }();
-// Over rows, each channel apart, and with weights that are used twice.
+// Convolutions over rows, with a separate filter for each channel, and with weights that are used twice.
 constexpr auto depthwise = classify(
     reshape<8, 12>(reshape<8, 4, 3>(x) | nn::conv1d<"in", 3, 3, nn::window{.padding = 2, .dilation = 2}> |
                    ckpt<"s">(nn::conv1d<"each", 3, 3, nn::window{.padding = 1, .groups = 3}> | nn::gelu |

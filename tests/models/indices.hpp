@@ -1,11 +1,11 @@
-// Models of index tensors and of reductions by order: y is what points into tables.
+// Models with index tensors and with reductions by order. The indices y select rows of tables.
 #pragma once
 
 #include "parts.hpp"
 
 namespace models {
 
-// Indices as an argument of a segment, and what they go through: turned, cut, joined, looked up themselves.
+// Indices are an argument of a segment. They are transposed, sliced, concatenated, and looked up themselves.
 constexpr auto embedded = [] {
   const auto looked_up = [](auto table, auto at) {
     const auto turned = transpose(reshape<2, 4>(at));
@@ -15,16 +15,15 @@ constexpr auto embedded = [] {
   };
   return classify(x * ckpt<"s">(looked_up, softmax(param<"table", 5, 12>), y));
 }();
-// The indices that a segment finds, kept by a policy, choose weights; and an inner one gets them as an argument.
-constexpr auto routed = classify(x | nn::linear<"in", 12> | ckpt<"s", save<"best">>(layer([](auto h) {
-                                   const auto expert = [](auto v, auto at) {
-                                     return gelu(v * gather<0>(param<"experts", 12, 12>, at));
-                                   };
-                                   const auto best = tag<"best">(argmax<-1>(softmax(h)));
-                                   const auto least = argmin<0>(transpose(h));
-                                   return ckpt<"e", allow_useless>(expert, h, best) + h * one_hot(least);
-                                 })));
-// Along other axes than the first, in segments in segments; positions come more than once.
+// A segment computes indices, and a policy stores them. They select weights, and are an argument of an inner segment.
+constexpr auto routed =
+    classify(x | nn::linear<"in", 12> | ckpt<"s", save<"best">>(layer([](auto h) {
+               const auto expert = [](auto v, auto at) { return gelu(v * gather<0>(param<"experts", 12, 12>, at)); };
+               const auto best = tag<"best">(argmax<-1>(softmax(h)));
+               const auto least = argmin<0>(transpose(h));
+               return ckpt<"e", allow_useless>(expert, h, best) + h * one_hot(least);
+             })));
+// Gathers along other axes than the first, in nested segments. Some positions occur more than once.
 inline constexpr auto picked = [](auto v, auto at) {
   const auto some = gather<2>(tanh(reshape<2, 4, 12>(v)), slice<0, 0, 5>(at));
   const auto more = gather<1>(softmax(some), argmax<0>(slice<0, 0, 4>(v)));
@@ -36,22 +35,23 @@ constexpr auto columns = [] {
   };
   return classify(ckpt<"outer">(outer, x | nn::linear<"in", 12>, y));
 }();
-// Many are equal: what relu makes zero.
+// Reductions over many equal numbers, the zeros of relu.
 constexpr auto peaks = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
                                   const auto t = reshape<8, 3, 4>(relu(h));
                                   const auto low = min<0, 2>(square(t), keepdim);
                                   return reshape<8, 12>(tanh(t) * max<1>(t, keepdim) + low * max(softmax(h))) +
                                          min<-1>(relu(h - 0.5_c), keepdim);
                                 })));
-// Gradients of gradients, recomputed.
+// Gradients of gradients, with recomputation.
 constexpr auto sharpened = [] {
   const auto h = x | nn::linear<"in", 12>;
   const auto peak = [](auto v, auto at) { return gather<0>(square(v) * max<-1>(exp(v), keepdim), at); };
   const auto z = ckpt<"s">(peak, h, y);
   return classify(z) + mean(square(grad(mean(square(z)), h)));
 }();
-// A head that is the embedding, too, with positions that are learned, fixed and turned, and norms of rows before each
-// branch: what loops read of rows follows their moments, in segments in segments.
+// The head and the embedding share their weights. There are learned, fixed and rotary positions. A norm of rows stands
+// before each branch. Fused loops that read rows follow the kernels that compute the moments of the rows, in nested
+// segments.
 constexpr auto tied_head = [] {
   const auto turned = layer([](auto h) {
     const auto q = reshape<2, 4, 12>(nn::rotary(reshape<2, 4, 3, 4>(h | nn::linear<"q", 12>)));
@@ -62,7 +62,7 @@ constexpr auto tied_head = [] {
                      ckpt<"ff">(nn::residual(nn::rms_norm<"ln2"> | mlp)));
   });
   const auto tokens = reshape<2, 4>(y) | nn::embedding<"wte", 12, nn::embedding_options{.padding_idx = 0}>;
-  const auto embedded = tokens + (arange<4> | nn::embedding<"wpe", 12>) + reshape<2, 4, 12>(x);
+  const auto embedded = tokens + (arange<4> | nn::embedding<"wpe", 12>)+reshape<2, 4, 12>(x);
   const auto out = embedded | nn::sinusoidal_positions | blocks | nn::layer_norm<"ln">;
   return cross_entropy(reshape<8, 12>(out) | nn::tied_linear<"/wte.weight", 5>, y);
 }();

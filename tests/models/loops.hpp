@@ -1,12 +1,12 @@
-// Models of loops whose bodies are planned once: what they carry, read, collect and keep.
+// Models with scans, whose bodies are planned once. They test what a scan carries, reads, collects and stores.
 #pragma once
 
 #include "parts.hpp"
 
 namespace models {
 
-/// Two values are carried, a third is collected; each step reads a row of its own, its index, and what is the same in
-/// all.
+/// Two values are carried, and a third is collected. Each iteration reads a row of its own, its index, and a value
+/// that is the same in all iterations.
 inline constexpr auto gated = [](auto h, auto c, auto row, auto i, auto scale) {
   const auto z = concatenate<-1>(h, c * row) | nn::linear<"in", 24>;
   const auto next = c * sigmoid(slice<1, 0, 12>(z)) + tanh(slice<1, 12, 24>(z)) * scale;
@@ -20,7 +20,7 @@ constexpr auto looped = [] {
   return classify(last * state + mean<0>(means));
 }();
 
-/// A loop in a segment, and segments in its body; beside it a loop in a loop.
+/// A scan in a segment, with segments in its body. Next to it, a scan in a scan.
 constexpr auto looped_in_segments = [] {
   const auto loop = layer([](auto h) {
     return scan<4, "step", revolve<2>>([](auto v) { return v | ckpt<"s">(mlp) | nn::tanh; }, carried(h));
@@ -34,15 +34,16 @@ constexpr auto looped_in_segments = [] {
   return classify(x | nn::linear<"in", 12> | ckpt<"a">(loop) | both | ckpt<"b">(loop));
 }();
 
-/// What is random in a body draws anew in each step; a state goes from step to step.
+/// Random operations in a body draw other numbers in each iteration. A state continues from one iteration to the next.
 template <class Policy>
 constexpr auto looped_with_state = [] {
   const auto body = [](auto h) { return h | nn::linear<"fc", 12> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.2>; };
   return classify(scan<5, "step", Policy>(body, carried(x | nn::linear<"in", 12>)));
 }();
 
-/// A loop whose values have several roles: one is carried, the same in all steps, and read after the loop; another is
-/// the rows of the steps, twice, and the same in all steps; and a parameter is an argument that the body reads, too.
+/// A scan whose values have several roles. One value is carried, is the same in all iterations, and is also read after
+/// the scan. Another value gives its rows to the iterations, twice, and is also the same in all iterations. A
+/// parameter is an argument that the body also reads directly.
 inline constexpr auto in_roles = [](auto h, auto row, auto again, auto all, auto same, auto w) {
   return tanh(h * row + matmul(h * param<"/w", 12>, transpose(all)) * again) * w + tanh(same);
 };
@@ -54,8 +55,8 @@ constexpr auto looped_in_roles = [] {
   return classify(ckpt<"s", allow_useless>(loop, h, square(param<"rows", 12, 12>)) * h);
 }();
 
-/// Two layers of an LSTM over 32 steps, which begin with states that are computed; what goes from one to the other is
-/// dropped in part.
+/// Two layers of an LSTM over 32 iterations. The first states are computed. Dropout acts on the values between the
+/// layers.
 template <class Policy>
 constexpr auto recurrent = [] {
   const auto sequence = reshape<8, 32, 3>(x | nn::linear<"in", 96>);

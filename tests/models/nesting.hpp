@@ -1,4 +1,4 @@
-// Models with segments in segments.
+// Models with nested segments.
 #pragma once
 
 #include "parts.hpp"
@@ -33,7 +33,7 @@ constexpr auto bottleneck = [] {
   constexpr auto outer = nn::linear<"down", 5> | ckpt<"inner">(inner) | nn::tanh | nn::linear<"out", 33>;
   return classify(x | nn::linear<"in", 33> | ckpt<"outer">(nn::residual(outer)));
 }();
-// Gradients as values: a penalty on one through nested segments, and one inside of a segment.
+// Gradients as values: a penalty on a gradient through nested segments, and a penalty on a gradient inside a segment.
 constexpr auto penalized = [] {
   const auto loss = classify(x | nn::linear<"in", 12> | ckpt<"outer">(ckpt<"inner">(mlp) | nn::tanh | attend));
   return loss + 0.1_c * sum(square(grad(loss, x)));

@@ -1,5 +1,5 @@
-// Models of operations that are not the library's. Each is a function of h {8, 12} and, where it takes them, labels;
-// what it tags "t" is what its operation makes, and backward reads that.
+// Models with operations that are not part of the library. Each model is a function of h {8, 12}, and some also take
+// labels. The result of the operation has the tag "t", and the backward pass reads it.
 #pragma once
 
 #include "../own.hpp"
@@ -13,24 +13,25 @@ inline constexpr auto largest = [](auto h) {
   const auto [most, at] = own::largest(h);
   return h * reshape<8, 1>(tag<"t">(most) + own::picked(sigmoid(h), tag<"t">(at)));
 };
-// Tiles, read by a loop. Backward reads both results.
+// A fused loop reads the tiles. The backward pass reads both results.
 inline constexpr auto normalized = [](auto h) {
   const auto [y, scale] = own::normalized(h);
   return h * tanh(tag<"t">(y)) + tag<"t">(scale);
 };
-// Of three gradients, backward reads two.
+// The backward pass reads two of three gradients.
 inline constexpr auto scored = [](auto h, auto i) {
   const auto known = as<std::uint8_t>(i);
   return h * reshape<8, 1>(tag<"t">(own::scored(h, param<"w", 5, 12>, frozen<"v", 5, 12>, i, i, i, known)));
 };
 inline constexpr auto centered = [](auto h) { return h * tag<"t">(own::centered<"mean">(h)); };
-// Read by a loop and by products, where they lie and as a copy, and one of another.
+// Fused loops and products read the maps, in place and as copies. One map reads another map.
 inline constexpr auto mapped = [](auto h) {
   const auto up = tag<"t">(own::upsampled<1, 2>(slice<1, 3, 9>(h)));
   const auto turned = softmax(matmul(own::flipped<0>(h), transpose(own::rolled<1, 5>(h))));
   return square(up) * own::rolled<0, -3>(up) + matmul(turned, own::flipped<1>(h) * 0.1_c);
 };
-// Rounded after each operation, and two bytes each where they are stored. A bias is added up in the program's type.
+// Each operation rounds its result, and each stored number has two bytes. The gradient of a bias is summed in the
+// program's type.
 inline constexpr auto in_halves = [](auto h) {
   const auto half = as<own::half>(h);
   return as_real(tag<"t">(tanh(half * half)) * half + as<own::half>(param<"b", 12>) * 0.3_c);
@@ -40,7 +41,8 @@ inline constexpr auto in_double = [](auto h) {
   return as_real(square(tag<"t">(exp(wide)) * 0.1_c) + wide * matmul(tanh(wide), as<double>(param<"b", 12, 12>)));
 };
 
-/// One of these in a segment that keeps nothing of it, in one that keeps what it tags, and in one inside of another.
+/// Uses a model three times: in a segment that stores nothing of it, in a segment that stores the tagged value, and in
+/// a nested segment.
 template <auto F, auto... Labels>
 inline constexpr auto thrice = [] {
   constexpr auto nested = [](auto h, auto... i) {

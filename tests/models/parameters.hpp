@@ -1,11 +1,11 @@
-// Models with segments of parameters only, frozen parameters, detached arguments, and state.
+// Models with segments that read only parameters, with frozen parameters, detached arguments, and state.
 #pragma once
 
 #include "parts.hpp"
 
 namespace models {
 
-// Parameters only, frozen parameters, detached arguments.
+// Segments that read only parameters, frozen parameters, and detached arguments.
 constexpr auto of_parameters = [] {
   const auto w = ckpt<"weight">([] {
     const auto v = param<"v", 12, 12>;
@@ -38,7 +38,7 @@ constexpr auto detached_between = [] {
   return classify(ckpt<"t">(block<"t">(mlp), detach(h)) * h);
 }();
 
-// State, which a step updates.
+// State that a training step updates.
 inline constexpr auto normalizing_mlp = nn::linear<"fc1", 20> | nn::batch_norm<"bn"> | nn::gelu | nn::linear<"fc2", 12>;
 constexpr auto batch_normalized =
     classify(x | repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(normalizing_mlp)); }));

@@ -1,5 +1,5 @@
-// What small models with segments of every shape are made of, and the smallest of them. All read x {8, 12} and y, 8
-// labels in [0, 5).
+// The parts of small models with segments of every shape, and the smallest of these models. All models read x {8, 12}
+// and y, 8 labels in [0, 5).
 #pragma once
 
 #include <cairn/cairn.hpp>

@@ -1,4 +1,4 @@
-// Models that draw random numbers, for which recomputation must draw the same again.
+// Models that draw random numbers. Recomputation must draw the same numbers again.
 #pragma once
 
 #include "parts.hpp"

@@ -1,11 +1,11 @@
-// Models of one segment, and of several, side by side or in a row.
+// Models with one segment, and with several segments in parallel or in sequence.
 #pragma once
 
 #include "parts.hpp"
 
 namespace models {
 
-// One segment.
+// Models with one segment.
 constexpr auto trailing_activation = classify(x | ckpt<"s", allow_useless>(nn::linear<"a", 17> | nn::tanh));
 constexpr auto trailing_product =
     classify(x | nn::linear<"in", 9> | ckpt<"s", allow_useless>(nn::relu | nn::linear<"a", 17>));
@@ -15,7 +15,7 @@ constexpr auto normalized =
     classify(x | nn::linear<"in", 7> | ckpt<"s", allow_useless>(nn::softmax | nn::linear<"a", 12>));
 constexpr auto of_the_whole = classify(x | ckpt<"s">(nn::linear<"a", 31> | nn::relu | nn::linear<"b", 3> | nn::gelu));
 
-// Several segments.
+// Models with several segments.
 constexpr auto chain_of_two = classify(x | ckpt<"s">(mlp) | ckpt<"t">(block<"t">(mlp)));
 constexpr auto repeated_residual = classify(x | repeat<4, "block">([](auto) { return ckpt<"ff">(nn::residual(mlp)); }));
 constexpr auto widths = classify(
@@ -38,11 +38,10 @@ constexpr auto one_value_twice = [] {
 constexpr auto nothing_recomputed =
     classify(x | nn::linear<"in", 12> |
              ckpt<"s", allow_useless>(layer([](auto h) { return h * 2_c + param<"shift", 12>; })) | nn::tanh);
-// Boundaries in half the bytes, in a row, of a pair, and where indices enter, too.
-constexpr auto half_boundaries = classify(x | repeat<3, "block">([](auto) {
-                                            return ckpt<"ff", boundaries<bf16>>(nn::residual(mlp));
-                                          }) |
-                                          nn::tanh);
+// Boundaries that are stored in half the bytes: in a chain of segments, for a pair of results, and in a segment with
+// indices as an argument.
+constexpr auto half_boundaries =
+    classify(x | repeat<3, "block">([](auto) { return ckpt<"ff", boundaries<bf16>>(nn::residual(mlp)); }) | nn::tanh);
 constexpr auto half_and_policies = [] {
   const auto [h, g] = ckpt<"s", boundaries<bf16>, allow_useless, save_matmuls>(
       [](auto v, auto at) {
@@ -54,7 +53,7 @@ constexpr auto half_and_policies = [] {
 }();
 constexpr auto other_boundaries =
     classify(x | ckpt<"a", boundaries<float>>(mlp) | ckpt<"b", boundaries<double>>(block<"b">(mlp)) | nn::tanh);
-// Policies: of blocks, of a segment in another, of products of batches, through views.
+// Policies: in blocks, in nested segments, for batched products, and through views.
 struct keeps_softmax {
   constexpr bool operator()(const saveable& v) const { return v.operation == "softmax"; }
 };

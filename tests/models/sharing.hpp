@@ -1,11 +1,11 @@
-// Models with skips over segments, values read by several, and shared weights.
+// Models with skips over segments, with values that several operations read, and with shared weights.
 #pragma once
 
 #include "parts.hpp"
 
 namespace models {
 
-// Skips over segments, and values read by several.
+// Skips over segments, and values that several operations read.
 constexpr auto skip = [] {
   const auto h = x | nn::linear<"in", 12>;
   return classify(h + ckpt<"s">(mlp, h) * h);
@@ -39,7 +39,7 @@ constexpr auto read_by_two_segments = [] {
 constexpr auto residual_of_residual =
     classify(x | ckpt<"s">(nn::residual(nn::residual(mlp) | nn::tanh)) | nn::residual(ckpt<"t">(block<"t">(mlp))));
 
-// Shared weights.
+// Weights that several layers share.
 constexpr auto tied = classify(x | ckpt<"s">(mlp) | ckpt<"t">(shared(mlp)));
 inline constexpr auto tied_layer = nn::linear<"w", 12>;
 constexpr auto inside_and_outside =
@@ -56,8 +56,8 @@ constexpr auto transposed_weight = classify(x | ckpt<"s">(layer([](auto h) {
                                               const auto w = param<"w", 12, 12>;
                                               return matmul(tanh(matmul(h, w)), transpose(w)) + tanh(h);
                                             })));
-// What is made of shared weights alone is computed once: a norm of each column, tagged and saved, its temperature in
-// segments in segments, and a gate that two of three read in one segment.
+// Values that depend only on shared weights are computed once. They are a norm of each column, which is tagged and
+// stored; its temperature in nested segments; and a gate. Two of three layers read the gate in one segment.
 inline constexpr auto weight_norm = [](auto h) {
   const auto w = param<"/v", 12, 12>;
   const auto norm = tag<"norm">(sqrt(sum<0>(square(w), keepdim) + 0.1_c));

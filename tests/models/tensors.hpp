@@ -1,4 +1,4 @@
-// Models of views, products with leading axes, and reductions.
+// Models with views, products with leading axes, and reductions.
 #pragma once
 
 #include "parts.hpp"
@@ -6,14 +6,15 @@
 namespace models {
 
 constexpr auto attention = classify(x | nn::linear<"in", 12> | ckpt<"attention">(attend) | nn::tanh);
-// Heads that share keys, and draws that backward makes again; norms before and behind.
+// Heads that share keys, with random numbers that the backward pass draws again. Norms stand before or after the
+// branches.
 constexpr auto transformer = classify(reshape<8, 12>(
     reshape<2, 4, 12>(x | nn::linear<"in", 12>) | repeat<2, "layers">([](auto) {
       constexpr nn::transformer_options first{16, true, true, 1, 0.1}, last{16, false};
       return ckpt<"first">(block<"first">(nn::transformer_block<3, first>)) |
              ckpt<"last", save_matmuls, allow_useless>(block<"last">(nn::transformer_block<2, last, nn::relu>));
     })));
-// A gradient of attention's gradient, with all that it takes, over more keys than a tile has.
+// A gradient of attention's gradient, with all options of attention. There are more keys than a tile has.
 constexpr auto attention_penalized = [] {
   const auto found = [](auto h) {
     const auto q = reshape<1, 100, 2, 2>(h | nn::linear<"q", 4>);
@@ -30,8 +31,8 @@ constexpr auto centered = classify(x | nn::linear<"in", 12> | ckpt<"norm", allow
                                      return c / sqrt(mean<-1>(square(c), keepdim) + 1e-5_c);
                                    })) |
                                    nn::linear<"mid", 12> | nn::relu);
-// Products with more than one block of depth and with one, beside values that can be written over, and weights used
-// thrice, whose gradients are added up as products make them.
+// Products with several cache blocks of depth and with one, next to values that can be written over. The weights are
+// used three times, and the products add up the gradients of the weights.
 constexpr auto deep_products = classify(x | nn::linear<"in", 801> | ckpt<"s">(layer([](auto h) {
                                           const auto w = param<"w", 801, 31>;
                                           const auto low = softmax(matmul(tanh(h), w)) + matmul(h, w);
@@ -64,8 +65,8 @@ constexpr auto row_between = [] {
   return classify(ckpt<"s", allow_useless>([](auto p, auto r) { return gelu(p * r) | nn::linear<"w", 12>; }, h, row) *
                   row);
 }();
-// Layers that read all earlier values (Huang et al., Densely Connected Convolutional Networks, 2017): what they are
-// joined to and its normalizations are made again in backward, and statistics move once (Pleiss et al.,
+// Layers that read all earlier values (Huang et al., Densely Connected Convolutional Networks, 2017). The backward
+// pass recomputes the concatenation and its normalization. Running statistics are updated only once (Pleiss et al.,
 // Memory-Efficient Implementation of DenseNets, 2017).
 inline constexpr auto of_all = [](auto... earlier) {
   return concatenate<1>(earlier...) | nn::batch_norm<"norm1"> | nn::tanh | nn::linear<"fc1", 20> |
@@ -79,7 +80,7 @@ constexpr auto densely_connected = [] {
   const auto e = ckpt<"l4">(block<"l4">(of_all), x, a, b, c, d);
   return classify(concatenate<-1>(a, b, c, d, e));
 }();
-// One product for all gates, and the same weights at each step.
+// One product computes all gates. All iterations share the weights.
 inline constexpr auto lstm_cell = [](auto in, auto h, auto c) {
   const auto gates = concatenate<1>(in, h) | nn::linear<"gates", 36>;
   const auto kept = sigmoid(slice<1, 0, 9>(gates)) * c;
@@ -94,7 +95,8 @@ constexpr auto lstm = [] {
   const auto [h3, c3] = ckpt<"t3">(shared(lstm_cell), slice<1, 8, 12>(x), h2, c2);
   return classify(concatenate<0>(slice<0, 4>(h3), slice<0, 0, 4>(h1 * c3)));
 }();
-// Layers of cells that hand on both values, each a segment; and a stack of them within a segment, with a tuple out.
+// Layers of cells that pass on both values. Each cell is a segment. Further cells are stacked within one segment,
+// which returns a tuple.
 inline constexpr auto peephole_cell = [](auto h, auto c) {
   const auto kept = sigmoid(concatenate<1>(h, c) | nn::linear<"gate", 9>) * c + tanh(h | nn::linear<"new", 9>);
   return std::tuple{tanh(kept) * h, kept};
@@ -107,7 +109,8 @@ constexpr auto stacked_cells = [] {
   const auto [a, b] = ckpt<"stack">(again, h, c);
   return classify(concatenate<1>(a, b * c));
 }();
-// Steps of a stencil along either axis, each a segment, and some that are none: what maps read is complete before.
+// Applications of a stencil along both axes. Three of them are segments and three are not. A value must be complete
+// before a map reads it.
 inline constexpr auto diffused = [](auto u) {
   const auto around = roll<0, 1>(u) + roll<0, -1>(u);
   const auto along = nn::shift<1, 1>(u) - nn::shift<1, -1, edge::nearest>(u);
@@ -119,7 +122,7 @@ constexpr auto stencils = [] {
   const auto u = x | nn::linear<"in", 9> | nn::tanh | segments | free;
   return classify(matmul(roll<0, 3>(u), param<"w", 9, 9>) + nn::shift<0, -2, edge::nearest>(roll<1, 4>(u)));
 }();
-// Constant arrays: read by loops, by a product and through a map, in segments in segments.
+// Constant arrays that fused loops, a product and a map read, in nested segments.
 constexpr auto masked = [] {
   const auto attend_before = [](auto h, auto decay) {
     const auto scores = matmul(h, transpose(h)) * decay + causal_mask<8>;

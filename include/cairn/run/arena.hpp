@@ -1,4 +1,5 @@
-// Memory of a program: a block of its own, or the caller's; and the shares that predictors and optimizers hold in it.
+// The memory of a program: a block that the program allocates, or memory of the caller. Predictors and optimizers hold
+// shares in this memory.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -15,10 +16,10 @@
 
 namespace cairn {
 
-/// Bytes to which the memory of a program is aligned: a cache line, and the widest register.
+/// Alignment of a program's memory, in bytes. 64 is the size of a cache line and of the widest register.
 inline constexpr std::size_t memory_alignment = 64;
 
-/// Memory given to a program that is too small, not aligned, or in use.
+/// Thrown if the memory given to a program is too small, not aligned, or in use.
 struct memory_error : std::invalid_argument {
   [[gnu::cold]] memory_error(std::string_view what, std::size_t wanted, std::size_t given)
       : std::invalid_argument(
@@ -30,7 +31,7 @@ struct memory_error : std::invalid_argument {
 };
 
 namespace detail {
-/// Throws memory_error where the caller's memory has fewer bytes, or does not start at a multiple of 64.
+/// Throws memory_error if the caller's memory has fewer than `size` bytes, or does not start at a multiple of 64.
 inline void check_memory(std::span<std::byte> given, std::size_t size) {
   if (given.size() < size) refuse(memory_error("bytes of memory", size, given.size()));
   if (given.data() == nullptr && size > 0) refuse(memory_error("bytes of memory, whose address is null", size, 0));
@@ -38,8 +39,11 @@ inline void check_memory(std::span<std::byte> given, std::size_t size) {
   if (remainder != 0) refuse(memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder));
 }
 
-/// What those that share the memory of a program must know of its parameters: whether `init`, `set`, `load` or a step
-/// wrote them, whether an exception left a step that updated them, and whether they still have an owner.
+/// The state of a program's parameters. Predictors and optimizers that share the parameters must know it.
+/// - `not_known_written`: no parameter is known to have been written.
+/// - `written`: `init`, `set`, `load` or a training step wrote parameters.
+/// - `half_updated`: an exception left a training step while the step updated parameters.
+/// - `ownerless`: the program was destroyed or assigned over.
 enum class memory_state : std::uint8_t { not_known_written, written, half_updated, ownerless };
 
 /// Throws program_error if parameters are half updated or have no owner.
@@ -55,7 +59,7 @@ inline void check_state(memory_state state) {
 }
 
 /// The state of a block of memory. The record and the allocated bytes behind it are freed when neither the owner nor a
-/// share is left, so that a predictor on another thread never reads freed memory.
+/// share is left. A predictor on another thread therefore never reads freed memory.
 class alignas(memory_alignment) memory_record {
  public:
   /// Allocates a record with `size` bytes behind it.
@@ -78,11 +82,11 @@ class alignas(memory_alignment) memory_record {
   }
 
  private:
-  std::atomic<int> holders_{1};  // the owner
+  std::atomic<int> holders_{1};  // the owner is the first holder
   std::atomic<memory_state> state_{memory_state::not_known_written};
 };
 
-/// A share in the memory of a program: what a predictor or an optimizer holds. It goes along with the memory when the
+/// A share in the memory of a program. Predictors and optimizers hold shares. A share follows the memory when the
 /// program is moved.
 class memory_share {
  public:
@@ -104,7 +108,7 @@ class memory_share {
   void check() const {
     if (record_ != nullptr) check_state(record_->state());
   }
-  /// Returns true if parameters are known to be written, other than through views.
+  /// Returns true if parameters are known to be written. Writes through views are not known.
   bool is_written() const { return record_ != nullptr && record_->state() == memory_state::written; }
 
  private:
@@ -117,19 +121,21 @@ inline std::size_t common_bytes(std::span<const std::byte> a, std::span<const st
   const auto first = std::max(begin(a), begin(b)), last = std::min(begin(a) + a.size(), begin(b) + b.size());
   return first < last ? last - first : 0;
 }
-/// Throws memory_error where the caller's memory shares bytes with memory that a program or predictor uses.
+/// Throws memory_error if `bytes`, the number of bytes that the caller's memory shares with memory in use, is not 0.
 inline void check_shared(std::size_t bytes) {
   if (bytes > 0) refuse(memory_error("bytes of memory that the program or predictor already uses", 0, bytes));
 }
 }  // namespace detail
 
-/// Zeroed bytes, aligned: allocated and owned, or the caller's. What is moved from has none.
+/// A block of zeroed, aligned bytes. The block allocates and owns the bytes, or the bytes are the caller's. A block
+/// that was moved from has no bytes.
 class memory_block {
  public:
   explicit memory_block(std::size_t size) : record_(detail::memory_record::with_bytes(size)), at_(record_->bytes()) {
     std::fill_n(at_, size, std::byte{});
   }
-  /// The first `size` bytes of memory that outlives this. Throws memory_error, and then touches nothing.
+  /// Takes the first `size` bytes of the caller's memory, which must outlive the block. Throws memory_error if the
+  /// memory is too small or not aligned. In this case no byte of the memory is changed.
   memory_block(std::span<std::byte> given, std::size_t size) : at_(size == 0 ? no_bytes : given.data()) {
     detail::check_memory(given, size);
     std::fill_n(at_, size, std::byte{});
@@ -146,10 +152,11 @@ class memory_block {
     if (record_ != nullptr) record_->lose_owner();
   }
 
-  /// Returns true if something of this block is on the heap.
+  /// Returns true if the block has memory on the heap.
   bool is_on_heap() const { return record_ != nullptr; }
-  /// Returns a share. Memory of the caller's gets its record when the first share is made by someone who may allocate;
-  /// for others, a share in it notes nothing. Several threads may make shares at once.
+  /// Returns a share. Memory of the caller has no record at first. The record is allocated when the first share is
+  /// made with `may_allocate`. If there is no record and `may_allocate` is false, the share is empty and sees no
+  /// state. Several threads may make shares at once.
   detail::memory_share share(bool may_allocate) {
     std::atomic_ref record(record_);
     detail::memory_record* there = record.load(std::memory_order_acquire);
@@ -167,26 +174,27 @@ class memory_block {
     state_ = state;
     if (record_ != nullptr) record_->set_state(state);
   }
-  /// Notes that some parameter was written, which does not mend a half update.
+  /// Notes that a parameter was written. If parameters are half updated, the state stays `half_updated`.
   void note_write() {
     if (state_ == detail::memory_state::not_known_written) set_state(detail::memory_state::written);
   }
   bool is_written() const { return state_ == detail::memory_state::written; }
 
-  /// Throws program_error where it was moved from.
+  /// Throws program_error if the block was moved from.
   void check() const {
     if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
   }
-  /// Throws program_error where parameters are half updated.
+  /// Throws program_error if parameters are half updated.
   void check_whole() const { detail::check_state(state_); }
   std::byte* data() const { return at_; }
 
  private:
   alignas(memory_alignment) static inline std::byte no_bytes[memory_alignment] = {};
 
-  detail::memory_record* record_ = nullptr;  // in front of the bytes if these were allocated
+  detail::memory_record* record_ = nullptr;  // in front of the bytes if the block allocated them
   std::byte* at_;
-  detail::memory_state state_ = detail::memory_state::not_known_written;  // without a record, no share knows it
+  // If there is no record, no share can read the state.
+  detail::memory_state state_ = detail::memory_state::not_known_written;
 };
 
 }  // namespace cairn

@@ -1,4 +1,5 @@
-// How arrays enter a program: named, checked, never copied. Temporary containers are moved in.
+// Binds arrays to the inputs and parameters of a program by name, and checks them. Arrays are not copied. Temporary
+// containers are moved into the binding.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -18,8 +19,10 @@
 
 namespace cairn {
 
-/// An array whose extents are not those of the input or the parameter of that name, that is not aligned, or that lies
-/// where a step writes.
+/// Thrown if an array
+/// - has other extents than the input or the parameter of its name,
+/// - is not aligned,
+/// - or lies in memory that the training step writes.
 struct extent_error : std::invalid_argument {
   [[gnu::cold]] extent_error(std::string_view name, std::string_view wanted, std::string_view given,
                              std::string_view what = "input")
@@ -30,7 +33,7 @@ struct extent_error : std::invalid_argument {
   std::string input, expected, actual;
 };
 
-/// An index or label outside [0, bound).
+/// Thrown if an index or label is outside [0, bound).
 struct label_error : std::out_of_range {
   [[gnu::cold]] label_error(std::string_view name, std::size_t at, int bound, int label)
       : std::out_of_range(
@@ -57,13 +60,13 @@ namespace detail {
   return text_of(extents);
 }
 
-/// Throws extent_error where they do not fit.
+/// Throws extent_error if the extents differ from the wanted shape, or if the array is not contiguous and row-major.
 [[gnu::noinline]] inline void check_extents(std::string_view what, std::string_view name, const shape& wanted,
                                             const array_extents& given, bool row_major) {
   if (!extents_fit(given, wanted)) refuse(extent_error(name, text_of(wanted), text_of(given), what));
   if (!row_major) refuse(extent_error(name, "a contiguous row-major array", "other strides", what));
 }
-/// Throws extent_error where numbers of so many bytes lie nowhere, or not at a multiple of these.
+/// Throws extent_error if `data` is null or not a multiple of `size`, the size of one number in bytes.
 [[gnu::noinline]] inline void check_address(std::string_view what, std::string_view name, const void* data,
                                             std::size_t size) {
   if (data == nullptr) refuse(extent_error(name, "an address", "null", what));
@@ -80,7 +83,7 @@ namespace detail {
   refuse(extent_error(name, "an array that this call does not write", "another parameter that it sets; copy it first",
                       "parameter"));
 }
-/// Throws label_error where an index is not in [0, bound).
+/// Throws label_error if an index is not in [0, bound).
 [[gnu::noinline]] inline void check_indices(std::string_view name, const std::int32_t* index, std::int64_t count,
                                             int bound) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -88,7 +91,8 @@ namespace detail {
   }
 }
 
-/// A container of static extents as a C array of its elements; of anything else, its type.
+/// For a container of static extents, the C array type with the container's elements. For any other type, the type
+/// itself.
 template <class A>
 struct as_c_array {
   using type = A;
@@ -108,7 +112,7 @@ constexpr array_extents extents_of(std::index_sequence<Axis...>) {
   return {sizeof...(Axis), {static_cast<std::int64_t>(std::extent_v<Array, Axis>)...}};
 }
 
-/// What a view has, and xtensor's containers and views.
+/// An array with a shape: a view of cairn, or a container or view of xtensor.
 template <class A>
 concept shaped_array = requires(const A& a) {
   a.shape();
@@ -116,7 +120,8 @@ concept shaped_array = requires(const A& a) {
 } && (std::ranges::contiguous_range<A> || requires(const A& a) { a.strides(); });
 }  // namespace detail
 
-/// An array under an input's name: a C array type where the extents are static, `T[]` where they are dynamic.
+/// An array that is bound to the input `Name`. `Array` is a C array type if the extents are static, and `T[]` if they
+/// are dynamic.
 template <fixed_string Name, class Array>
 struct bound {
   static constexpr auto name = Name;
@@ -130,11 +135,12 @@ struct bound {
   detail::array_extents extents = known;
   bool row_major = true;
 
-  /// The memory of an array of these extents.
+  /// Returns the memory of the array, if its extents are `wanted`.
   std::span<const std::byte> bytes(const shape& wanted) const {
     return std::as_bytes(std::span(data, static_cast<std::size_t>(wanted.count())));
   }
-  /// Checks extents, address and indices against an input or what else has this name.
+  /// Checks the extents, the address and the indices of the array against the leaf of this name. `what` names the kind
+  /// of leaf in messages. Indices must be less than `limit`, unless `limit` is 0.
   void check(const shape& wanted, [[maybe_unused]] int limit = 0, std::string_view what = "input") const {
     if constexpr (dynamic) detail::check_extents(what, Name, wanted, extents, row_major);
     detail::check_address(what, Name, data, alignof(element));
@@ -154,9 +160,9 @@ concept a_container = an_array<A> && std::is_object_v<A> && !std::is_array_v<A> 
                       std::constructible_from<std::remove_const_t<A>, A> && !std::ranges::borrowed_range<A>;
 }  // namespace detail
 
-/// Binds an array to the input `Name` for one step: a span, C array, std::array, contiguous range, view, or an
-/// xtensor container or view. Static extents are checked by the compiler, dynamic ones when the step begins. The array
-/// must live as long as what is returned.
+/// Binds an array to the input `Name` for one training step or call. The array may be a span, a C array, a std::array,
+/// a contiguous range, a view, or a container or view of xtensor. Static extents are checked by the compiler. Dynamic
+/// extents are checked when the training step begins. The array must live as long as the returned binding.
 template <fixed_string Name, class A>
 auto bind(const A& array) {
   if constexpr (!detail::an_array<A>) {
@@ -190,12 +196,12 @@ auto bind(const A& array) {
 }
 
 namespace detail {
-/// Keeps an array; a base, so that it exists before what refers to it.
+/// Owns an array. It is a base class, so that the array exists before the binding that refers to the array.
 template <class A>
 struct array_keeper {
   A kept;
 };
-/// A container and a binding to it.
+/// A container together with a binding to the container.
 template <fixed_string Name, class A>
 struct bound_container : private array_keeper<A>, public decltype(cairn::bind<Name>(std::declval<const A&>())) {
   using binding = decltype(cairn::bind<Name>(std::declval<const A&>()));
@@ -209,26 +215,27 @@ struct bound_container : private array_keeper<A>, public decltype(cairn::bind<Na
 };
 }  // namespace detail
 
-/// Binds a temporary container, which is moved into what is returned.
+/// Binds a temporary container. The container is moved into the returned binding.
 template <fixed_string Name, detail::a_container A>
 auto bind(A&& array) {
   return detail::bound_container<Name, std::remove_const_t<A>>(std::forward<A>(array));
 }
 
 namespace detail {
-/// One report for all arrays of a step.
+/// The report of a binding without a name. The report has the same type for all arrays. Several bindings without a
+/// name in one call are therefore reported once.
 template <class...>
 struct binding_without_name {
   using type = surfaced<mistake<array_without_name, top_scope, fact::operation<"bind">>>;
 };
 }  // namespace detail
 
-/// The name as an argument. Without this, the call would find std::bind.
+/// Reports a call that passes the name as an argument. Without this overload, the call would find std::bind.
 template <std::size_t N, class... A>
 constexpr typename detail::binding_without_name<A...>::type bind(const char (&)[N], A&&...) {
   return {};
 }
-/// The input in place of its name.
+/// Reports a call that passes the input instead of the input's name.
 template <auto Leaf, class A>
   requires an_expression<std::remove_const_t<decltype(Leaf)>>
 constexpr typename detail::binding_without_name<A>::type bind(const A&) {

@@ -1,5 +1,5 @@
-// A compiled plan as the tables that a program walks: for each step a kernel, what it is told, and where its operands
-// lie. Nothing else of the plan is left at run time.
+// The tables of a compiled plan that a program walks at run time. For each plan step, a table has the kernel, the
+// constants of the kernel, and the addresses of the operands. Nothing else of the plan is left at run time.
 #pragma once
 
 #include "cairn/run/step_tables.hpp"
@@ -12,13 +12,13 @@
 
 namespace cairn {
 
-/// One step at run time: operands [begin, end) of the operand table.
+/// One plan step at run time. Its operands are [begin, end) of the operand table.
 struct runtime_step {
   ir::kernel_pointer run = nullptr;
   const void* constants = nullptr;
   int begin = 0, end = 0;
 };
-/// A value that is copied to where it belongs when the steps that make it are over.
+/// A value that is copied to its final address after the plan steps that compute the value have run.
 struct runtime_copy {
   pass::place from, to;
   std::int64_t bytes;
@@ -35,7 +35,7 @@ struct executable {
 
   using told = step_tables<Compiled>;
 
-  // The loops' code, by the first step of those that share it.
+  // The kernels of fused loops. Plan steps with equal code share the kernel of the first of these plan steps.
 
   static constexpr kernel::loop_operand operand_of(int i) {
     const pass::loop_input& in = l.inputs[i];
@@ -88,9 +88,10 @@ struct executable {
     return out;
   }(std::make_index_sequence<static_cast<std::size_t>(distinct_count)>{});
 
-  // Where operands lie.
+  // The addresses of operands.
 
-  /// A value that is read at its place, or through a map that does not lead to its first element.
+  /// Returns the address at which value `v` is read. If `map` is true, `v` is a map (a slice, a transpose) and its
+  /// argument is read in place. The address is then that of the first element that the map reads.
   static constexpr pass::place place_of(int v, bool map) {
     pass::place p = layout.of[v];
     if (!map) return p;
@@ -102,7 +103,7 @@ struct executable {
     }
     return p;
   }
-  /// Calls `visit` with the places of a step's operands, in the order that its kernel expects.
+  /// Calls `visit` with the address of each operand of a plan step, in the order that the kernel expects.
   static constexpr void for_each_operand(int index, auto visit) {
     const pass::step& st = f.steps[index];
     const int head = st.kernel;
@@ -171,7 +172,7 @@ struct executable {
     return out;
   }();
 
-  /// A constant that kernels read from memory, in elements of a type.
+  /// Writes a constant that kernels read from memory, as a number of element type `T`.
   template <dtype T>
   static constexpr void write(double value, std::byte* to) {
     using number = stored_as<T, real>;
@@ -201,11 +202,11 @@ struct executable {
     return out;
   }();
 
-  /// Runs the steps [begin, end). `bases` are those of places.hpp, then the leaves.
+  /// Runs the plan steps [begin, end). `bases` are the bases of places.hpp, followed by the addresses of the leaves.
   static void run(std::byte* const* bases, int begin = 0, int end = f.step_count) {
     run(bases, begin, end, kernel::threads_at_hand(Compiled::threads));
   }
-  /// The same on so many threads.
+  /// Runs the plan steps [begin, end) on `threads` threads.
   static void run(std::byte* const* bases, int begin, int end, int threads) {
     for (int i = begin; i < end; ++i) {
       const runtime_step& step = tables.steps[i];
@@ -215,7 +216,8 @@ struct executable {
       step.run(step.constants, at, threads);
     }
   }
-  /// Copies what belongs elsewhere than where the steps made it, if is_wanted(base) of that says so.
+  /// Copies the results whose final address is not where the plan steps computed them. Copies a result only if
+  /// `is_wanted` returns true for the base of its final address.
   static void write_late(std::byte* const* bases, auto is_wanted) {
     for (const runtime_copy& copy : late_copies) {
       if (is_wanted(copy.to.base))

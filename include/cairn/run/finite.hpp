@@ -1,4 +1,4 @@
-// What check_finite looks for.
+// The errors and checks of the option check_finite.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -13,7 +13,8 @@
 
 namespace cairn {
 
-/// A step's loss is infinite or not a number. Its gradients are of no use; parameters and states are as they were.
+/// Thrown if the loss of a training step is infinite or not a number. The gradients of this training step are of no
+/// use. Parameters and states are unchanged.
 struct loss_error : std::domain_error {
   explicit loss_error(double loss)
       : std::domain_error("cairn: the loss is " + (std::isnan(loss) ? "nan" : std::to_string(loss)) +
@@ -22,8 +23,8 @@ struct loss_error : std::domain_error {
   double actual;
 };
 
-/// A step's gradient is infinite or not a number somewhere; states are as they were, and parameters until an optimizer
-/// follows it.
+/// Thrown if a gradient of a training step contains a number that is infinite or not a number. States are unchanged.
+/// Parameters are unchanged until an optimizer follows the gradient.
 struct gradient_error : std::domain_error {
   gradient_error(std::string_view name, std::size_t at, double number)
       : std::domain_error(
@@ -32,13 +33,13 @@ struct gradient_error : std::domain_error {
         leaf(name),
         index(at),
         actual(number) {}
-  std::string leaf;  ///< the parameter or input
+  std::string leaf;  ///< name of the parameter or input
   std::size_t index;
   double actual;
 };
 
 namespace detail {
-/// Throws gradient_error.
+/// Throws gradient_error if a number of the gradient is infinite or not a number.
 template <class Real>
 [[gnu::noinline]] void check_gradient(std::string_view name, std::span<const Real> gradient) {
   const auto at = std::ranges::find_if(gradient, [](Real g) { return !std::isfinite(g); });

@@ -1,4 +1,5 @@
-// What of a program outlives a step, as a table: for who saves it and goes on with it, whatever the model.
+// A table of the numbers of a program that outlive a training step. The table has the same type for all models. Code
+// that saves a program and goes on from a file reads it.
 #pragma once
 
 #include "cairn/check/figures.hpp"
@@ -12,31 +13,35 @@
 
 namespace cairn {
 
-/// Numbers that a program or predictor keeps: a parameter, a state, or a moment that a rule keeps of a parameter.
+/// One tensor that a program or predictor keeps between training steps: a parameter, a state, or a moment of a
+/// parameter.
 struct kept_tensor {
-  std::string_view name;    ///< of the parameter or state
-  std::string_view moment;  ///< empty where it is no moment
+  std::string_view name;    ///< name of the parameter or state
+  std::string_view moment;  ///< name of the moment; empty for a parameter or state
   shape extents;
-  dtype type;  ///< bf16, or that of the program's real numbers
+  dtype type;  ///< bf16, or the type of the program's real numbers
   pass::place at;
 };
 
-/// How far a run has come: which random numbers the next step draws, how many steps changed the parameters, and the
-/// moment that has changed places with the parameters, empty where none has.
+/// How far the training of a program has come:
+/// - `random`: which random numbers the next training step draws,
+/// - `steps`: how many training steps changed the parameters,
+/// - `exchanged`: the name of the moment that has changed places with the parameters. It is empty if no moment has.
 struct run_counters {
   random_state random;
   std::int64_t steps = 0;
   std::string_view exchanged = {};
 };
 
-/// What is kept, and where: the same for all models.
+/// The kept tensors of a program or predictor, and their memory. The type is the same for all models.
 struct kept_run {
   std::span<const kept_tensor> tensors;
   std::byte* const* bases;
-  std::size_t real_bytes;  ///< of the program's real numbers, which are floats or doubles
-  run_counters* counters;  ///< null where there are none, in a predictor
+  std::size_t real_bytes;  ///< bytes of one real number of the program, a float or a double
+  run_counters* counters;  ///< null for a predictor, which has no counters
 
-  /// The name of a moment as the program has it, which lives as long as the process; empty where no rule keeps one.
+  /// Returns the program's own copy of a moment's name, which lives as long as the process. Returns an empty name if
+  /// no update rule keeps such a moment.
   static constexpr std::string_view moment_in(std::span<const kept_tensor> tensors, std::string_view name) {
     for (const kept_tensor& one : tensors) {
       if (one.moment == name) return one.moment;
@@ -70,8 +75,9 @@ inline constexpr auto kept_by = [] {
   std::array<kept_tensor, static_cast<std::size_t>(count)> out{};
   std::size_t n = 0;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (is_kept(i)) out[n++] = {name_of(i), {}, g.leaf_op(i).made->extents, g.leaf_op(i).made->element.type,
-                               {pass::leaf_base + i, 0}};
+    if (is_kept(i))
+      out[n++] = {
+          name_of(i), {}, g.leaf_op(i).made->extents, g.leaf_op(i).made->element.type, {pass::leaf_base + i, 0}};
   }
   for (int i = 0; i < s.carry_count; ++i) {
     const auto [before, after, leaf, moment, key] = s.carries[i];
@@ -83,7 +89,8 @@ inline constexpr auto kept_by = [] {
   return out;
 }();
 
-/// Which of these has a name and is that moment, empty for the parameter; their number where none is.
+/// Returns the index in `kept_by` of the moment `moment` of the parameter `name`. An empty `moment` means the
+/// parameter itself. If the moment does not exist, returns the number of tensors.
 template <class Compiled>
 constexpr std::size_t kept_moment(std::string_view name, std::string_view moment) {
   std::size_t i = 0;
@@ -91,7 +98,7 @@ constexpr std::size_t kept_moment(std::string_view name, std::string_view moment
     ++i;
   return i;
 }
-/// The mistake of asking for a moment, or sound.
+/// Returns the mistake that the program has no moment `Moment` of the parameter `Name`, or sound.
 template <class Compiled, fixed_string Name, fixed_string Moment>
 constexpr auto problem_of_moment() {
   if constexpr (kept_moment<Compiled>(Name, Moment) < kept_by<Compiled>.size()) return sound{};
@@ -100,10 +107,12 @@ constexpr auto problem_of_moment() {
   else return mistake<no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};
 }
 
-/// Saves and loads: defined in cairn/file/saving.hpp, for who includes it. `Path` has it looked up where it is used.
+/// Saves and loads a program. The template is defined in cairn/file/saving.hpp, which users include if they need it.
+/// `Path` makes the name dependent, so that the compiler looks for the definition only where a program is saved or
+/// loaded.
 template <class Path>
 struct kept_files;
-/// The mistake of saving without that, or sound.
+/// Returns the mistake of saving or loading without a path or without cairn/file/saving.hpp, or sound.
 template <class Path>
 constexpr auto problem_of_files() {
   if constexpr (!std::convertible_to<const Path&, std::string>) return mistake<no_path, top_scope, fact::given<Path>>{};

@@ -1,4 +1,4 @@
-// Where a program and a predictor have their memory, and how both run.
+// The memory of a program or predictor, and how both run their plans.
 #pragma once
 
 #include "cairn/check/use.hpp"
@@ -18,7 +18,7 @@
 
 namespace cairn::detail {
 
-/// A view of numbers that lie elsewhere, in this shape.
+/// Returns a view of shape `S` of the numbers at `at`. The view does not own the numbers.
 template <shape S, class Number>
 auto view_of(Number* at) {
   std::array<std::size_t, static_cast<std::size_t>(S.rank)> extents;
@@ -26,8 +26,8 @@ auto view_of(Number* at) {
   return tensor_view(at, extents);
 }
 
-/// A number for a parameter. Two words make a normal one: Box and Muller, A note on the generation of random normal
-/// deviates (1958).
+/// Draws one number of a parameter. A normal number takes two uniform ones: Box and Muller, A note on the generation
+/// of random normal deviates (1958).
 inline double drawn_by(const initial& start, random_sequence& draw) {
   const auto random = [&] { return static_cast<double>(uniform(draw())); };
   if (start.drawn == initial::law::constant) return start.fill;
@@ -37,20 +37,20 @@ inline double drawn_by(const initial& start, random_sequence& draw) {
   return start.width * radius * std::cos(2 * std::numbers::pi * random());
 }
 
-/// What is known of a leaf at run time.
+/// The facts about a leaf that are needed at run time.
 struct runtime_leaf {
   ir::role what;
   bool trained, updated;
-  bool rounded;  ///< it is a parameter that is stored as bf16
+  bool rounded;  ///< true for a parameter that is stored as bf16
   int rows;      ///< the first extent
   std::int64_t count, bytes, offset, gradient_offset;
   initial start;
-  std::uint32_t hash;    ///< of its name
-  std::uint64_t number;  ///< a longer hash of it
-  pass::place next;      ///< of a state that a step updates: what it becomes
+  std::uint32_t hash;    ///< 32-bit hash of the leaf's name
+  std::uint64_t number;  ///< 64-bit hash of the leaf's name
+  pass::place next;      ///< address of the next value, for a state that the training step updates
 };
 
-/// What program and predictor share: where the memory of a compiled model is, its inputs and its results.
+/// The common part of program and predictor: the memory of a compiled model, its inputs and its results.
 template <class Compiled>
 class machine {
  public:
@@ -83,12 +83,14 @@ class machine {
     return out;
   }();
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
-  /// Constant, so that the graph does not stay in the program.
+  /// Returns the shape of leaf `i`. The function is consteval, so that the graph does not become part of the
+  /// executable.
   static consteval shape extents_of(int i) { return graph.leaf_op(i).made->extents; }
 
-  /// The number of the random sequence that a parameter or an input is drawn from: the hash of its name, and in the
-  /// upper half how many leaves of its role with this hash come before it, in the order of their longer hashes. So no
-  /// two have the same sequence, and where no hash is equal, a sequence depends on the name alone.
+  /// Returns the number of the random sequence from which parameter or input `i` is drawn. The lower half of the
+  /// number is the hash of the leaf's name. The upper half counts the leaves of the same role and the same hash that
+  /// come before the leaf in the order of their longer hashes. No two leaves of one role therefore have the same
+  /// sequence. If no other leaf of its role has the same hash, the sequence depends on the name alone.
   static std::uint64_t sequence_of(int i) {
     const auto place = [](int leaf_number) { return std::pair{leaf(leaf_number).number, leaf_number}; };
     std::uint64_t before = 0;
@@ -97,13 +99,14 @@ class machine {
     return before << 32 | leaf(i).hash;
   }
 
-  /// Throws program_error where the system does not lend the tiles that products of bf16 are compiled for.
+  /// Throws program_error if products of bf16 are compiled for the tile registers of the processor and the system does
+  /// not permit their use.
   machine() {
     if constexpr (multiplies_tiles && multiplies_halves) kernel::ask_for_tiles();
   }
 
   std::byte* const* bases() const { return bases_; }
-  /// Has parameters and states, or caches, lie from `at` on.
+  /// Places the leaves of role `what` (parameters and states, or caches) in the memory that begins at `at`.
   void place_leaves(std::byte* at, ir::role what = ir::role::parameter) {
     for (int i = 0; i < leaf_count; ++i) {
       if (leaf(i).what == what) leaf_base(i) = at + leaf(i).offset;
@@ -113,11 +116,15 @@ class machine {
   std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
   std::byte* at(const pass::place& p) const { return bases_[p.base] + p.offset; }
 
-  /// What a part of memory holds: values of one step, snapshots of loops, or numbers that stay from step to step. A
-  /// step may change such numbers (changed) or does not (fixed).
+  /// The kinds of contents that a part of memory can have.
+  /// - `values`: values of one training step.
+  /// - `snapshots`: snapshots of scans.
+  /// - `fixed`: numbers that stay from one training step to the next, and that no training step changes.
+  /// - `changed`: numbers that stay from one training step to the next, and that a training step may change.
   enum class holding : std::uint8_t { values, snapshots, fixed, changed };
-  /// Returns how many bytes `memory` shares with the first part of this machine's memory that it meets, of those parts
-  /// for which is_meant(holding) is true.
+  /// Returns how many bytes `memory` shares with this machine's memory. Only parts of the machine's memory for which
+  /// is_meant(holding) is true count. If several of these parts overlap `memory`, the function counts only the first
+  /// of them.
   std::size_t shared_bytes(std::span<const std::byte> memory, auto is_meant) const {
     constexpr bool updates = Compiled::model::purpose::updates_parameters;
     std::size_t shared = 0;
@@ -137,20 +144,21 @@ class machine {
     return shared;
   }
 
-  /// Has snapshots lie in this memory, which stays as it is until a step. Throws memory_error.
+  /// Places snapshots in the given memory. The memory is unchanged until a training step runs. Throws memory_error if
+  /// the memory is too small, not aligned, or shares bytes with the machine's other memory.
   void keep_snapshots_in(std::span<std::byte> given) {
     check_memory(given, elsewhere_bytes);
     check_shared(shared_bytes(given.first(elsewhere_bytes), [](holding what) { return what != holding::snapshots; }));
     base(pass::elsewhere_base) = given.data();
   }
-  /// Throws program_error where there is no memory for them.
+  /// Throws program_error if the scans need memory for snapshots and no memory was given.
   void check_snapshots() const {
     if (elsewhere_bytes > 0 && bases_[pass::elsewhere_base] == nullptr)
       refuse(program_error("cairn: the snapshots of a loop lie elsewhere; say where by keep_snapshots_in(memory)"));
   }
   static constexpr auto elsewhere_bytes = static_cast<std::size_t>(Compiled::places.elsewhere_bytes);
 
-  /// Has the next steps run on these inputs, which are all checked before any is used.
+  /// Makes the next runs read the given inputs. All inputs are checked before any input is used.
   template <class... Bound>
   void read(const Bound&... bound) {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
@@ -159,20 +167,21 @@ class machine {
     base(pass::constant_base) = bytes_of(executable<Compiled>::constants.at);
     base(pass::position_base) = bytes_of(ir::first_position());
   }
-  /// Runs the steps [begin, end).
+  /// Runs the plan steps [begin, end).
   void run(int begin, int end) { executable<Compiled>::run(bases_, begin, end); }
-  /// Copies what belongs elsewhere than where the steps made it.
+  /// Copies the results whose final address is not where the plan steps computed them. Copies only the results for
+  /// whose base `is_wanted` returns true.
   void write_late(auto is_wanted) { executable<Compiled>::write_late(bases_, is_wanted); }
   static constexpr int turn = Compiled::steps.turn, all_gradients = Compiled::steps.all_gradients,
                        step_count = Compiled::steps.step_count;
 
-  /// How many operations are random.
+  /// The number of random operations.
   static constexpr std::size_t key_count = [] {
     std::size_t n = 0;
     for (int i = 0; i < leaf_count; ++i) n += leaf(i).what == ir::role::random ? 1 : 0;
     return n;
   }();
-  /// Has random operations draw what belongs to a step.
+  /// Makes random operations draw the numbers of training step `step` of seed `from`.
   void draw(seed from, std::uint32_t step) {
     std::size_t n = 0;
     for (int i = 0; n < key_count; ++i) {
@@ -182,7 +191,8 @@ class machine {
     }
   }
 
-  /// The numbers of a result, in its own type. A result that is a parameter cannot be written through its view.
+  /// Returns the numbers of result I, in the type in which the result is stored. If the result is a parameter, the
+  /// numbers are const, because a parameter must not be written through the view of a result.
   template <int I>
   auto numbers() const {
     constexpr pass::place place = Compiled::layout.of[Compiled::schedule.outputs[I]];
@@ -190,13 +200,13 @@ class machine {
     using number = std::conditional_t<(place.base >= pass::leaf_base), const made, made>;
     return std::span(reinterpret_cast<number*>(at(place)), static_cast<std::size_t>(extents_of_result<I>.count()));
   }
-  /// A number for a scalar, a view for a tensor.
+  /// Returns a number for a scalar and a view for a tensor.
   template <int I>
   auto result() const {
     if constexpr (extents_of_result<I>.rank == 0) return numbers<I>()[0];
     else return view_of<extents_of_result<I>>(numbers<I>().data());
   }
-  /// The result, or a tuple where there are several.
+  /// Returns the result, or a tuple if the model has several results.
   auto results() const {
     return [&]<int... I>(std::integer_sequence<int, I...>) {
       if constexpr (sizeof...(I) == 1) return (result<I>(), ...);
@@ -214,14 +224,15 @@ class machine {
   template <int I>
   static constexpr shape extents_of_result = graph.made(graph.outputs[I]).extents;
 
-  /// Throws extent_error if an array lies where a step writes.
+  /// Throws extent_error if the array overlaps memory that the plan writes.
   template <class Bound>
   void check_unwritten(const Bound& array, const shape& extents) const {
     if (shared_bytes(array.bytes(extents), [](holding what) { return what != holding::fixed; }) > 0)
       refuse_written(Bound::name);
   }
 
-  /// Kernels only read what is bound; the table of bases is one for all memory.
+  /// Returns the address of constant numbers without const. The table of bases has one type for all memory. Kernels
+  /// only read the memory of bound arrays.
   template <class T>
   static std::byte* bytes_of(const T* data) {
     return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data));

@@ -1,15 +1,17 @@
-// The forward pass of a model, for who predicts.
+// The forward pass of a model, for prediction.
 #pragma once
 
 #include "cairn/run/program.hpp"
 
 namespace cairn {
 
-/// The forward pass of any expression, sharing the parameters of a program by name. It goes on with them when the
-/// program is moved, and throws program_error after the program was destroyed or assigned over.
-/// Nothing is random in it, and no state changes but caches, which are its own: dropout leaves its argument as it is.
+/// The forward pass of any expression. A predictor shares the parameters of a program by name. Example:
 /// `predictor<logits> predict{step}; auto y = predict(bind<"images">(x));`
-/// Rejects: a parameter that the program does not have, or has in another shape.
+///
+/// The predictor follows the parameters when the program is moved. Calls throw program_error after the program was
+/// destroyed or assigned over. A predictor has no randomness: dropout leaves its argument unchanged. A call changes no
+/// states, except caches, which belong to the predictor.
+/// Rejects: a parameter that the program does not have, or that it has in another shape.
 template <auto Output, class... Options>
 class predictor {
   using compiled = detail::compiled_of<Output, false, Options...>;
@@ -21,23 +23,25 @@ class predictor {
 
   static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
   static constexpr flop_counts flops() { return detail::flops_in<compiled>; }
-  /// What the loops of a step do: how often their bodies are evaluated, and states saved and gone on from.
+  /// Counts what the scans of a call do: how often their bodies are evaluated, and how often snapshots are saved and
+  /// restored.
   static constexpr loop_counts loops() { return detail::loops_in<compiled>; }
 
   template <auto Trained, class... TrainedOptions>
     requires(!detail::runs<Trained, true, TrainedOptions...>)
   explicit predictor(program<Trained, TrainedOptions...>&, std::span<std::byte> = {}) : memory_(0) {}
 
-  /// Allocates memory().peak_bytes + memory().cache_bytes bytes, once, and 64 in front of them. The first predictor
-  /// of a program in the caller's memory allocates 64 more.
+  /// Allocates memory().peak_bytes + memory().cache_bytes bytes once, and 64 bytes in front of them. If the program is
+  /// in the caller's memory, the first predictor of the program allocates 64 more bytes.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
-  /// Lives in the first so many bytes of the caller's memory, and allocates nothing. Throws memory_error, also for
-  /// memory in which the program has parameters, states, moments or gradients. A program that is in the caller's
-  /// memory, too, must outlive this predictor, which does not notice the program's end.
+  /// Uses the first memory().peak_bytes + memory().cache_bytes bytes of the caller's memory, and allocates nothing.
+  /// Throws memory_error if the memory is too small or not aligned, or if the program has parameters, states, moments
+  /// or gradients in it. If the program is in the caller's memory, too, the program must outlive the predictor,
+  /// because the predictor does not notice the end of the program.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
@@ -45,9 +49,10 @@ class predictor {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
 
-  /// Has parameters and states of its own, read from a file that a program saved or PyTorch wrote, as
-  /// cairn/file/saving.hpp says, which must be included: `predictor<logits> predict{"run.safetensors"}`. Allocates
-  /// memory().parameter_bytes more. Throws file::file_error, of tensors that do not fit mismatch_error.
+  /// Reads parameters and states of its own from a file that a program saved or that PyTorch wrote. Example:
+  /// `predictor<logits> predict{"run.safetensors"}`
+  /// cairn/file/saving.hpp describes the files and must be included. Allocates memory().parameter_bytes bytes more.
+  /// Throws file::file_error. If tensors do not fit, throws mismatch_error.
   template <class Path>
     requires std::convertible_to<const Path&, std::string>
   explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
@@ -59,13 +64,15 @@ class predictor {
       detail::kept_files<Path>::load({detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), nullptr}, path);
   }
 
-  /// As of a program: for gradients that are values of the model.
+  /// Places the snapshots of scans in the caller's memory, as the function of a program does. A predictor needs
+  /// snapshots if the model contains gradients as values.
   void keep_snapshots_in(std::span<std::byte> given) {
     memory_.check();
     machine_.keep_snapshots_in(given);
   }
 
-  /// A cache, as a view through which it may be written: zeros, or as the last call left it.
+  /// Returns a cache as a view through which the cache can be written. The cache contains zeros, or what the last call
+  /// left in it.
   template <fixed_string Name>
   auto cache() & {
     using problem = decltype(detail::problem_of_cache<compiled, Name>());
@@ -80,7 +87,7 @@ class predictor {
   auto cache() && {
     return detail::given_by_temporary(cache<Name>());
   }
-  /// Makes caches zeros again: all, or those of these names, which may be those of blocks.
+  /// Sets caches to zero: all caches, or the caches of the given names. A name can also be the name of a block.
   template <fixed_string... Names>
   void reset() {
     using problem = decltype(first_problem(detail::problem_of_caches<compiled, Names>()...));
@@ -93,9 +100,10 @@ class predictor {
     if constexpr (sizeof...(Names) == 0) caches_half_updated_ = false;
   }
 
-  /// The value, or a tuple of the values: scalars as numbers, tensors as views valid until the next call. Then caches
-  /// are what `updated` says. Throws as value_and_grad does, and rounds as it does. An exception of an operation of the
-  /// caller's own can leave some caches updated and others not. Then calls throw program_error until `reset()`.
+  /// Returns the value, or a tuple of the values. Scalars are numbers. Tensors are views that are valid until the next
+  /// call. After the call, caches have the values that `updated` gives. The call throws and rounds as value_and_grad
+  /// does. If an operation of the caller throws an exception, some caches can be updated and others not. Further calls
+  /// then throw program_error until `reset()`.
   template <class... Bound>
   auto operator()(const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
@@ -119,7 +127,7 @@ class predictor {
     }
     return machine_.results();
   }
-  /// Of a temporary. Rejects: a result with a view in it.
+  /// Calls a temporary predictor. Rejects: a result with a view in it.
   template <class... Bound>
   auto operator()(const Bound&... inputs) && {
     return detail::given_by_temporary((*this)(inputs...));
@@ -141,7 +149,7 @@ class predictor {
     machine_.place_leaves(memory_.data() + memory().peak_bytes, ir::role::cache);
   }
 
-  /// By leaf: which it is in a program.
+  /// For each leaf of the predictor, the index of the program's leaf with the same name.
   template <class Program>
   static constexpr auto leaf_there = [] {
     constexpr const auto& own = compiled::graph;
@@ -172,15 +180,17 @@ class predictor {
 
   memory_block memory_;
   machine machine_;
-  // Of a program whose parameters are used here: whether it lives, and where its parameters are until they were found
-  // to be written.
+  // The program whose parameters the predictor uses. `program_` knows whether the program still exists. `parameters_`
+  // is the address of the parameters, and `unchecked_leaves_` are the leaves to look at until the parameters were
+  // found to be written.
   detail::memory_share program_;
   std::byte* parameters_ = nullptr;
   std::span<const detail::runtime_leaf> unchecked_leaves_;
-  bool caches_half_updated_ = false;  // an exception left a call
+  bool caches_half_updated_ = false;  // true if an exception left a call
 };
 
-/// Where no predictor can be made.
+/// Reports the mistake if no predictor can be made of `Output`, and accepts every use, so that no second error
+/// follows.
 template <auto Output, class... Options>
   requires(!detail::runs<Output, false, Options...>)
 class predictor<Output, Options...> : public detail::predictor_stand_in<Output, Options...> {

@@ -1,4 +1,4 @@
-// A training step of a model.
+// The program: a training step of a model.
 #pragma once
 
 #include "cairn/run/arena.hpp"
@@ -20,7 +20,7 @@ namespace detail {
 template <class Real>
 struct trained_blocks;
 
-/// The mistake of asking for threads where there are none, or sound.
+/// Returns the mistake of asking for several threads in a program that is compiled without OpenMP, or sound.
 template <int Threads>
 constexpr auto problem_of_threads() {
   if constexpr (Threads == 1 || kernel::threads_exist) return sound{};
@@ -28,13 +28,19 @@ constexpr auto problem_of_threads() {
 }
 }  // namespace detail
 
-/// A training step of a model; parameters, their gradients and the arena are one allocation.
-/// Output: a scalar expression, or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
+/// A training step of a model. Parameters, their gradients and the arena are one allocation.
+///
+/// `Output` is a scalar expression or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
 /// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, fit<4_MiB>, threads<4>, mixed<bf16>,
 /// mixed<bf16, stochastic_rounding>, update<adamw_options{}>, clip<1.0>, clip_value<0.5>, any_size.
-/// Rejects: a loss that is no scalar and has no cotangent, or that reaches nothing to train; a parameter or an input of
-/// wrt<...> that it does not depend on; a segment in which nothing needs a gradient, or that keeps no less than it
-/// frees; one name for two leaves or for two random operations; two updates of one state; a first output of indices.
+///
+/// Rejects:
+/// - a loss that is not a scalar and has no cotangent, or that depends on nothing that can be trained;
+/// - a parameter or an input of wrt<...> on which the loss does not depend;
+/// - a segment in which nothing needs a gradient, or that stores at least as many bytes as it frees;
+/// - one name for two leaves or for two random operations;
+/// - two updates of one state;
+/// - indices as the first output.
 template <auto Output, class... Options>
 class program {
   using compiled = detail::compiled_of<Output, true, Options...>;
@@ -45,49 +51,52 @@ class program {
 
  public:
   using real_type = typename compiled::real;
-  /// What parameters are stored as, but for states, which are always real_type.
+  /// The type in which parameters are stored. States are always stored as real_type.
   using parameter_type = std::conditional_t<detail::rounds_weights<typename compiled::model::numbers>, bf16, real_type>;
-  /// The most threads that a step uses.
+  /// The largest number of threads that a training step uses.
   static constexpr int threads = compiled::threads;
 
-  /// Bytes of a step.
+  /// The bytes of memory that a training step needs.
   static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
-  /// Floating-point operations of a step.
+  /// The floating-point operations of a training step.
   static constexpr flop_counts flops() { return detail::flops_in<compiled>; }
-  /// What the loops of a step do: how often their bodies are evaluated, and states saved and gone on from.
+  /// Counts what the scans of a training step do: how often their bodies are evaluated, and how often snapshots are
+  /// saved and restored.
   static constexpr loop_counts loops() { return detail::loops_in<compiled>; }
-  /// The segments in the order of the forward pass.
+  /// The segments, in the order of the forward pass.
   static constexpr auto segments() { return detail::segments_in<compiled>; }
 
-  /// Where the arena is fullest, and whether segments make it larger than that of the program without them.
+  /// The plan step at which the arena is fullest, and whether segments make the arena larger than the arena of the
+  /// program without segments.
   static constexpr peak_plan peak() { return detail::peak_in<compiled>; }
 
-  /// Whether a step changes the parameters, by train.
+  /// True if the program has `train`, which changes the parameters.
   static constexpr bool updates_parameters = compiled::model::purpose::updates_parameters;
-  /// Whether gradients of parameters are there after a step.
+  /// True if the gradients of parameters can be read after a training step.
   static constexpr bool keeps_gradients = compiled::model::purpose::keeps_gradients;
-  /// Whether operations in it are random.
+  /// Returns true if the program contains random operations.
   static constexpr bool is_random() { return machine::key_count > 0; }
 
-  /// Allocates memory().total_bytes() bytes, once, and 64 in front of them.
+  /// Allocates memory().total_bytes() bytes once, and 64 bytes in front of them.
   program() : program(memory_block(bytes_needed)) {}
-  /// Lives in the first memory().total_bytes() bytes of the caller's memory, which must outlive it; allocates nothing.
-  /// Throws memory_error where they are too few, or do not start at a multiple of 64 bytes.
+  /// Uses the first memory().total_bytes() bytes of the caller's memory, and allocates nothing. The memory must
+  /// outlive the program. Throws memory_error if the memory is too small, or does not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
-  /// A program cannot be made from one of another type.
+  /// Reports the mistake of making a program from a program of another type.
   template <auto Other, class... Others, class Problem = program_of_program>
   explicit program(const program<Other, Others...>&) : program() {
     static_assert(report_of<mistake<Problem, top_scope>>{}.shown);
   }
 
-  /// Has loops with two_level<P, S, snapshots::elsewhere> keep their snapshots in the first memory().elsewhere_bytes
-  /// bytes of the caller's memory, such as a mapped file: each step writes and reads them there, and needs nothing of
-  /// an earlier one. Throws memory_error as above; then the memory is that of before.
+  /// Makes scans with two_level<P, S, snapshots::elsewhere> store their snapshots in the first
+  /// memory().elsewhere_bytes bytes of the caller's memory. The memory may be a mapped file. Each training step writes
+  /// the snapshots before it reads them, and needs no snapshot of an earlier training step. Throws memory_error if the
+  /// memory is too small, not aligned, or already in use. The program then goes on with the memory it had before.
   void keep_snapshots_in(std::span<std::byte> given) { owned().keep_snapshots_in(given); }
 
-  /// Draws all parameters, and has states begin anew; a parameter's numbers depend on the seed and on its name alone.
-  /// The seed is also what random operations draw from: with the same seed, the steps from here on draw the same.
-  /// Accumulated gradients are zero again.
+  /// Draws all parameters, and sets states to their initial values. The numbers of a parameter depend only on the seed
+  /// and on the parameter's name. Random operations draw from the same seed: after two calls with the same seed, the
+  /// following training steps draw the same numbers. Sets moments and accumulated gradients to zero.
   void init(seed s) {
     memory_.check();
     const kernel::default_float_mode mode;
@@ -103,12 +112,19 @@ class program {
     }
   }
 
-  /// One step: the loss, or a tuple of all outputs (scalars as numbers, others as views valid until the next step).
-  /// Overwrites the gradients, or with accumulate_gradients adds to them, and updates states. Throws extent_error or
-  /// label_error before anything is computed, and program_error where nobody initialized or wrote the parameters, or
-  /// said where snapshots lie that are elsewhere; with check_finite, loss_error or gradient_error after a step whose
-  /// loss or gradients are not finite, which leaves states as they were. The step rounds to nearest and keeps subnormal
-  /// numbers, whatever mode of the processor the caller has set.
+  /// Runs one training step. Returns the loss, or a tuple of all outputs. Scalars are numbers. Other outputs are views
+  /// that are valid until the next training step. The training step overwrites the gradients, or adds to them with
+  /// accumulate_gradients, and updates states.
+  ///
+  /// Throws
+  /// - extent_error or label_error before anything is computed;
+  /// - program_error if the parameters were neither initialized nor written, or if snapshots lie elsewhere and no
+  ///   memory was given for them;
+  /// - with check_finite: loss_error or gradient_error after a training step whose loss or gradients are not finite.
+  ///   States are then unchanged.
+  ///
+  /// The training step rounds to nearest and keeps subnormal numbers, whatever mode of the processor the caller has
+  /// set.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
@@ -124,18 +140,24 @@ class program {
     update_states();
     return machine_.results();
   }
-  /// Of a temporary, as all that follow with `&&`. Rejects: a result with a view in it.
+  /// Calls a temporary program, as all functions below with `&&` do. Rejects: a result with a view in it.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) && {
     return detail::given_by_temporary(value_and_grad(inputs...));
   }
 
-  /// One step of a program with update<...>: as value_and_grad, and then parameters and their moments are what their
-  /// rules make of them. Throws std::invalid_argument where the rate is negative or not finite, and program_error while
-  /// a moment stands in the place of the parameters. With check_finite, throws loss_error, and where clip<...> keeps
-  /// the gradients gradient_error, before any parameter is changed. An exception of an operation of the caller's own
-  /// can leave some parameters updated and others not. Then steps, `save` and predictors throw program_error until
-  /// `init` or a whole `load`.
+  /// Runs one training step of a program with update<...>. It works as value_and_grad does. Afterwards the update
+  /// rules change the parameters and their moments.
+  ///
+  /// Throws
+  /// - extent_error, label_error and program_error for the same reasons as value_and_grad;
+  /// - std::invalid_argument if the learning rate is negative or not finite;
+  /// - program_error while a moment has changed places with the parameters;
+  /// - with check_finite: loss_error before any parameter is changed. If clip<...> keeps the gradients, also
+  ///   gradient_error before any parameter is changed.
+  ///
+  /// If an operation of the caller throws an exception, some parameters can be updated and others not. Training steps,
+  /// `save` and predictors then throw program_error until `init` or a complete `load`.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
@@ -159,7 +181,7 @@ class program {
     update_states();
     return machine_.results();
   }
-  /// The same at the learning rates of the rules.
+  /// Runs one training step at the learning rates of the update rules.
   template <class... Bound>
   auto train(const Bound&... inputs) & {
     return train(train_options{}, inputs...);
@@ -169,9 +191,10 @@ class program {
     return detail::given_by_temporary(train(inputs...));
   }
 
-  /// Has `use(run)` call run(i) for each step i of the plan, in order and as often as it likes: for report::profile.
-  /// All rounds draw the random numbers of the next step; afterwards parameters, moments, states and gradients are as
-  /// before. Only the first round computes a step's values: steps of the plan write over what they read.
+  /// Calls `use(run)`, which calls run(i) for each plan step i in order. `use` may repeat the whole round as often as
+  /// it likes. report::profile is built on this function. All rounds draw the random numbers of the next training
+  /// step. Afterwards parameters, moments, states and gradients are as they were before the call. Only the first round
+  /// computes the values of a training step, because plan steps write over values that they read.
   template <class Use, class... Bound>
   void step_by_step(Use use, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
@@ -180,7 +203,8 @@ class program {
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
       const std::vector<std::byte> before(memory_.data(), machine_.base(pass::arena_base));
-      struct as_before {  // also where `use` throws
+      // Restores everything even if `use` throws.
+      struct as_before {
         program& of;
         const run_counters& counters;
         const std::vector<std::byte>& bytes;
@@ -197,7 +221,7 @@ class program {
     }
   }
 
-  /// How many steps changed the parameters: to keep and to set.
+  /// The number of training steps that changed the parameters. Callers can store the number and set it later.
   std::int64_t steps() const {
     memory_.check();
     return counters_.steps;
@@ -207,7 +231,7 @@ class program {
     detail::check_settings("program", std::array{setting::not_negative("steps", static_cast<double>(taken))});
     counters_.steps = taken;
   }
-  /// With clip<...>: the length of all gradients together in the last step, before they were clipped.
+  /// With clip<...>: the Euclidean norm of all gradients of the last training step, before the gradients were clipped.
   double gradient_norm() const
     requires keeps_gradients
   {
@@ -215,15 +239,16 @@ class program {
     return gradient_norm_;
   }
 
-  /// Makes all gradients zero.
+  /// Sets all gradients to zero.
   void zero_grad()
     requires accumulates
   {
     std::fill_n(owned().base(pass::gradient_base), memory().gradient_bytes, std::byte{});
   }
 
-  /// Writes parameters and states, of any array that bind takes: `step.set(bind<"fc1.weight">(w))`. Throws extent_error
-  /// before anything is written, also for an array that is another parameter of the same call.
+  /// Writes parameters and states from any array that bind takes: `step.set(bind<"fc1.weight">(w))`. Throws
+  /// extent_error before anything is written. Also throws extent_error if an array overlaps another parameter that the
+  /// same call sets.
   template <class... Bound>
   void set(const Bound&... arrays) {
     using problem = decltype(detail::problem_of_writing<compiled, Bound...>());
@@ -239,7 +264,7 @@ class program {
     }
   }
 
-  /// A parameter or a state, as a view through which it may be written. Numbers that were never written are -0.
+  /// Returns a parameter or a state as a view through which it can be written. Numbers that were never written are -0.
   template <fixed_string Name>
   auto param() & {
     using problem = decltype(detail::problem_of_parameter<compiled, Name>());
@@ -248,8 +273,8 @@ class program {
     if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
     else return detail::view_stand_in<real_type>{};
   }
-  /// The gradient of a trained parameter, or of an input in wrt<...>: of the last step; with accumulate_gradients, of
-  /// all since zero_grad.
+  /// Returns the gradient of a trained parameter or of an input in wrt<...>. It is the gradient of the last training
+  /// step. With accumulate_gradients, it is the sum over all training steps since zero_grad.
   template <fixed_string Name>
   auto grad() & {
     using problem = decltype(detail::problem_of_gradient<compiled, Name>());
@@ -258,7 +283,7 @@ class program {
     if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(gradient_at(i));
     else return detail::view_stand_in<real_type>{};
   }
-  /// The same views to read alone.
+  /// Returns the same views for reading only.
   template <fixed_string Name>
   auto param() const& {
     return detail::read_only(const_cast<program&>(*this).template param<Name>());
@@ -276,8 +301,8 @@ class program {
     return detail::given_by_temporary(grad<Name>());
   }
 
-  /// What the rule of update<...> keeps of a parameter, by the name that it gives: `step.moment<"fc1.weight",
-  /// "exp_avg">()`.
+  /// Returns a moment that the update rule of update<...> keeps of a parameter. The update rule gives the moment its
+  /// name: `step.moment<"fc1.weight", "exp_avg">()`.
   template <fixed_string Name, fixed_string Moment>
   auto moment() & {
     using problem = decltype(detail::problem_of_moment<compiled, Name, Moment>());
@@ -293,22 +318,25 @@ class program {
   auto moment() && {
     return detail::given_by_temporary(moment<Name, Moment>());
   }
-  /// Whether a rule keeps a moment of this name.
+  /// Returns true if an update rule keeps a moment of this name.
   static constexpr bool has_moment(std::string_view name) {
     return std::ranges::any_of(detail::kept_by<compiled>,
                                [=](const kept_tensor& t) { return t.moment == name && !name.empty(); });
   }
-  /// Throws program_error where `exchange` would.
+  /// Throws program_error if `exchange` can never exchange this moment: because no update rule keeps it, or because
+  /// parameters are stored as bf16.
   static void check_exchange(std::string_view moment) {
     if (!std::same_as<parameter_type, real_type>)
       refuse(program_error("cairn: moments are floats, and have no room among parameters that are stored as bf16"));
     if (!has_moment(moment))
       refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
   }
-  /// Has the moments of this name and their parameters change places, those of all rules that keep one: to run with
-  /// averages of the parameters, and then with the parameters again. Moments are zero before the first step. Files
-  /// remember it. Throws program_error where there are none, where parameters are bf16 and could not hold them, or
-  /// where another moment is in their place.
+  /// Exchanges the moments of this name with their parameters, for all update rules that keep such a moment. A program
+  /// can thus run with averages of the parameters, and then with the parameters again. Moments are zero before the
+  /// first training step. Files store whether a moment is exchanged. Throws program_error
+  /// - if no update rule keeps such a moment,
+  /// - if parameters are stored as bf16 and therefore cannot hold moments,
+  /// - or if another moment is exchanged.
   void exchange(std::string_view moment) {
     check_exchange(moment);
     if (!counters_.exchanged.empty() && counters_.exchanged != moment)
@@ -325,7 +353,7 @@ class program {
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
-  /// them: `[](std::string_view name, auto view) {...}`. Views are those of param.
+  /// them: `[](std::string_view name, auto view) {...}`. The views are the same as those of `param`.
   template <class Visit>
   void for_each_parameter(Visit visit) {
     for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
@@ -335,7 +363,8 @@ class program {
       }
     });
   }
-  /// The same for each gradient: of the trained parameters, and of inputs in wrt<...>. Views are those of grad.
+  /// Calls visit(name, view) for each gradient of a trained parameter or of an input in wrt<...>. The views are the
+  /// same as those of `grad`.
   template <class Visit>
   void for_each_gradient(Visit visit) {
     for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
@@ -346,14 +375,15 @@ class program {
     });
   }
 
-  /// All trained parameters as one block; each starts at a multiple of 64 bytes, and what lies between is zero.
+  /// Returns all trained parameters as one block. Each parameter starts at a multiple of 64 bytes. The padding between
+  /// parameters is zero.
   std::span<parameter_type> parameters() & {
     memory_.check();
     return {reinterpret_cast<parameter_type*>(memory_.data()), block_size};
   }
   std::span<const parameter_type> parameters() const& { return const_cast<program&>(*this).parameters(); }
   auto parameters() && { return detail::given_by_temporary(parameters()); }
-  /// Calls visit(i) for each number of parameters() that is no padding.
+  /// Calls visit(i) for the index i of each number in parameters(), without the padding.
   void for_each_trained(auto visit) const {
     memory_.check();
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -363,7 +393,7 @@ class program {
       for (std::size_t k = 0; k < static_cast<std::size_t>(leaf.count); ++k) visit(begin + k);
     }
   }
-  /// The gradients of all trained parameters, laid out like these.
+  /// Returns the gradients of all trained parameters, in the layout of parameters().
   std::span<real_type> gradients() &
     requires keeps_gradients
   {
@@ -379,7 +409,7 @@ class program {
   {
     return detail::given_by_temporary(gradients());
   }
-  /// The report that they are not kept.
+  /// Reports that the program does not keep gradients.
   template <class Number = real_type>
   auto gradients()
     requires(!keeps_gradients)
@@ -388,14 +418,15 @@ class program {
     static_assert(report_of<problem>{}.shown);
     return std::span<Number>{};
   }
-  /// Which random numbers the next step draws: to keep and to set, as by who goes on with saved parameters.
+  /// Returns the random state, which determines the random numbers of the next training step. Callers can store the
+  /// random state and set it later, to go on with saved parameters.
   random_state& random() {
     memory_.check();
     return counters_.random;
   }
-  /// Writes all that a run goes on from: parameters, states, moments, steps(), random(), and texts of the caller's, to
-  /// a file as cairn/file/saving.hpp says, which must be included. Throws file::write_error; then an older file is as
-  /// it was.
+  /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
+  /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
+  /// file::write_error. An older file of this name is then unchanged.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
@@ -403,9 +434,10 @@ class program {
     check_usable();
     if constexpr (std::same_as<problem, sound>) detail::kept_files<Path>::save(kept(), path, texts...);
   }
-  /// Goes on from such a file, or begins with parameters and states of one of PyTorch's; returns its texts. With
-  /// partly{"encoder"}, reads the parameters and states of that block alone. Throws file::file_error, of tensors that
-  /// do not fit mismatch_error, which names them all; then nothing has changed.
+  /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
+  /// that PyTorch wrote. With partly{"encoder"}, reads only the parameters and states of this block. Throws
+  /// file::file_error. If tensors do not fit, throws mismatch_error, which names all of them. After an exception
+  /// nothing has changed.
   template <class Path>
   auto load(const Path& path, const auto&... part) {
     using problem = decltype(detail::problem_of_files<Path>());
@@ -421,7 +453,7 @@ class program {
     }
   }
 
-  /// The arena, to look at: what a step writes.
+  /// Returns the arena, the memory that a training step writes. It can be inspected.
   std::span<std::byte> arena() & {
     return {owned().base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
   }
@@ -449,8 +481,9 @@ class program {
       machine_.draw(counters_.random.from, counters_.random.step++);
     }
   }
-  /// What is the same for all parameters in this step; last the limit of each gradient, or the factor of all, 1 until
-  /// their length is known.
+  /// Writes the numbers that are the same for all parameters in this training step: the numbers of each update rule,
+  /// followed by one number for clipping. With clip_value<...> it is the limit of each number of a gradient. With
+  /// clip<...> it is the common factor of all gradients, which is 1 until their norm is known.
   void write_numbers(const train_options& given) {
     std::size_t at = 0;
     for_each_rule([&](const auto& rule) {
@@ -461,7 +494,7 @@ class program {
     machine_.base(pass::number_base) = reinterpret_cast<std::byte*>(numbers_.data());
     if constexpr (!std::same_as<parameter_type, real_type>) draw_keys();
   }
-  /// By which each parameter is rounded in this step: random numbers of its name.
+  /// Draws the random keys that round each parameter in this training step. A key depends on the parameter's name.
   void draw_keys() {
     const auto& [from, next] = counters_.random;
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -471,13 +504,15 @@ class program {
     }
     machine_.base(pass::key_base) = reinterpret_cast<std::byte*>(keys_.data());
   }
-  /// All gradients are there, and nothing is updated: has updates multiply them by what clip_grad_norm_ does.
+  /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
+  /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void limit_gradients() {
     machine_.write_late([](int base) { return base == pass::gradient_base; });
     gradient_norm_ =
         kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
     if constexpr (checks) check_gradients();
-    // A length that is not a number makes the factor none, as in PyTorch: it must not pass for a short one.
+    // If the norm is not a number, the factor is not a number either, as in PyTorch. The norm must not pass for a
+    // small one.
     const double length = gradient_norm_ + 1e-6;
     numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
   }
@@ -518,7 +553,7 @@ class program {
   Number* stored_at(int leaf) {
     return reinterpret_cast<Number*>(owned().leaf_base(leaf));
   }
-  /// The numbers of a parameter or a state, in its own type.
+  /// Returns the numbers of a parameter or a state, in the type in which they are stored.
   template <int Leaf>
   auto* numbers_at() {
     return stored_at<std::conditional_t<machine::leaf(Leaf).rounded, parameter_type, real_type>>(Leaf);
@@ -539,7 +574,8 @@ class program {
     std::fill_n(numbers + row * zero_row, row, Number{});
   }
 
-  /// Throws extent_error if an array is, in part, another parameter or state than Name of those that a call sets.
+  /// Throws extent_error if the array for `Name` overlaps one of the other parameters or states that the same call
+  /// sets.
   template <fixed_string Name, int... Leaf>
   void check_set_alone(std::span<const std::byte> array) {
     for (const int i : {Leaf...}) {
@@ -556,8 +592,10 @@ class program {
     else std::memmove(stored_at<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
     memory_.note_write();
   }
-  /// Throws program_error if the program was moved from, if there are parameters and none was initialized or written,
-  /// or if an exception left a step while it updated parameters.
+  /// Throws program_error
+  /// - if the program was moved from,
+  /// - if the program has parameters and none of them was initialized or written,
+  /// - or if an exception left a training step while it updated parameters.
   void check_usable() {
     memory_.check();
     if (!found_written_ && !memory_.is_written()) detail::check_written(all_leaves, memory_.data());
@@ -585,17 +623,18 @@ class program {
   double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
-  bool found_written_ = false;  // a step looked at the parameters
+  bool found_written_ = false;  // true if a training step found the parameters written
 };
 
-/// A step of a program of either sort, at the learning rates of its rules.
+/// Runs a training step of any program. A program that updates its parameters trains at the learning rates of its
+/// update rules.
 template <class Program, class... Bound>
 auto one_step(Program& step, const Bound&... inputs) {
   if constexpr (Program::updates_parameters) return step.train(inputs...);
   else return step.value_and_grad(inputs...);
 }
 
-/// Where no program can be made: the report of the mistake, and a stand-in for what follows.
+/// Reports the mistake if no program can be made of `Output`, and accepts every use, so that no second error follows.
 template <auto Output, class... Options>
   requires(!detail::runs<Output, true, Options...>)
 class program<Output, Options...> : public detail::program_stand_in<Output, Options...> {

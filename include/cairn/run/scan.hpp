@@ -1,4 +1,5 @@
-// Runs loops: the plan of a body, step after step, at other bases each time; forward, and backward from few snapshots.
+// Runs scans. The plan of a scan's body runs once for each iteration, with other bases each time. The backward pass
+// recomputes iterations from a few snapshots.
 #pragma once
 
 #include "cairn/base/hash.hpp"
@@ -14,7 +15,7 @@
 namespace cairn {
 
 namespace detail {
-/// One run of a loop or of its pullback.
+/// One run of a scan or of its pullback.
 template <class Loop, class Target, bool Backward>
 class loop_runner {
   using plan = pass::loop_plan<Loop, Target>;
@@ -28,7 +29,7 @@ class loop_runner {
   static constexpr const auto& unread = plan::template unread<Backward>;
   static constexpr bool keeps = figures.kept_bytes > 0;
 
-  /// Where what is carried lies, by number.
+  /// The addresses of the carried values, by number.
   struct state {
     std::byte* at[plan::carried_count];
   };
@@ -107,7 +108,7 @@ class loop_runner {
       using reversal::action;
       typename policy::template schedule<steps> schedule;
       action a = schedule.next();
-      while (a.what == action::advance) a = schedule.next();  // forward did so
+      while (a.what == action::advance) a = schedule.next();  // the forward pass already ran these actions
       state now = first_;
       for (a = schedule.next(); a.what != action::done; a = schedule.next()) {
         if (a.what == action::restore) {
@@ -133,13 +134,14 @@ class loop_runner {
     for (int k = 0; k < plan::carried_count; ++k) out.at[k] = at + carried[k].offset;
     return out;
   }
-  /// One of two states in scratch, of which this one has no part.
+  /// Returns a state in workspace that does not overlap `now`. There are two states in workspace.
   state other_than(const state& now) const {
     bool first = false;
     for (int k = 0; k < plan::carried_count; ++k) first |= now.at[k] == states_ + carried[k].offset;
     return state_at(first ? states_ + plan::state_bytes : states_);
   }
-  /// The state after the last step: results, where somebody reads them.
+  /// Returns the addresses of the carried values after the last iteration. A carried value lies in the result of the
+  /// scan if the result is used, and in workspace otherwise.
   state last_state(const state& before) const {
     state out = other_than(before);
     for (int k = 0; k < plan::carried_count; ++k) {
@@ -148,12 +150,14 @@ class loop_runner {
     return out;
   }
   state snapshot(int slot) const {
-    const int number = slot - 1, left = policy::template slots<steps>;  // by forward
+    // The forward pass stores snapshots 1 to `left`. The backward pass stores snapshots with larger numbers.
+    const int number = slot - 1, left = policy::template slots<steps>;
     return state_at(number < left ? kept_ + number * plan::state_bytes
                                   : snapshots_ + (number - left) * plan::state_bytes);
   }
-  /// What step t leaves for its backward; and its state, where that is kept, before these. Of a segment, its first
-  /// state is none of these.
+  /// `kept_step` returns where iteration t stores the values that its backward pass reads. `kept_state` returns the
+  /// addresses of the carried values before iteration t. Carried values that are stored lie in front of the values of
+  /// all iterations. The values before the first iteration of a segment are not among them.
   std::byte* kept_step(int t) const {
     return recorded_ + (recorded_end_ - recorded_begin_ - 1) * plan::carried.kept_bytes +
            (t - recorded_begin_) * plan::places.kept_bytes;
@@ -166,7 +170,8 @@ class loop_runner {
     return others;
   }
 
-  /// Has the body read and write what belongs to step t.
+  /// Makes the body read and write the memory of iteration t. The body reads the carried values at `now` and writes
+  /// them to `next`.
   void place(int t, const state& now, const state& next) {
     for (int k = 0; k < plan::carried_count; ++k) {
       bases_[pass::leaf_base + carried[k].leaf] = now.at[k];
@@ -188,14 +193,15 @@ class loop_runner {
     body::run(bases_, 0, turn, threads_);
     body::write_late(bases_, [](int base) { return base < plan::gradient_base; });
   }
-  /// Evaluates of step t what its backward needs.
+  /// Recomputes the values of iteration t that its backward pass needs.
   void record(int t, const state& now, const state& next) {
     place(t, now, next);
     for (int i = 0; i < turn; ++i) {
       if (plan::used.needed[i]) body::run(bases_, i, i + 1, threads_);
     }
   }
-  /// The same of a segment, of which each step leaves that in memory; and the state for the next step.
+  /// Recomputes the iterations of a segment. Each iteration stores the values that its backward pass reads, and the
+  /// carried values for the next iteration.
   void record(const reversal::action& a, state now) {
     entered_ = now;
     recorded_begin_ = a.from;
@@ -215,7 +221,8 @@ class loop_runner {
           t + 1 == recorded_end_ ? left_ : kept_state(t + 1, entered_));
     pull_back(t);
   }
-  /// Goes on with the steps of an action; what is then at hand is a snapshot, or lies in scratch or in the results.
+  /// Evaluates the iterations of an action, beginning with the carried values `now`. Returns the addresses of the
+  /// carried values afterwards. They lie in a snapshot, in workspace, or in the results of the scan.
   state advance(const reversal::action& a, state now) {
     for (int t = a.from; t < a.to; ++t) {
       state next = other_than(now);
@@ -227,7 +234,7 @@ class loop_runner {
     return now;
   }
 
-  /// The gradients of step t, which was placed and evaluated.
+  /// Computes the gradients of iteration t, which was placed and evaluated before.
   void pull_back(int t) {
     state next = state_at(pulls_ + t % 2 * plan::state_bytes);
     for (int k = 0; k < Loop::carried_count; ++k) {
@@ -261,7 +268,7 @@ class loop_runner {
     pulled_ = next;
     if (t % section_terms == 0) end_section();
   }
-  /// Takes the open sums of gradients into their totals.
+  /// Adds the sums of the open section to the total gradients, and begins a new section.
   void end_section() const {
     using real = typename plan::compiled::real;
     for (int i = Loop::carried_count; i < of::arguments; ++i) {
@@ -274,8 +281,9 @@ class loop_runner {
       });
     }
   }
-  /// Sums go on from what there is, or begin with -0, to which any number is added without a change. What has no
-  /// gradient is 0.
+  /// Gives the gradient of an argument its first value. A sum continues from the earlier sum. If there is none, the
+  /// sum begins with -0, because adding any number to -0 gives exactly this number. An argument without a gradient
+  /// gets 0.
   template <int Leaf>
   void begin_gradient() {
     if constexpr (of::wanted.of[Leaf]) {
@@ -297,7 +305,8 @@ class loop_runner {
     (begin_gradient<Leaf>(), ...);
   }
 
-  /// Random operations draw in step t what the same operation of `Name.t` draws outside of a loop.
+  /// Makes random operations draw, in iteration t, the numbers that the same operation of `Name.t` draws outside of a
+  /// scan.
   void draw([[maybe_unused]] int t) {
     if constexpr (key_count > 0) {
       std::size_t n = 0;
@@ -330,8 +339,9 @@ class loop_runner {
   std::byte *nothing_ = nullptr, *kept_ = nullptr;
   std::byte *states_, *snapshots_, *pulls_, *unread_, *zeros_, *open_;
   std::byte* bases_[plan::base_count] = {};
-  state first_, pulled_;  ///< with which the loop begins, and the gradient of the state at hand
-  // Steps that left what backward reads: where that lies, which they are, the state before them and the one behind.
+  state first_, pulled_;  ///< carried values at the beginning of the scan; gradient of the current carried values
+  // The recorded iterations, which stored the values that their backward pass reads: the address of these values, the
+  // range of the iterations, the state before the first of them, and the state after the last.
   std::byte* recorded_ = nullptr;
   int recorded_begin_ = 0, recorded_end_ = 0;
   state entered_, left_;

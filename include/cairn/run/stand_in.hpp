@@ -1,5 +1,5 @@
-// What goes on after a mistake has been reported: a program and a predictor that accept everything, so that no second
-// error follows the first.
+// Stand-ins for a program and a predictor. They are used after a mistake has been reported, and accept every use, so
+// that no second error follows the first.
 #pragma once
 
 #include "cairn/check/figures.hpp"
@@ -10,13 +10,13 @@
 
 namespace cairn::detail {
 
-/// Stands for a number of a program whose mistake has been reported: every comparison holds, so that no assertion about
-/// it adds a second error.
+/// Stands for a number of a program after a mistake has been reported. Every comparison with it is true, so that no
+/// assertion about the number adds a second error.
 struct unknown {
   template <class T>
     requires std::is_arithmetic_v<T>
   constexpr operator T() const {
-    return 1;  // and not 0, for it may be the extent of an array
+    return 1;  // not 0, because the number may be the extent of an array
   }
 };
 
@@ -97,7 +97,7 @@ struct unknown_loops {
   unknown evaluations, saves, loads, sum_bytes;
 };
 
-/// A view of whatever rank is expected.
+/// A view that converts to a view of any rank.
 template <class Number>
 struct view_stand_in : tensor_view<Number, max_rank> {
   view_stand_in() : tensor_view<Number, max_rank>(nullptr, {}) {}
@@ -108,7 +108,7 @@ struct view_stand_in : tensor_view<Number, max_rank> {
   }
 };
 
-/// A view of the same numbers that cannot change them.
+/// Returns a view through which the same numbers cannot be changed.
 template <class Number, std::size_t Rank>
 tensor_view<const Number, Rank> read_only(const tensor_view<Number, Rank>& view) {
   return view;
@@ -118,7 +118,7 @@ view_stand_in<Number> read_only(const view_stand_in<Number>& view) {
   return view;
 }
 
-/// As many values as there are outputs, or the one.
+/// Returns `value` if there is one output, and otherwise a tuple with one copy for each output.
 template <class... E>
 auto for_each_output(output_list<E...>, auto value) {
   if constexpr (sizeof...(E) == 1) return value;
@@ -171,7 +171,8 @@ class program_stand_in {
   static void check_exchange(std::string_view) {}
   void exchange(std::string_view) {}
   void save(const auto&, const auto&...) {}
-  /// No texts, of the type that files have where they are included.
+  /// Returns no texts. If cairn/file/saving.hpp is included, the result has the same type as the texts of a real
+  /// `load`.
   template <class Path>
   auto load(const Path& path, const auto&... part) {
     if constexpr (std::same_as<decltype(problem_of_files<Path>()), sound>)

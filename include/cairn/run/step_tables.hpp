@@ -1,5 +1,5 @@
-// What each step of a compiled plan is told, as tables: of a loop its extents, and the strides, maps and pieces of its
-// inputs; of a kernel where the rows and pieces of its arguments lie.
+// Tables with the constants of each plan step. The table of a fused loop contains its extents, and the strides, maps
+// and pieces of its inputs. The table of a kernel says where the rows and pieces of its arguments lie.
 #pragma once
 
 #include "cairn/kernel/loop.hpp"
@@ -17,7 +17,8 @@ struct step_tables {
   static constexpr int outer_axes(int step) { return std::max(l.of[step].extents.rank - 1, 0); }
   static constexpr int columns_of(int step) { return l.of[step].extents.rank == 0 ? 1 : l.of[step].extents[-1]; }
 
-  /// Whether a kernel reads an argument in place of a map, or of a view of it.
+  /// Returns true if a kernel that reads `v` reads the argument of a map instead of the map's result. `v` is the map
+  /// or a view of it.
   static constexpr bool is_mapped(int v) { return s.op(s.root(v)).what == ir::role::map && f.root[v] != s.root(v); }
   static constexpr bool is_joined(int v) { return f.joined[v]; }
   static constexpr bool reads_any(int v, bool (*of_sort)(int)) {
@@ -27,7 +28,7 @@ struct step_tables {
     return false;
   }
 
-  // Pieces of joined tensors.
+  // The pieces of joined tensors: of concatenations that are read in place.
 
   static constexpr int piece_count = [] {
     int n = 0;
@@ -37,8 +38,10 @@ struct step_tables {
     return n;
   }();
   struct piece_table {
-    int columns[piece_count + 1] = {};                                                           ///< of each piece
-    int begin[Compiled::schedule.capacity + 1] = {}, end[Compiled::schedule.capacity + 1] = {};  ///< by joined value
+    int columns[piece_count + 1] = {};  ///< number of columns of each piece
+
+    /// By value: the pieces of a joined value are [begin, end).
+    int begin[Compiled::schedule.capacity + 1] = {}, end[Compiled::schedule.capacity + 1] = {};
   };
   static constexpr piece_table pieces = [] {
     piece_table out;
@@ -50,13 +53,14 @@ struct step_tables {
     }
     return out;
   }();
-  /// Where an input of a loop is read, as one goes through the columns: at first at its beginning.
+  /// The position at which a fused loop reads one of its inputs, while the columns are visited. It starts at the first
+  /// column.
   struct reading {
-    int piece = 0, last = 0;  ///< in the table of pieces; equal where it is not joined
+    int piece = 0, last = 0;  ///< indices in the table of pieces; equal if the input is not joined
     int operand = 0, column = 0;
 
     constexpr int end(int whole) const { return piece == last ? whole : column + pieces.columns[piece]; }
-    /// Goes on to the piece that has this column.
+    /// Moves to the piece that contains column `at`.
     constexpr void go_to(int at) {
       while (piece < last && column + pieces.columns[piece] <= at) {
         column += pieces.columns[piece++];
@@ -64,13 +68,14 @@ struct step_tables {
       }
     }
   };
-  /// The results that a loop stores.
+  /// Returns how many results a fused loop stores.
   static constexpr int stored_results(int step) {
     int results = 0;
     for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) results += l.code[m].stored;
     return results;
   }
-  /// All inputs of a loop at its first column; returns how many operands it has.
+  /// Writes the positions of all inputs of a fused loop at its first column. Returns the number of the loop's
+  /// operands.
   static constexpr int begin_reading(int step, reading* of) {
     int operand = stored_results(step);
     for (int k = 0; k < inputs_of(step); ++k) {
@@ -87,7 +92,7 @@ struct step_tables {
     }
     return false;
   }
-  /// Calls visit(begin, end, readings) for each range of a loop's columns in which no piece begins or ends.
+  /// Calls visit(begin, end, readings) for each range of a fused loop's columns in which no piece begins or ends.
   static constexpr void for_each_range(int step, auto visit) {
     if (!loop_reads_joined(step)) return;
     reading all[pass::max_loop_inputs] = {};
@@ -101,7 +106,8 @@ struct step_tables {
       visit(begin, end, all);
     }
   }
-  /// Calls visit(columns) for each piece of the arguments of v that may be joined.
+  /// Calls visit(columns) for each piece of the arguments of `v` that a kernel may read in pieces. An argument that is
+  /// not joined counts as one piece.
   static constexpr void for_each_column_count(int v, auto visit) {
     for (int i = 0; i < s.op(v).arguments; ++i) {
       const int a = s.argument(v, i);
@@ -110,13 +116,14 @@ struct step_tables {
     }
   }
 
-  // Numbers that tables point to.
+  // The numbers to which the tables point.
 
-  /// How many of each sort all steps are told, or those before a step.
+  /// The number of entries of each kind. The entries are those of all plan steps, or those of the plan steps before a
+  /// certain one.
   struct counts {
     int strides = 0, maps = 0, ranges = 0, reads = 0, apart = 0, pieces = 0, tables = 0;
   };
-  /// Adds those of a step.
+  /// Adds the entries of a plan step.
   static constexpr void count(counts& n, int step) {
     const pass::step& st = f.steps[step];
     if (st.loop()) {
@@ -228,7 +235,7 @@ struct step_tables {
   static constexpr auto tables = [] {
     struct {
       kernel::step_table of[all.tables + 1] = {};
-      int number[f.step_count + 1] = {};  ///< by step; none where it is told nothing
+      int number[f.step_count + 1] = {};  ///< index of the table of each plan step; none if the plan step has no table
     } out;
     counts n;
     for (int i = 0; i < f.step_count; ++i) {
@@ -250,7 +257,7 @@ struct step_tables {
     }
     return out;
   }();
-  /// What the code of a step expects.
+  /// Returns the constants that the code of a plan step expects.
   static constexpr const void* constants_of(int step) {
     if (tables.number[step] == ir::none) return nullptr;
     const kernel::step_table& own = tables.of[tables.number[step]];

@@ -1,4 +1,5 @@
-// Refuses views of the memory of a program or predictor that is a temporary: it would be freed before they are read.
+// Rejects views of the memory of a temporary program or predictor. This memory would be freed before the views are
+// read.
 #pragma once
 
 #include "cairn/base/tensor_view.hpp"
@@ -15,7 +16,7 @@ inline constexpr bool has_view = std::ranges::view<Result>;
 template <class... Results>
 inline constexpr bool has_view<std::tuple<Results...>> = (has_view<Results> || ...);
 
-/// Returns the result of a call of a temporary. Rejects: a result with a view in it.
+/// Returns the result of a call of a temporary program or predictor. Rejects: a result with a view in it.
 template <class Result>
 auto given_by_temporary(Result result) {
   using problem = mistake<view_of_temporary, top_scope, fact::given<Result>>;

@@ -1,6 +1,7 @@
-// How a program knows whether any parameter was written, although views can write parameters too: a number that was
-// never written is -0. It counts as 0, and a 0 that is written differs from it. A program does not look at parameters
-// that `init`, `set` or `load` wrote, so only a -0 in all of them that views alone wrote is taken for unwritten.
+// Finds out whether any parameter of a program was written. Views can write parameters without the program's
+// knowledge. A number that was never written is therefore -0. Such a number counts as 0 in computations, but has other
+// bits than a 0 that was written. A program does not look at the numbers if `init`, `set` or `load` wrote parameters.
+// One case is mistaken: if only views wrote parameters and all numbers are -0, the parameters are taken for unwritten.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -14,7 +15,7 @@
 
 namespace cairn::detail {
 
-/// The numbers of a parameter or a state in a block of memory, each a few bytes.
+/// The numbers of a parameter or a state in a block of memory. Each number has `size` bytes.
 struct stored_numbers {
   std::byte* first;
   std::size_t count, size;
@@ -37,13 +38,13 @@ struct stored_numbers {
   }
 };
 
-/// Makes the parameters and states of a program unwritten, of which `leaves` says where they lie in its block.
+/// Marks the parameters and states of a program as unwritten. `leaves` contains their offsets in the block.
 inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* block) {
   for (const runtime_leaf& leaf : leaves) {
     if (leaf.what == ir::role::parameter) stored_numbers(leaf, block).mark();
   }
 }
-/// Throws program_error if a program has parameters and none was initialized or written.
+/// Throws program_error if the program has parameters and none of their numbers was written.
 inline void check_written(std::span<const runtime_leaf> leaves, std::byte* block) {
   const auto is_parameter = [](const runtime_leaf& leaf) { return leaf.what == ir::role::parameter; };
   const auto is_written = [&](const runtime_leaf& leaf) {

@@ -1,11 +1,13 @@
-// What benchmarks written with Google Benchmark run: a step, a segment of it, or any value, as one operation of the
-// user's. `BENCHMARK(benchmark_value<softmax(input<"x", 128, 1000>)>);` Each shows what it does a second, and of what
-// the processor could. Needs Debian's libbenchmark-dev.
+// Functions for benchmarks that are written with Google Benchmark. They run a training step, a segment of a training
+// step, or any value, for example an operation of the user:
+// `BENCHMARK(benchmark_value<softmax(input<"x", 128, 1000>)>);`
+// Each function shows the work per second and its share of the processor's limits. The header needs Debian's
+// libbenchmark-dev.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
 
-// As in cairn.hpp.
+// cairn.hpp explains why these warnings are off.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
@@ -25,14 +27,14 @@
 namespace cairn {
 
 namespace detail {
-/// The processor's limits, measured the first time that somebody asks.
+/// Returns the processor's limits. They are measured at the first call.
 template <class Real, int Threads>
 const report::roof& processor_limits() {
   static const report::roof limits = report::roof_of<Real>(kernel::threads_at_hand(Threads));
   return limits;
 }
 
-/// What is done each time, and the seconds that it would take at the processor's limits.
+/// The work of one iteration of a benchmark, and the seconds that the iteration would take at the processor's limits.
 struct benchmark_work {
   std::int64_t flops = 0, bytes = 0;
   double at_roof = 0;
@@ -49,7 +51,7 @@ inline benchmark_work work_in(const report::account& a, const report::roof& limi
   return all;
 }
 
-/// Counters of so many seconds in all.
+/// Sets the counters of a benchmark whose iterations took `seconds` seconds in total.
 inline void show_work(benchmark::State& state, const benchmark_work& each, double seconds, const report::roof& limits) {
   const double times = static_cast<double>(state.iterations());
   const double flops = times * static_cast<double>(each.flops) / seconds;
@@ -74,7 +76,7 @@ class stopwatch {
   double seconds_ = 0;
 };
 
-/// The steps of a plan that stand in a segment of this path, or in one within: ranges [first, second).
+/// Returns the plan steps in the segment `path` or in a segment within it, as ranges [first, second).
 inline std::vector<std::pair<int, int>> steps_within(const report::account& a, std::string_view path) {
   const auto stands_in = [&](int segment) {
     while (segment != 0 && a.segment(segment).name != path) segment = a.segment(segment).parent;
@@ -90,9 +92,12 @@ inline std::vector<std::pair<int, int>> steps_within(const report::account& a, s
 }
 }  // namespace detail
 
-/// Runs steps of a program on these inputs: those that train, where it updates its parameters. It must have been
-/// initialized. Shows GFLOP/s and its share of the processor's peak, GB/s that operands have, and the share of the
-/// roof: how long the kernels would take at the limits of both, to how long they take.
+/// Runs training steps of a program on the given inputs. If the program updates its parameters, the steps train it.
+/// The program must be initialized. The benchmark shows
+/// - GFLOP/s, and its share of the processor's peak;
+/// - GB/s, for the bytes of all operands;
+/// - the share of the roof: the time that the kernels would take at the processor's limits of work and memory, divided
+///   by the time that they take.
 template <class Program, class... Bound>
 void benchmark_step(benchmark::State& state, Program& step, const Bound&... inputs) {
   const auto& limits = detail::processor_limits<typename Program::real_type, Program::threads>();
@@ -103,8 +108,9 @@ void benchmark_step(benchmark::State& state, Program& step, const Bound&... inpu
   detail::show_work(state, detail::work_in(report::account_of<Program>(), limits), watch.seconds(), limits);
 }
 
-/// Runs whole steps, of which the timers see one segment alone: its kernels in forward, recomputation and backward, as
-/// `benchmark_segment(state, step, "block.0.ff", bind<"x">(x))`. What the program keeps is as before.
+/// Runs whole training steps, but measures one segment alone: the kernels of the segment in the forward pass, in
+/// recomputation and in the backward pass. Example: `benchmark_segment(state, step, "block.0.ff", bind<"x">(x))`.
+/// Afterwards parameters, moments, states and gradients of the program are as they were before.
 template <class Program, class... Bound>
 void benchmark_segment(benchmark::State& state, Program& step, std::string_view path, const Bound&... inputs) {
   const report::account a = report::account_of<Program>();
@@ -140,8 +146,9 @@ void benchmark_segment(benchmark::State& state, Program& step, std::string_view 
   detail::show_work(state, work, watch.seconds(), limits);
 }
 
-/// Runs what computes a value, on numbers that it draws: an operation of leaves, which may be one of your own, a chain,
-/// a gradient. Options are those of program, as threads<2>. Rejects what a predictor does: what draws runs in a step.
+/// Runs the forward pass of a value on random numbers. The value may be an operation on leaves, an operation of your
+/// own, a chain, or a gradient. Takes the options of program, for example threads<2>. Rejects everything that a
+/// predictor rejects. A value with random operations needs a program.
 template <auto Output, class... Options>
 void benchmark_value(benchmark::State& state) {
   static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);

@@ -3,7 +3,7 @@
 
 #include "cairn/base/macros_aside.hpp"
 
-// As in cairn.hpp.
+// cairn.hpp explains why these warnings are off.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
@@ -20,15 +20,16 @@
 
 namespace cairn {
 
-/// The deviation that a right gradient stays below, in double.
+/// The largest relative deviation of a correct gradient, in double precision.
 inline constexpr double gradient_tolerance = 1e-6;
 
-/// How far a gradient is from a difference quotient, at the number where it is farthest.
+/// The deviation of a gradient from a difference quotient, at the number with the largest deviation.
 struct gradient_deviation {
-  /// |gradient - quotient| / max(|gradient|, |quotient|, 1e-3); infinity where loss or gradient are infinite or NaN.
+  /// |gradient - quotient| / max(|gradient|, |quotient|, 1e-3). It is infinity if the loss or the gradient is infinite
+  /// or NaN.
   double relative = 0;
-  std::string_view name;  ///< of the parameter or the input
-  std::size_t at = 0;     ///< which of its numbers, in row-major order
+  std::string_view name;  ///< name of the parameter or the input
+  std::size_t at = 0;     ///< index of the number, in row-major order
   double gradient = 0, quotient = 0;
 };
 
@@ -39,10 +40,10 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
   const memory_block snapshots(machine::elsewhere_bytes);
   step.keep_snapshots_in({snapshots.data(), machine::elsewhere_bytes});
   step.init(s);
-  static_cast<void>(step.value_and_grad(inputs...));  // refuses arrays that do not fit
+  static_cast<void>(step.value_and_grad(inputs...));  // throws if arrays do not fit
   const double* const gradients = step.gradients().data();
   const std::vector<double> gradient(gradients, gradients + Compiled::places.gradient_bytes / sizeof(double));
-  std::vector<double> copies[machine::leaf_count + 1];  // of inputs in wrt<...>, by leaf
+  std::vector<double> copies[machine::leaf_count + 1];  // copies of inputs in wrt<...>, by leaf
   [[maybe_unused]] const auto copied = [&](auto array) {
     constexpr int leaf = bound_leaf<Compiled, decltype(array)>;
     if constexpr (Compiled::model::chosen.wanted[leaf]) {
@@ -84,11 +85,11 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
 }
 }  // namespace detail
 
-/// The largest deviation over all trained parameters of the loss, each drawn from `s`, and over the inputs in wrt<...>.
-/// The quotient is the five-point central difference, whose error is of fourth order in the step. Each loss is that of
-/// the first step from `s`, with the same random numbers and states. `gradcheck<loss>(seed{1}, bind<"x">(x)).relative <
-/// 1e-6`; options are those of program, without real, mixed, cotangent and update. Rejects and throws what program
-/// does.
+/// Returns the largest deviation over all trained parameters of the loss and over the inputs in wrt<...>. Parameters
+/// are drawn from `s`. The quotient is the five-point central difference. Its error is of fourth order in the
+/// difference of the arguments. Every loss is the loss of the first training step from `s`, with the same random
+/// numbers and states. Example: `gradcheck<loss>(seed{1}, bind<"x">(x)).relative < 1e-6`. Takes the options of
+/// program, without real, mixed, cotangent and update. Rejects and throws everything that program rejects and throws.
 template <auto Loss, class... Options, class... Bound>
 [[nodiscard]] gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   using step = program<Loss, real<double>, Options...>;

@@ -1,4 +1,5 @@
-// One kernel run by itself, as steps run it, in memory that is watched: what the laws of operations are told by.
+// Runs a single kernel as plan steps run it, in memory that is watched. The laws of operations are checked in this
+// way.
 #pragma once
 
 #include "cairn/base/decimal.hpp"
@@ -17,7 +18,7 @@
 
 namespace cairn::detail {
 
-/// The memory of a tensor where programs would put it, between zones that no kernel may read or write.
+/// The memory of a tensor, aligned as in a program. It lies between two zones that no kernel may read or write.
 class guarded_memory {
   struct alignas(memory_alignment) line {
     std::byte bytes[memory_alignment];
@@ -34,7 +35,8 @@ class guarded_memory {
     std::ranges::fill(all().first(zone), with);
     std::ranges::fill(all().subspan(zone + size_), with);
   }
-  /// Where the zones are not as `surround` left them, as "3 bytes past its end"; nothing where they are.
+  /// Returns where the zones are no longer as `surround` left them, for example "3 bytes past its end". Returns an
+  /// empty text if they are unchanged.
   std::string harm(std::byte before) {
     const auto is_other = [=](std::byte b) { return b != before; };
     const auto after = all().subspan(zone + size_), front = all().first(zone);
@@ -52,7 +54,7 @@ class guarded_memory {
   std::vector<line> lines_;
 };
 
-/// The text of an element; of a type of a user's, its bytes.
+/// Returns the text of an element. For an element type of the user, the text shows the bytes.
 inline std::string element_text(const std::byte* at, element_type of, std::int64_t bytes) {
   const auto read = [&]<class T>(T number) {
     std::memcpy(&number, at, sizeof number);
@@ -72,23 +74,23 @@ inline std::string element_text(const std::byte* at, element_type of, std::int64
   return std::isnan(number) ? "nan" : significant(number, 9);
 }
 
-/// How a kernel is run, beyond its arguments.
+/// The conditions under which a kernel runs, apart from its arguments.
 struct trial_setting {
-  std::byte inside{};  ///< what lies in the memory of results and of scratch before
-  std::byte around{};  ///< what lies beside all operands
+  std::byte inside{};  ///< bytes in the memory of results and workspace before the run
+  std::byte around{};  ///< bytes next to all operands
   int threads = 1;
-  int unread = ir::none;  ///< the result that nobody reads
-  int over = ir::none;    ///< the result that is written over the argument that it may overwrite
+  int unread = ir::none;  ///< number of the result that is unused
+  int over = ir::none;    ///< number of the result that is written over the argument that it may overwrite
 };
 
-/// An operation with arguments. Everything it does is compared with its first run.
+/// An operation with arguments. All results of later runs are compared with the results of the first run.
 class kernel_trial {
  public:
-  /// `arguments` are the bytes of each.
+  /// `arguments` are the bytes of each argument.
   kernel_trial(const ir::operation& op, std::vector<std::vector<std::byte>> arguments)
       : op_(op), arguments_(std::move(arguments)) {}
 
-  /// What breaks a law, in words; nothing where none is broken.
+  /// Returns a description of the broken law, or an empty text if the operation keeps all laws.
   std::string fault() {
     std::string found;
     const auto holds = [&](const trial_setting& how, std::string_view when) {
@@ -110,7 +112,7 @@ class kernel_trial {
     }
     return found;
   }
-  /// The bytes of a result of the first run.
+  /// Returns the bytes of a result of the first run.
   std::span<const std::byte> result(int r) const { return first_[static_cast<std::size_t>(r)]; }
 
  private:
@@ -121,7 +123,8 @@ class kernel_trial {
     return over != ir::none && std::ssize(arguments_[static_cast<std::size_t>(over)]) == op_.made[r].bytes;
   }
 
-  /// Runs the kernel; what it wrote where it may not, or nothing. `made` are the bytes of its results.
+  /// Runs the kernel, and writes the bytes of its results to `made`. Returns a description of a forbidden write, or an
+  /// empty text.
   std::string run(const trial_setting& how, numbers& made) {
     std::vector<guarded_memory> memory;
     std::vector<void*> operands;

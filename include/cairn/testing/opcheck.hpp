@@ -1,10 +1,11 @@
-// Checks an operation of a user's against what programs rely on: `opcheck<own::picked_op, param<"x", 8, 5>,
-// indices<"at", 5, 8>>()` says in words what it breaks, and nothing where all holds.
+// Checks whether an operation of the user keeps the laws on which programs rely. Example:
+// `opcheck<own::picked_op, param<"x", 8, 5>, indices<"at", 5, 8>>()`
+// The function returns a description of the broken law, or an empty text if the operation keeps all laws.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
 
-// As in cairn.hpp.
+// cairn.hpp explains why these warnings are off.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
@@ -25,7 +26,7 @@ namespace cairn {
 
 namespace detail {
 
-/// Where an argument's numbers come from: of a parameter, what it starts with.
+/// The distribution of an argument's numbers. A parameter has its own initial distribution.
 template <class E>
 inline constexpr initial start_of = initial::uniform(1);
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
@@ -36,7 +37,7 @@ inline constexpr bool is_trained = false;
 template <fixed_string Name, initial Init, int... Extents>
 inline constexpr bool is_trained<parameter_leaf<Name, true, Init, Extents...>> = true;
 
-/// Numbers for an argument, the same for the same seed: of indices such as are below their bound.
+/// Draws one number of an argument, the same for equal seeds. Indices are less than `bound`.
 template <class T>
 void draw_number(T& to, const initial& start, int bound, random_sequence& random) {
   if constexpr (std::integral<T>)
@@ -53,7 +54,7 @@ std::vector<T> drawn_numbers(std::int64_t count, const initial& start, int bound
   }
   return numbers;
 }
-/// The bytes of argument number I, which a kernel reads as numbers of type T.
+/// Returns the bytes of argument `number`, which a kernel reads as numbers of type T.
 template <class E, class T>
 std::vector<std::byte> drawn_bytes(seed s, int number) {
   const auto numbers = drawn_numbers<T>(E::shape.count(), start_of<E>, E::element.bound, s, number);
@@ -61,13 +62,13 @@ std::vector<std::byte> drawn_bytes(seed s, int number) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// An array for an input, to be bound by its name.
+/// An array for the input `Name`.
 template <fixed_string Name, class T>
 struct drawn_input {
   std::vector<T> numbers;
   auto bound() const { return bind<Name>(numbers); }
 };
-/// The inputs that an argument reads.
+/// The inputs that an argument reads, with random numbers.
 template <class E>
 struct inputs_of {
   static std::tuple<> drawn(seed, int) { return {}; }
@@ -89,7 +90,7 @@ struct inputs_of<expr<as_op<To>, E>> : inputs_of<E> {};
 template <class Opaque>
 struct inputs_of<renamed<Opaque>> : inputs_of<revealed<Opaque>> {};
 
-/// A sum over the real results of an operation, in which each number has a weight of its own.
+/// Returns the terms of a weighted sum over the real results of an operation. Each number has a weight of its own.
 template <int R, class Y>
 constexpr auto weighted_terms(Y y) {
   if constexpr (kind_of(Y::element.type) != kind::real) {
@@ -121,7 +122,8 @@ inline std::string gradient_fault(const gradient_deviation& worst) {
   return worst.relative <= gradient_tolerance ? std::string() : gradient_text(worst);
 }
 
-/// Whether a step has the same bits whatever lies in its arena before: also of what only loops compute.
+/// Returns a description of the fault, or an empty text. A training step must produce the same bits whatever its arena
+/// contains at the beginning. The check includes values that only fused loops compute.
 std::string step_fault(auto& step, seed s, const auto&... inputs) {
   std::vector<double> found[2];
   for (const std::byte before : {std::byte{0xff}, std::byte{0x3f}}) {
@@ -143,13 +145,13 @@ template <class... Y>
 constexpr auto first_result(std::tuple<Y...> results) {
   return std::get<0>(results);
 }
-/// The same value, if it is a number that a loop may compute, as what a loop does compute.
+/// Returns the same value as the result of a fused loop, if the value is a real number that a fused loop can compute.
 template <an_expression X>
 constexpr auto by_a_loop(X x) {
   if constexpr (kind_of(X::element.type) == kind::real && !(is_state<X> || is_rounded(X::element.type))) return x * 1_c;
   else return x;
 }
-/// What a predictor returned.
+/// Returns the bytes of a predictor's result.
 auto bytes_of(const auto& result) {
   const auto raw = std::as_bytes([&] {
     if constexpr (requires { result.data(); }) return std::span(result.data(), result.size());
@@ -169,7 +171,8 @@ template <class... Y>
 constexpr auto outputs_with(std::tuple<Y...> results, auto more) {
   return std::apply([more](Y... y) { return outputs(y..., more); }, results);
 }
-/// Whether a kernel that may share its step with loops computes the same there as alone.
+/// Checks a kernel that can share a plan step with fused loops. The kernel must compute the same numbers in such a
+/// plan step as alone. Returns a description of the fault, or an empty text.
 template <class Op, auto... Arguments>
 std::string sharing_fault(auto& step, const auto&... inputs) {
   constexpr bool shares = Op::tiles(sizeof(double), decltype(Arguments)::shape...) != tiling::none ||
@@ -196,10 +199,11 @@ inline constexpr bool is_mistake = wrong<E>;
 template <class First, class... Rest>
 inline constexpr bool is_mistake<std::tuple<First, Rest...>> = wrong<First>;
 
-/// What a kernel reads of an argument.
+/// The number type in which a kernel reads an argument.
 template <bool Halves, class A, class Numbers>
 using number_read = std::conditional_t<Halves, bf16, stored_as<A::element.type, real_type_of<Numbers>>>;
-/// By type of a program's numbers; of what makes bf16 in floats, too.
+/// Runs the trial of the kernel for the number type of a program. If the operation has a second kernel that returns
+/// float32 where the first one returns bf16, runs the trial of the second kernel, too.
 template <class Op, class Numbers, class... A>
 std::string kernel_fault(seed s) {
   static constexpr const ir::operation& op = ir::operation_of<Op, ir::target<Numbers, 0, true>, tensor_of<A>...>;
@@ -212,7 +216,7 @@ std::string kernel_fault(seed s) {
     return fault;
   }(std::make_integer_sequence<int, static_cast<int>(sizeof...(A))>{});
 }
-/// The same of a kernel that reads or makes bf16 where real numbers are stored so.
+/// Runs the trial in mixed<bf16>, if the kernel reads or returns bf16 there.
 template <class Op, class... A>
 std::string mixed_kernel_fault(seed s) {
   constexpr const ir::operation& op = ir::operation_of<Op, ir::target<floats_rounded, 0, true>, tensor_of<A>...>;
@@ -223,7 +227,7 @@ std::string mixed_kernel_fault(seed s) {
   }
   return fault;
 }
-/// Arrays for all inputs among the arguments.
+/// Returns arrays for all inputs among the arguments.
 template <class... A>
 auto all_inputs(seed s) {
   return [s]<int... I>(std::integer_sequence<int, I...>) {
@@ -233,20 +237,20 @@ auto all_inputs(seed s) {
 
 template <class Op, auto... Arguments>
 inline constexpr auto terms_of = weighted_sum(make<Op>(Arguments...));
-/// Whether one of its arguments has a gradient.
+/// True if one of the arguments of the operation has a gradient.
 template <class Op, auto... Arguments>
 inline constexpr bool is_differentiated =
     (is_trained<std::remove_const_t<decltype(Arguments)>> || ...) &&
     std::tuple_size_v<std::remove_const_t<decltype(terms_of<Op, Arguments...>)>> > 0 && !Op::detaches &&
     !Op::piecewise_constant;
 
-/// Whether two arguments are trained parameters that differ in their names alone.
+/// True if two arguments are trained parameters that differ only in their names.
 template <class A, class B>
 inline constexpr bool are_alike = false;
 template <fixed_string First, fixed_string Second, initial Init, int... Extents>
 inline constexpr bool
     are_alike<parameter_leaf<First, true, Init, Extents...>, parameter_leaf<Second, true, Init, Extents...>> = true;
-/// The first argument that is like argument number I, or the argument itself.
+/// Returns the first argument that differs from argument I only in its name, or argument I itself.
 template <std::size_t I, class... A>
 constexpr auto first_alike(std::tuple<A...> arguments) {
   using argument = std::tuple_element_t<I, std::tuple<A...>>;
@@ -257,7 +261,7 @@ constexpr auto first_alike(std::tuple<A...> arguments) {
 
 template <class Op, auto... Arguments>
 inline constexpr auto loss_of = std::apply([](auto... term) { return (term + ...); }, terms_of<Op, Arguments...>);
-/// The same where one parameter stands for all arguments that are alike.
+/// Checks gradients with one parameter in place of all arguments that differ only in their names.
 template <class Op, auto... Arguments>
 std::string equal_arguments_fault(seed s, const auto&... inputs) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -279,7 +283,7 @@ std::string step_and_gradient_fault(seed s, const auto&... inputs) {
   if (fault.empty()) fault = gradient_fault(gradcheck<loss>(s, inputs...));
   return fault.empty() ? equal_arguments_fault<Op, Arguments...>(s, inputs...) : fault;
 }
-/// The parameters and states among arguments, as a number.
+/// The sum of a parameter or state. For any other argument, 0.
 template <class E>
 inline constexpr auto kept_in = 0_c;
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
@@ -296,13 +300,14 @@ template <class... Y>
 constexpr auto all_results(std::tuple<Y...> results) {
   return std::apply([](Y... y) { return outputs(y...); }, results);
 }
-/// Whether the same value has the same bits twice, whatever lies in the arena before: where no step differentiates it.
+/// Checks an operation that no training step differentiates. Its value must have the same bits twice, whatever the
+/// arena contains before. Returns a description of the fault, or an empty text.
 template <class Op, auto... Arguments>
 std::string value_fault(seed s, const auto&... inputs) {
   using predicting = predictor<all_results(make<Op>(Arguments...)), real<double>>;
   program<(sum(param<"one that is trained", 1>) + ... + kept_in<std::remove_const_t<decltype(Arguments)>>),
           real<double>>
-      owner;  // of what the predictor reads, and never run
+      owner;  // owns the parameters that the predictor reads, and never runs
   owner.init(s);
   guarded_memory arena(predicting::memory().peak_bytes);
   predicting predict{owner, arena.bytes()};
@@ -328,20 +333,33 @@ std::string program_fault(seed s) {
 }
 }  // namespace detail
 
-/// What the operation Op breaks when it is applied to such leaves, or nothing. Where it has a kernel: that it computes
-/// the same bits from the same arguments, run twice, on any number of threads, whatever lay in the memory of its
-/// results and its scratch before and lies beside its operands; with a result that nobody reads, or over the argument
-/// that it `overwrites`; that it writes nothing but its results and its scratch; and, where it gives tiles, or takes or
-/// gives rows, the same beside loops as alone. All but the last in floats, in doubles, and in mixed<bf16> where it
-/// takes or makes that. Where it has a gradient: that a step has the same bits whatever lay in its arena, and that the
-/// gradients of those leaves that are parameters are the differences, also where one of them stands for all that differ
-/// from it in their names alone. Where it has neither: that its value has the same bits twice, whatever lay in the
-/// arena.
-/// Parameters start as they say, other numbers are drawn from `s`. Rejects what make<Op> does.
+/// Applies the operation Op to the given leaves, and returns a description of the first law that it breaks. Returns an
+/// empty text if it keeps all laws.
+///
+/// If the operation has a kernel:
+/// - The kernel computes the same bits from the same arguments when it runs twice and on any number of threads.
+/// - The results do not depend on the previous contents of results and workspace, nor on the bytes next to the
+///   operands.
+/// - The results are the same if one result is unused, or if a result lies over the argument that it `overwrites`.
+/// - The kernel writes only its results and its workspace.
+/// - If the kernel gives tiles, or takes or gives rows, it computes the same in a plan step with fused loops as alone.
+///
+/// All of these laws except the last are checked in float and in double, and also in mixed<bf16> if the operation
+/// takes or returns bf16 there.
+///
+/// If the operation has a gradient:
+/// - A training step produces the same bits whatever its arena contains.
+/// - The gradients of the leaves that are parameters agree with finite differences. They also agree if one parameter
+///   takes the place of all parameters that differ from it only in their names.
+///
+/// If the operation has neither a kernel nor a gradient, its value has the same bits twice, whatever the arena
+/// contains.
+///
+/// Parameters start as they declare. Other numbers are drawn from `s`. Rejects everything that make<Op> rejects.
 template <class Op, auto... Leaves>
   requires(sizeof...(Leaves) > 0 && (an_expression<std::remove_const_t<decltype(Leaves)>> && ...))
 [[nodiscard]] std::string opcheck(seed s = {1}) {
-  const auto applied = make<Op>(Leaves...);  // which reports what is wrong with it
+  const auto applied = make<Op>(Leaves...);  // reports a wrong application of the operation
   std::string fault;
   if constexpr (!detail::is_mistake<std::remove_const_t<decltype(applied)>>) {
     if constexpr (detail::has_kernel<Op>) {

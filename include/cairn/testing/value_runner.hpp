@@ -1,4 +1,4 @@
-// A value of the language compiled by itself, with arrays of its own for all leaves: what benchmarks run.
+// Compiles a value of the language by itself, with arrays of its own for all leaves. Benchmarks of values run it.
 #pragma once
 
 #include "cairn/run/arena.hpp"
@@ -11,8 +11,8 @@
 
 namespace cairn::detail {
 
-/// Runs the plan of a predictor on numbers that are drawn once: inputs from [-1, 1), indices below their bound,
-/// parameters as they start.
+/// Runs the plan of a predictor on numbers that are drawn once. Inputs are drawn from [-1, 1), and indices below their
+/// bound. Parameters start as they declare.
 template <class Compiled>
 class value_runner {
   using machine = detail::machine<Compiled>;
