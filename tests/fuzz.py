@@ -1001,7 +1001,7 @@ class body:
         self.of.text.append(f"constexpr auto loss = [] {{\n{lines}}}();")
         names = sorted({n for n in self.names if not n.startswith("/")})
         self.of.frozen = []
-        self.of.wrt, self.of.accumulates = self.of.chance(0.5), self.of.chance(0.15)
+        self.of.wrt, self.of.accumulates = self.of.chance(0.5) or "input" in self.of.roles, self.of.chance(0.15)
         self.of.threads = self.of.chance(0.2)
         self.of.detaches = self.detaches
         if names and self.of.chance(0.25):
