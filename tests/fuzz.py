@@ -24,7 +24,9 @@ from pathlib import Path
 from compilers import finish, top
 
 shared = """struct keeps_products {
-  constexpr bool operator()(const saveable& v) const { return v.operation == "matmul" && v.flops > 0; }
+  constexpr bool operator()(const saveable& v) const {
+    return (v.operation == "matmul" || v.operation == "attention") && v.flops > 0;
+  }
 };
 #ifdef _OPENMP
 using some_threads = threads<2>;
