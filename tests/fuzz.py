@@ -24,7 +24,9 @@ from pathlib import Path
 from compilers import finish, top
 
 shared = """struct keeps_products {
-  constexpr bool operator()(const saveable& v) const { return v.operation == "matmul" && v.flops > 0; }
+  constexpr bool operator()(const saveable& v) const {
+    return (v.operation == "matmul" || v.operation == "attention") && v.flops > 0;
+  }
 };
 #ifdef _OPENMP
 using some_threads = threads<2>;
@@ -1001,7 +1003,7 @@ class body:
         self.of.text.append(f"constexpr auto loss = [] {{\n{lines}}}();")
         names = sorted({n for n in self.names if not n.startswith("/")})
         self.of.frozen = []
-        self.of.wrt, self.of.accumulates = self.of.chance(0.5), self.of.chance(0.15)
+        self.of.wrt, self.of.accumulates = self.of.chance(0.5) or "input" in self.of.roles, self.of.chance(0.15)
         self.of.threads = self.of.chance(0.2)
         self.of.detaches = self.detaches
         if names and self.of.chance(0.25):
