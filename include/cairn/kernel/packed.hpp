@@ -31,7 +31,8 @@ struct packed {
     for (int i = 0; i < n; ++i) to[i] = value[i];
   }
 
-  /// Keeps compilers from merging the real operations before the barrier with the ones after. Does nothing for integers.
+  /// Keeps compilers from merging operations on real numbers before the barrier with operations after the barrier.
+  /// The barrier does nothing for whole numbers.
   [[gnu::always_inline]] friend void barrier(packed& x) {
     if constexpr (std::floating_point<T>) asm("" : "+m"(x.value));
   }

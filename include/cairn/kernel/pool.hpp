@@ -188,7 +188,8 @@ template <pooling P, class In, class Made, class At>
 
 /// out = sums of what is laid at all positions of windows, times `share`.
 template <pooling P, class In, class Made>
-[[gnu::noinline]] void spread_pool(const pooled_images& x, const In* in, sum_of<In> share, Made* out, int threads = 1) {
+[[gnu::noinline]] void spread_pool(const pooled_images& x, const In* in, sum_of<In> share, Made* out,
+                                   int threads = 1) {
   using real = sum_of<In>;
   add_windows<P>(x, out, threads, [=, &x](std::int64_t from, std::int64_t c) {
     return [number = load_row_as<real>(in + from, c, x.channels) * lanes<real>::fill(share)](int) { return number; };
@@ -215,9 +216,10 @@ void compute(pool_at_op<P>, signature<Real, X, At>, void* const* p, int threads)
 }
 template <pooling P, int Height, int Width, class Real, class G, class At>
 void compute(unpool_op<P, Height, Width>, signature<Real, G, At>, void* const* p, int threads) {
-  kernel::unpool<P>(
-      {detail::unpooled(G::shape, Height, Width), G::shape}, static_cast<const kernel::taken_of<Real, G>*>(p[1]),
-      static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]), threads);
+  kernel::unpool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
+                    static_cast<const kernel::taken_of<Real, G>*>(p[1]),
+                    static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]),
+                    threads);
 }
 template <pooling P, bool Mean, class Real, class X>
 void compute(sum_pool_op<P, Mean>, signature<Real, X>, void* const* p, int threads) {
@@ -227,9 +229,10 @@ void compute(sum_pool_op<P, Mean>, signature<Real, X>, void* const* p, int threa
 }
 template <pooling P, bool Mean, int Height, int Width, class Real, class G>
 void compute(spread_pool_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, int threads) {
-  kernel::spread_pool<P>(
-      {detail::unpooled(G::shape, Height, Width), G::shape}, static_cast<const kernel::taken_of<Real, G>*>(p[1]),
-      kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::made_of<Real>*>(p[0]), threads);
+  kernel::spread_pool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
+                         static_cast<const kernel::taken_of<Real, G>*>(p[1]),
+                         kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::made_of<Real>*>(p[0]),
+                         threads);
 }
 
 }  // namespace cairn
