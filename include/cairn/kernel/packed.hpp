@@ -31,7 +31,8 @@ struct packed {
     for (int i = 0; i < n; ++i) to[i] = value[i];
   }
 
-  /// Of real numbers: keeps compilers from merging what is before with what comes after.
+  /// Keeps compilers from merging operations on real numbers before the barrier with operations after the barrier.
+  /// The barrier does nothing for whole numbers.
   [[gnu::always_inline]] friend void barrier(packed& x) {
     if constexpr (std::floating_point<T>) asm("" : "+m"(x.value));
   }
@@ -42,7 +43,7 @@ struct packed {
   [[gnu::always_inline]] friend packed operator+(packed a, packed b) { return {a.value + b.value}; }
   [[gnu::always_inline]] friend packed operator-(packed a, packed b) { return {a.value - b.value}; }
   [[gnu::always_inline]] friend packed operator*(packed a, packed b) { return settled(packed{a.value * b.value}); }
-  /// Of whole numbers, a zero divides as 1: so are the lanes behind the last number.
+  /// An integer divisor of zero counts as 1, because the lanes behind the last number are zero.
   [[gnu::always_inline]] friend packed operator/(packed a, packed b) {
     if constexpr (std::integral<T>) return {a.value / (b.value - (b.value == vector{}))};
     else return {a.value / b.value};

@@ -42,7 +42,7 @@ void pack_columns(const In* from, std::int64_t apart, int columns, int steps, in
     }
   }
 }
-/// The same of a transposed B, of which columns lie `apart`.
+/// Does the work of pack_columns for a transposed B, whose columns lie `apart`.
 template <class In, class Sum>
 [[gnu::noinline]] void pack_columns_transposed(const In* from, std::int64_t apart, int columns, int steps,
                                                int tile_columns, Sum* to) {
@@ -84,7 +84,7 @@ template <class Number>
     }
   }
 }
-/// The same where columns lie `apart`.
+/// Does the work of pack_pairs where the columns, not the rows, lie `apart`.
 template <class Number>
 [[gnu::noinline]] void pack_pairs_transposed(const bf16* from, std::int64_t apart, int columns, int rows, int row,
                                              Number* to) {
@@ -119,7 +119,7 @@ inline void pack_step(const bf16* from, std::int64_t apart, int count, int steps
   for (int i = 0; i < rows; ++i)
     half_pairs::load(from + i * apart, i < count ? steps : 0).store(to + i * 2 * half_pairs::width);
 }
-/// The same where steps lie `apart`.
+/// Does the work of pack_step where the steps, not the rows, lie `apart`.
 inline void pack_step_transposed(const bf16* from, std::int64_t apart, int count, int steps, int rows, bf16* to) {
   constexpr int width = half_pairs::width;
   for (int i = 0; i < rows; i += width) {

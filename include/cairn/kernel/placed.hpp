@@ -23,12 +23,12 @@ rows_in_table rows_at(const void* index, int rows) {
   return {table.outer, table.extent * row, *static_cast<const index_of<At>*>(index) * row, rows * row};
 }
 
-/// `table` = the rows, run by run.
+/// Copies the rows into the table, run by run.
 [[gnu::noinline]] inline void lay_rows(const rows_in_table& at, const std::byte* rows, std::byte* table) {
   for (std::int64_t run = 0; run < at.runs; ++run)
     std::memcpy(table + run * at.step + at.begin, rows + run * at.bytes, static_cast<std::size_t>(at.bytes));
 }
-/// `rows` = those of the table, run by run.
+/// Copies the rows out of the table, run by run.
 [[gnu::noinline]] inline void find_rows(const rows_in_table& at, const std::byte* table, std::byte* rows) {
   for (std::int64_t run = 0; run < at.runs; ++run)
     std::memcpy(rows + run * at.bytes, table + run * at.step + at.begin, static_cast<std::size_t>(at.bytes));

@@ -48,7 +48,7 @@ void over_windows(const pooled_images& x, int threads, Visit visit) {
         const reach wide = reach_of<P>(column, x.width);
         const std::int64_t corner = ((image + tall.at) * x.width + wide.at) * x.channels;
         const std::int64_t to = (row * x.columns + column) * x.channels;
-        // Of whole windows the compiler knows the extents.
+        // A window that lies wholly within the image has extents that the compiler knows.
         if (tall.end - tall.begin + wide.end - wide.begin == 2 * P.extent)
           visit(to, corner, reach{0, 0, P.extent}, reach{0, 0, P.extent});
         else visit(to, corner, tall, wide);

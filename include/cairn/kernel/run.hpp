@@ -13,7 +13,7 @@
 namespace cairn {
 
 namespace kernel {
-/// What a kernel is told when it runs.
+/// The information that a kernel gets when it runs.
 struct launch {
   int threads = 1;
   /// Gets the first result in tiles, which is not stored then; null where it is. Of operations that say `tiles`.
@@ -46,7 +46,7 @@ struct launch {
       if (maker->follows) maker->make(some);
     }
   }
-  /// For kernels that ask for threads alone.
+  /// Lets a kernel whose fourth parameter is an int receive the number of threads alone.
   operator int() const { return threads; }
 };
 }  // namespace kernel

@@ -16,7 +16,7 @@
 
 namespace cairn::kernel {
 
-/// Whether a program can have more than one.
+/// True if the program is compiled with OpenMP, so that it can use more than one thread.
 #ifdef _OPENMP
 inline constexpr bool threads_exist = true;
 #else
@@ -24,12 +24,13 @@ inline constexpr bool threads_exist = false;
 #endif
 
 #ifdef _OPENMP
-/// True in a process that was forked from one that had used threads. None of these threads exists in the child, but
-/// libgomp waits for them for ever.
+/// True in a process that was forked from one that had used threads. The child has none of the
+/// parent's worker threads, but libgomp would wait for the worker threads for ever.
 inline bool threads_were_lost = false;
 #endif
 
-/// Threads that a step gets of those it wants.
+/// Returns the number of threads that a plan step gets: at most `wanted`, at most the maximum of OpenMP, and exactly 1
+/// without OpenMP or after a fork that lost the threads.
 inline int threads_at_hand([[maybe_unused]] int wanted) {
 #ifdef _OPENMP
   const int threads = threads_were_lost ? 1 : std::min(wanted, omp_get_max_threads());

@@ -19,7 +19,7 @@ struct permutation {
   };
   int rank = 0;
   axis at[max_rank + 1] = {};  ///< one more, of extent 1, where all else has vanished
-  axis inner = {};             ///< the one whose elements lie side by side before
+  axis inner = {};             ///< the axis whose elements lie side by side in the argument
 };
 
 /// Axes of extent 1 vanish, and axes that stay neighbours become one.
@@ -80,7 +80,8 @@ void transpose_matrix(const Number* in, std::int64_t from, int rows, Number* out
   }
 }
 
-/// The axes from `axis` on. A last one that did not lie side by side before is moved with the one that did.
+/// Permutes the axes from `axis` on. If the last axis of the result is not contiguous in the argument, the last axis is
+/// moved together with `p.inner`, the axis that is contiguous in the argument.
 template <class Number>
 void permute(const permutation& p, int axis, const Number* in, Number* out) {
   const permutation::axis &here = p.at[axis], &last = p.at[p.rank - 1];
