@@ -93,7 +93,7 @@ class rejects_finds(in_a_folder):
         first = self.faults(ours + code)
         self.assertEqual([first, self.faults(ours + then + code)], [["2 errors"], []])
         self.assertEqual(self.faults(ours.replace("3", "4") + then + code), ["no match for 4 is not 4"])
-        self.assertEqual(self.faults(ours + "// then: 5\n" + code), ["no match for 5"])
+        self.assertEqual(self.faults(ours + "// then: no such words\n" + code), ["no match for no such words"])
 
     def test_a_twin_that_does_not_compile(self):
         broken = "#ifndef CAIRN_REJECT\nint x = nonsense;\n#endif\n"

@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
 BOOST_AUTO_TEST_CASE(tails_and_slopes) {
   using V = kernel::lanes<float>;
   const auto of = [](auto op, float x) { return lanewise(op, V::fill(x)).value[0]; };
-  const float worst = -12.4921293F;  // the largest error of all floats while only a part of the exponent chose the power
+  const float worst = -12.4921293F;  // the largest error of all floats while a part of the exponent alone chose the power
   const float share_there = kernel::normal(V::fill(worst)).below.value[0];
   BOOST_TEST(function_error::units_off(share_there, function_error::normal_share(double{worst})) <= 2);
   for (const float x : {-4.0F, -5.5F, -6.0F, -8.0F, -13.0F}) {

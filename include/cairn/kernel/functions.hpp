@@ -91,15 +91,14 @@ template <class V>
 struct exponential {
   V rest, power;
 
-  /// Computes e^(x + low). `low` is at most 0.1, and the power must be in the range that `scaled` takes. The power is
-  /// chosen from `near`, which is x or x + low. The first part of log 2 has few digits, so its products with powers are
-  /// exact.
-  [[gnu::always_inline]] static exponential of(V x, V low, V near) {
-    const V power = fused(near, either<V>(std::numbers::log2e), rounding<V>()) - rounding<V>();
+  /// Computes e^(x + low). `low` is what rounding took from x, and the power must be in the range that `scaled` takes.
+  /// The first part of log 2 has few digits, so its products with powers are exact.
+  [[gnu::always_inline]] static exponential of(V x, V low) {
+    const V power = fused(x, either<V>(std::numbers::log2e), rounding<V>()) - rounding<V>();
     const V rest = fused(power, either<V>(-0.693359375, -6.93147180369123816490e-01), x);
     return {less_one(rest, fused(power, either<V>(2.12194440054690583e-4, -1.90821492927058770002e-10), low)), power};
   }
-  [[gnu::always_inline]] static exponential of(V x) { return of(x, either<V>(0), x); }
+  [[gnu::always_inline]] static exponential of(V x) { return of(x, either<V>(0)); }
   /// Computes e^(x + low) - 1 where x + low is between -0.35 and 0.35.
   [[gnu::always_inline]] static V less_one(V x, V low) {
     constexpr std::array floats{0.00138817868008577802, 0.00836658332258519353, 0.0416672142599729431,
@@ -265,50 +264,43 @@ template <class V>
 struct normal_distribution {
   V below, density;
 };
-/// Computes the normal distribution at x. In the middle, the probability is 1/2 plus an odd polynomial. Elsewhere, the
-/// probability of numbers beyond |x| is e^(-x^2/2) t P(t) for t = 4 / (|x| + 4) (as Shepherd and Laframboise, 1981),
-/// and so this probability has all of its digits. The exponent is computed from the first digits of x, because their
-/// square is exact. The rest of x^2 is added to the exponent.
+/// Computes the normal distribution at x. The probability of numbers beyond |x| is e^(-x^2/2) t P(t) for
+/// t = 4 / (|x| + 4) (as Shepherd and Laframboise, 1981), so this probability has all of its digits. The exponent also
+/// contains what rounding takes from x^2.
 ///
-/// `low` is what rounding took from t P(t). It has three parts: what rounding took from the sum, from the product, and
+/// `low` is what rounding took from t P(t). It has three parts: what rounding took from the sum, from the products, and
 /// from t. The rounded t is the exact t of a number that is `off` away from |x|. The slope of t P(t) there is |x| t
 /// P(t) minus the density at 0.
 template <class Real>
 [[gnu::always_inline]] inline normal_distribution<lanes<Real>> normal(lanes<Real> x) {
   using V = lanes<Real>;
   using namespace function_parts;
-  constexpr std::array tail_floats{0.0240476149839, 0.00849516106484, -0.0515396522518, -0.0556733762776,
-                                   0.0602886306118, 0.241586141192,   0.37304439191,    0.387137405822};
-  constexpr std::array tail_doubles{
-      0.0021968841695120395, 0.003596741204518229,  -0.0035091288489598953, -0.005232400062560999,
-      0.005552595110093052,  0.0044103860007188855, -0.008442577311346657,  -0.002576986930039008,
-      0.012131700248662405,  0.0007338866138617549, -0.017994523062625882,  -0.000488523472661592,
-      0.02958016893761987,   0.008534036501234122,  -0.052186191045246876,  -0.055675077890786254,
-      0.06032151173896353,   0.2415862995638873,    0.3730437159192845,     0.387137400742214};
-  constexpr std::array center_floats{0.000104760810505627617, -0.00118294656167832579, 0.00997281505575173657,
-                                     -0.0664903358377874183, 0.398942279977229374};
-  constexpr std::array center_doubles{2.04423568550033794e-9,  -4.10254390983057132e-8, 6.65873173161335421e-7,
-                                      -9.44462935643693105e-6, 0.000115434683185163156, -0.00118732821506981881,
-                                      0.00997355701001672651,  -0.0664903800669051041,  0.398942280401432677};
+  constexpr std::array floats{0.0168921599026, 0.0114786912112, -0.0502373581493, -0.0562009443944,
+                              0.0602021594827, 0.241615333581,  0.373046882615,   0.38713690082};
+  constexpr std::array doubles{-0.0012549935622841626,  0.00017812369247032319, 0.0038324599235130355,
+                               -0.0021065303136114865,  -0.0050600760140367545, 0.0051313160375100298,
+                               0.0043278989209702552,   -0.0083710750623995791, -0.0025609325892213465,
+                               0.012124185585432586,    0.00073213449433895697, -0.01799401986387187,
+                               -0.00048840802210204228, 0.029580147684951008,   0.0085340319039091738,
+                               -0.052186190505228659,   -0.055675077785668436,  0.060321511731485815,
+                               0.24158629956266456,     0.3730437159193308,     0.38713740074221948};
   const V one = V::fill(1), four = V::fill(4), half = V::fill(Real{0.5});
-  const V size = at_most(abs(x), either<V>(14.5, 39)), first = first_digits(size);
-  const V most = first * first * -half, least = (size - first) * (size + first) * -half;
-  const auto e = exponential<V>::of(most, least, most + least);
+  const V size = at_most(abs(x), either<V>(14.5, 39));
+  const auto squared = exact_product(size, size);
+  const auto e = exponential<V>::of(squared.high * -half, squared.low * -half);
   const V density_at_zero = either<V>(0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);
   const auto sum = exact_sum(four, size);
   const V t = four / sum.high, u = t - half;
   // The polynomial is P(t) = middle + u (slope + u (...)).
-  const V middle = either<V>(0.188821282584, 0.18882128260393788), middle_low = either<V>(-3.37905848e-9, -5.1856e-18);
-  const auto slope =
-      exact_sum(either<V>(0.303948317145, 0.3039483209859461), u * polynomial(tail_floats, tail_doubles, u));
+  const V middle = either<V>(0.188821283848, 0.18882128260393787),
+          middle_low = either<V>(-2.1152855e-9, -9.28739308e-18);
+  const auto slope = exact_sum(either<V>(0.303948294149, 0.30394832098594602), u * polynomial(floats, doubles, u));
   const auto step = exact_product(u, slope.high), p = exact_sum(middle, step.high), area = exact_product(t, p.high);
   const V off = fused(sum.high * either<V>(0.25), product_error(t, sum.high, four), sum.low);
   const V lost = fused(t, fused(u, slope.low, step.low + (p.low + middle_low)), area.low);
   const V low = lost - (density_at_zero - size * area.high) * off;
   const V beyond = scaled(area.high + fused(area.high, e.rest, fused(low, e.rest, low)), e.power);
-  const V tail = select(greater(x, V::fill(0)), one - beyond, beyond);
-  const V center = fused(x, polynomial(center_floats, center_doubles, x * x), half);
-  return {select(greater(size, either<V>(0.67)), tail, center), e.value() * density_at_zero};
+  return {select(greater(x, V::fill(0)), one - beyond, beyond), e.value() * density_at_zero};
 }
 
 /// Computes the error function: 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x.
