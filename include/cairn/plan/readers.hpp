@@ -65,7 +65,7 @@ struct reader_finder {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   readers<nodes> out{};
-  bool in_place[nodes] = {};  ///< of maps
+  bool in_place[nodes] = {};  ///< of maps: true if the map is read in place
   int last[nodes] = {};       ///< of maps: the last reader
   int kernels[nodes] = {};    ///< by value: number of kernels up to the value; recomputed ones do not count
 
