@@ -2,14 +2,16 @@
 // byte.
 //
 // The slots of the fullest step are placed first, one directly above another. The fullest step therefore loses no
-// memory to holes. The other slots follow, outward from that step: first those of later steps, then those of earlier
-// steps. Each slot is placed next to a neighbour that stays for longer than the slot itself, and among such neighbours
-// next to the one that leaves first. Slots that leave together then lie together, and they leave one large hole.
+// memory to holes. The other slots follow, outward from that step: first the slots of later steps, then the slots of
+// earlier steps. Each slot is placed next to a neighbour that stays for longer than the slot itself. If several
+// neighbours do, the slot is placed next to the neighbour that leaves first. Slots that leave together then lie
+// together, and they leave one large hole.
 //
 // The result may need more bytes than are live at the fullest step. In this case other packings are tried, and the
 // smallest is used:
-// - If there are few slots, two packings place one slot after another into the smallest gap that is large enough. One
-//   begins with the largest slots. The other begins with the slots that have the largest product of bytes and steps.
+// - If there are few slots, two packings place one slot after another into the smallest gap that is large enough. The
+//   first packing begins with the largest slots. The second begins with the slots that have the largest product of
+//   bytes and steps.
 // - If there are many slots, the packing starts again from the next fullest step.
 #pragma once
 
@@ -247,7 +249,7 @@ constexpr const auto& pack() {
   }
 }
 
-/// Writes the final addresses: those of values that were placed outside the arena, and those of slots.
+/// Writes the final addresses of values: fixed addresses outside the arena, and the offsets of slots in the arena.
 template <class Schedule, class Fused, class Places, class Slots, class Packing>
 constexpr auto place_values(const Schedule& s, const Fused& f, const Places& p, const Slots& slots,
                             const Packing& packed) {

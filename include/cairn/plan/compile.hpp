@@ -12,7 +12,7 @@ namespace cairn::pass {
 /// A number of blocks so large that no segment is left. `plain` uses it.
 inline constexpr int all_blocks = std::numeric_limits<int>::max();
 
-/// The segments of a plan in addition to those that the user marked. Here there are none; search/fit.hpp has other
+/// The segments of a plan that a search adds to the marked segments. Here there are none; search/fit.hpp has other
 /// types of this kind.
 struct as_marked {
   template <class Model, int Blocks, int Threads>

@@ -1,11 +1,12 @@
 // Fusion: elementwise operations of one shape that follow each other become one fused loop.
 //
-// The pass collects values in one open group. An operation that does not read the open group overtakes it: its plan
-// step comes before that of the group. Kernels can share a plan step with a fused loop in four ways:
+// The pass collects values in one open group. An operation that does not read the open group overtakes it: the plan
+// step of the operation comes before the plan step of the group. Kernels can share a plan step with a fused loop in
+// four ways:
 // - An operation that computes its result in tiles hands each tile to the fused loop that reads the result.
 // - For an operation that reads its argument row by row, a fused loop computes each row just before the operation reads
 //   the row.
-// - For an operation that computes numbers of each row (such as statistics), a fused loop reads each row and its
+// - For an operation that computes numbers of each row (for example statistics), a fused loop reads each row and its
 //   numbers right after the operation has finished the row.
 // - A sum of values that a fused loop computes is accumulated in the same loop.
 #pragma once
@@ -363,7 +364,7 @@ struct fuser {
   }
 
   /// Adds the values up to the next kernel that can follow the open kernel row by row. They come before values that
-  /// read the kernel's other results, such as updates of weights.
+  /// read the kernel's other results, for example before updates of weights.
   constexpr void add_followers(int from) {
     bool later[nodes] = {};
     for (int v = from; v < s.node_count && v != s.turn && v != s.all_gradients; ++v) {

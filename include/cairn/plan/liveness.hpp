@@ -5,8 +5,8 @@
 
 namespace cairn::pass {
 
-/// The end of each live range, by value. Values without memory of their own have no live range. These are views and
-/// values that exist only inside a fused loop.
+/// The end of each live range, by value. Values without memory of their own have no live range: views, and values that
+/// exist only inside a fused loop.
 template <int Nodes>
 struct live_ranges {
   /// Index of the last plan step that reads the value. For an unused value, the step that computes it. For outputs and

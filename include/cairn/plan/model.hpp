@@ -30,7 +30,7 @@ struct purpose {
   static constexpr bool trains = Trains, accumulates = Accumulates;
 };
 
-/// Returns the leaf for the cotangent of an output. Without a name there is no such leaf.
+/// Returns the leaf for the cotangent of an output, if the cotangent has a name.
 template <class Output>
 constexpr ir::no_leaf cotangent_of(cairn::detail::name_list<>) {
   return {};
@@ -57,8 +57,8 @@ constexpr auto choose_leaves(const Graph& g) {
   return out;
 }
 
-/// Leaf operations for the gradients that earlier training steps have accumulated, by leaf of the graph. They are
-/// float32.
+/// Leaf operations for the gradients that earlier training steps have accumulated, by leaf of the graph. The gradient
+/// of a bf16 leaf is float32.
 template <const auto& Graph>
 inline constexpr auto earlier_gradients = [] {
   struct {

@@ -15,8 +15,8 @@ struct readers {
   int first[Nodes] = {}, last[Nodes] = {};  ///< by root: first and last reader, or none if unused
 };
 
-/// Calls `visit` with the values whose memory is read when `root` is read. These are the pieces of a concatenation that
-/// is read in place, or `root` itself.
+/// Calls `visit` with the values from whose memory `root` is read: the pieces of a concatenation that is read in place,
+/// or `root` itself.
 template <class Schedule, class Found>
 constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
   if (!found.joined[root]) return visit(root);

@@ -145,8 +145,8 @@ struct rematerializer {
   constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
   constexpr bool is_view(int v) const { return d.nodes[v].op->what == ir::role::view; }
 
-  /// Appends all results of the operation of `v`. The caller has written the operation's arguments behind those of
-  /// earlier values.
+  /// Appends all results of the operation of `v`. The caller has already written the operation's arguments to the end
+  /// of `out.arguments`.
   constexpr int emit(int v, int segment) {
     const ir::node& n = d.nodes[v];
     const int made = out.node_count, first = out.argument_count;

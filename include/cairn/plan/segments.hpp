@@ -14,7 +14,7 @@ struct segment {
   bool saves = false;            ///< of a placed segment: true if it stores the contractions in it
 };
 
-/// Segments that a search adds to those that the user marked.
+/// Segments that a search adds to the marked segments.
 template <int Regions, int Segments, int Depth>
 struct placement {
   static constexpr int capacity = Segments, depth = Depth;

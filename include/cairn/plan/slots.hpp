@@ -19,7 +19,7 @@ struct slots {
   slot all[Slots] = {};     ///< all slots, sorted by their first step
   int of[Nodes] = {};       ///< by value: its slot, for values that have memory of their own in the arena
   int scratch[Slots] = {};  ///< by plan step: the slot of the kernel's workspace, for steps that need workspace
-  /// by plan step: the first slot whose last step this is, or none; `slot::next` links the others
+  /// by plan step: the first slot that ends at the step, or none; `slot::next` links further slots
   int last[Slots + 1] = {};
   std::int64_t live[Slots + 1] = {};  ///< by plan step: bytes of all slots that are needed at the step
   int count = 0, step_count = 0;

@@ -167,7 +167,7 @@ inline constexpr auto schedule_with_updates = [] {
   return w.out;
 }();
 
-/// Returns the schedule with the updates that the model requests. Without such updates, returns the schedule itself.
+/// Returns the schedule with the updates that the model requests, or the schedule itself if it requests none.
 template <class Model, const auto& Schedule>
 constexpr const auto& with_updates() {
   if constexpr (!Model::purpose::updates_parameters) return Schedule;
